@@ -1,0 +1,49 @@
+//! A core's local time.
+
+/// Sub-cycle resolution of a core's clock: a tick is 1/1024 of a core cycle.
+///
+/// Whole cycles are enough for a plain core; the fraction exists so that a profile can stretch the
+/// cycles of a protocol stage by a factor that is not a whole number (ARCHITECTURE.md, "Timing").
+pub const TICKS_PER_CYCLE: u64 = 1024;
+
+/// Where a core stands in time, and how it came there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuClock {
+    /// The core's local time in ticks since the board's start.
+    pub now: u64,
+    /// Cycles of the core's own work, unstretched, without stalls.
+    pub cycles: u64,
+    /// Ticks spent waiting for somebody else (a busy SRAM bus).
+    pub stalled: u64,
+    /// Ticks that one cycle of own work takes: `TICKS_PER_CYCLE`, or more within a stretched stage.
+    pub ticks_per_cycle: u64,
+}
+
+impl Default for CpuClock {
+    fn default() -> Self {
+        Self {
+            now: 0,
+            cycles: 0,
+            stalled: 0,
+            ticks_per_cycle: TICKS_PER_CYCLE,
+        }
+    }
+}
+
+impl CpuClock {
+    /// Charges `cycles` of own work.
+    #[inline(always)]
+    pub fn charge(&mut self, cycles: u32) {
+        self.cycles += u64::from(cycles);
+        self.now += u64::from(cycles) * self.ticks_per_cycle;
+    }
+
+    /// Waits until `tick` if that is later than now.
+    #[inline(always)]
+    pub fn stall_until(&mut self, tick: u64) {
+        if tick > self.now {
+            self.stalled += tick - self.now;
+            self.now = tick;
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Processor cores. A core knows no board: it sees the world through its bus.
+
+pub mod clock;
+pub mod mips;

@@ -1,0 +1,3 @@
+//! Simulated time.
+
+pub mod time;

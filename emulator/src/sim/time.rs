@@ -1,0 +1,163 @@
+//! Time as an argument: picoseconds, and exact conversion for each clock domain.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A point in simulated time, or a span of it, in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct SimTime(u64);
+
+const PS_PER_NS: u64 = 1_000;
+const PS_PER_US: u64 = 1_000_000;
+const PS_PER_S: u64 = 1_000_000_000_000;
+
+impl SimTime {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// Later than everything.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From picoseconds.
+    #[must_use]
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+
+    /// From nanoseconds.
+    #[must_use]
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns * PS_PER_NS)
+    }
+
+    /// From microseconds.
+    #[must_use]
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * PS_PER_US)
+    }
+
+    /// In picoseconds.
+    #[must_use]
+    pub const fn ps(self) -> u64 {
+        self.0
+    }
+
+    /// In microseconds, for people.
+    #[must_use]
+    pub fn us(self) -> f64 {
+        self.0 as f64 / PS_PER_US as f64
+    }
+
+    /// In nanoseconds, for people.
+    #[must_use]
+    pub fn ns(self) -> f64 {
+        self.0 as f64 / PS_PER_NS as f64
+    }
+
+    /// The sum, or [`SimTime::MAX`].
+    #[must_use]
+    pub const fn saturating_add(self, span: Self) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+
+    /// The difference, or zero.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for SimTime {
+    type Output = Self;
+    fn add(self, span: Self) -> Self {
+        Self(self.0 + span.0)
+    }
+}
+
+impl AddAssign for SimTime {
+    fn add_assign(&mut self, span: Self) {
+        self.0 += span.0;
+    }
+}
+
+impl Sub for SimTime {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for SimTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}.{:06} us",
+            self.0 / PS_PER_US,
+            self.0 % PS_PER_US
+        )
+    }
+}
+
+/// A clock domain: converts between its own count and [`SimTime`] without drift, always from the
+/// whole count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockDomain {
+    hz: u64,
+}
+
+impl ClockDomain {
+    /// A domain of `hz` counts per second. `hz` must not be zero.
+    #[must_use]
+    pub const fn new(hz: u64) -> Self {
+        assert!(hz > 0, "a clock needs a frequency");
+        Self { hz }
+    }
+
+    /// The time at which count `n` begins, rounded down to a picosecond.
+    #[must_use]
+    pub fn time_of(self, n: u64) -> SimTime {
+        let ps = u128::from(n) * u128::from(PS_PER_S) / u128::from(self.hz);
+        SimTime(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
+
+    /// The first count that begins at or after `time`.
+    #[must_use]
+    pub fn first_at(self, time: SimTime) -> u64 {
+        if time == SimTime::MAX {
+            return u64::MAX;
+        }
+        let product = u128::from(time.0) * u128::from(self.hz);
+        u64::try_from(product.div_ceil(u128::from(PS_PER_S))).unwrap_or(u64::MAX)
+    }
+
+    /// The last count that begins at or before `time`.
+    #[must_use]
+    pub fn last_at(self, time: SimTime) -> u64 {
+        let product = u128::from(time.0) * u128::from(self.hz);
+        u64::try_from(product / u128::from(PS_PER_S)).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_drift_at_88_mhz() {
+        let core = ClockDomain::new(88_000_000);
+        assert_eq!(core.time_of(88_000_000), SimTime::from_us(1_000_000));
+        assert_eq!(core.time_of(1).ps(), 11_363);
+        assert_eq!(core.time_of(11).ps(), 125_000);
+    }
+
+    #[test]
+    fn first_at_is_the_inverse() {
+        let core = ClockDomain::new(88_000_000);
+        for n in [0, 1, 7, 88, 12_345_678] {
+            let time = core.time_of(n);
+            assert!(core.first_at(time) <= n);
+            assert!(core.time_of(core.first_at(time) + 1) > time);
+            assert_eq!(core.first_at(time + SimTime::from_ps(1)), n + 1);
+        }
+        assert_eq!(core.first_at(SimTime::MAX), u64::MAX);
+    }
+}

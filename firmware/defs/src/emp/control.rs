@@ -1,0 +1,111 @@
+//! The EMP control block in the chip's general communication words (SRAM 0x200..0x300) and the
+//! structures that it points to.
+//!
+//! Order of start-up: the firmware fills the read-only words and writes [`READY`] last. The host
+//! then writes its words and the route table, sets [`COMMAND`] to [`COMMAND_START`] and waits
+//! until the firmware clears it.
+
+use crate::tigon2::map::GENERAL_BASE;
+
+/// SRAM address of the control block.
+pub const BASE: u32 = GENERAL_BASE;
+/// Firmware: [`READY_MAGIC`] when the words marked "Firmware" are valid.
+pub const READY: u32 = BASE;
+/// The value of [`READY`]: "EMP1".
+pub const READY_MAGIC: u32 = 0x454D_5031;
+/// Firmware: NIC address of the descriptor array.
+pub const DESCRIPTORS: u32 = BASE + 0x04;
+/// Firmware: NIC address of the route table.
+pub const ROUTES: u32 = BASE + 0x08;
+/// Firmware: number of entries that the route table can hold.
+pub const ROUTE_CAPACITY: u32 = BASE + 0x0C;
+/// Host: own node number.
+pub const NODE: u32 = BASE + 0x10;
+/// Host: number of route-table entries that are filled.
+pub const ROUTE_COUNT: u32 = BASE + 0x14;
+/// Host: epoch of this start: tells frames of an earlier life apart.
+pub const EPOCH: u32 = BASE + 0x18;
+/// Host: frames of an ack group (emp-046: 3).
+pub const ACK_GROUP: u32 = BASE + 0x1C;
+/// Host: bytes of a frame's Ethernet payload (emp-044: 1500).
+pub const FRAME_BYTES: u32 = BASE + 0x20;
+/// Host: first retransmission timeout in us; it doubles with each retry.
+pub const TIMEOUT_US: u32 = BASE + 0x24;
+/// Host: retries of a group before the send fails with `Timeout`.
+pub const RETRY_LIMIT: u32 = BASE + 0x28;
+/// Host sets, firmware clears.
+pub const COMMAND: u32 = BASE + 0x2C;
+/// [`COMMAND`]: take the host's words and start.
+pub const COMMAND_START: u32 = 1;
+/// First counter; [`Counter`] gives the word's index.
+pub const COUNTERS: u32 = BASE + 0x80;
+
+/// The mailbox whose value is the NIC address of a posted transmit descriptor. The firmware
+/// writes 0 back into it when it has taken the descriptor.
+pub const MAILBOX_TRANSMIT: u32 = 2;
+/// The mailbox for posted receive descriptors; acknowledged in the same way.
+pub const MAILBOX_RECEIVE: u32 = 3;
+
+/// The default ack group (emp-046).
+pub const DEFAULT_ACK_GROUP: u32 = 3;
+/// The default frame size (emp-044).
+pub const DEFAULT_FRAME_BYTES: u32 = 1500;
+/// The default first timeout, in us: several times what a full receive buffer takes to drain.
+pub const DEFAULT_TIMEOUT_US: u32 = 4000;
+/// The default retry limit.
+pub const DEFAULT_RETRY_LIMIT: u32 = 10;
+
+/// Entries of the route table.
+pub const ROUTE_TABLE_ENTRIES: u32 = 256;
+
+/// One entry of the route table: a peer's address and the state that EMP keeps for it (16 bytes).
+/// The host writes the first two words and clears the others.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RouteEntry {
+    /// MAC address, high 16 bits in the low half.
+    pub mac_high: u32,
+    /// MAC address, low 32 bits.
+    pub mac_low: u32,
+    /// Identifier of the next message to this peer (high half) and of the next message to match
+    /// from it (low half).
+    pub message_ids: u32,
+    /// The peer's epoch in the low half; the high half says whether it is known.
+    pub epoch: u32,
+}
+
+/// Bytes of a route-table entry.
+pub const ROUTE_ENTRY_BYTES: u32 = 16;
+
+/// Counters that the firmware keeps at [`COUNTERS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Counter {
+    /// Data and header frames sent for the first time.
+    FramesSent = 0,
+    /// Frames sent again after a timeout.
+    FramesResent = 1,
+    /// Acks sent.
+    AcksSent = 2,
+    /// Data and header frames accepted.
+    FramesAccepted = 3,
+    /// Acks taken.
+    AcksReceived = 4,
+    /// Dropped: no posted receive matches.
+    DropUnmatched = 5,
+    /// Dropped: already received.
+    DropDuplicate = 6,
+    /// Dropped: data frame before its header frame, or header out of its order.
+    DropEarly = 7,
+    /// Dropped: CRC or other receive error.
+    DropDamaged = 8,
+    /// Dropped: foreign Ethertype or impossible fields.
+    DropForeign = 9,
+    /// Dropped: another epoch.
+    DropEpoch = 10,
+    /// Dropped: no record, DMA slot or buffer space.
+    DropResources = 11,
+}
+
+/// Number of counters.
+pub const COUNTER_COUNT: u32 = 12;

@@ -1,0 +1,13 @@
+//! Every layout that two sides share, once (ARCHITECTURE.md, "One truth per layout").
+//!
+//! The firmware, the device model and the host library all read their offsets, masks and
+//! fields from here. Nothing in this crate allocates, and nothing depends on a host or a NIC.
+//!
+//! * [`tigon2`]: the chip: address map, registers, event bits, rings, mailboxes.
+//! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
+//! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
+#![no_std]
+
+pub mod emp;
+pub mod probe;
+pub mod tigon2;

@@ -1,0 +1,75 @@
+//! Probes: marks in the firmware that cost no instruction.
+//!
+//! A probe is an entry in the ELF section [`SECTION`], which is never loaded. The emulator reads
+//! the section and, when a CPU is about to execute the marked address, emits a trace event with
+//! the values of up to four registers.
+//!
+//! An entry is five big-endian words: the marked address; the [`Kind`]; the offset of a
+//! NUL-terminated text in the section [`TEXT_SECTION`]; two words that name registers. The latter
+//! are MIPS instructions `addu $zero, rs, rt`, since the assembler can place a register's number
+//! only inside an instruction; a register number of 0 means "no argument".
+//!
+//! The text is the probe's name (event), the stage's name (stage, wait) or a format in which each
+//! `{}` or `{x}` stands for the next argument (log, panic).
+
+/// Name of the section with the entries.
+pub const SECTION: &str = ".probes";
+/// Name of the section with the texts.
+pub const TEXT_SECTION: &str = ".probetext";
+/// Bytes of an entry.
+pub const ENTRY_BYTES: usize = 20;
+/// Most arguments of a probe.
+pub const MAX_ARGUMENTS: usize = 4;
+
+/// What a probe marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// A named event with arguments.
+    Event = 0,
+    /// A protocol stage begins on this CPU.
+    StageEnter = 1,
+    /// The stage ends.
+    StageExit = 2,
+    /// Within a stage, a wait begins (semaphore, signalling): its time is not the stage's own.
+    WaitEnter = 3,
+    /// The wait ends.
+    WaitExit = 4,
+    /// A log line.
+    Log = 5,
+    /// A panic: the text is the format of its place; the CPU stops at the `break` that follows.
+    Panic = 6,
+}
+
+impl Kind {
+    /// Decodes an entry's kind; `None` for an unused value.
+    #[must_use]
+    pub const fn from_word(word: u32) -> Option<Self> {
+        Some(match word {
+            0 => Self::Event,
+            1 => Self::StageEnter,
+            2 => Self::StageExit,
+            3 => Self::WaitEnter,
+            4 => Self::WaitExit,
+            5 => Self::Log,
+            6 => Self::Panic,
+            _ => return None,
+        })
+    }
+}
+
+/// Names of the stages of Table 3.1 of the thesis, as the probes spell them.
+pub mod stage {
+    /// emp-080: handle a posted transmit, fragment, set up the record.
+    pub const SEND_BOOKKEEPING: &str = "send bookkeeping";
+    /// emp-081: queue the frame's DMA and its MAC descriptor.
+    pub const TRANSMISSION: &str = "transmission";
+    /// emp-082: take an ack, release resources, report completion.
+    pub const RECEIVE_ACK: &str = "receive ack";
+    /// emp-083: classify and match a frame, store its header, start its DMA.
+    pub const RECEIVE_BOOKKEEPING: &str = "receive bookkeeping";
+    /// emp-084: take the frame from the MAC, check its CRC, finish its DMA.
+    pub const RECEIVING: &str = "receiving";
+    /// emp-085: build and queue an ack.
+    pub const SEND_ACK: &str = "send ack";
+}

@@ -1,0 +1,39 @@
+//! Bits of the event registers A (0x60) and B (0x70) (docs/tigon2.md, section 3).
+//!
+//! The dispatch table's index is the bit's number plus one; the highest bit has priority.
+
+/// Entries of the dispatch table: idle, then one for each bit.
+pub const TABLE_ENTRIES: usize = 33;
+
+/// Hardware: a received frame waits (receive descriptor producer is past the reference).
+pub const RX_COMPLETE: u32 = 6;
+/// Hardware: write-DMA ring completion rule holds.
+pub const WRITE_DMA_DONE: u32 = 14;
+/// Hardware: read-DMA ring completion rule holds.
+pub const READ_DMA_DONE: u32 = 15;
+/// Hardware: write DMA error.
+pub const WRITE_DMA_ATTENTION: u32 = 19;
+/// Hardware: read DMA error.
+pub const READ_DMA_ATTENTION: u32 = 20;
+/// Hardware: the CPU's mailbox event register is not zero.
+pub const MAILBOX: u32 = 22;
+/// Hardware: an attention bit of the MAC receive state is set.
+pub const MAC_RX_ATTENTION: u32 = 25;
+/// Hardware: an attention bit of the MAC transmit state is set.
+pub const MAC_TX_ATTENTION: u32 = 26;
+/// Hardware: the timer has reached this CPU's reference.
+pub const TIMER: u32 = 28;
+
+/// The bits that hardware derives: a CPU's write leaves them as they are.
+pub const HARDWARE_MASK: u32 = (1 << RX_COMPLETE)
+    | (1 << WRITE_DMA_DONE)
+    | (1 << READ_DMA_DONE)
+    | (1 << WRITE_DMA_ATTENTION)
+    | (1 << READ_DMA_ATTENTION)
+    | (1 << MAILBOX)
+    | (1 << MAC_RX_ATTENTION)
+    | (1 << MAC_TX_ATTENTION)
+    | (1 << TIMER);
+
+/// Software bit that our firmware uses for "frames wait to be transmitted" (below `RX_COMPLETE`).
+pub const SOFT_SEND: u32 = 3;

@@ -1,0 +1,274 @@
+//! Register offsets and their bits (docs/tigon2.md, section 2): the same for a CPU
+//! (`REGISTER_BASE` + offset) and for the host (window offset).
+
+use bitflags::bitflags;
+
+/// Host control: chip revision, interrupt, reset, swapping.
+pub const HOST_CONTROL: u32 = 0x040;
+/// Local control: host interrupt, EEPROM and PHY lines, serdes.
+pub const LOCAL_CONTROL: u32 = 0x044;
+/// Semaphore, side A.
+pub const SEMAPHORE_A: u32 = 0x048;
+/// Semaphore, side B.
+pub const SEMAPHORE_B: u32 = 0x04C;
+/// Timer prescale, SRAM kind, MAC clock selection.
+pub const MISC_CONFIG: u32 = 0x050;
+/// Free-running microsecond timer.
+pub const TIMER: u32 = 0x054;
+/// Timer reference of CPU A.
+pub const TIMER_REFERENCE_A: u32 = 0x058;
+/// PCI state: the host's DMA limits.
+pub const PCI_STATE: u32 = 0x05C;
+/// Event register of CPU A.
+pub const EVENT_A: u32 = 0x060;
+/// Mailbox event register of CPU A, write one to clear.
+pub const MAILBOX_EVENT_A: u32 = 0x064;
+/// SRAM address of the 2 KB view (its low 11 bits are ignored).
+pub const WINDOW_BASE: u32 = 0x068;
+/// The SRAM word at the view's base.
+pub const WINDOW_DATA: u32 = 0x06C;
+/// Event register of CPU B.
+pub const EVENT_B: u32 = 0x070;
+/// Mailbox event register of CPU B, write one to clear.
+pub const MAILBOX_EVENT_B: u32 = 0x074;
+/// Timer reference of CPU B.
+pub const TIMER_REFERENCE_B: u32 = 0x078;
+/// Serial port, not used.
+pub const SERIAL: u32 = 0x07C;
+/// DMA write (NIC to host): host address, high word.
+pub const WRITE_HOST_HIGH: u32 = 0x080;
+/// DMA write: host address, low word.
+pub const WRITE_HOST_LOW: u32 = 0x084;
+/// DMA read (host to NIC): host address, high word.
+pub const READ_HOST_HIGH: u32 = 0x090;
+/// DMA read: host address, low word.
+pub const READ_HOST_LOW: u32 = 0x094;
+/// DMA read: bytes left.
+pub const READ_LENGTH: u32 = 0x09C;
+/// DMA write: state.
+pub const WRITE_STATE: u32 = 0x0A0;
+/// DMA write: local address.
+pub const WRITE_LOCAL: u32 = 0x0A4;
+/// DMA write: checksum.
+pub const WRITE_CHECKSUM: u32 = 0x0A8;
+/// DMA write: bytes left.
+pub const WRITE_LENGTH: u32 = 0x0AC;
+/// DMA read: state.
+pub const READ_STATE: u32 = 0x0B0;
+/// DMA read: local address.
+pub const READ_LOCAL: u32 = 0x0B4;
+/// DMA read: checksum.
+pub const READ_CHECKSUM: u32 = 0x0B8;
+/// Receive buffer: first address (it ends at `RX_BUFFER_LIMIT`).
+pub const RX_BUFFER_BASE: u32 = 0x0C0;
+/// Receive buffer: producer, moved by the MAC.
+pub const RX_BUFFER_PRODUCER: u32 = 0x0C4;
+/// Receive buffer: consumer (RxBufCons).
+pub const RX_BUFFER_CONSUMER: u32 = 0x0C8;
+/// Transmit buffer: first address (it ends at the receive buffer's base).
+pub const TX_BUFFER_BASE: u32 = 0x0D0;
+/// Transmit buffer: producer (TxBufProd): releases frames to the MAC.
+pub const TX_BUFFER_PRODUCER: u32 = 0x0D4;
+/// Transmit buffer: consumer, moved by the MAC.
+pub const TX_BUFFER_CONSUMER: u32 = 0x0D8;
+/// Receive descriptors: producer, moved by the MAC.
+pub const RX_DESCRIPTOR_PRODUCER: u32 = 0x0E0;
+/// Receive descriptors: reference (the firmware has looked at those before it).
+pub const RX_DESCRIPTOR_REFERENCE: u32 = 0x0E4;
+/// Receive descriptors: consumer (the MAC may reuse those before it).
+pub const RX_DESCRIPTOR_CONSUMER: u32 = 0x0E8;
+/// Receive ring configuration; stored.
+pub const RX_RING_CONFIG: u32 = 0x0EC;
+/// Transmit descriptors: producer, moved by the firmware.
+pub const TX_DESCRIPTOR_PRODUCER: u32 = 0x0F0;
+/// Transmit descriptors: reference, moved by the MAC.
+pub const TX_DESCRIPTOR_REFERENCE: u32 = 0x0F4;
+/// Transmit descriptors: consumer.
+pub const TX_DESCRIPTOR_CONSUMER: u32 = 0x0F8;
+/// Transmit descriptors, read only: the address of the free slot, 0 when the ring is full.
+pub const TX_DESCRIPTOR_FREE: u32 = 0x0FC;
+/// Read-DMA ring: producer, moved by the firmware.
+pub const READ_RING_PRODUCER: u32 = 0x100;
+/// Read-DMA ring: reference, moved by the assist.
+pub const READ_RING_REFERENCE: u32 = 0x104;
+/// Read-DMA ring: consumer, moved by the firmware.
+pub const READ_RING_CONSUMER: u32 = 0x108;
+/// Read-DMA ring, read only: the address of the free slot, 0 when the ring is full.
+pub const READ_RING_FREE: u32 = 0x10C;
+/// State of the hardware DMA assist.
+pub const ASSIST_STATE: u32 = 0x11C;
+/// Write-DMA ring: producer.
+pub const WRITE_RING_PRODUCER: u32 = 0x120;
+/// Write-DMA ring: reference.
+pub const WRITE_RING_REFERENCE: u32 = 0x124;
+/// Write-DMA ring: consumer.
+pub const WRITE_RING_CONSUMER: u32 = 0x128;
+/// Write-DMA ring, read only: the address of the free slot, 0 when the ring is full.
+pub const WRITE_RING_FREE: u32 = 0x12C;
+/// CPU state. CPU B's copy is at `CPU_B` + this.
+pub const CPU_STATE: u32 = 0x140;
+/// Program counter: reads the current one, writable while the CPU is halted.
+pub const CPU_PC: u32 = 0x144;
+/// Stack-overflow map of the CPU.
+pub const STACK_MAP: u32 = 0x150;
+/// Scratchpad access: address.
+pub const SCRATCH_ADDRESS: u32 = 0x154;
+/// Scratchpad access: data.
+pub const SCRATCH_DATA: u32 = 0x158;
+/// The 32 general registers of the CPU, read only.
+pub const CPU_REGISTERS: u32 = 0x180;
+/// Added to a CPU-private offset (0x140..0x200) for CPU B.
+pub const CPU_B: u32 = 0x100;
+/// MAC transmit state.
+pub const MAC_TX_STATE: u32 = 0x200;
+/// Autonegotiation word that is sent.
+pub const TX_CONFIG_WORD: u32 = 0x204;
+/// Own MAC address, high 16 bits.
+pub const MAC_ADDRESS_HIGH: u32 = 0x208;
+/// Own MAC address, low 32 bits.
+pub const MAC_ADDRESS_LOW: u32 = 0x20C;
+/// Transmit thresholds; stored.
+pub const MAC_THRESHOLDS: u32 = 0x21C;
+/// MAC receive state.
+pub const MAC_RX_STATE: u32 = 0x220;
+/// Autonegotiation word that was received.
+pub const RX_CONFIG_WORD: u32 = 0x224;
+/// Multicast hash, bits 127:96; three more words follow.
+pub const MULTICAST_HASH: u32 = 0x228;
+
+bitflags! {
+    /// Bits of [`HOST_CONTROL`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct HostControl: u32 {
+        /// Read: the interrupt is asserted.
+        const INTERRUPT = 1 << 0;
+        /// Write: clear the interrupt.
+        const CLEAR_INTERRUPT = 1 << 1;
+        /// Write: hard reset.
+        const RESET = 1 << 3;
+        /// Swap bytes.
+        const BYTE_SWAP = 1 << 4;
+        /// Swap words.
+        const WORD_SWAP = 1 << 5;
+        /// Mask interrupts.
+        const MASK_INTERRUPTS = 1 << 6;
+    }
+
+    /// Bits of [`LOCAL_CONTROL`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct LocalControl: u32 {
+        /// Write: raise the host interrupt; reads 0.
+        const RAISE_INTERRUPT = 1 << 2;
+        /// EEPROM write enable.
+        const EEPROM_WRITE_ENABLE = 1 << 4;
+        /// MDIO data in, read only.
+        const MDIO_IN = 1 << 19;
+        /// EEPROM data in, read only.
+        const EEPROM_IN = 1 << 23;
+        /// Serdes loopback (all four bits).
+        const SERDES_LOOPBACK = 0xF000;
+    }
+
+    /// Bits of a DMA channel's state word.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct DmaState: u32 {
+        /// Reset or abort the channel.
+        const RESET = 1 << 0;
+        /// Keep 32-bit words as values (else keep byte order).
+        const NO_BYTE_SWAP = 1 << 1;
+        /// Write: start; read: active.
+        const START = 1 << 2;
+        /// Sum the bytes.
+        const CHECKSUM = 1 << 9;
+        /// Begin a new sum.
+        const CHECKSUM_NEW = 1 << 10;
+        /// Deliver the sum to the descriptor.
+        const CHECKSUM_DELIVER = 1 << 11;
+        /// Read: on completion TX_BUFFER_PRODUCER takes the local end address.
+        const RELEASE_TX = 1 << 17;
+        /// Write: on completion RX_BUFFER_CONSUMER takes the local end address.
+        const FREE_RX = 1 << 19;
+        /// Error: master abort, no memory answered at the host address.
+        const MASTER_ABORT = 1 << 25;
+        /// All error bits.
+        const ERRORS = 0xFF00_0000;
+    }
+
+    /// Bits of [`ASSIST_STATE`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct AssistState: u32 {
+        /// The hardware assist runs the rings.
+        const ENABLE = 1 << 0;
+        /// Pause between descriptors.
+        const PAUSE = 1 << 1;
+        /// One DMA at a time.
+        const ONE_DMA = 1 << 2;
+        /// Set by all known firmware.
+        const ALWAYS = 1 << 5;
+        /// Status: the write channel is busy.
+        const WRITE_BUSY = 1 << 8;
+        /// Status: the write ring is not empty.
+        const WRITE_PENDING = 1 << 11;
+        /// Status: the read channel is busy.
+        const READ_BUSY = 1 << 12;
+        /// Status: the read ring is not empty.
+        const READ_PENDING = 1 << 15;
+    }
+
+    /// Bits of [`CPU_STATE`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct CpuState: u32 {
+        /// Reset.
+        const RESET = 1 << 0;
+        /// Single step.
+        const STEP = 1 << 1;
+        /// Set by each CPU's firmware on itself at start; stored.
+        const STARTED = 1 << 2;
+        /// ROM self-test failed.
+        const ROM_FAIL = 1 << 4;
+        /// The CPU is halted.
+        const HALT = 1 << 16;
+    }
+
+    /// Bits of [`MAC_TX_STATE`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct MacTxState: u32 {
+        /// Reset.
+        const RESET = 1 << 0;
+        /// Enable.
+        const ENABLE = 1 << 1;
+        /// Stop.
+        const STOP = 1 << 2;
+        /// Full duplex.
+        const FULL_DUPLEX = 1 << 5;
+        /// Attention bits, write one to clear.
+        const ATTENTIONS = 0x3F00_0000;
+    }
+
+    /// Bits of [`MAC_RX_STATE`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct MacRxState: u32 {
+        /// Reset.
+        const RESET = 1 << 0;
+        /// Enable.
+        const ENABLE = 1 << 1;
+        /// Stop.
+        const STOP = 1 << 2;
+        /// Accept every frame.
+        const PROMISCUOUS = 1 << 3;
+        /// Signal present, read only.
+        const SIGNAL = 1 << 18;
+        /// The partner sends configuration words, read only.
+        const PARTNER_CONFIG = 1 << 19;
+        /// Link attention.
+        const ATTENTION_LINK = 1 << 24;
+        /// Sync attention.
+        const ATTENTION_SYNC = 1 << 25;
+        /// The received configuration word changed.
+        const ATTENTION_CONFIG = 1 << 26;
+        /// Receive buffer attention.
+        const ATTENTION_BUFFER = 1 << 30;
+        /// Attention bits, write one to clear.
+        const ATTENTIONS = 0xF700_0000;
+    }
+}

@@ -1,0 +1,73 @@
+//! What the library needs from the machine that it runs on.
+//!
+//! On the emulator these calls take simulated time; on a real host they would be `mmap`ed PIO,
+//! an `ioctl` and the program's own instructions. The library does not know which.
+
+use std::future::Future;
+
+/// A board's memory-mapped PCI window: 32-bit accesses at byte offsets.
+pub trait Window: Send {
+    /// Reads the word at `offset`.
+    fn read(&mut self, offset: u32) -> impl Future<Output = u32> + Send;
+
+    /// Writes the word at `offset` (posted: the bus may take it later, but in order).
+    fn write(&mut self, offset: u32, value: u32) -> impl Future<Output = ()> + Send;
+
+    /// Writes words to consecutive offsets in one PIO burst.
+    fn write_burst(&mut self, offset: u32, values: &[u32]) -> impl Future<Output = ()> + Send;
+
+    /// Reads the word at `offset` again and again until `(value & mask) == expected`; gives the
+    /// value. Each read is charged as a poll. `why` says what is waited for, for reports.
+    fn poll_until(
+        &mut self,
+        offset: u32,
+        mask: u32,
+        expected: u32,
+        why: &'static str,
+    ) -> impl Future<Output = u32> + Send;
+}
+
+/// A place in the program's virtual memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VirtualAddress(pub u64);
+
+/// A place in the host's physical memory, as the board's DMA sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PhysicalAddress(pub u64);
+
+/// The rest of the machine: memory and time.
+pub trait System: Send {
+    /// Bytes of a page.
+    const PAGE_BYTES: u64 = 4096;
+
+    /// Translates the addresses of the pages that hold `length` bytes from `address`, in one
+    /// system call (at its cost). The first entry belongs to `address` itself, the others to page
+    /// starts. `None` when any page is not mapped.
+    fn translate(
+        &mut self,
+        address: VirtualAddress,
+        length: u64,
+    ) -> impl Future<Output = Option<Vec<PhysicalAddress>>> + Send;
+
+    /// Allocates `length` bytes of page-aligned, resident memory for the library itself
+    /// (indirect page lists). `None` when there is no more.
+    fn allocate(&mut self, length: u64) -> Option<VirtualAddress>;
+
+    /// Writes the program's own memory.
+    ///
+    /// # Errors
+    /// The first address that is not mapped.
+    fn write_memory(&mut self, address: VirtualAddress, bytes: &[u8]) -> Result<(), VirtualAddress>;
+
+    /// Reads the program's own memory.
+    ///
+    /// # Errors
+    /// The first address that is not mapped.
+    fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress>;
+
+    /// Spends `nanoseconds` of processor time.
+    fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
+
+    /// The time since the start, in picoseconds (as a time-stamp counter would tell it).
+    fn now_ps(&self) -> u64;
+}
