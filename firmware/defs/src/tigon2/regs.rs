@@ -136,6 +136,11 @@ pub const RX_CONFIG_WORD: u32 = 0x224;
 /// Multicast hash, bits 127:96; three more words follow.
 pub const MULTICAST_HASH: u32 = 0x228;
 
+/// [`HOST_CONTROL`], read: position of the chip's revision.
+pub const REVISION_SHIFT: u32 = 28;
+/// The revision that a Tigon2 reports.
+pub const REVISION_TIGON2: u32 = 6;
+
 bitflags! {
     /// Bits of [`HOST_CONTROL`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +164,8 @@ bitflags! {
     pub struct LocalControl: u32 {
         /// Write: raise the host interrupt; reads 0.
         const RAISE_INTERRUPT = 1 << 2;
+        /// SRAM banks of 512 KB (a two-bit field; board makers differ).
+        const SRAM_BANK_512K = 2 << 8;
         /// EEPROM write enable.
         const EEPROM_WRITE_ENABLE = 1 << 4;
         /// MDIO data in, read only.
@@ -167,6 +174,13 @@ bitflags! {
         const EEPROM_IN = 1 << 23;
         /// Serdes loopback (all four bits).
         const SERDES_LOOPBACK = 0xF000;
+    }
+
+    /// Bits of [`MISC_CONFIG`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct MiscConfig: u32 {
+        /// The SRAM is synchronous; the host says so at start-up.
+        const SYNCHRONOUS_SRAM = 1 << 20;
     }
 
     /// Bits of a DMA channel's state word.
