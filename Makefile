@@ -1,0 +1,49 @@
+# The commands of the project. A newcomer needs two: `make run` and `make test`.
+# Each of them first sees to the toolchain (scripts/setup); cargo knows what is up to date.
+
+# where rustup puts cargo, for shells that have not read its environment file.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+
+LANIGON = cargo run --release --quiet -p testbench --bin lanigon --
+FIRMWARE = $(MAKE) --no-print-directory -C firmware
+
+# More options for the command behind `run` and `bench`, e.g. make run ARGS=--quick
+ARGS =
+
+.DEFAULT_GOAL := help
+.PHONY: help setup firmware run test bench check clean
+
+help:
+	@echo 'make run       build everything and reproduce the EMP results (ARGS=--quick: a shorter run)'
+	@echo 'make test      build everything and run all tests'
+	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release)'
+	@echo 'make bench     measure how fast the emulator is'
+	@echo 'make check     formatting, lints, documentation and project rules'
+	@echo 'make setup     install the pinned Rust toolchain, if it is not there'
+	@echo 'make clean     remove everything that was built or written'
+
+setup:
+	@scripts/setup
+
+firmware: setup
+	@$(FIRMWARE) images
+
+run: firmware
+	@$(LANIGON) reproduce emp $(ARGS)
+
+bench: firmware
+	@$(LANIGON) bench $(ARGS)
+
+test: firmware
+	cargo test --workspace
+
+check: setup
+	cargo fetch --locked
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	@$(FIRMWARE) check
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --quiet
+	cargo test -p testbench --test rules
+
+clean:
+	rm -rf target firmware/target out
