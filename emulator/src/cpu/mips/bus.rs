@@ -47,12 +47,6 @@ pub enum Fault {
         /// The instruction word.
         word: u32,
     },
-    /// A trapping add or subtract overflowed: the chip has no exceptions.
-    #[error("overflow in a trapping {mnemonic}")]
-    Overflow {
-        /// The instruction's name.
-        mnemonic: &'static str,
-    },
 }
 
 /// Width of a memory access.
@@ -89,8 +83,13 @@ pub trait Bus {
     ///
     /// # Errors
     /// [`BusStop::Wait`], [`BusStop::Yield`] (the write was carried out) or a fault.
-    fn store(&mut self, core: &mut Core, address: u32, width: Width, value: u32)
-    -> Result<(), BusStop>;
+    fn store(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusStop>;
 
     /// The core is about to execute an instruction that carries a probe (`Op::probe` is set).
     /// The bus may change the clock's `ticks_per_cycle`. Called once for each execution, after the

@@ -1,0 +1,91 @@
+//! The simplest board: one flat memory from address 0, every access free and at once.
+
+use emulator::cpu::mips::asm::Program;
+use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Width};
+use emulator::cpu::mips::exec::Core;
+use emulator::cpu::mips::isa::Op;
+
+/// Memory, and the instructions decoded from it so far. Beyond it reads give 0 and writes vanish.
+pub struct FlatBus {
+    bytes: Vec<u8>,
+    decoded: Vec<Option<Op>>,
+}
+
+impl FlatBus {
+    /// Zeros, `length` (a multiple of 4) bytes of them.
+    pub fn new(length: usize) -> Self {
+        Self {
+            bytes: vec![0; length],
+            decoded: vec![None; length / 4],
+        }
+    }
+
+    /// Puts an assembled program into memory.
+    pub fn place(&mut self, program: &Program) {
+        for segment in &program.segments {
+            for (offset, &byte) in (0..).zip(&segment.bytes) {
+                self.write(segment.address + offset, Width::Byte, u32::from(byte));
+            }
+        }
+    }
+
+    /// Reads as a core would.
+    #[inline(always)]
+    pub fn read(&self, address: u32, width: Width) -> u32 {
+        let start = address as usize;
+        match (self.bytes.get(start..start + width as usize), width) {
+            (Some(&[a, b, c, d]), Width::Word) => u32::from_be_bytes([a, b, c, d]),
+            (Some(&[a, b]), Width::Half) => u32::from(u16::from_be_bytes([a, b])),
+            (Some(&[a]), Width::Byte) => u32::from(a),
+            _ => 0,
+        }
+    }
+
+    /// Writes as a core would.
+    #[inline(always)]
+    pub fn write(&mut self, address: u32, width: Width, value: u32) {
+        let start = address as usize;
+        if let Some(place) = self.bytes.get_mut(start..start + width as usize) {
+            place.copy_from_slice(&value.to_be_bytes()[4 - width as usize..]);
+            self.decoded[start / 4] = None;
+        }
+    }
+
+    #[cold]
+    fn decode(&mut self, pc: u32) -> Result<Op, BusStop> {
+        let word = self.read(pc, Width::Word);
+        match self.decoded.get_mut(pc as usize / 4) {
+            Some(place) => Ok(*place.insert(Op::decode(word))),
+            None => Err(BusStop::Fault(Fault::NoCode { address: pc })),
+        }
+    }
+}
+
+impl Bus for FlatBus {
+    #[inline(always)]
+    fn fetch(&mut self, _: &mut Core, pc: u32) -> Result<Op, BusStop> {
+        match self.decoded.get(pc as usize / 4) {
+            Some(&Some(op)) => Ok(op),
+            _ => self.decode(pc),
+        }
+    }
+
+    #[inline(always)]
+    fn load(&mut self, _: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
+        Ok(self.read(address, width))
+    }
+
+    #[inline(always)]
+    fn store(
+        &mut self,
+        _: &mut Core,
+        address: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusStop> {
+        self.write(address, width, value);
+        Ok(())
+    }
+
+    fn probe(&mut self, _: &mut Core, _: u32) {}
+}
