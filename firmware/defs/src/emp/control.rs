@@ -23,9 +23,10 @@ pub const ROUTE_CAPACITY: u32 = BASE + 0x0C;
 pub const NODE: u32 = BASE + 0x10;
 /// Host: number of route-table entries that are filled.
 pub const ROUTE_COUNT: u32 = BASE + 0x14;
-/// Host: epoch of this start: tells frames of an earlier life apart.
+/// Host: epoch of this start (16 bits): tells frames of an earlier life apart. Each start of a node
+/// must have a later one than its last; they compare as wrapping numbers.
 pub const EPOCH: u32 = BASE + 0x18;
-/// Host: frames of an ack group (emp-046: 3).
+/// Host: frames of an ack group (emp-046: 3), 1 to [`GROUP_LIMIT`](super::frame::GROUP_LIMIT).
 pub const ACK_GROUP: u32 = BASE + 0x1C;
 /// Host: bytes of a frame's Ethernet payload (emp-044: 1500).
 pub const FRAME_BYTES: u32 = BASE + 0x20;
@@ -70,9 +71,20 @@ pub struct RouteEntry {
     /// Identifier of the next message to this peer (high half) and of the next message to match
     /// from it (low half).
     pub message_ids: u32,
-    /// The peer's epoch in the low half; the high half says whether it is known.
+    /// The peer's epoch in the low half; [`EPOCH_KNOWN`] says whether it is known.
     pub epoch: u32,
 }
+
+/// Bit of [`RouteEntry::epoch`]: a frame of the peer has told its epoch.
+pub const EPOCH_KNOWN: u32 = 1 << 16;
+/// Word index of [`RouteEntry::mac_high`].
+pub const ROUTE_MAC_HIGH: u32 = 0;
+/// Word index of [`RouteEntry::mac_low`].
+pub const ROUTE_MAC_LOW: u32 = 1;
+/// Word index of [`RouteEntry::message_ids`].
+pub const ROUTE_MESSAGE_IDS: u32 = 2;
+/// Word index of [`RouteEntry::epoch`].
+pub const ROUTE_EPOCH: u32 = 3;
 
 /// Bytes of a route-table entry.
 pub const ROUTE_ENTRY_BYTES: u32 = 16;
@@ -105,7 +117,11 @@ pub enum Counter {
     DropEpoch = 10,
     /// Dropped: no record, DMA slot or buffer space.
     DropResources = 11,
+    /// A mailbox named no descriptor that the NIC could take.
+    BadPosts = 12,
+    /// DMAs to or from host memory that failed.
+    DmaErrors = 13,
 }
 
 /// Number of counters.
-pub const COUNTER_COUNT: u32 = 12;
+pub const COUNTER_COUNT: u32 = 14;

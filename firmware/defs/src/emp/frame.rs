@@ -9,10 +9,18 @@
 //! | 0    | destination MAC, bytes 0..4 |
 //! | 1    | destination MAC, bytes 4..6; source MAC, bytes 0..2 |
 //! | 2    | source MAC, bytes 2..6 |
-//! | 3    | Ethertype; kind (4 bits) and flags (4 bits), 8 bits zero |
+//! | 3    | Ethertype; kind (4 bits), flags (4 bits), place in the ack group (4 + 4 bits) |
 //! | 4    | source node; message identifier |
-//! | 5    | frame number within the message; epoch |
-//! | 6    | offset of the payload within the message (24 bits); ack: 0 |
+//! | 5    | frame number within the message; the source's epoch |
+//! | 6    | data: offset of the payload within the message; header: the oldest message identifier that the source still has open to this destination; ack: epoch of the acknowledged frame |
+//!
+//! The place in the ack group is the number of the group's frames before and after this one: a
+//! receiver needs neither the sender's group size nor a division to know the whole group. An ack
+//! names message and frame (the group's last) of the frames that it acknowledges.
+//!
+//! A header frame's payload starts at offset 0, so its word 6 is free for the oldest open
+//! identifier. What is older was acknowledged or given up: the receiver waits for it no longer. A
+//! receiver that has just started begins there.
 //!
 //! The payload of a data frame starts at byte 28. In a header frame follow
 //!
@@ -21,8 +29,8 @@
 //! | 7    | tag; number of frames |
 //! | 8    | message length |
 //!
-//! and its payload starts at byte 36. The payload's length follows from the message's length and
-//! the frame size; a receiver checks it against the frame's.
+//! and its payload starts at byte 36. The payload's length is the rest of the frame or of the
+//! message, whichever is less (the MAC pads short frames).
 
 /// Ethertype of EMP frames (one of those set aside for local experiments).
 pub const ETHERTYPE: u16 = 0x88B5;
@@ -45,7 +53,7 @@ pub const WORD_TYPE_KIND: usize = 3;
 pub const WORD_SOURCE_MESSAGE: usize = 4;
 /// Word index: frame number and epoch.
 pub const WORD_FRAME_EPOCH: usize = 5;
-/// Word index: payload offset.
+/// Word index: payload offset (data), oldest open identifier (header), acknowledged epoch (ack).
 pub const WORD_OFFSET: usize = 6;
 /// Word index: tag and frame count (header frames).
 pub const WORD_TAG_FRAMES: usize = 7;
@@ -56,6 +64,13 @@ pub const WORD_MESSAGE_LENGTH: usize = 8;
 pub const KIND_SHIFT: u32 = 12;
 /// Flag in the low half of the word at [`WORD_TYPE_KIND`]: the frame is the last of its ack group.
 pub const FLAG_GROUP_END: u32 = 1 << 8;
+
+/// Position of the number of frames of the group before this one.
+pub const GROUP_BEFORE_SHIFT: u32 = 4;
+/// Mask of the number of frames of the group after this one, and of the one before once shifted.
+pub const GROUP_MASK: u32 = 0xF;
+/// Most frames of an ack group.
+pub const GROUP_LIMIT: u32 = GROUP_MASK + 1;
 
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
