@@ -1,0 +1,72 @@
+//! The two CPUs, as types: what differs between them is a register's offset.
+//!
+//! Each CPU's `main` gets the one value of its type. Whatever may happen only once on a CPU (entering
+//! the event loop) asks for that value.
+
+use crate::regs;
+
+/// A CPU's own registers. Code that runs on either CPU is generic over this.
+pub trait Cpu {
+    /// Event register.
+    const EVENT: u32;
+    /// Mailbox event register.
+    const MAILBOX_EVENT: u32;
+    /// Timer reference.
+    const TIMER_REFERENCE: u32;
+    /// This CPU's side of the semaphore.
+    const SEMAPHORE: u32;
+}
+
+/// CPU A: started by the host.
+pub struct A(());
+/// CPU B: started by CPU A.
+pub struct B(());
+
+impl A {
+    /// For `entry_a!` alone.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn take() -> Self {
+        Self(())
+    }
+}
+
+impl B {
+    /// For `entry_b!` alone.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn take() -> Self {
+        Self(())
+    }
+}
+
+impl Cpu for A {
+    const EVENT: u32 = regs::EVENT_A;
+    const MAILBOX_EVENT: u32 = regs::MAILBOX_EVENT_A;
+    const TIMER_REFERENCE: u32 = regs::TIMER_REFERENCE_A;
+    const SEMAPHORE: u32 = regs::SEMAPHORE_A;
+}
+
+impl Cpu for B {
+    const EVENT: u32 = regs::EVENT_B;
+    const MAILBOX_EVENT: u32 = regs::MAILBOX_EVENT_B;
+    const TIMER_REFERENCE: u32 = regs::TIMER_REFERENCE_B;
+    const SEMAPHORE: u32 = regs::SEMAPHORE_B;
+}
+
+/// CPU A starts CPU B at the image's [`entry_b!`](crate::entry_b) function.
+pub fn start_b(_: &A) {
+    unsafe extern "C" {
+        fn _start_b();
+    }
+    let halt = regs::CpuState::HALT.bits();
+    regs::write(regs::CPU_STATE + regs::CPU_B, halt);
+    regs::write(regs::CPU_PC + regs::CPU_B, _start_b as *const () as u32);
+    regs::write(regs::CPU_STATE + regs::CPU_B, 0);
+}
+
+/// Halts the CPU that executes it, for good.
+pub fn stop() -> ! {
+    // SAFETY: `break` halts this CPU: nothing after it runs.
+    unsafe { core::arch::asm!("break", options(nomem, nostack, noreturn)) }
+}

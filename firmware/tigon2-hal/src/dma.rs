@@ -1,0 +1,250 @@
+//! DMA between host memory and SRAM through the chip's two rings and its hardware assist
+//! (docs/tigon2.md, section 5). DMA read = host to NIC, DMA write = NIC to host.
+//!
+//! The firmware pushes descriptors; the assist works them off in order and moves the reference; a
+//! ring's `DONE` event stands while there are completed descriptors that the firmware has not
+//! consumed.
+//!
+//! ```ignore
+//! ReadRing::push(&Transfer { host_high: 0, host_low, local, length, state: copy(), kind: 1, index })?;
+//! // later, on READ_DMA_DONE:
+//! while let Some(done) = ReadRing::completed() {
+//!     // done.index(), done.kind(), done.local()
+//!     done.consume();
+//! }
+//! ```
+
+pub use defs::tigon2::regs::DmaState;
+
+use core::marker::PhantomData;
+use core::mem::offset_of;
+
+use defs::tigon2::rings::{DMA_DESCRIPTOR_BYTES, DmaDescriptor};
+
+use crate::regs::{self, AssistState};
+use crate::sram;
+
+/// One transfer to be queued.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer {
+    /// Host address, high word.
+    pub host_high: u32,
+    /// Host address, low word.
+    pub host_low: u32,
+    /// SRAM address. Within a frame buffer the channel wraps at the buffer's end by itself.
+    pub local: u32,
+    /// Bytes, below 64 KB.
+    pub length: u32,
+    /// The channel's state word: [`DmaState::START`] with what else the transfer needs.
+    pub state: DmaState,
+    /// The firmware's own: what this transfer is.
+    pub kind: u32,
+    /// The firmware's own: whose transfer it is.
+    pub index: u32,
+}
+
+/// State word that moves bytes in their order (frame data).
+pub const COPY_BYTES: DmaState = DmaState::START;
+/// State word that keeps the values of 32-bit words between a little-endian host and the NIC.
+pub const COPY_WORDS: DmaState = DmaState::START.union(DmaState::NO_BYTE_SWAP);
+
+/// The ring has no free descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingFull;
+
+/// The registers of one DMA direction.
+pub trait Direction {
+    /// Producer index of the ring.
+    const PRODUCER: u32;
+    /// Reference: the assist has worked off what is before it.
+    const REFERENCE: u32;
+    /// Consumer index of the ring.
+    const CONSUMER: u32;
+    /// The free slot's address, or 0.
+    const FREE: u32;
+    /// State of the channel.
+    const STATE: u32;
+}
+
+/// DMA read: host to NIC.
+pub enum Read {}
+/// DMA write: NIC to host.
+pub enum Write {}
+
+impl Direction for Read {
+    const PRODUCER: u32 = regs::READ_RING_PRODUCER;
+    const REFERENCE: u32 = regs::READ_RING_REFERENCE;
+    const CONSUMER: u32 = regs::READ_RING_CONSUMER;
+    const FREE: u32 = regs::READ_RING_FREE;
+    const STATE: u32 = regs::READ_STATE;
+}
+
+impl Direction for Write {
+    const PRODUCER: u32 = regs::WRITE_RING_PRODUCER;
+    const REFERENCE: u32 = regs::WRITE_RING_REFERENCE;
+    const CONSUMER: u32 = regs::WRITE_RING_CONSUMER;
+    const FREE: u32 = regs::WRITE_RING_FREE;
+    const STATE: u32 = regs::WRITE_STATE;
+}
+
+/// One of the chip's two DMA rings, 64 descriptors each.
+pub struct Ring<D>(PhantomData<D>);
+/// The ring that brings host memory to the NIC.
+pub type ReadRing = Ring<Read>;
+/// The ring that brings NIC memory to the host.
+pub type WriteRing = Ring<Write>;
+
+/// A completed descriptor, still in the ring.
+pub struct Completed<D> {
+    descriptor: u32,
+    direction: PhantomData<D>,
+}
+
+/// The hardware assist works off both rings from now on.
+pub fn enable_assist() {
+    regs::write(
+        regs::ASSIST_STATE,
+        (AssistState::ENABLE | AssistState::ALWAYS).bits(),
+    );
+}
+
+impl<D: Direction> Ring<D> {
+    /// The free descriptor's address, if there is one.
+    #[inline(always)]
+    fn free() -> Result<u32, RingFull> {
+        match regs::read(D::FREE) {
+            0 => Err(RingFull),
+            descriptor => Ok(descriptor),
+        }
+    }
+
+    /// Whether a descriptor is free.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_room() -> bool {
+        regs::read(D::FREE) != 0
+    }
+
+    /// Queues a transfer.
+    ///
+    /// # Errors
+    /// [`RingFull`]: nothing happened; try again when a descriptor has been consumed.
+    #[inline(always)]
+    pub fn push(transfer: &Transfer) -> Result<(), RingFull> {
+        let descriptor = Self::free()?;
+        sram::write(
+            descriptor + offset_of!(DmaDescriptor, host_high) as u32,
+            transfer.host_high,
+        );
+        sram::write(
+            descriptor + offset_of!(DmaDescriptor, host_low) as u32,
+            transfer.host_low,
+        );
+        sram::write(
+            descriptor + offset_of!(DmaDescriptor, local) as u32,
+            transfer.local,
+        );
+        sram::write(
+            descriptor + offset_of!(DmaDescriptor, length) as u32,
+            transfer.length,
+        );
+        sram::write(
+            descriptor + offset_of!(DmaDescriptor, state) as u32,
+            transfer.state.bits(),
+        );
+        sram::write(
+            descriptor + offset_of!(DmaDescriptor, kind) as u32,
+            transfer.kind,
+        );
+        sram::write(
+            descriptor + offset_of!(DmaDescriptor, index) as u32,
+            transfer.index,
+        );
+        // The register wraps within the ring by itself.
+        regs::write(D::PRODUCER, descriptor + DMA_DESCRIPTOR_BYTES);
+        Ok(())
+    }
+
+    /// The oldest completed descriptor that was not consumed yet.
+    #[inline(always)]
+    #[must_use]
+    pub fn completed() -> Option<Completed<D>> {
+        let descriptor = regs::read(D::CONSUMER);
+        (descriptor != regs::read(D::REFERENCE)).then_some(Completed {
+            descriptor,
+            direction: PhantomData,
+        })
+    }
+
+    /// Whether every queued transfer has completed and was consumed.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_empty() -> bool {
+        regs::read(D::PRODUCER) == regs::read(D::CONSUMER)
+    }
+
+    /// The channel's error bits: not empty while the `ATTENTION` event stands.
+    #[inline(always)]
+    #[must_use]
+    pub fn errors() -> DmaState {
+        DmaState::from_bits_truncate(regs::read(D::STATE)) & DmaState::ERRORS
+    }
+
+    /// After an error: resets the channel, skips the failed descriptor, lets the assist go on, and
+    /// returns the failed descriptor's kind and index. It still has to be consumed, like a completed
+    /// one.
+    pub fn skip_failed() -> (u32, u32) {
+        let failed = Completed::<D> {
+            descriptor: regs::read(D::REFERENCE),
+            direction: PhantomData,
+        };
+        let assist = regs::read(regs::ASSIST_STATE);
+        regs::write(regs::ASSIST_STATE, assist | AssistState::PAUSE.bits());
+        regs::write(D::STATE, DmaState::RESET.bits());
+        regs::write(D::STATE, 0);
+        regs::write(D::REFERENCE, failed.descriptor + DMA_DESCRIPTOR_BYTES);
+        regs::write(regs::ASSIST_STATE, assist & !AssistState::PAUSE.bits());
+        (failed.kind(), failed.index())
+    }
+}
+
+impl<D: Direction> Completed<D> {
+    #[inline(always)]
+    fn field(&self, offset: usize) -> u32 {
+        sram::read(self.descriptor + offset as u32)
+    }
+
+    /// What the firmware queued as kind.
+    #[inline(always)]
+    #[must_use]
+    pub fn kind(&self) -> u32 {
+        self.field(offset_of!(DmaDescriptor, kind))
+    }
+
+    /// What the firmware queued as index.
+    #[inline(always)]
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.field(offset_of!(DmaDescriptor, index))
+    }
+
+    /// The transfer's first SRAM address.
+    #[inline(always)]
+    #[must_use]
+    pub fn local(&self) -> u32 {
+        self.field(offset_of!(DmaDescriptor, local))
+    }
+
+    /// The transfer's bytes.
+    #[inline(always)]
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        self.field(offset_of!(DmaDescriptor, length))
+    }
+
+    /// Gives the descriptor back to the ring.
+    #[inline(always)]
+    pub fn consume(self) {
+        regs::write(D::CONSUMER, self.descriptor + DMA_DESCRIPTOR_BYTES);
+    }
+}

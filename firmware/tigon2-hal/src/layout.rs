@@ -1,0 +1,82 @@
+//! Where rings and frame buffers lie (docs/tigon2.md, sections 5 and 6): one register each says
+//! where the buffers begin, and the rings follow from the first.
+
+use defs::tigon2::map::RX_BUFFER_LIMIT;
+use defs::tigon2::rings::MAC_TX_BELOW;
+
+use crate::regs;
+
+/// The two buffers. The receive buffer ends at 0x200000, where the hardware wants it.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    /// First byte of the transmit buffer; the rings lie below.
+    pub tx_buffer: u32,
+    /// End of the transmit buffer and first byte of the receive buffer.
+    pub rx_buffer: u32,
+}
+
+impl Layout {
+    /// 64 KB to transmit, 192 KB to receive: what the linker script leaves free on a 512 KB board.
+    pub const DEFAULT: Self = Self {
+        tx_buffer: 0x001C_0000,
+        rx_buffer: 0x001D_0000,
+    };
+
+    /// Bytes of the transmit buffer.
+    #[must_use]
+    pub const fn tx_bytes(&self) -> u32 {
+        self.rx_buffer - self.tx_buffer
+    }
+
+    /// Bytes of the receive buffer.
+    #[must_use]
+    pub const fn rx_bytes(&self) -> u32 {
+        RX_BUFFER_LIMIT - self.rx_buffer
+    }
+
+    /// First byte of the rings: memory below, from [`sram::image_end`](crate::sram::image_end) on, is
+    /// free. An address of the upper megabyte; [`Layout::free_end`] is the same place seen low.
+    #[must_use]
+    pub const fn rings(&self) -> u32 {
+        self.tx_buffer - MAC_TX_BELOW
+    }
+
+    /// End of the free memory on a board with 512 KB.
+    #[must_use]
+    pub const fn free_end(&self) -> u32 {
+        self.rings() & (512 * 1024 - 1)
+    }
+}
+
+/// Empties buffers and rings and tells the chip where they are. MAC and DMA assist are off; their
+/// modules start them.
+pub fn initialise(layout: &Layout) {
+    regs::write(regs::ASSIST_STATE, regs::AssistState::ALWAYS.bits());
+    regs::write(regs::MAC_TX_STATE, 0);
+    regs::write(regs::MAC_RX_STATE, 0);
+    for register in [
+        regs::TX_BUFFER_BASE,
+        regs::TX_BUFFER_PRODUCER,
+        regs::TX_BUFFER_CONSUMER,
+    ] {
+        regs::write(register, layout.tx_buffer);
+    }
+    for register in [
+        regs::RX_BUFFER_BASE,
+        regs::RX_BUFFER_PRODUCER,
+        regs::RX_BUFFER_CONSUMER,
+    ] {
+        regs::write(register, layout.rx_buffer);
+    }
+    for first in [
+        regs::RX_DESCRIPTOR_PRODUCER,
+        regs::TX_DESCRIPTOR_PRODUCER,
+        regs::READ_RING_PRODUCER,
+        regs::WRITE_RING_PRODUCER,
+    ] {
+        // Producer, reference, consumer.
+        for register in [first, first + 4, first + 8] {
+            regs::write(register, 0);
+        }
+    }
+}

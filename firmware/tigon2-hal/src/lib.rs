@@ -1,0 +1,49 @@
+//! What a Tigon2 firmware author calls.
+//!
+//! | to ... | use |
+//! |--------|-----|
+//! | begin | [`entry_a!`], [`entry_b!`], [`cpu::start_b`], [`layout::initialise`] |
+//! | wait for events | [`dispatch!`], [`event`] |
+//! | talk to the host | [`mailbox`], [`sram`], [`dma`] |
+//! | send and receive frames | [`mac`] |
+//! | share with the other CPU | [`semaphore`], [`event::raise`] |
+//! | keep time | [`timer`] |
+//! | say what happens | [`probe`]: [`log!`], [`event!`], [`stage_enter!`], [`wait_enter!`] |
+//!
+//! `firmware/images/hello` is the smallest complete image; `firmware/build.sh` builds all of them.
+//! An image forbids `unsafe`: what needs it stands here, each block with its reason. The crate root
+//! of an image needs `#![no_std]`, `#![no_main]` and `#![feature(asm_experimental_arch)]`.
+//!
+//! # Memory
+//! `tigon2.x` says where everything lies. Handlers, the event loop and the state that they share stand
+//! in the scratchpad of their CPU (fast, 16 KB for A, 8 KB for B); everything else stands in SRAM.
+//! [`scratchpad_a!`] and [`scratchpad_b!`] place further functions and statics; [`Singleton`] is for
+//! big tables in SRAM.
+//!
+//! # What not to write
+//! The chip has no multiply, no divide and no unaligned access. Multiplication by a constant becomes
+//! shifts; `/` and `%` by anything but a power of two do not work; byte arrays that are copied or
+//! compared become unaligned accesses: use aligned `u32` and `u16`. `lanigon image` finds the rest.
+#![no_std]
+#![feature(asm_experimental_arch, allow_internal_unsafe)]
+// `allow_internal_unsafe` lets macros of this crate expand to `unsafe` in images that forbid it.
+#![allow(unsafe_code, internal_features)]
+
+pub mod cpu;
+pub mod dma;
+pub mod event;
+pub mod layout;
+pub mod mac;
+pub mod mailbox;
+mod mem;
+mod panic;
+mod place;
+pub mod probe;
+pub mod regs;
+pub mod semaphore;
+pub mod sram;
+#[doc(hidden)]
+pub mod start;
+pub mod timer;
+
+pub use place::Singleton;

@@ -1,0 +1,222 @@
+//! The MAC: link, filter, and its two descriptor rings (docs/tigon2.md, section 6).
+//!
+//! Transmit: the frame is assembled in the transmit buffer at a multiple of 8, a descriptor is
+//! pushed, and the MAC sends it once `TX_BUFFER_PRODUCER` has passed its end: moved by a DMA read
+//! with `RELEASE_TX`, or by [`release_tx`]. The `rings` crate keeps the order of the two.
+//!
+//! Receive: [`RxRing::next`] shows the oldest frame not looked at, [`RxFrame::advance`] goes past
+//! it, and descriptor and buffer are given back by [`RxFrame::free_descriptor`] and by a DMA write
+//! with `FREE_RX` or [`free_rx`].
+
+use defs::tigon2::rings::{CRC_BYTES, MAC_DESCRIPTOR_BYTES, MacRxDescriptor, MacTxDescriptor};
+
+use core::mem::offset_of;
+
+use crate::dma::RingFull;
+use crate::regs::{self, MacRxState, MacTxState};
+use crate::sram;
+
+/// Turns the MAC on for a link without negotiation, full duplex.
+pub fn enable_fixed_link() {
+    regs::write(regs::TX_CONFIG_WORD, 0);
+    regs::write(
+        regs::MAC_TX_STATE,
+        (MacTxState::ENABLE | MacTxState::FULL_DUPLEX).bits(),
+    );
+    let filter = regs::read(regs::MAC_RX_STATE) & MacRxState::PROMISCUOUS.bits();
+    // Written back as they are read, pending attentions would be cleared: all of them are, here.
+    regs::write(
+        regs::MAC_RX_STATE,
+        filter | (MacRxState::ENABLE | MacRxState::ATTENTIONS).bits(),
+    );
+}
+
+/// Accepts every frame, or only those that the filter lets through.
+pub fn set_promiscuous(on: bool) {
+    let keep = MacRxState::ATTENTIONS
+        .union(MacRxState::PROMISCUOUS)
+        .complement()
+        .bits();
+    let bit = if on {
+        MacRxState::PROMISCUOUS.bits()
+    } else {
+        0
+    };
+    regs::write(
+        regs::MAC_RX_STATE,
+        regs::read(regs::MAC_RX_STATE) & keep | bit,
+    );
+}
+
+/// Own address, for the unicast filter: high 16 bits, low 32 bits.
+pub fn set_address(high: u32, low: u32) {
+    regs::write(regs::MAC_ADDRESS_HIGH, high);
+    regs::write(regs::MAC_ADDRESS_LOW, low);
+}
+
+/// Own address as the filter has it: high 16 bits, low 32 bits.
+#[inline(always)]
+#[must_use]
+pub fn address() -> (u32, u32) {
+    (
+        regs::read(regs::MAC_ADDRESS_HIGH),
+        regs::read(regs::MAC_ADDRESS_LOW),
+    )
+}
+
+/// The 128-bit multicast hash, bits 127:96 first.
+pub fn set_multicast_hash(words: [u32; 4]) {
+    let mut register = regs::MULTICAST_HASH;
+    for word in words {
+        regs::write(register, word);
+        register += 4;
+    }
+}
+
+/// Clears the receive attentions and returns which stood.
+pub fn take_rx_attentions() -> MacRxState {
+    let state = MacRxState::from_bits_truncate(regs::read(regs::MAC_RX_STATE));
+    regs::write(regs::MAC_RX_STATE, state.bits());
+    state & MacRxState::ATTENTIONS
+}
+
+/// The MAC may send what lies before `end`. Only in ring order, and never past a frame whose DMA is
+/// under way: see the `rings` crate.
+#[inline(always)]
+pub fn release_tx(end: u32) {
+    regs::write(regs::TX_BUFFER_PRODUCER, end);
+}
+
+/// How far the MAC has sent: memory of the transmit buffer before it is free.
+#[inline(always)]
+#[must_use]
+pub fn tx_consumer() -> u32 {
+    regs::read(regs::TX_BUFFER_CONSUMER)
+}
+
+/// The MAC may overwrite what lies before `end` in the receive buffer. Only in ring order, and never
+/// past a frame whose DMA is under way: see the `rings` crate.
+#[inline(always)]
+pub fn free_rx(end: u32) {
+    regs::write(regs::RX_BUFFER_CONSUMER, end);
+}
+
+/// The transmit descriptors: 256.
+pub enum TxRing {}
+
+impl TxRing {
+    /// Whether a descriptor is free.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_room() -> bool {
+        regs::read(regs::TX_DESCRIPTOR_FREE) != 0
+    }
+
+    /// Queues the frame of `length` bytes (without CRC) at `address`.
+    ///
+    /// # Errors
+    /// [`RingFull`]: nothing happened.
+    #[inline(always)]
+    pub fn push(address: u32, length: u32) -> Result<(), RingFull> {
+        let descriptor = regs::read(regs::TX_DESCRIPTOR_FREE);
+        if descriptor == 0 {
+            return Err(RingFull);
+        }
+        sram::write(
+            descriptor + offset_of!(MacTxDescriptor, address) as u32,
+            address,
+        );
+        sram::write(
+            descriptor + offset_of!(MacTxDescriptor, tag_length) as u32,
+            length,
+        );
+        regs::write(
+            regs::TX_DESCRIPTOR_PRODUCER,
+            descriptor + MAC_DESCRIPTOR_BYTES,
+        );
+        Ok(())
+    }
+
+    /// Whether the MAC has sent all that was queued.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_empty() -> bool {
+        regs::read(regs::TX_DESCRIPTOR_PRODUCER) == regs::read(regs::TX_DESCRIPTOR_REFERENCE)
+    }
+}
+
+/// The receive descriptors: 512.
+pub enum RxRing {}
+
+impl RxRing {
+    /// The oldest frame that was not looked at.
+    #[inline(always)]
+    #[must_use]
+    pub fn next() -> Option<RxFrame> {
+        let descriptor = regs::read(regs::RX_DESCRIPTOR_REFERENCE);
+        // Bit 2 of the producer says that a frame is coming in.
+        let producer = regs::read(regs::RX_DESCRIPTOR_PRODUCER) & !(MAC_DESCRIPTOR_BYTES - 1);
+        if descriptor == producer {
+            return None;
+        }
+        let address = sram::read(descriptor + offset_of!(MacRxDescriptor, address) as u32);
+        let status_length =
+            sram::read(descriptor + offset_of!(MacRxDescriptor, status_length) as u32);
+        Some(RxFrame {
+            descriptor,
+            address,
+            status_length,
+        })
+    }
+}
+
+/// A received frame.
+#[derive(Debug, Clone, Copy)]
+pub struct RxFrame {
+    /// Its descriptor's address.
+    descriptor: u32,
+    /// Where the frame starts in the receive buffer.
+    pub address: u32,
+    status_length: u32,
+}
+
+impl RxFrame {
+    /// Bytes without the CRC. A damaged frame can be shorter than a CRC: it counts as empty.
+    #[inline(always)]
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        (self.status_length & 0xFFFF).saturating_sub(CRC_BYTES)
+    }
+
+    /// Receive status: the bits `defs::tigon2::rings::RX_STATUS_*`.
+    #[inline(always)]
+    #[must_use]
+    pub fn status(&self) -> u32 {
+        self.status_length >> 16
+    }
+
+    /// The end of what the MAC stored, CRC included: what [`free_rx`] takes for a dropped frame.
+    #[inline(always)]
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        self.address + (self.status_length & 0xFFFF)
+    }
+
+    /// The firmware has looked at the frame: `RX_COMPLETE` now speaks of the next one.
+    #[inline(always)]
+    pub fn advance(&self) {
+        regs::write(
+            regs::RX_DESCRIPTOR_REFERENCE,
+            self.descriptor + MAC_DESCRIPTOR_BYTES,
+        );
+    }
+
+    /// Gives the descriptor, and those before it, back to the MAC.
+    #[inline(always)]
+    pub fn free_descriptor(&self) {
+        regs::write(
+            regs::RX_DESCRIPTOR_CONSUMER,
+            self.descriptor + MAC_DESCRIPTOR_BYTES,
+        );
+    }
+}

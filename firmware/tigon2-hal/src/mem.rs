@@ -1,0 +1,111 @@
+//! The four memory functions that the compiler calls: aligned words where both sides are aligned
+//! alike, else bytes. The chip has no unaligned loads, which the usual versions are made of.
+//!
+//! The accesses are volatile so that the compiler does not recognise the loops and turn them into
+//! calls of the very functions that they implement.
+
+const WORD: usize = 4;
+
+#[inline(always)]
+fn words(a: *const u8, b: *const u8, length_bytes: usize) -> bool {
+    (a as usize | b as usize | length_bytes).is_multiple_of(WORD)
+}
+
+/// Copies upwards.
+///
+/// # Safety
+/// As for C's `memcpy`; overlapping is allowed if `to` is below `from`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length_bytes: usize) -> *mut u8 {
+    let mut at = 0;
+    // SAFETY: the caller vouches for both ranges; word accesses only if both are aligned.
+    unsafe {
+        if words(to, from, length_bytes) {
+            while at != length_bytes {
+                let value = from.add(at).cast::<u32>().read_volatile();
+                to.add(at).cast::<u32>().write_volatile(value);
+                at += WORD;
+            }
+        } else {
+            while at != length_bytes {
+                to.add(at).write_volatile(from.add(at).read_volatile());
+                at += 1;
+            }
+        }
+    }
+    to
+}
+
+/// Copies between ranges that may overlap.
+///
+/// # Safety
+/// As for C's `memmove`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, length_bytes: usize) -> *mut u8 {
+    if (to as usize) <= (from as usize) {
+        // SAFETY: upwards is right when the target is below.
+        return unsafe { memcpy(to, from, length_bytes) };
+    }
+    let mut at = length_bytes;
+    // SAFETY: the caller vouches for both ranges; word accesses only if both are aligned.
+    unsafe {
+        if words(to, from, length_bytes) {
+            while at != 0 {
+                at -= WORD;
+                let value = from.add(at).cast::<u32>().read_volatile();
+                to.add(at).cast::<u32>().write_volatile(value);
+            }
+        } else {
+            while at != 0 {
+                at -= 1;
+                to.add(at).write_volatile(from.add(at).read_volatile());
+            }
+        }
+    }
+    to
+}
+
+/// Fills with one byte.
+///
+/// # Safety
+/// As for C's `memset`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memset(to: *mut u8, value: i32, length_bytes: usize) -> *mut u8 {
+    let byte = value as u8;
+    let half = u32::from(byte) | u32::from(byte) << 8;
+    let word = half | half << 16;
+    let mut at = 0;
+    // SAFETY: the caller vouches for the range; word accesses only if it is aligned.
+    unsafe {
+        if words(to, to, length_bytes) {
+            while at != length_bytes {
+                to.add(at).cast::<u32>().write_volatile(word);
+                at += WORD;
+            }
+        } else {
+            while at != length_bytes {
+                to.add(at).write_volatile(byte);
+                at += 1;
+            }
+        }
+    }
+    to
+}
+
+/// Compares bytes.
+///
+/// # Safety
+/// As for C's `memcmp`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, length_bytes: usize) -> i32 {
+    let mut at = 0;
+    while at != length_bytes {
+        // SAFETY: the caller vouches for both ranges.
+        let (left, right) = unsafe { (a.add(at).read_volatile(), b.add(at).read_volatile()) };
+        if left != right {
+            return i32::from(left) - i32::from(right);
+        }
+        at += 1;
+    }
+    0
+}

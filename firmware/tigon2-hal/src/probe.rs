@@ -1,0 +1,196 @@
+//! Marks for the emulator that cost no instruction (see [`defs::probe`]).
+//!
+//! | macro | marks |
+//! |-------|-------|
+//! | [`event!`](crate::event)`("name", a, b)` | a named event with up to four arguments |
+//! | [`log!`](crate::log)`("text {} {x}", a, b)` | a line; `{}` shows a decimal, `{x}` a hexadecimal argument |
+//! | [`stage_enter!`](crate::stage_enter)`(TRANSMISSION)`, [`stage_exit!`](crate::stage_exit) | a protocol stage, by its name in [`defs::probe::stage`] |
+//! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, whose time is not the stage's own |
+//!
+//! Arguments are 32-bit values. The only work is to have them in registers; values that the code
+//! has at hand anyway cost nothing. A probe is an entry in an ELF section that is never loaded; where
+//! the compiler copies code (inlining, unrolling), each copy has its own entry.
+//!
+//! The crate that uses these macros needs `#![feature(asm_experimental_arch)]`.
+
+pub use defs::probe::{Kind, stage};
+
+/// The probe's text with the NUL that ends it in the section.
+#[doc(hidden)]
+#[must_use]
+pub const fn terminated<const BYTES: usize>(text: &str) -> [u8; BYTES] {
+    let mut out = [0; BYTES];
+    let text = text.as_bytes();
+    assert!(text.len() + 1 == BYTES);
+    let mut at = 0;
+    while at < text.len() {
+        assert!(text[at] != 0, "a probe's text holds no NUL");
+        out[at] = text[at];
+        at += 1;
+    }
+    out
+}
+
+/// Registers that a text's placeholders take: one for `{}` and `{x}`, two for `{s}`.
+#[doc(hidden)]
+#[must_use]
+pub const fn placeholders(text: &str) -> usize {
+    let text = text.as_bytes();
+    let mut count = 0;
+    let mut at = 0;
+    while at + 1 < text.len() {
+        if text[at] == b'{' {
+            count += match text[at + 1] {
+                b's' => 2,
+                _ => 1,
+            };
+        }
+        at += 1;
+    }
+    count
+}
+
+/// Emits one entry: five words as [`defs::probe`] describes them. `nomem`: a probe reads nothing
+/// that the compiler would have to write back first.
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unsafe]
+macro_rules! __probe {
+    ($kind:ident, $text:expr $(,)?) => {
+        $crate::__probe_entry!(
+            $kind,
+            $text,
+            "addu $zero, $zero, $zero",
+            "addu $zero, $zero, $zero",
+        )
+    };
+    ($kind:ident, $text:expr, $a:expr $(,)?) => {
+        $crate::__probe_entry!(
+            $kind,
+            $text,
+            "addu $zero, {a}, $zero",
+            "addu $zero, $zero, $zero",
+            a = $a
+        )
+    };
+    ($kind:ident, $text:expr, $a:expr, $b:expr $(,)?) => {
+        $crate::__probe_entry!(
+            $kind,
+            $text,
+            "addu $zero, {a}, {b}",
+            "addu $zero, $zero, $zero",
+            a = $a,
+            b = $b
+        )
+    };
+    ($kind:ident, $text:expr, $a:expr, $b:expr, $c:expr $(,)?) => {
+        $crate::__probe_entry!(
+            $kind,
+            $text,
+            "addu $zero, {a}, {b}",
+            "addu $zero, {c}, $zero",
+            a = $a,
+            b = $b,
+            c = $c
+        )
+    };
+    ($kind:ident, $text:expr, $a:expr, $b:expr, $c:expr, $d:expr $(,)?) => {
+        $crate::__probe_entry!(
+            $kind,
+            $text,
+            "addu $zero, {a}, {b}",
+            "addu $zero, {c}, {d}",
+            a = $a,
+            b = $b,
+            c = $c,
+            d = $d
+        )
+    };
+}
+
+/// See [`__probe!`]. Arguments are evaluated outside the `unsafe` block.
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unsafe]
+macro_rules! __probe_entry {
+    ($kind:ident, $text:expr, $first:literal, $second:literal, $($name:ident = $value:expr),*) => {{
+        const TEXT: &str = $text;
+        #[unsafe(link_section = ".probetext")]
+        static BYTES: [u8; TEXT.len() + 1] = $crate::probe::terminated(TEXT);
+        $(let $name: u32 = $value;)*
+        // SAFETY: the template emits no instruction into the text, only an unloaded entry.
+        unsafe {
+            ::core::arch::asm!(
+                "9:",
+                ".pushsection .probes, \"\", @progbits",
+                ".set push",
+                ".set noreorder",
+                ".set noat",
+                ".4byte 9b",
+                ".4byte {kind}",
+                ".4byte {text}",
+                $first,
+                $second,
+                ".set pop",
+                ".popsection",
+                $($name = in(reg) $name,)*
+                kind = const $crate::probe::Kind::$kind as u32,
+                text = sym BYTES,
+                options(nomem, nostack, preserves_flags),
+            )
+        }
+    }};
+}
+
+/// Marks a named event: `event!("frame dropped", reason, length)`, up to four arguments.
+#[macro_export]
+macro_rules! event {
+    ($name:literal $(, $argument:expr)* $(,)?) => {
+        $crate::__probe!(Event, $name $(, $argument)*)
+    };
+}
+
+/// Logs a line: `log!("peer {} at {x}", node, address)`, up to four arguments. `{s}` takes two: the
+/// address of a text and its length in bytes.
+#[macro_export]
+macro_rules! log {
+    ($format:literal $(, $argument:expr)* $(,)?) => {{
+        const { assert!(
+            $crate::probe::placeholders($format) == <[&str]>::len(&[$(stringify!($argument)),*]),
+            "as many arguments as placeholders"
+        ) };
+        $crate::__probe!(Log, $format $(, $argument)*)
+    }};
+}
+
+/// A protocol stage begins: `stage_enter!(TRANSMISSION)`, a constant of [`defs::probe::stage`].
+#[macro_export]
+macro_rules! stage_enter {
+    ($stage:ident) => {
+        $crate::__probe!(StageEnter, $crate::probe::stage::$stage)
+    };
+}
+
+/// The protocol stage ends.
+#[macro_export]
+macro_rules! stage_exit {
+    ($stage:ident) => {
+        $crate::__probe!(StageExit, $crate::probe::stage::$stage)
+    };
+}
+
+/// A wait begins whose time belongs to no stage: `wait_enter!("semaphore")`.
+#[macro_export]
+macro_rules! wait_enter {
+    ($name:literal) => {
+        $crate::__probe!(WaitEnter, $name)
+    };
+}
+
+/// The wait ends.
+#[macro_export]
+macro_rules! wait_exit {
+    ($name:literal) => {
+        $crate::__probe!(WaitExit, $name)
+    };
+}
