@@ -71,8 +71,9 @@ fn unsafe_stays_in_the_hardware_abstraction() {
     let lint = concat!("unsafe", "_code");
     let mut broken = Vec::new();
     for (path, text) in files(&[".rs"]) {
+        let text = text.replace(&format!("forbid({lint})"), "");
         if !path.starts_with(UNSAFE_PACKAGE) && text.contains(lint) {
-            broken.push(format!("{path}: names the lint {lint}"));
+            broken.push(format!("{path}: relaxes the lint {lint}"));
         }
     }
     for (path, text) in files(&["Cargo.toml"]) {
