@@ -1,6 +1,49 @@
-//! Host library: drives a board through its memory-mapped PCI window.
+//! Host library: drives a Tigon2 board through its memory-mapped PCI window, and speaks EMP
+//! with the firmware on it.
 //!
-//! It knows [`window::Window`] and [`window::System`], not the emulator.
+//! It knows the traits [`Window`](window::Window) and [`System`](window::System), not the
+//! emulator. The layers, from the bottom:
+//!
+//! * [`window`]: what the library needs from the machine it runs on;
+//! * [`board`]: registers, SRAM through the movable view, chip bring-up;
+//! * [`firmware`]: loading an image;
+//! * [`emp`]: EMP's posts and completions.
+//!
+//! A node that sends back what it gets:
+//!
+//! ```
+//! use host_lib::emp::{Buffer, Config, Emp, MacAddress, Source, Tag};
+//! use host_lib::firmware::Firmware;
+//! use host_lib::window::{System, VirtualAddress, Window};
+//!
+//! async fn pong<W: Window, S: System>(
+//!     window: W,
+//!     system: S,
+//!     firmware: &Firmware,
+//!     memory: VirtualAddress,
+//! ) -> Result<(), Box<dyn std::error::Error>> {
+//!     let routes = vec![
+//!         MacAddress([2, 0, 0, 0, 0, 1]),
+//!         MacAddress([2, 0, 0, 0, 0, 2]),
+//!     ];
+//!     let mut emp = Emp::start(window, system, Some(firmware), Config::new(1, routes)).await?;
+//!
+//!     let buffer = Buffer { address: memory, length: 1500 };
+//!     let receive = emp.post_receive(Source::Any, Tag::Value(7), buffer).await?;
+//!     let message = emp.wait(receive).await?;
+//!
+//!     let reply = Buffer { length: message.length, ..buffer };
+//!     let transmit = emp.post_transmit(message.node, message.tag, reply).await?;
+//!     emp.wait(transmit).await?;
+//!     Ok(())
+//! }
+//! ```
 #![deny(missing_docs)]
 
+pub mod board;
+pub mod emp;
+pub mod firmware;
 pub mod window;
+
+#[cfg(test)]
+mod fake;

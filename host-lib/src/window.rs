@@ -57,7 +57,8 @@ pub trait System: Send {
     ///
     /// # Errors
     /// The first address that is not mapped.
-    fn write_memory(&mut self, address: VirtualAddress, bytes: &[u8]) -> Result<(), VirtualAddress>;
+    fn write_memory(&mut self, address: VirtualAddress, bytes: &[u8])
+    -> Result<(), VirtualAddress>;
 
     /// Reads the program's own memory.
     ///

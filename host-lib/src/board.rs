@@ -1,0 +1,331 @@
+//! A driver's view of a Tigon2: registers, SRAM through the window, and chip bring-up.
+//!
+//! The window shows all registers, the lowest 1 KB of SRAM, and a movable 2 KB view of the rest
+//! (docs/tigon2.md, section 2). The view's base is this module's own state: `WINDOW_BASE` is
+//! written only when an access needs another base than the last one did. That is sound because a
+//! [`BoardWindow`] is the only user of its window and its methods take `&mut self`.
+
+use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_REGISTERS, WINDOW_VIEW, WINDOW_VIEW_BYTES};
+use defs::tigon2::regs::{
+    CPU_B, CPU_PC, CPU_STATE, CpuState, HOST_CONTROL, HostControl, LOCAL_CONTROL, LocalControl,
+    MISC_CONFIG, MiscConfig, REVISION_SHIFT, REVISION_TIGON2, WINDOW_BASE,
+};
+use thiserror::Error;
+
+use crate::window::Window;
+
+/// Bytes of SRAM that the window always shows.
+const LOW_SRAM_BYTES: u32 = WINDOW_VIEW - WINDOW_LOW_SRAM;
+const WORD_BYTES: u32 = 4;
+
+/// The chip did not come up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ChipError {
+    /// Another chip, or no chip, answers.
+    #[error("the chip reports revision {revision}, a Tigon2 reports {REVISION_TIGON2}")]
+    Revision {
+        /// What the chip reports (15 when nothing answers on the bus).
+        revision: u32,
+    },
+    /// A CPU runs on after a reset and a halt.
+    #[error("CPU {cpu} does not halt (state {state:#x})")]
+    NotHalted {
+        /// `A` or `B`.
+        cpu: char,
+        /// Its state register.
+        state: u32,
+    },
+}
+
+/// A board behind its window.
+///
+/// SRAM addresses are byte addresses of words; their two low bits are ignored, as the window has
+/// 32-bit accesses only.
+#[derive(Debug)]
+pub struct BoardWindow<W> {
+    window: W,
+    /// The base of the 2 KB view, if it is known.
+    view: Option<u32>,
+}
+
+impl<W: Window> BoardWindow<W> {
+    /// Takes over a window. Nothing else may use it from now on.
+    pub const fn new(window: W) -> Self {
+        Self { window, view: None }
+    }
+
+    /// Gives the window back.
+    pub fn into_inner(self) -> W {
+        self.window
+    }
+
+    /// Reads the register at `offset`.
+    pub async fn read_register(&mut self, offset: u32) -> u32 {
+        self.window.read(WINDOW_REGISTERS + offset).await
+    }
+
+    /// Writes the register at `offset`.
+    pub async fn write_register(&mut self, offset: u32, value: u32) {
+        if offset == WINDOW_BASE {
+            self.view = None;
+        }
+        self.window.write(WINDOW_REGISTERS + offset, value).await;
+    }
+
+    /// Reads the SRAM word at `address`.
+    pub async fn read_sram(&mut self, address: u32) -> u32 {
+        let place = self.locate(address).await;
+        self.window.read(place.offset).await
+    }
+
+    /// Writes the SRAM word at `address`.
+    pub async fn write_sram(&mut self, address: u32, value: u32) {
+        let place = self.locate(address).await;
+        self.window.write(place.offset, value).await;
+    }
+
+    /// Writes `values` to the SRAM words from `address`, in one PIO burst for each view that the
+    /// words touch.
+    pub async fn write_sram_burst(&mut self, address: u32, values: &[u32]) {
+        let mut address = address;
+        let mut rest = values;
+        while !rest.is_empty() {
+            let place = self.locate(address).await;
+            let (now, later) = rest.split_at(rest.len().min(place.words_left));
+            self.window.write_burst(place.offset, now).await;
+            address = address.wrapping_add(place.words_left as u32 * WORD_BYTES);
+            rest = later;
+        }
+    }
+
+    /// Reads the SRAM words from `address` into `values`, word by word: the bus has no read burst.
+    pub async fn read_sram_block(&mut self, address: u32, values: &mut [u32]) {
+        let mut address = address;
+        for value in values {
+            *value = self.read_sram(address).await;
+            address = address.wrapping_add(WORD_BYTES);
+        }
+    }
+
+    /// Polls the SRAM word at `address` until `(value & mask) == expected`; gives the value.
+    pub async fn poll_sram(
+        &mut self,
+        address: u32,
+        mask: u32,
+        expected: u32,
+        why: &'static str,
+    ) -> u32 {
+        let place = self.locate(address).await;
+        self.window
+            .poll_until(place.offset, mask, expected, why)
+            .await
+    }
+
+    /// Resets the chip and leaves it with both CPUs halted (docs/tigon2.md, section 8, steps 1
+    /// and 2). The window then preserves values: a host word equals the NIC's big-endian word.
+    ///
+    /// # Errors
+    /// [`ChipError`] when the chip is no Tigon2 or does not halt.
+    pub async fn reset(&mut self) -> Result<(), ChipError> {
+        self.view = None;
+        self.write_register(HOST_CONTROL, in_any_byte_order(HostControl::RESET))
+            .await;
+        // Reading back makes sure that the posted write has reached the chip.
+        self.read_register(HOST_CONTROL).await;
+        self.write_register(
+            HOST_CONTROL,
+            in_any_byte_order(HostControl::WORD_SWAP | HostControl::CLEAR_INTERRUPT),
+        )
+        .await;
+        let revision = self.read_register(HOST_CONTROL).await >> REVISION_SHIFT;
+        if revision != REVISION_TIGON2 {
+            return Err(ChipError::Revision { revision });
+        }
+        self.halt('A', CPU_STATE).await?;
+        self.halt('B', CPU_STATE + CPU_B).await?;
+        self.write_register(LOCAL_CONTROL, LocalControl::SRAM_BANK_512K.bits())
+            .await;
+        self.write_register(MISC_CONFIG, MiscConfig::SYNCHRONOUS_SRAM.bits())
+            .await;
+        Ok(())
+    }
+
+    /// Starts CPU A at `entry`. CPU B is CPU A's to start.
+    pub async fn start_cpu_a(&mut self, entry: u32) {
+        self.write_register(CPU_PC, entry).await;
+        let state = CpuState::from_bits_retain(self.read_register(CPU_STATE).await);
+        let running = state.difference(CpuState::HALT | CpuState::STEP);
+        self.write_register(CPU_STATE, running.bits()).await;
+    }
+
+    /// The program counter of CPU A if it stands still, which is never its own wish.
+    pub async fn halted_at(&mut self) -> Option<u32> {
+        let state = CpuState::from_bits_retain(self.read_register(CPU_STATE).await);
+        if state.contains(CpuState::HALT) {
+            Some(self.read_register(CPU_PC).await)
+        } else {
+            None
+        }
+    }
+
+    async fn halt(&mut self, cpu: char, register: u32) -> Result<(), ChipError> {
+        let state = self.read_register(register).await;
+        self.write_register(register, state | CpuState::HALT.bits())
+            .await;
+        let state = self.read_register(register).await;
+        if CpuState::from_bits_retain(state).contains(CpuState::HALT) {
+            Ok(())
+        } else {
+            Err(ChipError::NotHalted { cpu, state })
+        }
+    }
+
+    /// Finds the window offset of an SRAM address; moves the view if it must.
+    async fn locate(&mut self, address: u32) -> Place {
+        let address = address & !(WORD_BYTES - 1);
+        if address < LOW_SRAM_BYTES {
+            return Place::new(WINDOW_LOW_SRAM, address, LOW_SRAM_BYTES);
+        }
+        let within = address % WINDOW_VIEW_BYTES;
+        let base = address - within;
+        if self.view != Some(base) {
+            // Whoever drops this future half-way leaves an unknown base, never a wrong one.
+            self.view = None;
+            self.write_register(WINDOW_BASE, base).await;
+            self.view = Some(base);
+        }
+        Place::new(WINDOW_VIEW, within, WINDOW_VIEW_BYTES)
+    }
+}
+
+/// Where an SRAM word appears in the window.
+struct Place {
+    offset: u32,
+    /// Words from here to the end of this part of the window.
+    words_left: usize,
+}
+
+impl Place {
+    const fn new(start: u32, within: u32, part_bytes: u32) -> Self {
+        Self {
+            offset: start + within,
+            words_left: ((part_bytes - within) / WORD_BYTES) as usize,
+        }
+    }
+}
+
+/// The chip may still have either byte order, so its control bits go into both outer bytes.
+const fn in_any_byte_order(bits: HostControl) -> u32 {
+    bits.bits() | bits.bits().swap_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Fake, block_on};
+    use defs::tigon2::regs::TIMER;
+
+    fn check_base_writes(addresses: &[u32], expected: &[u32]) {
+        let fake = Fake::new();
+        let mut board = BoardWindow::new(fake.clone());
+        block_on(async {
+            for &address in addresses {
+                board.write_sram(address, address).await;
+                assert_eq!(board.read_sram(address).await, address);
+            }
+        });
+        let machine = fake.lock();
+        let bases: Vec<u32> = machine
+            .writes
+            .iter()
+            .filter(|(offset, _)| *offset == WINDOW_BASE)
+            .map(|(_, words)| words[0])
+            .collect();
+        assert_eq!(bases, expected);
+        for &address in addresses {
+            assert_eq!(machine.word(address), address);
+        }
+    }
+
+    #[test]
+    fn the_base_is_written_only_when_it_changes() {
+        check_base_writes(&[0x100, 0x3FC], &[]);
+        check_base_writes(&[0x400, 0x7FC, 0x500], &[0]);
+        check_base_writes(&[0x4000, 0x47FC, 0x200, 0x4400], &[0x4000]);
+        check_base_writes(&[0x47FC, 0x4800, 0x47FC], &[0x4000, 0x4800, 0x4000]);
+        check_base_writes(&[0x7F_FFFC], &[0x7F_F800]);
+    }
+
+    #[test]
+    fn a_foreign_write_to_the_base_is_not_forgotten() {
+        let fake = Fake::new();
+        let mut board = BoardWindow::new(fake.clone());
+        block_on(async {
+            board.write_sram(0x4000, 1).await;
+            board.write_register(WINDOW_BASE, 0x8000).await;
+            board.write_sram(0x4004, 2).await;
+        });
+        assert_eq!(fake.lock().word(0x4004), 2);
+        assert_eq!(fake.lock().base_writes(), 3);
+    }
+
+    #[test]
+    fn bursts_are_split_where_the_window_ends() {
+        let fake = Fake::new();
+        let mut board = BoardWindow::new(fake.clone());
+        let words: Vec<u32> = (1..=1030).collect();
+        let mut back = vec![0; words.len()];
+        block_on(async {
+            board.write_sram_burst(0x3F8, &words).await;
+            board.read_sram_block(0x3F8, &mut back).await;
+            board.write_sram_burst(0x9000, &[]).await;
+        });
+        assert_eq!(back, words);
+        let bursts: Vec<usize> = fake
+            .lock()
+            .writes
+            .iter()
+            .filter(|(offset, _)| *offset != WINDOW_BASE)
+            .map(|(_, words)| words.len())
+            .collect();
+        assert_eq!(bursts, [2, 256, 512, 260]);
+    }
+
+    #[test]
+    fn a_reset_chip_has_both_cpus_halted() {
+        let fake = Fake::new();
+        let mut board = BoardWindow::new(fake.clone());
+        block_on(async {
+            board.write_sram(0x4000, 1).await;
+            assert_eq!(board.halted_at().await, None);
+            board.reset().await.unwrap();
+            assert_eq!(board.halted_at().await, Some(0));
+            board.start_cpu_a(0x4000).await;
+            assert_eq!(board.halted_at().await, None);
+            board.write_sram(0x4000, 2).await;
+            board.write_register(TIMER, 7).await;
+            assert_eq!(board.read_register(TIMER).await, 7);
+        });
+        let machine = fake.lock();
+        let control: Vec<u32> = machine
+            .writes
+            .iter()
+            .filter(|(offset, _)| *offset == HOST_CONTROL)
+            .map(|(_, words)| words[0])
+            .collect();
+        assert_eq!(control, [0x0800_0008, 0x2200_0022]);
+        assert_eq!(machine.registers[&(CPU_STATE + CPU_B)], 1 << 16);
+        assert_eq!(machine.registers[&CPU_PC], 0x4000);
+        assert_eq!(machine.registers[&LOCAL_CONTROL], 0x200);
+        assert_eq!(machine.registers[&MISC_CONFIG], 0x10_0000);
+        assert_eq!(machine.base_writes(), 2, "a reset forgets the view's base");
+    }
+
+    #[test]
+    fn another_chip_is_refused() {
+        let fake = Fake::new();
+        fake.lock().registers.insert(HOST_CONTROL, 0xFFFF_FFFF);
+        let result = block_on(BoardWindow::new(fake).reset());
+        assert_eq!(result, Err(ChipError::Revision { revision: 15 }));
+    }
+}

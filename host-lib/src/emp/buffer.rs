@@ -1,0 +1,157 @@
+//! User buffers and the pieces of pages that they consist of.
+
+use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES, PAGE_BYTES, page_entry};
+
+use super::error::PostError;
+use crate::window::{PhysicalAddress, System, VirtualAddress};
+
+/// First physical address that a page entry cannot hold.
+const PHYSICAL_LIMIT: u64 = 1 << 48;
+
+/// Memory of the program that a message is sent from or received into.
+///
+/// From a post to its completion the memory is the NIC's: what the program writes to it meanwhile
+/// may or may not be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buffer {
+    /// Where it starts; any alignment.
+    pub address: VirtualAddress,
+    /// Its length in bytes.
+    pub length: u32,
+}
+
+/// A piece of a buffer within one page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) address: PhysicalAddress,
+    pub(super) length: u16,
+}
+
+impl Piece {
+    /// The one piece of an empty message.
+    pub(super) const EMPTY: Self = Self {
+        address: PhysicalAddress(0),
+        length: 0,
+    };
+
+    pub(super) const fn entry(self) -> [u32; 2] {
+        page_entry(self.address.0, self.length)
+    }
+}
+
+/// The bytes of a message that lies in `buffers`.
+pub(super) fn message_length(buffers: &[Buffer]) -> Result<u32, PostError> {
+    let length_bytes: u64 = buffers.iter().map(|buffer| u64::from(buffer.length)).sum();
+    match u32::try_from(length_bytes) {
+        Ok(length) if length <= MESSAGE_LIMIT_BYTES => Ok(length),
+        _ => Err(PostError::TooLong { length_bytes }),
+    }
+}
+
+/// Translates `buffers` (one system call each) into pieces, each within a page. Empty buffers
+/// contribute none; an empty message is one empty piece.
+pub(super) async fn pieces<S: System>(
+    system: &mut S,
+    buffers: &[Buffer],
+) -> Result<Vec<Piece>, PostError> {
+    let lengths: Vec<Vec<u16>> = buffers.iter().map(piece_lengths).collect();
+    let count = lengths.iter().map(Vec::len).sum();
+    if count > INDIRECT_PAGES as usize {
+        return Err(PostError::TooManyPages { pages: count });
+    }
+    let mut pieces = Vec::with_capacity(count.max(1));
+    for (buffer, lengths) in buffers.iter().zip(&lengths) {
+        if !lengths.is_empty() {
+            translate(system, *buffer, lengths, &mut pieces).await?;
+        }
+    }
+    if pieces.is_empty() {
+        pieces.push(Piece::EMPTY);
+    }
+    Ok(pieces)
+}
+
+async fn translate<S: System>(
+    system: &mut S,
+    buffer: Buffer,
+    lengths: &[u16],
+    pieces: &mut Vec<Piece>,
+) -> Result<(), PostError> {
+    let unmapped = PostError::Unmapped {
+        address: buffer.address,
+        length_bytes: buffer.length,
+    };
+    let length = u64::from(buffer.length);
+    if buffer.address.0.checked_add(length).is_none() {
+        return Err(unmapped);
+    }
+    let addresses = system
+        .translate(buffer.address, length)
+        .await
+        .filter(|addresses| addresses.len() == lengths.len())
+        .ok_or(unmapped)?;
+    for (address, &length) in addresses.into_iter().zip(lengths) {
+        if address.0 >= PHYSICAL_LIMIT {
+            return Err(PostError::Unreachable { address });
+        }
+        pieces.push(Piece { address, length });
+    }
+    Ok(())
+}
+
+/// How many bytes of `buffer` lie in each of the pages that it touches.
+fn piece_lengths(buffer: &Buffer) -> Vec<u16> {
+    let mut room = PAGE_BYTES - (buffer.address.0 % u64::from(PAGE_BYTES)) as u32;
+    let mut left = buffer.length;
+    let mut lengths = Vec::new();
+    while left > 0 {
+        let length = left.min(room);
+        lengths.push(length as u16);
+        left -= length;
+        room = PAGE_BYTES;
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lengths(address: u64, length: u32) -> Vec<u16> {
+        piece_lengths(&Buffer {
+            address: VirtualAddress(address),
+            length,
+        })
+    }
+
+    #[test]
+    fn pieces_end_at_page_boundaries() {
+        assert_eq!(lengths(0x5000, 4096), [4096]);
+        assert_eq!(lengths(0x5001, 4096), [4095, 1]);
+        assert_eq!(lengths(0x5FFF, 2), [1, 1]);
+        assert_eq!(lengths(0x5FFC, 4), [4]);
+        assert_eq!(lengths(0x5000, 0), [0u16; 0]);
+        assert_eq!(lengths(0x5800, 0x1900), [0x800, 0x1000, 0x100]);
+        assert_eq!(lengths(u64::MAX, 1), [1]);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_cover_the_buffer_and_cross_no_page(
+            address in 0u64..1 << 40,
+            length in 0u32..=MESSAGE_LIMIT_BYTES,
+        ) {
+            let mut at = address;
+            let page = u64::from(PAGE_BYTES);
+            for piece in lengths(address, length) {
+                let end = at + u64::from(piece);
+                prop_assert!(piece > 0);
+                prop_assert_eq!(at / page, (end - 1) / page);
+                at = end;
+            }
+            prop_assert_eq!(at, address + u64::from(length));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Completion of a transfer: its status in NIC memory, and what the status means.
+
+use defs::emp::descriptor::{Code, STATUS_NIC_OWNS, WORD_LENGTH, WORD_NODE_TAG, WORD_STATUS};
+
+use super::Emp;
+use super::error::{Failure, TransferError};
+use super::transfer::{Completion, Direction, Handle, Label, Progress, Source, Tag, Transfer};
+use crate::window::{System, Window};
+
+impl<W: Window, S: System> Emp<W, S> {
+    /// Waits until a transfer is over; its descriptors are free then.
+    ///
+    /// A transmit is over when the peer has acknowledged all of it, a receive when all of it is in
+    /// the buffer. A receive's length, and with a wildcard its node and tag, cost a PIO read each.
+    ///
+    /// # Errors
+    /// [`TransferError`]: the transfer failed.
+    pub async fn wait<D>(&mut self, handle: Handle<D>) -> Result<Completion, TransferError> {
+        let transfer = handle.transfer;
+        let result = self.wait_transfer(&transfer).await;
+        self.put_back(transfer);
+        result
+    }
+
+    /// Looks once (one PIO read) whether a transfer is over; if so, its descriptors are free.
+    pub async fn test<D>(&mut self, handle: Handle<D>) -> Progress<D> {
+        let address = self.status_address(&handle.transfer);
+        let status = self.board.read_sram(address).await;
+        if status & STATUS_NIC_OWNS != 0 {
+            return Progress::Pending(handle);
+        }
+        let result = self.outcome(&handle.transfer, status).await;
+        self.put_back(handle.transfer);
+        Progress::Complete(result)
+    }
+
+    pub(super) async fn wait_transfer(
+        &mut self,
+        transfer: &Transfer,
+    ) -> Result<Completion, TransferError> {
+        let why = match transfer.label.direction {
+            Direction::Transmit => "a transmit to be acknowledged",
+            Direction::Receive => "a posted receive to be filled",
+        };
+        let address = self.status_address(transfer);
+        let status = self.board.poll_sram(address, STATUS_NIC_OWNS, 0, why).await;
+        self.outcome(transfer, status).await
+    }
+
+    pub(super) fn put_back(&mut self, transfer: Transfer) {
+        self.pool(transfer.label.direction)
+            .put(&transfer.descriptors);
+        self.lists.extend(transfer.list);
+    }
+
+    fn status_address(&self, transfer: &Transfer) -> u32 {
+        self.word_address(transfer.descriptor(), WORD_STATUS)
+    }
+
+    /// What the status of a transfer that is over says, with what else the NIC has written.
+    async fn outcome(
+        &mut self,
+        transfer: &Transfer,
+        status: u32,
+    ) -> Result<Completion, TransferError> {
+        let label = transfer.label;
+        let failure = match (Code::from_status(status), label.direction) {
+            (Some(Code::Done), _) => return Ok(self.completion(transfer).await),
+            (Some(Code::Truncated), Direction::Receive) => {
+                let message = self.completion(transfer).await;
+                return Err(truncated(transfer, message));
+            }
+            (Some(Code::BadDescriptor), _) => Failure::BadDescriptor,
+            (Some(Code::HostMemory), _) => Failure::HostMemory,
+            (Some(Code::UnknownNode), _) => Failure::UnknownNode,
+            (Some(Code::Timeout), _) => Failure::Timeout,
+            (Some(Code::NoResources), _) => Failure::NoResources,
+            (Some(Code::Cancelled), _) => Failure::Cancelled,
+            (Some(Code::Truncated | Code::Pending) | None, _) => Failure::BadStatus { status },
+        };
+        Err(TransferError {
+            direction: label.direction,
+            peer: label.peer,
+            tag: label.tag,
+            failure,
+        })
+    }
+
+    /// The message: as posted, or as it arrived.
+    async fn completion(&mut self, transfer: &Transfer) -> Completion {
+        let head = transfer.descriptor();
+        let (node, tag) = match transfer.label {
+            Label {
+                peer: Source::Node(node),
+                tag: Tag::Value(tag),
+                ..
+            } => (node, tag),
+            _ => {
+                let address = self.word_address(head, WORD_NODE_TAG);
+                let word = self.board.read_sram(address).await;
+                ((word >> 16) as u16, word as u16)
+            }
+        };
+        let length = match transfer.label.direction {
+            Direction::Transmit => transfer.length,
+            Direction::Receive => {
+                let address = self.word_address(head, WORD_LENGTH);
+                self.board.read_sram(address).await
+            }
+        };
+        Completion { node, tag, length }
+    }
+}
+
+const fn truncated(transfer: &Transfer, message: Completion) -> TransferError {
+    TransferError {
+        direction: transfer.label.direction,
+        peer: Source::Node(message.node),
+        tag: Tag::Value(message.tag),
+        failure: Failure::Truncated {
+            message_length: message.length,
+            received: transfer.length,
+        },
+    }
+}

@@ -1,0 +1,96 @@
+//! What a node tells its firmware at start-up.
+
+use std::fmt;
+
+use defs::emp::control;
+use defs::emp::frame::{ETHERNET_BYTES, MINIMUM_FRAME_BYTES};
+
+use super::error::ConfigError;
+
+/// Shortest frame payload: less would be padded on the wire.
+pub const MINIMUM_FRAME_PAYLOAD_BYTES: u32 = MINIMUM_FRAME_BYTES - ETHERNET_BYTES;
+/// Longest frame payload: a jumbo frame's.
+pub const MAXIMUM_FRAME_PAYLOAD_BYTES: u32 = 9000;
+
+/// An Ethernet address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MacAddress(pub [u8; 6]);
+
+impl MacAddress {
+    /// The first two bytes, as the chip's registers and the route table hold them.
+    #[must_use]
+    pub const fn high(self) -> u32 {
+        u16::from_be_bytes([self.0[0], self.0[1]]) as u32
+    }
+
+    /// The last four bytes.
+    #[must_use]
+    pub const fn low(self) -> u32 {
+        u32::from_be_bytes([self.0[2], self.0[3], self.0[4], self.0[5]])
+    }
+}
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// Settings of one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Own node number: an index into `routes`.
+    pub node: u16,
+    /// The Ethernet address of every node, in the order of their numbers.
+    pub routes: Vec<MacAddress>,
+    /// Tells frames of this life from those of an earlier one.
+    pub epoch: u16,
+    /// Frames that one acknowledgment covers.
+    pub ack_group: u32,
+    /// Ethernet payload of a frame, in bytes.
+    pub frame_bytes: u32,
+    /// First retransmission timeout, in microseconds.
+    pub timeout_us: u32,
+    /// Retransmissions of a group before its message fails.
+    pub retry_limit: u32,
+    /// Processor time that the library's own instructions take in each post, in nanoseconds.
+    pub post_overhead_ns: u64,
+}
+
+impl Config {
+    /// The defaults of the control block, for node `node` of `routes`.
+    #[must_use]
+    pub const fn new(node: u16, routes: Vec<MacAddress>) -> Self {
+        Self {
+            node,
+            routes,
+            epoch: 1,
+            ack_group: control::DEFAULT_ACK_GROUP,
+            frame_bytes: control::DEFAULT_FRAME_BYTES,
+            timeout_us: control::DEFAULT_TIMEOUT_US,
+            retry_limit: control::DEFAULT_RETRY_LIMIT,
+            post_overhead_ns: 0,
+        }
+    }
+
+    /// Own Ethernet address, once everything that the firmware could not make sense of is excluded.
+    pub(super) fn check(&self) -> Result<MacAddress, ConfigError> {
+        if self.ack_group == 0 {
+            return Err(ConfigError::AckGroup);
+        }
+        let payload = MINIMUM_FRAME_PAYLOAD_BYTES..=MAXIMUM_FRAME_PAYLOAD_BYTES;
+        if !payload.contains(&self.frame_bytes) {
+            return Err(ConfigError::FrameBytes {
+                frame_bytes: self.frame_bytes,
+            });
+        }
+        self.routes
+            .get(usize::from(self.node))
+            .copied()
+            .ok_or(ConfigError::Node {
+                node: self.node,
+                nodes: self.routes.len(),
+            })
+    }
+}

@@ -1,0 +1,187 @@
+//! What can go wrong: before a start, at a post, and during a transfer.
+
+use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES};
+use thiserror::Error;
+
+use super::config::{MAXIMUM_FRAME_PAYLOAD_BYTES, MINIMUM_FRAME_PAYLOAD_BYTES};
+use super::transfer::{Direction, Source, Tag};
+use crate::board::ChipError;
+use crate::firmware::ImageError;
+use crate::window::{PhysicalAddress, VirtualAddress};
+
+/// A [`Config`](super::Config) that makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// The own node is not in the route table.
+    #[error("own node {node} is not one of the {nodes} routes")]
+    Node {
+        /// Own node number.
+        node: u16,
+        /// Routes given.
+        nodes: usize,
+    },
+    /// An ack group of no frames.
+    #[error("an ack group has at least one frame")]
+    AckGroup,
+    /// A frame size that Ethernet does not carry.
+    #[error(
+        "a frame's payload of {frame_bytes} bytes is not between \
+         {MINIMUM_FRAME_PAYLOAD_BYTES} and {MAXIMUM_FRAME_PAYLOAD_BYTES}"
+    )]
+    FrameBytes {
+        /// Payload asked for.
+        frame_bytes: u32,
+    },
+}
+
+/// EMP could not be started on a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum StartError {
+    /// The configuration makes no sense.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The chip did not come up.
+    #[error(transparent)]
+    Chip(#[from] ChipError),
+    /// The image cannot be loaded.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// CPU A stopped during start-up.
+    #[error("CPU A halted at {program_counter:#x} while the host waited for {waited_for}")]
+    Halted {
+        /// What the host waited for.
+        waited_for: &'static str,
+        /// Where CPU A stands.
+        program_counter: u32,
+    },
+    /// The firmware runs and gives no sign.
+    #[error("the firmware did not answer within {polls} polls: {waited_for}")]
+    Silent {
+        /// What the host waited for.
+        waited_for: &'static str,
+        /// How often it looked.
+        polls: u32,
+    },
+    /// The firmware says that a table is where it cannot be.
+    #[error("the firmware places its {table} at {address:#x}, outside SRAM or unaligned")]
+    TableAddress {
+        /// Which table.
+        table: &'static str,
+        /// Where the firmware says that it is.
+        address: u32,
+    },
+    /// More nodes than the firmware's route table holds.
+    #[error("{routes} routes do not fit the firmware's table of {capacity}")]
+    TooManyRoutes {
+        /// Routes given.
+        routes: usize,
+        /// Entries of the table.
+        capacity: u32,
+    },
+}
+
+/// A transfer could not be posted. Nothing was handed to the NIC and nothing is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum PostError {
+    /// All descriptors are in use: wait for a transfer first.
+    #[error("the {direction} needs {needed} descriptors, {free} are free")]
+    NoDescriptors {
+        /// Which pool.
+        direction: Direction,
+        /// Descriptors that the transfer needs.
+        needed: usize,
+        /// Descriptors that are free.
+        free: usize,
+    },
+    /// The message is longer than a descriptor can describe.
+    #[error("a message of {length_bytes} bytes is longer than {MESSAGE_LIMIT_BYTES}")]
+    TooLong {
+        /// Length asked for.
+        length_bytes: u64,
+    },
+    /// The message touches more pages than a descriptor can name.
+    #[error("the message lies in {pages} pieces of pages, a descriptor names {INDIRECT_PAGES}")]
+    TooManyPages {
+        /// Pieces of pages.
+        pages: usize,
+    },
+    /// The buffer is not mapped.
+    #[error("the buffer of {length_bytes} bytes at {:#x} is not mapped", address.0)]
+    Unmapped {
+        /// Start of the buffer.
+        address: VirtualAddress,
+        /// Length of the buffer.
+        length_bytes: u32,
+    },
+    /// The buffer's memory is beyond the 48 bits of a page entry.
+    #[error("physical address {:#x} does not fit the 48 bits of a page entry", address.0)]
+    Unreachable {
+        /// The physical address.
+        address: PhysicalAddress,
+    },
+    /// No such node.
+    #[error("node {node} is not in the route table of {nodes}")]
+    UnknownNode {
+        /// Node asked for.
+        node: u16,
+        /// Nodes of the table.
+        nodes: u16,
+    },
+    /// The tag value means "any tag" to the NIC.
+    #[error("the tag 0xffff stands for any tag and cannot be used as a value")]
+    ReservedTag,
+    /// The system gives no memory for the page list of a long message.
+    #[error("no host page for the page list of a long message")]
+    NoListPage,
+}
+
+/// A transfer that was posted did not succeed. Its descriptors are free again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{direction} ({peer}, {tag}) failed: {failure}")]
+pub struct TransferError {
+    /// Transmit or receive.
+    pub direction: Direction,
+    /// The other node: as posted, or as arrived if something arrived.
+    pub peer: Source,
+    /// The tag: as posted, or as arrived.
+    pub tag: Tag,
+    /// What went wrong.
+    pub failure: Failure,
+}
+
+/// Why a transfer failed: the NIC's completion codes (`defs::emp::descriptor::Code`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Failure {
+    /// The message was longer than the posted buffer.
+    #[error("the message of {message_length} bytes was cut to {received}")]
+    Truncated {
+        /// Bytes that were sent.
+        message_length: u32,
+        /// Bytes that were delivered.
+        received: u32,
+    },
+    /// The NIC can make no sense of the descriptor.
+    #[error("the NIC rejects the descriptor")]
+    BadDescriptor,
+    /// The NIC's DMA could not reach the buffer.
+    #[error("a DMA to or from host memory failed")]
+    HostMemory,
+    /// The NIC's route table has no such node.
+    #[error("the NIC has no route to the node")]
+    UnknownNode,
+    /// The peer did not acknowledge.
+    #[error("no acknowledgment within the retry limit")]
+    Timeout,
+    /// The NIC ran out of records.
+    #[error("the NIC's memory for transfers ran out")]
+    NoResources,
+    /// The posted receive was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// The NIC gave the descriptor back with a status that means nothing.
+    #[error("the NIC completed it with a meaningless status {status:#010x}")]
+    BadStatus {
+        /// The status word.
+        status: u32,
+    },
+}

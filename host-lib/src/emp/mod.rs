@@ -1,0 +1,107 @@
+//! EMP's host side: start-up, posts, completions.
+//!
+//! The host only posts. It writes a descriptor into NIC memory, tells the NIC its address through
+//! a mailbox, and later polls the descriptor's status in NIC memory; there are no interrupts, no
+//! system calls but the address translation, and no copies. The descriptors' free lists are the
+//! host's.
+
+mod buffer;
+mod complete;
+mod config;
+mod error;
+mod layout;
+mod persistent;
+mod pool;
+mod post;
+mod start;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use defs::emp::control::{COUNTER_COUNT, COUNTERS, Counter};
+use defs::emp::descriptor::DESCRIPTOR_BYTES;
+
+pub use buffer::Buffer;
+pub use config::{Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MINIMUM_FRAME_PAYLOAD_BYTES, MacAddress};
+pub use error::{ConfigError, Failure, PostError, StartError, TransferError};
+use pool::{ListPage, Pool};
+pub use transfer::{
+    Completion, Direction, Handle, Persistent, Progress, Receive, ReceiveHandle, SendHandle,
+    Source, Started, Tag, Transmit,
+};
+
+use crate::board::BoardWindow;
+use crate::window::{System, Window};
+
+/// A node that runs EMP: its board, its machine, and what the library remembers of both.
+#[derive(Debug)]
+pub struct Emp<W, S> {
+    board: BoardWindow<W>,
+    system: S,
+    /// Nodes of the route table.
+    nodes: u16,
+    post_overhead_ns: u64,
+    /// NIC address of the descriptor array.
+    descriptors: u32,
+    transmits: Pool,
+    receives: Pool,
+    /// Host pages for page lists that no transfer uses now.
+    lists: Vec<ListPage>,
+}
+
+impl<W: Window, S: System> Emp<W, S> {
+    /// Nodes of the route table.
+    pub const fn nodes(&self) -> u16 {
+        self.nodes
+    }
+
+    /// Descriptors of `direction` that are free.
+    pub fn free_descriptors(&self, direction: Direction) -> usize {
+        match direction {
+            Direction::Transmit => self.transmits.free(),
+            Direction::Receive => self.receives.free(),
+        }
+    }
+
+    /// The machine: memory and time.
+    pub const fn system(&self) -> &S {
+        &self.system
+    }
+
+    /// The machine, to spend time on it or write its memory.
+    pub const fn system_mut(&mut self) -> &mut S {
+        &mut self.system
+    }
+
+    /// The board below EMP, to look at.
+    pub const fn board_mut(&mut self) -> &mut BoardWindow<W> {
+        &mut self.board
+    }
+
+    /// Reads one of the firmware's counters (one PIO read).
+    pub async fn counter(&mut self, counter: Counter) -> u32 {
+        let address = COUNTERS + counter as u32 * WORD_BYTES;
+        self.board.read_sram(address).await
+    }
+
+    /// Reads all counters, in the order of [`Counter`] (one PIO read each).
+    pub async fn counters(&mut self) -> [u32; COUNTER_COUNT as usize] {
+        let mut counters = [0; COUNTER_COUNT as usize];
+        self.board.read_sram_block(COUNTERS, &mut counters).await;
+        counters
+    }
+
+    const fn pool(&mut self, direction: Direction) -> &mut Pool {
+        match direction {
+            Direction::Transmit => &mut self.transmits,
+            Direction::Receive => &mut self.receives,
+        }
+    }
+
+    /// NIC address of a word of a descriptor.
+    const fn word_address(&self, descriptor: u16, word: usize) -> u32 {
+        self.descriptors + descriptor as u32 * DESCRIPTOR_BYTES + word as u32 * WORD_BYTES
+    }
+}
+
+const WORD_BYTES: u32 = 4;

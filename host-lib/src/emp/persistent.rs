@@ -1,0 +1,78 @@
+//! Persistent transfers: prepared once, started often.
+
+use defs::emp::descriptor::{WORD_NODE_TAG, WORD_PAGE_HIGH, WORD_STATUS};
+
+use super::Emp;
+use super::buffer::Buffer;
+use super::error::{PostError, TransferError};
+use super::transfer::{Completion, Direction, Label, Persistent, Source, Started, Tag};
+use crate::window::{System, Window};
+
+impl<W: Window, S: System> Emp<W, S> {
+    /// Prepares a transmit that is to be repeated.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is held.
+    pub async fn prepare_transmit(
+        &mut self,
+        node: u16,
+        tag: u16,
+        buffers: &[Buffer],
+    ) -> Result<Persistent, PostError> {
+        let label = self.transmit_label(node, tag)?;
+        self.prepare_persistent(label, buffers).await
+    }
+
+    /// Prepares a receive that is to be repeated.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is held.
+    pub async fn prepare_receive(
+        &mut self,
+        source: Source,
+        tag: Tag,
+        buffers: &[Buffer],
+    ) -> Result<Persistent, PostError> {
+        let label = self.receive_label(source, tag)?;
+        self.prepare_persistent(label, buffers).await
+    }
+
+    /// Starts a prepared transfer: no translation, and only those words of its descriptor that the
+    /// NIC has changed. Returns when the NIC has taken it.
+    pub async fn start_persistent(&mut self, persistent: Persistent) -> Started {
+        let first_word = match persistent.0.label.direction {
+            Direction::Transmit => WORD_STATUS,
+            // The NIC has replaced wildcards and capacity by what arrived.
+            Direction::Receive => WORD_NODE_TAG,
+        };
+        self.hand_over(&persistent.0, first_word).await;
+        Started(persistent.0)
+    }
+
+    /// Waits until a started transfer is over; gives it back to be started again.
+    pub async fn wait_persistent(
+        &mut self,
+        started: Started,
+    ) -> (Persistent, Result<Completion, TransferError>) {
+        let result = self.wait_transfer(&started.0).await;
+        (Persistent(started.0), result)
+    }
+
+    /// Returns a prepared transfer's descriptors.
+    pub fn release(&mut self, persistent: Persistent) {
+        self.put_back(persistent.0);
+    }
+
+    async fn prepare_persistent(
+        &mut self,
+        label: Label,
+        buffers: &[Buffer],
+    ) -> Result<Persistent, PostError> {
+        let transfer = self.prepare(label, buffers).await?;
+        // All but the status, which hands it over.
+        let address = self.word_address(transfer.descriptor(), WORD_PAGE_HIGH);
+        let words = &transfer.head[..WORD_STATUS];
+        self.board.write_sram_burst(address, words).await;
+        Ok(Persistent(transfer))
+    }
+}

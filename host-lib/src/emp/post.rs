@@ -1,0 +1,184 @@
+//! Posting a transfer.
+
+use defs::emp::control::{MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
+use defs::emp::descriptor::{Form, PAGE_BYTES, WORD_PAGE_HIGH};
+use defs::tigon2::map::mailbox_low;
+
+use super::Emp;
+use super::buffer::{Buffer, Piece, message_length, pieces};
+use super::error::PostError;
+use super::layout;
+use super::pool::ListPage;
+use super::transfer::{Direction, Label, ReceiveHandle, SendHandle, Source, Tag, Transfer};
+use crate::window::{System, Window};
+
+impl<W: Window, S: System> Emp<W, S> {
+    /// Posts a message to `node`. Returns when the NIC has taken the descriptor.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is posted.
+    pub async fn post_transmit(
+        &mut self,
+        node: u16,
+        tag: u16,
+        buffer: Buffer,
+    ) -> Result<SendHandle, PostError> {
+        self.post_transmit_vectored(node, tag, &[buffer]).await
+    }
+
+    /// Posts a message to `node` that the NIC gathers from `buffers`, in their order.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is posted.
+    pub async fn post_transmit_vectored(
+        &mut self,
+        node: u16,
+        tag: u16,
+        buffers: &[Buffer],
+    ) -> Result<SendHandle, PostError> {
+        let label = self.transmit_label(node, tag)?;
+        Ok(SendHandle::new(self.post(label, buffers).await?))
+    }
+
+    /// Posts a buffer for the next message of `tag` from `source`. Returns when the NIC has taken
+    /// the descriptor. A shorter message is delivered, a longer one truncated.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is posted.
+    pub async fn post_receive(
+        &mut self,
+        source: Source,
+        tag: Tag,
+        buffer: Buffer,
+    ) -> Result<ReceiveHandle, PostError> {
+        self.post_receive_vectored(source, tag, &[buffer]).await
+    }
+
+    /// Posts `buffers`, over which the NIC scatters the next message of `tag` from `source`.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is posted.
+    pub async fn post_receive_vectored(
+        &mut self,
+        source: Source,
+        tag: Tag,
+        buffers: &[Buffer],
+    ) -> Result<ReceiveHandle, PostError> {
+        let label = self.receive_label(source, tag)?;
+        Ok(ReceiveHandle::new(self.post(label, buffers).await?))
+    }
+
+    pub(super) fn transmit_label(&self, node: u16, tag: u16) -> Result<Label, PostError> {
+        let (peer, tag) = (Source::Node(node), Tag::Value(tag));
+        Label::new(Direction::Transmit, peer, tag, self.nodes)
+    }
+
+    pub(super) fn receive_label(&self, source: Source, tag: Tag) -> Result<Label, PostError> {
+        Label::new(Direction::Receive, source, tag, self.nodes)
+    }
+
+    async fn post(&mut self, label: Label, buffers: &[Buffer]) -> Result<Transfer, PostError> {
+        let transfer = self.prepare(label, buffers).await?;
+        self.hand_over(&transfer, WORD_PAGE_HIGH).await;
+        Ok(transfer)
+    }
+
+    /// Does all of a post but the head's words: translation, descriptors, continuations, list.
+    pub(super) async fn prepare(
+        &mut self,
+        label: Label,
+        buffers: &[Buffer],
+    ) -> Result<Transfer, PostError> {
+        let length = message_length(buffers)?;
+        self.system.compute(self.post_overhead_ns).await;
+        let pieces = pieces(&mut self.system, buffers).await?;
+        let form = layout::form(pieces.len());
+        let list = match form {
+            Form::Indirect => Some(self.write_list(&pieces).await?),
+            Form::Short | Form::Chained => None,
+        };
+        let descriptors = match self.take(label.direction, layout::descriptors(pieces.len())) {
+            Ok(descriptors) => descriptors,
+            Err(error) => {
+                self.lists.extend(list);
+                return Err(error);
+            }
+        };
+        let chain = &descriptors[1..];
+        let (first, others) = pieces.split_first().unwrap_or((&Piece::EMPTY, &[]));
+        let entry = match list {
+            Some(page) => layout::list_entry(page, pieces.len()),
+            None => first.entry(),
+        };
+        if form == Form::Chained {
+            self.write_continuations(others, chain).await;
+        }
+        Ok(Transfer {
+            label,
+            length,
+            head: layout::head(entry, label.word(), length, form, chain),
+            descriptors,
+            list,
+        })
+    }
+
+    /// Writes the head's words from `first_word` on, the status last, and tells the NIC; waits
+    /// until the NIC has taken it.
+    pub(super) async fn hand_over(&mut self, transfer: &Transfer, first_word: usize) {
+        let head = transfer.descriptor();
+        let words = &transfer.head[first_word..];
+        let address = self.word_address(head, first_word);
+        self.board.write_sram_burst(address, words).await;
+        let (mailbox, why) = match transfer.label.direction {
+            Direction::Transmit => (MAILBOX_TRANSMIT, "the NIC to take a transmit descriptor"),
+            Direction::Receive => (MAILBOX_RECEIVE, "the NIC to take a receive descriptor"),
+        };
+        let mailbox = mailbox_low(mailbox);
+        let descriptor = self.word_address(head, WORD_PAGE_HIGH);
+        self.board.write_sram(mailbox, descriptor).await;
+        self.board.poll_sram(mailbox, u32::MAX, 0, why).await;
+    }
+
+    async fn write_continuations(&mut self, pieces: &[Piece], chain: &[u16]) {
+        for (words, &descriptor) in layout::continuations(pieces, chain).iter().zip(chain) {
+            let address = self.word_address(descriptor, WORD_PAGE_HIGH);
+            self.board.write_sram_burst(address, words).await;
+        }
+    }
+
+    fn take(&mut self, direction: Direction, needed: usize) -> Result<Vec<u16>, PostError> {
+        let pool = self.pool(direction);
+        let free = pool.free();
+        pool.take(needed).ok_or(PostError::NoDescriptors {
+            direction,
+            needed,
+            free,
+        })
+    }
+
+    /// Writes a page list into a page of the library's own.
+    async fn write_list(&mut self, pieces: &[Piece]) -> Result<ListPage, PostError> {
+        let page = match self.lists.pop() {
+            Some(page) => page,
+            None => self.new_list_page().await?,
+        };
+        let written = self
+            .system
+            .write_memory(page.address, &layout::list_bytes(pieces));
+        match written {
+            Ok(()) => Ok(page),
+            Err(_) => Err(PostError::NoListPage),
+        }
+    }
+
+    /// Allocates a list page; its translation costs one system call, once.
+    async fn new_list_page(&mut self) -> Result<ListPage, PostError> {
+        let length = u64::from(PAGE_BYTES);
+        let address = self.system.allocate(length).ok_or(PostError::NoListPage)?;
+        let pages = self.system.translate(address, length).await;
+        match pages.as_deref() {
+            Some(&[physical]) => Ok(ListPage { address, physical }),
+            _ => Err(PostError::NoListPage),
+        }
+    }
+}

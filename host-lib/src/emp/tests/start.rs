@@ -1,0 +1,152 @@
+//! Start-up, and what it refuses.
+
+use defs::emp::control::{
+    ACK_GROUP, COMMAND, EPOCH, FRAME_BYTES, NODE, RETRY_LIMIT, ROUTE_COUNT, TIMEOUT_US,
+};
+use defs::tigon2::regs::{
+    CPU_PC, CPU_STATE, CpuState, HOST_CONTROL, MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW,
+};
+
+use super::*;
+use crate::board::ChipError;
+use crate::fake::ROUTE_BASE;
+use crate::firmware::ImageError;
+
+#[test]
+fn start_writes_all_that_the_firmware_waits_for() {
+    let fake = Fake::new();
+    fake.lock().sram.insert(COMMAND, 9);
+    let mut config = config();
+    config.epoch = 0xBEEF;
+    config.ack_group = 5;
+    config.frame_bytes = 9000;
+    config.timeout_us = 77;
+    config.retry_limit = 4;
+    let emp = try_start(&fake, config).unwrap();
+    assert_eq!(emp.nodes(), 3);
+    assert_eq!(emp.free_descriptors(Direction::Transmit), 200);
+    assert_eq!(emp.free_descriptors(Direction::Receive), 440);
+    let machine = fake.lock();
+    for (address, expected) in [
+        (0x4000, 0x1111_1111),
+        (NODE, 1),
+        (ROUTE_COUNT, 3),
+        (EPOCH, 0xBEEF),
+        (ACK_GROUP, 5),
+        (FRAME_BYTES, 9000),
+        (TIMEOUT_US, 77),
+        (RETRY_LIMIT, 4),
+        (COMMAND, 0),
+        (ROUTE_BASE, 0x0200),
+        (ROUTE_BASE + 4, 0x0000_AB00),
+        (ROUTE_BASE + 8, 0),
+        (ROUTE_BASE + 16, 0x0200),
+        (ROUTE_BASE + 36, 0x0000_AB02),
+    ] {
+        assert_eq!(machine.word(address), expected, "{address:#x}");
+    }
+    assert_eq!(machine.registers[&CPU_PC], 0x4004);
+    assert_eq!(machine.registers[&MAC_ADDRESS_HIGH], 0x0200);
+    assert_eq!(machine.registers[&MAC_ADDRESS_LOW], 0x0000_AB01);
+}
+
+#[test]
+fn a_running_firmware_is_used_as_it_is() {
+    let fake = Fake::new();
+    fake.lock().boot();
+    let emp = block_on(Emp::start(fake.clone(), fake.clone(), None, config()));
+    assert!(emp.is_ok());
+    assert!(!fake.lock().registers.contains_key(&CPU_PC));
+}
+
+#[test]
+fn start_reports_what_is_unusable() {
+    let check = |prepare: fn(&Fake, &mut Config), expected: StartError| {
+        let fake = Fake::new();
+        let mut config = config();
+        prepare(&fake, &mut config);
+        assert_eq!(try_start(&fake, config).err(), Some(expected));
+    };
+    check(
+        |_, config| config.node = 3,
+        ConfigError::Node { node: 3, nodes: 3 }.into(),
+    );
+    check(
+        |_, config| config.ack_group = 0,
+        ConfigError::AckGroup.into(),
+    );
+    for frame_bytes in [45, 9001] {
+        let fake = Fake::new();
+        let mut config = config();
+        config.frame_bytes = frame_bytes;
+        let expected = ConfigError::FrameBytes { frame_bytes };
+        assert_eq!(try_start(&fake, config).err(), Some(expected.into()));
+    }
+    check(
+        |_, config| config.routes = vec![MacAddress([0; 6]); 257],
+        StartError::TooManyRoutes {
+            routes: 257,
+            capacity: 256,
+        },
+    );
+    check(
+        |fake, _| {
+            fake.lock().registers.insert(HOST_CONTROL, 0x4000_0000);
+        },
+        ChipError::Revision { revision: 4 }.into(),
+    );
+    check(
+        // A READY of an earlier life must not count.
+        |fake, _| {
+            let mut machine = fake.lock();
+            machine.boot();
+            machine.answers = false;
+        },
+        StartError::Silent {
+            waited_for: "the firmware to be ready",
+            polls: 10_000,
+        },
+    );
+    check(
+        |fake, _| fake.lock().descriptor_base = 0x1002,
+        StartError::TableAddress {
+            table: "descriptors",
+            address: 0x1002,
+        },
+    );
+    check(
+        |fake, _| fake.lock().descriptor_base = 0x7F_F000,
+        StartError::TableAddress {
+            table: "descriptors",
+            address: 0x7F_F000,
+        },
+    );
+}
+
+#[test]
+fn start_reports_a_cpu_that_stops_and_an_image_that_does_not_fit() {
+    let fake = Fake::new();
+    {
+        let mut machine = fake.lock();
+        machine.registers.insert(CPU_STATE, CpuState::HALT.bits());
+        machine.registers.insert(CPU_PC, 0x5678);
+    }
+    let result = block_on(Emp::start(fake.clone(), fake, None, config()));
+    assert_eq!(
+        result.err(),
+        Some(StartError::Halted {
+            waited_for: "the firmware to be ready",
+            program_counter: 0x5678,
+        })
+    );
+    let fake = Fake::new();
+    let image = Firmware {
+        segments: vec![(2, vec![0])],
+        entry: 0,
+    };
+    let result = block_on(Emp::start(fake.clone(), fake, Some(&image), config()));
+    assert_eq!(
+        result.err(),
+        Some(ImageError::Unaligned { address: 2 }.into())
+    );
+}

@@ -1,0 +1,194 @@
+//! Handles of transfers, and who and what they are about.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use defs::emp::descriptor::{ANY_NODE, ANY_TAG, node_tag};
+
+use super::error::{PostError, TransferError};
+use super::layout::Words;
+use super::pool::ListPage;
+
+/// Which way a transfer goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From this host.
+    Transmit,
+    /// To this host.
+    Receive,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Transmit => "transmit",
+            Self::Receive => "receive",
+        })
+    }
+}
+
+/// The other node of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Any node (receives only).
+    Any,
+    /// This node.
+    Node(u16),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any node"),
+            Self::Node(node) => write!(f, "node {node}"),
+        }
+    }
+}
+
+/// What the user calls a message by; a receive takes messages of its own tag only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tag {
+    /// Any tag (receives only).
+    Any,
+    /// This tag; 0xFFFF is reserved.
+    Value(u16),
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any tag"),
+            Self::Value(tag) => write!(f, "tag {tag}"),
+        }
+    }
+}
+
+/// Who and what a transfer is about; checked when it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Label {
+    pub(super) direction: Direction,
+    pub(super) peer: Source,
+    pub(super) tag: Tag,
+}
+
+impl Label {
+    pub(super) fn new(
+        direction: Direction,
+        peer: Source,
+        tag: Tag,
+        nodes: u16,
+    ) -> Result<Self, PostError> {
+        match (peer, tag) {
+            (Source::Node(node), _) if node >= nodes => Err(PostError::UnknownNode { node, nodes }),
+            (_, Tag::Value(ANY_TAG)) => Err(PostError::ReservedTag),
+            _ => Ok(Self {
+                direction,
+                peer,
+                tag,
+            }),
+        }
+    }
+
+    pub(super) const fn word(self) -> u32 {
+        let node = match self.peer {
+            Source::Any => ANY_NODE,
+            Source::Node(node) => node,
+        };
+        let tag = match self.tag {
+            Tag::Any => ANY_TAG,
+            Tag::Value(tag) => tag,
+        };
+        node_tag(node, tag)
+    }
+}
+
+/// A transfer and what it holds of the pools.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub(super) label: Label,
+    /// Bytes of the buffer.
+    pub(super) length: u32,
+    /// Indices of its descriptors, the head first. Never empty.
+    pub(super) descriptors: Vec<u16>,
+    /// The head's words, with the status that hands it to the NIC.
+    pub(super) head: Words,
+    /// The page list of the indirect form.
+    pub(super) list: Option<ListPage>,
+}
+
+impl Transfer {
+    /// The head descriptor, by which the NIC knows the transfer.
+    pub(super) fn descriptor(&self) -> u16 {
+        self.descriptors[0]
+    }
+}
+
+/// Marks the handle of a transmit.
+#[derive(Debug)]
+pub enum Transmit {}
+
+/// Marks the handle of a receive.
+#[derive(Debug)]
+pub enum Receive {}
+
+/// A posted transfer, to be given to [`Emp::wait`](super::Emp::wait) or
+/// [`Emp::test`](super::Emp::test) of the [`Emp`](super::Emp) that it comes from.
+///
+/// A handle cannot be copied, so nothing is waited for twice. Dropping one does not cancel the
+/// transfer: the NIC goes on to use the buffer, and the descriptors stay taken until the next
+/// [`Emp::start`](super::Emp::start), since nobody can know any more when they are free. The same
+/// holds when a future of `wait` or of a post is dropped before it ends.
+#[derive(Debug)]
+#[must_use = "a dropped handle never returns its descriptors"]
+pub struct Handle<D> {
+    pub(super) transfer: Transfer,
+    direction: PhantomData<D>,
+}
+
+impl<D> Handle<D> {
+    pub(super) const fn new(transfer: Transfer) -> Self {
+        Self {
+            transfer,
+            direction: PhantomData,
+        }
+    }
+}
+
+/// A posted transmit.
+pub type SendHandle = Handle<Transmit>;
+/// A posted receive.
+pub type ReceiveHandle = Handle<Receive>;
+
+/// A transfer that is prepared once and can be started many times
+/// ([`Emp::start_persistent`](super::Emp::start_persistent)). It keeps its descriptors until
+/// [`Emp::release`](super::Emp::release).
+#[derive(Debug)]
+#[must_use = "a dropped persistent transfer never returns its descriptors"]
+pub struct Persistent(pub(super) Transfer);
+
+/// A persistent transfer that the NIC works on
+/// ([`Emp::wait_persistent`](super::Emp::wait_persistent)).
+#[derive(Debug)]
+#[must_use = "a dropped persistent transfer never returns its descriptors"]
+pub struct Started(pub(super) Transfer);
+
+/// A transfer that succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The other node.
+    pub node: u16,
+    /// The message's tag.
+    pub tag: u16,
+    /// The message's length in bytes.
+    pub length: u32,
+}
+
+/// What [`Emp::test`](super::Emp::test) sees.
+#[derive(Debug)]
+#[must_use = "it holds the handle while the transfer goes on"]
+pub enum Progress<D> {
+    /// The NIC works on it; here is the handle again.
+    Pending(Handle<D>),
+    /// It is over.
+    Complete(Result<Completion, TransferError>),
+}

@@ -1,0 +1,380 @@
+//! A machine for the tests: a chip that stores words, memory with scattered pages, and a NIC that
+//! decodes what is posted and completes it as the test says.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+
+use defs::emp::control::{
+    COMMAND, DESCRIPTORS, MAILBOX_RECEIVE, MAILBOX_TRANSMIT, READY, READY_MAGIC, ROUTE_CAPACITY,
+    ROUTES,
+};
+use defs::emp::descriptor::{
+    Code, DESCRIPTOR_BYTES, Form, STATUS_NEXT_MASK, STATUS_NEXT_NONE, STATUS_NIC_OWNS, node_tag,
+    status_complete,
+};
+use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_VIEW, mailbox_low};
+use defs::tigon2::regs::{CPU_STATE, HOST_CONTROL, WINDOW_BASE};
+
+use crate::window::{PhysicalAddress, System, VirtualAddress, Window};
+
+/// Where the fake firmware puts its tables: the two descriptor pools meet at 0x1000 + 4000, and
+/// descriptor 614 crosses a view's end.
+pub const DESCRIPTOR_BASE: u32 = 0x1000;
+pub const ROUTE_BASE: u32 = 0x47F8;
+pub const PAGE: u64 = 4096;
+
+/// What the NIC makes of the next posted descriptor.
+#[derive(Debug, Clone, Copy)]
+pub enum Script {
+    /// Nothing: it keeps the descriptor.
+    Keep,
+    /// Flips the status to this word and leaves the rest.
+    Status(u32),
+    /// A message of this node, tag and length arrives.
+    Arrive(Code, u16, u16, u32),
+}
+
+/// A descriptor as the NIC has understood it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    pub mailbox: u32,
+    pub address: u32,
+    pub form: Form,
+    pub node_tag: u32,
+    pub length: u32,
+    /// Physical address and length of each page entry.
+    pub entries: Vec<(u64, u16)>,
+}
+
+/// What the chip, the NIC and the host's memory consist of.
+pub struct Machine {
+    pub registers: BTreeMap<u32, u32>,
+    pub sram: BTreeMap<u32, u32>,
+    pub posted: Vec<Posted>,
+    pub script: VecDeque<Script>,
+    /// Every write to the window: offset and words.
+    pub writes: Vec<(u32, Vec<u32>)>,
+    pub reads: usize,
+    /// Where the firmware says that its descriptors are.
+    pub descriptor_base: u32,
+    /// Whether the firmware answers the host at start-up.
+    pub answers: bool,
+    /// Physical memory.
+    pub memory: BTreeMap<u64, u8>,
+    /// Pages below this number are mapped.
+    pub mapped_pages: u64,
+    /// Pages that the library has allocated, from `LIST_PAGES` on.
+    pub list_pages: u64,
+    pub list_page_limit: u64,
+    pub translations: usize,
+    pub time_ns: u64,
+}
+
+/// First page of the library's own memory.
+const LIST_PAGES: u64 = 1 << 20;
+
+/// The machine, shared between window, system and test.
+#[derive(Clone)]
+pub struct Fake(Arc<Mutex<Machine>>);
+
+impl Fake {
+    /// A Tigon2 at rest whose firmware answers, with 4096 mapped pages.
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Machine {
+            registers: BTreeMap::from([(HOST_CONTROL, 6 << 28)]),
+            sram: BTreeMap::new(),
+            posted: Vec::new(),
+            script: VecDeque::new(),
+            writes: Vec::new(),
+            reads: 0,
+            descriptor_base: DESCRIPTOR_BASE,
+            answers: true,
+            memory: BTreeMap::new(),
+            mapped_pages: 4096,
+            list_pages: 0,
+            list_page_limit: 1000,
+            translations: 0,
+            time_ns: 0,
+        })))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Machine> {
+        self.0
+            .lock()
+            .expect("no test thread panics while it holds the machine")
+    }
+}
+
+/// The physical address of a virtual one: neighbours are not neighbours.
+pub fn physical(address: u64) -> u64 {
+    let page = address / PAGE;
+    (page ^ 0x5_A5A5) * PAGE + address % PAGE
+}
+
+impl Machine {
+    /// Writes to `WINDOW_BASE` so far.
+    pub fn base_writes(&self) -> usize {
+        self.writes
+            .iter()
+            .filter(|(offset, _)| *offset == WINDOW_BASE)
+            .count()
+    }
+
+    /// The last posted descriptor.
+    pub fn last(&self) -> &Posted {
+        self.posted.last().expect("something is posted")
+    }
+
+    pub fn word(&self, address: u32) -> u32 {
+        self.sram.get(&address).copied().unwrap_or(0)
+    }
+
+    fn sram_address(&self, offset: u32) -> Option<u32> {
+        match offset {
+            0..WINDOW_LOW_SRAM => None,
+            WINDOW_LOW_SRAM..WINDOW_VIEW => Some(offset - WINDOW_LOW_SRAM),
+            _ => {
+                let base = self.registers.get(&WINDOW_BASE).copied().unwrap_or(0);
+                Some((base & !0x7FF) + offset - WINDOW_VIEW)
+            }
+        }
+    }
+
+    fn read(&mut self, offset: u32) -> u32 {
+        self.reads += 1;
+        match self.sram_address(offset) {
+            Some(address) => self.word(address),
+            None => self.registers.get(&offset).copied().unwrap_or(0),
+        }
+    }
+
+    fn write(&mut self, offset: u32, value: u32) {
+        match self.sram_address(offset) {
+            Some(address) => self.write_sram(address, value),
+            None => self.write_register(offset, value),
+        }
+    }
+
+    fn write_register(&mut self, offset: u32, value: u32) {
+        let starts = offset == CPU_STATE && value & (1 << 16) == 0;
+        let value = if offset == HOST_CONTROL {
+            self.registers[&HOST_CONTROL]
+        } else {
+            value
+        };
+        self.registers.insert(offset, value);
+        if starts && self.answers {
+            self.boot();
+        }
+    }
+
+    /// What the firmware writes when it starts.
+    pub fn boot(&mut self) {
+        for (address, value) in [
+            (DESCRIPTORS, self.descriptor_base),
+            (ROUTES, ROUTE_BASE),
+            (ROUTE_CAPACITY, 256),
+            (READY, READY_MAGIC),
+        ] {
+            self.sram
+                .entry(address)
+                .and_modify(|word| *word = value)
+                .or_insert(value);
+        }
+    }
+
+    fn write_sram(&mut self, address: u32, value: u32) {
+        self.sram.insert(address, value);
+        for mailbox in [MAILBOX_TRANSMIT, MAILBOX_RECEIVE] {
+            if address == mailbox_low(mailbox) {
+                self.sram.insert(address, 0);
+                self.take(mailbox, value);
+            }
+        }
+        if address == COMMAND && self.answers {
+            self.sram.insert(address, 0);
+        }
+    }
+
+    fn descriptor(&self, address: u32) -> [u32; 5] {
+        [0, 4, 8, 12, 16].map(|offset| self.word(address + offset))
+    }
+
+    /// The NIC takes a posted descriptor and completes it as the script says.
+    fn take(&mut self, mailbox: u32, address: u32) {
+        let words = self.descriptor(address);
+        assert_ne!(
+            words[4] & STATUS_NIC_OWNS,
+            0,
+            "posted without its owner bit"
+        );
+        let form = Form::from_status(words[4]).expect("posted with a form");
+        let entries = match form {
+            Form::Short => vec![entry(words[0], words[1])],
+            Form::Chained => self.chain_entries(words),
+            Form::Indirect => self.list_entries(words),
+        };
+        self.posted.push(Posted {
+            mailbox,
+            address,
+            form,
+            node_tag: words[2],
+            length: words[3],
+            entries,
+        });
+        let script = self.script.pop_front().unwrap_or(Script::Keep);
+        self.complete(address, script);
+    }
+
+    pub fn complete(&mut self, address: u32, script: Script) {
+        match script {
+            Script::Keep => {}
+            Script::Status(status) => {
+                self.sram.insert(address + 16, status);
+            }
+            Script::Arrive(code, node, tag, length) => {
+                self.sram.insert(address + 8, node_tag(node, tag));
+                self.sram.insert(address + 12, length);
+                self.sram.insert(address + 16, status_complete(code));
+            }
+        }
+    }
+
+    /// Follows a chain until its entries hold the whole message.
+    fn chain_entries(&self, head: [u32; 5]) -> Vec<(u64, u16)> {
+        let mut entries = vec![entry(head[0], head[1])];
+        let mut next = head[4] & STATUS_NEXT_MASK;
+        while next != STATUS_NEXT_NONE {
+            let words = self.descriptor(DESCRIPTOR_BASE + next * DESCRIPTOR_BYTES);
+            entries.push(entry(words[0], words[1]));
+            entries.push(entry(words[2], words[3]));
+            assert!(entries.len() <= 7, "a chain has four descriptors at most");
+            next = words[4] & STATUS_NEXT_MASK;
+        }
+        if entries.last().is_some_and(|last| last.1 == 0) {
+            entries.pop();
+        }
+        entries
+    }
+
+    /// Reads a page list from host memory, as bytes.
+    fn list_entries(&self, head: [u32; 5]) -> Vec<(u64, u16)> {
+        let (list, length) = entry(head[0], head[1]);
+        let word =
+            |at: u64| u32::from_be_bytes([0, 1, 2, 3].map(|byte| self.memory[&(list + at + byte)]));
+        (0..u64::from(length))
+            .step_by(8)
+            .map(|at| entry(word(at), word(at + 4)))
+            .collect()
+    }
+}
+
+fn entry(high: u32, low: u32) -> (u64, u16) {
+    let address = (u64::from(high & 0xFFFF) << 32) | u64::from(low);
+    (address, (high >> 16) as u16)
+}
+
+impl Window for Fake {
+    async fn read(&mut self, offset: u32) -> u32 {
+        self.lock().read(offset)
+    }
+
+    async fn write(&mut self, offset: u32, value: u32) {
+        self.write_burst(offset, &[value]).await;
+    }
+
+    async fn write_burst(&mut self, offset: u32, values: &[u32]) {
+        let mut machine = self.lock();
+        machine.writes.push((offset, values.to_vec()));
+        for (offset, value) in (offset..).step_by(4).zip(values) {
+            machine.write(offset, *value);
+        }
+    }
+
+    async fn poll_until(
+        &mut self,
+        offset: u32,
+        mask: u32,
+        expected: u32,
+        why: &'static str,
+    ) -> u32 {
+        let value = self.lock().read(offset);
+        assert_eq!(value & mask, expected, "would wait for ever for {why}");
+        value
+    }
+}
+
+impl System for Fake {
+    async fn translate(
+        &mut self,
+        address: VirtualAddress,
+        length: u64,
+    ) -> Option<Vec<PhysicalAddress>> {
+        let mut machine = self.lock();
+        machine.translations += 1;
+        let last = (address.0 + length - 1) / PAGE;
+        let first = address.0 / PAGE;
+        let own = LIST_PAGES..LIST_PAGES + machine.list_pages;
+        if last >= machine.mapped_pages && !own.contains(&last) {
+            return None;
+        }
+        Some(
+            (first..=last)
+                .map(|page| PhysicalAddress(physical(address.0.max(page * PAGE))))
+                .collect(),
+        )
+    }
+
+    fn allocate(&mut self, length: u64) -> Option<VirtualAddress> {
+        let mut machine = self.lock();
+        assert_eq!(length, PAGE);
+        if machine.list_pages == machine.list_page_limit {
+            return None;
+        }
+        let page = LIST_PAGES + machine.list_pages;
+        machine.list_pages += 1;
+        Some(VirtualAddress(page * PAGE))
+    }
+
+    fn write_memory(
+        &mut self,
+        address: VirtualAddress,
+        bytes: &[u8],
+    ) -> Result<(), VirtualAddress> {
+        let start = physical(address.0);
+        self.lock()
+            .memory
+            .extend((start..).zip(bytes.iter().copied()));
+        Ok(())
+    }
+
+    fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress> {
+        let machine = self.lock();
+        for (at, byte) in (address.0..).zip(bytes) {
+            *byte = *machine
+                .memory
+                .get(&physical(at))
+                .ok_or(VirtualAddress(at))?;
+        }
+        Ok(())
+    }
+
+    async fn compute(&mut self, nanoseconds: u64) {
+        self.lock().time_ns += nanoseconds;
+    }
+
+    fn now_ps(&self) -> u64 {
+        self.lock().time_ns * 1000
+    }
+}
+
+/// Runs a future of the fake machine, where nothing is ever pending.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the fake machine never waits"),
+    }
+}
