@@ -10,7 +10,8 @@
 //! only inside an instruction; a register number of 0 means "no argument".
 //!
 //! The text is the probe's name (event), the stage's name (stage, wait) or a format in which each
-//! `{}` or `{x}` stands for the next argument (log, panic).
+//! `{}` (decimal) or `{x}` (hexadecimal) stands for the next argument, and `{s}` for a text in the
+//! CPU's memory whose address and length in bytes are the next two (log, panic).
 
 /// Name of the section with the entries.
 pub const SECTION: &str = ".probes";

@@ -2,11 +2,12 @@
 //! (docs/tigon2.md, section 5). DMA read = host to NIC, DMA write = NIC to host.
 //!
 //! The firmware pushes descriptors; the assist works them off in order and moves the reference; a
-//! ring's `DONE` event stands while there are completed descriptors that the firmware has not
-//! consumed.
+//! ring's `DONE` event stands while there are descriptors whose transfers are over and that the
+//! firmware has not consumed. A transfer to which no host memory answers stops the channel and raises
+//! the ring's `ATTENTION` event.
 //!
 //! ```ignore
-//! ReadRing::push(&Transfer { host_high: 0, host_low, local, length, state: copy(), kind: 1, index })?;
+//! ReadRing::push(&Transfer { host_high: 0, host_low, local, length, state: COPY_BYTES, kind: 1, index })?;
 //! // later, on READ_DMA_DONE:
 //! while let Some(done) = ReadRing::completed() {
 //!     // done.index(), done.kind(), done.local()
@@ -19,7 +20,7 @@ pub use defs::tigon2::regs::DmaState;
 use core::marker::PhantomData;
 use core::mem::offset_of;
 
-use defs::tigon2::rings::{DMA_DESCRIPTOR_BYTES, DmaDescriptor};
+use defs::tigon2::rings::{DMA_DESCRIPTOR_BYTES, DMA_RING_BYTES, DmaDescriptor};
 
 use crate::regs::{self, AssistState};
 use crate::sram;
@@ -94,9 +95,9 @@ pub type ReadRing = Ring<Read>;
 /// The ring that brings NIC memory to the host.
 pub type WriteRing = Ring<Write>;
 
-/// A completed descriptor, still in the ring.
-pub struct Completed<D> {
-    descriptor: u32,
+/// A descriptor in the ring whose transfer is over.
+pub struct Descriptor<D> {
+    address: u32,
     direction: PhantomData<D>,
 }
 
@@ -118,11 +119,13 @@ impl<D: Direction> Ring<D> {
         }
     }
 
-    /// Whether a descriptor is free.
+    /// Descriptors that can be pushed now: 63 in an empty ring.
     #[inline(always)]
     #[must_use]
-    pub fn has_room() -> bool {
-        regs::read(D::FREE) != 0
+    pub fn room() -> u32 {
+        let used = regs::read(D::PRODUCER).wrapping_sub(regs::read(D::CONSUMER));
+        (DMA_RING_BYTES - DMA_DESCRIPTOR_BYTES - (used & (DMA_RING_BYTES - 1)))
+            / DMA_DESCRIPTOR_BYTES
     }
 
     /// Queues a transfer.
@@ -165,18 +168,15 @@ impl<D: Direction> Ring<D> {
         Ok(())
     }
 
-    /// The oldest completed descriptor that was not consumed yet.
+    /// The oldest descriptor that is over and was not consumed.
     #[inline(always)]
     #[must_use]
-    pub fn completed() -> Option<Completed<D>> {
-        let descriptor = regs::read(D::CONSUMER);
-        (descriptor != regs::read(D::REFERENCE)).then_some(Completed {
-            descriptor,
-            direction: PhantomData,
-        })
+    pub fn completed() -> Option<Descriptor<D>> {
+        let address = regs::read(D::CONSUMER);
+        (address != regs::read(D::REFERENCE)).then_some(Descriptor::at(address))
     }
 
-    /// Whether every queued transfer has completed and was consumed.
+    /// Whether every queued transfer is over and was consumed.
     #[inline(always)]
     #[must_use]
     pub fn is_empty() -> bool {
@@ -190,28 +190,41 @@ impl<D: Direction> Ring<D> {
         DmaState::from_bits_truncate(regs::read(D::STATE)) & DmaState::ERRORS
     }
 
-    /// After an error: resets the channel, skips the failed descriptor, lets the assist go on, and
-    /// returns the failed descriptor's kind and index. It still has to be consumed, like a completed
-    /// one.
-    pub fn skip_failed() -> (u32, u32) {
-        let failed = Completed::<D> {
-            descriptor: regs::read(D::REFERENCE),
-            direction: PhantomData,
-        };
+    /// The descriptor at which the channel stopped with an error, if it did. It is over only after
+    /// [`skip_failed`](Self::skip_failed).
+    #[must_use]
+    pub fn failed() -> Option<Descriptor<D>> {
+        (!Self::errors().is_empty()).then(|| Descriptor::at(regs::read(D::REFERENCE)))
+    }
+
+    /// Resets a channel that stopped with an error and lets the assist go on behind the failed
+    /// descriptor, which is over now: [`completed`](Self::completed) shows it in its turn. The channel
+    /// has moved no buffer pointer for it.
+    pub fn skip_failed() {
         let assist = regs::read(regs::ASSIST_STATE);
+        // Without the pause the assist would begin the failed descriptor again.
         regs::write(regs::ASSIST_STATE, assist | AssistState::PAUSE.bits());
         regs::write(D::STATE, DmaState::RESET.bits());
-        regs::write(D::STATE, 0);
-        regs::write(D::REFERENCE, failed.descriptor + DMA_DESCRIPTOR_BYTES);
+        regs::write(
+            D::REFERENCE,
+            regs::read(D::REFERENCE) + DMA_DESCRIPTOR_BYTES,
+        );
         regs::write(regs::ASSIST_STATE, assist & !AssistState::PAUSE.bits());
-        (failed.kind(), failed.index())
     }
 }
 
-impl<D: Direction> Completed<D> {
+impl<D: Direction> Descriptor<D> {
+    #[inline(always)]
+    const fn at(address: u32) -> Self {
+        Self {
+            address,
+            direction: PhantomData,
+        }
+    }
+
     #[inline(always)]
     fn field(&self, offset: usize) -> u32 {
-        sram::read(self.descriptor + offset as u32)
+        sram::read(self.address + offset as u32)
     }
 
     /// What the firmware queued as kind.
@@ -245,6 +258,6 @@ impl<D: Direction> Completed<D> {
     /// Gives the descriptor back to the ring.
     #[inline(always)]
     pub fn consume(self) {
-        regs::write(D::CONSUMER, self.descriptor + DMA_DESCRIPTOR_BYTES);
+        regs::write(D::CONSUMER, self.address + DMA_DESCRIPTOR_BYTES);
     }
 }

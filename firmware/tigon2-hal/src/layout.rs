@@ -4,6 +4,8 @@
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::rings::MAC_TX_BELOW;
 
+use rings::Region;
+
 use crate::regs;
 
 /// The two buffers. The receive buffer ends at 0x200000, where the hardware wants it.
@@ -22,16 +24,16 @@ impl Layout {
         rx_buffer: 0x001D_0000,
     };
 
-    /// Bytes of the transmit buffer.
+    /// The transmit buffer's addresses.
     #[must_use]
-    pub const fn tx_bytes(&self) -> u32 {
-        self.rx_buffer - self.tx_buffer
+    pub const fn tx_region(&self) -> Region {
+        Region::new(self.tx_buffer, self.rx_buffer)
     }
 
-    /// Bytes of the receive buffer.
+    /// The receive buffer's addresses.
     #[must_use]
-    pub const fn rx_bytes(&self) -> u32 {
-        RX_BUFFER_LIMIT - self.rx_buffer
+    pub const fn rx_region(&self) -> Region {
+        Region::new(self.rx_buffer, RX_BUFFER_LIMIT)
     }
 
     /// First byte of the rings: memory below, from [`sram::image_end`](crate::sram::image_end) on, is

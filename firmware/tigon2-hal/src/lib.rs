@@ -5,7 +5,7 @@
 //! | begin | [`entry_a!`], [`entry_b!`], [`cpu::start_b`], [`layout::initialise`] |
 //! | wait for events | [`dispatch!`], [`event`] |
 //! | talk to the host | [`mailbox`], [`sram`], [`dma`] |
-//! | send and receive frames | [`mac`] |
+//! | send and receive frames | [`mac`], [`rings`] |
 //! | share with the other CPU | [`semaphore`], [`event::raise`] |
 //! | keep time | [`timer`] |
 //! | say what happens | [`probe`]: [`log!`], [`event!`], [`stage_enter!`], [`wait_enter!`] |
@@ -47,3 +47,5 @@ pub mod start;
 pub mod timer;
 
 pub use place::Singleton;
+/// Order and space in the frame buffers.
+pub use rings;
