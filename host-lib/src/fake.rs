@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use defs::emp::control::{
-    COMMAND, DESCRIPTORS, MAILBOX_RECEIVE, MAILBOX_TRANSMIT, READY, READY_MAGIC, ROUTE_CAPACITY,
-    ROUTES,
+    COMMAND, COMMAND_START, DESCRIPTORS, MAILBOX_RECEIVE, MAILBOX_TRANSMIT, READY, READY_MAGIC,
+    ROUTE_CAPACITY, ROUTES,
 };
 use defs::emp::descriptor::{
     Code, DESCRIPTOR_BYTES, Form, STATUS_NEXT_MASK, STATUS_NEXT_NONE, STATUS_NIC_OWNS, node_tag,
@@ -60,8 +60,14 @@ pub struct Machine {
     pub reads: usize,
     /// Where the firmware says that its descriptors are.
     pub descriptor_base: u32,
-    /// Whether the firmware answers the host at start-up.
-    pub answers: bool,
+    /// Whether the firmware boots when CPU A starts.
+    pub boots: bool,
+    /// Whether the firmware takes commands.
+    pub takes_commands: bool,
+    /// Start commands taken.
+    pub starts: usize,
+    /// Whether the CPUs obey when they are told to halt.
+    pub halts: bool,
     /// Physical memory.
     pub memory: BTreeMap<u64, u8>,
     /// Pages below this number are mapped.
@@ -91,7 +97,10 @@ impl Fake {
             writes: Vec::new(),
             reads: 0,
             descriptor_base: DESCRIPTOR_BASE,
-            answers: true,
+            boots: true,
+            takes_commands: true,
+            starts: 0,
+            halts: true,
             memory: BTreeMap::new(),
             mapped_pages: 4096,
             list_pages: 0,
@@ -160,13 +169,13 @@ impl Machine {
 
     fn write_register(&mut self, offset: u32, value: u32) {
         let starts = offset == CPU_STATE && value & (1 << 16) == 0;
-        let value = if offset == HOST_CONTROL {
-            self.registers[&HOST_CONTROL]
-        } else {
-            value
+        let value = match offset {
+            HOST_CONTROL => self.registers[&HOST_CONTROL],
+            CPU_STATE if !self.halts => 0,
+            _ => value,
         };
         self.registers.insert(offset, value);
-        if starts && self.answers {
+        if starts && self.boots {
             self.boot();
         }
     }
@@ -194,8 +203,9 @@ impl Machine {
                 self.take(mailbox, value);
             }
         }
-        if address == COMMAND && self.answers {
+        if (address, value) == (COMMAND, COMMAND_START) && self.takes_commands {
             self.sram.insert(address, 0);
+            self.starts += 1;
         }
     }
 

@@ -27,6 +27,7 @@ fn start_writes_all_that_the_firmware_waits_for() {
     assert_eq!(emp.free_descriptors(Direction::Transmit), 200);
     assert_eq!(emp.free_descriptors(Direction::Receive), 440);
     let machine = fake.lock();
+    assert_eq!(machine.starts, 1);
     for (address, expected) in [
         (0x4000, 0x1111_1111),
         (NODE, 1),
@@ -59,68 +60,75 @@ fn a_running_firmware_is_used_as_it_is() {
     assert!(!fake.lock().registers.contains_key(&CPU_PC));
 }
 
+/// Starts with what `prepare` makes of machine and settings.
+fn check_refused(prepare: impl Fn(&Fake, &mut Config), expected: impl Into<StartError>) {
+    let fake = Fake::new();
+    let mut config = config();
+    prepare(&fake, &mut config);
+    assert_eq!(try_start(&fake, config).err(), Some(expected.into()));
+}
+
 #[test]
-fn start_reports_what_is_unusable() {
-    let check = |prepare: fn(&Fake, &mut Config), expected: StartError| {
-        let fake = Fake::new();
-        let mut config = config();
-        prepare(&fake, &mut config);
-        assert_eq!(try_start(&fake, config).err(), Some(expected));
-    };
-    check(
+fn settings_that_make_no_sense_are_refused() {
+    check_refused(
         |_, config| config.node = 3,
-        ConfigError::Node { node: 3, nodes: 3 }.into(),
+        ConfigError::Node { node: 3, nodes: 3 },
     );
-    check(
-        |_, config| config.ack_group = 0,
-        ConfigError::AckGroup.into(),
-    );
+    check_refused(|_, config| config.ack_group = 0, ConfigError::AckGroup);
     for frame_bytes in [45, 9001] {
-        let fake = Fake::new();
-        let mut config = config();
-        config.frame_bytes = frame_bytes;
-        let expected = ConfigError::FrameBytes { frame_bytes };
-        assert_eq!(try_start(&fake, config).err(), Some(expected.into()));
+        check_refused(
+            |_, config| config.frame_bytes = frame_bytes,
+            ConfigError::FrameBytes { frame_bytes },
+        );
     }
-    check(
+    check_refused(
         |_, config| config.routes = vec![MacAddress([0; 6]); 257],
         StartError::TooManyRoutes {
             routes: 257,
             capacity: 256,
         },
     );
-    check(
+}
+
+#[test]
+fn a_board_that_does_not_answer_is_refused() {
+    let silent = |waited_for| StartError::Silent {
+        waited_for,
+        polls: 10_000,
+    };
+    let bad_table = |address| StartError::TableAddress {
+        table: "descriptors",
+        address,
+    };
+    check_refused(
         |fake, _| {
-            fake.lock().registers.insert(HOST_CONTROL, 0x4000_0000);
+            fake.lock().registers.insert(HOST_CONTROL, 4 << 28);
         },
-        ChipError::Revision { revision: 4 }.into(),
+        ChipError::Revision { revision: 4 },
     );
-    check(
+    check_refused(
+        |fake, _| fake.lock().halts = false,
+        ChipError::NotHalted { cpu: 'A', state: 0 },
+    );
+    check_refused(
         // A READY of an earlier life must not count.
         |fake, _| {
             let mut machine = fake.lock();
             machine.boot();
-            machine.answers = false;
+            machine.boots = false;
         },
-        StartError::Silent {
-            waited_for: "the firmware to be ready",
-            polls: 10_000,
-        },
+        silent("the firmware to be ready"),
     );
-    check(
-        |fake, _| fake.lock().descriptor_base = 0x1002,
-        StartError::TableAddress {
-            table: "descriptors",
-            address: 0x1002,
-        },
+    check_refused(
+        |fake, _| fake.lock().takes_commands = false,
+        silent("the firmware to take the start command"),
     );
-    check(
-        |fake, _| fake.lock().descriptor_base = 0x7F_F000,
-        StartError::TableAddress {
-            table: "descriptors",
-            address: 0x7F_F000,
-        },
-    );
+    for address in [0x1002, 0x7F_F000] {
+        check_refused(
+            |fake, _| fake.lock().descriptor_base = address,
+            bad_table(address),
+        );
+    }
 }
 
 #[test]
