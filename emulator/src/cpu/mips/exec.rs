@@ -142,6 +142,21 @@ impl Core {
         }
     }
 
+    /// The 32 registers.
+    #[must_use]
+    pub fn registers(&self) -> &[u32; 32] {
+        self.registers
+            .first_chunk()
+            .expect("the places begin with the 32 registers")
+    }
+
+    /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.
+    pub const fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
+        self.instructions += instructions;
+        self.clock.cycles += cycles;
+        self.clock.now += ticks;
+    }
+
     #[inline(always)]
     const fn place(&self, index: u8) -> u32 {
         self.registers[index as usize % PLACES]
