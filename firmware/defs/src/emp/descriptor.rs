@@ -95,7 +95,7 @@ impl Form {
 
 /// What became of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(u8)]
 pub enum Code {
     /// Not yet complete.
     Pending = 0,

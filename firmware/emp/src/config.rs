@@ -1,0 +1,164 @@
+//! Start-up: where the shared structures lie, and what the host asks for.
+//!
+//! The firmware publishes the addresses ([`Emp::publish`]), the host fills its words and the route
+//! table and sets the command word, and [`Emp::poll_start`] takes them.
+
+use crate::Emp;
+use crate::descriptor::CACHE_BYTES;
+use crate::nic::Nic;
+use crate::tables::{ACTIVE_SLOTS, NO_SLOT, Slot};
+use defs::emp::control::{
+    ACK_GROUP, COMMAND, COMMAND_START, COUNTER_COUNT, COUNTERS, DEFAULT_ACK_GROUP,
+    DEFAULT_FRAME_BYTES, DEFAULT_RETRY_LIMIT, DEFAULT_TIMEOUT_US, DESCRIPTORS, EPOCH, FRAME_BYTES,
+    NODE, READY, READY_MAGIC, RETRY_LIMIT, ROUTE_CAPACITY, ROUTE_COUNT, ROUTE_ENTRY_BYTES,
+    ROUTE_TABLE_ENTRIES, ROUTES, TIMEOUT_US,
+};
+use defs::emp::descriptor::{DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, SEND_DESCRIPTORS, WORD_STATUS};
+use defs::emp::frame::{GROUP_LIMIT, data_frame_capacity, header_frame_capacity};
+
+const ROUTES_AT: u32 = DESCRIPTOR_COUNT * DESCRIPTOR_BYTES;
+const TRANSMIT_CACHES_AT: u32 = ROUTES_AT + ROUTE_TABLE_ENTRIES * ROUTE_ENTRY_BYTES;
+const ACTIVE_CACHES_AT: u32 = TRANSMIT_CACHES_AT + SEND_DESCRIPTORS * CACHE_BYTES;
+const CACHE_SHIFT: u32 = CACHE_BYTES.trailing_zeros();
+/// Bytes of NIC memory that the protocol needs beside [`Tables`](crate::Tables): descriptors, route
+/// table, caches of page entries.
+pub const RESERVED_BYTES: u32 = ACTIVE_CACHES_AT + ACTIVE_SLOTS as u32 * CACHE_BYTES;
+
+/// Shortest and longest frames that a host can ask for.
+const FRAME_BYTES_RANGE: core::ops::RangeInclusive<u32> = 64..=9000;
+/// Longest first timeout: with its backoff it stays below half the timer's period.
+const TIMEOUT_LIMIT_US: u32 = 1 << 26;
+
+/// The part of NIC memory that host and DMA share with the protocol: [`RESERVED_BYTES`] from an
+/// address on.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    base: u32,
+}
+
+impl Memory {
+    /// Memory from `base` (a multiple of 8) on.
+    #[must_use]
+    pub const fn at(base: u32) -> Self {
+        Self { base }
+    }
+
+    /// NIC address of the descriptor array.
+    #[inline(always)]
+    #[must_use]
+    pub const fn descriptors(self) -> u32 {
+        self.base
+    }
+
+    /// NIC address of the route table.
+    #[inline(always)]
+    #[must_use]
+    pub const fn routes(self) -> u32 {
+        self.base + ROUTES_AT
+    }
+
+    /// NIC address of a transmit record's page entries.
+    #[inline(always)]
+    pub(crate) fn transmit_cache(self, slot: Slot) -> u32 {
+        self.base + TRANSMIT_CACHES_AT + (u32::from(slot) << CACHE_SHIFT)
+    }
+
+    /// NIC address of an active receive's page entries.
+    #[inline(always)]
+    pub(crate) fn active_cache(self, slot: Slot) -> u32 {
+        self.base + ACTIVE_CACHES_AT + (u32::from(slot) << CACHE_SHIFT)
+    }
+}
+
+/// What the host asked for, in the form that the handlers use.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Config {
+    /// Own node number in the high half.
+    pub node_high: u32,
+    /// Own epoch, 16 bits.
+    pub epoch: u32,
+    /// Entries of the route table.
+    pub route_count: u32,
+    /// Frames of an ack group.
+    pub ack_group: u32,
+    /// Payload bytes of a message's first frame.
+    pub header_capacity: u32,
+    /// Payload bytes of the others.
+    pub data_capacity: u32,
+    /// First retransmission timeout.
+    pub timeout_us: u32,
+    /// Timeouts without progress before a message fails.
+    pub retry_limit: u32,
+    /// Own MAC address: bytes 0..2 in the low half.
+    pub mac_high: u32,
+    /// Own MAC address: bytes 2..6.
+    pub mac_low: u32,
+}
+
+impl<N: Nic> Emp<'_, N> {
+    /// Tells the host where the shared structures are.
+    pub fn publish(&mut self) {
+        for index in 0..COUNTER_COUNT {
+            self.nic.store(COUNTERS + (index << 2), 0);
+        }
+        for index in 0..DESCRIPTOR_COUNT {
+            let status = self.descriptor_word(index, WORD_STATUS);
+            self.nic.store(status, 0);
+        }
+        self.nic.store(COMMAND, 0);
+        self.nic.store(DESCRIPTORS, self.memory.descriptors());
+        self.nic.store(ROUTES, self.memory.routes());
+        self.nic.store(ROUTE_CAPACITY, ROUTE_TABLE_ENTRIES);
+        self.nic.store(READY, READY_MAGIC);
+    }
+
+    /// Starts the protocol if the host has asked for it; says whether it has.
+    pub fn poll_start(&mut self) -> bool {
+        if self.nic.load(COMMAND) != COMMAND_START {
+            return false;
+        }
+        self.config = self.host_config();
+        self.tables.reset();
+        self.queue_first = NO_SLOT;
+        self.queue_last = NO_SLOT;
+        self.free_active = 0;
+        self.open_count = 0;
+        self.open_slots = [0; 8];
+        self.nic.store(COMMAND, 0);
+        true
+    }
+
+    /// The host's words; what makes no sense is replaced by its default.
+    fn host_config(&self) -> Config {
+        let word = |at, valid: fn(u32) -> bool, default| {
+            let value = self.nic.load(at);
+            if valid(value) { value } else { default }
+        };
+        let frame_bytes = word(
+            FRAME_BYTES,
+            |bytes| FRAME_BYTES_RANGE.contains(&bytes),
+            DEFAULT_FRAME_BYTES,
+        );
+        let (mac_high, mac_low) = self.nic.own_mac();
+        Config {
+            node_high: self.nic.load(NODE) << 16,
+            epoch: self.nic.load(EPOCH) & 0xFFFF,
+            route_count: word(ROUTE_COUNT, |count| count <= ROUTE_TABLE_ENTRIES, 0),
+            ack_group: word(
+                ACK_GROUP,
+                |frames| (1..=GROUP_LIMIT).contains(&frames),
+                DEFAULT_ACK_GROUP,
+            ),
+            header_capacity: header_frame_capacity(frame_bytes),
+            data_capacity: data_frame_capacity(frame_bytes),
+            timeout_us: word(
+                TIMEOUT_US,
+                |us| (1..=TIMEOUT_LIMIT_US).contains(&us),
+                DEFAULT_TIMEOUT_US,
+            ),
+            retry_limit: word(RETRY_LIMIT, |retries| retries < 255, DEFAULT_RETRY_LIMIT),
+            mac_high: mac_high & 0xFFFF,
+            mac_low,
+        }
+    }
+}

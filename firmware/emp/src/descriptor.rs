@@ -1,0 +1,342 @@
+//! Descriptors and the pages that they name.
+//!
+//! A transfer's page entries lie in a cache of [`CACHE_ENTRIES`] entries in NIC memory, two blocks of
+//! [`BLOCK_ENTRIES`]. Short and chained descriptors put all their entries into the first block. For an
+//! indirect descriptor, block `b` of its list is fetched by DMA into half `b & 1`; while a message
+//! moves through one block the next one is fetched.
+//!
+//! [`Pages`] is a cursor: the entry at hand and the message offset at which it starts. Frames mostly
+//! come in order, so a seek is a comparison and at times a step; it steps back as well, for a
+//! retransmission. A seek ends in one of three ways ([`Seek`]): the bytes are found, their block is
+//! missing (fetch it), or the descriptor names no such bytes.
+
+use crate::nic::{HostAddress, Nic};
+use defs::emp::descriptor::{
+    CHAIN_DESCRIPTORS, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, Form, INDIRECT_PAGES, PAGE_ENTRY_BYTES,
+    STATUS_NEXT_MASK, STATUS_NEXT_NONE, WORD_PAGE_HIGH, WORD_STATUS,
+};
+
+/// Page entries fetched at once.
+pub const BLOCK_ENTRIES: u32 = 16;
+/// Page entries in a transfer's cache.
+pub const CACHE_ENTRIES: u32 = 2 * BLOCK_ENTRIES;
+/// Bytes of a transfer's cache in NIC memory.
+pub const CACHE_BYTES: u32 = CACHE_ENTRIES * PAGE_ENTRY_BYTES;
+
+const BLOCK_SHIFT: u32 = BLOCK_ENTRIES.trailing_zeros();
+const BLOCK_BYTES: u32 = BLOCK_ENTRIES * PAGE_ENTRY_BYTES;
+const NO_BLOCK: u8 = 0xFF;
+
+/// The descriptor that lies at `offset` bytes from the array's start; `None` outside of the array and
+/// off its grid.
+///
+/// The chip cannot divide: `offset / 20` is `offset / 4` times 13108 / 65536, exact for every
+/// offset in the array.
+#[inline(always)]
+#[must_use]
+pub fn descriptor_at(offset: u32) -> Option<u32> {
+    if offset >= DESCRIPTOR_COUNT * DESCRIPTOR_BYTES {
+        return None;
+    }
+    let words = offset >> 2;
+    let triple = words + (words << 1);
+    let times_51 = triple + (triple << 4);
+    let times_13107 = times_51 + (times_51 << 8);
+    let index = (times_13107 + words) >> 16;
+    (bytes_of(index) == offset).then_some(index)
+}
+
+/// Offset of descriptor `index` in the array.
+#[inline(always)]
+#[must_use]
+pub const fn bytes_of(index: u32) -> u32 {
+    (index << 4) + (index << 2)
+}
+
+/// Calls `sink(nic, position, word 0, word 1)` for each page entry of a short or chained descriptor
+/// and returns their number; `None` if its chain is broken or too long.
+#[inline(always)]
+fn each_entry<N: Nic>(
+    nic: &mut N,
+    array: u32,
+    head: u32,
+    form: Form,
+    mut sink: impl FnMut(&mut N, u32, u32, u32),
+) -> Option<u32> {
+    let mut at = array + bytes_of(head);
+    let entry = |nic: &N, at: u32, word: usize| {
+        let at = at + ((word as u32) << 2);
+        (nic.load(at), nic.load(at + 4))
+    };
+    let (high, low) = entry(nic, at, WORD_PAGE_HIGH);
+    sink(nic, 0, high, low);
+    if form != Form::Chained {
+        return Some(1);
+    }
+    let mut count = 1;
+    loop {
+        let next = nic.load(at + ((WORD_STATUS as u32) << 2)) & STATUS_NEXT_MASK;
+        if next == STATUS_NEXT_NONE {
+            return Some(count);
+        }
+        if next >= DESCRIPTOR_COUNT || count as usize >= 2 * CHAIN_DESCRIPTORS - 1 {
+            return None;
+        }
+        at = array + bytes_of(next);
+        for word in [0, 2] {
+            let (high, low) = entry(nic, at, word);
+            sink(nic, count, high, low);
+            count += 1;
+        }
+    }
+}
+
+/// Whether a descriptor's page entries can hold `length` bytes. The entries of an indirect
+/// descriptor are not known yet: only that there are some.
+#[inline(always)]
+pub(crate) fn covers<N: Nic>(nic: &mut N, array: u32, head: u32, form: Form, length: u32) -> bool {
+    let mut total = 0;
+    let count = each_entry(nic, array, head, form, |_, _, high, _| total += high >> 16);
+    count.is_some() && suffices(form, total, length)
+}
+
+/// Whether `total` bytes of entries (indirect: of the list) can stand for a message of `length`.
+#[inline(always)]
+fn suffices(form: Form, total: u32, length: u32) -> bool {
+    match form {
+        Form::Indirect => length == 0 || total >= PAGE_ENTRY_BYTES,
+        _ => total >= length,
+    }
+}
+
+/// Where a message's bytes are: see the module's text. The cache's address is its owner's to know.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pages {
+    /// Host address of an indirect list.
+    list: HostAddress,
+    /// Message offset of the first byte of entry `entry`.
+    start: u32,
+    /// Page entries.
+    count: u16,
+    /// The entry at hand.
+    entry: u16,
+    /// The blocks in the two halves of the cache.
+    blocks: [u8; 2],
+    /// The block whose fetch is under way.
+    fetching: u8,
+    /// The entries stand in host memory.
+    indirect: bool,
+}
+
+/// What [`Pages::seek`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seek {
+    /// The bytes are at `host`, and `room` bytes (at least 1) follow there in sequence.
+    Found { host: HostAddress, room: u32 },
+    /// The entries of this block must be fetched first.
+    Missing(u8),
+    /// The descriptor names no memory for this offset.
+    End,
+}
+
+/// A fetch of page entries: what to hand to the read DMA.
+pub(crate) struct Fetch {
+    pub host: HostAddress,
+    pub local: u32,
+    pub length: u32,
+}
+
+impl Pages {
+    /// All bits zero: an unused record costs no room in an image's file.
+    pub(crate) const ZERO: Self = Self {
+        list: HostAddress { high: 0, low: 0 },
+        start: 0,
+        count: 0,
+        entry: 0,
+        blocks: [0; 2],
+        fetching: 0,
+        indirect: false,
+    };
+
+    /// Takes over the entries of a descriptor for `length` bytes; `None` if its chain is broken or
+    /// they do not cover the length (what [`covers`] says).
+    #[inline(always)]
+    pub(crate) fn of<N: Nic>(
+        nic: &mut N,
+        array: u32,
+        head: u32,
+        form: Form,
+        length: u32,
+        cache: u32,
+    ) -> Option<Self> {
+        let indirect = form == Form::Indirect;
+        let (mut list, mut total) = (HostAddress { high: 0, low: 0 }, 0);
+        let count = each_entry(nic, array, head, form, |nic, position, high, low| {
+            total += high >> 16;
+            if indirect {
+                list = host_address(high, low);
+            } else {
+                let at = cache + (position << 3);
+                nic.store(at, high);
+                nic.store(at + 4, low);
+            }
+        })?;
+        let (count, first_block) = if indirect {
+            ((total >> 3).min(INDIRECT_PAGES), NO_BLOCK)
+        } else {
+            (count, 0)
+        };
+        suffices(form, total, length).then_some(Self {
+            list,
+            start: 0,
+            count: count as u16,
+            entry: 0,
+            blocks: [first_block, NO_BLOCK],
+            fetching: NO_BLOCK,
+            indirect,
+        })
+    }
+
+    /// The block that must be fetched before `offset` can be found, if one must.
+    #[inline(always)]
+    pub(crate) fn needs<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Option<u8> {
+        if !self.indirect {
+            return None;
+        }
+        match self.seek(nic, cache, offset) {
+            Seek::Missing(block) => Some(block),
+            _ => None,
+        }
+    }
+
+    /// Moves to the entry that holds `offset`.
+    #[inline(always)]
+    pub(crate) fn seek<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Seek {
+        while offset < self.start {
+            // Only a list that its host rewrote can bring the cursor before its first entry.
+            let Some(before) = self.entry.checked_sub(1) else {
+                return Seek::End;
+            };
+            if let Some(block) = self.missing(before) {
+                return Seek::Missing(block);
+            }
+            self.start = self
+                .start
+                .wrapping_sub(nic.load(entry_address(cache, before)) >> 16);
+            self.entry = before;
+        }
+        while self.entry < self.count {
+            if let Some(block) = self.missing(self.entry) {
+                return Seek::Missing(block);
+            }
+            let at = entry_address(cache, self.entry);
+            let high = nic.load(at);
+            let length = high >> 16;
+            let into = offset.wrapping_sub(self.start);
+            if into < length {
+                return Seek::Found {
+                    host: host_address(high, nic.load(at + 4)).advanced(into),
+                    room: length - into,
+                };
+            }
+            self.start = self.start.wrapping_add(length);
+            self.entry += 1;
+        }
+        Seek::End
+    }
+
+    /// The block of `entry` if it is not in the cache.
+    #[inline(always)]
+    fn missing(&self, entry: u16) -> Option<u8> {
+        let block = (entry >> BLOCK_SHIFT) as u8;
+        self.lacks(block).then_some(block)
+    }
+
+    /// Whether `block` is not in the cache.
+    #[inline(always)]
+    pub(crate) fn lacks(&self, block: u8) -> bool {
+        self.blocks[usize::from(block & 1)] != block
+    }
+
+    /// The block to fetch ahead of need, if there is one.
+    #[inline(always)]
+    pub(crate) fn next_block(&self) -> Option<u8> {
+        if !self.indirect {
+            return None;
+        }
+        let next = self.entry | (BLOCK_ENTRIES as u16 - 1);
+        if next + 1 >= self.count {
+            return None;
+        }
+        self.missing(next + 1)
+    }
+
+    /// Begins to fetch `block`; `None` while another fetch is under way.
+    pub(crate) fn begin_fetch(&mut self, cache: u32, block: u8) -> Option<Fetch> {
+        if self.fetching != NO_BLOCK {
+            return None;
+        }
+        let first = u32::from(block) << BLOCK_SHIFT;
+        let entries = u32::from(self.count).saturating_sub(first);
+        if entries == 0 {
+            return None;
+        }
+        let half = block & 1;
+        self.blocks[usize::from(half)] = NO_BLOCK;
+        self.fetching = block;
+        Some(Fetch {
+            host: self.list.advanced(first << 3),
+            local: cache + if half == 0 { 0 } else { BLOCK_BYTES },
+            length: entries.min(BLOCK_ENTRIES) << 3,
+        })
+    }
+
+    /// The fetch under way is over.
+    pub(crate) fn end_fetch(&mut self) {
+        let block = self.fetching;
+        self.fetching = NO_BLOCK;
+        self.blocks[usize::from(block & 1)] = block;
+    }
+}
+
+/// NIC address of `entry` in its cache.
+#[inline(always)]
+fn entry_address(cache: u32, entry: u16) -> u32 {
+    cache + ((u32::from(entry) & (CACHE_ENTRIES - 1)) << 3)
+}
+
+#[inline(always)]
+fn host_address(high: u32, low: u32) -> HostAddress {
+    HostAddress {
+        high: high & 0xFFFF,
+        low,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_grid_of_the_array_holds_descriptors() {
+        for offset in 0..DESCRIPTOR_COUNT * DESCRIPTOR_BYTES + 100 {
+            let inside = offset.is_multiple_of(DESCRIPTOR_BYTES)
+                && offset < DESCRIPTOR_COUNT * DESCRIPTOR_BYTES;
+            let expected = inside.then_some(offset / DESCRIPTOR_BYTES);
+            assert_eq!(descriptor_at(offset), expected, "{offset}");
+        }
+        assert_eq!(descriptor_at(u32::MAX), None);
+    }
+
+    #[test]
+    fn host_addresses_carry_into_the_high_word() {
+        let check = |low, bytes, expected| {
+            let address = HostAddress { high: 1, low };
+            let (high, low) = expected;
+            assert_eq!(address.advanced(bytes), HostAddress { high, low });
+        };
+        check(0xFFFF_F000, 0xFFF, (1, 0xFFFF_FFFF));
+        check(0xFFFF_F000, 0x1000, (2, 0));
+        check(5, 0, (1, 5));
+    }
+}

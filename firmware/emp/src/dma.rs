@@ -1,0 +1,170 @@
+//! What DMAs that are over mean.
+//!
+//! Each DMA carries a cookie: what it is for and the slot of its record. A record counts the DMAs that
+//! name it, so its slot cannot be given to another message while one of them is under way.
+//!
+//! A failed DMA (no memory answered at the host address) stops its channel and raises the attention
+//! event. A frame whose payload failed to come must not leave as if it had: its header is turned
+//! void before the channel goes on, since from then on a later frame's DMA can release it.
+
+use crate::Emp;
+use crate::nic::{Nic, Stage, type_kind};
+use crate::tables::Slot;
+use defs::emp::control::Counter;
+use defs::emp::descriptor::Code;
+use defs::emp::frame::{Kind, WORD_TYPE_KIND};
+
+const PURPOSE_SHIFT: u32 = 30;
+/// A piece of a frame's payload, on its way to the transmit buffer.
+const FRAME: u32 = 0;
+/// Page entries of a transmit record.
+const TRANSMIT_FETCH: u32 = 1;
+/// Page entries of an active receive.
+const ACTIVE_FETCH: u32 = 2;
+const SLOT_SHIFT: u32 = 18;
+/// The frame's address in units of 8 bytes: SRAM addresses have 21 bits.
+const START_MASK: u32 = (1 << SLOT_SHIFT) - 1;
+const START_SHIFT: u32 = 3;
+
+/// The cookie of a piece of a frame that starts at `start` in the transmit buffer.
+#[inline(always)]
+pub(crate) fn frame_cookie(slot: Slot, start: u32) -> u32 {
+    (FRAME << PURPOSE_SHIFT)
+        | (u32::from(slot) << SLOT_SHIFT)
+        | ((start >> START_SHIFT) & START_MASK)
+}
+
+/// The cookie of a fetch of page entries for a transmit record.
+#[inline(always)]
+pub(crate) fn transmit_fetch_cookie(slot: Slot) -> u32 {
+    (TRANSMIT_FETCH << PURPOSE_SHIFT) | (u32::from(slot) << SLOT_SHIFT)
+}
+
+/// The cookie of a fetch of page entries for an active receive.
+#[inline(always)]
+pub(crate) fn active_fetch_cookie(slot: Slot) -> u32 {
+    (ACTIVE_FETCH << PURPOSE_SHIFT) | (u32::from(slot) << SLOT_SHIFT)
+}
+
+/// The cookie of a piece of a received frame: only its record matters.
+#[inline(always)]
+pub(crate) fn delivery_cookie(slot: Slot) -> u32 {
+    u32::from(slot)
+}
+
+#[inline(always)]
+fn cookie_slot(cookie: u32) -> Slot {
+    (cookie >> SLOT_SHIFT) as Slot
+}
+
+impl<N: Nic> Emp<'_, N> {
+    /// Read DMAs are over.
+    #[inline(always)]
+    pub fn on_read_done(&mut self) {
+        while let Some(done) = self.nic.take_read() {
+            let slot = cookie_slot(done.cookie);
+            match done.cookie >> PURPOSE_SHIFT {
+                FRAME => {
+                    let record = self.tables.transmit_mut(slot);
+                    record.pending -= 1;
+                    if done.failed || record.code != Code::Pending {
+                        self.end_transmit_read(slot, done.failed);
+                    }
+                }
+                TRANSMIT_FETCH => {
+                    let record = self.tables.transmit_mut(slot);
+                    record.pending -= 1;
+                    record.pages.end_fetch();
+                    self.end_transmit_read(slot, done.failed);
+                }
+                ACTIVE_FETCH => {
+                    let record = self.tables.active_mut(slot);
+                    record.pending -= 1;
+                    record.pages.end_fetch();
+                    if done.failed {
+                        record.fail(Code::HostMemory);
+                    }
+                    self.settle_receive(slot);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// After a read for a transmit record: notes its failure, and settles the record if it can be.
+    #[cold]
+    #[inline(never)]
+    fn end_transmit_read(&mut self, slot: Slot, failed: bool) {
+        if failed {
+            self.fail_transmit(slot);
+        }
+        self.settle_transmit(slot);
+    }
+
+    fn fail_transmit(&mut self, slot: Slot) {
+        let record = self.tables.transmit_mut(slot);
+        if record.open && record.code == Code::Pending {
+            record.code = Code::HostMemory;
+        }
+    }
+
+    /// A read DMA found no host memory: its message fails, its frame is void, the channel goes on.
+    #[cold]
+    #[inline(never)]
+    pub fn on_read_attention(&mut self) {
+        let Some(cookie) = self.nic.failed_read() else {
+            return;
+        };
+        if cookie >> PURPOSE_SHIFT == FRAME {
+            let start = (cookie & START_MASK) << START_SHIFT;
+            self.store(start, WORD_TYPE_KIND, type_kind(Kind::Void));
+            self.fail_transmit(cookie_slot(cookie));
+        }
+        self.nic.skip_failed_read();
+        self.count(Counter::DmaErrors);
+    }
+
+    /// Write DMAs are over: frames are in host memory, and perhaps whole messages.
+    #[inline(always)]
+    pub fn on_write_done(&mut self) {
+        self.nic.stage_enter(Stage::Receiving);
+        self.finish_writes();
+        self.nic.stage_exit(Stage::Receiving);
+    }
+
+    #[inline(always)]
+    fn finish_writes(&mut self) {
+        while let Some(done) = self.nic.take_write() {
+            let slot = done.cookie as Slot;
+            let record = self.tables.active_mut(slot);
+            record.pending -= 1;
+            if done.failed {
+                record.fail(Code::HostMemory);
+            }
+            if record.pending == 0 {
+                self.settle_receive(slot);
+            }
+        }
+    }
+
+    /// A write DMA found no host memory: the channel goes on, its completion says what failed.
+    #[cold]
+    #[inline(never)]
+    pub fn on_write_attention(&mut self) {
+        if self.nic.skip_failed_write() {
+            self.count(Counter::DmaErrors);
+        }
+    }
+
+    /// While waiting for the read channel: does what its events ask for.
+    pub(crate) fn serve_reads(&mut self) {
+        self.on_read_attention();
+        self.on_read_done();
+    }
+
+    /// While waiting for the write channel: does what its events ask for.
+    pub(crate) fn serve_writes(&mut self) {
+        self.on_write_attention();
+        self.finish_writes();
+    }
+}

@@ -1,0 +1,198 @@
+//! What EMP asks of a NIC: the one trait between the protocol and the hardware.
+//!
+//! An implementation is a thin layer over the chip's blocks, or a fake in tests. All addresses are
+//! NIC addresses in bytes, all lengths are bytes, all data words are as the chip's CPUs see them
+//! (big-endian in frames). Every method is expected to be inlined into the handlers.
+//!
+//! **Ring order.** Transmit space is reserved, and receive space freed, in the order of the calls.
+//! Hardware that releases a range releases all that lies before it, so an implementation holds back
+//! what the CPU releases or frees until every earlier frame's DMA is complete.
+
+use defs::emp::frame::Kind;
+
+/// A host memory address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostAddress {
+    /// Bits 63:32.
+    pub high: u32,
+    /// Bits 31:0.
+    pub low: u32,
+}
+
+impl HostAddress {
+    /// The address `bytes` further on.
+    #[inline(always)]
+    #[must_use]
+    pub fn advanced(self, bytes: u32) -> Self {
+        let low = self.low.wrapping_add(bytes);
+        Self {
+            high: self.high.wrapping_add(u32::from(low < bytes)),
+            low,
+        }
+    }
+}
+
+/// A frame that the MAC has received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RxFrame {
+    /// NIC address of its first byte. The first 64 bytes are contiguous.
+    pub start: u32,
+    /// Bytes without the frame check sequence.
+    pub length: u32,
+    /// The MAC found it whole: no CRC or other receive error.
+    pub intact: bool,
+}
+
+/// A DMA that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The value that was given when it was pushed.
+    pub cookie: u32,
+    /// Host memory did not answer.
+    pub failed: bool,
+}
+
+/// The stages of Table 3.1 of the EMP thesis (emp-080 to emp-085).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Handle a posted transmit, set up its record.
+    SendBookkeeping,
+    /// Queue one frame's DMA and MAC descriptor.
+    Transmission,
+    /// Take an ack.
+    ReceiveAck,
+    /// Match a frame and start its DMA.
+    ReceiveBookkeeping,
+    /// Take a frame from the MAC; finish its DMA.
+    Receiving,
+    /// Build and queue an ack.
+    SendAck,
+}
+
+/// What a trace can follow a message by. Arguments of [`Nic::event`]: peer node, message
+/// identifier, and the third one named here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A transmit was posted; message length in bytes.
+    PostTransmit,
+    /// A receive was posted (node and tag as given); capacity in bytes.
+    PostReceive,
+    /// A frame is on its way to the MAC; frame number.
+    FrameSent,
+    /// A frame found its message; frame number.
+    FrameMatched,
+    /// A frame was dropped; frame number.
+    FrameDropped,
+    /// An ack is on its way; frame number.
+    AckSent,
+    /// An ack was taken; frame number.
+    AckReceived,
+    /// A timeout: unacknowledged groups are sent again; retry number.
+    Retransmit,
+    /// The status of a transmit was written; its code.
+    TransmitComplete,
+    /// The status of a receive was written; its code.
+    ReceiveComplete,
+    /// A mailbox named no descriptor that the NIC can take (both zero); the address.
+    BadPost,
+}
+
+/// The hardware that EMP runs on.
+pub trait Nic {
+    /// Reads the SRAM word at `address`.
+    fn load(&self, address: u32) -> u32;
+    /// Writes the SRAM word at `address`.
+    fn store(&mut self, address: u32, value: u32);
+
+    /// The own MAC address: high 16 bits (in the low half), low 32 bits.
+    fn own_mac(&self) -> (u32, u32);
+    /// The free-running timer, in us.
+    fn now_us(&self) -> u32;
+    /// Enables the timer event from the time `at_us` on.
+    fn arm_timer(&mut self, at_us: u32);
+    /// Masks the timer event.
+    fn disarm_timer(&mut self);
+    /// The mailboxes written since the last call, one bit each.
+    fn take_mailboxes(&mut self) -> u32;
+    /// Raises the software event whose handler is [`Emp::on_send`](crate::Emp::on_send).
+    fn raise_send(&mut self);
+    /// Clears that event.
+    fn clear_send(&mut self);
+
+    /// Read DMAs (host to NIC) that can be pushed now.
+    fn read_slots(&self) -> u32;
+    /// Queues a read DMA of 1 to 65535 bytes. `local` wraps at the transmit buffer's end. With
+    /// `release_tx` its completion releases the frame that it ends to the MAC.
+    fn push_read(
+        &mut self,
+        host: HostAddress,
+        local: u32,
+        length: u32,
+        release_tx: bool,
+        cookie: u32,
+    );
+    /// The next read DMA that is over, in the order of pushing.
+    fn take_read(&mut self) -> Option<Completion>;
+    /// The cookie of the read DMA at which the channel stopped with an error.
+    fn failed_read(&self) -> Option<u32>;
+    /// Restarts the channel behind the failed read. It counts as over (and failed); a frame that it
+    /// should have released is released by the CPU in ring order.
+    fn skip_failed_read(&mut self);
+
+    /// Write DMAs (NIC to host) that can be pushed now.
+    fn write_slots(&self) -> u32;
+    /// Queues a write DMA of 1 to 65535 bytes. `local` wraps at the receive buffer's end. With
+    /// `free_rx` its completion frees the receive buffer up to its end.
+    fn push_write(
+        &mut self,
+        host: HostAddress,
+        local: u32,
+        length: u32,
+        free_rx: bool,
+        cookie: u32,
+    );
+    /// The next write DMA that is over, in the order of pushing.
+    fn take_write(&mut self) -> Option<Completion>;
+    /// Restarts the write channel behind the write at which it stopped with an error, if it did. That
+    /// write counts as over (and failed); receive space that it should have freed is freed by the
+    /// CPU in ring order. Says whether there was one.
+    fn skip_failed_write(&mut self) -> bool;
+
+    /// Takes transmit buffer space and a MAC descriptor for a frame of `length` bytes: the frame's
+    /// address, a multiple of 8, its first 64 bytes contiguous. `None` when either has run out.
+    fn reserve_tx(&mut self, length: u32) -> Option<u32>;
+    /// Bytes reserved in the transmit buffer that the MAC has not sent yet.
+    fn tx_backlog(&self) -> u32;
+    /// The address `bytes` behind `address` in the transmit buffer.
+    fn tx_advance(&self, address: u32, bytes: u32) -> u32;
+    /// Gives the frame that was reserved last to the MAC, which sends it once it is released.
+    fn push_tx(&mut self, start: u32, length: u32);
+    /// Releases a frame that needs no DMA and ends at `end`, in ring order.
+    fn release_cpu_frame(&mut self, end: u32);
+
+    /// The oldest received frame not yet taken.
+    fn peek_rx(&self) -> Option<RxFrame>;
+    /// Takes the frame of [`peek_rx`](Self::peek_rx): its descriptor is free, its buffer is not.
+    fn take_rx(&mut self);
+    /// The address `bytes` behind `address` in the receive buffer.
+    fn rx_advance(&self, address: u32, bytes: u32) -> u32;
+    /// Frees a taken frame that no DMA frees and that ends at `end`, in ring order.
+    fn free_rx(&mut self, end: u32);
+
+    /// A protocol stage begins.
+    fn stage_enter(&self, stage: Stage);
+    /// The stage ends.
+    fn stage_exit(&self, stage: Stage);
+    /// Within a stage, waiting for a DMA begins.
+    fn wait_enter(&self);
+    /// That wait ends.
+    fn wait_exit(&self);
+    /// Something that a trace shows: see [`Event`].
+    fn event(&self, event: Event, node: u32, message: u32, number: u32);
+}
+
+/// The kind's place in the frame's word, with the Ethertype above it.
+#[inline(always)]
+pub(crate) const fn type_kind(kind: Kind) -> u32 {
+    ((defs::emp::frame::ETHERTYPE as u32) << 16) | ((kind as u32) << defs::emp::frame::KIND_SHIFT)
+}

@@ -1,0 +1,575 @@
+//! Receiving: a posted receive waits in a list, a header frame makes it active, frames fill it.
+//!
+//! ```text
+//! posted --header frame matches--> active --all frames in, all DMAs over--> settled
+//!                                    |                                        ^
+//!                                    +-- given up by its source, DMAs over ---+
+//! ```
+//!
+//! * A header frame is matched only if its message is the next one of its source. Before that it
+//!   is early; after that its message is active, or complete and its acks must have been lost.
+//! * Data frames of an active message are taken in any order, each once.
+//! * A frame's DMA is started as soon as its place is known; records are brought up to date after it.
+//! * A frame that is not wanted, or wanted only for its ack, is freed in ring order.
+//! * Bytes behind the end of the posted receive are dropped (`Truncated`). After a failure the rest of
+//!   the message is still acknowledged, and dropped.
+
+use crate::Emp;
+use crate::ack::Ack;
+use crate::descriptor::{Fetch, Pages, Seek, covers};
+use crate::dma::{active_fetch_cookie, delivery_cookie};
+use crate::nic::{Event, Nic, RxFrame, Stage};
+use crate::peer::is_after;
+use crate::tables::{Active, FRAME_LIMIT, NO_SLOT, Slot};
+use defs::emp::control::{Counter, MAILBOX_RECEIVE};
+use defs::emp::descriptor::{
+    ANY_NODE, ANY_TAG, Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH,
+    WORD_NODE_TAG, WORD_STATUS, node_tag,
+};
+use defs::emp::frame::{
+    DATA_PAYLOAD, ETHERTYPE, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, GROUP_MASK, HEADER_PAYLOAD, Kind,
+    WORD_FRAME_EPOCH, WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES,
+    WORD_TYPE_KIND,
+};
+
+/// Write DMAs that must be free before a frame is taken: more than one that spans two pages needs.
+const FRAME_WRITES: u32 = 4;
+
+/// The header words that every frame of a message has.
+#[derive(Clone, Copy)]
+struct Header {
+    /// Source node and message identifier.
+    key: u32,
+    /// Source node.
+    node: u32,
+    /// Frame number.
+    number: u16,
+    /// The source's epoch.
+    epoch: u32,
+    /// Frames of the ack group before this one.
+    before: u16,
+    /// Frames of the ack group after it.
+    after: u16,
+    /// The sender marked it as its group's last.
+    group_end: bool,
+}
+
+/// What became of a frame.
+enum Taken {
+    /// It belongs to an active message.
+    In {
+        slot: Slot,
+        /// All frames of its group are in.
+        group_complete: bool,
+    },
+    /// It is here already, and its group was acknowledged: the ack must have been lost.
+    Again,
+    /// It is dropped.
+    Dropped(Counter),
+}
+
+impl Active {
+    /// Notes a failure; the first one stays.
+    #[inline(always)]
+    pub(crate) fn fail(&mut self, code: Code) {
+        if matches!(self.code, Code::Done | Code::Truncated) {
+            self.code = code;
+        }
+    }
+}
+
+impl<N: Nic> Emp<'_, N> {
+    /// The host posted a receive.
+    #[inline(always)]
+    pub(crate) fn post_receive(&mut self) {
+        let Some((index, status)) = self.take_post(MAILBOX_RECEIVE) else {
+            return;
+        };
+        let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
+        if index < SEND_DESCRIPTORS || self.tables.posted(place).open {
+            return self.bad_post(self.descriptor_word(index, 0));
+        }
+        let key = self.nic.load(self.descriptor_word(index, WORD_NODE_TAG));
+        let capacity = self.nic.load(self.descriptor_word(index, WORD_LENGTH));
+        let array = self.memory.descriptors();
+        let valid = capacity <= MESSAGE_LIMIT_BYTES
+            && Form::from_status(status)
+                .is_some_and(|form| covers(&mut self.nic, array, index, form, capacity));
+        if !valid {
+            return self.write_status(index, Code::BadDescriptor);
+        }
+        let (any_node, any_tag) = (node_tag(ANY_NODE, 0), node_tag(0, ANY_TAG));
+        let mut mask = u32::MAX;
+        if key & any_node == any_node {
+            mask &= !any_node;
+        }
+        if key & any_tag == any_tag {
+            mask &= !any_tag;
+        }
+        self.tables.append_posted(place, key, mask);
+        self.nic
+            .event(Event::PostReceive, key >> 16, key & 0xFFFF, capacity);
+    }
+
+    /// A frame was received. It stays with the MAC while the write DMA ring is full.
+    #[inline(always)]
+    pub fn on_receive(&mut self) {
+        if self.nic.write_slots() < FRAME_WRITES {
+            return;
+        }
+        let Some(frame) = self.nic.peek_rx() else {
+            return;
+        };
+        let type_kind = self.word(frame.start, WORD_TYPE_KIND);
+        let ours = type_kind >> 16 == u32::from(ETHERTYPE);
+        match Kind::from_word(type_kind) {
+            Some(Kind::Ack) if ours => {
+                self.nic.stage_enter(Stage::ReceiveAck);
+                self.nic.take_rx();
+                self.receive_ack(frame);
+                self.nic.stage_exit(Stage::ReceiveAck);
+            }
+            kind => {
+                self.nic.stage_enter(Stage::Receiving);
+                self.nic.take_rx();
+                let checked = check(frame, kind.filter(|_| ours));
+                self.nic.stage_exit(Stage::Receiving);
+                match checked {
+                    Ok(first) => self.receive_frame(frame, type_kind, first),
+                    Err(counter) => self.drop_frame(frame, counter),
+                }
+            }
+        }
+    }
+
+    /// A frame of a message (`first`: its header frame): matches and delivers it, then acknowledges
+    /// its group.
+    #[inline(always)]
+    fn receive_frame(&mut self, frame: RxFrame, type_kind: u32, first: bool) {
+        self.nic.stage_enter(Stage::ReceiveBookkeeping);
+        let header = self.header(frame.start, type_kind);
+        let taken = if header.node >= self.config.route_count {
+            Taken::Dropped(Counter::DropForeign)
+        } else if first {
+            self.take_header(frame, &header)
+        } else {
+            self.take_data(frame, &header)
+        };
+        self.nic.stage_exit(Stage::ReceiveBookkeeping);
+        match taken {
+            Taken::In {
+                slot,
+                group_complete,
+            } => {
+                if self.tables.active_mut(slot).pending == 0 {
+                    self.settle_at_once(slot);
+                }
+                if group_complete {
+                    self.acknowledge(&header);
+                }
+            }
+            Taken::Again => {
+                self.drop_frame(frame, Counter::DropDuplicate);
+                self.acknowledge(&header);
+            }
+            Taken::Dropped(counter) => {
+                self.nic.event(
+                    Event::FrameDropped,
+                    header.node,
+                    header.key & 0xFFFF,
+                    u32::from(header.number),
+                );
+                self.drop_frame(frame, counter);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn header(&self, start: u32, type_kind: u32) -> Header {
+        let key = self.word(start, WORD_SOURCE_MESSAGE);
+        let number_epoch = self.word(start, WORD_FRAME_EPOCH);
+        Header {
+            key,
+            node: key >> 16,
+            number: (number_epoch >> 16) as u16,
+            epoch: number_epoch & 0xFFFF,
+            before: ((type_kind >> GROUP_BEFORE_SHIFT) & GROUP_MASK) as u16,
+            after: (type_kind & GROUP_MASK) as u16,
+            group_end: type_kind & FLAG_GROUP_END != 0,
+        }
+    }
+
+    /// A message's first frame.
+    #[inline(always)]
+    fn take_header(&mut self, frame: RxFrame, header: &Header) -> Taken {
+        let node = header.node;
+        let oldest = self.word(frame.start, WORD_OFFSET) as u16;
+        if !self.knows_epoch(node, header.epoch) && !self.meet_epoch(node, header.epoch, oldest) {
+            return Taken::Dropped(Counter::DropEpoch);
+        }
+        if is_after(oldest, self.expected_id(node)) {
+            self.skip_to(node, oldest);
+        }
+        let (id, expected) = (header.key as u16, self.expected_id(node));
+        if id != expected {
+            return self.out_of_turn(header, expected);
+        }
+        let tag_frames = self.word(frame.start, WORD_TAG_FRAMES);
+        let length = self.word(frame.start, WORD_MESSAGE_LENGTH);
+        let frames = tag_frames & 0xFFFF;
+        let tag = tag_frames >> 16;
+        if frames.wrapping_sub(1) >= FRAME_LIMIT
+            || length > MESSAGE_LIMIT_BYTES
+            || !header.fits(frames as u16)
+            || header.number != 0
+        {
+            return Taken::Dropped(Counter::DropForeign);
+        }
+        let Some(place) = self.tables.find_posted((node << 16) | tag) else {
+            return Taken::Dropped(Counter::DropUnmatched);
+        };
+        let slot = self.free_active;
+        if slot == NO_SLOT {
+            return Taken::Dropped(Counter::DropResources);
+        }
+        self.activate(slot, place);
+        let payload = (frame.length - HEADER_PAYLOAD).min(length);
+        self.deliver(slot, frame, HEADER_PAYLOAD, 0, payload);
+
+        self.tables.unlink_posted(place);
+        let peer = &mut self.tables.peers[usize::from(node as u8)];
+        let next = peer.first_active;
+        peer.first_active = slot;
+        let record = self.tables.active_mut(slot);
+        record.next = next;
+        record.key = header.key;
+        record.length = length;
+        record.frames = frames as u16;
+        record.arrived = 0;
+        record.tag = tag as u16;
+        self.tables.arrived_mut(slot).clear(frames as u16);
+        self.expect_id(node, id.wrapping_add(1));
+        self.account(slot, header)
+    }
+
+    /// Takes `slot`, the first free record, and gives it the memory of posted receive `place`.
+    #[inline(always)]
+    fn activate(&mut self, slot: Slot, place: u16) {
+        let index = u32::from(place) + SEND_DESCRIPTORS;
+        let status = self.nic.load(self.descriptor_word(index, WORD_STATUS));
+        let capacity = self.nic.load(self.descriptor_word(index, WORD_LENGTH));
+        let array = self.memory.descriptors();
+        let cache = self.memory.active_cache(slot);
+        let form = Form::from_status(status).unwrap_or(Form::Short);
+        let pages = Pages::of(&mut self.nic, array, index, form, capacity, cache);
+        let record = self.tables.active_mut(slot);
+        // It was valid when it was posted: only a host that rewrote it gets no pages here, and then
+        // `BadDescriptor` at the first delivery.
+        record.pages = pages.unwrap_or(Pages::ZERO);
+        self.free_active = record.next;
+        record.capacity = capacity;
+        record.descriptor = index as u16;
+        record.pending = 0;
+        record.abandoned = false;
+        record.code = Code::Done;
+    }
+
+    /// A frame of a message after its first.
+    #[inline(always)]
+    fn take_data(&mut self, frame: RxFrame, header: &Header) -> Taken {
+        if !self.knows_epoch(header.node, header.epoch) {
+            return Taken::Dropped(Counter::DropEpoch);
+        }
+        let Some(slot) = self.find_active(header.node, header.key) else {
+            let expected = self.expected_id(header.node);
+            return self.out_of_turn(header, expected);
+        };
+        if self.tables.arrived_mut(slot).has(header.number) {
+            return self.taken_before(slot, header);
+        }
+        let offset = self.word(frame.start, WORD_OFFSET);
+        let record = self.tables.active_mut(slot);
+        if !header.fits(record.frames) || offset >= record.length {
+            return Taken::Dropped(Counter::DropForeign);
+        }
+        let payload = (frame.length - DATA_PAYLOAD).min(record.length - offset);
+        self.deliver(slot, frame, DATA_PAYLOAD, offset, payload);
+        self.account(slot, header)
+    }
+
+    /// Notes a frame's arrival.
+    #[inline(always)]
+    fn account(&mut self, slot: Slot, header: &Header) -> Taken {
+        let arrived = self.tables.arrived_mut(slot);
+        arrived.insert(header.number);
+        let group_complete = header.group_in(arrived);
+        self.tables.active_mut(slot).arrived += 1;
+        self.count(Counter::FramesAccepted);
+        self.nic.event(
+            Event::FrameMatched,
+            header.node,
+            header.key & 0xFFFF,
+            u32::from(header.number),
+        );
+        Taken::In {
+            slot,
+            group_complete,
+        }
+    }
+
+    /// A frame whose message is neither the next one nor active.
+    #[cold]
+    #[inline(never)]
+    fn out_of_turn(&mut self, header: &Header, expected: u16) -> Taken {
+        let id = header.key as u16;
+        if id == expected || is_after(id, expected) {
+            Taken::Dropped(Counter::DropEarly)
+        } else if let Some(slot) = self.find_active(header.node, header.key) {
+            self.taken_before(slot, header)
+        } else if header.group_end {
+            Taken::Again
+        } else {
+            Taken::Dropped(Counter::DropDuplicate)
+        }
+    }
+
+    /// A frame that its active message has already.
+    #[cold]
+    #[inline(never)]
+    fn taken_before(&mut self, slot: Slot, header: &Header) -> Taken {
+        if header.group_end && header.group_in(self.tables.arrived_mut(slot)) {
+            Taken::Again
+        } else {
+            Taken::Dropped(Counter::DropDuplicate)
+        }
+    }
+
+    #[inline(always)]
+    fn acknowledge(&mut self, header: &Header) {
+        self.send_ack(Ack {
+            key: header.key,
+            number: u32::from(header.number) + u32::from(header.after),
+            epoch: header.epoch,
+        });
+    }
+
+    /// Starts the DMAs of `payload` bytes that belong at `offset` of the message. The last one frees
+    /// the frame; where there is none, the frame is freed here.
+    #[inline(always)]
+    fn deliver(
+        &mut self,
+        slot: Slot,
+        frame: RxFrame,
+        header_bytes: u32,
+        offset: u32,
+        payload: u32,
+    ) {
+        let record = self.tables.active_mut(slot);
+        let mut left = record.capacity.saturating_sub(offset).min(payload);
+        if left != payload {
+            record.fail_short();
+        }
+        if !matches!(record.code, Code::Done | Code::Truncated) {
+            left = 0;
+        }
+        let cache = self.memory.active_cache(slot);
+        let (mut offset, mut local) = (offset, frame.start + header_bytes);
+        let mut slots = FRAME_WRITES;
+        while left != 0 {
+            let record = self.tables.active_mut(slot);
+            match record.pages.seek(&self.nic, cache, offset) {
+                Seek::Found { host, room } => {
+                    let piece = room.min(left);
+                    left -= piece;
+                    record.pending += 1;
+                    self.nic
+                        .push_write(host, local, piece, left == 0, delivery_cookie(slot));
+                    if left == 0 {
+                        return self.fetch_ahead(slot);
+                    }
+                    offset += piece;
+                    local = self.nic.rx_advance(local, piece);
+                    slots -= 1;
+                    if slots == 0 {
+                        slots = self.await_write_slots(slot);
+                    }
+                }
+                Seek::Missing(block) => self.await_active_fetch(slot, block),
+                Seek::End => record.fail(Code::BadDescriptor),
+            }
+            if !matches!(
+                self.tables.active_mut(slot).code,
+                Code::Done | Code::Truncated
+            ) {
+                break;
+            }
+        }
+        let end = self.nic.rx_advance(frame.start, frame.length);
+        self.nic.free_rx(end);
+    }
+
+    #[inline(always)]
+    fn fetch_ahead(&mut self, slot: Slot) {
+        if let Some(block) = self.tables.active_mut(slot).pages.next_block() {
+            self.fetch_for_active(slot, block);
+        }
+    }
+
+    /// Starts to fetch page entries, unless a fetch is under way or the DMA ring is full.
+    #[cold]
+    #[inline(never)]
+    fn fetch_for_active(&mut self, slot: Slot, block: u8) {
+        if self.nic.read_slots() == 0 {
+            return;
+        }
+        let cache = self.memory.active_cache(slot);
+        let record = self.tables.active_mut(slot);
+        if let Some(Fetch {
+            host,
+            local,
+            length,
+        }) = record.pages.begin_fetch(cache, block)
+        {
+            record.pending += 1;
+            let cookie = active_fetch_cookie(slot);
+            self.nic.push_read(host, local, length, false, cookie);
+        }
+    }
+
+    /// Within a frame: waits until write DMAs can be queued again, and returns how many. The record
+    /// is pinned meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn await_write_slots(&mut self, slot: Slot) -> u32 {
+        self.nic.wait_enter();
+        self.tables.active_mut(slot).pending += 1;
+        while self.nic.write_slots() == 0 {
+            self.serve_writes();
+        }
+        self.tables.active_mut(slot).pending -= 1;
+        self.nic.wait_exit();
+        self.nic.write_slots()
+    }
+
+    /// Within a frame: waits until a block of page entries has come, or its fetch has failed.
+    #[cold]
+    #[inline(never)]
+    fn await_active_fetch(&mut self, slot: Slot, block: u8) {
+        self.nic.wait_enter();
+        self.tables.active_mut(slot).pending += 1;
+        while self.tables.active_mut(slot).pages.lacks(block)
+            && matches!(
+                self.tables.active_mut(slot).code,
+                Code::Done | Code::Truncated
+            )
+        {
+            self.fetch_for_active(slot, block);
+            self.serve_reads();
+        }
+        self.tables.active_mut(slot).pending -= 1;
+        self.nic.wait_exit();
+    }
+
+    /// Frees a frame that is not delivered.
+    #[inline(always)]
+    fn drop_frame(&mut self, frame: RxFrame, counter: Counter) {
+        let end = self.nic.rx_advance(frame.start, frame.length);
+        self.nic.free_rx(end);
+        self.count(counter);
+    }
+
+    /// No DMA is under way for a message that a frame has just come for.
+    #[cold]
+    #[inline(never)]
+    fn settle_at_once(&mut self, slot: Slot) {
+        self.nic.stage_enter(Stage::Receiving);
+        self.settle_receive(slot);
+        self.nic.stage_exit(Stage::Receiving);
+    }
+
+    /// Tells the host of a message that is all in memory, or given up, and frees its record.
+    #[inline(always)]
+    pub(crate) fn settle_receive(&mut self, slot: Slot) {
+        let record = self.tables.active_mut(slot);
+        if record.pending != 0 || (record.arrived != record.frames && !record.abandoned) {
+            return;
+        }
+        let (key, length, code) = (record.key, record.length, record.code);
+        let (index, tag) = (u32::from(record.descriptor), u32::from(record.tag));
+        let peer_and_tag = (key & 0xFFFF_0000) | tag;
+        let at = self.descriptor_word(index, WORD_NODE_TAG);
+        self.nic.store(at, peer_and_tag);
+        let at = self.descriptor_word(index, WORD_LENGTH);
+        self.nic.store(at, length);
+        self.write_status(index, code);
+
+        let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
+        self.tables.posted_mut(place).open = false;
+        self.unlink_active(slot, key >> 16);
+        let free = self.free_active;
+        self.tables.active_mut(slot).next = free;
+        self.free_active = slot;
+        self.nic
+            .event(Event::ReceiveComplete, key >> 16, key & 0xFFFF, code as u32);
+    }
+
+    /// Takes a record out of its peer's list.
+    #[inline(always)]
+    fn unlink_active(&mut self, slot: Slot, node: u32) {
+        let next = self.tables.active_mut(slot).next;
+        let first = self.tables.peers[usize::from(node as u8)].first_active;
+        if first == slot {
+            self.tables.peers[usize::from(node as u8)].first_active = next;
+            return;
+        }
+        let mut at = first;
+        while at != NO_SLOT {
+            let record = self.tables.active_mut(at);
+            if record.next == slot {
+                record.next = next;
+                return;
+            }
+            at = record.next;
+        }
+    }
+}
+
+impl Active {
+    /// The message is longer than its receive.
+    #[inline(always)]
+    fn fail_short(&mut self) {
+        if self.code == Code::Done {
+            self.code = Code::Truncated;
+        }
+    }
+}
+
+impl Header {
+    /// Whether the frame and its group lie within a message of `frames` frames.
+    #[inline(always)]
+    fn fits(&self, frames: u16) -> bool {
+        self.before <= self.number
+            && u32::from(self.number) + u32::from(self.after) < u32::from(frames)
+    }
+
+    /// Whether all frames of the frame's group have arrived.
+    #[inline(always)]
+    fn group_in(&self, arrived: &crate::tables::FrameBits) -> bool {
+        let first = self.number.wrapping_sub(self.before);
+        arrived.has_all(first, u32::from(self.before + self.after) & GROUP_MASK)
+    }
+}
+
+/// Checks that a frame is whole and of a kind that belongs to messages. Whether it is a header frame,
+/// or what to count it as.
+#[inline(always)]
+fn check(frame: RxFrame, kind: Option<Kind>) -> Result<bool, Counter> {
+    if !frame.intact {
+        return Err(Counter::DropDamaged);
+    }
+    match kind {
+        Some(Kind::Header) if frame.length >= HEADER_PAYLOAD => Ok(true),
+        Some(Kind::Data) if frame.length >= DATA_PAYLOAD => Ok(false),
+        _ => Err(Counter::DropForeign),
+    }
+}

@@ -1,0 +1,180 @@
+//! Retransmission: one timer for all messages.
+//!
+//! A record's deadline moves when the last frame of a group is sent and when an ack brings progress.
+//! At its expiry all frames of every group that was sent and not acknowledged are sent again, and the
+//! next timeout is twice as long, up to 16 times the first. After the last retry the message fails.
+//!
+//! The hardware timer is armed for some time that is not after the earliest deadline: a restart moves
+//! only the record's deadline, and an expiry that finds nothing due arms the timer anew. With no message
+//! open the timer event is masked.
+
+use crate::Emp;
+use crate::nic::{Event, Nic};
+use crate::tables::{Cursor, Slot};
+use defs::emp::descriptor::Code;
+
+/// The timeout doubles this often.
+const BACKOFF_LIMIT: u8 = 4;
+
+impl<N: Nic> Emp<'_, N> {
+    /// The timer has expired: resends what is due and arms the timer for the next deadline.
+    pub fn on_timer(&mut self) {
+        self.timer_armed = false;
+        let now_us = self.nic.now_us();
+        for index in 0..self.open_slots.len() as u8 {
+            let mut slots = self.open_slots[usize::from(index & 7)];
+            let mut slot = index << 5;
+            while slots != 0 {
+                if slots & 1 != 0 {
+                    self.check_deadline(slot, now_us);
+                }
+                slots >>= 1;
+                slot = slot.wrapping_add(1);
+            }
+        }
+        if !self.timer_armed {
+            self.nic.disarm_timer();
+        }
+    }
+
+    fn check_deadline(&mut self, slot: Slot, now_us: u32) {
+        let record = self.tables.transmit_mut(slot);
+        if record.outstanding == 0 || record.code != Code::Pending {
+            return;
+        }
+        let deadline_us = record.deadline_us;
+        if !is_due(deadline_us, now_us) {
+            return self.arm_timer(deadline_us);
+        }
+        if record.queued {
+            // It has not even sent what it has: that is no silence of the peer's.
+            return self.restart_timer(slot);
+        }
+        record.retries = record.retries.saturating_add(1);
+        let (node, id, retries) = (record.node, record.id, u32::from(record.retries));
+        if retries > self.config.retry_limit {
+            record.code = Code::Timeout;
+            return self.settle_transmit(slot);
+        }
+        record.resending = true;
+        record.resend_limit = record.fresh.number;
+        self.nic
+            .event(Event::Retransmit, u32::from(node), u32::from(id), retries);
+        self.resend_from(slot, 0);
+        self.enqueue(slot);
+        self.raise_send();
+        self.restart_timer(slot);
+    }
+
+    /// Moves a record's deadline to one timeout from now.
+    #[inline(always)]
+    pub(crate) fn restart_timer(&mut self, slot: Slot) {
+        let now_us = self.nic.now_us();
+        let record = self.tables.transmit_mut(slot);
+        let timeout_us = self.config.timeout_us << record.retries.min(BACKOFF_LIMIT);
+        let deadline_us = now_us.wrapping_add(timeout_us);
+        record.deadline_us = deadline_us;
+        self.arm_timer(deadline_us);
+    }
+
+    /// Sees to it that the timer expires not after `deadline_us`.
+    #[inline(always)]
+    fn arm_timer(&mut self, deadline_us: u32) {
+        if !self.timer_armed || !is_due(self.armed_at_us, deadline_us) {
+            self.timer_armed = true;
+            self.armed_at_us = deadline_us;
+            self.nic.arm_timer(deadline_us);
+        }
+    }
+
+    /// Nothing is open: the timer need not expire.
+    #[inline(always)]
+    pub(crate) fn stop_timer(&mut self) {
+        if self.timer_armed {
+            self.timer_armed = false;
+            self.nic.disarm_timer();
+        }
+    }
+
+    /// After a frame was sent again: the next one, in its group or in the next group that needs it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn resend_next(&mut self, slot: Slot, next: Cursor, group_end: bool) {
+        self.tables.transmit_mut(slot).resend = next;
+        if group_end {
+            self.resend_from(slot, next.number);
+        }
+        let record = self.tables.transmit_mut(slot);
+        if !record.resending && record.fresh.number == record.frames {
+            self.unqueue();
+            self.settle_transmit(slot);
+        }
+    }
+
+    /// Points `resend` at the first group from frame `number` on that is to be sent again; ends the
+    /// resending if there is none.
+    fn resend_from(&mut self, slot: Slot, number: u16) {
+        let record = &mut self.tables.transmit[usize::from(slot)];
+        let unacked = &self.tables.unacked[usize::from(slot)];
+        let Some(last) = unacked.next(number, record.resend_limit) else {
+            record.resending = false;
+            return;
+        };
+        let frames = if last + 1 == record.frames {
+            u16::from(record.last_group)
+        } else {
+            self.config.ack_group as u16
+        };
+        let first = (last + 1).saturating_sub(frames);
+        let offset = match first {
+            0 => 0,
+            _ => self.config.header_capacity + product(first - 1, self.config.data_capacity),
+        };
+        record.resend = Cursor {
+            offset,
+            number: first,
+            before: 0,
+        };
+    }
+}
+
+/// Whether the time `at_us` has come at `now_us`.
+#[inline(always)]
+fn is_due(at_us: u32, now_us: u32) -> bool {
+    now_us.wrapping_sub(at_us) < 1 << 31
+}
+
+/// `count * value` by shifting and adding.
+fn product(count: u16, value: u32) -> u32 {
+    let (mut count, mut value) = (u32::from(count), value);
+    let mut sum: u32 = 0;
+    while count != 0 {
+        if count & 1 != 0 {
+            sum = sum.wrapping_add(value);
+        }
+        count >>= 1;
+        value <<= 1;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_due, product};
+
+    #[test]
+    fn times_wrap() {
+        let check = |at, now, expected| assert_eq!(is_due(at, now), expected, "{at} at {now}");
+        check(5, 5, true);
+        check(5, 4, false);
+        check(u32::MAX, 3, true);
+        check(3, u32::MAX, false);
+    }
+
+    #[test]
+    fn products_need_no_multiplier() {
+        for count in [0, 1, 2, 3, 470, 1411, u16::MAX] {
+            assert_eq!(product(count, 1486), u32::from(count) * 1486);
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! Sending: a posted transmit becomes a record, a record becomes frames.
+//!
+//! ```text
+//! posted -> open, queued --frames--> all sent, not queued --acks--> decided -> settled
+//!              ^                         |
+//!              +------- timeout ---------+
+//! ```
+//!
+//! * A record's slot is its descriptor's index: there is a record for every send descriptor.
+//! * Records with frames to send form a queue, oldest first. The head sends one frame at a time until
+//!   it has no more: messages to a peer begin in the order of their identifiers, which is the order in
+//!   which the peer matches them.
+//! * A record is *decided* once its outcome (`code`) is known, by its last ack, a timeout or a
+//!   failure. It is *settled*, its status written and its slot free, when besides no DMA names it and
+//!   it is not in the queue: after its completion the NIC touches the message's memory no more.
+//! * A frame takes its place in the transmit buffer first; from there on it must go out. If its
+//!   payload cannot be had, its header says `Void`.
+
+use crate::Emp;
+use crate::descriptor::{Fetch, Pages, Seek};
+use crate::dma::{frame_cookie, transmit_fetch_cookie};
+use crate::nic::{Event, Nic, Stage, type_kind};
+use crate::tables::{Cursor, FRAME_LIMIT, NO_SLOT, Slot, Transmit};
+use defs::emp::control::{Counter, MAILBOX_TRANSMIT, ROUTE_MAC_HIGH, ROUTE_MAC_LOW};
+use defs::emp::descriptor::{
+    Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH, WORD_NODE_TAG,
+};
+use defs::emp::frame::{
+    DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, HEADER_PAYLOAD, Kind, WORD_FRAME_EPOCH,
+    WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES, WORD_TYPE_KIND,
+};
+
+/// Read DMAs that must be free before a frame begins: more than a frame that spans two pages needs.
+const FRAME_READS: u32 = 4;
+/// Frames wait in host memory, not in the transmit buffer, when so many bytes are in it: some 130 us
+/// on the wire. What waits there delays acks.
+const BACKLOG_LIMIT_BYTES: u32 = 16 * 1024;
+
+impl<N: Nic> Emp<'_, N> {
+    /// The host posted a transmit. If nothing is before it, its first frame leaves at once.
+    #[inline(always)]
+    pub(crate) fn post_transmit(&mut self) {
+        self.nic.stage_enter(Stage::SendBookkeeping);
+        if let Some((index, status)) = self.take_post(MAILBOX_TRANSMIT) {
+            self.open_transmit(index, status);
+        }
+        self.nic.stage_exit(Stage::SendBookkeeping);
+        if !self.send_raised {
+            self.transmit_next();
+            if self.queue_first != NO_SLOT {
+                self.raise_send();
+            }
+        }
+    }
+
+    /// Checks a descriptor and opens its record.
+    #[inline(always)]
+    fn open_transmit(&mut self, index: u32, status: u32) {
+        let slot = index as Slot;
+        if index >= SEND_DESCRIPTORS || self.tables.transmit_mut(slot).open {
+            return self.bad_post(self.descriptor_word(index, 0));
+        }
+        let node_tag = self.nic.load(self.descriptor_word(index, WORD_NODE_TAG));
+        let length = self.nic.load(self.descriptor_word(index, WORD_LENGTH));
+        let node = node_tag >> 16;
+        if node >= self.config.route_count {
+            return self.write_status(index, Code::UnknownNode);
+        }
+        let Some((pages, frames)) = self.fragment(slot, status, length) else {
+            return self.write_status(index, Code::BadDescriptor);
+        };
+        let id = self.next_id(node);
+        let peer = &mut self.tables.peers[usize::from(node as u8)];
+        let peer_previous = peer.last_transmit;
+        peer.last_transmit = slot;
+        if peer_previous == NO_SLOT {
+            peer.first_transmit = slot;
+        } else {
+            self.tables.transmit_mut(peer_previous).peer_next = slot;
+        }
+        *self.tables.transmit_mut(slot) = Transmit {
+            pages,
+            length,
+            fresh: Cursor::START,
+            resend: Cursor::START,
+            deadline_us: 0,
+            frames,
+            outstanding: 0,
+            resend_limit: 0,
+            pending: 0,
+            id,
+            node: node as u8,
+            last_group: 0,
+            retries: 0,
+            resending: false,
+            queued: false,
+            open: true,
+            code: Code::Pending,
+            queue_next: NO_SLOT,
+            peer_next: NO_SLOT,
+            peer_previous,
+        };
+        self.tables.unacked[usize::from(slot)].clear(frames);
+        self.open_count += 1;
+        self.mark_open(slot, true);
+        self.enqueue(slot);
+        self.nic
+            .event(Event::PostTransmit, node, u32::from(id), length);
+    }
+
+    /// The pages and the number of frames of a message; `None` if the descriptor makes no sense.
+    #[inline(always)]
+    fn fragment(&mut self, slot: Slot, status: u32, length: u32) -> Option<(Pages, u16)> {
+        let form = Form::from_status(status)?;
+        if length > MESSAGE_LIMIT_BYTES {
+            return None;
+        }
+        let frames = 1 + match length.checked_sub(self.config.header_capacity) {
+            None | Some(0) => 0,
+            Some(more) => pieces(more, self.config.data_capacity),
+        };
+        if frames > FRAME_LIMIT {
+            return None;
+        }
+        let pages = Pages::of(
+            &mut self.nic,
+            self.memory.descriptors(),
+            u32::from(slot),
+            form,
+            length,
+            self.memory.transmit_cache(slot),
+        )?;
+        Some((pages, frames as u16))
+    }
+
+    #[inline(always)]
+    fn mark_open(&mut self, slot: Slot, open: bool) {
+        let word = &mut self.open_slots[usize::from(slot >> 5)];
+        let bit = 1 << (slot & 31);
+        *word = if open { *word | bit } else { *word & !bit };
+    }
+
+    /// Puts a record at the end of the send queue.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, slot: Slot) {
+        let record = self.tables.transmit_mut(slot);
+        record.queued = true;
+        record.queue_next = NO_SLOT;
+        let last = self.queue_last;
+        self.queue_last = slot;
+        if last == NO_SLOT {
+            self.queue_first = slot;
+        } else {
+            self.tables.transmit_mut(last).queue_next = slot;
+        }
+    }
+
+    /// Takes the head out of the send queue.
+    #[inline(always)]
+    pub(crate) fn unqueue(&mut self) {
+        let record = self.tables.transmit_mut(self.queue_first);
+        record.queued = false;
+        self.queue_first = record.queue_next;
+        if self.queue_first == NO_SLOT {
+            self.queue_last = NO_SLOT;
+        }
+    }
+
+    /// Sends one frame of the oldest record that has any, if DMA slots and buffer allow it.
+    #[inline(always)]
+    pub(crate) fn transmit_next(&mut self) {
+        let slot = self.queue_first;
+        if slot == NO_SLOT {
+            return;
+        }
+        let record = self.tables.transmit_mut(slot);
+        if record.code != Code::Pending {
+            self.unqueue();
+            return self.settle_transmit(slot);
+        }
+        let resending = record.resending;
+        let cursor = if resending {
+            record.resend
+        } else {
+            record.fresh
+        };
+        if self.nic.read_slots() < FRAME_READS || self.nic.tx_backlog() > BACKLOG_LIMIT_BYTES {
+            return;
+        }
+        let cache = self.memory.transmit_cache(slot);
+        let record = self.tables.transmit_mut(slot);
+        if let Some(block) = record.pages.needs(&self.nic, cache, cursor.offset) {
+            return self.fetch_for_transmit(slot, block);
+        }
+        self.nic.stage_enter(Stage::Transmission);
+        self.send_frame(slot, cursor, resending);
+        self.nic.stage_exit(Stage::Transmission);
+    }
+
+    /// One frame: DMA first, then its header while the DMA runs, then the record.
+    #[inline(always)]
+    fn send_frame(&mut self, slot: Slot, cursor: Cursor, resending: bool) {
+        let (header, capacity) = if cursor.number == 0 {
+            (HEADER_PAYLOAD, self.config.header_capacity)
+        } else {
+            (DATA_PAYLOAD, self.config.data_capacity)
+        };
+        let record = self.tables.transmit_mut(slot);
+        let left = record.length.saturating_sub(cursor.offset);
+        let after = (self.config.ack_group - 1)
+            .saturating_sub(u32::from(cursor.before))
+            .min(u32::from(
+                record.frames.wrapping_sub(1).wrapping_sub(cursor.number),
+            ));
+        let payload = left.min(capacity);
+        let length = header + payload;
+        let Some(start) = self.nic.reserve_tx(length) else {
+            return;
+        };
+        let whole = self.push_payload(slot, &cursor, payload, start, start + header);
+        self.write_header(slot, &cursor, start, after);
+        self.nic.push_tx(start, length);
+        if !whole || payload == 0 {
+            let end = self.nic.tx_advance(start, length);
+            self.nic.release_cpu_frame(end);
+        }
+        let next = Cursor {
+            offset: cursor.offset + payload,
+            number: cursor.number + 1,
+            before: if after == 0 { 0 } else { cursor.before + 1 },
+        };
+        self.account_frame(slot, &cursor, next, resending);
+        if let Some(block) = self.tables.transmit_mut(slot).pages.next_block() {
+            self.fetch_for_transmit(slot, block);
+        }
+    }
+
+    /// Queues the DMAs of a frame's payload, the last of which releases the frame. Says whether they
+    /// are all queued.
+    #[inline(always)]
+    fn push_payload(
+        &mut self,
+        slot: Slot,
+        cursor: &Cursor,
+        payload: u32,
+        start: u32,
+        mut local: u32,
+    ) -> bool {
+        let cookie = frame_cookie(slot, start);
+        let cache = self.memory.transmit_cache(slot);
+        let (mut offset, mut left) = (cursor.offset, payload);
+        let mut slots = FRAME_READS;
+        while left != 0 {
+            let record = &mut self.tables.transmit[usize::from(slot)];
+            match record.pages.seek(&self.nic, cache, offset) {
+                Seek::Found { host, room } => {
+                    let piece = room.min(left);
+                    left -= piece;
+                    record.pending += 1;
+                    self.nic.push_read(host, local, piece, left == 0, cookie);
+                    if left == 0 {
+                        break;
+                    }
+                    offset += piece;
+                    local = self.nic.tx_advance(local, piece);
+                    slots -= 1;
+                    if slots == 0 {
+                        slots = self.await_read_slots(slot);
+                    }
+                }
+                Seek::Missing(block) => self.await_transmit_fetch(slot, block),
+                Seek::End => {
+                    self.give_up_frame(slot);
+                    return false;
+                }
+            }
+            if self.tables.transmit_mut(slot).code != Code::Pending {
+                self.give_up_frame(slot);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A frame's memory ends too early or is gone: its message fails. Waits for the DMAs that it has
+    /// queued, so that none of them can meet a later frame's header in the buffer.
+    #[cold]
+    #[inline(never)]
+    fn give_up_frame(&mut self, slot: Slot) {
+        let record = self.tables.transmit_mut(slot);
+        if record.code == Code::Pending {
+            record.code = Code::BadDescriptor;
+        }
+        self.nic.wait_enter();
+        while self.tables.transmit_mut(slot).pending != 0 {
+            self.serve_reads();
+        }
+        self.nic.wait_exit();
+    }
+
+    /// Writes a frame's header. If the message has failed meanwhile, the frame is void.
+    #[inline(always)]
+    fn write_header(&mut self, slot: Slot, cursor: &Cursor, start: u32, after: u32) {
+        let record = &self.tables.transmit[usize::from(slot)];
+        let node = u32::from(record.node);
+        let (id, number) = (u32::from(record.id), u32::from(cursor.number));
+        let (frames, length) = (u32::from(record.frames), record.length);
+        let kind = match (record.code, cursor.number) {
+            (Code::Pending, 0) => Kind::Header,
+            (Code::Pending, _) => Kind::Data,
+            _ => Kind::Void,
+        };
+        let place = (u32::from(cursor.before) << GROUP_BEFORE_SHIFT) | after;
+        let flags = if after == 0 { FLAG_GROUP_END } else { 0 };
+        self.write_addresses(start, node);
+        self.store(start, WORD_TYPE_KIND, type_kind(kind) | flags | place);
+        self.store(start, WORD_SOURCE_MESSAGE, self.config.node_high | id);
+        self.store(start, WORD_FRAME_EPOCH, (number << 16) | self.config.epoch);
+        if cursor.number == 0 {
+            let oldest = self.tables.peers[usize::from(node as u8)].first_transmit;
+            let oldest = u32::from(self.tables.transmit_mut(oldest).id);
+            let tag = self
+                .nic
+                .load(self.descriptor_word(u32::from(slot), WORD_NODE_TAG))
+                << 16;
+            self.store(start, WORD_OFFSET, oldest);
+            self.store(start, WORD_TAG_FRAMES, tag | frames);
+            self.store(start, WORD_MESSAGE_LENGTH, length);
+        } else {
+            self.store(start, WORD_OFFSET, cursor.offset);
+        }
+        self.nic.event(Event::FrameSent, node, id, number);
+    }
+
+    /// Writes a frame's Ethernet addresses.
+    #[inline(always)]
+    pub(crate) fn write_addresses(&mut self, start: u32, node: u32) {
+        let high = self.nic.load(self.route_word(node, ROUTE_MAC_HIGH));
+        let low = self.nic.load(self.route_word(node, ROUTE_MAC_LOW));
+        self.store(start, 0, (high << 16) | (low >> 16));
+        self.store(start, 1, (low << 16) | self.config.mac_high);
+        self.store(start, 2, self.config.mac_low);
+    }
+
+    /// Writes a word of the frame at `start`.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, start: u32, word: usize, value: u32) {
+        self.nic.store(start + ((word as u32) << 2), value);
+    }
+
+    /// Notes in the record that the frame at `cursor` was sent; `next` is the one after it.
+    #[inline(always)]
+    fn account_frame(&mut self, slot: Slot, cursor: &Cursor, next: Cursor, resending: bool) {
+        let group_end = next.before == 0;
+        let record = self.tables.transmit_mut(slot);
+        let last = next.number == record.frames;
+        if group_end && !resending {
+            record.outstanding += 1;
+            record.last_group = cursor.before + 1;
+            self.tables.unacked[usize::from(slot)].insert(cursor.number);
+        }
+        if group_end {
+            self.restart_timer(slot);
+        }
+        if resending {
+            self.count(Counter::FramesResent);
+            return self.resend_next(slot, next, group_end);
+        }
+        self.tables.transmit_mut(slot).fresh = next;
+        if last {
+            self.unqueue();
+        }
+        self.count(Counter::FramesSent);
+    }
+
+    /// Starts to fetch page entries, unless a fetch is under way or the DMA ring is full.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fetch_for_transmit(&mut self, slot: Slot, block: u8) {
+        if self.nic.read_slots() == 0 {
+            return;
+        }
+        let cache = self.memory.transmit_cache(slot);
+        let record = self.tables.transmit_mut(slot);
+        if let Some(Fetch {
+            host,
+            local,
+            length,
+        }) = record.pages.begin_fetch(cache, block)
+        {
+            record.pending += 1;
+            let cookie = transmit_fetch_cookie(slot);
+            self.nic.push_read(host, local, length, false, cookie);
+        }
+    }
+
+    /// Within a frame: waits until read DMAs can be queued again, and returns how many. The record is
+    /// pinned meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn await_read_slots(&mut self, slot: Slot) -> u32 {
+        self.nic.wait_enter();
+        self.tables.transmit_mut(slot).pending += 1;
+        while self.nic.read_slots() == 0 {
+            self.serve_reads();
+        }
+        self.tables.transmit_mut(slot).pending -= 1;
+        self.nic.wait_exit();
+        self.nic.read_slots()
+    }
+
+    /// Within a frame: waits until a block of page entries has come, or its fetch has failed.
+    #[cold]
+    #[inline(never)]
+    fn await_transmit_fetch(&mut self, slot: Slot, block: u8) {
+        self.nic.wait_enter();
+        self.tables.transmit_mut(slot).pending += 1;
+        while self.tables.transmit_mut(slot).pages.lacks(block)
+            && self.tables.transmit_mut(slot).code == Code::Pending
+        {
+            self.fetch_for_transmit(slot, block);
+            self.serve_reads();
+        }
+        self.tables.transmit_mut(slot).pending -= 1;
+        self.nic.wait_exit();
+    }
+
+    /// Writes the status of a decided record and frees it, unless a DMA names it or it is queued.
+    #[inline(always)]
+    pub(crate) fn settle_transmit(&mut self, slot: Slot) {
+        let record = self.tables.transmit_mut(slot);
+        let code = record.code;
+        if !record.open || code == Code::Pending || record.pending != 0 || record.queued {
+            return;
+        }
+        self.write_status(u32::from(slot), code);
+        let record = self.tables.transmit_mut(slot);
+        record.open = false;
+        let (node, id) = (record.node, record.id);
+        let (next, previous) = (record.peer_next, record.peer_previous);
+        if previous == NO_SLOT {
+            self.tables.peers[usize::from(node)].first_transmit = next;
+        } else {
+            self.tables.transmit_mut(previous).peer_next = next;
+        }
+        if next == NO_SLOT {
+            self.tables.peers[usize::from(node)].last_transmit = previous;
+        } else {
+            self.tables.transmit_mut(next).peer_previous = previous;
+        }
+        self.mark_open(slot, false);
+        self.open_count -= 1;
+        if self.open_count == 0 {
+            self.stop_timer();
+        }
+        self.nic.event(
+            Event::TransmitComplete,
+            u32::from(node),
+            u32::from(id),
+            code as u32,
+        );
+    }
+}
+
+/// How many pieces of at most `capacity` bytes make `length` bytes (both at least 1): a division by
+/// shifting and subtracting.
+#[inline(always)]
+fn pieces(length: u32, capacity: u32) -> u32 {
+    let mut left = length - 1;
+    let (mut step, mut weight) = (capacity, 1);
+    while step <= left {
+        step <<= 1;
+        weight <<= 1;
+    }
+    let mut count = 1;
+    while weight != 0 {
+        if left >= step {
+            left -= step;
+            count += weight;
+        }
+        step >>= 1;
+        weight >>= 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn pieces_are_counted_without_dividing() {
+        for capacity in [42, 50, 1486, 8986] {
+            for length in (1..5000).chain([65_536, (2 << 20) - 1, 2 << 20]) {
+                let length: u32 = length;
+                assert_eq!(pieces(length, capacity), length.div_ceil(capacity));
+            }
+        }
+    }
+}
