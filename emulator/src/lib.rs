@@ -1,7 +1,13 @@
 //! Cycle-approximate emulation of programmable NICs.
 //!
-//! ARCHITECTURE.md tells how the parts fit together; [`tigon2`] is the first board.
+//! ARCHITECTURE.md tells how the parts fit together. [`tigon2`] is the first board; [`sim`] joins
+//! boards, [`host`]s and [`wire`]s into a world.
 #![deny(missing_docs)]
 
 pub mod cpu;
+pub mod host;
+pub mod image;
+pub mod observe;
 pub mod sim;
+pub mod tigon2;
+pub mod wire;

@@ -1,3 +1,7 @@
-//! Simulated time.
+//! The simulation: time, order, nodes and worlds.
 
+pub mod initiator;
+pub mod node;
+pub mod queue;
 pub mod time;
+pub mod world;

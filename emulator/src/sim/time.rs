@@ -88,12 +88,7 @@ impl Sub for SimTime {
 
 impl fmt::Display for SimTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}.{:06} us",
-            self.0 / PS_PER_US,
-            self.0 % PS_PER_US
-        )
+        write!(f, "{}.{:06} us", self.0 / PS_PER_US, self.0 % PS_PER_US)
     }
 }
 

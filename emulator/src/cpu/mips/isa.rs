@@ -499,7 +499,8 @@ pub(super) fn branch_target(word: u32, pc: u32) -> u32 {
 }
 
 /// Where the jump `word` at `pc` leads: within the 256 MB of its delay slot.
-pub(super) fn jump_target(word: u32, pc: u32) -> u32 {
+#[must_use]
+pub fn jump_target(word: u32, pc: u32) -> u32 {
     pc.wrapping_add(4) & 0xf000_0000 | (word & 0x03ff_ffff) << 2
 }
 

@@ -1,0 +1,144 @@
+//! The machine that a host program runs on: window, memory and time, as the host library sees them.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::PoisonError;
+use std::task::{Context, Poll};
+
+use host_lib::window::{PhysicalAddress, System, VirtualAddress, Window};
+
+use super::program::{PollRequest, Request, Response, SharedPort, lock};
+use crate::sim::node::SharedMemory;
+use crate::sim::time::SimTime;
+
+/// A program's hold on its host. Clones act for the same program.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    port: SharedPort,
+    memory: SharedMemory,
+}
+
+/// Waits for the answer to a request.
+struct Answer<'a> {
+    port: &'a SharedPort,
+    request: Option<Request>,
+}
+
+impl Future for Answer<'_> {
+    type Output = Response;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Response> {
+        let request = self.request.take();
+        let mut port = lock(self.port);
+        if request.is_some() {
+            port.request = request;
+            return Poll::Pending;
+        }
+        port.response.take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl Machine {
+    pub(super) const fn new(port: SharedPort, memory: SharedMemory) -> Self {
+        Self { port, memory }
+    }
+
+    const fn ask(&self, request: Request) -> Answer<'_> {
+        Answer {
+            port: &self.port,
+            request: Some(request),
+        }
+    }
+
+    async fn ask_word(&self, request: Request) -> u32 {
+        match self.ask(request).await {
+            Response::Word(word) => word,
+            _ => 0,
+        }
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        lock(&self.port).now
+    }
+}
+
+impl Window for Machine {
+    async fn read(&mut self, offset: u32) -> u32 {
+        self.ask_word(Request::Read { offset }).await
+    }
+
+    async fn write(&mut self, offset: u32, value: u32) {
+        self.write_burst(offset, &[value]).await;
+    }
+
+    async fn write_burst(&mut self, offset: u32, values: &[u32]) {
+        let values = values.to_vec();
+        self.ask(Request::Write { offset, values }).await;
+    }
+
+    async fn poll_until(
+        &mut self,
+        offset: u32,
+        mask: u32,
+        expected: u32,
+        why: &'static str,
+    ) -> u32 {
+        let poll = PollRequest {
+            offset,
+            mask,
+            expected,
+            why,
+        };
+        self.ask_word(Request::Poll(poll)).await
+    }
+}
+
+impl System for Machine {
+    async fn translate(
+        &mut self,
+        address: VirtualAddress,
+        length: u64,
+    ) -> Option<Vec<PhysicalAddress>> {
+        let address = address.0;
+        match self.ask(Request::Translate { address, length }).await {
+            Response::Pages(pages) => {
+                pages.map(|pages| pages.into_iter().map(PhysicalAddress).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn allocate(&mut self, length: u64) -> Option<VirtualAddress> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.allocate(length).map(VirtualAddress)
+    }
+
+    fn write_memory(
+        &mut self,
+        address: VirtualAddress,
+        bytes: &[u8],
+    ) -> Result<(), VirtualAddress> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory
+            .write_virtual(address.0, bytes)
+            .map_err(VirtualAddress)
+    }
+
+    fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress> {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory
+            .read_virtual(address.0, bytes)
+            .map_err(VirtualAddress)
+    }
+
+    async fn compute(&mut self, nanoseconds: u64) {
+        self.ask(Request::Compute(SimTime::from_ns(nanoseconds)))
+            .await;
+    }
+
+    fn now_ps(&self) -> u64 {
+        self.now().ps()
+    }
+}

@@ -1,0 +1,194 @@
+//! Host memory: physical pages as DMA sees them, and virtual memory as programs see it.
+
+/// Bytes of a page.
+pub const PAGE_BYTES: u64 = 4096;
+/// Programs' allocations start here in their virtual space.
+pub const VIRTUAL_BASE: u64 = 0x1000_0000;
+/// Physical memory starts here; below it nothing answers.
+pub const PHYSICAL_BASE: u64 = 0x0010_0000;
+
+type Page = Box<[u8; PAGE_BYTES as usize]>;
+
+/// A physical address where no memory answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no host memory at physical address {0:#x}")]
+pub struct NoMemory(pub u64);
+
+/// The memory of one host.
+#[derive(Debug)]
+pub struct HostMemory {
+    /// Physical pages from `PHYSICAL_BASE`; storage comes with the first touch.
+    frames: Vec<Option<Page>>,
+    /// Virtual page (from `VIRTUAL_BASE`) to physical frame.
+    mapping: Vec<Option<usize>>,
+    limit_frames: usize,
+}
+
+impl HostMemory {
+    /// Memory of `megabytes`, nothing allocated.
+    #[must_use]
+    pub fn new(megabytes: u32) -> Self {
+        Self {
+            frames: Vec::new(),
+            mapping: Vec::new(),
+            limit_frames: megabytes as usize * 256,
+        }
+    }
+
+    /// Allocates page-aligned virtual memory. An unmapped guard page follows it, and neighbouring
+    /// virtual pages lie apart in physical memory, as on a machine that has run for a while.
+    pub fn allocate(&mut self, length_bytes: u64) -> Option<u64> {
+        let pages = usize::try_from(length_bytes.div_ceil(PAGE_BYTES).max(1)).ok()?;
+        if self.frames.len() + 2 * pages > self.limit_frames {
+            return None;
+        }
+        let first = self.mapping.len();
+        for _ in 0..pages {
+            // Every second frame: no two pages of a buffer are physically contiguous.
+            self.mapping.push(Some(self.frames.len()));
+            self.frames.push(None);
+            self.frames.push(None);
+        }
+        self.mapping.push(None);
+        Some(VIRTUAL_BASE + first as u64 * PAGE_BYTES)
+    }
+
+    /// The physical address of a virtual one.
+    #[must_use]
+    pub fn translate(&self, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(VIRTUAL_BASE)?;
+        let page = usize::try_from(offset / PAGE_BYTES).ok()?;
+        let frame = (*self.mapping.get(page)?)?;
+        Some(PHYSICAL_BASE + frame as u64 * PAGE_BYTES + offset % PAGE_BYTES)
+    }
+
+    fn frame(&self, physical: u64) -> Result<(usize, usize), NoMemory> {
+        let offset = physical
+            .checked_sub(PHYSICAL_BASE)
+            .ok_or(NoMemory(physical))?;
+        let frame = usize::try_from(offset / PAGE_BYTES).map_err(|_| NoMemory(physical))?;
+        if frame >= self.frames.len() {
+            return Err(NoMemory(physical));
+        }
+        Ok((frame, (offset % PAGE_BYTES) as usize))
+    }
+
+    /// Reads physical memory.
+    ///
+    /// # Errors
+    /// The first address where no memory answers.
+    pub fn read_physical(&self, mut physical: u64, mut bytes: &mut [u8]) -> Result<(), NoMemory> {
+        while !bytes.is_empty() {
+            let (frame, at) = self.frame(physical)?;
+            let part = bytes.len().min(PAGE_BYTES as usize - at);
+            let (head, rest) = bytes.split_at_mut(part);
+            match &self.frames[frame] {
+                Some(page) => head.copy_from_slice(&page[at..at + part]),
+                None => head.fill(0),
+            }
+            bytes = rest;
+            physical += part as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes physical memory.
+    ///
+    /// # Errors
+    /// The first address where no memory answers; bytes before it have been written.
+    pub fn write_physical(&mut self, mut physical: u64, mut bytes: &[u8]) -> Result<(), NoMemory> {
+        while !bytes.is_empty() {
+            let (frame, at) = self.frame(physical)?;
+            let part = bytes.len().min(PAGE_BYTES as usize - at);
+            let page = self.frames[frame].get_or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
+            page[at..at + part].copy_from_slice(&bytes[..part]);
+            bytes = &bytes[part..];
+            physical += part as u64;
+        }
+        Ok(())
+    }
+
+    /// Runs `act` for each physically contiguous piece of a virtual range; gives the first virtual
+    /// address that is not mapped.
+    fn for_pieces(
+        &self,
+        address: u64,
+        length: usize,
+        mut act: impl FnMut(u64, std::ops::Range<usize>),
+    ) -> Result<(), u64> {
+        let mut done = 0;
+        while done < length {
+            let at = address.wrapping_add(done as u64);
+            let part = (length - done).min((PAGE_BYTES - at % PAGE_BYTES) as usize);
+            let physical = self.translate(at).ok_or(at)?;
+            act(physical, done..done + part);
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// Reads a program's memory.
+    ///
+    /// # Errors
+    /// The first virtual address that is not mapped.
+    pub fn read_virtual(&self, address: u64, bytes: &mut [u8]) -> Result<(), u64> {
+        let mut failed = None;
+        self.for_pieces(address, bytes.len(), |physical, range| {
+            if self.read_physical(physical, &mut bytes[range]).is_err() {
+                failed = Some(physical);
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Writes a program's memory.
+    ///
+    /// # Errors
+    /// The first virtual address that is not mapped; bytes before it have been written.
+    pub fn write_virtual(&mut self, address: u64, bytes: &[u8]) -> Result<(), u64> {
+        let mut pieces = Vec::new();
+        let outcome = self.for_pieces(address, bytes.len(), |physical, range| {
+            pieces.push((physical, range));
+        });
+        for (physical, range) in pieces {
+            self.write_physical(physical, &bytes[range])
+                .map_err(|NoMemory(at)| at)?;
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_pages_lie_apart_and_hold_their_bytes() {
+        let mut memory = HostMemory::new(16);
+        let a = memory.allocate(3 * PAGE_BYTES).unwrap();
+        let first = memory.translate(a).unwrap();
+        let second = memory.translate(a + PAGE_BYTES).unwrap();
+        assert_ne!(second, first + PAGE_BYTES);
+        let data: Vec<u8> = (0..9000).map(|i| (i % 251) as u8).collect();
+        memory.write_virtual(a + 100, &data).unwrap();
+        let mut back = vec![0; data.len()];
+        memory.read_virtual(a + 100, &mut back).unwrap();
+        assert_eq!(back, data);
+        let mut tail = [0; 4];
+        memory.read_physical(second, &mut tail).unwrap();
+        assert_eq!(tail[..], data[3996..4000]);
+    }
+
+    #[test]
+    fn what_is_not_mapped_is_named() {
+        let mut memory = HostMemory::new(1);
+        let a = memory.allocate(PAGE_BYTES).unwrap();
+        assert_eq!(
+            memory.write_virtual(a + PAGE_BYTES - 1, &[1, 2]),
+            Err(a + PAGE_BYTES)
+        );
+        assert_eq!(memory.translate(0), None);
+        assert_eq!(memory.read_physical(0x40, &mut [0]), Err(NoMemory(0x40)));
+        assert!(memory.allocate(1 << 20).is_none());
+    }
+}

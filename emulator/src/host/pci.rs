@@ -1,0 +1,55 @@
+//! The PCI bus between host and board: who has it, and until when.
+
+use crate::sim::time::{ClockDomain, SimTime};
+
+/// A bus that serves one transfer at a time, first come, first served.
+#[derive(Debug, Clone)]
+pub struct PciBus {
+    clock: ClockDomain,
+    free_at: SimTime,
+    /// Total time that the bus was taken.
+    busy: SimTime,
+}
+
+impl PciBus {
+    /// An idle bus with `clock_hz`.
+    #[must_use]
+    pub const fn new(clock_hz: u64) -> Self {
+        Self {
+            clock: ClockDomain::new(clock_hz),
+            free_at: SimTime::ZERO,
+            busy: SimTime::ZERO,
+        }
+    }
+
+    /// Takes the bus for `clocks` bus clocks, from `now` or when it becomes free; gives the end.
+    pub fn acquire(&mut self, now: SimTime, clocks: u64) -> SimTime {
+        let span = self.clock.time_of(clocks);
+        let start = now.max(self.free_at);
+        self.free_at = start + span;
+        self.busy += span;
+        self.free_at
+    }
+
+    /// Total time that the bus was taken.
+    #[must_use]
+    pub const fn busy(&self) -> SimTime {
+        self.busy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_queue_up() {
+        let mut bus = PciBus::new(66_000_000);
+        let first = bus.acquire(SimTime::from_ns(100), 66);
+        assert_eq!(first, SimTime::from_ns(1100));
+        let second = bus.acquire(SimTime::from_ns(200), 66);
+        assert_eq!(second, SimTime::from_ns(2100));
+        assert_eq!(bus.acquire(SimTime::from_us(10), 66), SimTime::from_us(11));
+        assert_eq!(bus.busy(), SimTime::from_us(3));
+    }
+}

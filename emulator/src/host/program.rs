@@ -1,0 +1,434 @@
+//! Host programs: `async` functions that run in simulated time.
+//!
+//! A program gives way only where it uses its [`Machine`](super::machine::Machine): each such call
+//! leaves a [`Request`] in the program's port and waits. The node carries the request out (what it
+//! does, and what it costs, stands here) and wakes the program with the [`Response`] at the time
+//! when a real processor would have it. A program that polls costs one bus transaction a poll.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use super::machine::Machine;
+use crate::observe::event::TraceKind;
+use crate::sim::initiator::Initiator;
+use crate::sim::node::{Board, Context, NodeEvent, SharedMemory};
+use crate::sim::time::SimTime;
+use crate::tigon2::timing::Timing;
+
+/// What a program asks for.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// Read a word of the window.
+    Read {
+        /// Window offset.
+        offset: u32,
+    },
+    /// Write consecutive words of the window.
+    Write {
+        /// Window offset of the first.
+        offset: u32,
+        /// The words.
+        values: Vec<u32>,
+    },
+    /// Read a word until it has the expected value.
+    Poll(PollRequest),
+    /// Translate the pages of a range.
+    Translate {
+        /// Virtual address.
+        address: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// Spend processor time.
+    Compute(SimTime),
+}
+
+/// A condition on a word of the window.
+#[derive(Debug, Clone, Copy)]
+pub struct PollRequest {
+    /// Window offset.
+    pub offset: u32,
+    /// Bits that count.
+    pub mask: u32,
+    /// Their value when the condition holds.
+    pub expected: u32,
+    /// What is waited for.
+    pub why: &'static str,
+}
+
+impl PollRequest {
+    const fn holds(&self, value: u32) -> bool {
+        value & self.mask == self.expected
+    }
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Response {
+    /// Nothing to tell.
+    #[default]
+    Done,
+    /// The word that was read.
+    Word(u32),
+    /// Physical addresses; `None` when a page is not mapped.
+    Pages(Option<Vec<u64>>),
+}
+
+/// Where a program and its node meet.
+#[derive(Debug, Default)]
+pub struct Port {
+    /// What the program asks for.
+    pub request: Option<Request>,
+    /// The answer to it.
+    pub response: Option<Response>,
+    /// The time, while the program runs.
+    pub now: SimTime,
+}
+
+/// A port that program and node share.
+pub type SharedPort = Arc<Mutex<Port>>;
+
+pub(super) fn lock(port: &SharedPort) -> MutexGuard<'_, Port> {
+    port.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An event of the host.
+#[derive(Debug)]
+pub enum HostEvent {
+    /// A program goes on with the answer to its request.
+    Resume {
+        /// The program.
+        program: usize,
+        /// The answer.
+        response: Response,
+    },
+    /// A read reaches the board.
+    Sample {
+        /// The program.
+        program: usize,
+        /// Window offset.
+        offset: u32,
+        /// When the program asked.
+        asked: SimTime,
+    },
+    /// A write reaches the board.
+    Store {
+        /// Window offset of the first word.
+        offset: u32,
+        /// The words.
+        values: Vec<u32>,
+    },
+    /// A program polls (again).
+    PollStart {
+        /// The program.
+        program: usize,
+        /// What for.
+        poll: PollRequest,
+    },
+    /// A poll's read reaches the board.
+    PollSample {
+        /// The program.
+        program: usize,
+        /// What for.
+        poll: PollRequest,
+        /// When this poll began.
+        asked: SimTime,
+    },
+}
+
+type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+struct Program {
+    name: String,
+    /// `None` when it has ended.
+    future: Option<ProgramFuture>,
+    port: SharedPort,
+    /// The condition that it polls for.
+    polling: Option<PollRequest>,
+    started: bool,
+}
+
+/// The programs of one host.
+pub struct Programs {
+    memory: SharedMemory,
+    timing: Timing,
+    programs: Vec<Program>,
+}
+
+impl std::fmt::Debug for Programs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.programs.iter().map(|program| &program.name))
+            .finish()
+    }
+}
+
+type HostContext<'a, E> = Context<'a, E>;
+
+fn schedule<E>(ctx: &mut HostContext<'_, E>, time: SimTime, event: HostEvent) {
+    ctx.queue
+        .schedule(time, Initiator::Host, NodeEvent::Host(event));
+}
+
+impl Programs {
+    /// No programs.
+    #[must_use]
+    pub const fn new(memory: SharedMemory, timing: &Timing) -> Self {
+        Self {
+            memory,
+            timing: *timing,
+            programs: Vec::new(),
+        }
+    }
+
+    /// Adds a program; it begins when the node next runs. `start` is given the machine it runs on.
+    pub fn spawn<F>(&mut self, name: impl Into<String>, start: impl FnOnce(Machine) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let port = SharedPort::default();
+        let machine = Machine::new(Arc::clone(&port), Arc::clone(&self.memory));
+        self.programs.push(Program {
+            name: name.into(),
+            future: Some(Box::pin(start(machine))),
+            port,
+            polling: None,
+            started: false,
+        });
+    }
+
+    /// Whether every program has ended.
+    #[must_use]
+    pub fn all_ended(&self) -> bool {
+        self.programs.iter().all(|program| program.future.is_none())
+    }
+
+    /// `now` while a program has not begun.
+    #[must_use]
+    pub fn next_activity(&self, now: SimTime) -> SimTime {
+        if self.programs.iter().all(|program| program.started) {
+            SimTime::MAX
+        } else {
+            now
+        }
+    }
+
+    /// The number of pending events that are polls.
+    #[must_use]
+    pub fn pending_polls(&self) -> usize {
+        self.polls().count()
+    }
+
+    fn polls(&self) -> impl Iterator<Item = (&Program, PollRequest)> {
+        self.programs
+            .iter()
+            .filter_map(|program| program.polling.map(|poll| (program, poll)))
+    }
+
+    /// Whether a condition that is polled for already holds.
+    #[must_use]
+    pub fn poll_will_end<B: Board>(&self, board: &B, now: SimTime) -> bool {
+        self.polls()
+            .any(|(_, poll)| poll.holds(board.window_peek(poll.offset, now)))
+    }
+
+    /// Who waits for what: a line for each program that has not ended.
+    #[must_use]
+    pub fn describe(&self) -> Vec<String> {
+        self.programs
+            .iter()
+            .filter(|program| program.future.is_some())
+            .map(|program| match program.polling {
+                Some(poll) => format!("{} waits for {}", program.name, poll.why),
+                None => format!("{} is at work", program.name),
+            })
+            .collect()
+    }
+
+    /// Begins the programs that have not begun.
+    pub fn start_new<E>(&mut self, ctx: &mut HostContext<'_, E>) {
+        for index in 0..self.programs.len() {
+            if !self.programs[index].started {
+                self.programs[index].started = true;
+                self.advance(index, None, ctx);
+            }
+        }
+    }
+
+    /// Handles an event at `ctx.now`.
+    pub fn handle<B: Board>(
+        &mut self,
+        event: HostEvent,
+        board: &mut B,
+        ctx: &mut HostContext<'_, B::Event>,
+    ) {
+        match event {
+            HostEvent::Resume { program, response } => self.advance(program, Some(response), ctx),
+            HostEvent::Store { offset, values } => {
+                for (offset, value) in (offset..).step_by(4).zip(values) {
+                    board.window_write(offset, value, ctx);
+                }
+            }
+            HostEvent::Sample {
+                program,
+                offset,
+                asked,
+            } => {
+                let response = Response::Word(board.window_read(offset, ctx));
+                let time = self.read_returns(asked, ctx.now);
+                schedule(ctx, time, HostEvent::Resume { program, response });
+            }
+            HostEvent::PollStart { program, poll } => self.poll(program, poll, ctx),
+            HostEvent::PollSample {
+                program,
+                poll,
+                asked,
+            } => self.poll_sampled(program, poll, asked, board, ctx),
+        }
+    }
+
+    /// When a read that was asked for and has been sampled is back at the processor.
+    fn read_returns(&self, asked: SimTime, sampled: SimTime) -> SimTime {
+        (asked + self.timing.pio_read).max(sampled + self.timing.pio_read_return)
+    }
+
+    fn read_bus<E>(&self, ctx: &mut HostContext<'_, E>) -> SimTime {
+        ctx.pci
+            .acquire(ctx.now, u64::from(self.timing.pio_read_bus_clocks))
+    }
+
+    fn poll<E>(&mut self, program: usize, poll: PollRequest, ctx: &mut HostContext<'_, E>) {
+        let sample = self.read_bus(ctx);
+        let event = HostEvent::PollSample {
+            program,
+            poll,
+            asked: ctx.now,
+        };
+        schedule(ctx, sample, event);
+    }
+
+    fn poll_sampled<B: Board>(
+        &mut self,
+        program: usize,
+        poll: PollRequest,
+        asked: SimTime,
+        board: &mut B,
+        ctx: &mut HostContext<'_, B::Event>,
+    ) {
+        let value = board.window_read(poll.offset, ctx);
+        let time = self.read_returns(asked, ctx.now);
+        if poll.holds(value) {
+            self.programs[program].polling = None;
+            let kind = TraceKind::PollSatisfied {
+                why: poll.why,
+                value,
+            };
+            ctx.trace.record(ctx.now, Initiator::Host, kind);
+            let response = Response::Word(value);
+            schedule(ctx, time, HostEvent::Resume { program, response });
+        } else {
+            schedule(ctx, time, HostEvent::PollStart { program, poll });
+        }
+    }
+
+    /// Lets a program run until its next request, and carries that out.
+    fn advance<E>(
+        &mut self,
+        index: usize,
+        response: Option<Response>,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        let program = &mut self.programs[index];
+        let Some(future) = &mut program.future else {
+            return;
+        };
+        {
+            let mut port = lock(&program.port);
+            port.now = ctx.now;
+            port.response = response;
+        }
+        let mut task = TaskContext::from_waker(Waker::noop());
+        match future.as_mut().poll(&mut task) {
+            Poll::Ready(()) => {
+                program.future = None;
+                let what = format!("end of {}", program.name).into();
+                let kind = TraceKind::HostCall { what };
+                ctx.trace.record(ctx.now, Initiator::Host, kind);
+            }
+            Poll::Pending => {
+                let request = lock(&program.port).request.take();
+                match request {
+                    Some(request) => self.carry_out(index, request, ctx),
+                    // It awaits something that is not its machine: nobody could ever wake it.
+                    None => {
+                        let text = "program awaits something outside the simulation".into();
+                        let kind = TraceKind::GuestMistake { text };
+                        ctx.trace.record(ctx.now, Initiator::Host, kind);
+                    }
+                }
+            }
+        }
+    }
+
+    fn carry_out<E>(&mut self, program: usize, request: Request, ctx: &mut HostContext<'_, E>) {
+        match request {
+            Request::Read { offset } => {
+                let sample = self.read_bus(ctx);
+                let asked = ctx.now;
+                let event = HostEvent::Sample {
+                    program,
+                    offset,
+                    asked,
+                };
+                schedule(ctx, sample, event);
+            }
+            Request::Write { offset, values } => {
+                let words = values.len() as u64;
+                let clocks = u64::from(self.timing.pio_write_setup_clocks) + words;
+                let arrives = ctx.pci.acquire(ctx.now, clocks);
+                schedule(ctx, arrives, HostEvent::Store { offset, values });
+                let span = SimTime::from_ps(self.timing.pio_write.ps() * words);
+                self.resume_after(program, span, Response::Done, ctx);
+            }
+            Request::Poll(poll) => {
+                self.programs[program].polling = Some(poll);
+                self.poll(program, poll, ctx);
+            }
+            Request::Translate { address, length } => {
+                let pages = ctx.with_memory(|memory| translate(memory, address, length));
+                let count = pages.as_ref().map_or(1, Vec::len) as u64;
+                let more = self.timing.host_translate_page.ps() * count.saturating_sub(1);
+                let span = self.timing.host_translate + SimTime::from_ps(more);
+                self.resume_after(program, span, Response::Pages(pages), ctx);
+            }
+            Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),
+        }
+    }
+
+    fn resume_after<E>(
+        &self,
+        program: usize,
+        span: SimTime,
+        response: Response,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        let event = HostEvent::Resume { program, response };
+        schedule(ctx, ctx.now + span, event);
+    }
+}
+
+/// The physical addresses of the pages that hold a range: the first of `address` itself, the
+/// others of page starts.
+fn translate(memory: &super::memory::HostMemory, address: u64, length: u64) -> Option<Vec<u64>> {
+    let last = address.checked_add(length.saturating_sub(1))?;
+    let page = super::memory::PAGE_BYTES;
+    let mut pages = vec![memory.translate(address)?];
+    let mut next = (address / page + 1) * page;
+    while next <= last {
+        pages.push(memory.translate(next)?);
+        next += page;
+    }
+    Some(pages)
+}

@@ -1,0 +1,92 @@
+//! Does the code keep to the chip's instruction set?
+//!
+//! In a section with functions (symbols with a size), what they cover is code and the rest is
+//! padding; a section without is code altogether. Objects within code are data.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::error::ImageError;
+use super::symbols::SymbolKind;
+use super::{Image, Section};
+use crate::cpu::mips::isa::{self, Kind};
+
+/// An instruction that the chip does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forbidden {
+    /// Where.
+    pub address: u32,
+    /// The same as function and offset, where it has a name.
+    pub place: String,
+    /// The instruction word.
+    pub word: u32,
+    /// Its name; `None` if it is no MIPS instruction.
+    pub mnemonic: Option<&'static str>,
+}
+
+impl fmt::Display for Forbidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({:#x}): the chip has no ", self.place, self.address)?;
+        match self.mnemonic {
+            Some(mnemonic) => write!(f, "{mnemonic} instruction ({:#010x})", self.word),
+            None => write!(f, "instruction {:#010x}", self.word),
+        }
+    }
+}
+
+/// Looks at every instruction of the image.
+///
+/// # Errors
+/// [`ImageError::ForbiddenInstructions`] with all findings, by address.
+pub fn check(image: &Image) -> Result<(), ImageError> {
+    let executable = image.sections.iter().filter(|section| section.executable);
+    let found: Vec<_> = executable
+        .flat_map(|section| check_section(image, section))
+        .collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(ImageError::ForbiddenInstructions(found))
+}
+
+fn check_section(image: &Image, section: &Section) -> Vec<Forbidden> {
+    let ranges = |kind| -> Vec<Range<u32>> {
+        let symbols = image.symbols.iter().filter(|symbol| {
+            symbol.kind == kind && symbol.size_bytes != 0 && section.holds(symbol.address)
+        });
+        symbols
+            .map(|s| s.address..s.address.saturating_add(s.size_bytes))
+            .collect()
+    };
+    let functions = ranges(SymbolKind::Function);
+    let objects = ranges(SymbolKind::Object);
+    let is_code = |address: &u32| {
+        let inside = |ranges: &[Range<u32>]| ranges.iter().any(|range| range.contains(address));
+        (functions.is_empty() || inside(&functions)) && !inside(&objects)
+    };
+    let words = section.bytes.chunks_exact(4);
+    (section.run_address..=u32::MAX)
+        .step_by(4)
+        .zip(words)
+        .filter(|(address, _)| is_code(address))
+        .filter_map(|(address, word)| {
+            let word = u32::from_be_bytes(word.try_into().ok()?);
+            forbidden(image, address, word)
+        })
+        .collect()
+}
+
+/// The finding, if the chip does not have this instruction.
+fn forbidden(image: &Image, address: u32, word: u32) -> Option<Forbidden> {
+    let row = isa::lookup(word);
+    if row.is_some_and(|row| !matches!(row.kind, Kind::Missing | Kind::Illegal)) {
+        return None;
+    }
+    let place = image.symbols.describe(address);
+    Some(Forbidden {
+        address,
+        place,
+        word,
+        mnemonic: row.map(|row| row.mnemonic),
+    })
+}

@@ -1,0 +1,57 @@
+//! The dispatch tables of an image (docs/tigon2.md, section 3).
+//!
+//! The HAL marks each CPU's table of 33 entries, a jump and its delay slot each, by a symbol.
+
+use defs::tigon2::event::TABLE_ENTRIES;
+
+use super::Image;
+use crate::cpu::mips::isa::{self, Kind};
+
+/// Symbols of the tables of CPU A and CPU B.
+const TABLES: [&str; 2] = ["__dispatch_table_a", "__dispatch_table_b"];
+/// Where the HAL sends events without a handler.
+const UNEXPECTED: &str = "::event::unexpected";
+/// Bytes of an entry.
+const ENTRY_BYTES: u32 = 8;
+
+/// An entry of a dispatch table that leads to a handler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handler {
+    /// The CPU: 0 for A, 1 for B.
+    pub cpu: usize,
+    /// The event's bit; `None` for the entry of no event.
+    pub event: Option<u32>,
+    /// Where the handler begins.
+    pub address: u32,
+    /// Its name, or its address.
+    pub name: String,
+}
+
+/// Reads the tables that the image has.
+pub(super) fn read(image: &Image) -> Vec<Handler> {
+    let mut handlers = Vec::new();
+    for (cpu, symbol) in TABLES.iter().enumerate() {
+        let Some(table) = image.symbols.named(symbol) else {
+            continue;
+        };
+        let entries = (0..).take(TABLE_ENTRIES).filter_map(|index: u32| {
+            let at = table.address.wrapping_add(ENTRY_BYTES * index);
+            let jump = image.instruction(at).filter(|&word| is_jump(word))?;
+            let address = isa::jump_target(jump, at);
+            let name = image.symbols.describe(address);
+            let event = index.checked_sub(1);
+            (!name.ends_with(UNEXPECTED)).then_some(Handler {
+                cpu,
+                event,
+                address,
+                name,
+            })
+        });
+        handlers.extend(entries);
+    }
+    handlers
+}
+
+fn is_jump(word: u32) -> bool {
+    isa::lookup(word).is_some_and(|row| row.kind == Kind::J)
+}

@@ -1,0 +1,339 @@
+//! Firmware images: ELF files for the NIC.
+//!
+//! [`Image::parse`] reads one and refuses what the board could not run: a file for another machine,
+//! parts that do not fit, instructions that the chip does not have. What it gives is all that the
+//! emulator and its tools want to know: what to load where, [symbols], [probes], the
+//! [dispatch tables](handlers), the [placement](Section) of each part and the [stack] that it needs.
+
+pub mod check;
+pub mod error;
+pub mod handlers;
+pub mod probes;
+pub mod stack;
+pub mod symbols;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::Forbidden;
+pub use error::ImageError;
+pub use handlers::Handler;
+pub use probes::Probe;
+pub use symbols::{Symbol, SymbolKind, Symbols};
+
+use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE, STACK_MAP_LIMIT};
+use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, EM_MIPS, ET_EXEC};
+use goblin::elf::program_header::PT_LOAD;
+use goblin::elf::section_header::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS};
+use goblin::elf::{Elf, ProgramHeader, SectionHeader};
+
+/// The memories that an image must fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// Installed SRAM, in bytes.
+    pub sram_bytes: u32,
+    /// Scratchpad of CPU A, in bytes.
+    pub scratchpad_a_bytes: u32,
+    /// Scratchpad of CPU B, in bytes.
+    pub scratchpad_b_bytes: u32,
+}
+
+impl MemoryLimits {
+    /// A Tigon2 board with this much SRAM.
+    #[must_use]
+    pub const fn tigon2(sram_bytes: u32) -> Self {
+        Self {
+            sram_bytes,
+            scratchpad_a_bytes: SCRATCHPAD_A_BYTES,
+            scratchpad_b_bytes: SCRATCHPAD_B_BYTES,
+        }
+    }
+}
+
+/// A memory of the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// SRAM, which both CPUs and the host share.
+    Sram,
+    /// The scratchpad of CPU A.
+    ScratchpadA,
+    /// The scratchpad of CPU B.
+    ScratchpadB,
+}
+
+/// A part of the image that is loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// The sections in it, for people.
+    pub name: String,
+    /// SRAM address at which `bytes` are loaded.
+    pub load_address: u32,
+    /// Address at which the CPU uses them: the same, or a scratchpad's, to which the image's start
+    /// code copies them.
+    pub run_address: u32,
+    /// What is loaded. May be empty.
+    pub bytes: Vec<u8>,
+    /// Bytes that the segment takes where it runs: what is beyond `bytes` (bss) is cleared by the
+    /// image's start code.
+    pub memory_bytes: u32,
+}
+
+/// Where a section of the image lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Name.
+    pub name: String,
+    /// The memory in which it is used.
+    pub memory: Memory,
+    /// Address at which it is used.
+    pub run_address: u32,
+    /// Size in bytes.
+    pub size_bytes: u32,
+    /// It holds instructions.
+    pub executable: bool,
+    /// What the file holds of it: empty for bss and stack.
+    pub bytes: Vec<u8>,
+}
+
+/// A firmware image that fits the board and that the chip can execute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Where CPU A starts.
+    pub entry: u32,
+    /// What to load, by load address.
+    pub segments: Vec<Segment>,
+    /// Placement, by run address.
+    pub sections: Vec<Section>,
+    /// Functions and objects.
+    pub symbols: Symbols,
+    /// Probes in the order of the file.
+    pub probes: Vec<Probe>,
+    /// What the dispatch tables lead to, CPU A first, by event.
+    pub handlers: Vec<Handler>,
+}
+
+impl Image {
+    /// Reads an image.
+    ///
+    /// # Errors
+    /// [`ImageError`] says in one line why the file cannot run on a board with these memories.
+    pub fn parse(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
+        let elf = open(file)?;
+        let sections = sections(&elf, file)?;
+        let segments = segments(&elf, file, &sections, memory)?;
+        let symbols = Symbols::read(&elf);
+        let probes = probes::read(&elf, file, &sections)?;
+        let mut image = Self {
+            entry: elf.entry as u32,
+            segments,
+            sections,
+            symbols,
+            probes,
+            handlers: Vec::new(),
+        };
+        if image.instruction(image.entry).is_none() {
+            return Err(ImageError::NoEntry {
+                address: image.entry,
+            });
+        }
+        check::check(&image)?;
+        image.handlers = handlers::read(&image);
+        Ok(image)
+    }
+
+    /// What to write into SRAM: address and bytes of each part.
+    pub fn load_parts(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let filled = self
+            .segments
+            .iter()
+            .filter(|segment| !segment.bytes.is_empty());
+        filled.map(|segment| (segment.load_address, segment.bytes.as_slice()))
+    }
+
+    /// The instruction word at an address of an executable section.
+    #[must_use]
+    pub fn instruction(&self, address: u32) -> Option<u32> {
+        if !address.is_multiple_of(4) {
+            return None;
+        }
+        let section = self
+            .sections
+            .iter()
+            .find(|section| section.executable && section.holds(address))?;
+        let offset = (address - section.run_address) as usize;
+        let word = section.bytes.get(offset..offset + 4)?;
+        Some(u32::from_be_bytes(word.try_into().ok()?))
+    }
+}
+
+impl Section {
+    /// Whether `address` lies in it.
+    #[must_use]
+    pub const fn holds(&self, address: u32) -> bool {
+        address >= self.run_address && address - self.run_address < self.size_bytes
+    }
+}
+
+/// The file as ELF, if it is one for this machine.
+fn open(file: &[u8]) -> Result<Elf<'_>, ImageError> {
+    if !file.starts_with(ELFMAG) {
+        return Err(ImageError::NotElf);
+    }
+    match file.get(EI_CLASS) {
+        Some(&ELFCLASS32) => {}
+        Some(_) => return Err(ImageError::Not32Bit),
+        None => {
+            return Err(ImageError::Truncated {
+                part: "ELF header".into(),
+            });
+        }
+    }
+    if file.get(EI_DATA).is_some_and(|&data| data != ELFDATA2MSB) {
+        return Err(ImageError::LittleEndian);
+    }
+    let header = Elf::parse_header(file).map_err(|_| ImageError::Truncated {
+        part: "ELF header".into(),
+    })?;
+    if header.e_machine != EM_MIPS {
+        return Err(ImageError::NotMips {
+            machine: header.e_machine,
+        });
+    }
+    if header.e_type != ET_EXEC {
+        return Err(ImageError::NotExecutable);
+    }
+    Elf::parse(file).map_err(ImageError::from_goblin)
+}
+
+/// The bytes of a part of the file.
+fn part<'a>(file: &'a [u8], offset: u64, size: u64, name: &str) -> Result<&'a [u8], ImageError> {
+    let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());
+    range
+        .and_then(|(offset, size)| file.get(offset..offset.checked_add(size)?))
+        .ok_or_else(|| ImageError::Truncated { part: name.into() })
+}
+
+/// A section's name. Names are for people: a missing one is not worth an error.
+fn section_name<'a>(elf: &Elf<'a>, header: &SectionHeader) -> &'a str {
+    elf.shdr_strtab.get_at(header.sh_name).unwrap_or("?")
+}
+
+/// A section's bytes in the file.
+fn section_bytes<'a>(
+    file: &'a [u8],
+    header: &SectionHeader,
+    name: &str,
+) -> Result<&'a [u8], ImageError> {
+    if header.sh_type == SHT_NOBITS {
+        return Ok(&[]);
+    }
+    part(file, header.sh_offset, header.sh_size, name)
+}
+
+/// All sections that take memory, by run address.
+fn sections(elf: &Elf, file: &[u8]) -> Result<Vec<Section>, ImageError> {
+    let mut sections = Vec::new();
+    for header in &elf.section_headers {
+        if header.sh_flags & u64::from(SHF_ALLOC) == 0 || header.sh_size == 0 {
+            continue;
+        }
+        let name = section_name(elf, header);
+        sections.push(Section {
+            name: name.into(),
+            memory: memory_of(header.sh_addr as u32, name),
+            run_address: header.sh_addr as u32,
+            size_bytes: header.sh_size as u32,
+            executable: header.sh_flags & u64::from(SHF_EXECINSTR) != 0,
+            bytes: section_bytes(file, header, name)?.to_vec(),
+        });
+    }
+    sections.sort_by_key(|section| section.run_address);
+    Ok(sections)
+}
+
+/// Which memory an address means. Both scratchpads have the same addresses: the linker script's
+/// names tell them apart.
+fn memory_of(address: u32, name: &str) -> Memory {
+    match address {
+        0..SCRATCHPAD_BASE => Memory::Sram,
+        _ if name.starts_with(".scratch_b") => Memory::ScratchpadB,
+        _ => Memory::ScratchpadA,
+    }
+}
+
+/// All segments that are loaded, by load address.
+fn segments(
+    elf: &Elf,
+    file: &[u8],
+    sections: &[Section],
+    memory: &MemoryLimits,
+) -> Result<Vec<Segment>, ImageError> {
+    let mut segments = Vec::new();
+    for header in &elf.program_headers {
+        if header.p_type != PT_LOAD || header.p_memsz == 0 {
+            continue;
+        }
+        let name = segment_name(header, sections);
+        let bytes = part(file, header.p_offset, header.p_filesz, &name)?;
+        check_fit(header, &name, memory)?;
+        segments.push(Segment {
+            name,
+            load_address: header.p_paddr as u32,
+            run_address: header.p_vaddr as u32,
+            bytes: bytes.to_vec(),
+            memory_bytes: header.p_memsz as u32,
+        });
+    }
+    segments.sort_by_key(|segment| segment.load_address);
+    Ok(segments)
+}
+
+/// The names of the sections in a segment, or its address.
+fn segment_name(header: &ProgramHeader, sections: &[Section]) -> String {
+    let end = header.p_vaddr.saturating_add(header.p_memsz);
+    let inside =
+        |section: &&Section| (header.p_vaddr..end).contains(&u64::from(section.run_address));
+    let names: Vec<_> = sections
+        .iter()
+        .filter(inside)
+        .map(|s| s.name.as_str())
+        .collect();
+    if names.is_empty() {
+        return format!("segment at {:#x}", header.p_vaddr);
+    }
+    names.join(" ")
+}
+
+/// A segment must fit where it is loaded and where it runs.
+fn check_fit(header: &ProgramHeader, name: &str, memory: &MemoryLimits) -> Result<(), ImageError> {
+    let run_memory = memory_of(header.p_vaddr as u32, name);
+    let (base, bytes, what) = match run_memory {
+        Memory::Sram => (0, memory.sram_bytes, "SRAM"),
+        Memory::ScratchpadA => (SCRATCHPAD_BASE, memory.scratchpad_a_bytes, "scratchpad A"),
+        Memory::ScratchpadB => (SCRATCHPAD_BASE, memory.scratchpad_b_bytes, "scratchpad B"),
+    };
+    let fits = |address: u64, size: u64, base: u32, bytes: u32, what: &'static str| {
+        let limit = u64::from(base) + u64::from(bytes);
+        if address >= u64::from(base) && address.saturating_add(size) <= limit {
+            return Ok(());
+        }
+        Err(ImageError::DoesNotFit {
+            name: name.into(),
+            address: address as u32,
+            size_bytes: size as u32,
+            memory: what,
+            limit: limit as u32,
+        })
+    };
+    fits(header.p_vaddr, header.p_memsz, base, bytes, what)?;
+    fits(
+        header.p_paddr,
+        header.p_filesz,
+        0,
+        memory.sram_bytes,
+        "SRAM",
+    )
+}
+
+// The stack-overflow map ends where the scratchpad begins: `memory_of` needs one bound only.
+const _: () = assert!(STACK_MAP_LIMIT == SCRATCHPAD_BASE);

@@ -1,0 +1,130 @@
+//! Probes: the sections of `defs::probe`, and the lines that they log.
+
+use std::sync::Arc;
+
+use defs::probe::{ENTRY_BYTES, Kind, SECTION, TEXT_SECTION};
+use goblin::elf::Elf;
+
+use super::error::ImageError;
+use super::{Section, section_bytes, section_name};
+
+/// A marked address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// The address that it marks.
+    pub address: u32,
+    /// What it marks.
+    pub kind: Kind,
+    /// Its name, or its format.
+    pub text: Arc<str>,
+    /// The registers that hold its arguments.
+    pub registers: Vec<u8>,
+}
+
+/// `addu $zero, rs, rt` with both registers taken out: how an entry names registers.
+const REGISTER_PAIR: u32 = 0x0000_0021;
+const REGISTER_PAIR_MASK: u32 = 0xFC00_FFFF;
+/// A text argument is a guest's address and length: more than this of it is not shown.
+const MAX_TEXT_BYTES: u32 = 256;
+
+/// Reads all probes. Entries whose function the linker has removed mark no code and are left out.
+pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<Probe>, ImageError> {
+    let entries = find(elf, file, SECTION)?;
+    let texts = find(elf, file, TEXT_SECTION)?;
+    if !entries.len().is_multiple_of(ENTRY_BYTES) {
+        let index = entries.len() / ENTRY_BYTES;
+        return Err(ImageError::BadProbe {
+            index,
+            reason: "half an entry",
+        });
+    }
+    let mut probes = Vec::new();
+    for (index, entry) in entries.chunks_exact(ENTRY_BYTES).enumerate() {
+        let probe =
+            read_entry(entry, texts).map_err(|reason| ImageError::BadProbe { index, reason })?;
+        if sections
+            .iter()
+            .any(|section| section.executable && section.holds(probe.address))
+        {
+            probes.push(probe);
+        }
+    }
+    Ok(probes)
+}
+
+fn find<'a>(elf: &Elf, file: &'a [u8], name: &str) -> Result<&'a [u8], ImageError> {
+    let header = elf
+        .section_headers
+        .iter()
+        .find(|header| section_name(elf, header) == name);
+    header.map_or(Ok(&[]), |header| section_bytes(file, header, name))
+}
+
+fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {
+    let mut words = [0; ENTRY_BYTES / 4];
+    for (word, bytes) in words.iter_mut().zip(entry.chunks_exact(4)) {
+        *word = bytes
+            .try_into()
+            .map(u32::from_be_bytes)
+            .map_err(|_| "half a word")?;
+    }
+    let [address, kind, text, first, second] = words;
+    let kind = Kind::from_word(kind).ok_or("an unknown kind")?;
+    let mut registers = Vec::new();
+    for pair in [first, second] {
+        if pair & REGISTER_PAIR_MASK != REGISTER_PAIR {
+            return Err("an argument that names no registers");
+        }
+        registers.extend([(pair >> 21 & 31) as u8, (pair >> 16 & 31) as u8]);
+    }
+    let count = registers
+        .iter()
+        .position(|&register| register == 0)
+        .unwrap_or(registers.len());
+    registers.truncate(count);
+    Ok(Probe {
+        address,
+        kind,
+        text: read_text(texts, text)?.into(),
+        registers,
+    })
+}
+
+fn read_text(texts: &[u8], offset: u32) -> Result<&str, &'static str> {
+    let rest = texts
+        .get(offset as usize..)
+        .ok_or("a text that lies outside its section")?;
+    let end = rest
+        .iter()
+        .position(|&byte| byte == 0)
+        .ok_or("a text without an end")?;
+    std::str::from_utf8(&rest[..end]).map_err(|_| "a text that is not UTF-8")
+}
+
+/// Fills in a line: `{}` decimal, `{x}` hexadecimal, `{s}` a text whose address and length are the
+/// next two values, read byte by byte. What has no value stays as it is.
+#[must_use]
+pub fn format(format: &str, values: &[u32], mut read_byte: impl FnMut(u32) -> u8) -> String {
+    let mut values = values.iter().copied();
+    let mut line = String::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('{') {
+        line.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let end = rest.find('}').map_or(rest.len(), |end| end + 1);
+        let (hole, after) = rest.split_at(end);
+        let shown = match hole {
+            "{}" => values.next().map(|value| value.to_string()),
+            "{x}" => values.next().map(|value| format!("{value:#x}")),
+            "{s}" => values.next().zip(values.next()).map(|(address, length)| {
+                let addresses = (0..length.min(MAX_TEXT_BYTES)).map(|i| address.wrapping_add(i));
+                let bytes: Vec<u8> = addresses.map(&mut read_byte).collect();
+                String::from_utf8_lossy(&bytes).into_owned()
+            }),
+            _ => None,
+        };
+        line.push_str(shown.as_deref().unwrap_or(hole));
+        rest = after;
+    }
+    line + rest
+}

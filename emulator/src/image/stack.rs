@@ -1,0 +1,169 @@
+//! How much stack an image can need: the deepest chain of calls, from the code alone.
+//!
+//! A function's frame is what its code takes off the stack pointer; its callees are the targets of
+//! its `jal`. Recursion has no bound, and calls through a register have an unknown target.
+
+use std::collections::BTreeMap;
+
+use super::Image;
+use super::symbols::{Symbol, SymbolKind};
+use crate::cpu::mips::isa::{self, Kind, Operand};
+
+/// Symbol that the linker script sets to the bytes of each CPU's stack.
+const STACK_BYTES: &str = "__stack_bytes";
+/// Symbols of the functions that the start code calls, CPU A first.
+const MAINS: [&str; 2] = ["__main_a", "__main_b"];
+/// Number of the stack pointer.
+const SP: u32 = 29;
+/// Longest chain of calls that is followed.
+const DEPTH_LIMIT: usize = 100;
+
+/// The deepest use of the stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackUse {
+    /// Bytes of the deepest chain of calls that is known.
+    pub bytes: u32,
+    /// The chain, outermost first.
+    pub chain: Vec<String>,
+    /// Functions that call through a register, each other in a circle, or too deep to follow: what
+    /// they need beyond `bytes` is not known.
+    pub unknown: Vec<String>,
+}
+
+/// Bytes of stack that each CPU has, if the image says so.
+#[must_use]
+pub fn available_bytes(image: &Image) -> Option<u32> {
+    image
+        .symbols
+        .named(STACK_BYTES)
+        .map(|symbol| symbol.address)
+}
+
+/// The deepest use of a CPU (0 for A, 1 for B): by its main function, or by a handler, for which the
+/// event loop empties the stack.
+#[must_use]
+pub fn worst_case(image: &Image, cpu: usize) -> StackUse {
+    let functions = functions(image);
+    let mut walk = Walk {
+        functions: &functions,
+        known: BTreeMap::new(),
+        unknown: Vec::new(),
+    };
+    let main = MAINS
+        .get(cpu)
+        .and_then(|name| image.symbols.named(name))
+        .map(|main| main.address);
+    let handlers = image.handlers.iter().filter(|handler| handler.cpu == cpu);
+    let mut worst = (0, Vec::new());
+    for root in main
+        .into_iter()
+        .chain(handlers.map(|handler| handler.address))
+    {
+        worst = worst.max(walk.deepest(root, &mut Vec::new()));
+    }
+    let name = |address: &u32| functions.get(address).map(|f| f.name.clone());
+    walk.unknown.sort_unstable();
+    walk.unknown.dedup();
+    StackUse {
+        bytes: worst.0,
+        chain: worst.1.iter().filter_map(name).collect(),
+        unknown: walk.unknown.iter().filter_map(name).collect(),
+    }
+}
+
+/// What matters of a function.
+struct Function {
+    name: String,
+    frame_bytes: u32,
+    callees: Vec<u32>,
+    calls_unknown: bool,
+}
+
+/// All functions by address.
+fn functions(image: &Image) -> BTreeMap<u32, Function> {
+    let symbols = image
+        .symbols
+        .iter()
+        .filter(|symbol| symbol.kind == SymbolKind::Function);
+    symbols
+        .map(|symbol| (symbol.address, scan(image, symbol)))
+        .collect()
+}
+
+fn scan(image: &Image, symbol: &Symbol) -> Function {
+    let mut function = Function {
+        name: symbol.name.clone(),
+        frame_bytes: 0,
+        callees: Vec::new(),
+        calls_unknown: false,
+    };
+    let addresses = (symbol.address..symbol.address.saturating_add(symbol.size_bytes)).step_by(4);
+    // The section ends the function, whatever the symbol's size says.
+    let code = addresses.map_while(|at| Some((at, image.instruction(at)?)));
+    for (at, word) in code {
+        match isa::lookup(word).map(|row| row.kind) {
+            Some(Kind::Addiu) => {
+                let to_itself = field(word, Operand::Rs) == SP && field(word, Operand::RtOut) == SP;
+                let amount = (field(word, Operand::Signed) as u16).cast_signed();
+                if to_itself && amount < 0 {
+                    function.frame_bytes = function.frame_bytes.max(amount.unsigned_abs().into());
+                }
+            }
+            Some(Kind::Jal) => function.callees.push(isa::jump_target(word, at)),
+            // A jump out of the function is a call in its last place.
+            Some(Kind::J) => {
+                let target = isa::jump_target(word, at);
+                if !(symbol.address..symbol.address.saturating_add(symbol.size_bytes))
+                    .contains(&target)
+                {
+                    function.callees.push(target);
+                }
+            }
+            Some(Kind::Jalr) => function.calls_unknown = true,
+            _ => {}
+        }
+    }
+    function
+}
+
+fn field(word: u32, operand: Operand) -> u32 {
+    (word & operand.field()) >> operand.field().trailing_zeros()
+}
+
+/// Depth-first over the calls.
+struct Walk<'a> {
+    functions: &'a BTreeMap<u32, Function>,
+    /// Bytes and chain of the functions that were looked at.
+    known: BTreeMap<u32, (u32, Vec<u32>)>,
+    unknown: Vec<u32>,
+}
+
+impl Walk<'_> {
+    /// The deepest chain that begins at `address`, where `path` leads.
+    fn deepest(&mut self, address: u32, path: &mut Vec<u32>) -> (u32, Vec<u32>) {
+        if let Some(known) = self.known.get(&address) {
+            return known.clone();
+        }
+        let Some(function) = self.functions.get(&address) else {
+            return (0, Vec::new());
+        };
+        if path.contains(&address) || path.len() == DEPTH_LIMIT {
+            self.unknown.push(address);
+            return (0, Vec::new());
+        }
+        if function.calls_unknown {
+            self.unknown.push(address);
+        }
+        path.push(address);
+        let mut below = (0, Vec::new());
+        for &callee in &function.callees {
+            below = below.max(self.deepest(callee, path));
+        }
+        path.pop();
+        let mut chain = vec![address];
+        chain.extend(below.1);
+        let total = (function.frame_bytes.saturating_add(below.0), chain);
+        self.known.insert(address, total.clone());
+        total
+    }
+}

@@ -1,0 +1,4 @@
+//! Seeing inside: one [`TraceEvent`](event::TraceEvent), and everything else is a sink.
+
+pub mod event;
+pub mod tracer;

@@ -1,0 +1,112 @@
+//! Collects trace events: always into a hash, and into sinks where somebody wants to see them.
+
+use std::hash::{Hash, Hasher};
+
+use super::event::{TraceEvent, TraceKind};
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+
+/// Takes every trace event as it happens.
+pub trait Sink: Send {
+    /// One event.
+    fn event(&mut self, event: &TraceEvent);
+}
+
+/// FNV-1a, 64 bits: the same on every machine and in every release of the standard library.
+#[derive(Debug, Clone)]
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+/// A node's trace.
+pub struct Tracer {
+    node: u16,
+    hash: Fnv,
+    count: u64,
+    kept: Option<Vec<TraceEvent>>,
+    sinks: Vec<Box<dyn Sink>>,
+}
+
+impl std::fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tracer")
+            .field("node", &self.node)
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tracer {
+    /// The trace of `node`, which keeps no events.
+    #[must_use]
+    pub fn new(node: u16) -> Self {
+        Self {
+            node,
+            hash: Fnv(0xcbf2_9ce4_8422_2325),
+            count: 0,
+            kept: None,
+            sinks: Vec::new(),
+        }
+    }
+
+    /// From now on keep every event in memory (or stop doing so).
+    pub fn keep(&mut self, keep: bool) {
+        self.kept = keep.then(Vec::new);
+    }
+
+    /// The events kept so far; leaves none.
+    pub fn take(&mut self) -> Vec<TraceEvent> {
+        self.kept.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Adds a sink.
+    pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
+        self.sinks.push(sink);
+    }
+
+    /// The hash over all events so far: equal for equal runs.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.hash.finish()
+    }
+
+    /// The number of events so far.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Records an event.
+    pub fn record(&mut self, time: SimTime, initiator: Initiator, kind: TraceKind) {
+        if let TraceKind::GuestMistake { text } = &kind {
+            log::warn!(target: "guest", "node {} {initiator} at {time}: {text}", self.node);
+        }
+        if let TraceKind::Log { text } = &kind {
+            log::info!(target: "firmware", "node {} {initiator} at {time}: {text}", self.node);
+        }
+        let event = TraceEvent {
+            time,
+            node: self.node,
+            initiator,
+            kind,
+        };
+        event.hash(&mut self.hash);
+        self.count += 1;
+        for sink in &mut self.sinks {
+            sink.event(&event);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(event);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Who acts.
+
+use std::fmt;
+
+/// An actor of a node. The order of the variants is the rank that decides between actions at the
+/// same time: hardware that cannot wait comes first, the cores last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Initiator {
+    /// The MAC's receive side.
+    MacReceive,
+    /// The MAC's transmit side.
+    MacTransmit,
+    /// The DMA read channel (host to NIC).
+    DmaRead,
+    /// The DMA write channel (NIC to host).
+    DmaWrite,
+    /// The host, through the PCI window.
+    Host,
+    /// CPU A.
+    CpuA,
+    /// CPU B.
+    CpuB,
+    /// A debugger or a test: its reads have no side effect.
+    Debugger,
+}
+
+impl Initiator {
+    /// Number of variants.
+    pub const COUNT: usize = 8;
+
+    /// The name in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MacReceive => "mac_rx",
+            Self::MacTransmit => "mac_tx",
+            Self::DmaRead => "dma_read",
+            Self::DmaWrite => "dma_write",
+            Self::Host => "host",
+            Self::CpuA => "cpu_a",
+            Self::CpuB => "cpu_b",
+            Self::Debugger => "debugger",
+        }
+    }
+}
+
+impl fmt::Display for Initiator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

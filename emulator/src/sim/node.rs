@@ -1,0 +1,232 @@
+//! A node: one board and its host, in one total order of events.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::initiator::Initiator;
+use super::queue::EventQueue;
+use super::time::SimTime;
+use crate::host::memory::HostMemory;
+use crate::host::pci::PciBus;
+use crate::host::program::{HostEvent, Programs};
+use crate::observe::tracer::Tracer;
+use crate::tigon2::timing::Timing;
+use crate::wire::frame::Frame;
+use crate::wire::link::Departure;
+
+/// An event of a node.
+#[derive(Debug)]
+pub enum NodeEvent<E> {
+    /// For the board.
+    Board(E),
+    /// For the host.
+    Host(HostEvent),
+}
+
+/// Host memory, shared between a node and the programs that run on it.
+pub type SharedMemory = Arc<Mutex<HostMemory>>;
+
+/// What a board may use while it acts: the time, and the node around it.
+#[derive(Debug)]
+pub struct Context<'a, E> {
+    /// The time of the action.
+    pub now: SimTime,
+    /// Pending events.
+    pub queue: &'a mut EventQueue<NodeEvent<E>>,
+    /// Host memory.
+    pub memory: &'a SharedMemory,
+    /// The PCI bus.
+    pub pci: &'a mut PciBus,
+    /// The trace.
+    pub trace: &'a mut Tracer,
+    /// Frames that begin to leave.
+    pub departures: &'a mut Vec<Departure>,
+}
+
+impl<E> Context<'_, E> {
+    /// Schedules a board event.
+    pub fn schedule(&mut self, time: SimTime, initiator: Initiator, event: E) {
+        self.queue
+            .schedule(time, initiator, NodeEvent::Board(event));
+    }
+
+    /// Runs `act` with host memory.
+    pub fn with_memory<T>(&self, act: impl FnOnce(&mut HostMemory) -> T) -> T {
+        act(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A programmable NIC, as a node sees it.
+pub trait Board: Send {
+    /// Its events.
+    type Event: std::fmt::Debug + Send;
+
+    /// Handles an event at `ctx.now`.
+    fn handle(&mut self, event: Self::Event, ctx: &mut Context<'_, Self::Event>);
+
+    /// Lets the cores run until `until`, or until one of them caused something that the node must
+    /// see first. Tells whether all have reached `until` (or have nothing to do).
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> bool;
+
+    /// The host reads a word of the window.
+    fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, Self::Event>) -> u32;
+
+    /// The host writes a word of the window.
+    fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, Self::Event>);
+
+    /// What a read of the window would give, without any effect or cost.
+    fn window_peek(&self, offset: u32, now: SimTime) -> u32;
+
+    /// The first bit of a frame reaches the board at `first_bit`.
+    fn frame_arrives(
+        &mut self,
+        frame: Frame,
+        first_bit: SimTime,
+        ctx: &mut Context<'_, Self::Event>,
+    );
+
+    /// The earliest time at which the cores can do anything by themselves: `now` while one is
+    /// busy, [`SimTime::MAX`] when all are halted or idle for good.
+    fn next_activity(&self, now: SimTime) -> SimTime;
+
+    /// The earliest time at which another frame could begin to leave.
+    fn transmitter_free_at(&self) -> SimTime;
+
+    /// One line for each core: where it stands, for reports.
+    fn describe_cores(&self) -> Vec<String>;
+}
+
+/// A board and its host.
+#[derive(Debug)]
+pub struct Node<B: Board> {
+    /// The board.
+    pub board: B,
+    /// Host programs.
+    pub programs: Programs,
+    /// The trace.
+    pub trace: Tracer,
+    memory: SharedMemory,
+    pci: PciBus,
+    queue: EventQueue<NodeEvent<B::Event>>,
+    departures: Vec<Departure>,
+    now: SimTime,
+}
+
+impl<B: Board> Node<B> {
+    /// A node with `memory_megabytes` of host memory.
+    #[must_use]
+    pub fn new(index: u16, board: B, timing: &Timing, memory_megabytes: u32) -> Self {
+        let memory = Arc::new(Mutex::new(HostMemory::new(memory_megabytes)));
+        Self {
+            board,
+            programs: Programs::new(Arc::clone(&memory), timing),
+            trace: Tracer::new(index),
+            memory,
+            pci: PciBus::new(timing.pci_clock_hz),
+            queue: EventQueue::default(),
+            departures: Vec::new(),
+            now: SimTime::ZERO,
+        }
+    }
+
+    /// Where the node stands in time.
+    #[must_use]
+    pub const fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// The PCI bus.
+    #[must_use]
+    pub const fn pci(&self) -> &PciBus {
+        &self.pci
+    }
+
+    /// Acts on the board at the node's present time, as a host or a test would.
+    pub fn with_board<T>(
+        &mut self,
+        act: impl FnOnce(&mut B, &mut Context<'_, B::Event>) -> T,
+    ) -> T {
+        let mut ctx = Context {
+            now: self.now,
+            queue: &mut self.queue,
+            memory: &self.memory,
+            pci: &mut self.pci,
+            trace: &mut self.trace,
+            departures: &mut self.departures,
+        };
+        act(&mut self.board, &mut ctx)
+    }
+
+    /// The earliest time at which anything can happen here without a frame from outside.
+    #[must_use]
+    pub fn next_activity(&self) -> SimTime {
+        self.queue
+            .next_time()
+            .min(self.board.next_activity(self.now))
+            .min(self.programs.next_activity(self.now))
+            .max(self.now)
+    }
+
+    /// Whether something other than a host program's fruitless polling can happen here.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.board.next_activity(self.now) != SimTime::MAX
+            || self.queue.len() > self.programs.pending_polls()
+            || self.programs.next_activity(self.now) != SimTime::MAX
+            || self.programs.poll_will_end(&self.board, self.now)
+    }
+
+    /// The first bit of a frame reaches this node at `first_bit`.
+    pub fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime) {
+        self.with_board(|board, ctx| board.frame_arrives(frame, first_bit, ctx));
+    }
+
+    /// The frames that began to leave since the last call.
+    pub fn take_departures(&mut self) -> Vec<Departure> {
+        std::mem::take(&mut self.departures)
+    }
+
+    /// Lets everything happen that is due before `horizon`.
+    pub fn run_until(&mut self, horizon: SimTime) {
+        loop {
+            self.start_programs();
+            let next = self.queue.next_time().min(horizon);
+            if !self.with_board(|board, ctx| board.run_cores(next, ctx)) {
+                // A core scheduled something, perhaps earlier than `next`.
+                continue;
+            }
+            let Some((key, event)) = self.queue.pop_before(horizon) else {
+                self.now = self.now.max(horizon);
+                return;
+            };
+            self.now = self.now.max(key.time);
+            self.handle(event);
+        }
+    }
+
+    fn handle(&mut self, event: NodeEvent<B::Event>) {
+        let mut ctx = Context {
+            now: self.now,
+            queue: &mut self.queue,
+            memory: &self.memory,
+            pci: &mut self.pci,
+            trace: &mut self.trace,
+            departures: &mut self.departures,
+        };
+        match event {
+            NodeEvent::Board(event) => self.board.handle(event, &mut ctx),
+            NodeEvent::Host(event) => self.programs.handle(event, &mut self.board, &mut ctx),
+        }
+    }
+
+    fn start_programs(&mut self) {
+        let mut ctx = Context {
+            now: self.now,
+            queue: &mut self.queue,
+            memory: &self.memory,
+            pci: &mut self.pci,
+            trace: &mut self.trace,
+            departures: &mut self.departures,
+        };
+        self.programs.start_new(&mut ctx);
+    }
+}

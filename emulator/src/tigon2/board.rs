@@ -1,0 +1,419 @@
+//! The Tigon2 board: two cores and the fabric between them.
+//!
+//! The cores share SRAM, registers and the semaphore. A core's shared accesses take effect in the
+//! order of their time, CPU A before CPU B at the same tick, and after every event that is due: a core
+//! that would overtake somebody waits, standing before the instruction, and the other one runs.
+
+use std::sync::Arc;
+
+use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES};
+use defs::tigon2::regs::{self, HostControl};
+
+use super::bus::CpuBus;
+use super::cores::{
+    ControlEffect, CorePrivate, CoreUnit, StopReason, owner_of, read_control, write_control,
+};
+use super::fabric::{BoardContext, BoardEvent, Fabric};
+use super::probes::{ProbeTable, StageState};
+use super::sram::SramSize;
+use super::timing::Timing;
+use super::window::Target;
+use crate::cpu::mips::exec::{self, Core, CoreTiming, Exit};
+use crate::observe::event::TraceKind;
+use crate::sim::initiator::Initiator;
+use crate::sim::node::{Board, Context};
+use crate::sim::time::SimTime;
+use crate::wire::frame::Frame;
+
+/// A board.
+#[derive(Debug)]
+pub struct Tigon2 {
+    /// CPU A and CPU B.
+    pub cores: [CoreUnit; 2],
+    /// Everything else.
+    pub fabric: Fabric,
+    /// The firmware's probes.
+    pub probes: ProbeTable,
+    /// The cores' stages.
+    pub stages: [StageState; 2],
+    /// Whether idle loops may be skipped (the result is the same).
+    pub skip_idle: bool,
+    /// No core may execute more instructions than this.
+    pub instruction_limit: u64,
+}
+
+impl Tigon2 {
+    /// A board after power-on: both cores halted.
+    #[must_use]
+    pub fn new(sram: SramSize, timing: Timing) -> Self {
+        let unit = |who, scratchpad_bytes| {
+            let mut core = Core::default();
+            core.timing = CoreTiming {
+                instruction_cycles: timing.instruction_cycles,
+                taken_branch_cycles: timing.taken_branch_cycles,
+                ..CoreTiming::default()
+            };
+            CoreUnit {
+                core,
+                private: CorePrivate::new(who, scratchpad_bytes, timing.instruction_cache_bytes),
+            }
+        };
+        Self {
+            cores: [
+                unit(Initiator::CpuA, SCRATCHPAD_A_BYTES),
+                unit(Initiator::CpuB, SCRATCHPAD_B_BYTES),
+            ],
+            fabric: Fabric::new(sram, timing),
+            probes: ProbeTable::default(),
+            stages: Default::default(),
+            skip_idle: true,
+            instruction_limit: u64::MAX,
+        }
+    }
+
+    /// Releases a core at `pc` at `ctx.now`, as a host would through its registers.
+    pub fn start_core(&mut self, index: usize, pc: u32, ctx: &mut BoardContext) {
+        let as_b = regs::CPU_B * index as u32;
+        self.window_write(regs::CPU_PC + as_b, pc, ctx);
+        self.window_write(regs::CPU_STATE + as_b, 0, ctx);
+    }
+
+    /// Whether the core executes instructions and may execute more.
+    fn runnable(&self, index: usize) -> bool {
+        let unit = &self.cores[index];
+        unit.private.running() && unit.core.instructions() < self.instruction_limit
+    }
+
+    /// The runnable core that is behind; A if both are at the same tick.
+    fn behind(&self) -> Option<usize> {
+        let now = |index: usize| self.cores[index].core.clock.now;
+        match (self.runnable(0), self.runnable(1)) {
+            (true, true) => Some(usize::from(now(1) < now(0))),
+            (true, false) => Some(0),
+            (false, true) => Some(1),
+            (false, false) => None,
+        }
+    }
+
+    /// Up to which tick the core may make shared accesses.
+    fn limit(&self, index: usize, end: u64) -> u64 {
+        let other = 1 - index;
+        if !self.runnable(other) {
+            return end;
+        }
+        // A goes first at the same tick.
+        let theirs = self.cores[other].core.clock.now + u64::from(index == 0);
+        theirs.min(end)
+    }
+
+    /// Whether nobody but an event can wake this core: the other one is halted or idles too.
+    fn alone(&self, index: usize) -> bool {
+        let other = 1 - index;
+        !self.runnable(other) || self.cores[other].private.idle.idle().is_some()
+    }
+
+    /// Whether both cores run and neither idles.
+    fn both_busy(&self) -> bool {
+        (0..2).all(|cpu| self.runnable(cpu) && self.cores[cpu].private.idle.idle().is_none())
+    }
+
+    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change.
+    fn skip_idle_rounds(&mut self, index: usize, end: u64) {
+        if !self.alone(index) {
+            return;
+        }
+        let unit = &mut self.cores[index];
+        let Some(round) = unit.private.idle.idle() else {
+            return;
+        };
+        let now = self.fabric.ticks.time_of(unit.core.clock.now);
+        // The other core idles too, if it runs: its timer may wake it, and it this one.
+        let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
+        let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
+        let rounds = target.saturating_sub(unit.core.clock.now) / round.ticks.max(1);
+        let room = self.instruction_limit - unit.core.instructions();
+        let rounds = rounds.min(room / round.instructions.max(1));
+        if rounds > 0 {
+            unit.core.skip(
+                rounds * round.instructions,
+                rounds * round.cycles,
+                rounds * round.ticks,
+            );
+            unit.private.idle.skipped(&unit.core);
+        }
+    }
+
+    /// Runs one core until it must give way.
+    fn run_core(&mut self, index: usize, end: u64, ctx: &mut BoardContext) -> Exit {
+        let limit = self.limit(index, end);
+        let may_idle = self.skip_idle && self.alone(index);
+        let most = self.instruction_limit - self.cores[index].core.instructions();
+        let [a, b] = &mut self.cores;
+        let (me, other) = if index == 0 { (a, b) } else { (b, a) };
+        let mut bus = CpuBus {
+            private: &mut me.private,
+            other,
+            fabric: &mut self.fabric,
+            ctx,
+            probes: &self.probes,
+            stages: &mut self.stages[index],
+            limit,
+            may_idle,
+        };
+        exec::run(&mut me.core, &mut bus, end, most)
+    }
+
+    /// Lets two busy cores take turns, each until it would overtake the other. Gives the core that
+    /// came back with something other than "the other one first", and what.
+    fn take_turns(&mut self, end: u64, ctx: &mut BoardContext) -> (usize, Exit) {
+        let most = |core: &Core| self.instruction_limit - core.instructions();
+        let [a, b] = &mut self.cores;
+        let [stages_a, stages_b] = &mut self.stages;
+        loop {
+            let index = usize::from(b.core.clock.now < a.core.clock.now);
+            let (me, other, stages, first) = if index == 0 {
+                (&mut *a, &mut *b, &mut *stages_a, 1)
+            } else {
+                (&mut *b, &mut *a, &mut *stages_b, 0)
+            };
+            // A goes first at the same tick.
+            let limit = end.min(other.core.clock.now + first);
+            let mut bus = CpuBus {
+                private: &mut me.private,
+                other,
+                fabric: &mut self.fabric,
+                ctx,
+                probes: &self.probes,
+                stages,
+                limit,
+                may_idle: false,
+            };
+            let most = most(&me.core);
+            match exec::run(&mut me.core, &mut bus, end, most) {
+                Exit::Wait if me.core.clock.now < end => {}
+                exit => return (index, exit),
+            }
+        }
+    }
+
+    /// A core stopped by itself.
+    fn core_stopped(&mut self, index: usize, reason: StopReason, ctx: &mut BoardContext) {
+        let unit = &mut self.cores[index];
+        let text: Arc<str> = match &reason {
+            StopReason::Break { code } => format!("break {code}").into(),
+            StopReason::Fault(fault) => Arc::clone(fault),
+        };
+        unit.private.halt();
+        unit.private.stopped = Some(reason);
+        let kind = TraceKind::CoreStopped {
+            pc: unit.core.pc(),
+            reason: text,
+        };
+        let now = self.fabric.ticks.time_of(unit.core.clock.now);
+        ctx.trace.record(now, unit.private.who, kind);
+    }
+
+    /// Why a core stopped by itself, if it did.
+    #[must_use]
+    pub fn stop_reason(&self, index: usize) -> Option<&StopReason> {
+        self.cores[index].private.stopped.as_ref()
+    }
+
+    /// Something that a core may be waiting for has perhaps changed.
+    fn wake_cores(&mut self) {
+        for unit in &mut self.cores {
+            unit.private.idle.wake();
+        }
+    }
+
+    /// What the cores' event registers depend on, apart from the timer.
+    fn event_inputs(&self) -> [u32; 2] {
+        [0, 1].map(|cpu| {
+            self.fabric
+                .events
+                .read(cpu, self.fabric.mailbox.read(cpu), 0)
+        })
+    }
+
+    fn write_control_register(
+        &mut self,
+        owner: usize,
+        offset: u32,
+        value: u32,
+        ctx: &mut BoardContext,
+    ) -> bool {
+        let unit = &mut self.cores[owner];
+        let as_a = offset - regs::CPU_B * owner as u32;
+        let Some(effect) = write_control(&mut unit.core, &mut unit.private, as_a, value) else {
+            return false;
+        };
+        match effect {
+            ControlEffect::Started => {
+                let clock = &mut unit.core.clock;
+                clock.now = clock.now.max(self.fabric.ticks.first_at(ctx.now));
+                unit.private.stopped = None;
+                let kind = TraceKind::CoreStarted { pc: unit.core.pc() };
+                ctx.trace.record(ctx.now, unit.private.who, kind);
+            }
+            ControlEffect::Ignored => {
+                let text = format!("write of {offset:#05x} while the CPU runs: no effect");
+                Fabric::mistake(Initiator::Host, text, ctx);
+            }
+            ControlEffect::Stored | ControlEffect::Halted => {}
+        }
+        true
+    }
+
+    fn host_writes_register(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) {
+        if let Some(owner) = owner_of(offset)
+            && self.write_control_register(owner, offset, value, ctx)
+        {
+            return;
+        }
+        if offset == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0 {
+            self.fabric.reset();
+            for unit in &mut self.cores {
+                unit.private.halt();
+                unit.private.stopped = None;
+            }
+        }
+        self.fabric
+            .write_register(offset, value, Initiator::Host, ctx);
+    }
+}
+
+impl Board for Tigon2 {
+    type Event = BoardEvent;
+
+    fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
+        let before = self.event_inputs();
+        match event {
+            BoardEvent::Dma(step) => self.fabric.dma_step(step, ctx),
+            BoardEvent::TxBurst(burst) => self.fabric.tx_burst(burst, ctx),
+            BoardEvent::TxDone => self.fabric.tx_done(ctx),
+            BoardEvent::RxBurst { frame, offset } => self.fabric.rx_burst(frame, offset, ctx),
+            BoardEvent::RxDone {
+                index,
+                address,
+                status_length,
+            } => self.fabric.rx_done(index, address, status_length, ctx),
+        }
+        if self.event_inputs() != before {
+            self.wake_cores();
+        }
+    }
+
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> bool {
+        let end = self.fabric.ticks.first_at(until);
+        while let Some(behind) = self.behind() {
+            if self.cores[behind].core.clock.now >= end {
+                return true;
+            }
+            let (index, exit) = if self.both_busy() {
+                self.take_turns(end, ctx)
+            } else {
+                self.skip_idle_rounds(behind, end);
+                (behind, self.run_core(behind, end, ctx))
+            };
+            match exit {
+                Exit::Until | Exit::Limit | Exit::Wait => {}
+                Exit::Yield => return false,
+                Exit::Break { code } => self.core_stopped(index, StopReason::Break { code }, ctx),
+                Exit::Fault(fault) => {
+                    let text: Arc<str> = fault.to_string().into();
+                    self.core_stopped(index, StopReason::Fault(text), ctx);
+                }
+            }
+        }
+        true
+    }
+
+    fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {
+        match self.fabric.window.target(offset) {
+            Target::Register(_) => {}
+            Target::Sram(_) => {
+                let tick = self.fabric.ticks.first_at(ctx.now);
+                let cycles = self.fabric.timing.sram_word_cycles;
+                self.fabric.sram.take_bus_at(tick, cycles);
+            }
+            Target::Nothing => {
+                let text = format!("read of window offset {offset:#x}: nothing answers");
+                Fabric::mistake(Initiator::Host, text, ctx);
+            }
+        }
+        self.window_peek(offset, ctx.now)
+    }
+
+    fn window_peek(&self, offset: u32, now: SimTime) -> u32 {
+        match self.fabric.window.target(offset) {
+            Target::Register(offset) => owner_of(offset)
+                .and_then(|owner| {
+                    let unit = &self.cores[owner];
+                    let as_a = offset - regs::CPU_B * owner as u32;
+                    read_control(&unit.core, &unit.private, as_a)
+                })
+                .unwrap_or_else(|| self.fabric.read_register(offset, now)),
+            Target::Sram(address) => self.fabric.sram.word(address),
+            Target::Nothing => 0,
+        }
+    }
+
+    fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, BoardEvent>) {
+        self.wake_cores();
+        match self.fabric.window.target(offset) {
+            Target::Register(offset) => self.host_writes_register(offset, value, ctx),
+            Target::Sram(address) => self.fabric.host_writes_sram(address, value, ctx),
+            Target::Nothing => {
+                let text = format!("write of window offset {offset:#x}: nothing answers");
+                Fabric::mistake(Initiator::Host, text, ctx);
+            }
+        }
+    }
+
+    fn frame_arrives(
+        &mut self,
+        frame: Frame,
+        first_bit: SimTime,
+        ctx: &mut Context<'_, BoardEvent>,
+    ) {
+        self.fabric.frame_begins(frame, first_bit, ctx);
+    }
+
+    fn next_activity(&self, now: SimTime) -> SimTime {
+        let mut next = SimTime::MAX;
+        for index in 0..2 {
+            if !self.runnable(index) {
+                continue;
+            }
+            let idle = self.cores[index].private.idle.idle().is_some();
+            let at = if !(idle && self.alone(index)) {
+                now
+            } else if self.fabric.timer.reached(index, now) {
+                // It would turn false again half an hour from now; nobody waits for that.
+                SimTime::MAX
+            } else {
+                self.fabric.timer.next_change(index, now)
+            };
+            next = next.min(at);
+        }
+        next
+    }
+
+    fn transmitter_free_at(&self) -> SimTime {
+        self.fabric.wire_free_at
+    }
+
+    fn describe_cores(&self) -> Vec<String> {
+        let describe = |unit: &CoreUnit| {
+            let state = match &unit.private.stopped {
+                Some(StopReason::Break { code }) => format!("stopped by break {code}"),
+                Some(StopReason::Fault(fault)) => format!("stopped: {fault}"),
+                None if !unit.private.running() => "halted".into(),
+                None if unit.private.idle.idle().is_some() => "idle".into(),
+                None => "running".into(),
+            };
+            format!("{} {state} at pc {:#x}", unit.private.who, unit.core.pc())
+        };
+        self.cores.iter().map(describe).collect()
+    }
+}

@@ -1,0 +1,392 @@
+//! A core's bus: where its accesses go, in which order, and what they cost
+//! (docs/tigon2.md, sections 1 and 9).
+
+use std::sync::Arc;
+
+use defs::probe::Kind;
+use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
+use defs::tigon2::regs;
+
+use super::cores::{
+    CACHE_LINE_BYTES, ControlEffect, CorePrivate, CoreUnit, owner_of, read_control, write_control,
+};
+use super::fabric::{BoardContext, Fabric};
+use super::map::{self, Place};
+use super::probes::{ProbeTable, StageState};
+use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::cpu::mips::bus::{Bus, BusStop, Fault, Width};
+use crate::cpu::mips::exec::Core;
+use crate::cpu::mips::isa::Op;
+use crate::image::Probe;
+use crate::observe::event::TraceKind;
+
+/// The bus of one core while it runs.
+pub struct CpuBus<'a, 'c> {
+    /// The core's own surroundings.
+    pub private: &'a mut CorePrivate,
+    /// The other core.
+    pub other: &'a mut CoreUnit,
+    /// All other blocks.
+    pub fabric: &'a mut Fabric,
+    /// The node.
+    pub ctx: &'a mut BoardContext<'c>,
+    /// The firmware's probes.
+    pub probes: &'a ProbeTable,
+    /// The core's stages.
+    pub stages: &'a mut StageState,
+    /// Shared accesses must wait from this tick on.
+    pub limit: u64,
+    /// The core may stop when it idles: nobody but an event can wake it.
+    pub may_idle: bool,
+}
+
+impl CpuBus<'_, '_> {
+    /// A shared access must not overtake another actor.
+    #[inline(always)]
+    const fn in_turn(&self, core: &Core) -> Result<(), BusStop> {
+        if core.clock.now < self.limit {
+            Ok(())
+        } else {
+            Err(BusStop::Wait)
+        }
+    }
+
+    #[inline(always)]
+    fn load_sram(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
+        self.in_turn(core)?;
+        self.private.idle.disturb();
+        self.fabric
+            .sram
+            .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
+        core.clock.charge(self.fabric.timing.sram_load_cycles);
+        Ok(self.fabric.sram.read(address, width))
+    }
+
+    #[inline(always)]
+    fn store_sram(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusStop> {
+        self.in_turn(core)?;
+        self.private.idle.disturb();
+        self.fabric
+            .sram
+            .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
+        core.clock.charge(self.fabric.timing.sram_store_cycles);
+        self.fabric.sram.write(address, width, value);
+        Ok(())
+    }
+
+    /// An instruction that is not in decoded scratchpad code.
+    #[inline(never)]
+    fn fetch_elsewhere(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
+        match map::place(self.private.who, pc) {
+            Place::Scratchpad => {
+                let op = self.decode(pc, self.private.scratchpad.read(pc, Width::Word));
+                self.private.scratchpad.set_op(pc, op);
+                Ok(op)
+            }
+            Place::Sram => self.fetch_sram(core, pc),
+            _ => Err(BusStop::Fault(Fault::NoCode { address: pc })),
+        }
+    }
+
+    fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
+        self.in_turn(core)?;
+        self.look_up_line(core, pc & !(CACHE_LINE_BYTES - 1));
+        if let Some(op) = self.fabric.sram.op(pc) {
+            return Ok(op);
+        }
+        let op = self.decode(pc, self.fabric.sram.word(pc));
+        self.fabric.sram.set_op(pc, op);
+        Ok(op)
+    }
+
+    /// The instruction cache: tags only. What is executed is always what SRAM holds.
+    #[inline(always)]
+    fn look_up_line(&mut self, core: &mut Core, line: u32) {
+        if line == self.private.cache_line {
+            return;
+        }
+        self.private.cache_line = line;
+        let slot = (line / CACHE_LINE_BYTES) as usize & (self.private.cache_tags.len() - 1);
+        if self.private.cache_tags[slot] != line {
+            self.private.cache_tags[slot] = line;
+            self.private.idle.disturb();
+            self.fabric
+                .sram
+                .take_bus(&mut core.clock, self.fabric.timing.sram_line_cycles);
+            core.clock.charge(self.fabric.timing.fetch_miss_cycles);
+        }
+    }
+
+    fn decode(&self, pc: u32, word: u32) -> Op {
+        let op = Op::decode(word);
+        if self.probes.at(pc).is_empty() {
+            op
+        } else {
+            op.with_probe()
+        }
+    }
+
+    /// An access outside SRAM and scratchpad.
+    #[inline(never)]
+    fn load_elsewhere(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        width: Width,
+    ) -> Result<u32, BusStop> {
+        match map::place(self.private.who, address) {
+            Place::Register(offset) => {
+                let value = self.load_register(core, offset & !3)?;
+                Ok(part_of(value, offset, width))
+            }
+            Place::StackMap => {
+                let address = self.stack_address(address);
+                self.load_sram(core, address, width)
+            }
+            _ => {
+                self.in_turn(core)?;
+                self.nothing_there(core, address, "read");
+                Ok(0)
+            }
+        }
+    }
+
+    fn load_register(&mut self, core: &mut Core, offset: u32) -> Result<u32, BusStop> {
+        self.in_turn(core)?;
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        let value = self.read_any_register(core, offset);
+        let own_event = regs::EVENT_A + 0x10 * self.private.index() as u32;
+        if offset == own_event {
+            if self.private.idle.poll(core, value) && self.may_idle {
+                return Err(BusStop::Wait);
+            }
+        } else {
+            self.private.idle.disturb();
+        }
+        core.clock.charge(self.fabric.timing.register_load_cycles);
+        Ok(value)
+    }
+
+    fn read_any_register(&self, core: &Core, offset: u32) -> u32 {
+        let control = owner_of(offset).and_then(|owner| {
+            let as_a = offset - regs::CPU_B * owner as u32;
+            if owner == self.private.index() {
+                read_control(core, self.private, as_a)
+            } else {
+                read_control(&self.other.core, &self.other.private, as_a)
+            }
+        });
+        control.unwrap_or_else(|| self.fabric.read_register(offset, self.ctx.now))
+    }
+
+    #[inline(never)]
+    fn store_elsewhere(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusStop> {
+        match map::place(self.private.who, address) {
+            Place::Register(offset) => self.store_register(core, offset, width, value),
+            Place::StackMap => {
+                let address = self.stack_address(address);
+                self.store_sram(core, address, width, value)
+            }
+            _ => {
+                self.in_turn(core)?;
+                self.nothing_there(core, address, "write");
+                Ok(())
+            }
+        }
+    }
+
+    fn store_register(
+        &mut self,
+        core: &mut Core,
+        offset: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusStop> {
+        self.in_turn(core)?;
+        self.private.idle.disturb();
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        if width != Width::Word {
+            let address = defs::tigon2::map::REGISTER_BASE + offset;
+            let text = format!(
+                "{}-byte write to register {}: registers take words",
+                width as u32,
+                map::probe(self.private.who, address)
+            );
+            Fabric::mistake(self.private.who, text, self.ctx);
+        }
+        core.clock.charge(self.fabric.timing.register_store_cycles);
+        let offset = offset & !3;
+        self.other.private.idle.wake();
+        if let Some(owner) = owner_of(offset) {
+            let as_a = offset - regs::CPU_B * owner as u32;
+            let own = owner == self.private.index();
+            let effect = if own {
+                write_control(core, self.private, as_a, value)
+            } else {
+                write_control(&mut self.other.core, &mut self.other.private, as_a, value)
+            };
+            if let Some(effect) = effect {
+                return self.control_written(core, own, effect);
+            }
+        }
+        if self
+            .fabric
+            .write_register(offset, value, self.private.who, self.ctx)
+        {
+            Err(BusStop::Yield)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn control_written(
+        &mut self,
+        core: &Core,
+        own: bool,
+        effect: ControlEffect,
+    ) -> Result<(), BusStop> {
+        match effect {
+            ControlEffect::Stored | ControlEffect::Ignored => Ok(()),
+            ControlEffect::Started if !own => {
+                let pc = self.other.core.pc();
+                let clock = &mut self.other.core.clock;
+                clock.now = clock.now.max(core.clock.now);
+                self.other.private.stopped = None;
+                let who = self.other.private.who;
+                let kind = TraceKind::CoreStarted { pc };
+                self.ctx.trace.record(self.ctx.now, who, kind);
+                Err(BusStop::Yield)
+            }
+            ControlEffect::Started | ControlEffect::Halted => Err(BusStop::Yield),
+        }
+    }
+
+    /// Where the stack-overflow map leads (docs/tigon2.md, section 1).
+    const fn stack_address(&self, address: u32) -> u32 {
+        address.wrapping_sub(self.private.stack_map) & STACK_MAP_MASK
+    }
+
+    #[cold]
+    fn nothing_there(&mut self, core: &Core, address: u32, verb: &str) {
+        self.private.idle.disturb();
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        let place = map::probe(self.private.who, address);
+        let text = format!("{verb} at pc {:#x}: {place}", core.pc());
+        Fabric::mistake(self.private.who, text, self.ctx);
+    }
+
+    fn pass_probe(&mut self, core: &mut Core, probe: &Probe) {
+        let arguments = || {
+            probe
+                .registers
+                .iter()
+                .map(|&r| core.register(usize::from(r)))
+        };
+        let text = || Arc::clone(&probe.text);
+        let kind = match probe.kind {
+            Kind::Event => TraceKind::Probe {
+                name: text(),
+                arguments: arguments().collect(),
+            },
+            Kind::StageEnter => TraceKind::StageEnter { stage: text() },
+            Kind::StageExit => TraceKind::StageExit { stage: text() },
+            Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
+            Kind::WaitExit => TraceKind::WaitExit { what: text() },
+            Kind::Log | Kind::Panic => {
+                let values: Vec<u32> = arguments().collect();
+                TraceKind::Log {
+                    text: self.format(&probe.text, &values).into(),
+                }
+            }
+        };
+        let now = self.fabric.ticks.time_of(core.clock.now);
+        self.ctx.trace.record(now, self.private.who, kind);
+        let stage = self.stages.pass(probe.kind, &probe.text, core.clock.cycles);
+        core.clock.ticks_per_cycle = stage
+            .and_then(|stage| self.probes.stretch(stage))
+            .unwrap_or(TICKS_PER_CYCLE);
+    }
+
+    /// Fills in a log line; a text argument is an address and a length in the core's memory.
+    fn format(&self, format: &str, values: &[u32]) -> String {
+        crate::image::probes::format(format, values, |address| {
+            match map::place(self.private.who, address) {
+                Place::Scratchpad => self.private.scratchpad.read(address, Width::Byte) as u8,
+                _ => self.fabric.sram.read(address, Width::Byte) as u8,
+            }
+        })
+    }
+}
+
+/// The part of a register that a narrow read sees.
+const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
+    match width {
+        Width::Word => value,
+        Width::Half => value >> (16 - 8 * (offset & 2)) & 0xFFFF,
+        Width::Byte => value >> (24 - 8 * (offset & 3)) & 0xFF,
+    }
+}
+
+impl Bus for CpuBus<'_, '_> {
+    #[inline(always)]
+    fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
+        match self.private.scratchpad.op(pc) {
+            Some(op) => Ok(op),
+            None => self.fetch_elsewhere(core, pc),
+        }
+    }
+
+    #[inline(always)]
+    fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
+        if address < SRAM_LIMIT {
+            self.load_sram(core, address, width)
+        } else if self.private.scratchpad.holds(address) {
+            core.clock.charge(self.fabric.timing.scratchpad_load_cycles);
+            Ok(self.private.scratchpad.read(address, width))
+        } else {
+            self.load_elsewhere(core, address, width)
+        }
+    }
+
+    #[inline(always)]
+    fn store(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusStop> {
+        if address < SRAM_LIMIT {
+            self.store_sram(core, address, width, value)
+        } else if self.private.scratchpad.holds(address) {
+            self.private.idle.disturb();
+            core.clock
+                .charge(self.fabric.timing.scratchpad_store_cycles);
+            self.private.scratchpad.write(address, width, value);
+            Ok(())
+        } else {
+            self.store_elsewhere(core, address, width, value)
+        }
+    }
+
+    #[inline(never)]
+    fn probe(&mut self, core: &mut Core, pc: u32) {
+        self.private.idle.disturb();
+        let probes = self.probes;
+        for probe in probes.at(pc) {
+            self.pass_probe(core, probe);
+        }
+    }
+}

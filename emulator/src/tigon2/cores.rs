@@ -1,0 +1,184 @@
+//! The two cores of the board and their control registers (docs/tigon2.md, section 1).
+
+use std::sync::Arc;
+
+use defs::tigon2::regs as r;
+use defs::tigon2::regs::CpuState;
+
+use super::idle::IdleDetector;
+use super::scratchpad::Scratchpad;
+use crate::cpu::mips::bus::Width;
+use crate::cpu::mips::exec::Core;
+use crate::sim::initiator::Initiator;
+
+/// Why a core stopped by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopReason {
+    /// It executed a `break`.
+    Break {
+        /// The instruction's code field.
+        code: u32,
+    },
+    /// It could not execute an instruction.
+    Fault(Arc<str>),
+}
+
+/// A core's private surroundings.
+#[derive(Debug)]
+pub struct CorePrivate {
+    /// CPU A or CPU B.
+    pub who: Initiator,
+    /// Its scratchpad.
+    pub scratchpad: Scratchpad,
+    /// Tags of its instruction cache: the line address that each slot holds.
+    pub(super) cache_tags: Box<[u32]>,
+    /// The line of the last fetch: the common case needs no look-up.
+    pub(super) cache_line: u32,
+    /// Recognises an idle loop.
+    pub(super) idle: IdleDetector,
+    /// State register.
+    state: u32,
+    /// Stack-overflow map register.
+    pub(super) stack_map: u32,
+    scratch_address: u32,
+    /// Why it stopped, until it is started again.
+    pub(super) stopped: Option<StopReason>,
+}
+
+/// Bytes of an instruction cache line.
+pub(super) const CACHE_LINE_BYTES: u32 = 32;
+/// No line has this address.
+pub(super) const NO_LINE: u32 = u32::MAX;
+
+impl CorePrivate {
+    /// Halted, with an empty cache.
+    #[must_use]
+    pub fn new(who: Initiator, scratchpad_bytes: u32, cache_bytes: u32) -> Self {
+        let lines = (cache_bytes / CACHE_LINE_BYTES).max(1).next_power_of_two();
+        Self {
+            who,
+            scratchpad: Scratchpad::new(scratchpad_bytes),
+            cache_tags: vec![NO_LINE; lines as usize].into(),
+            cache_line: NO_LINE,
+            idle: IdleDetector::default(),
+            state: CpuState::HALT.bits(),
+            stack_map: 0,
+            scratch_address: 0,
+            stopped: None,
+        }
+    }
+
+    /// Index in tables with an entry for each core: 0 = A, 1 = B.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        match self.who {
+            Initiator::CpuB => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the core executes instructions.
+    #[must_use]
+    #[inline(always)]
+    pub const fn running(&self) -> bool {
+        self.state & CpuState::HALT.union(CpuState::RESET).bits() == 0
+    }
+
+    /// Halts the core.
+    pub(super) fn halt(&mut self) {
+        self.state |= CpuState::HALT.bits();
+        self.idle.wake();
+    }
+}
+
+/// A core with its surroundings.
+#[derive(Debug)]
+pub struct CoreUnit {
+    /// The core.
+    pub core: Core,
+    /// What belongs to it alone.
+    pub private: CorePrivate,
+}
+
+/// What a write to a control register asks the board to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlEffect {
+    /// Nothing more.
+    Stored,
+    /// The core was released.
+    Started,
+    /// The core was halted.
+    Halted,
+    /// The write has no effect on a running core.
+    Ignored,
+}
+
+/// Whether a register belongs to the cores, and to which (0 = A, 1 = B).
+#[must_use]
+pub const fn owner_of(offset: u32) -> Option<usize> {
+    match offset {
+        0x140..0x200 => Some(0),
+        0x240..0x300 => Some(1),
+        _ => None,
+    }
+}
+
+/// Reads a control register of the core; `offset` as for CPU A.
+#[must_use]
+pub fn read_control(core: &Core, private: &CorePrivate, offset: u32) -> Option<u32> {
+    Some(match offset {
+        r::CPU_STATE => private.state,
+        r::CPU_PC => core.pc(),
+        r::STACK_MAP => private.stack_map,
+        r::SCRATCH_ADDRESS => private.scratch_address,
+        r::SCRATCH_DATA => private
+            .scratchpad
+            .read(private.scratch_address & !3, Width::Word),
+        r::CPU_REGISTERS..0x200 => core.register(((offset - r::CPU_REGISTERS) / 4) as usize),
+        _ => return None,
+    })
+}
+
+/// Writes a control register of the core; `None` when it is plain storage.
+pub fn write_control(
+    core: &mut Core,
+    private: &mut CorePrivate,
+    offset: u32,
+    value: u32,
+) -> Option<ControlEffect> {
+    match offset {
+        r::CPU_STATE => {
+            let was_running = private.running();
+            private.state = value;
+            Some(match (was_running, private.running()) {
+                (false, true) => ControlEffect::Started,
+                (true, false) => {
+                    private.idle.wake();
+                    ControlEffect::Halted
+                }
+                _ => ControlEffect::Stored,
+            })
+        }
+        r::CPU_PC if private.running() => Some(ControlEffect::Ignored),
+        r::CPU_PC => {
+            core.start_at(value);
+            Some(ControlEffect::Stored)
+        }
+        r::STACK_MAP => {
+            private.stack_map = value;
+            Some(ControlEffect::Stored)
+        }
+        r::SCRATCH_ADDRESS => {
+            private.scratch_address = value;
+            Some(ControlEffect::Stored)
+        }
+        r::SCRATCH_DATA => {
+            private
+                .scratchpad
+                .write(private.scratch_address & !3, Width::Word, value);
+            Some(ControlEffect::Stored)
+        }
+        r::CPU_REGISTERS..0x200 => Some(ControlEffect::Ignored),
+        _ => None,
+    }
+}

@@ -1,0 +1,210 @@
+//! The board without its cores: every block by value, and what carries out what they decide.
+//!
+//! * this file: memory, levels, interrupts, mistakes;
+//! * [`registers`](super::registers): the register file;
+//! * [`transfer`](super::transfer): DMA;
+//! * [`traffic`](super::traffic): frames.
+
+use defs::tigon2::event as bit;
+use defs::tigon2::map::STATISTICS_BASE;
+use defs::tigon2::regs::{MacRxState, MacTxState};
+
+use super::assist::Assist;
+use super::dma::Channel;
+use super::event::EventRegisters;
+use super::mac::Mac;
+use super::mailbox::Mailbox;
+use super::semaphore::Semaphore;
+use super::sram::{Sram, SramSize};
+use super::timer::Timer;
+use super::timing::Timing;
+use super::traffic::{RxSide, TxBurst};
+use super::transfer::DmaStep;
+use super::window::Window;
+use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::observe::event::TraceKind;
+use crate::sim::initiator::Initiator;
+use crate::sim::node::Context;
+use crate::sim::time::{ClockDomain, SimTime};
+use crate::wire::frame::Frame;
+use crate::wire::link::Link;
+
+/// An event of the board.
+#[derive(Debug)]
+pub enum BoardEvent {
+    /// A DMA channel takes its next step.
+    Dma(DmaStep),
+    /// The MAC fetches the next part of the frame that it sends.
+    TxBurst(TxBurst),
+    /// The frame that was being sent is gone.
+    TxDone,
+    /// 64 more bytes of a frame are in.
+    RxBurst {
+        /// The frame.
+        frame: Frame,
+        /// The burst's offset in it.
+        offset: u32,
+    },
+    /// A stored frame becomes visible to the firmware.
+    RxDone {
+        /// Its descriptor's index.
+        index: u32,
+        /// Where it lies.
+        address: u32,
+        /// Status and length.
+        status_length: u32,
+    },
+}
+
+/// The context in which the board acts.
+pub type BoardContext<'a> = Context<'a, BoardEvent>;
+
+/// All blocks but the cores.
+#[derive(Debug)]
+pub struct Fabric {
+    /// External memory.
+    pub sram: Sram,
+    /// Timer.
+    pub timer: Timer,
+    /// Semaphore.
+    pub semaphore: Semaphore,
+    /// Mailbox events.
+    pub mailbox: Mailbox,
+    /// Event registers.
+    pub events: EventRegisters,
+    /// Host to NIC.
+    pub dma_read: Channel,
+    /// NIC to host.
+    pub dma_write: Channel,
+    /// DMA rings.
+    pub assist: Assist,
+    /// MAC.
+    pub mac: Mac,
+    /// PCI window.
+    pub window: Window,
+    /// Costs.
+    pub timing: Timing,
+    /// The cores' clock in ticks.
+    pub ticks: ClockDomain,
+    /// The cable that is plugged in.
+    pub link: Link,
+    /// Registers that are storage.
+    pub(super) storage: Box<[u32; 256]>,
+    /// The host interrupt line.
+    pub(super) interrupt: bool,
+    pub(super) rx_side: RxSide,
+    /// The wire is taken by our own frames until then.
+    pub(super) wire_free_at: SimTime,
+}
+
+impl Fabric {
+    /// Everything after a power-on reset.
+    #[must_use]
+    pub fn new(sram: SramSize, timing: Timing) -> Self {
+        Self {
+            sram: Sram::new(sram),
+            timer: Timer::default(),
+            semaphore: Semaphore::default(),
+            mailbox: Mailbox::default(),
+            events: EventRegisters::default(),
+            dma_read: Channel::default(),
+            dma_write: Channel::default(),
+            assist: Assist::default(),
+            mac: Mac::default(),
+            window: Window::default(),
+            timing,
+            ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
+            link: Link {
+                byte_time: timing.byte_time(),
+                propagation: timing.wire_propagation,
+            },
+            storage: Box::new([0; 256]),
+            interrupt: false,
+            rx_side: RxSide::default(),
+            wire_free_at: SimTime::ZERO,
+        }
+    }
+
+    /// The host's hard reset: registers as after power-on, transfers aborted, memory kept.
+    pub(super) fn reset(&mut self) {
+        self.dma_read.abort();
+        self.dma_write.abort();
+        self.timer = Timer::default();
+        self.semaphore = Semaphore::default();
+        self.mailbox = Mailbox::default();
+        self.events = EventRegisters::default();
+        self.assist = Assist::default();
+        self.mac = Mac {
+            sending: self.mac.sending,
+            ..Mac::default()
+        };
+        self.window = Window::default();
+        self.storage.fill(0);
+        self.interrupt = false;
+        self.rx_side.abandon();
+    }
+
+    /// Derives the event levels again from the blocks' states.
+    pub(super) fn update_levels(&mut self) {
+        let level = |on: bool, bit: u32| u32::from(on) << bit;
+        let levels = level(self.mac.receive_due(), bit::RX_COMPLETE)
+            | level(self.assist.write.completion_due(), bit::WRITE_DMA_DONE)
+            | level(self.assist.read.completion_due(), bit::READ_DMA_DONE)
+            | level(self.dma_write.failed(), bit::WRITE_DMA_ATTENTION)
+            | level(self.dma_read.failed(), bit::READ_DMA_ATTENTION)
+            | level(
+                self.mac.rx_state & MacRxState::ATTENTIONS.bits() != 0,
+                bit::MAC_RX_ATTENTION,
+            )
+            | level(
+                self.mac.tx_state & MacTxState::ATTENTIONS.bits() != 0,
+                bit::MAC_TX_ATTENTION,
+            );
+        self.events.set_levels(levels);
+    }
+
+    /// Takes the SRAM bus for bursts that hold `length` bytes.
+    pub(super) fn charge_bursts(&mut self, now: SimTime, length: u32) {
+        let bursts = length.div_ceil(defs::tigon2::rings::BURST_BYTES);
+        let cycles = self.timing.sram_burst_cycles * bursts;
+        self.sram.take_bus_at(self.ticks.first_at(now), cycles);
+    }
+
+    /// Changes the interrupt line.
+    pub(super) fn set_interrupt(&mut self, asserted: bool, who: Initiator, ctx: &mut BoardContext) {
+        if self.interrupt != asserted {
+            self.interrupt = asserted;
+            ctx.trace
+                .record(ctx.now, who, TraceKind::Interrupt { asserted });
+        }
+    }
+
+    /// Adds one to a MAC statistics counter in SRAM, given by its address.
+    pub(super) fn count(&mut self, address: u32) {
+        debug_assert!(address >= STATISTICS_BASE);
+        let value = self.sram.word(address).wrapping_add(1);
+        self.sram.set_word(address, value);
+    }
+
+    /// The host writes an SRAM word: a mailbox's low word raises its event.
+    pub(super) fn host_writes_sram(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
+        self.sram.set_word(address, value);
+        self.sram
+            .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
+        let installed = self.sram.size_bytes() as u32;
+        if let Some(index) = Mailbox::index_of(address & (installed - 1)) {
+            self.mailbox.raise(index);
+            let kind = TraceKind::MailboxWrite { index, value };
+            ctx.trace.record(ctx.now, Initiator::Host, kind);
+            if index == 0 {
+                self.set_interrupt(false, Initiator::Host, ctx);
+            }
+        }
+    }
+
+    /// Logs something that the chip does not define.
+    pub(super) fn mistake(who: Initiator, text: String, ctx: &mut BoardContext) {
+        let kind = TraceKind::GuestMistake { text: text.into() };
+        ctx.trace.record(ctx.now, who, kind);
+    }
+}

@@ -1,0 +1,338 @@
+//! The MAC: transmit and receive rings, their buffers, the address filter (docs/tigon2.md, section 6).
+//!
+//! The MAC decides and keeps its pointers; the board moves the bytes and schedules.
+
+use defs::tigon2::map::RX_BUFFER_LIMIT;
+use defs::tigon2::regs::{MacRxState, MacTxState};
+use defs::tigon2::rings::{
+    CRC_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_ENTRIES, MAC_TX_ENTRIES, RX_FRAME_ALIGN,
+};
+
+use super::dma::LocalRegion;
+use super::ring::RingPointers;
+use crate::observe::event::DropReason;
+use crate::wire::frame::Frame;
+
+/// A circular buffer in SRAM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Buffer {
+    /// First address.
+    pub base: u32,
+    /// Where the next bytes go.
+    pub producer: u32,
+    /// Where the oldest bytes lie that are still needed.
+    pub consumer: u32,
+}
+
+impl Buffer {
+    /// Bytes from `from` up to `to` in a buffer that ends at `limit`.
+    #[must_use]
+    pub const fn distance(&self, from: u32, to: u32, limit: u32) -> u32 {
+        if to >= from {
+            to - from
+        } else {
+            to.wrapping_sub(from)
+                .wrapping_add(limit.wrapping_sub(self.base))
+        }
+    }
+
+    /// `address` + `bytes`, wrapped at `limit`.
+    #[must_use]
+    pub const fn advance(&self, address: u32, bytes: u32, limit: u32) -> u32 {
+        let end = address.wrapping_add(bytes);
+        if end >= limit && limit > self.base {
+            self.base.wrapping_add(end - limit)
+        } else {
+            end
+        }
+    }
+}
+
+/// A frame that the MAC may send now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Where it lies.
+    pub address: u32,
+    /// Bytes without FCS.
+    pub length: u32,
+    /// Its first address after the end, wrapped: TxBufCons when it is gone.
+    pub end: u32,
+}
+
+/// The MAC's registers and pointers.
+#[derive(Debug)]
+pub struct Mac {
+    /// Transmit state register.
+    pub tx_state: u32,
+    /// Receive state register, without its read-only bits.
+    pub rx_state: u32,
+    /// Transmit descriptors: producer = software, reference and consumer = MAC.
+    pub tx: RingPointers,
+    /// Receive descriptors: producer = MAC, reference and consumer = software.
+    pub rx: RingPointers,
+    /// Transmit buffer.
+    pub tx_buffer: Buffer,
+    /// Receive buffer.
+    pub rx_buffer: Buffer,
+    /// Own address, 48 bits.
+    pub address: u64,
+    /// Multicast hash, most significant word first.
+    pub hash: [u32; 4],
+    /// The frame that is being sent.
+    pub sending: Option<Sending>,
+}
+
+impl Default for Mac {
+    fn default() -> Self {
+        Self {
+            tx_state: 0,
+            rx_state: 0,
+            tx: RingPointers::new(MAC_TX_ENTRIES, MAC_DESCRIPTOR_BYTES),
+            rx: RingPointers::new(MAC_RX_ENTRIES, MAC_DESCRIPTOR_BYTES),
+            tx_buffer: Buffer::default(),
+            rx_buffer: Buffer::default(),
+            address: 0,
+            hash: [0; 4],
+            sending: None,
+        }
+    }
+}
+
+impl Mac {
+    /// Where the transmit buffer ends: at the receive buffer's base.
+    #[must_use]
+    pub const fn tx_limit(&self) -> u32 {
+        self.rx_buffer.base
+    }
+
+    /// The buffer in which a local DMA address wraps.
+    #[must_use]
+    pub const fn region_of(&self, local: u32) -> Option<LocalRegion> {
+        let tx = LocalRegion {
+            base: self.tx_buffer.base,
+            limit: self.tx_limit(),
+        };
+        let rx = LocalRegion {
+            base: self.rx_buffer.base,
+            limit: RX_BUFFER_LIMIT,
+        };
+        if tx.holds(local) {
+            Some(tx)
+        } else if rx.base != 0 && rx.holds(local) {
+            Some(rx)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the transmitter is enabled and idle and a descriptor waits.
+    #[must_use]
+    pub const fn wants_descriptor(&self) -> bool {
+        let on = self.tx_state & MacTxState::ENABLE.bits() != 0
+            && self.tx_state & MacTxState::STOP.bits() == 0;
+        on && self.sending.is_none() && self.tx.pending() != 0
+    }
+
+    /// The frame of a descriptor, if TxBufProd already covers its end.
+    #[must_use]
+    pub const fn covered(&self, address: u32, length: u32) -> Option<Sending> {
+        let limit = self.tx_limit();
+        let buffer = &self.tx_buffer;
+        let end = buffer.advance(address, length, limit);
+        let released = buffer.distance(buffer.consumer, buffer.producer, limit);
+        let needed = buffer.distance(buffer.consumer, end, limit);
+        if needed != 0 && released >= needed {
+            Some(Sending {
+                address,
+                length,
+                end,
+            })
+        } else {
+            None
+        }
+    }
+
+    /// The frame that was being sent is gone.
+    pub fn sent(&mut self) {
+        if let Some(sending) = self.sending.take() {
+            self.tx.reference = self.tx.next(self.tx.reference);
+            self.tx.consumer = self.tx.reference;
+            self.tx_buffer.consumer = sending.end;
+        }
+    }
+
+    /// Whether a frame may come in, and if not, why.
+    ///
+    /// # Errors
+    /// The reason for dropping it.
+    pub fn accept(&self, frame: &Frame) -> Result<(), DropReason> {
+        let off = MacRxState::STOP.union(MacRxState::RESET).bits();
+        if self.rx_state & MacRxState::ENABLE.bits() == 0 || self.rx_state & off != 0 {
+            return Err(DropReason::Disabled);
+        }
+        if !self.passes_filter(frame.bytes()) {
+            return Err(DropReason::Filtered);
+        }
+        let stored = frame.bytes().len() as u32 + CRC_BYTES;
+        let next = self.rx.next(self.rx.producer);
+        if next == self.rx.consumer || self.rx_free() < stored.next_multiple_of(RX_FRAME_ALIGN) {
+            return Err(DropReason::NoSpace);
+        }
+        Ok(())
+    }
+
+    /// Free bytes of the receive buffer: with no descriptor outstanding, equal pointers mean all.
+    const fn rx_free(&self) -> u32 {
+        let buffer = &self.rx_buffer;
+        let free = buffer.distance(buffer.producer, buffer.consumer, RX_BUFFER_LIMIT);
+        if free == 0 && self.rx.producer == self.rx.consumer {
+            RX_BUFFER_LIMIT.saturating_sub(buffer.base)
+        } else {
+            free
+        }
+    }
+
+    fn passes_filter(&self, bytes: &[u8]) -> bool {
+        if self.rx_state & MacRxState::PROMISCUOUS.bits() != 0 {
+            return true;
+        }
+        let Some(destination) = bytes.first_chunk::<6>() else {
+            return false;
+        };
+        if destination[0] & 1 == 0 {
+            let address = destination
+                .iter()
+                .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+            return address == self.address;
+        }
+        *destination == [0xFF; 6] || self.hash_hit(destination)
+    }
+
+    /// The multicast filter: bit number = low 7 bits of the CRC-32 of the address, not inverted.
+    fn hash_hit(&self, destination: &[u8; 6]) -> bool {
+        let bit = !crc32fast::hash(destination) & 0x7F;
+        self.hash[3 - (bit / 32) as usize] & 1 << (bit % 32) != 0
+    }
+
+    /// Where byte `offset` of the incoming frame goes.
+    #[must_use]
+    pub const fn rx_place(&self, offset: u32) -> u32 {
+        self.rx_buffer
+            .advance(self.rx_buffer.producer, offset, RX_BUFFER_LIMIT)
+    }
+
+    /// A frame of `length` bytes with FCS has been stored: takes its place in the buffer; gives its
+    /// descriptor's index and its address. [`deliver`](Self::deliver) makes it visible.
+    pub const fn reserve(&mut self, length: u32) -> (u32, u32) {
+        let index = self.rx.producer;
+        let address = self.rx_buffer.producer;
+        self.rx_buffer.producer = self.rx_place(length.next_multiple_of(RX_FRAME_ALIGN));
+        (index, address)
+    }
+
+    /// The descriptor of the stored frame has been written: moves the producer past it.
+    pub const fn deliver(&mut self) {
+        self.rx.producer = self.rx.next(self.rx.producer);
+    }
+
+    /// Whether a received frame waits that the firmware has not looked at.
+    #[must_use]
+    pub const fn receive_due(&self) -> bool {
+        self.rx.producer != self.rx.reference
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mac() -> Mac {
+        Mac {
+            tx_state: MacTxState::ENABLE.bits(),
+            rx_state: MacRxState::ENABLE.bits(),
+            tx_buffer: Buffer {
+                base: 0x1000,
+                producer: 0x1000,
+                consumer: 0x1000,
+            },
+            rx_buffer: Buffer {
+                base: 0x1F_F000,
+                producer: 0x1F_F000,
+                consumer: 0x1F_F000,
+            },
+            address: 0x0200_0000_0001,
+            ..Mac::default()
+        }
+    }
+
+    fn frame_to(destination: [u8; 6], length: usize) -> Frame {
+        let mut bytes = destination.to_vec();
+        bytes.resize(length, 0);
+        Frame::new(bytes)
+    }
+
+    #[test]
+    fn the_transmitter_waits_for_the_buffer() {
+        let mut mac = mac();
+        mac.tx.producer = 1;
+        assert!(mac.wants_descriptor());
+        assert_eq!(mac.covered(0x1000, 100), None);
+        mac.tx_buffer.producer = 0x1063;
+        assert_eq!(mac.covered(0x1000, 100), None);
+        mac.tx_buffer.producer = 0x1064;
+        let sending = mac.covered(0x1000, 100).unwrap();
+        assert_eq!(sending.end, 0x1064);
+        mac.sending = Some(sending);
+        assert!(!mac.wants_descriptor());
+        mac.sent();
+        assert_eq!((mac.tx.reference, mac.tx_buffer.consumer), (1, 0x1064));
+    }
+
+    #[test]
+    fn a_frame_may_wrap_in_the_transmit_buffer() {
+        let mut mac = mac();
+        mac.rx_buffer.base = 0x2000;
+        mac.tx_buffer.consumer = 0x1F00;
+        mac.tx_buffer.producer = 0x1100;
+        let sending = mac.covered(0x1F80, 0x100).unwrap();
+        assert_eq!(sending.end, 0x1080);
+    }
+
+    #[test]
+    fn the_filter_knows_unicast_broadcast_and_hash() {
+        let mut mac = mac();
+        let own = frame_to([2, 0, 0, 0, 0, 1], 60);
+        let other = frame_to([2, 0, 0, 0, 0, 2], 60);
+        let multicast = frame_to([1, 0, 0x5E, 0, 0, 1], 60);
+        assert_eq!(mac.accept(&own), Ok(()));
+        assert_eq!(mac.accept(&other), Err(DropReason::Filtered));
+        assert_eq!(mac.accept(&frame_to([0xFF; 6], 60)), Ok(()));
+        assert_eq!(mac.accept(&multicast), Err(DropReason::Filtered));
+        mac.hash = [u32::MAX; 4];
+        assert_eq!(mac.accept(&multicast), Ok(()));
+        mac.rx_state |= MacRxState::PROMISCUOUS.bits();
+        assert_eq!(mac.accept(&other), Ok(()));
+        mac.rx_state = 0;
+        assert_eq!(mac.accept(&own), Err(DropReason::Disabled));
+    }
+
+    #[test]
+    fn the_receive_buffer_fills_and_wraps() {
+        let mut mac = mac();
+        let frame = frame_to([2, 0, 0, 0, 0, 1], 1514);
+        let length = frame.length_with_fcs() as u32;
+        for expected in [0x1F_F000, 0x1F_F600] {
+            assert_eq!(mac.accept(&frame), Ok(()));
+            assert_eq!(mac.reserve(length).1, expected);
+            mac.deliver();
+        }
+        assert_eq!(mac.accept(&frame), Err(DropReason::NoSpace));
+        mac.rx.reference = 1;
+        mac.rx.consumer = 1;
+        mac.rx_buffer.consumer = 0x1F_F600;
+        assert_eq!(mac.accept(&frame), Ok(()));
+        assert_eq!(mac.rx_place(0x400), 0x1F_F000);
+        assert_eq!(mac.reserve(length).1, 0x1F_FC00);
+        assert_eq!(mac.rx_buffer.producer, 0x1F_F200);
+    }
+}

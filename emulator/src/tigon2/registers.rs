@@ -1,0 +1,286 @@
+//! The register file: what each offset reads and what a write causes (docs/tigon2.md, section 2).
+//!
+//! The registers of the cores themselves (0x140.., 0x180.., 0x240.., 0x280..) are the board's
+//! matter, see [`cores`](super::cores).
+
+use defs::tigon2::regs as r;
+use defs::tigon2::regs::{DmaState, HostControl, LocalControl, MacRxState, MacTxState};
+use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RING_BELOW};
+
+use super::dma::Direction;
+use super::fabric::{BoardContext, Fabric};
+use super::semaphore::Side;
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+
+/// Chip revision in HOST_CONTROL, bits 31:28: Tigon2.
+const REVISION: u32 = 6 << 28;
+
+impl Fabric {
+    /// Reads a register. `offset` is a multiple of 4 below 0x400. No read has a side effect.
+    #[must_use]
+    pub fn read_register(&self, offset: u32, now: SimTime) -> u32 {
+        match offset {
+            r::HOST_CONTROL => REVISION | self.stored(offset) & 0xFF0 | u32::from(self.interrupt),
+            r::LOCAL_CONTROL => {
+                let ones =
+                    LocalControl::RAISE_INTERRUPT | LocalControl::MDIO_IN | LocalControl::EEPROM_IN;
+                self.stored(offset) & !ones.bits()
+            }
+            r::SEMAPHORE_A => self.semaphore.read(Side::A),
+            r::SEMAPHORE_B => self.semaphore.read(Side::B),
+            r::TIMER => self.timer.read(now),
+            r::TIMER_REFERENCE_A => self.timer.reference(0),
+            r::TIMER_REFERENCE_B => self.timer.reference(1),
+            r::EVENT_A => self.read_event(0, now),
+            r::EVENT_B => self.read_event(1, now),
+            r::MAILBOX_EVENT_A => self.mailbox.read(0),
+            r::MAILBOX_EVENT_B => self.mailbox.read(1),
+            r::WINDOW_BASE => self.window.base(),
+            r::WINDOW_DATA => self.sram.word(self.window.base()),
+            r::WRITE_HOST_HIGH..=r::READ_CHECKSUM => self.read_dma(offset),
+            r::RX_BUFFER_BASE..=r::TX_DESCRIPTOR_FREE => self.read_mac_ring(offset),
+            r::READ_RING_PRODUCER..=r::WRITE_RING_FREE => self.read_assist(offset),
+            r::MAC_TX_STATE => self.mac.tx_state,
+            r::MAC_RX_STATE => self.mac.rx_state | MacRxState::SIGNAL.bits(),
+            r::MAC_ADDRESS_HIGH => (self.mac.address >> 32) as u32,
+            r::MAC_ADDRESS_LOW => self.mac.address as u32,
+            r::MULTICAST_HASH..0x238 => self.mac.hash[((offset - r::MULTICAST_HASH) / 4) as usize],
+            _ => self.stored(offset),
+        }
+    }
+
+    fn stored(&self, offset: u32) -> u32 {
+        self.storage[(offset / 4) as usize % 256]
+    }
+
+    fn read_event(&self, cpu: usize, now: SimTime) -> u32 {
+        let timer = u32::from(self.timer.reached(cpu, now)) << defs::tigon2::event::TIMER;
+        self.events.read(cpu, self.mailbox.read(cpu), timer)
+    }
+
+    const fn high(address: u64) -> u32 {
+        (address >> 32) as u32
+    }
+
+    fn read_dma(&self, offset: u32) -> u32 {
+        let (read, write) = (&self.dma_read, &self.dma_write);
+        match offset {
+            r::WRITE_HOST_HIGH => Self::high(write.host),
+            r::WRITE_HOST_LOW => write.host as u32,
+            r::READ_HOST_HIGH => Self::high(read.host),
+            r::READ_HOST_LOW => read.host as u32,
+            r::READ_LENGTH => read.length,
+            r::READ_STATE => read.state(),
+            r::READ_LOCAL => read.local,
+            r::READ_CHECKSUM => read.checksum,
+            r::WRITE_LENGTH => write.length,
+            r::WRITE_STATE => write.state(),
+            r::WRITE_LOCAL => write.local,
+            r::WRITE_CHECKSUM => write.checksum,
+            _ => self.stored(offset),
+        }
+    }
+
+    fn read_mac_ring(&self, offset: u32) -> u32 {
+        let mac = &self.mac;
+        let rx_base = mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
+        let tx_base = mac.tx_buffer.base.wrapping_sub(MAC_TX_BELOW);
+        match offset {
+            r::RX_BUFFER_BASE => mac.rx_buffer.base,
+            r::RX_BUFFER_PRODUCER => mac.rx_buffer.producer,
+            r::RX_BUFFER_CONSUMER => mac.rx_buffer.consumer,
+            r::TX_BUFFER_BASE => mac.tx_buffer.base,
+            r::TX_BUFFER_PRODUCER => mac.tx_buffer.producer,
+            r::TX_BUFFER_CONSUMER => mac.tx_buffer.consumer,
+            r::RX_DESCRIPTOR_PRODUCER => mac.rx.address(rx_base, mac.rx.producer),
+            r::RX_DESCRIPTOR_REFERENCE => mac.rx.address(rx_base, mac.rx.reference),
+            r::RX_DESCRIPTOR_CONSUMER => mac.rx.address(rx_base, mac.rx.consumer),
+            r::TX_DESCRIPTOR_PRODUCER => mac.tx.address(tx_base, mac.tx.producer),
+            r::TX_DESCRIPTOR_REFERENCE => mac.tx.address(tx_base, mac.tx.reference),
+            r::TX_DESCRIPTOR_CONSUMER => mac.tx.address(tx_base, mac.tx.consumer),
+            r::TX_DESCRIPTOR_FREE => mac.tx.free_slot(tx_base),
+            _ => self.stored(offset),
+        }
+    }
+
+    fn read_assist(&self, offset: u32) -> u32 {
+        let base = self.mac.tx_buffer.base;
+        let (read, write) = (&self.assist.read, &self.assist.write);
+        let read_base = base.wrapping_sub(READ_RING_BELOW);
+        let write_base = base.wrapping_sub(WRITE_RING_BELOW);
+        match offset {
+            r::READ_RING_PRODUCER => read.address(read_base, read.producer),
+            r::READ_RING_REFERENCE => read.address(read_base, read.reference),
+            r::READ_RING_CONSUMER => read.address(read_base, read.consumer),
+            r::READ_RING_FREE => read.free_slot(read_base),
+            r::ASSIST_STATE => self
+                .assist
+                .state(self.dma_read.active(), self.dma_write.active()),
+            r::WRITE_RING_PRODUCER => write.address(write_base, write.producer),
+            r::WRITE_RING_REFERENCE => write.address(write_base, write.reference),
+            r::WRITE_RING_CONSUMER => write.address(write_base, write.consumer),
+            r::WRITE_RING_FREE => write.free_slot(write_base),
+            _ => self.stored(offset),
+        }
+    }
+
+    /// Writes a register. Tells whether an event was scheduled, so that the cores must stop and
+    /// look at the time again.
+    pub fn write_register(
+        &mut self,
+        offset: u32,
+        value: u32,
+        who: Initiator,
+        ctx: &mut BoardContext,
+    ) -> bool {
+        match offset {
+            r::HOST_CONTROL => self.write_host_control(value, who, ctx),
+            r::LOCAL_CONTROL => {
+                self.store(offset, value & !LocalControl::RAISE_INTERRUPT.bits());
+                if value & LocalControl::RAISE_INTERRUPT.bits() != 0 {
+                    self.set_interrupt(true, who, ctx);
+                }
+            }
+            r::SEMAPHORE_A => self.semaphore.write(Side::A),
+            r::SEMAPHORE_B => self.semaphore.write(Side::B),
+            r::TIMER => self.timer.write(value, ctx.now),
+            r::TIMER_REFERENCE_A => self.timer.set_reference(0, value),
+            r::TIMER_REFERENCE_B => self.timer.set_reference(1, value),
+            r::EVENT_A => self.events.write(0, value),
+            r::EVENT_B => self.events.write(1, value),
+            r::MAILBOX_EVENT_A => self.mailbox.clear(0, value),
+            r::MAILBOX_EVENT_B => self.mailbox.clear(1, value),
+            r::WINDOW_BASE => self.window.set_base(value),
+            r::WINDOW_DATA => self.sram.set_word(self.window.base(), value),
+            r::WRITE_HOST_HIGH..=r::READ_CHECKSUM => return self.write_dma(offset, value, ctx),
+            r::RX_BUFFER_BASE..=r::TX_DESCRIPTOR_FREE => {
+                return self.write_mac_ring(offset, value, ctx);
+            }
+            r::READ_RING_PRODUCER..=r::WRITE_RING_FREE => {
+                return self.write_assist(offset, value, ctx);
+            }
+            r::MAC_TX_STATE..0x238 => return self.write_mac_state(offset, value, ctx),
+            _ => self.store(offset, value),
+        }
+        false
+    }
+
+    fn store(&mut self, offset: u32, value: u32) {
+        self.storage[(offset / 4) as usize % 256] = value;
+    }
+
+    /// Host control: the drivers write the value in both byte orders, so only the low byte counts.
+    fn write_host_control(&mut self, value: u32, who: Initiator, ctx: &mut BoardContext) {
+        let control = HostControl::from_bits_retain(value);
+        if control.contains(HostControl::CLEAR_INTERRUPT) {
+            self.set_interrupt(false, who, ctx);
+        }
+        let momentary = HostControl::INTERRUPT | HostControl::CLEAR_INTERRUPT | HostControl::RESET;
+        self.store(r::HOST_CONTROL, value & !momentary.bits());
+    }
+
+    fn write_dma(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+        let low = |host: u64| host & !0xFFFF_FFFF | u64::from(value);
+        let high = |host: u64| host & 0xFFFF_FFFF | u64::from(value) << 32;
+        match offset {
+            r::WRITE_HOST_HIGH => self.dma_write.host = high(self.dma_write.host),
+            r::WRITE_HOST_LOW => self.dma_write.host = low(self.dma_write.host),
+            r::READ_HOST_HIGH => self.dma_read.host = high(self.dma_read.host),
+            r::READ_HOST_LOW => self.dma_read.host = low(self.dma_read.host),
+            r::READ_LENGTH => self.dma_read.length = value & 0xFFFF,
+            r::WRITE_LENGTH => self.dma_write.length = value & 0xFFFF,
+            r::READ_LOCAL => self.dma_read.local = value,
+            r::WRITE_LOCAL => self.dma_write.local = value,
+            r::READ_CHECKSUM => self.dma_read.checksum = value & 0xFFFF,
+            r::WRITE_CHECKSUM => self.dma_write.checksum = value & 0xFFFF,
+            r::READ_STATE => return self.write_dma_state(Direction::Read, value, ctx),
+            r::WRITE_STATE => return self.write_dma_state(Direction::Write, value, ctx),
+            _ => self.store(offset, value),
+        }
+        false
+    }
+
+    fn write_dma_state(&mut self, way: Direction, value: u32, ctx: &mut BoardContext) -> bool {
+        let start = self.channel(way).write_state(value);
+        if start {
+            self.start_transfer(way, ctx);
+        }
+        self.update_levels();
+        let reset = value & DmaState::RESET.bits() != 0;
+        (reset && self.poll_assist(ctx)) || start
+    }
+
+    fn write_mac_ring(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+        let mac = &mut self.mac;
+        match offset {
+            r::RX_BUFFER_BASE => mac.rx_buffer.base = value,
+            r::RX_BUFFER_PRODUCER => mac.rx_buffer.producer = value,
+            r::RX_BUFFER_CONSUMER => mac.rx_buffer.consumer = value,
+            r::TX_BUFFER_BASE => mac.tx_buffer.base = value,
+            r::TX_BUFFER_PRODUCER => mac.tx_buffer.producer = value,
+            r::TX_BUFFER_CONSUMER => mac.tx_buffer.consumer = value,
+            r::RX_DESCRIPTOR_PRODUCER => mac.rx.producer = mac.rx.index(value),
+            r::RX_DESCRIPTOR_REFERENCE => mac.rx.reference = mac.rx.index(value),
+            r::RX_DESCRIPTOR_CONSUMER => mac.rx.consumer = mac.rx.index(value),
+            r::TX_DESCRIPTOR_PRODUCER => mac.tx.producer = mac.tx.index(value),
+            r::TX_DESCRIPTOR_REFERENCE => mac.tx.reference = mac.tx.index(value),
+            r::TX_DESCRIPTOR_CONSUMER => mac.tx.consumer = mac.tx.index(value),
+            r::TX_DESCRIPTOR_FREE => {}
+            _ => self.store(offset, value),
+        }
+        self.update_levels();
+        self.try_transmit(ctx)
+    }
+
+    fn write_assist(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+        let (read, write) = (&mut self.assist.read, &mut self.assist.write);
+        match offset {
+            r::READ_RING_PRODUCER => read.producer = read.index(value),
+            r::READ_RING_REFERENCE => read.reference = read.index(value),
+            r::READ_RING_CONSUMER => read.consumer = read.index(value),
+            r::WRITE_RING_PRODUCER => write.producer = write.index(value),
+            r::WRITE_RING_REFERENCE => write.reference = write.index(value),
+            r::WRITE_RING_CONSUMER => write.consumer = write.index(value),
+            r::READ_RING_FREE | r::WRITE_RING_FREE => {}
+            r::ASSIST_STATE => self.assist.write_state(value),
+            _ => self.store(offset, value),
+        }
+        self.update_levels();
+        self.poll_assist(ctx)
+    }
+
+    fn write_mac_state(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+        let mac = &mut self.mac;
+        match offset {
+            r::MAC_TX_STATE => {
+                let attentions = MacTxState::ATTENTIONS.bits();
+                mac.tx_state = write_one_to_clear(mac.tx_state, value, attentions);
+                self.update_levels();
+                return self.try_transmit(ctx);
+            }
+            r::MAC_RX_STATE => {
+                let read_only = MacRxState::SIGNAL.union(MacRxState::PARTNER_CONFIG).bits();
+                let attentions = MacRxState::ATTENTIONS.bits();
+                mac.rx_state = write_one_to_clear(mac.rx_state, value & !read_only, attentions);
+                self.update_levels();
+            }
+            r::MAC_ADDRESS_HIGH => {
+                mac.address = mac.address & 0xFFFF_FFFF | u64::from(value & 0xFFFF) << 32;
+            }
+            r::MAC_ADDRESS_LOW => {
+                mac.address = mac.address & !0xFFFF_FFFF | u64::from(value);
+            }
+            r::MULTICAST_HASH..0x238 => {
+                mac.hash[((offset - r::MULTICAST_HASH) / 4) as usize] = value;
+            }
+            _ => self.store(offset, value),
+        }
+        false
+    }
+}
+
+/// A write to a register whose `clearing` bits are cleared by ones and whose others are stored.
+const fn write_one_to_clear(old: u32, value: u32, clearing: u32) -> u32 {
+    (old & clearing & !value) | (value & !clearing)
+}

@@ -1,0 +1,251 @@
+//! Carries out what the MAC decides: frames leave and arrive (docs/tigon2.md, section 6).
+
+use defs::tigon2::map::STATISTICS_BASE;
+use defs::tigon2::rings::{
+    BURST_BYTES, CRC_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, RX_STATUS_CRC,
+    RX_STATUS_RUNT,
+};
+
+use super::fabric::{BoardContext, BoardEvent, Fabric};
+use super::mac::Sending;
+use crate::observe::event::{DropReason, TraceKind};
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+use crate::wire::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
+use crate::wire::link::{Departure, RECEIVE_HOLD_BYTES};
+
+/// The next part of a frame that the MAC fetches from SRAM.
+#[derive(Debug, Clone, Copy)]
+pub struct TxBurst {
+    /// Bytes that are left to fetch.
+    remaining: u32,
+}
+
+/// The receive side: the frame that is coming in.
+#[derive(Debug, Default)]
+pub struct RxSide {
+    /// The frame's first burst was accepted.
+    accepted: bool,
+}
+
+impl RxSide {
+    /// Forgets the frame that is coming in.
+    pub(super) fn abandon(&mut self) {
+        self.accepted = false;
+    }
+}
+
+// SRAM addresses of MAC statistics (docs/tigon2.md, section 6).
+const STAT_CRC: u32 = STATISTICS_BASE + 0x48;
+const STAT_DROP_UNICAST: u32 = STATISTICS_BASE + 0x60;
+const STAT_DROP_MULTICAST: u32 = STATISTICS_BASE + 0x64;
+const STAT_DROP_SPACE: u32 = STATISTICS_BASE + 0x6C;
+const STAT_BROADCAST: u32 = STATISTICS_BASE + 0x74;
+const STAT_MULTICAST: u32 = STATISTICS_BASE + 0x78;
+const STAT_UNICAST: u32 = STATISTICS_BASE + 0x7C;
+
+impl Fabric {
+    /// Starts the next frame if the transmitter is free and the frame is complete. Tells whether
+    /// it scheduled anything.
+    pub(super) fn try_transmit(&mut self, ctx: &mut BoardContext) -> bool {
+        while self.mac.wants_descriptor() {
+            let base = self.mac.tx_buffer.base.wrapping_sub(MAC_TX_BELOW);
+            let at = self.mac.tx.address(base, self.mac.tx.reference);
+            let address = self.sram.word(at) & !defs::tigon2::rings::MAC_TX_INSERT_VLAN;
+            let length = self.sram.word(at + 4) & 0xFFFF;
+            if length == 0 || length as usize > MAXIMUM_BYTES {
+                self.skip_descriptor(length, ctx);
+                continue;
+            }
+            let Some(sending) = self.mac.covered(address, length) else {
+                return false;
+            };
+            self.transmit(sending, ctx);
+            return true;
+        }
+        false
+    }
+
+    /// A descriptor whose length no frame can have: nothing is sent for it.
+    fn skip_descriptor(&mut self, length: u32, ctx: &mut BoardContext) {
+        let text = format!("MAC transmit descriptor with length {length}: skipped");
+        Self::mistake(Initiator::MacTransmit, text, ctx);
+        self.mac.tx.reference = self.mac.tx.next(self.mac.tx.reference);
+        self.mac.tx.consumer = self.mac.tx.reference;
+    }
+
+    fn transmit(&mut self, sending: Sending, ctx: &mut BoardContext) {
+        let mut bytes = vec![0; sending.length as usize];
+        let limit = self.mac.tx_limit();
+        let until_wrap = limit.saturating_sub(sending.address).min(sending.length) as usize;
+        let (head, tail) = bytes.split_at_mut(until_wrap);
+        self.sram.copy_out(sending.address, head);
+        self.sram.copy_out(self.mac.tx_buffer.base, tail);
+        let frame = Frame::new(bytes);
+        let first_bit = (ctx.now + self.timing.mac_transmit_start).max(self.wire_free_at);
+        let end = first_bit + self.link.frame_span(&frame);
+        self.wire_free_at = end + self.link.gap();
+        self.mac.sending = Some(sending);
+        let burst = TxBurst {
+            remaining: sending.length,
+        };
+        ctx.schedule(
+            first_bit,
+            Initiator::MacTransmit,
+            BoardEvent::TxBurst(burst),
+        );
+        ctx.schedule(end, Initiator::MacTransmit, BoardEvent::TxDone);
+        let kind = TraceKind::FrameSent {
+            address: sending.address,
+            length: sending.length,
+        };
+        ctx.trace.record(first_bit, Initiator::MacTransmit, kind);
+        ctx.departures.push(Departure { first_bit, frame });
+    }
+
+    /// The transmitter fetches a burst and comes back for the next one when that is on the wire.
+    pub(super) fn tx_burst(&mut self, burst: TxBurst, ctx: &mut BoardContext) {
+        let part = burst.remaining.min(BURST_BYTES);
+        self.charge_bursts(ctx.now, part);
+        let remaining = burst.remaining - part;
+        if remaining > 0 {
+            let next = ctx.now + self.link.span(u64::from(part));
+            let event = BoardEvent::TxBurst(TxBurst { remaining });
+            ctx.schedule(next, Initiator::MacTransmit, event);
+        }
+    }
+
+    /// The last bit is on the wire.
+    pub(super) fn tx_done(&mut self, ctx: &mut BoardContext) {
+        self.mac.sent();
+        self.try_transmit(ctx);
+    }
+
+    /// A frame's first bit arrives at `first_bit`.
+    pub(super) fn frame_begins(
+        &mut self,
+        frame: Frame,
+        first_bit: SimTime,
+        ctx: &mut BoardContext,
+    ) {
+        let held = PREAMBLE_BYTES + frame.length_with_fcs().min(RECEIVE_HOLD_BYTES);
+        let time = first_bit + self.link.span(held);
+        let event = BoardEvent::RxBurst { frame, offset: 0 };
+        ctx.schedule(time, Initiator::MacReceive, event);
+    }
+
+    /// Another 64 bytes are in (the last burst may be shorter).
+    pub(super) fn rx_burst(&mut self, frame: Frame, offset: u32, ctx: &mut BoardContext) {
+        if offset == 0 {
+            match self.mac.accept(&frame) {
+                Ok(()) => self.rx_side.accepted = true,
+                Err(reason) => {
+                    self.rx_side.accepted = false;
+                    return self.drop_frame(&frame, reason, ctx);
+                }
+            }
+        } else if !self.rx_side.accepted {
+            return;
+        }
+        let length = frame.length_with_fcs() as u32;
+        let part = (length - offset).min(BURST_BYTES);
+        self.store_rx(&frame, offset, part);
+        self.charge_bursts(ctx.now, part);
+        let next = offset + part;
+        if next == length {
+            self.rx_side.accepted = false;
+            return self.rx_stored(&frame, length, ctx);
+        }
+        let time = ctx.now + self.link.span(u64::from((length - next).min(BURST_BYTES)));
+        let event = BoardEvent::RxBurst {
+            frame,
+            offset: next,
+        };
+        ctx.schedule(time, Initiator::MacReceive, event);
+    }
+
+    /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer.
+    fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32) {
+        let fcs = frame.fcs().to_le_bytes();
+        let data = frame.bytes();
+        let mut buffer = [0; BURST_BYTES as usize];
+        for (i, byte) in buffer.iter_mut().enumerate().take(part as usize) {
+            let at = offset as usize + i;
+            *byte = data
+                .get(at)
+                .or_else(|| fcs.get(at.wrapping_sub(data.len())))
+                .copied()
+                .unwrap_or(0);
+        }
+        // A burst may straddle the buffer's end: starts are multiples of 64, but so is the end
+        // only if the firmware chose its base so.
+        let at = self.mac.rx_place(offset);
+        let room = (defs::tigon2::map::RX_BUFFER_LIMIT.saturating_sub(at)).min(part) as usize;
+        self.sram.copy_in(at, &buffer[..room]);
+        self.sram
+            .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
+    }
+
+    fn rx_stored(&mut self, frame: &Frame, length: u32, ctx: &mut BoardContext) {
+        let mut status = 0;
+        if !frame.is_intact() {
+            status |= RX_STATUS_CRC;
+            self.count(STAT_CRC);
+        }
+        if frame.bytes().len() < MINIMUM_BYTES {
+            status |= RX_STATUS_RUNT;
+        }
+        self.count(match frame.bytes().first_chunk::<6>() {
+            Some([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) => STAT_BROADCAST,
+            Some([first, ..]) if first & 1 != 0 => STAT_MULTICAST,
+            _ => STAT_UNICAST,
+        });
+        let (index, address) = self.mac.reserve(length);
+        let event = BoardEvent::RxDone {
+            index,
+            address,
+            status_length: status << 16 | length,
+        };
+        let time = ctx.now + self.timing.mac_receive_end;
+        ctx.schedule(time, Initiator::MacReceive, event);
+        debug_assert!(length > CRC_BYTES);
+    }
+
+    /// The descriptor of a stored frame reaches SRAM and the producer moves on.
+    pub(super) fn rx_done(
+        &mut self,
+        index: u32,
+        address: u32,
+        status_length: u32,
+        ctx: &mut BoardContext,
+    ) {
+        if self.mac.rx.producer != index {
+            // The chip was reset in between.
+            return;
+        }
+        let base = self.mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
+        let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
+        self.sram.set_word(at, address);
+        self.sram.set_word(at + 4, status_length);
+        self.mac.deliver();
+        self.update_levels();
+        let kind = TraceKind::FrameReceived {
+            address,
+            length: status_length & 0xFFFF,
+            status: status_length >> 16,
+        };
+        ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+    }
+
+    fn drop_frame(&mut self, frame: &Frame, reason: DropReason, ctx: &mut BoardContext) {
+        let multicast = frame.bytes().first().is_some_and(|first| first & 1 != 0);
+        match reason {
+            DropReason::Disabled => {}
+            DropReason::Filtered if multicast => self.count(STAT_DROP_MULTICAST),
+            DropReason::Filtered => self.count(STAT_DROP_UNICAST),
+            DropReason::NoSpace => self.count(STAT_DROP_SPACE),
+        }
+        let kind = TraceKind::FrameDropped { reason };
+        ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+    }
+}

@@ -1,0 +1,219 @@
+//! Carries out DMA: when bursts happen, what they cost, what a completion causes
+//! (docs/tigon2.md, section 5).
+
+use defs::tigon2::regs::DmaState;
+use defs::tigon2::rings::{READ_RING_BELOW, WRITE_RING_BELOW};
+
+use super::dma::{Burst, Channel, Direction, swap_words};
+use super::fabric::{BoardContext, BoardEvent, Fabric};
+use crate::observe::event::TraceKind;
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+
+/// A step of a channel. The generation tells whether it still belongs to the current transfer.
+#[derive(Debug, Clone, Copy)]
+pub struct DmaStep {
+    direction: Direction,
+    generation: u32,
+    /// The burst that ends now; `None` when the channel is ready for its first one.
+    burst: Option<Burst>,
+}
+
+impl Direction {
+    const fn initiator(self) -> Initiator {
+        match self {
+            Self::Read => Initiator::DmaRead,
+            Self::Write => Initiator::DmaWrite,
+        }
+    }
+
+    const fn other(self) -> Self {
+        match self {
+            Self::Read => Self::Write,
+            Self::Write => Self::Read,
+        }
+    }
+}
+
+/// Most bytes of a burst.
+const BURST: usize = defs::tigon2::rings::BURST_BYTES as usize;
+
+impl Fabric {
+    pub(super) fn channel(&mut self, direction: Direction) -> &mut Channel {
+        match direction {
+            Direction::Read => &mut self.dma_read,
+            Direction::Write => &mut self.dma_write,
+        }
+    }
+
+    /// Schedules the first step of a transfer that was just started.
+    pub(super) fn start_transfer(&mut self, direction: Direction, ctx: &mut BoardContext) {
+        let latency = match direction {
+            Direction::Read => self.timing.dma_read_latency,
+            Direction::Write => self.timing.dma_write_latency,
+        };
+        let start = self.timing.dma_start + latency;
+        let channel = self.channel(direction);
+        let step = DmaStep {
+            direction,
+            generation: channel.generation(),
+            burst: None,
+        };
+        let started = TraceKind::DmaStarted {
+            host: channel.host,
+            local: channel.local,
+            length: channel.length,
+        };
+        ctx.trace.record(ctx.now, direction.initiator(), started);
+        self.schedule_step(ctx.now + start, step, ctx);
+    }
+
+    fn schedule_step(&self, time: SimTime, step: DmaStep, ctx: &mut BoardContext) {
+        ctx.schedule(time, step.direction.initiator(), BoardEvent::Dma(step));
+    }
+
+    /// Starts waiting ring entries where the assist may. Tells whether it started any.
+    pub(super) fn poll_assist(&mut self, ctx: &mut BoardContext) -> bool {
+        let mut started = false;
+        for direction in [Direction::Read, Direction::Write] {
+            let other_busy = self.channel(direction.other()).active();
+            let channel = self.channel(direction);
+            if channel.active() || channel.failed() || !self.assist.may_start(other_busy) {
+                continue;
+            }
+            let (ring, below) = match direction {
+                Direction::Read => (&self.assist.read, READ_RING_BELOW),
+                Direction::Write => (&self.assist.write, WRITE_RING_BELOW),
+            };
+            if ring.pending() == 0 {
+                continue;
+            }
+            let base = self.mac.tx_buffer.base.wrapping_sub(below);
+            let at = ring.address(base, ring.reference);
+            self.load_descriptor(direction, at);
+            self.start_transfer(direction, ctx);
+            started = true;
+        }
+        started
+    }
+
+    /// Copies a ring entry to the channel's registers.
+    fn load_descriptor(&mut self, direction: Direction, at: u32) {
+        let word = |index: u32| self.sram.word(at.wrapping_add(4 * index));
+        let host = u64::from(word(0)) << 32 | u64::from(word(1));
+        let (local, length, state) = (word(2), word(3) & 0xFFFF, word(4));
+        self.channel(direction).load(host, local, length, state);
+    }
+
+    /// A step is due.
+    pub(super) fn dma_step(&mut self, step: DmaStep, ctx: &mut BoardContext) {
+        let channel = self.channel(step.direction);
+        if !channel.active() || channel.generation() != step.generation {
+            return;
+        }
+        if let Some(burst) = step.burst {
+            if !self.move_burst(step.direction, burst, ctx) {
+                self.update_levels();
+                return;
+            }
+        }
+        let channel_local = self.channel(step.direction).local;
+        let region = self.mac.region_of(channel_local);
+        match self.channel(step.direction).next_burst(region) {
+            Some(burst) => {
+                let end = ctx.pci.acquire(ctx.now, self.burst_clocks(burst.length));
+                let burst = Some(burst);
+                self.schedule_step(end, DmaStep { burst, ..step }, ctx);
+            }
+            None => self.complete(step.direction, ctx),
+        }
+    }
+
+    const fn burst_clocks(&self, length: u32) -> u64 {
+        let data = length.div_ceil(self.timing.pci_width_bytes);
+        (data + self.timing.pci_burst_overhead_clocks) as u64
+    }
+
+    /// Moves the bytes of a burst; tells whether host memory answered.
+    fn move_burst(&mut self, direction: Direction, burst: Burst, ctx: &mut BoardContext) -> bool {
+        let mut buffer = [0; BURST];
+        let bytes = &mut buffer[..burst.length as usize];
+        let keep_values = self.channel(direction).has(DmaState::NO_BYTE_SWAP);
+        let moved = match direction {
+            Direction::Read => ctx.with_memory(|m| m.read_physical(burst.host, bytes)),
+            Direction::Write => {
+                self.sram.copy_out(burst.local, bytes);
+                if keep_values {
+                    swap_words(bytes);
+                }
+                ctx.with_memory(|m| m.write_physical(burst.host, bytes))
+            }
+        };
+        self.charge_bursts(ctx.now, burst.length);
+        if moved.is_err() {
+            self.channel(direction).fail(DmaState::MASTER_ABORT);
+            let failed = TraceKind::DmaFailed { host: burst.host };
+            ctx.trace.record(ctx.now, direction.initiator(), failed);
+            return false;
+        }
+        if direction == Direction::Read {
+            if keep_values {
+                swap_words(bytes);
+            }
+            self.sram.copy_in(burst.local, bytes);
+        }
+        let region = self.mac.region_of(burst.local);
+        self.channel(direction).advance(burst, region, bytes);
+        true
+    }
+
+    /// All bytes are moved: pointers, ring, next descriptor, waiting frames.
+    fn complete(&mut self, direction: Direction, ctx: &mut BoardContext) {
+        let channel = self.channel(direction);
+        channel.finish();
+        let local_end = channel.local;
+        let by_assist = channel.by_assist;
+        let release = channel.has(DmaState::RELEASE_TX);
+        let free = channel.has(DmaState::FREE_RX);
+        ctx.trace.record(
+            ctx.now,
+            direction.initiator(),
+            TraceKind::DmaDone { local_end },
+        );
+        if by_assist {
+            self.retire_descriptor(direction);
+        }
+        match direction {
+            Direction::Read if release => self.mac.tx_buffer.producer = local_end,
+            Direction::Write if free => self.mac.rx_buffer.consumer = local_end,
+            _ => {}
+        }
+        self.update_levels();
+        self.poll_assist(ctx);
+        self.try_transmit(ctx);
+    }
+
+    /// The assist stores the checksum and moves its reference on.
+    fn retire_descriptor(&mut self, direction: Direction) {
+        let base = self.mac.tx_buffer.base;
+        let channel = match direction {
+            Direction::Read => &mut self.dma_read,
+            Direction::Write => &mut self.dma_write,
+        };
+        channel.by_assist = false;
+        let deliver = channel
+            .has(DmaState::CHECKSUM_DELIVER)
+            .then_some(channel.checksum);
+        let (ring, below) = match direction {
+            Direction::Read => (&mut self.assist.read, READ_RING_BELOW),
+            Direction::Write => (&mut self.assist.write, WRITE_RING_BELOW),
+        };
+        if let Some(sum) = deliver {
+            // The sum lies in the low half of the pointer word, where known firmware points.
+            let at = ring.address(base.wrapping_sub(below), ring.reference) + 0x14;
+            let word = self.sram.word(at) & 0xFFFF_0000 | sum & 0xFFFF;
+            self.sram.set_word(at, word);
+        }
+        ring.reference = ring.next(ring.reference);
+    }
+}

@@ -1,0 +1,65 @@
+//! The host's 16 KB PCI window: what answers at an offset (docs/tigon2.md, section 2).
+
+use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_USED_BYTES, WINDOW_VIEW, WINDOW_VIEW_BYTES};
+
+/// What answers at a window offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A register.
+    Register(u32),
+    /// An SRAM word.
+    Sram(u32),
+    /// Nothing.
+    Nothing,
+}
+
+/// The movable view.
+#[derive(Debug, Default)]
+pub struct Window {
+    base: u32,
+}
+
+impl Window {
+    /// The base register: its low 11 bits are ignored.
+    #[must_use]
+    pub const fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// Moves the view.
+    pub fn set_base(&mut self, value: u32) {
+        self.base = value & !(WINDOW_VIEW_BYTES - 1);
+    }
+
+    /// What answers at `offset` (its two low bits are ignored: all accesses are words).
+    #[must_use]
+    pub const fn target(&self, offset: u32) -> Target {
+        let offset = offset & !3;
+        if offset < WINDOW_LOW_SRAM {
+            Target::Register(offset)
+        } else if offset < WINDOW_VIEW {
+            Target::Sram(offset - WINDOW_LOW_SRAM)
+        } else if offset < WINDOW_USED_BYTES {
+            Target::Sram(self.base.wrapping_add(offset - WINDOW_VIEW))
+        } else {
+            Target::Nothing
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_answers() {
+        let mut window = Window::default();
+        window.set_base(0x4_07FF);
+        assert_eq!(window.base(), 0x4_0000);
+        assert_eq!(window.target(0x3FC), Target::Register(0x3FC));
+        assert_eq!(window.target(0x400), Target::Sram(0));
+        assert_eq!(window.target(0x514), Target::Sram(0x114));
+        assert_eq!(window.target(0x804), Target::Sram(0x4_0004));
+        assert_eq!(window.target(0x1000), Target::Nothing);
+    }
+}

@@ -1,0 +1,91 @@
+//! An Ethernet frame as it travels.
+
+use std::sync::Arc;
+
+/// Bytes of preamble and start delimiter before a frame.
+pub const PREAMBLE_BYTES: u64 = 8;
+/// Bytes of silence after a frame.
+pub const INTER_FRAME_GAP_BYTES: u64 = 12;
+/// Bytes of the frame check sequence.
+pub const FCS_BYTES: u64 = 4;
+/// Shortest frame, without FCS.
+pub const MINIMUM_BYTES: usize = 60;
+/// Longest frame that the wire model carries, without FCS (jumbo).
+pub const MAXIMUM_BYTES: usize = 9018;
+
+/// A frame on the wire: its bytes from the destination address to the end of the payload, and the
+/// frame check sequence that follows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    bytes: Arc<[u8]>,
+    fcs: u32,
+}
+
+impl Frame {
+    /// A frame as a MAC sends it: padded to the minimum, with a correct FCS.
+    #[must_use]
+    pub fn new(mut bytes: Vec<u8>) -> Self {
+        if bytes.len() < MINIMUM_BYTES {
+            bytes.resize(MINIMUM_BYTES, 0);
+        }
+        let fcs = crc32fast::hash(&bytes);
+        Self {
+            bytes: bytes.into(),
+            fcs,
+        }
+    }
+
+    /// A frame with a given FCS, right or wrong.
+    #[must_use]
+    pub fn with_fcs(bytes: Vec<u8>, fcs: u32) -> Self {
+        Self {
+            bytes: bytes.into(),
+            fcs,
+        }
+    }
+
+    /// The bytes without the FCS.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The frame check sequence.
+    #[must_use]
+    pub const fn fcs(&self) -> u32 {
+        self.fcs
+    }
+
+    /// Whether the FCS fits the bytes.
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        crc32fast::hash(&self.bytes) == self.fcs
+    }
+
+    /// Bytes with the FCS.
+    #[must_use]
+    pub fn length_with_fcs(&self) -> u64 {
+        self.bytes.len() as u64 + FCS_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_frames_are_padded_and_intact() {
+        let frame = Frame::new(vec![1, 2, 3]);
+        assert_eq!(frame.bytes().len(), MINIMUM_BYTES);
+        assert_eq!(frame.length_with_fcs(), 64);
+        assert!(frame.is_intact());
+    }
+
+    #[test]
+    fn damage_shows() {
+        let frame = Frame::new((0..200).map(|i| i as u8).collect());
+        let mut bytes = frame.bytes().to_vec();
+        bytes[77] ^= 1;
+        assert!(!Frame::with_fcs(bytes, frame.fcs()).is_intact());
+    }
+}

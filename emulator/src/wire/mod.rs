@@ -1,0 +1,4 @@
+//! What joins nodes: frames and links.
+
+pub mod frame;
+pub mod link;
