@@ -115,12 +115,15 @@ impl<N: Nic> Emp<'_, N> {
         let Some(cookie) = self.nic.failed_read() else {
             return;
         };
+        // The channel stands: what it completed before can be taken now, and nothing comes after.
+        self.on_read_done();
         if cookie >> PURPOSE_SHIFT == FRAME {
             let start = (cookie & START_MASK) << START_SHIFT;
             self.store(start, WORD_TYPE_KIND, type_kind(Kind::Void));
             self.fail_transmit(cookie_slot(cookie));
         }
         self.nic.skip_failed_read();
+        self.on_read_done();
         self.count(Counter::DmaErrors);
     }
 
@@ -151,7 +154,10 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     pub fn on_write_attention(&mut self) {
-        if self.nic.skip_failed_write() {
+        if self.nic.write_failed() {
+            self.finish_writes();
+            self.nic.skip_failed_write();
+            self.finish_writes();
             self.count(Counter::DmaErrors);
         }
     }

@@ -133,10 +133,11 @@ pub trait Nic {
     );
     /// The next read DMA that is over, in the order of pushing.
     fn take_read(&mut self) -> Option<Completion>;
-    /// The cookie of the read DMA at which the channel stopped with an error.
+    /// The cookie of the read DMA at which the channel stopped with an error, if it did.
     fn failed_read(&self) -> Option<u32>;
-    /// Restarts the channel behind the failed read. It counts as over (and failed); a frame that it
-    /// should have released is released by the CPU in ring order.
+    /// Restarts the channel behind the failed read, which is the next one that
+    /// [`take_read`](Self::take_read) returns: everything before it has been taken. A frame that it should have released is released by
+    /// the CPU, in ring order.
     fn skip_failed_read(&mut self);
 
     /// Write DMAs (NIC to host) that can be pushed now.
@@ -153,10 +154,12 @@ pub trait Nic {
     );
     /// The next write DMA that is over, in the order of pushing.
     fn take_write(&mut self) -> Option<Completion>;
-    /// Restarts the write channel behind the write at which it stopped with an error, if it did. That
-    /// write counts as over (and failed); receive space that it should have freed is freed by the
-    /// CPU in ring order. Says whether there was one.
-    fn skip_failed_write(&mut self) -> bool;
+    /// Whether the write channel has stopped with an error.
+    fn write_failed(&self) -> bool;
+    /// Restarts the channel behind the failed write, which is the next one that
+    /// [`take_write`](Self::take_write) returns: everything before it has been taken. Receive space that it should have freed is freed by
+    /// the CPU, in ring order.
+    fn skip_failed_write(&mut self);
 
     /// Takes transmit buffer space and a MAC descriptor for a frame of `length` bytes: the frame's
     /// address, a multiple of 8, its first 64 bytes contiguous. `None` when either has run out.
@@ -170,10 +173,8 @@ pub trait Nic {
     /// Releases a frame that needs no DMA and ends at `end`, in ring order.
     fn release_cpu_frame(&mut self, end: u32);
 
-    /// The oldest received frame not yet taken.
-    fn peek_rx(&self) -> Option<RxFrame>;
-    /// Takes the frame of [`peek_rx`](Self::peek_rx): its descriptor is free, its buffer is not.
-    fn take_rx(&mut self);
+    /// Takes the oldest received frame: its MAC descriptor is free then, its buffer is not.
+    fn take_rx(&mut self) -> Option<RxFrame>;
     /// The address `bytes` behind `address` in the receive buffer.
     fn rx_advance(&self, address: u32, bytes: u32) -> u32;
     /// Frees a taken frame that no DMA frees and that ends at `end`, in ring order.

@@ -117,7 +117,7 @@ impl<N: Nic> Emp<'_, N> {
         if self.nic.write_slots() < FRAME_WRITES {
             return;
         }
-        let Some(frame) = self.nic.peek_rx() else {
+        let Some(frame) = self.nic.take_rx() else {
             return;
         };
         let type_kind = self.word(frame.start, WORD_TYPE_KIND);
@@ -125,13 +125,11 @@ impl<N: Nic> Emp<'_, N> {
         match Kind::from_word(type_kind) {
             Some(Kind::Ack) if ours => {
                 self.nic.stage_enter(Stage::ReceiveAck);
-                self.nic.take_rx();
                 self.receive_ack(frame);
                 self.nic.stage_exit(Stage::ReceiveAck);
             }
             kind => {
                 self.nic.stage_enter(Stage::Receiving);
-                self.nic.take_rx();
                 let checked = check(frame, kind.filter(|_| ours));
                 self.nic.stage_exit(Stage::Receiving);
                 match checked {

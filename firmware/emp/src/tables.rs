@@ -393,6 +393,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::boxed::Box;
 
     #[test]
     fn frame_bits_answer_like_a_set() {
