@@ -270,6 +270,9 @@ struct MoodyBus {
     probes: Vec<(u32, u64)>,
 }
 
+/// Multiplier of a linear congruential sequence modulo 2^64.
+const MOOD_FACTOR: u64 = 6_364_136_223_846_793_005;
+
 impl MoodyBus {
     fn mood(&mut self) -> Result<(), BusStop> {
         match &mut self.moods {
@@ -327,13 +330,68 @@ impl Bus for MoodyBus {
 /// Runs for `budget` instructions, coming back after every wait.
 fn run_patiently(core: &mut Core, bus: &mut MoodyBus, budget: u64) -> (Exit, u64) {
     let mut yields = 0;
-    loop {
+    for _ in 0..100_000 {
         match run(core, bus, u64::MAX, budget - core.instructions()) {
             Exit::Wait => {}
             Exit::Yield => yields += 1,
             exit => return (exit, yields),
         }
     }
+    panic!("the core does not get on");
+}
+
+/// A core before `source`, and a calm bus.
+fn scene_of(source: &str) -> (Core, MoodyBus) {
+    let mut inner = FlatBus::new(MEMORY_BYTES);
+    inner.place(&assemble(source).expect("valid"));
+    let bus = MoodyBus {
+        inner,
+        moods: None,
+        probes: Vec::new(),
+    };
+    (Core::default(), bus)
+}
+
+#[test]
+fn a_probe_comes_between_fetch_and_effect_of_each_instruction() {
+    let (mut core, mut bus) = scene_of("lw $t0, 0($zero)\n sw $t0, 0x800($zero)\n nop\n break");
+    let end = run_patiently(&mut core, &mut bus, 100);
+    assert_eq!(end, (Exit::Break { code: 0 }, 1));
+    let fetched_at_cycle = [3, 12, 23, 27];
+    let probes = (0..)
+        .zip(fetched_at_cycle)
+        .map(|(index, cycle)| (4 * index, 1024 * cycle));
+    assert_eq!(bus.probes, Vec::from_iter(probes));
+}
+
+#[test]
+fn a_restarted_core_forgets_what_it_waited_for() {
+    let (mut core, mut bus) = scene_of("lw $t0, 0($zero)\n li $v0, 1\n break");
+    // A state whose first answer is "go on" and whose second is "wait".
+    let state = (0..).find(|&state: &u64| {
+        let next = |state: u64| state.wrapping_mul(MOOD_FACTOR).wrapping_add(1);
+        next(state) >> 62 == 0 && next(next(state)) >> 62 != 0
+    });
+    bus.moods = state;
+    assert_eq!(run(&mut core, &mut bus, u64::MAX, 100), Exit::Wait);
+    assert_eq!(
+        (core.pc(), core.instructions(), bus.probes.len()),
+        (0, 0, 1)
+    );
+    core.start_at(4);
+    run_patiently(&mut core, &mut bus, 100);
+    assert_eq!(
+        (core.register(2), core.register(8), core.instructions()),
+        (1, 0, 2)
+    );
+}
+
+#[test]
+fn a_skipped_stretch_counts_and_takes_time() {
+    let mut core = core_at(0x100);
+    core.skip(12, 20, 30_000);
+    assert_eq!((core.pc(), core.instructions()), (0x100, 12));
+    assert_eq!((core.clock.cycles, core.clock.now), (20, 30_000));
 }
 
 /// A random program with random registers.

@@ -221,7 +221,6 @@ impl Core {
 /// An access of an instruction takes place at the clock's time after its fetch was charged; the
 /// instruction's own cycle is charged last. An instruction is fetched, and its probe is delivered,
 /// once, however often its load or store must wait.
-#[inline(never)]
 pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u64) -> Exit {
     let limit = core.instructions.saturating_add(max_instructions);
     let may_run = core.clock.now < until && core.instructions < limit;
