@@ -1,8 +1,11 @@
-//! Probes: marks in the firmware that cost no instruction.
+//! Probes: marks in the firmware.
 //!
 //! A probe is an entry in the ELF section [`SECTION`], which is never loaded. The emulator reads
 //! the section and, when a CPU is about to execute the marked address, emits a trace event with
 //! the values of up to four registers.
+//!
+//! The marked instruction is the probe's own: a `nop` (a panic's is the `break` that it ends in). An
+//! instruction of the code around it could be reached by a path that does not pass the probe.
 //!
 //! An entry is five big-endian words: the marked address; the [`Kind`]; the offset of a
 //! NUL-terminated text in the section [`TEXT_SECTION`]; two words that name registers. The latter

@@ -1,4 +1,4 @@
-//! A panic stops the CPU at a `break`; the probe before it tells the emulator where the panic was.
+//! A panic stops the CPU at a `break`, whose probe tells the emulator where the panic was.
 
 use core::panic::PanicInfo;
 

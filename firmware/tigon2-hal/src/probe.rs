@@ -1,4 +1,4 @@
-//! Marks for the emulator that cost no instruction (see [`defs::probe`]).
+//! Marks for the emulator (see [`defs::probe`]).
 //!
 //! | macro | marks |
 //! |-------|-------|
@@ -8,8 +8,9 @@
 //! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, whose time is not the stage's own |
 //!
 //! Arguments are 32-bit values. The only work is to have them in registers; values that the code
-//! has at hand anyway cost nothing. A probe is an entry in an ELF section that is never loaded; where
-//! the compiler copies code (inlining, unrolling), each copy has its own entry.
+//! has at hand anyway cost nothing. A probe is an entry in an ELF section that is never loaded, and one
+//! `nop` for the entry to mark: any other instruction could be reached by a path that does not pass
+//! the probe. Where the compiler copies code (inlining, unrolling), each copy has its own entry.
 //!
 //! The crate that uses these macros needs `#![feature(asm_experimental_arch)]`.
 
@@ -50,8 +51,8 @@ pub const fn placeholders(text: &str) -> usize {
     count
 }
 
-/// Emits one entry: five words as [`defs::probe`] describes them. `nomem`: a probe reads nothing
-/// that the compiler would have to write back first.
+/// A `nop` and the entry that marks it: five words as [`defs::probe`] describes them. `nomem`: a probe
+/// reads nothing that the compiler would have to write back first.
 #[doc(hidden)]
 #[macro_export]
 #[allow_internal_unsafe]
@@ -108,6 +109,18 @@ macro_rules! __probe {
     };
 }
 
+/// The instruction that a probe marks.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __probe_instruction {
+    (Panic) => {
+        "break"
+    };
+    ($kind:ident) => {
+        "nop"
+    };
+}
+
 /// See [`__probe!`]. Arguments are evaluated outside the `unsafe` block.
 #[doc(hidden)]
 #[macro_export]
@@ -118,10 +131,10 @@ macro_rules! __probe_entry {
         #[unsafe(link_section = ".probetext")]
         static BYTES: [u8; TEXT.len() + 1] = $crate::probe::terminated(TEXT);
         $(let $name: u32 = $value;)*
-        // SAFETY: the template emits no instruction into the text, only an unloaded entry.
+        // SAFETY: a `nop` (or the `break` that a panic ends in) and an unloaded entry.
         unsafe {
             ::core::arch::asm!(
-                "9:",
+                concat!("9: ", $crate::__probe_instruction!($kind)),
                 ".pushsection .probes, \"\", @progbits",
                 ".set push",
                 ".set noreorder",
