@@ -30,8 +30,8 @@ const NO_BLOCK: u8 = 0xFF;
 /// The descriptor that lies at `offset` bytes from the array's start; `None` outside of the array and
 /// off its grid.
 ///
-/// The chip cannot divide: `offset / 20` is `offset / 4` times 13108 / 65536, exact for every
-/// offset in the array.
+/// The chip cannot divide: a sum of right shifts comes to a fifth of `offset / 4` or one less
+/// (a product by a reciprocal would be a multiplication, which it has not either).
 #[inline(always)]
 #[must_use]
 pub fn descriptor_at(offset: u32) -> Option<u32> {
@@ -39,11 +39,15 @@ pub fn descriptor_at(offset: u32) -> Option<u32> {
         return None;
     }
     let words = offset >> 2;
-    let triple = words + (words << 1);
-    let times_51 = triple + (triple << 4);
-    let times_13107 = times_51 + (times_51 << 8);
-    let index = (times_13107 + words) >> 16;
-    (bytes_of(index) == offset).then_some(index)
+    let mut index = (words >> 1) + (words >> 2);
+    index += index >> 4;
+    index += index >> 8;
+    index >>= 2;
+    match offset.wrapping_sub(bytes_of(index)) {
+        0 => Some(index),
+        DESCRIPTOR_BYTES => Some(index + 1),
+        _ => None,
+    }
 }
 
 /// Offset of descriptor `index` in the array.

@@ -8,7 +8,7 @@
 //! void before the channel goes on, since from then on a later frame's DMA can release it.
 
 use crate::Emp;
-use crate::nic::{Nic, Stage, type_kind};
+use crate::nic::{Completion, Nic, Stage, type_kind};
 use crate::tables::Slot;
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
@@ -71,23 +71,28 @@ impl<N: Nic> Emp<'_, N> {
                         self.end_transmit_read(slot, done.failed);
                     }
                 }
-                TRANSMIT_FETCH => {
-                    let record = self.tables.transmit_mut(slot);
-                    record.pending -= 1;
-                    record.pages.end_fetch();
-                    self.end_transmit_read(slot, done.failed);
-                }
-                ACTIVE_FETCH => {
-                    let record = self.tables.active_mut(slot);
-                    record.pending -= 1;
-                    record.pages.end_fetch();
-                    if done.failed {
-                        record.fail(Code::HostMemory);
-                    }
-                    self.settle_receive(slot);
-                }
-                _ => {}
+                _ => self.end_fetch(done, slot),
             }
+        }
+    }
+
+    /// Page entries have come, or have not.
+    #[cold]
+    #[inline(never)]
+    fn end_fetch(&mut self, done: Completion, slot: Slot) {
+        if done.cookie >> PURPOSE_SHIFT == ACTIVE_FETCH {
+            let record = self.tables.active_mut(slot);
+            record.pending -= 1;
+            record.pages.end_fetch();
+            if done.failed {
+                record.fail(Code::HostMemory);
+            }
+            self.settle_receive(slot);
+        } else {
+            let record = self.tables.transmit_mut(slot);
+            record.pending -= 1;
+            record.pages.end_fetch();
+            self.end_transmit_read(slot, done.failed);
         }
     }
 
@@ -163,12 +168,16 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// While waiting for the read channel: does what its events ask for.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn serve_reads(&mut self) {
         self.on_read_attention();
         self.on_read_done();
     }
 
     /// While waiting for the write channel: does what its events ask for.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn serve_writes(&mut self) {
         self.on_write_attention();
         self.finish_writes();

@@ -107,9 +107,11 @@ impl<'a, N: Nic> Emp<'a, N> {
         &mut self.nic
     }
 
-    /// The host wrote a mailbox: it posted a transmit or a receive.
+    /// The host wrote a mailbox: it posted a transmit or a receive. The result says that a first frame
+    /// can leave at once: the caller then goes on with [`on_send`](Self::on_send).
     #[inline(always)]
-    pub fn on_mailbox(&mut self) {
+    #[must_use = "a posted transmit is sent by `on_send`"]
+    pub fn on_mailbox(&mut self) -> bool {
         let written = self.nic.take_mailboxes();
         if written & (1 << MAILBOX_TRANSMIT) != 0 {
             self.post_transmit();
@@ -117,6 +119,7 @@ impl<'a, N: Nic> Emp<'a, N> {
         if written & (1 << MAILBOX_RECEIVE) != 0 {
             self.post_receive();
         }
+        !self.send_raised && self.queue_first != NO_SLOT
     }
 
     /// Takes the descriptor that a mailbox names and acknowledges it at once. The result is its
@@ -173,14 +176,17 @@ impl<'a, N: Nic> Emp<'a, N> {
         }
     }
 
-    /// Frames or acks wait to be sent: sends the acks and at most one frame.
+    /// Frames or acks wait to be sent: sends the acks and at most one frame, and sees to it that the
+    /// event stands while there are more.
     #[inline(always)]
     pub fn on_send(&mut self) {
         if !self.acks.is_empty() {
             self.flush_acks();
         }
         self.transmit_next();
-        if self.queue_first == NO_SLOT && self.acks.is_empty() {
+        if self.queue_first != NO_SLOT || !self.acks.is_empty() {
+            self.raise_send();
+        } else if self.send_raised {
             self.send_raised = false;
             self.nic.clear_send();
         }

@@ -54,17 +54,23 @@ struct Header {
     group_end: bool,
 }
 
-/// What became of a frame.
-enum Taken {
-    /// It belongs to an active message.
-    In {
-        slot: Slot,
-        /// All frames of its group are in.
-        group_complete: bool,
-    },
+/// Where a frame's payload belongs.
+struct Place {
+    /// Its message.
+    slot: Slot,
+    /// Offset of the payload in the frame.
+    header_bytes: u32,
+    /// Offset of the payload in the message.
+    offset: u32,
+    /// Bytes of the payload.
+    payload: u32,
+}
+
+/// Why a frame is not taken.
+enum Refusal {
     /// It is here already, and its group was acknowledged: the ack must have been lost.
     Again,
-    /// It is dropped.
+    /// It is dropped, and counted.
     Dropped(Counter),
 }
 
@@ -72,9 +78,23 @@ impl Active {
     /// Notes a failure; the first one stays.
     #[inline(always)]
     pub(crate) fn fail(&mut self, code: Code) {
-        if matches!(self.code, Code::Done | Code::Truncated) {
+        if !self.has_failed() {
             self.code = code;
         }
+    }
+
+    /// The message is longer than its receive.
+    #[inline(always)]
+    fn truncate(&mut self) {
+        if self.code == Code::Done {
+            self.code = Code::Truncated;
+        }
+    }
+
+    /// No more of the message can be delivered.
+    #[inline(always)]
+    fn has_failed(&self) -> bool {
+        !matches!(self.code, Code::Done | Code::Truncated)
     }
 }
 
@@ -146,38 +166,56 @@ impl<N: Nic> Emp<'_, N> {
     fn receive_frame(&mut self, frame: RxFrame, type_kind: u32, first: bool) {
         self.nic.stage_enter(Stage::ReceiveBookkeeping);
         let header = self.header(frame.start, type_kind);
-        let taken = if header.node >= self.config.route_count {
-            Taken::Dropped(Counter::DropForeign)
+        let place = if header.node >= self.config.route_count {
+            Err(Refusal::Dropped(Counter::DropForeign))
         } else if first {
-            self.take_header(frame, &header)
+            self.place_header(frame, &header)
         } else {
-            self.take_data(frame, &header)
+            self.place_data(frame, &header)
         };
-        self.nic.stage_exit(Stage::ReceiveBookkeeping);
-        match taken {
-            Taken::In {
-                slot,
-                group_complete,
-            } => {
-                if self.tables.active_mut(slot).pending == 0 {
-                    self.settle_at_once(slot);
+        let acknowledge = match place {
+            Ok(place) => {
+                self.deliver(frame, &place);
+                let complete = self.account(place.slot, &header);
+                self.nic.stage_exit(Stage::ReceiveBookkeeping);
+                if self.tables.active_mut(place.slot).pending == 0 {
+                    self.settle_at_once(place.slot);
                 }
-                if group_complete {
-                    self.acknowledge(&header);
-                }
+                complete
             }
-            Taken::Again => {
+            Err(refusal) => {
+                let again = self.refuse(frame, &header, refusal);
+                self.nic.stage_exit(Stage::ReceiveBookkeeping);
+                again
+            }
+        };
+        if acknowledge {
+            self.send_ack(Ack {
+                key: header.key,
+                number: u32::from(header.number) + u32::from(header.after),
+                epoch: header.epoch,
+            });
+        }
+    }
+
+    /// Drops a frame; says whether its group must be acknowledged again.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, frame: RxFrame, header: &Header, refusal: Refusal) -> bool {
+        self.nic.event(
+            Event::FrameDropped,
+            header.node,
+            header.key & 0xFFFF,
+            u32::from(header.number),
+        );
+        match refusal {
+            Refusal::Again => {
                 self.drop_frame(frame, Counter::DropDuplicate);
-                self.acknowledge(&header);
+                true
             }
-            Taken::Dropped(counter) => {
-                self.nic.event(
-                    Event::FrameDropped,
-                    header.node,
-                    header.key & 0xFFFF,
-                    u32::from(header.number),
-                );
+            Refusal::Dropped(counter) => {
                 self.drop_frame(frame, counter);
+                false
             }
         }
     }
@@ -197,20 +235,20 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A message's first frame.
+    /// A message's first frame: finds its receive and opens its record.
     #[inline(always)]
-    fn take_header(&mut self, frame: RxFrame, header: &Header) -> Taken {
+    fn place_header(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
         let node = header.node;
         let oldest = self.word(frame.start, WORD_OFFSET) as u16;
         if !self.knows_epoch(node, header.epoch) && !self.meet_epoch(node, header.epoch, oldest) {
-            return Taken::Dropped(Counter::DropEpoch);
+            return Err(Refusal::Dropped(Counter::DropEpoch));
         }
         if is_after(oldest, self.expected_id(node)) {
             self.skip_to(node, oldest);
         }
         let (id, expected) = (header.key as u16, self.expected_id(node));
         if id != expected {
-            return self.out_of_turn(header, expected);
+            return Err(self.out_of_turn(header, expected));
         }
         let tag_frames = self.word(frame.start, WORD_TAG_FRAMES);
         let length = self.word(frame.start, WORD_MESSAGE_LENGTH);
@@ -221,20 +259,16 @@ impl<N: Nic> Emp<'_, N> {
             || !header.fits(frames as u16)
             || header.number != 0
         {
-            return Taken::Dropped(Counter::DropForeign);
+            return Err(Refusal::Dropped(Counter::DropForeign));
         }
-        let Some(place) = self.tables.find_posted((node << 16) | tag) else {
-            return Taken::Dropped(Counter::DropUnmatched);
+        let Some(posted) = self.tables.find_posted((node << 16) | tag) else {
+            return Err(Refusal::Dropped(Counter::DropUnmatched));
         };
         let slot = self.free_active;
         if slot == NO_SLOT {
-            return Taken::Dropped(Counter::DropResources);
+            return Err(Refusal::Dropped(Counter::DropResources));
         }
-        self.activate(slot, place);
-        let payload = (frame.length - HEADER_PAYLOAD).min(length);
-        self.deliver(slot, frame, HEADER_PAYLOAD, 0, payload);
-
-        self.tables.unlink_posted(place);
+        self.activate(slot, posted);
         let peer = &mut self.tables.peers[usize::from(node as u8)];
         let next = peer.first_active;
         peer.first_active = slot;
@@ -245,9 +279,12 @@ impl<N: Nic> Emp<'_, N> {
         record.frames = frames as u16;
         record.arrived = 0;
         record.tag = tag as u16;
-        self.tables.arrived_mut(slot).clear(frames as u16);
-        self.expect_id(node, id.wrapping_add(1));
-        self.account(slot, header)
+        Ok(Place {
+            slot,
+            header_bytes: HEADER_PAYLOAD,
+            offset: 0,
+            payload: (frame.length - HEADER_PAYLOAD).min(length),
+        })
     }
 
     /// Takes `slot`, the first free record, and gives it the memory of posted receive `place`.
@@ -272,36 +309,48 @@ impl<N: Nic> Emp<'_, N> {
         record.code = Code::Done;
     }
 
-    /// A frame of a message after its first.
+    /// A frame of a message after its first: finds its record.
     #[inline(always)]
-    fn take_data(&mut self, frame: RxFrame, header: &Header) -> Taken {
+    fn place_data(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
         if !self.knows_epoch(header.node, header.epoch) {
-            return Taken::Dropped(Counter::DropEpoch);
+            return Err(Refusal::Dropped(Counter::DropEpoch));
         }
         let Some(slot) = self.find_active(header.node, header.key) else {
             let expected = self.expected_id(header.node);
-            return self.out_of_turn(header, expected);
+            return Err(self.out_of_turn(header, expected));
         };
         if self.tables.arrived_mut(slot).has(header.number) {
-            return self.taken_before(slot, header);
+            return Err(self.taken_before(slot, header));
         }
         let offset = self.word(frame.start, WORD_OFFSET);
         let record = self.tables.active_mut(slot);
         if !header.fits(record.frames) || offset >= record.length {
-            return Taken::Dropped(Counter::DropForeign);
+            return Err(Refusal::Dropped(Counter::DropForeign));
         }
-        let payload = (frame.length - DATA_PAYLOAD).min(record.length - offset);
-        self.deliver(slot, frame, DATA_PAYLOAD, offset, payload);
-        self.account(slot, header)
+        Ok(Place {
+            slot,
+            header_bytes: DATA_PAYLOAD,
+            offset,
+            payload: (frame.length - DATA_PAYLOAD).min(record.length - offset),
+        })
     }
 
-    /// Notes a frame's arrival.
+    /// Notes a frame's arrival, and for a message's first frame that its receive is taken. Says
+    /// whether all frames of the frame's group are in.
     #[inline(always)]
-    fn account(&mut self, slot: Slot, header: &Header) -> Taken {
+    fn account(&mut self, slot: Slot, header: &Header) -> bool {
+        let record = self.tables.active_mut(slot);
+        record.arrived += 1;
+        if header.number == 0 {
+            let (frames, descriptor) = (record.frames, u32::from(record.descriptor));
+            self.tables.arrived_mut(slot).clear(frames);
+            self.tables
+                .unlink_posted(descriptor.wrapping_sub(SEND_DESCRIPTORS) as u16);
+            self.expect_id(header.node, (header.key as u16).wrapping_add(1));
+        }
         let arrived = self.tables.arrived_mut(slot);
         arrived.insert(header.number);
-        let group_complete = header.group_in(arrived);
-        self.tables.active_mut(slot).arrived += 1;
+        let complete = header.group_in(arrived);
         self.count(Counter::FramesAccepted);
         self.nic.event(
             Event::FrameMatched,
@@ -309,69 +358,52 @@ impl<N: Nic> Emp<'_, N> {
             header.key & 0xFFFF,
             u32::from(header.number),
         );
-        Taken::In {
-            slot,
-            group_complete,
-        }
+        complete
     }
 
     /// A frame whose message is neither the next one nor active.
     #[cold]
     #[inline(never)]
-    fn out_of_turn(&mut self, header: &Header, expected: u16) -> Taken {
+    fn out_of_turn(&mut self, header: &Header, expected: u16) -> Refusal {
         let id = header.key as u16;
         if id == expected || is_after(id, expected) {
-            Taken::Dropped(Counter::DropEarly)
+            Refusal::Dropped(Counter::DropEarly)
         } else if let Some(slot) = self.find_active(header.node, header.key) {
             self.taken_before(slot, header)
         } else if header.group_end {
-            Taken::Again
+            Refusal::Again
         } else {
-            Taken::Dropped(Counter::DropDuplicate)
+            Refusal::Dropped(Counter::DropDuplicate)
         }
     }
 
     /// A frame that its active message has already.
     #[cold]
     #[inline(never)]
-    fn taken_before(&mut self, slot: Slot, header: &Header) -> Taken {
+    fn taken_before(&mut self, slot: Slot, header: &Header) -> Refusal {
         if header.group_end && header.group_in(self.tables.arrived_mut(slot)) {
-            Taken::Again
+            Refusal::Again
         } else {
-            Taken::Dropped(Counter::DropDuplicate)
+            Refusal::Dropped(Counter::DropDuplicate)
         }
     }
 
+    /// Starts the DMAs of a frame's payload. The last one frees the frame; where there is none, the
+    /// frame is freed here.
     #[inline(always)]
-    fn acknowledge(&mut self, header: &Header) {
-        self.send_ack(Ack {
-            key: header.key,
-            number: u32::from(header.number) + u32::from(header.after),
-            epoch: header.epoch,
-        });
-    }
-
-    /// Starts the DMAs of `payload` bytes that belong at `offset` of the message. The last one frees
-    /// the frame; where there is none, the frame is freed here.
-    #[inline(always)]
-    fn deliver(
-        &mut self,
-        slot: Slot,
-        frame: RxFrame,
-        header_bytes: u32,
-        offset: u32,
-        payload: u32,
-    ) {
+    fn deliver(&mut self, frame: RxFrame, place: &Place) {
+        let slot = place.slot;
         let record = self.tables.active_mut(slot);
-        let mut left = record.capacity.saturating_sub(offset).min(payload);
-        if left != payload {
-            record.fail_short();
+        let room = record.capacity.saturating_sub(place.offset);
+        let mut left = room.min(place.payload);
+        if left != place.payload {
+            record.truncate();
         }
-        if !matches!(record.code, Code::Done | Code::Truncated) {
+        if record.has_failed() {
             left = 0;
         }
         let cache = self.memory.active_cache(slot);
-        let (mut offset, mut local) = (offset, frame.start + header_bytes);
+        let (mut offset, mut local) = (place.offset, frame.start + place.header_bytes);
         let mut slots = FRAME_WRITES;
         while left != 0 {
             let record = self.tables.active_mut(slot);
@@ -395,10 +427,7 @@ impl<N: Nic> Emp<'_, N> {
                 Seek::Missing(block) => self.await_active_fetch(slot, block),
                 Seek::End => record.fail(Code::BadDescriptor),
             }
-            if !matches!(
-                self.tables.active_mut(slot).code,
-                Code::Done | Code::Truncated
-            ) {
+            if self.tables.active_mut(slot).has_failed() {
                 break;
             }
         }
@@ -456,10 +485,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.wait_enter();
         self.tables.active_mut(slot).pending += 1;
         while self.tables.active_mut(slot).pages.lacks(block)
-            && matches!(
-                self.tables.active_mut(slot).code,
-                Code::Done | Code::Truncated
-            )
+            && !self.tables.active_mut(slot).has_failed()
         {
             self.fetch_for_active(slot, block);
             self.serve_reads();
@@ -528,16 +554,6 @@ impl<N: Nic> Emp<'_, N> {
                 return;
             }
             at = record.next;
-        }
-    }
-}
-
-impl Active {
-    /// The message is longer than its receive.
-    #[inline(always)]
-    fn fail_short(&mut self) {
-        if self.code == Code::Done {
-            self.code = Code::Truncated;
         }
     }
 }

@@ -18,6 +18,7 @@ const BACKOFF_LIMIT: u8 = 4;
 
 impl<N: Nic> Emp<'_, N> {
     /// The timer has expired: resends what is due and arms the timer for the next deadline.
+    #[inline(never)]
     pub fn on_timer(&mut self) {
         self.timer_armed = false;
         let now_us = self.nic.now_us();
@@ -106,8 +107,7 @@ impl<N: Nic> Emp<'_, N> {
         }
         let record = self.tables.transmit_mut(slot);
         if !record.resending && record.fresh.number == record.frames {
-            self.unqueue();
-            self.settle_transmit(slot);
+            self.leave_queue(slot);
         }
     }
 

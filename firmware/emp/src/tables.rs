@@ -122,8 +122,10 @@ impl Cursor {
     };
 }
 
-/// A message that is being sent: see `transmit.rs`.
+/// A message that is being sent: see `transmit.rs`. The order of the fields keeps neighbours that are
+/// cleared together on word boundaries: the chip has no unaligned store.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Transmit {
     pub pages: Pages,
     /// Bytes of the message.
@@ -136,18 +138,20 @@ pub(crate) struct Transmit {
     pub deadline_us: u32,
     /// Frames of the message.
     pub frames: u16,
-    /// Groups whose last frame was sent and that are not acknowledged.
-    pub outstanding: u16,
-    /// Frames below this one are sent again.
-    pub resend_limit: u16,
-    /// DMAs that name this record and are not over.
-    pub pending: u16,
     /// Message identifier.
     pub id: u16,
+    /// Groups whose last frame was sent and that are not acknowledged.
+    pub outstanding: u16,
+    /// DMAs that name this record and are not over.
+    pub pending: u16,
+    /// Frames below this one are sent again.
+    pub resend_limit: u16,
     /// Destination.
     pub node: u8,
     /// Frames of the last group.
     pub last_group: u8,
+    /// What will become of it; `Pending` while undecided.
+    pub code: Code,
     /// Timeouts since the last progress.
     pub retries: u8,
     /// Sending again what was not acknowledged.
@@ -156,8 +160,6 @@ pub(crate) struct Transmit {
     pub queued: bool,
     /// Taken: posted and its status not yet written.
     pub open: bool,
-    /// What will become of it; `Pending` while undecided.
-    pub code: Code,
     /// Next in the send queue.
     pub queue_next: Slot,
     /// Next open message to the same peer, in the order of identifiers.

@@ -37,7 +37,7 @@ const FRAME_READS: u32 = 4;
 const BACKLOG_LIMIT_BYTES: u32 = 16 * 1024;
 
 impl<N: Nic> Emp<'_, N> {
-    /// The host posted a transmit. If nothing is before it, its first frame leaves at once.
+    /// The host posted a transmit.
     #[inline(always)]
     pub(crate) fn post_transmit(&mut self) {
         self.nic.stage_enter(Stage::SendBookkeeping);
@@ -45,12 +45,6 @@ impl<N: Nic> Emp<'_, N> {
             self.open_transmit(index, status);
         }
         self.nic.stage_exit(Stage::SendBookkeeping);
-        if !self.send_raised {
-            self.transmit_next();
-            if self.queue_first != NO_SLOT {
-                self.raise_send();
-            }
-        }
     }
 
     /// Checks a descriptor and opens its record.
@@ -157,13 +151,21 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Takes the head out of the send queue.
     #[inline(always)]
-    pub(crate) fn unqueue(&mut self) {
+    fn unqueue(&mut self) {
         let record = self.tables.transmit_mut(self.queue_first);
         record.queued = false;
         self.queue_first = record.queue_next;
         if self.queue_first == NO_SLOT {
             self.queue_last = NO_SLOT;
         }
+    }
+
+    /// The head of the send queue has no more to send: it leaves, and is settled if it can be.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn leave_queue(&mut self, slot: Slot) {
+        self.unqueue();
+        self.settle_transmit(slot);
     }
 
     /// Sends one frame of the oldest record that has any, if DMA slots and buffer allow it.
@@ -175,8 +177,7 @@ impl<N: Nic> Emp<'_, N> {
         }
         let record = self.tables.transmit_mut(slot);
         if record.code != Code::Pending {
-            self.unqueue();
-            return self.settle_transmit(slot);
+            return self.leave_queue(slot);
         }
         let resending = record.resending;
         let cursor = if resending {

@@ -127,7 +127,9 @@ impl Node {
         if nic.timer_due() {
             self.emp.on_timer();
         } else if nic.mailbox_written() {
-            self.emp.on_mailbox();
+            if self.emp.on_mailbox() {
+                self.emp.on_send();
+            }
         } else if nic.read_stopped() {
             self.emp.on_read_attention();
         } else if nic.write_stopped() {

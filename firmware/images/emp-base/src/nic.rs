@@ -1,0 +1,331 @@
+//! The Tigon2 as EMP sees it: [`emp::Nic`] on the chip's blocks.
+
+use defs::tigon2::rings::RX_STATUS_RUNT;
+use emp::Nic;
+use emp::nic::{Completion, Event, HostAddress, RxFrame, Stage};
+use tigon2_hal::cpu::{A, Cpu};
+use tigon2_hal::dma::{self, Descriptor, DmaState, ReadRing, Transfer, WriteRing};
+use tigon2_hal::layout::Layout;
+use tigon2_hal::mac::{self, RxRing, TxRing};
+use tigon2_hal::rings::{Region, ReleaseOrder, TxSpace};
+use tigon2_hal::{event, log, regs, sram, stage_enter, stage_exit, timer, wait_enter, wait_exit};
+
+const TX: Region = Layout::DEFAULT.tx_region();
+const RX: Region = Layout::DEFAULT.rx_region();
+/// Bytes of a frame that do not wrap: its headers are written with plain addresses.
+const CONTIGUOUS_BYTES: u32 = 64;
+/// A DMA's `kind`: it releases (frees) the frame that it ends.
+const RELEASES: u32 = 1;
+
+/// CPU A's view of the chip.
+pub struct Tigon {
+    space: TxSpace,
+    tx_order: ReleaseOrder,
+    rx_order: ReleaseOrder,
+    /// The next read that is over has failed.
+    read_failed: bool,
+    /// The next write that is over has failed.
+    write_failed: bool,
+}
+
+impl Tigon {
+    /// The chip after [`tigon2_hal::layout::initialise`] with the default layout.
+    pub const fn new() -> Self {
+        Self {
+            space: TxSpace::new(TX),
+            tx_order: ReleaseOrder::new(),
+            rx_order: ReleaseOrder::new(),
+            read_failed: false,
+            write_failed: false,
+        }
+    }
+}
+
+/// A data DMA as the rings take it. `release`: the direction's bit that moves the buffer's pointer.
+#[inline(always)]
+fn transfer(
+    host: HostAddress,
+    local: u32,
+    length: u32,
+    release: Option<DmaState>,
+    cookie: u32,
+) -> Transfer {
+    Transfer {
+        host_high: host.high,
+        host_low: host.low,
+        local,
+        length,
+        state: match release {
+            Some(bit) => dma::COPY_BYTES.union(bit),
+            None => dma::COPY_BYTES,
+        },
+        kind: if release.is_some() { RELEASES } else { 0 },
+        index: cookie,
+    }
+}
+
+/// Gives a descriptor that is over back to its ring; the result is what its frame's release asks for.
+#[inline(always)]
+fn retire<D: dma::Direction>(
+    done: Descriptor<D>,
+    failed: bool,
+    order: &mut ReleaseOrder,
+    region: &Region,
+) -> Option<u32> {
+    let owed = if done.kind() != RELEASES {
+        None
+    } else if failed {
+        order.dma_failed(region.advance(done.local(), done.length()))
+    } else {
+        order.dma_completed()
+    };
+    done.consume();
+    owed
+}
+
+impl Nic for Tigon {
+    #[inline(always)]
+    fn load(&self, address: u32) -> u32 {
+        sram::read(address)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, value: u32) {
+        sram::write(address, value);
+    }
+
+    fn own_mac(&self) -> (u32, u32) {
+        mac::address()
+    }
+
+    #[inline(always)]
+    fn now_us(&self) -> u32 {
+        timer::now_us()
+    }
+
+    #[inline(always)]
+    fn arm_timer(&mut self, at_us: u32) {
+        timer::set_at::<A>(at_us);
+        event::enable(event::TIMER);
+    }
+
+    #[inline(always)]
+    fn disarm_timer(&mut self) {
+        event::disable(event::TIMER);
+    }
+
+    #[inline(always)]
+    fn take_mailboxes(&mut self) -> u32 {
+        let written = regs::read(A::MAILBOX_EVENT);
+        regs::write(A::MAILBOX_EVENT, written);
+        written
+    }
+
+    #[inline(always)]
+    fn raise_send(&mut self) {
+        event::raise::<A>(event::SOFT_SEND);
+    }
+
+    #[inline(always)]
+    fn clear_send(&mut self) {
+        event::clear::<A>(event::SOFT_SEND);
+    }
+
+    #[inline(always)]
+    fn read_slots(&self) -> u32 {
+        ReadRing::room()
+    }
+
+    #[inline(always)]
+    fn push_read(
+        &mut self,
+        host: HostAddress,
+        local: u32,
+        length: u32,
+        release_tx: bool,
+        cookie: u32,
+    ) {
+        let release = release_tx.then_some(DmaState::RELEASE_TX);
+        let queued = ReadRing::push(&transfer(host, local, length, release, cookie));
+        if queued.is_ok() && release_tx {
+            self.tx_order.dma_queued();
+        }
+    }
+
+    #[inline(always)]
+    fn take_read(&mut self) -> Option<Completion> {
+        let done = ReadRing::completed()?;
+        let cookie = done.index();
+        let failed = self.read_failed;
+        self.read_failed = false;
+        if let Some(end) = retire(done, failed, &mut self.tx_order, &TX) {
+            mac::release_tx(end);
+        }
+        Some(Completion { cookie, failed })
+    }
+
+    fn failed_read(&self) -> Option<u32> {
+        ReadRing::failed().map(|failed| failed.index())
+    }
+
+    fn skip_failed_read(&mut self) {
+        log!("DMA read failed: no host memory");
+        self.read_failed = true;
+        ReadRing::skip_failed();
+    }
+
+    #[inline(always)]
+    fn write_slots(&self) -> u32 {
+        WriteRing::room()
+    }
+
+    #[inline(always)]
+    fn push_write(
+        &mut self,
+        host: HostAddress,
+        local: u32,
+        length: u32,
+        free_rx: bool,
+        cookie: u32,
+    ) {
+        let release = free_rx.then_some(DmaState::FREE_RX);
+        let queued = WriteRing::push(&transfer(host, local, length, release, cookie));
+        if queued.is_ok() && free_rx {
+            self.rx_order.dma_queued();
+        }
+    }
+
+    #[inline(always)]
+    fn take_write(&mut self) -> Option<Completion> {
+        let done = WriteRing::completed()?;
+        let cookie = done.index();
+        let failed = self.write_failed;
+        self.write_failed = false;
+        if let Some(end) = retire(done, failed, &mut self.rx_order, &RX) {
+            mac::free_rx(end);
+        }
+        Some(Completion { cookie, failed })
+    }
+
+    fn write_failed(&self) -> bool {
+        WriteRing::failed().is_some()
+    }
+
+    fn skip_failed_write(&mut self) {
+        log!("DMA write failed: no host memory");
+        self.write_failed = true;
+        WriteRing::skip_failed();
+    }
+
+    #[inline(always)]
+    fn reserve_tx(&mut self, length: u32) -> Option<u32> {
+        if !TxRing::has_room() {
+            return None;
+        }
+        self.space
+            .reserve(length, CONTIGUOUS_BYTES, mac::tx_consumer())
+    }
+
+    #[inline(always)]
+    fn tx_backlog(&self) -> u32 {
+        self.space.backlog(mac::tx_consumer())
+    }
+
+    #[inline(always)]
+    fn tx_advance(&self, address: u32, bytes: u32) -> u32 {
+        TX.advance(address, bytes)
+    }
+
+    #[inline(always)]
+    fn push_tx(&mut self, start: u32, length: u32) {
+        if TxRing::push(start, length).is_err() {
+            log!("no MAC descriptor for the frame at {x}", start);
+        }
+    }
+
+    #[inline(always)]
+    fn release_cpu_frame(&mut self, end: u32) {
+        if let Some(end) = self.tx_order.cpu_release(end) {
+            mac::release_tx(end);
+        }
+    }
+
+    #[inline(always)]
+    fn take_rx(&mut self) -> Option<RxFrame> {
+        let frame = RxRing::next()?;
+        frame.advance();
+        frame.free_descriptor();
+        Some(RxFrame {
+            start: frame.address,
+            length: frame.length(),
+            intact: frame.status() & !RX_STATUS_RUNT == 0,
+        })
+    }
+
+    #[inline(always)]
+    fn rx_advance(&self, address: u32, bytes: u32) -> u32 {
+        RX.advance(address, bytes)
+    }
+
+    #[inline(always)]
+    fn free_rx(&mut self, end: u32) {
+        if let Some(end) = self.rx_order.cpu_release(end) {
+            mac::free_rx(end);
+        }
+    }
+
+    #[inline(always)]
+    fn stage_enter(&self, stage: Stage) {
+        match stage {
+            Stage::SendBookkeeping => stage_enter!(SEND_BOOKKEEPING),
+            Stage::Transmission => stage_enter!(TRANSMISSION),
+            Stage::ReceiveAck => stage_enter!(RECEIVE_ACK),
+            Stage::ReceiveBookkeeping => stage_enter!(RECEIVE_BOOKKEEPING),
+            Stage::Receiving => stage_enter!(RECEIVING),
+            Stage::SendAck => stage_enter!(SEND_ACK),
+        }
+    }
+
+    #[inline(always)]
+    fn stage_exit(&self, stage: Stage) {
+        match stage {
+            Stage::SendBookkeeping => stage_exit!(SEND_BOOKKEEPING),
+            Stage::Transmission => stage_exit!(TRANSMISSION),
+            Stage::ReceiveAck => stage_exit!(RECEIVE_ACK),
+            Stage::ReceiveBookkeeping => stage_exit!(RECEIVE_BOOKKEEPING),
+            Stage::Receiving => stage_exit!(RECEIVING),
+            Stage::SendAck => stage_exit!(SEND_ACK),
+        }
+    }
+
+    #[inline(always)]
+    fn wait_enter(&self) {
+        wait_enter!("dma");
+    }
+
+    #[inline(always)]
+    fn wait_exit(&self) {
+        wait_exit!("dma");
+    }
+
+    #[inline(always)]
+    fn event(&self, event: Event, node: u32, message: u32, number: u32) {
+        match event {
+            Event::PostTransmit => tigon2_hal::event!("post transmit", node, message, number),
+            Event::PostReceive => tigon2_hal::event!("post receive", node, message, number),
+            Event::FrameSent => tigon2_hal::event!("frame sent", node, message, number),
+            Event::FrameMatched => tigon2_hal::event!("frame matched", node, message, number),
+            Event::FrameDropped => tigon2_hal::event!("frame dropped", node, message, number),
+            Event::AckSent => tigon2_hal::event!("ack sent", node, message, number),
+            Event::AckReceived => tigon2_hal::event!("ack received", node, message, number),
+            Event::Retransmit => tigon2_hal::event!("retransmit", node, message, number),
+            Event::TransmitComplete => {
+                tigon2_hal::event!("transmit complete", node, message, number)
+            }
+            Event::ReceiveComplete => {
+                tigon2_hal::event!("receive complete", node, message, number)
+            }
+            Event::BadPost => log!("mailbox names no descriptor that can be taken: {x}", number),
+        }
+    }
+}
