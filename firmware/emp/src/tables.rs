@@ -146,8 +146,6 @@ pub(crate) struct Transmit {
     pub pending: u16,
     /// Frames below this one are sent again.
     pub resend_limit: u16,
-    /// Destination.
-    pub node: u8,
     /// Frames of the last group.
     pub last_group: u8,
     /// What will become of it; `Pending` while undecided.
@@ -160,6 +158,8 @@ pub(crate) struct Transmit {
     pub queued: bool,
     /// Taken: posted and its status not yet written.
     pub open: bool,
+    /// Destination.
+    pub node: u8,
     /// Next in the send queue.
     pub queue_next: Slot,
     /// Next open message to the same peer, in the order of identifiers.

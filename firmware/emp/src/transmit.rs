@@ -87,7 +87,7 @@ impl<N: Nic> Emp<'_, N> {
             last_group: 0,
             retries: 0,
             resending: false,
-            queued: false,
+            queued: true,
             open: true,
             code: Code::Pending,
             queue_next: NO_SLOT,
