@@ -6,9 +6,14 @@
 
 const WORD: usize = 4;
 
+/// How many of `length_bytes` can be moved as words: none unless both addresses are aligned.
 #[inline(always)]
-fn words(a: *const u8, b: *const u8, length_bytes: usize) -> bool {
-    (a as usize | b as usize | length_bytes).is_multiple_of(WORD)
+fn in_words(a: *const u8, b: *const u8, length_bytes: usize) -> usize {
+    if (a as usize | b as usize).is_multiple_of(WORD) {
+        length_bytes & !(WORD - 1)
+    } else {
+        0
+    }
 }
 
 /// Copies upwards.
@@ -17,20 +22,18 @@ fn words(a: *const u8, b: *const u8, length_bytes: usize) -> bool {
 /// As for C's `memcpy`; overlapping is allowed if `to` is below `from`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length_bytes: usize) -> *mut u8 {
+    let words = in_words(to, from, length_bytes);
     let mut at = 0;
-    // SAFETY: the caller vouches for both ranges; word accesses only if both are aligned.
+    // SAFETY: the caller vouches for both ranges; `words` is 0 unless both are aligned.
     unsafe {
-        if words(to, from, length_bytes) {
-            while at != length_bytes {
-                let value = from.add(at).cast::<u32>().read_volatile();
-                to.add(at).cast::<u32>().write_volatile(value);
-                at += WORD;
-            }
-        } else {
-            while at != length_bytes {
-                to.add(at).write_volatile(from.add(at).read_volatile());
-                at += 1;
-            }
+        while at != words {
+            let value = from.add(at).cast::<u32>().read_volatile();
+            to.add(at).cast::<u32>().write_volatile(value);
+            at += WORD;
+        }
+        while at != length_bytes {
+            to.add(at).write_volatile(from.add(at).read_volatile());
+            at += 1;
         }
     }
     to
@@ -46,20 +49,18 @@ pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, length_bytes: usi
         // SAFETY: upwards is right when the target is below.
         return unsafe { memcpy(to, from, length_bytes) };
     }
+    let words = in_words(to, from, length_bytes);
     let mut at = length_bytes;
-    // SAFETY: the caller vouches for both ranges; word accesses only if both are aligned.
+    // SAFETY: the caller vouches for both ranges; `words` is 0 unless both are aligned.
     unsafe {
-        if words(to, from, length_bytes) {
-            while at != 0 {
-                at -= WORD;
-                let value = from.add(at).cast::<u32>().read_volatile();
-                to.add(at).cast::<u32>().write_volatile(value);
-            }
-        } else {
-            while at != 0 {
-                at -= 1;
-                to.add(at).write_volatile(from.add(at).read_volatile());
-            }
+        while at != words {
+            at -= 1;
+            to.add(at).write_volatile(from.add(at).read_volatile());
+        }
+        while at != 0 {
+            at -= WORD;
+            let value = from.add(at).cast::<u32>().read_volatile();
+            to.add(at).cast::<u32>().write_volatile(value);
         }
     }
     to
@@ -74,19 +75,17 @@ pub unsafe extern "C" fn memset(to: *mut u8, value: i32, length_bytes: usize) ->
     let byte = value as u8;
     let half = u32::from(byte) | u32::from(byte) << 8;
     let word = half | half << 16;
+    let words = in_words(to, to, length_bytes);
     let mut at = 0;
-    // SAFETY: the caller vouches for the range; word accesses only if it is aligned.
+    // SAFETY: the caller vouches for the range; `words` is 0 unless it is aligned.
     unsafe {
-        if words(to, to, length_bytes) {
-            while at != length_bytes {
-                to.add(at).cast::<u32>().write_volatile(word);
-                at += WORD;
-            }
-        } else {
-            while at != length_bytes {
-                to.add(at).write_volatile(byte);
-                at += 1;
-            }
+        while at != words {
+            to.add(at).cast::<u32>().write_volatile(word);
+            at += WORD;
+        }
+        while at != length_bytes {
+            to.add(at).write_volatile(byte);
+            at += 1;
         }
     }
     to
