@@ -114,7 +114,8 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     fn build_ack(&mut self, ack: Ack) -> bool {
         self.nic.stage_enter(Stage::SendAck);
-        let start = self.nic.reserve_tx(DATA_PAYLOAD);
+        let consumer = self.nic.tx_consumer();
+        let start = self.nic.reserve_tx(DATA_PAYLOAD, consumer);
         if let Some(start) = start {
             let (node, message) = (ack.key >> 16, ack.key & 0xFFFF);
             self.write_addresses(start, node);

@@ -25,7 +25,7 @@ const CACHE_SHIFT: u32 = CACHE_BYTES.trailing_zeros();
 pub const RESERVED_BYTES: u32 = ACTIVE_CACHES_AT + ACTIVE_SLOTS as u32 * CACHE_BYTES;
 
 /// Shortest and longest frames that a host can ask for.
-const FRAME_BYTES_RANGE: core::ops::RangeInclusive<u32> = 64..=9000;
+const FRAME_BYTES_RANGE: core::ops::RangeInclusive<u32> = 46..=9000;
 /// Longest first timeout: with its backoff it stays below half the timer's period.
 const TIMEOUT_LIMIT_US: u32 = 1 << 26;
 

@@ -213,9 +213,27 @@ impl Pages {
         }
     }
 
-    /// Moves to the entry that holds `offset`.
+    /// Moves to the entry that holds `offset`: mostly the one at hand.
     #[inline(always)]
     pub(crate) fn seek<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Seek {
+        if self.entry < self.count && self.missing(self.entry).is_none() {
+            let at = entry_address(cache, self.entry);
+            let high = nic.load(at);
+            // Before the entry's start, this wraps to more than any length.
+            let into = offset.wrapping_sub(self.start);
+            if into < high >> 16 {
+                return Seek::Found {
+                    host: host_address(high, nic.load(at + 4)).advanced(into),
+                    room: (high >> 16) - into,
+                };
+            }
+        }
+        self.walk(nic, cache, offset)
+    }
+
+    /// Steps back or forward from the entry at hand.
+    #[inline(never)]
+    fn walk<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Seek {
         while offset < self.start {
             // Only a list that its host rewrote can bring the cursor before its first entry.
             let Some(before) = self.entry.checked_sub(1) else {
@@ -224,9 +242,8 @@ impl Pages {
             if let Some(block) = self.missing(before) {
                 return Seek::Missing(block);
             }
-            self.start = self
-                .start
-                .wrapping_sub(nic.load(entry_address(cache, before)) >> 16);
+            let length = nic.load(entry_address(cache, before)) >> 16;
+            self.start = self.start.wrapping_sub(length);
             self.entry = before;
         }
         while self.entry < self.count {

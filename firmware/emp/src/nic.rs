@@ -161,11 +161,13 @@ pub trait Nic {
     /// the CPU, in ring order.
     fn skip_failed_write(&mut self);
 
+    /// How far the MAC has sent: what the next two methods measure from.
+    fn tx_consumer(&self) -> u32;
+    /// Bytes reserved in the transmit buffer that the MAC has not sent yet.
+    fn tx_backlog(&self, consumer: u32) -> u32;
     /// Takes transmit buffer space and a MAC descriptor for a frame of `length` bytes: the frame's
     /// address, a multiple of 8, its first 64 bytes contiguous. `None` when either has run out.
-    fn reserve_tx(&mut self, length: u32) -> Option<u32>;
-    /// Bytes reserved in the transmit buffer that the MAC has not sent yet.
-    fn tx_backlog(&self) -> u32;
+    fn reserve_tx(&mut self, length: u32, consumer: u32) -> Option<u32>;
     /// The address `bytes` behind `address` in the transmit buffer.
     fn tx_advance(&self, address: u32, bytes: u32) -> u32;
     /// Gives the frame that was reserved last to the MAC, which sends it once it is released.

@@ -64,6 +64,17 @@ struct Place {
     offset: u32,
     /// Bytes of the payload.
     payload: u32,
+    /// Of a message's first frame: what its record must learn.
+    opening: Option<Opening>,
+}
+
+/// What a message header says.
+#[derive(Clone, Copy)]
+struct Opening {
+    /// Bytes of the message.
+    length: u32,
+    /// Tag (high half) and number of frames.
+    tag_frames: u32,
 }
 
 /// Why a frame is not taken.
@@ -176,7 +187,7 @@ impl<N: Nic> Emp<'_, N> {
         let acknowledge = match place {
             Ok(place) => {
                 self.deliver(frame, &place);
-                let complete = self.account(place.slot, &header);
+                let complete = self.account(&place, &header);
                 self.nic.stage_exit(Stage::ReceiveBookkeeping);
                 if self.tables.active_mut(place.slot).pending == 0 {
                     self.settle_at_once(place.slot);
@@ -243,17 +254,17 @@ impl<N: Nic> Emp<'_, N> {
         if !self.knows_epoch(node, header.epoch) && !self.meet_epoch(node, header.epoch, oldest) {
             return Err(Refusal::Dropped(Counter::DropEpoch));
         }
-        if is_after(oldest, self.expected_id(node)) {
+        let mut expected = self.expected_id(node);
+        if is_after(oldest, expected) {
             self.skip_to(node, oldest);
+            expected = oldest;
         }
-        let (id, expected) = (header.key as u16, self.expected_id(node));
-        if id != expected {
+        if header.key as u16 != expected {
             return Err(self.out_of_turn(header, expected));
         }
         let tag_frames = self.word(frame.start, WORD_TAG_FRAMES);
         let length = self.word(frame.start, WORD_MESSAGE_LENGTH);
         let frames = tag_frames & 0xFFFF;
-        let tag = tag_frames >> 16;
         if frames.wrapping_sub(1) >= FRAME_LIMIT
             || length > MESSAGE_LIMIT_BYTES
             || !header.fits(frames as u16)
@@ -261,7 +272,7 @@ impl<N: Nic> Emp<'_, N> {
         {
             return Err(Refusal::Dropped(Counter::DropForeign));
         }
-        let Some(posted) = self.tables.find_posted((node << 16) | tag) else {
+        let Some(posted) = self.tables.find_posted((node << 16) | (tag_frames >> 16)) else {
             return Err(Refusal::Dropped(Counter::DropUnmatched));
         };
         let slot = self.free_active;
@@ -269,21 +280,12 @@ impl<N: Nic> Emp<'_, N> {
             return Err(Refusal::Dropped(Counter::DropResources));
         }
         self.activate(slot, posted);
-        let peer = &mut self.tables.peers[usize::from(node as u8)];
-        let next = peer.first_active;
-        peer.first_active = slot;
-        let record = self.tables.active_mut(slot);
-        record.next = next;
-        record.key = header.key;
-        record.length = length;
-        record.frames = frames as u16;
-        record.arrived = 0;
-        record.tag = tag as u16;
         Ok(Place {
             slot,
             header_bytes: HEADER_PAYLOAD,
             offset: 0,
             payload: (frame.length - HEADER_PAYLOAD).min(length),
+            opening: Some(Opening { length, tag_frames }),
         })
     }
 
@@ -332,22 +334,18 @@ impl<N: Nic> Emp<'_, N> {
             header_bytes: DATA_PAYLOAD,
             offset,
             payload: (frame.length - DATA_PAYLOAD).min(record.length - offset),
+            opening: None,
         })
     }
 
-    /// Notes a frame's arrival, and for a message's first frame that its receive is taken. Says
-    /// whether all frames of the frame's group are in.
+    /// Notes a frame's arrival. Says whether all frames of its group are in.
     #[inline(always)]
-    fn account(&mut self, slot: Slot, header: &Header) -> bool {
-        let record = self.tables.active_mut(slot);
-        record.arrived += 1;
-        if header.number == 0 {
-            let (frames, descriptor) = (record.frames, u32::from(record.descriptor));
-            self.tables.arrived_mut(slot).clear(frames);
-            self.tables
-                .unlink_posted(descriptor.wrapping_sub(SEND_DESCRIPTORS) as u16);
-            self.expect_id(header.node, (header.key as u16).wrapping_add(1));
+    fn account(&mut self, place: &Place, header: &Header) -> bool {
+        let slot = place.slot;
+        if let Some(opening) = place.opening {
+            self.open_active(slot, header, opening);
         }
+        self.tables.active_mut(slot).arrived += 1;
         let arrived = self.tables.arrived_mut(slot);
         arrived.insert(header.number);
         let complete = header.group_in(arrived);
@@ -359,6 +357,27 @@ impl<N: Nic> Emp<'_, N> {
             u32::from(header.number),
         );
         complete
+    }
+
+    /// The rest of what a message's first frame brings, once its DMA is on its way: its receive is
+    /// posted no more, its record is its peer's, and the next message may come.
+    #[inline(always)]
+    fn open_active(&mut self, slot: Slot, header: &Header, opening: Opening) {
+        let peer = &mut self.tables.peers[usize::from(header.node as u8)];
+        let next = peer.first_active;
+        peer.first_active = slot;
+        let frames = opening.tag_frames as u16;
+        let record = self.tables.active_mut(slot);
+        record.next = next;
+        record.key = header.key;
+        record.length = opening.length;
+        record.frames = frames;
+        record.arrived = 0;
+        record.tag = (opening.tag_frames >> 16) as u16;
+        let place = record.descriptor.wrapping_sub(SEND_DESCRIPTORS as u16);
+        self.tables.arrived_mut(slot).clear(frames);
+        self.tables.unlink_posted(place);
+        self.expect_id(header.node, (header.key as u16).wrapping_add(1));
     }
 
     /// A frame whose message is neither the next one nor active.

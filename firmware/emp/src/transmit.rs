@@ -185,7 +185,10 @@ impl<N: Nic> Emp<'_, N> {
         } else {
             record.fresh
         };
-        if self.nic.read_slots() < FRAME_READS || self.nic.tx_backlog() > BACKLOG_LIMIT_BYTES {
+        let consumer = self.nic.tx_consumer();
+        if self.nic.read_slots() < FRAME_READS
+            || self.nic.tx_backlog(consumer) > BACKLOG_LIMIT_BYTES
+        {
             return;
         }
         let cache = self.memory.transmit_cache(slot);
@@ -194,13 +197,13 @@ impl<N: Nic> Emp<'_, N> {
             return self.fetch_for_transmit(slot, block);
         }
         self.nic.stage_enter(Stage::Transmission);
-        self.send_frame(slot, cursor, resending);
+        self.send_frame(slot, cursor, resending, consumer);
         self.nic.stage_exit(Stage::Transmission);
     }
 
     /// One frame: DMA first, then its header while the DMA runs, then the record.
     #[inline(always)]
-    fn send_frame(&mut self, slot: Slot, cursor: Cursor, resending: bool) {
+    fn send_frame(&mut self, slot: Slot, cursor: Cursor, resending: bool, consumer: u32) {
         let (header, capacity) = if cursor.number == 0 {
             (HEADER_PAYLOAD, self.config.header_capacity)
         } else {
@@ -215,7 +218,7 @@ impl<N: Nic> Emp<'_, N> {
             ));
         let payload = left.min(capacity);
         let length = header + payload;
-        let Some(start) = self.nic.reserve_tx(length) else {
+        let Some(start) = self.nic.reserve_tx(length, consumer) else {
             return;
         };
         let whole = self.push_payload(slot, &cursor, payload, start, start + header);

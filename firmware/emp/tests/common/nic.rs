@@ -495,18 +495,22 @@ impl Nic for FakeNic {
         self.writes.skip_failed();
     }
 
-    fn reserve_tx(&mut self, length: u32) -> Option<u32> {
+    fn tx_consumer(&self) -> u32 {
+        self.tx_consumer
+    }
+
+    fn reserve_tx(&mut self, length: u32, consumer: u32) -> Option<u32> {
         assert_eq!(self.reserved, 0, "a reserved frame was not pushed");
         if self.tx_frames.len() >= MAC_SLOTS {
             return None;
         }
-        let start = self.tx_space.reserve(length, 64, self.tx_consumer)?;
+        let start = self.tx_space.reserve(length, 64, consumer)?;
         self.reserved = length;
         Some(start)
     }
 
-    fn tx_backlog(&self) -> u32 {
-        self.tx_space.backlog(self.tx_consumer)
+    fn tx_backlog(&self, consumer: u32) -> u32 {
+        self.tx_space.backlog(consumer)
     }
 
     fn tx_advance(&self, address: u32, bytes: u32) -> u32 {

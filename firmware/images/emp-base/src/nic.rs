@@ -218,17 +218,21 @@ impl Nic for Tigon {
     }
 
     #[inline(always)]
-    fn reserve_tx(&mut self, length: u32) -> Option<u32> {
-        if !TxRing::has_room() {
-            return None;
-        }
-        self.space
-            .reserve(length, CONTIGUOUS_BYTES, mac::tx_consumer())
+    fn tx_consumer(&self) -> u32 {
+        mac::tx_consumer()
     }
 
     #[inline(always)]
-    fn tx_backlog(&self) -> u32 {
-        self.space.backlog(mac::tx_consumer())
+    fn tx_backlog(&self, consumer: u32) -> u32 {
+        self.space.backlog(consumer)
+    }
+
+    #[inline(always)]
+    fn reserve_tx(&mut self, length: u32, consumer: u32) -> Option<u32> {
+        if !TxRing::has_room() {
+            return None;
+        }
+        self.space.reserve(length, CONTIGUOUS_BYTES, consumer)
     }
 
     #[inline(always)]
