@@ -1,4 +1,15 @@
 //! The `lanigon` command and the end-to-end tests: experiments, tables, tools.
 #![deny(missing_docs)]
 
+pub mod cli;
+pub mod cluster;
+pub mod commands;
+pub mod experiments;
+pub mod interrupt;
 pub mod kernel;
+pub mod logging;
+pub mod output;
+pub mod profile;
+pub mod progress;
+pub mod published;
+pub mod reproduce;

@@ -1,2 +1,27 @@
-//! The command.
-fn main() {}
+//! The `lanigon` command.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use testbench::cli::Cli;
+use testbench::interrupt::Interrupt;
+use testbench::{commands, logging};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    logging::init(cli.verbose);
+    let interrupt = Interrupt::default();
+    let status = interrupt
+        .on_ctrl_c()
+        .and_then(|()| commands::run(&cli.command, &interrupt));
+    match status {
+        Ok(status) => status.into(),
+        Err(error) => {
+            // One line, whatever a file's name or a parser's message contains.
+            let text = format!("{error:#}");
+            let line: Vec<_> = text.split_whitespace().collect();
+            eprintln!("error: {}", line.join(" "));
+            commands::Status::of_error(&error).into()
+        }
+    }
+}

@@ -26,7 +26,7 @@ pub struct RunLimits {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnd {
-    /// Every program has ended.
+    /// Every program has ended, or the caller has seen enough.
     Completed,
     /// Programs wait, and nothing can happen any more: who waits for what.
     Deadlock(Vec<String>),
@@ -108,9 +108,14 @@ impl<B: Board> World<B> {
 
     /// Runs until every program has ended, or a limit.
     pub fn run(&mut self, limits: &RunLimits) -> RunEnd {
+        self.run_until(limits, || false)
+    }
+
+    /// Runs until every program has ended, or `done` says that somebody has seen enough, or a limit.
+    pub fn run_until(&mut self, limits: &RunLimits, mut done: impl FnMut() -> bool) -> RunEnd {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
         loop {
-            if self.nodes.iter().all(|node| node.programs.all_ended()) {
+            if done() || self.nodes.iter().all(|node| node.programs.all_ended()) {
                 return RunEnd::Completed;
             }
             if let Some(flag) = &limits.interrupt

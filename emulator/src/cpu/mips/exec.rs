@@ -258,15 +258,36 @@ fn resume<B: Bus>(core: &mut Core, bus: &mut B) -> Result<(), Exit> {
 
 #[inline(always)]
 fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Exit> {
+    let op = fetch_at_pc(core, bus)?;
+    if op.has_probe() {
+        return pass_probes(core, bus, op);
+    }
+    Ok(op)
+}
+
+#[inline(always)]
+fn fetch_at_pc<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Exit> {
     let pc = core.pc;
     check_alignment(pc, Width::Word)?;
-    let op = match bus.fetch(core, pc) {
-        Ok(op) => op,
-        Err(BusStop::Fault(fault)) => return Err(Exit::Fault(fault)),
-        Err(BusStop::Wait | BusStop::Yield) => return Err(Exit::Wait),
-    };
-    if op.has_probe() {
-        bus.probe(core, pc);
+    match bus.fetch(core, pc) {
+        Ok(op) => Ok(op),
+        Err(BusStop::Fault(fault)) => Err(Exit::Fault(fault)),
+        Err(BusStop::Wait | BusStop::Yield) => Err(Exit::Wait),
+    }
+}
+
+/// Delivers the probe of `op`. A `nop` stands there for its probe's sake only: the core steps over it
+/// at once, uncharged and uncounted, so that marking a place changes no time.
+#[inline(never)]
+fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Exit> {
+    while op.has_probe() {
+        bus.probe(core, core.pc);
+        if !op.is_nop() {
+            break;
+        }
+        core.pc = core.next_pc;
+        core.next_pc = core.next_pc.wrapping_add(4);
+        op = fetch_at_pc(core, bus)?;
     }
     Ok(op)
 }

@@ -563,6 +563,15 @@ impl Op {
         self.dst & PROBE != 0
     }
 
+    /// Whether the instruction is `nop`: a shift of register 0 into register 0.
+    #[must_use]
+    pub const fn is_nop(self) -> bool {
+        matches!(self.kind, Kind::Sll)
+            && self.dst & !PROBE == NOWHERE
+            && self.rt == 0
+            && self.imm == 0
+    }
+
     /// What the instruction does.
     #[must_use]
     pub const fn kind(self) -> Kind {

@@ -1,0 +1,295 @@
+//! The options of the `lanigon` command.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use emulator::sim::time::SimTime;
+use emulator::tigon2::sram::SramSize;
+
+/// Run NIC firmware on emulated programmable NICs.
+#[derive(Debug, Parser)]
+#[command(name = "lanigon", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// Show the trace on standard error (-vv: more; RUST_LOG=warn,dma_read=info: one block)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 a check failed or the guest faulted, 2 wrong request, 130 interrupted.
+`lanigon COMMAND --help` shows examples.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Reproduce the published results of a paper
+    Reproduce(ReproduceArgs),
+    /// Run an image or raw MIPS code on a board without a host
+    Exec(ExecArgs),
+    /// Show what is in a firmware image and whether the chip can run it
+    Image(ImageArgs),
+    /// List experiments, images, profiles and scenarios
+    List(ListArgs),
+    /// Measure how fast the emulator is on this machine
+    Bench(BenchArgs),
+}
+
+/// Which published results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Paper {
+    /// EMP on the Tigon2
+    Emp,
+}
+
+/// Options of `reproduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lanigon reproduce emp --quick
+  lanigon reproduce emp --figure emp-004 --json
+  lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml")]
+pub struct ReproduceArgs {
+    /// Which results: emp
+    #[arg(hide_possible_values = true)]
+    pub paper: Paper,
+    /// Only this figure, table or number
+    #[arg(long, value_name = "ID")]
+    pub figure: Option<String>,
+    /// Fewer sizes and rounds
+    #[arg(long, conflicts_with = "full")]
+    pub quick: bool,
+    /// As many rounds as the paper
+    #[arg(long)]
+    pub full: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Write tables and plots into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Timing profile (see `lanigon list`)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub profile: Option<String>,
+    /// End each simulation after this many microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Message size (repeatable)
+    #[arg(long = "size", value_name = "BYTES", value_parser = number)]
+    pub sizes: Vec<u32>,
+}
+
+/// A CPU of the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Cpu {
+    /// CPU A
+    A,
+    /// CPU B
+    B,
+}
+
+impl Cpu {
+    /// Index in tables with an entry for each core: 0 = A, 1 = B.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Options of `exec`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("program").args(["image", "load"]).required(true).multiple(true))]
+#[command(after_help = "\
+A run ends when each CPU that runs has stopped (`break`, a fault, halted) or has executed
+--max-instructions. A CPU that was not started stays halted.
+
+Examples:
+  lanigon exec --load 0x4000=prog.bin --pc 0x4000 --dump 0x70000:16 --json
+  lanigon exec --cpu b --load 0xc00000=hot.bin --pc 0xc00000
+  lanigon exec -v firmware/target/tigon2/release/hello")]
+pub struct ExecArgs {
+    /// ELF image: its segments are loaded and it starts at its entry
+    pub image: Option<PathBuf>,
+    /// Load a raw binary into SRAM or into the scratchpad of --cpu (repeatable)
+    #[arg(long, value_name = "ADDR=FILE", value_parser = load)]
+    pub load: Vec<Load>,
+    /// Where to start
+    #[arg(long, value_name = "ADDR", value_parser = number, required_unless_present = "image")]
+    pub pc: Option<u32>,
+    /// The CPU to start, a or b
+    #[arg(long, value_enum, default_value_t = Cpu::A, hide_possible_values = true)]
+    pub cpu: Cpu,
+    /// A CPU stops after this many instructions
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_INSTRUCTIONS))]
+    pub max_instructions: u64,
+    /// The run ends after this many simulated microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Installed SRAM: 512, 1024 or 2048
+    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
+    pub sram: SramSize,
+    /// Timing profile (see `lanigon list`)
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_PROFILE)]
+    pub profile: String,
+    /// Show memory at the end, as --cpu sees it (repeatable)
+    #[arg(long, value_name = "ADDR:LEN", value_parser = dump)]
+    pub dump: Vec<Dump>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Limit of `--max-instructions`: hours of simulated time, and no clock comes near its end.
+const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
+/// Limit of `--max-time` in microseconds: eleven days.
+const MOST_MICROSECONDS: f64 = 1e12;
+/// The profile of plain hardware.
+const DEFAULT_PROFILE: &str = "tigon2-88mhz";
+
+/// Options of `image`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  lanigon image firmware/target/tigon2/release/hello")]
+pub struct ImageArgs {
+    /// ELF image
+    #[arg(value_name = "FILE")]
+    pub image: PathBuf,
+    /// Installed SRAM that the image must fit: 512, 1024 or 2048
+    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
+    pub sram: SramSize,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--load ADDR=FILE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// Where to.
+    pub address: u32,
+    /// What.
+    pub file: PathBuf,
+}
+
+/// `--dump ADDR:LEN`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dump {
+    /// The address as the user gave it: the name of the dump.
+    pub name: String,
+    /// From where.
+    pub address: u32,
+    /// How much.
+    pub length_bytes: u32,
+}
+
+/// A number, hexadecimal with `0x`, else decimal.
+fn number(text: &str) -> Result<u32, String> {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let plain = |digits: &str| !digits.starts_with('+');
+    match hexadecimal {
+        Some(digits) if plain(digits) => u32::from_str_radix(digits, 16).ok(),
+        None if plain(text) => text.parse().ok(),
+        _ => None,
+    }
+    .ok_or_else(|| format!("\"{text}\" is not a 32-bit number (decimal, or hexadecimal with 0x)"))
+}
+
+fn load(text: &str) -> Result<Load, String> {
+    let (address, file) = text.split_once('=').ok_or("expected ADDR=FILE")?;
+    if file.is_empty() {
+        return Err("expected ADDR=FILE".into());
+    }
+    Ok(Load {
+        address: number(address)?,
+        file: file.into(),
+    })
+}
+
+fn dump(text: &str) -> Result<Dump, String> {
+    let (address, length) = text.split_once(':').ok_or("expected ADDR:LEN")?;
+    Ok(Dump {
+        name: address.into(),
+        address: number(address)?,
+        length_bytes: number(length)?,
+    })
+}
+
+fn sram(text: &str) -> Result<SramSize, String> {
+    let size = text.parse().ok().and_then(SramSize::from_kilobytes);
+    size.ok_or_else(|| "the board has 512, 1024 or 2048 KB".into())
+}
+
+fn microseconds(text: &str) -> Result<SimTime, String> {
+    let us: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if !(1e-6..=MOST_MICROSECONDS).contains(&us) {
+        return Err(format!(
+            "it must lie between 0.000001 and {MOST_MICROSECONDS}"
+        ));
+    }
+    Ok(SimTime::from_ps((us * 1e6).round() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers() {
+        let check = |text, expected: Option<u32>| assert_eq!(number(text).ok(), expected, "{text}");
+        check("0x4000", Some(0x4000));
+        check("0Xc00000", Some(0xC0_0000));
+        check("16384", Some(16384));
+        check("0xffffffff", Some(u32::MAX));
+        for wrong in [
+            "",
+            "0x",
+            "4000h",
+            "0x100000000",
+            "-1",
+            "+1",
+            "0x+1",
+            "4294967296",
+            " 1",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn times() {
+        let check = |text, ps: Option<u64>| {
+            assert_eq!(microseconds(text).ok().map(SimTime::ps), ps, "{text}");
+        };
+        check("100", Some(100_000_000));
+        check("0.5", Some(500_000));
+        for wrong in ["0", "-1", "nan", "inf", "1e13", "soon", ""] {
+            check(wrong, None);
+        }
+    }
+}

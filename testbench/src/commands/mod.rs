@@ -1,0 +1,63 @@
+//! The commands of `lanigon`.
+
+pub mod bench;
+pub mod exec;
+pub mod image;
+pub mod list;
+mod reproduce;
+
+use std::process::ExitCode;
+
+use crate::cli::Command;
+use crate::interrupt::{self, Interrupt};
+use crate::output::WriteError;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// All is well.
+    Done,
+    /// It was carried out, and a check failed or the guest faulted.
+    Failed,
+    /// The request was wrong.
+    Refused,
+    /// The user interrupted it; what there was has been shown.
+    Interrupted,
+}
+
+impl Status {
+    /// What an error means: a wrong request, unless only its result could not be written.
+    #[must_use]
+    pub fn of_error(error: &anyhow::Error) -> Self {
+        if error.is::<WriteError>() {
+            Self::Failed
+        } else {
+            Self::Refused
+        }
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Done => 0,
+            Status::Failed => 1,
+            Status::Refused => 2,
+            Status::Interrupted => interrupt::EXIT_CODE,
+        })
+    }
+}
+
+/// Carries out a command.
+///
+/// # Errors
+/// If the request is wrong, or the result cannot be written.
+pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    match command {
+        Command::Reproduce(args) => reproduce::run(args, interrupt),
+        Command::Exec(args) => exec::run(args, interrupt),
+        Command::Image(args) => image::run(args),
+        Command::List(args) => list::run(args),
+        Command::Bench(args) => bench::run(args, interrupt),
+    }
+}

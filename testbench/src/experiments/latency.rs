@@ -1,0 +1,99 @@
+//! Latency: the ping side posts a receive and then a transmit and waits for both; the pong side
+//! posts a receive, waits, then posts a transmit and waits for it. Half of the mean round trip.
+
+use emulator::sim::time::SimTime;
+use host_lib::emp::{Buffer, Source, Tag};
+use host_lib::window::System;
+
+use super::{ExperimentError, Setup, completed};
+use crate::cluster::{EmpNode, EmpPair, Outcome};
+
+/// The tag that both sides use.
+const TAG: u16 = 1;
+
+/// A measured latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Latency {
+    /// Half of the mean round trip, in microseconds.
+    pub us: f64,
+    /// Rounds that the mean was taken over.
+    pub rounds: usize,
+}
+
+/// Allocates a buffer of `length` bytes (at least one page) in the program's memory.
+pub fn buffer(emp: &mut EmpNode, length: u32) -> Result<Buffer, String> {
+    let address = emp
+        .system_mut()
+        .allocate(u64::from(length.max(1)))
+        .ok_or("host memory is exhausted")?;
+    Ok(Buffer { address, length })
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// The ping side: leaves the time at its start and at the end of each round in `stamps`.
+pub async fn ping(
+    mut emp: EmpNode,
+    size: u32,
+    rounds: usize,
+    stamps: Outcome<Vec<SimTime>>,
+) -> Result<(), String> {
+    let out = buffer(&mut emp, size)?;
+    let back = buffer(&mut emp, size)?;
+    stamps.set(vec![emp.system().now()]);
+    for _ in 0..rounds {
+        let receive = emp
+            .post_receive(Source::Node(1), Tag::Value(TAG), back)
+            .await
+            .map_err(text)?;
+        let transmit = emp.post_transmit(1, TAG, out).await.map_err(text)?;
+        emp.wait(transmit).await.map_err(text)?;
+        emp.wait(receive).await.map_err(text)?;
+        let now = emp.system().now();
+        stamps.with(|stamps| stamps.get_or_insert_default().push(now));
+    }
+    Ok(())
+}
+
+/// The pong side.
+pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), String> {
+    let space = buffer(&mut emp, size)?;
+    for _ in 0..rounds {
+        let receive = emp
+            .post_receive(Source::Node(0), Tag::Value(TAG), space)
+            .await
+            .map_err(text)?;
+        emp.wait(receive).await.map_err(text)?;
+        let transmit = emp.post_transmit(0, TAG, space).await.map_err(text)?;
+        emp.wait(transmit).await.map_err(text)?;
+    }
+    Ok(())
+}
+
+/// Measures the latency of messages of `size` bytes.
+///
+/// # Errors
+/// Whatever keeps the programs from their rounds.
+pub fn measure(setup: &Setup, size: u32) -> Result<Latency, ExperimentError> {
+    let mut pair = EmpPair::new(&setup.image, &setup.profile, &setup.factors)?;
+    let most = setup.rounds.most;
+    let stamps = Outcome::default();
+    let left = stamps.clone();
+    let pings = pair.spawn(0, "ping", move |emp| ping(emp, size, most, left));
+    let pongs = pair.spawn(1, "pong", move |emp| pong(emp, size, most));
+    let mean = || stamps.with(|stamps| setup.rounds.mean(stamps.as_deref().unwrap_or_default()));
+    let end = pair.world.run_until(&setup.limits(), || mean().is_some());
+    for (program, outcome) in [("ping", pings), ("pong", pongs)] {
+        if let Some(Err(message)) = outcome.take() {
+            return Err(ExperimentError::Program { program, message });
+        }
+    }
+    completed(end)?;
+    let (mean_ps, rounds) = mean().ok_or(ExperimentError::Interrupted)?;
+    Ok(Latency {
+        us: mean_ps / 2.0 / 1e6,
+        rounds,
+    })
+}

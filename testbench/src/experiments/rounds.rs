@@ -1,0 +1,86 @@
+//! How often a benchmark repeats: until its mean stands still.
+
+use emulator::sim::time::SimTime;
+
+/// When a benchmark has seen enough rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rounds {
+    /// At least so many.
+    pub least: usize,
+    /// At most so many.
+    pub most: usize,
+    /// The mean stands still when it moved by less than this share over the last half of the rounds.
+    pub tolerance: f64,
+}
+
+impl Rounds {
+    /// Until the mean moves by less than 0.1 %, at most 300 rounds.
+    pub const USUAL: Self = Self {
+        least: 16,
+        most: 300,
+        tolerance: 1e-3,
+    };
+    /// Fewer rounds, for a first look.
+    pub const QUICK: Self = Self {
+        least: 6,
+        most: 60,
+        tolerance: 5e-3,
+    };
+    /// The thesis's own count (emp-147, emp-150).
+    pub const FULL: Self = Self {
+        least: 10_000,
+        most: 10_000,
+        tolerance: 0.0,
+    };
+
+    /// The mean time of a round and the number of rounds that it was taken over, once `stamps`
+    /// (the start, then the end of each round) are enough; a pure function of the stamps.
+    #[must_use]
+    pub fn mean(&self, stamps: &[SimTime]) -> Option<(f64, usize)> {
+        let rounds = stamps.len().checked_sub(1)?;
+        (self.least..=rounds.min(self.most)).find_map(|count| {
+            let mean = mean_ps(stamps, count)?;
+            let before = mean_ps(stamps, (count / 2).max(1))?;
+            let still = (mean - before).abs() <= self.tolerance * mean;
+            (still || count == self.most).then_some((mean, count))
+        })
+    }
+}
+
+fn mean_ps(stamps: &[SimTime], count: usize) -> Option<f64> {
+    let span = stamps.get(count)?.saturating_sub(*stamps.first()?);
+    Some(span.ps() as f64 / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps(periods_ns: impl IntoIterator<Item = u64>) -> Vec<SimTime> {
+        let mut now = SimTime::ZERO;
+        let mut stamps = vec![now];
+        for period in periods_ns {
+            now += SimTime::from_ns(period);
+            stamps.push(now);
+        }
+        stamps
+    }
+
+    #[test]
+    fn a_steady_benchmark_ends_at_the_least() {
+        assert_eq!(
+            Rounds::USUAL.mean(&stamps([50; 40])),
+            Some((50_000.0, Rounds::USUAL.least))
+        );
+        assert_eq!(Rounds::USUAL.mean(&stamps([50; 15])), None);
+        assert_eq!(Rounds::USUAL.mean(&[]), None);
+    }
+
+    #[test]
+    fn a_drifting_one_goes_on_to_the_most() {
+        let drifting = stamps((0..400).map(|round| 100 + 10 * round));
+        let (_, count) = Rounds::USUAL.mean(&drifting).unwrap();
+        assert_eq!(count, Rounds::USUAL.most);
+        assert_eq!(Rounds::USUAL.mean(&drifting[..200]), None);
+    }
+}

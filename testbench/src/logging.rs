@@ -1,0 +1,78 @@
+//! What goes to standard error: warnings about the guest, and trace lines where somebody wants them.
+//!
+//! A log line's target is the block that it comes from (`guest`, `cpu_a`, `dma_read`, `mac_tx`, ...),
+//! so that `RUST_LOG=warn,dma_read=info` shows that block alone.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::observe::tracer::{Sink, Tracer};
+use env_logger::fmt::Formatter;
+use log::{Level, LevelFilter, Record};
+
+/// Target of the warnings about what a guest does wrong.
+const GUEST: &str = "guest";
+/// Target of the firmware's log lines, which trace lines show too.
+const FIRMWARE: &str = "firmware";
+/// A guest that makes a mistake makes it in a loop: more warnings than this say nothing new.
+const MOST_GUEST_WARNINGS: u64 = 20;
+
+/// Starts logging: `verbose` times -v, unless RUST_LOG says it in detail.
+pub fn init(verbose: u8) {
+    let by_option = match verbose {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let mut filters = std::env::var("RUST_LOG").unwrap_or_else(|_| by_option.into());
+    if !filters.contains(FIRMWARE) {
+        filters.push_str(",firmware=off");
+    }
+    let guest_warnings = AtomicU64::new(0);
+    env_logger::Builder::new()
+        .parse_filters(&filters)
+        .format(move |out, record| {
+            let brief = record.target() == GUEST && log::max_level() < LevelFilter::Info;
+            match guest_warnings.fetch_add(u64::from(brief), Ordering::Relaxed) {
+                MOST_GUEST_WARNINGS if brief => {
+                    writeln!(
+                        out,
+                        "warning: and so on (-v shows every mistake of the guest)"
+                    )
+                }
+                count if brief && count > MOST_GUEST_WARNINGS => Ok(()),
+                _ => write_record(out, record),
+            }
+        })
+        .init();
+}
+
+fn write_record(out: &mut Formatter, record: &Record) -> std::io::Result<()> {
+    match record.level() {
+        Level::Error => writeln!(out, "error: {}", record.args()),
+        Level::Warn => writeln!(out, "warning: {}", record.args()),
+        _ => writeln!(out, "{}", record.args()),
+    }
+}
+
+/// Logs every trace event as a line, under the name of the block that caused it.
+#[derive(Debug)]
+struct TraceLines;
+
+impl Sink for TraceLines {
+    fn event(&mut self, event: &TraceEvent) {
+        // The tracer itself warns about mistakes.
+        if !matches!(event.kind, TraceKind::GuestMistake { .. }) {
+            log::info!(target: event.initiator.name(), "{event}");
+        }
+    }
+}
+
+/// Shows a node's trace as lines if -v or RUST_LOG asks for any.
+pub fn show_trace(trace: &mut Tracer) {
+    if log::max_level() >= LevelFilter::Info {
+        trace.add_sink(Box::new(TraceLines));
+    }
+}

@@ -1,0 +1,59 @@
+//! Standard output: results, as text or as one JSON document, and nothing else.
+
+use std::io::{self, ErrorKind, Write};
+
+use serde::Serialize;
+
+/// The result could not be written: the request was right, but a check of the result is impossible.
+#[derive(Debug, thiserror::Error)]
+#[error("standard output: {0}")]
+pub struct WriteError(#[from] io::Error);
+
+/// Prints a text that ends with a line break. A reader that has gone away (`| head`) has seen enough.
+///
+/// # Errors
+/// [`WriteError`], for example when the disk is full.
+pub fn print(text: &str) -> Result<(), WriteError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Prints one JSON document.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn print_json(document: &impl Serialize) -> Result<(), WriteError> {
+    let text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
+    print(&(text + "\n"))
+}
+
+/// A count for people: `10_000_000` as "10 000 000".
+#[must_use]
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped_by_three() {
+        let check = |count, expected: &str| assert_eq!(grouped(count), expected);
+        check(0, "0");
+        check(999, "999");
+        check(1_000, "1 000");
+        check(10_000_000, "10 000 000");
+    }
+}

@@ -1,0 +1,32 @@
+//! `--profile NAME|FILE`: a built-in timing profile or the user's own.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use emulator::tigon2::timing::{Profile, ProfileError};
+
+/// The profile with this name, or in this file.
+///
+/// # Errors
+/// One line: there is neither, or the file is wrong.
+pub fn load(name_or_file: &str) -> anyhow::Result<Profile> {
+    if Profile::names().any(|name| name == name_or_file) {
+        return Ok(Profile::built_in(name_or_file)?);
+    }
+    if !Path::new(name_or_file).exists() {
+        let known: Vec<_> = Profile::names().collect();
+        let known = known.join(", ");
+        return Err(anyhow!(
+            "there is no profile and no file \"{name_or_file}\" (built in: {known})"
+        ));
+    }
+    let text = std::fs::read_to_string(name_or_file).context(name_or_file.to_owned())?;
+    Profile::parse(&text).map_err(|error| match error {
+        ProfileError::Syntax(syntax) => {
+            let before = syntax.span().and_then(|span| text.get(..span.start));
+            let line = before.unwrap_or_default().matches('\n').count() + 1;
+            anyhow!("{name_or_file}, line {line}: {}", syntax.message())
+        }
+        other => anyhow!("{name_or_file}: {other}"),
+    })
+}
