@@ -78,16 +78,10 @@ impl<N: Nic> Emp<'_, N> {
         true
     }
 
-    /// A header frame says that its source has no open message before `oldest`.
+    /// Gives up the unfinished messages from `node`: those before an identifier, or all.
     #[cold]
     #[inline(never)]
-    pub(crate) fn skip_to(&mut self, node: u32, oldest: u16) {
-        self.abandon(node, Some(oldest));
-        self.expect_id(node, oldest);
-    }
-
-    /// Gives up the unfinished messages from `node`: those before an identifier, or all.
-    fn abandon(&mut self, node: u32, before: Option<u16>) {
+    pub(crate) fn abandon(&mut self, node: u32, before: Option<u16>) {
         let mut slot = self.tables.peers[usize::from(node as u8)].first_active;
         while slot != NO_SLOT {
             let record = self.tables.active_mut(slot);

@@ -75,6 +75,8 @@ struct Opening {
     length: u32,
     /// Tag (high half) and number of frames.
     tag_frames: u32,
+    /// The oldest message that the source still has open.
+    oldest: u16,
 }
 
 /// Why a frame is not taken.
@@ -256,7 +258,7 @@ impl<N: Nic> Emp<'_, N> {
         }
         let mut expected = self.expected_id(node);
         if is_after(oldest, expected) {
-            self.skip_to(node, oldest);
+            self.expect_id(node, oldest);
             expected = oldest;
         }
         if header.key as u16 != expected {
@@ -285,7 +287,11 @@ impl<N: Nic> Emp<'_, N> {
             header_bytes: HEADER_PAYLOAD,
             offset: 0,
             payload: (frame.length - HEADER_PAYLOAD).min(length),
-            opening: Some(Opening { length, tag_frames }),
+            opening: Some(Opening {
+                length,
+                tag_frames,
+                oldest,
+            }),
         })
     }
 
@@ -378,6 +384,9 @@ impl<N: Nic> Emp<'_, N> {
         self.tables.arrived_mut(slot).clear(frames);
         self.tables.unlink_posted(place);
         self.expect_id(header.node, (header.key as u16).wrapping_add(1));
+        if next != NO_SLOT {
+            self.abandon(header.node, Some(opening.oldest));
+        }
     }
 
     /// A frame whose message is neither the next one nor active.

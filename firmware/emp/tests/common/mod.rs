@@ -18,7 +18,7 @@ use defs::emp::descriptor::{
 use emp::nic::Event;
 use emp::{Emp, Memory, Nic, Tables};
 
-use memory::{HostMemory, Random};
+use memory::Random;
 use nic::{FakeNic, SHARED_BASE};
 
 /// What the hosts ask for.
@@ -323,6 +323,10 @@ pub struct World {
     pub nodes: Vec<Node>,
     pub random: Random,
     pub faults: Faults,
+    /// Frames that the wire loses beside the random ones.
+    pub loses: fn(&[u8]) -> bool,
+    /// A node whose MAC sends nothing.
+    pub stalled: Option<usize>,
     /// Frames under way to each node.
     wires: Vec<VecDeque<Vec<u8>>>,
 }
@@ -335,6 +339,8 @@ impl World {
                 .collect(),
             random: Random::new(seed),
             faults,
+            loses: |_| false,
+            stalled: None,
             wires: (0..nodes).map(|_| VecDeque::new()).collect(),
         }
     }
@@ -351,7 +357,7 @@ impl World {
             if !self.random.chance(faults.slow_dma) {
                 nic.step_write();
             }
-            if self.random.chance(60) {
+            if self.random.chance(60) && self.stalled != Some(index) {
                 nic.step_mac();
             }
             let sent = std::mem::take(&mut nic.sent);
@@ -384,7 +390,7 @@ impl World {
     pub fn carry(&mut self, frame: Vec<u8>) {
         let destination = nic::word_of(&frame, 1) >> 16;
         let wire = &mut self.wires[destination as usize];
-        if self.random.chance(self.faults.loss) {
+        if (self.loses)(&frame) || self.random.chance(self.faults.loss) {
             return;
         }
         if self.random.chance(self.faults.duplication) {
@@ -471,6 +477,16 @@ impl World {
         bytes
     }
 
-    /// An address that does not answer.
-    pub const NOWHERE: u64 = HostMemory::NOWHERE;
+    /// Sends a message between two nodes and expects it to arrive.
+    pub fn check_exchange(&mut self, from: usize, to: usize, length: usize) {
+        let bytes = self.random.bytes(length);
+        let receive = self.receive(to, from as u16, 77, length, Form::Chained);
+        let send = self.send(from, to as u16, 77, &bytes, Form::Chained);
+        let outcome = self.await_outcome(to, receive.head);
+        assert_eq!(outcome.code, Code::Done);
+        assert!(self.received(to, &receive, outcome) == bytes);
+        assert_eq!(self.await_outcome(from, send.head).code, Code::Done);
+        self.nodes[to].retire(true, &receive);
+        self.nodes[from].retire(false, &send);
+    }
 }
