@@ -222,7 +222,7 @@ impl<N: Nic> Emp<'_, N> {
             return;
         };
         let whole = self.push_payload(slot, &cursor, payload, start, start + header);
-        self.write_header(slot, &cursor, start, after);
+        self.write_header(slot, &cursor, start, after, whole);
         self.nic.push_tx(start, length);
         if !whole || payload == 0 {
             let end = self.nic.tx_advance(start, length);
@@ -302,17 +302,17 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.wait_exit();
     }
 
-    /// Writes a frame's header. If the message has failed meanwhile, the frame is void.
+    /// Writes a frame's header. A frame that is not `whole` is void.
     #[inline(always)]
-    fn write_header(&mut self, slot: Slot, cursor: &Cursor, start: u32, after: u32) {
+    fn write_header(&mut self, slot: Slot, cursor: &Cursor, start: u32, after: u32, whole: bool) {
         let record = &self.tables.transmit[usize::from(slot)];
         let node = u32::from(record.node);
         let (id, number) = (u32::from(record.id), u32::from(cursor.number));
         let (frames, length) = (u32::from(record.frames), record.length);
-        let kind = match (record.code, cursor.number) {
-            (Code::Pending, 0) => Kind::Header,
-            (Code::Pending, _) => Kind::Data,
-            _ => Kind::Void,
+        let kind = match (whole, cursor.number) {
+            (true, 0) => Kind::Header,
+            (true, _) => Kind::Data,
+            (false, _) => Kind::Void,
         };
         let place = (u32::from(cursor.before) << GROUP_BEFORE_SHIFT) | after;
         let flags = if after == 0 { FLAG_GROUP_END } else { 0 };
