@@ -37,3 +37,21 @@ pub const HARDWARE_MASK: u32 = (1 << RX_COMPLETE)
 
 /// Software bit that our firmware uses for "frames wait to be transmitted" (below `RX_COMPLETE`).
 pub const SOFT_SEND: u32 = 3;
+
+/// The name of a bit; `None` if it has no fixed meaning.
+#[must_use]
+pub const fn name(bit: u32) -> Option<&'static str> {
+    Some(match bit {
+        RX_COMPLETE => "rx_complete",
+        WRITE_DMA_DONE => "write_dma_done",
+        READ_DMA_DONE => "read_dma_done",
+        WRITE_DMA_ATTENTION => "write_dma_attention",
+        READ_DMA_ATTENTION => "read_dma_attention",
+        MAILBOX => "mailbox",
+        MAC_RX_ATTENTION => "mac_rx_attention",
+        MAC_TX_ATTENTION => "mac_tx_attention",
+        TIMER => "timer",
+        SOFT_SEND => "soft_send",
+        _ => return None,
+    })
+}
