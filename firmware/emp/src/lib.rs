@@ -20,7 +20,8 @@
 //! | `descriptor` | descriptors, page entries, where a message's bytes are |
 //! | `tables` | the records and their lists |
 //! | `transmit` | posting a transmit; sending frames |
-//! | `receive` | posting a receive; matching and delivering frames |
+//! | `receive` | posting a receive; matching frames |
+//! | `deliver` | frames to host memory; completion of a receive |
 //! | `ack` | acks, both ways |
 //! | `retransmit` | the timer |
 //! | `peer` | message identifiers and epochs |
@@ -35,6 +36,7 @@ extern crate std;
 
 mod ack;
 mod config;
+mod deliver;
 mod descriptor;
 mod dma;
 pub mod nic;

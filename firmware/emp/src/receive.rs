@@ -16,11 +16,11 @@
 
 use crate::Emp;
 use crate::ack::Ack;
-use crate::descriptor::{Fetch, Pages, Seek, covers};
-use crate::dma::{active_fetch_cookie, delivery_cookie};
+use crate::deliver::{FRAME_WRITES, Opening, Place};
+use crate::descriptor::{Pages, covers};
 use crate::nic::{Event, Nic, RxFrame, Stage};
 use crate::peer::is_after;
-use crate::tables::{Active, FRAME_LIMIT, NO_SLOT, Slot};
+use crate::tables::{FRAME_LIMIT, NO_SLOT, Slot};
 use defs::emp::control::{Counter, MAILBOX_RECEIVE};
 use defs::emp::descriptor::{
     ANY_NODE, ANY_TAG, Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH,
@@ -31,9 +31,6 @@ use defs::emp::frame::{
     WORD_FRAME_EPOCH, WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES,
     WORD_TYPE_KIND,
 };
-
-/// Write DMAs that must be free before a frame is taken: more than one that spans two pages needs.
-const FRAME_WRITES: u32 = 4;
 
 /// The header words that every frame of a message has.
 #[derive(Clone, Copy)]
@@ -54,61 +51,12 @@ struct Header {
     group_end: bool,
 }
 
-/// Where a frame's payload belongs.
-struct Place {
-    /// Its message.
-    slot: Slot,
-    /// Offset of the payload in the frame.
-    header_bytes: u32,
-    /// Offset of the payload in the message.
-    offset: u32,
-    /// Bytes of the payload.
-    payload: u32,
-    /// Of a message's first frame: what its record must learn.
-    opening: Option<Opening>,
-}
-
-/// What a message header says.
-#[derive(Clone, Copy)]
-struct Opening {
-    /// Bytes of the message.
-    length: u32,
-    /// Tag (high half) and number of frames.
-    tag_frames: u32,
-    /// The oldest message that the source still has open.
-    oldest: u16,
-}
-
 /// Why a frame is not taken.
 enum Refusal {
     /// It is here already, and its group was acknowledged: the ack must have been lost.
     Again,
     /// It is dropped, and counted.
     Dropped(Counter),
-}
-
-impl Active {
-    /// Notes a failure; the first one stays.
-    #[inline(always)]
-    pub(crate) fn fail(&mut self, code: Code) {
-        if !self.has_failed() {
-            self.code = code;
-        }
-    }
-
-    /// The message is longer than its receive.
-    #[inline(always)]
-    fn truncate(&mut self) {
-        if self.code == Code::Done {
-            self.code = Code::Truncated;
-        }
-    }
-
-    /// No more of the message can be delivered.
-    #[inline(always)]
-    fn has_failed(&self) -> bool {
-        !matches!(self.code, Code::Done | Code::Truncated)
-    }
 }
 
 impl<N: Nic> Emp<'_, N> {
@@ -416,173 +364,12 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Starts the DMAs of a frame's payload. The last one frees the frame; where there is none, the
-    /// frame is freed here.
-    #[inline(always)]
-    fn deliver(&mut self, frame: RxFrame, place: &Place) {
-        let slot = place.slot;
-        let record = self.tables.active_mut(slot);
-        let room = record.capacity.saturating_sub(place.offset);
-        let mut left = room.min(place.payload);
-        if left != place.payload {
-            record.truncate();
-        }
-        if record.has_failed() {
-            left = 0;
-        }
-        let cache = self.memory.active_cache(slot);
-        let (mut offset, mut local) = (place.offset, frame.start + place.header_bytes);
-        let mut slots = FRAME_WRITES;
-        while left != 0 {
-            let record = self.tables.active_mut(slot);
-            match record.pages.seek(&self.nic, cache, offset) {
-                Seek::Found { host, room } => {
-                    let piece = room.min(left);
-                    left -= piece;
-                    record.pending += 1;
-                    self.nic
-                        .push_write(host, local, piece, left == 0, delivery_cookie(slot));
-                    if left == 0 {
-                        return self.fetch_ahead(slot);
-                    }
-                    offset += piece;
-                    local = self.nic.rx_advance(local, piece);
-                    slots -= 1;
-                    if slots == 0 {
-                        slots = self.await_write_slots(slot);
-                    }
-                }
-                Seek::Missing(block) => self.await_active_fetch(slot, block),
-                Seek::End => record.fail(Code::BadDescriptor),
-            }
-            if self.tables.active_mut(slot).has_failed() {
-                break;
-            }
-        }
-        let end = self.nic.rx_advance(frame.start, frame.length);
-        self.nic.free_rx(end);
-    }
-
-    #[inline(always)]
-    fn fetch_ahead(&mut self, slot: Slot) {
-        if let Some(block) = self.tables.active_mut(slot).pages.next_block() {
-            self.fetch_for_active(slot, block);
-        }
-    }
-
-    /// Starts to fetch page entries, unless a fetch is under way or the DMA ring is full.
-    #[cold]
-    #[inline(never)]
-    fn fetch_for_active(&mut self, slot: Slot, block: u8) {
-        if self.nic.read_slots() == 0 {
-            return;
-        }
-        let cache = self.memory.active_cache(slot);
-        let record = self.tables.active_mut(slot);
-        if let Some(Fetch {
-            host,
-            local,
-            length,
-        }) = record.pages.begin_fetch(cache, block)
-        {
-            record.pending += 1;
-            let cookie = active_fetch_cookie(slot);
-            self.nic.push_read(host, local, length, false, cookie);
-        }
-    }
-
-    /// Within a frame: waits until write DMAs can be queued again, and returns how many. The record
-    /// is pinned meanwhile.
-    #[cold]
-    #[inline(never)]
-    fn await_write_slots(&mut self, slot: Slot) -> u32 {
-        self.nic.wait_enter();
-        self.tables.active_mut(slot).pending += 1;
-        while self.nic.write_slots() == 0 {
-            self.serve_writes();
-        }
-        self.tables.active_mut(slot).pending -= 1;
-        self.nic.wait_exit();
-        self.nic.write_slots()
-    }
-
-    /// Within a frame: waits until a block of page entries has come, or its fetch has failed.
-    #[cold]
-    #[inline(never)]
-    fn await_active_fetch(&mut self, slot: Slot, block: u8) {
-        self.nic.wait_enter();
-        self.tables.active_mut(slot).pending += 1;
-        while self.tables.active_mut(slot).pages.lacks(block)
-            && !self.tables.active_mut(slot).has_failed()
-        {
-            self.fetch_for_active(slot, block);
-            self.serve_reads();
-        }
-        self.tables.active_mut(slot).pending -= 1;
-        self.nic.wait_exit();
-    }
-
     /// Frees a frame that is not delivered.
     #[inline(always)]
     fn drop_frame(&mut self, frame: RxFrame, counter: Counter) {
         let end = self.nic.rx_advance(frame.start, frame.length);
         self.nic.free_rx(end);
         self.count(counter);
-    }
-
-    /// No DMA is under way for a message that a frame has just come for.
-    #[cold]
-    #[inline(never)]
-    fn settle_at_once(&mut self, slot: Slot) {
-        self.nic.stage_enter(Stage::Receiving);
-        self.settle_receive(slot);
-        self.nic.stage_exit(Stage::Receiving);
-    }
-
-    /// Tells the host of a message that is all in memory, or given up, and frees its record.
-    #[inline(always)]
-    pub(crate) fn settle_receive(&mut self, slot: Slot) {
-        let record = self.tables.active_mut(slot);
-        if record.pending != 0 || (record.arrived != record.frames && !record.abandoned) {
-            return;
-        }
-        let (key, length, code) = (record.key, record.length, record.code);
-        let (index, tag) = (u32::from(record.descriptor), u32::from(record.tag));
-        let peer_and_tag = (key & 0xFFFF_0000) | tag;
-        let at = self.descriptor_word(index, WORD_NODE_TAG);
-        self.nic.store(at, peer_and_tag);
-        let at = self.descriptor_word(index, WORD_LENGTH);
-        self.nic.store(at, length);
-        self.write_status(index, code);
-
-        let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
-        self.tables.posted_mut(place).open = false;
-        self.unlink_active(slot, key >> 16);
-        let free = self.free_active;
-        self.tables.active_mut(slot).next = free;
-        self.free_active = slot;
-        self.nic
-            .event(Event::ReceiveComplete, key >> 16, key & 0xFFFF, code as u32);
-    }
-
-    /// Takes a record out of its peer's list.
-    #[inline(always)]
-    fn unlink_active(&mut self, slot: Slot, node: u32) {
-        let next = self.tables.active_mut(slot).next;
-        let first = self.tables.peers[usize::from(node as u8)].first_active;
-        if first == slot {
-            self.tables.peers[usize::from(node as u8)].first_active = next;
-            return;
-        }
-        let mut at = first;
-        while at != NO_SLOT {
-            let record = self.tables.active_mut(at);
-            if record.next == slot {
-                record.next = next;
-                return;
-            }
-            at = record.next;
-        }
     }
 }
 

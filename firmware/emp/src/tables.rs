@@ -243,7 +243,7 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// Empty tables, all bits zero; [`Emp::start`](crate::Emp::start) links the lists.
+    /// Empty tables, all bits zero; [`Emp::poll_start`](crate::Emp::poll_start) links the lists.
     #[must_use]
     pub const fn new() -> Self {
         let transmit = Transmit {

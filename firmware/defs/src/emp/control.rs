@@ -111,7 +111,7 @@ pub enum Counter {
     DropEarly = 7,
     /// Dropped: CRC or other receive error.
     DropDamaged = 8,
-    /// Dropped: foreign Ethertype or impossible fields.
+    /// Dropped: foreign Ethertype, impossible fields, or void.
     DropForeign = 9,
     /// Dropped: another epoch.
     DropEpoch = 10,
