@@ -214,7 +214,12 @@ impl EmpPair {
 
     /// Runs `program` on a node once its board has booted. What it returns is the outcome; so is
     /// the message of an error at start-up.
-    pub fn spawn<T, P, F>(&mut self, node: usize, name: &str, program: P) -> Outcome<Result<T, String>>
+    pub fn spawn<T, P, F>(
+        &mut self,
+        node: usize,
+        name: &str,
+        program: P,
+    ) -> Outcome<Result<T, String>>
     where
         T: Send + 'static,
         P: FnOnce(EmpNode) -> F + Send + 'static,

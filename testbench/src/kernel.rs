@@ -57,11 +57,17 @@ pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node<Tigon2>, Asm
         let (descriptors, payload, result) = (0x2_0000 + place, 0x2_8000 + place, 0x2_F000 + place);
         for word in 0..64 {
             let at = payload + 4 * word;
-            node.board.fabric.sram.set_word(at, word.wrapping_mul(0x9E37_79B9));
+            node.board
+                .fabric
+                .sram
+                .set_word(at, word.wrapping_mul(0x9E37_79B9));
         }
         // The wanted tag stands in the last descriptor.
         let wanted = 0x0001_0007;
-        node.board.fabric.sram.set_word(descriptors + 15 * 20 + 8, wanted);
+        node.board
+            .fabric
+            .sram
+            .set_word(descriptors + 15 * 20 + 8, wanted);
         for (register, value) in [(16, descriptors), (17, payload), (18, wanted), (19, result)] {
             unit.core.set_register(register, value);
         }

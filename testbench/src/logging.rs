@@ -26,7 +26,9 @@ pub fn init(verbose: u8) {
         2 => "debug",
         _ => "trace",
     };
-    let mut filters = std::env::var("RUST_LOG").unwrap_or_else(|_| by_option.into());
+    let by_variable = std::env::var("RUST_LOG").ok();
+    let by_variable = by_variable.filter(|filters| !filters.trim().is_empty());
+    let mut filters = by_variable.unwrap_or_else(|| by_option.into());
     if !filters.contains(FIRMWARE) {
         filters.push_str(",firmware=off");
     }

@@ -1,5 +1,6 @@
 //! The `lanigon` command.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -20,7 +21,8 @@ fn main() -> ExitCode {
             // One line, whatever a file's name or a parser's message contains.
             let text = format!("{error:#}");
             let line: Vec<_> = text.split_whitespace().collect();
-            eprintln!("error: {}", line.join(" "));
+            // Nobody may be listening.
+            let _ = writeln!(io::stderr(), "error: {}", line.join(" "));
             commands::Status::of_error(&error).into()
         }
     }

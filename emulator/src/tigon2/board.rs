@@ -51,7 +51,7 @@ impl Tigon2 {
             core.timing = CoreTiming {
                 instruction_cycles: timing.instruction_cycles,
                 taken_branch_cycles: timing.taken_branch_cycles,
-                ..CoreTiming::default()
+                annulled_slot_cycles: timing.annulled_slot_cycles,
             };
             CoreUnit {
                 core,
@@ -385,14 +385,20 @@ impl Board for Tigon2 {
             if !self.runnable(index) {
                 continue;
             }
-            let idle = self.cores[index].private.idle.idle().is_some();
-            let at = if !(idle && self.alone(index)) {
-                now
-            } else if self.fabric.timer.reached(index, now) {
-                // It would turn false again half an hour from now; nobody waits for that.
-                SimTime::MAX
-            } else {
-                self.fabric.timer.next_change(index, now)
+            let unit = &self.cores[index];
+            let at = match unit.private.idle.idle_at() {
+                Some(value) if self.alone(index) => {
+                    let seen = value & 1 << defs::tigon2::event::TIMER != 0;
+                    if seen {
+                        // The bit falls half an hour from now; nobody waits for that.
+                        SimTime::MAX
+                    } else if self.fabric.timer.reached(index, now) {
+                        now
+                    } else {
+                        self.fabric.timer.next_change(index, now)
+                    }
+                }
+                _ => now,
             };
             next = next.min(at);
         }

@@ -60,6 +60,12 @@ impl IdleDetector {
         self.idle
     }
 
+    /// What the event register read when the core was last seen to idle, if it idles.
+    #[must_use]
+    pub fn idle_at(&self) -> Option<u32> {
+        self.idle.and(self.last.as_ref()).map(|last| last.value)
+    }
+
     /// The core is about to read `value` from its event register. Tells whether it idles.
     pub fn poll(&mut self, core: &Core, value: u32) -> bool {
         let clean = !std::mem::take(&mut self.disturbed);

@@ -42,7 +42,10 @@ pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, E
     let sender = pair.spawn(0, "sender", move |mut emp| async move {
         let out = buffer(&mut emp, size)?;
         emp.system_mut().compute(SETTLE_NS).await;
-        let transmit = emp.post_transmit(1, 1, out).await.map_err(|e| e.to_string())?;
+        let transmit = emp
+            .post_transmit(1, 1, out)
+            .await
+            .map_err(|e| e.to_string())?;
         emp.wait(transmit).await.map_err(|e| e.to_string())?;
         // The host sees the completion before the NIC is through with its last stage.
         emp.system_mut().compute(SETTLE_NS).await;

@@ -95,9 +95,7 @@ const MILESTONES: &[Milestone] = &[
         owner: "sender NIC",
         what: "transmission, until its DMA starts",
         node: SENDER,
-        is: |e| {
-            e.initiator == Initiator::DmaRead && matches!(e.kind, TraceKind::DmaStarted { .. })
-        },
+        is: |e| e.initiator == Initiator::DmaRead && matches!(e.kind, TraceKind::DmaStarted { .. }),
     },
     Milestone {
         owner: "sender NIC",
@@ -173,8 +171,14 @@ pub fn follow(setup: &Setup, size: u32) -> Result<Option<Ledger>, ExperimentErro
         let out = buffer(&mut emp, size)?;
         emp.system_mut().compute(200_000).await;
         call.set(emp.system().now());
-        let transmit = emp.post_transmit(1, 1, out).await.map_err(|e| e.to_string())?;
-        emp.wait(transmit).await.map(drop).map_err(|e| e.to_string())
+        let transmit = emp
+            .post_transmit(1, 1, out)
+            .await
+            .map_err(|e| e.to_string())?;
+        emp.wait(transmit)
+            .await
+            .map(drop)
+            .map_err(|e| e.to_string())
     });
     let receiver = pair.spawn(1, "receiver", move |mut emp| async move {
         let space = buffer(&mut emp, size)?;

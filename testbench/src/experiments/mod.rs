@@ -1,8 +1,8 @@
 //! Experiments by the thesis's methods (docs/emp.md, "Benchmarks").
 
 pub mod calibrate;
-pub mod ledger;
 pub mod latency;
+pub mod ledger;
 pub mod one_way;
 pub mod rounds;
 

@@ -52,7 +52,11 @@ async fn send(
     // The receiver needs a while to post its receives: wait for its word.
     let word = buffer(&mut emp, 0)?;
     let ready = emp
-        .post_receive(Source::Node(1), Tag::Value(TAG), Buffer { length: 0, ..word })
+        .post_receive(
+            Source::Node(1),
+            Tag::Value(TAG),
+            Buffer { length: 0, ..word },
+        )
         .await
         .map_err(|error| error.to_string())?;
     emp.wait(ready).await.map_err(|error| error.to_string())?;
@@ -80,7 +84,10 @@ async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(), Str
     let ahead = receives(size);
     for message in 0..ahead + messages {
         if message == ahead {
-            let word = Buffer { length: 0, ..buffers[0] };
+            let word = Buffer {
+                length: 0,
+                ..buffers[0]
+            };
             let ready = emp.post_transmit(0, TAG, word).await;
             let ready = ready.map_err(|error| error.to_string())?;
             emp.wait(ready).await.map_err(|error| error.to_string())?;
@@ -132,7 +139,11 @@ mod tests {
     fn receives_fit_the_pool() {
         for size in [0, 1, 4096, 4097, 8192, 12_289, 28_672, 28_673, 65_536] {
             let pages = (size as usize).div_ceil(PAGE_BYTES as usize).max(1);
-            let each = if pages > 1 && pages <= CHAIN_PAGES { 1 + pages / 2 } else { 1 };
+            let each = if pages > 1 && pages <= CHAIN_PAGES {
+                1 + pages / 2
+            } else {
+                1
+            };
             let taken = receives(size) * each;
             assert!(taken <= 440 && taken > 300, "{size}: {taken}");
         }

@@ -262,7 +262,11 @@ impl Results {
     #[must_use]
     pub fn document(&self) -> Document {
         Document {
-            rows: self.profiles.iter().flat_map(ProfileResults::rows).collect(),
+            rows: self
+                .profiles
+                .iter()
+                .flat_map(ProfileResults::rows)
+                .collect(),
             stages: self.profiles.iter().flat_map(stage_rows).collect(),
             ledgers: self.profiles.iter().filter_map(ledger_document).collect(),
             partial: self.partial,

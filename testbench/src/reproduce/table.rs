@@ -35,7 +35,11 @@ fn comparison(point: &Point) -> String {
 
 fn profile_table(text: &mut String, results: &ProfileResults) -> std::fmt::Result {
     let profile = &results.profile;
-    writeln!(text, "EMP, one CPU, profile {}: {}\n", profile.name, profile.description)?;
+    writeln!(
+        text,
+        "EMP, one CPU, profile {}: {}\n",
+        profile.name, profile.description
+    )?;
     writeln!(
         text,
         "{:>9}  {:>10} {:<22}  {:>10} {}",
