@@ -4,9 +4,9 @@ use std::io::{self, ErrorKind, Write};
 
 use serde::Serialize;
 
-/// The result could not be written: the request was right, but a check of the result is impossible.
+/// The result could not be written. The request was right: exit code 1, not 2.
 #[derive(Debug, thiserror::Error)]
-#[error("standard output: {0}")]
+#[error("standard output")]
 pub struct WriteError(#[from] io::Error);
 
 /// Prints a text that ends with a line break. A reader that has gone away (`| head`) has seen enough.

@@ -329,6 +329,25 @@ fn mistakes_are_warnings_and_do_not_flood() {
 }
 
 #[test]
+fn trace_lines_are_filtered_by_block() {
+    assemble("blocks.bin", "break");
+    let check = |options: &str, filter: &str, lines: usize, first: &str| {
+        let words = split(&format!("exec --load 0={{blocks.bin}} --pc 0 {options}"));
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let output = command(&words).env("RUST_LOG", filter).output();
+        let errors = text(&output.expect("the binary runs").stderr);
+        assert_eq!(errors.lines().count(), lines, "{filter}: {errors}");
+        assert!(errors.contains(first), "{filter}: {errors}");
+    };
+    check("", "", 0, "");
+    check("-v", "", 2, "0.000000 n0 cpu_a     started at 0x0");
+    check("", "info", 2, "cpu_a");
+    check("", "warn,cpu_a=info", 2, "stopped at 0x0: break 0");
+    check("", "warn,cpu_b=info", 0, "");
+    check("--cpu b", "warn,cpu_b=info", 2, "cpu_b");
+}
+
+#[test]
 fn people_get_tables() {
     assemble(
         "people.bin",
