@@ -59,6 +59,6 @@ mod tests {
         assert_eq!(emp().len(), lines - 1);
         let latency = by_id("emp-004").unwrap();
         assert_eq!((latency.value, latency.unit), (24.31, "us"));
-        assert_eq!(by_id("emp-999"), None);
+        assert_eq!(by_id("emp-none"), None);
     }
 }

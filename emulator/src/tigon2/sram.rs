@@ -164,10 +164,8 @@ impl Sram {
 
     fn forget_code(&mut self, at: usize, length: usize) {
         let pages = at / CODE_PAGE_BYTES..=(at + length - 1) / CODE_PAGE_BYTES;
-        for page in &mut self.code[pages] {
-            if let Some(ops) = page {
-                ops.fill(None);
-            }
+        for ops in self.code[pages].iter_mut().flatten() {
+            ops.fill(None);
         }
     }
 

@@ -111,11 +111,11 @@ impl Fabric {
         if !channel.active() || channel.generation() != step.generation {
             return;
         }
-        if let Some(burst) = step.burst {
-            if !self.move_burst(step.direction, burst, ctx) {
-                self.update_levels();
-                return;
-            }
+        if let Some(burst) = step.burst
+            && !self.move_burst(step.direction, burst, ctx)
+        {
+            self.update_levels();
+            return;
         }
         let channel_local = self.channel(step.direction).local;
         let region = self.mac.region_of(channel_local);

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::header_frame_capacity;
 use emulator::image::Image;
+use emulator::sim::world::RunLimits;
 use emulator::tigon2::timing::Profile;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 
-use super::latency::buffer;
+use super::latency::{buffer, text};
 use super::{ExperimentError, completed};
-use crate::cluster::EmpPair;
+use crate::cluster::{EmpNode, EmpPair};
 
 /// The sender waits so long: until the receive is posted, and until both NICs are idle again.
 const SETTLE_NS: u64 = 200_000;
@@ -26,40 +27,45 @@ const SETTLE_NS: u64 = 200_000;
 pub struct StageTime {
     /// The stage.
     pub stage: String,
-    /// Own cycles in the exchange.
+    /// Own cycles for one message.
     pub cycles: u64,
     /// The same in microseconds of the core's clock.
     pub us: f64,
 }
 
-/// Measures every stage's own cycles in the quiet exchange.
+/// Measures every stage's own cycles for one message of a quiet exchange.
+///
+/// It is the second message: the first one also makes the nodes acquainted.
 ///
 /// # Errors
 /// Whatever keeps the exchange from completing.
 pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, ExperimentError> {
+    let one = total_cycles(image, profile, 1)?;
+    let two = total_cycles(image, profile, 2)?;
+    let per_us = profile.timing.core_clock_hz as f64 / 1e6;
+    Ok(two
+        .into_iter()
+        .map(|(stage, cycles)| {
+            let cycles = cycles - one.get(&stage).copied().unwrap_or(0);
+            StageTime {
+                stage: stage.to_string(),
+                cycles,
+                us: cycles as f64 / per_us,
+            }
+        })
+        .collect())
+}
+
+/// Own cycles of each stage, on both nodes together, in an exchange of so many messages.
+fn total_cycles(
+    image: &Image,
+    profile: &Profile,
+    messages: u32,
+) -> Result<BTreeMap<Arc<str>, u64>, ExperimentError> {
     let mut pair = EmpPair::new(image, profile, &[])?;
-    let size = header_frame_capacity(DEFAULT_FRAME_BYTES);
-    let sender = pair.spawn(0, "sender", move |mut emp| async move {
-        let out = buffer(&mut emp, size)?;
-        emp.system_mut().compute(SETTLE_NS).await;
-        let transmit = emp
-            .post_transmit(1, 1, out)
-            .await
-            .map_err(|e| e.to_string())?;
-        emp.wait(transmit).await.map_err(|e| e.to_string())?;
-        // The host sees the completion before the NIC is through with its last stage.
-        emp.system_mut().compute(SETTLE_NS).await;
-        Ok(())
-    });
-    let receiver = pair.spawn(1, "receiver", move |mut emp| async move {
-        let space = buffer(&mut emp, size)?;
-        let receive = emp
-            .post_receive(Source::Node(0), Tag::Value(1), space)
-            .await
-            .map_err(|e| e.to_string())?;
-        emp.wait(receive).await.map(drop).map_err(|e| e.to_string())
-    });
-    let end = pair.world.run(&Default::default());
+    let sender = pair.spawn(0, "sender", move |emp| send(emp, messages));
+    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, messages));
+    let end = pair.world.run(&RunLimits::default());
     for (program, outcome) in [("sender", sender), ("receiver", receiver)] {
         if let Some(Err(message)) = outcome.take() {
             return Err(ExperimentError::Program { program, message });
@@ -67,22 +73,40 @@ pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, E
     }
     completed(end)?;
     let mut totals = BTreeMap::new();
-    for node in &pair.world.nodes {
-        for stages in &node.board.stages {
-            for (stage, total) in stages.totals() {
-                *totals.entry(Arc::clone(stage)).or_insert(0) += total.cycles;
-            }
+    let boards = pair.world.nodes.iter().map(|node| &node.board);
+    for stages in boards.flat_map(|board| &board.stages) {
+        for (stage, total) in stages.totals() {
+            *totals.entry(Arc::clone(stage)).or_insert(0) += total.cycles;
         }
     }
-    let per_us = profile.timing.core_clock_hz as f64 / 1e6;
-    Ok(totals
-        .into_iter()
-        .map(|(stage, cycles)| StageTime {
-            stage: stage.to_string(),
-            cycles,
-            us: cycles as f64 / per_us,
-        })
-        .collect())
+    Ok(totals)
+}
+
+/// A message that fills one frame.
+const MESSAGE_BYTES: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
+
+async fn send(mut emp: EmpNode, messages: u32) -> Result<(), String> {
+    let out = buffer(&mut emp, MESSAGE_BYTES)?;
+    for _ in 0..messages {
+        emp.system_mut().compute(SETTLE_NS).await;
+        let transmit = emp.post_transmit(1, 1, out).await.map_err(text)?;
+        emp.wait(transmit).await.map_err(text)?;
+    }
+    // The host sees the completion before the NIC is through with its last stage.
+    emp.system_mut().compute(SETTLE_NS).await;
+    Ok(())
+}
+
+async fn receive(mut emp: EmpNode, messages: u32) -> Result<(), String> {
+    let space = buffer(&mut emp, MESSAGE_BYTES)?;
+    for _ in 0..messages {
+        let receive = emp
+            .post_receive(Source::Node(0), Tag::Value(1), space)
+            .await
+            .map_err(text)?;
+        emp.wait(receive).await.map_err(text)?;
+    }
+    Ok(())
 }
 
 /// The factor by which the profile stretches each of its stages; none for plain hardware.

@@ -29,7 +29,8 @@ pub fn buffer(emp: &mut EmpNode, length: u32) -> Result<Buffer, String> {
     Ok(Buffer { address, length })
 }
 
-fn text(error: impl std::fmt::Display) -> String {
+/// An error as a program reports it.
+pub fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
