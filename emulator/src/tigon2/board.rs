@@ -139,7 +139,7 @@ impl Tigon2 {
                 rounds * round.cycles,
                 rounds * round.ticks,
             );
-            unit.private.idle.skipped(&unit.core);
+            unit.private.idle.skipped(round, rounds);
         }
     }
 

@@ -92,10 +92,13 @@ impl IdleDetector {
         }
     }
 
-    /// Whole rounds were skipped, and this is the core now.
-    pub fn skipped(&mut self, core: &Core) {
+    /// `rounds` whole rounds were skipped, wherever in its loop the core stands: the last read moves
+    /// along, so that the next one is still one round away from it.
+    pub fn skipped(&mut self, round: Round, rounds: u64) {
         if let Some(last) = &mut self.last {
-            last.remember_time(core);
+            last.ticks += rounds * round.ticks;
+            last.cycles += rounds * round.cycles;
+            last.instructions += rounds * round.instructions;
         }
     }
 }
