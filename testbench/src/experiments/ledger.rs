@@ -12,9 +12,9 @@ use emulator::sim::world::RunLimits;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 
-use super::latency::buffer;
+use super::latency::{buffer, text};
 use super::{ExperimentError, Setup, completed};
-use crate::cluster::{EmpPair, Outcome};
+use crate::cluster::{EmpNode, EmpPair, Outcome};
 
 /// A span of the message's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,13 +141,7 @@ const MILESTONES: &[Milestone] = &[
     },
     Milestone {
         owner: "receiver NIC",
-        what: "receiving: finish the DMA, write the status",
-        node: RECEIVER,
-        is: |e| matches!(&e.kind, TraceKind::Probe { name, .. } if **name == *"receive complete"),
-    },
-    Milestone {
-        owner: "receiver host",
-        what: "until the next poll sees the status",
+        what: "receiving: write the status, until the host's next poll sees it",
         node: RECEIVER,
         is: |e| matches!(e.kind, TraceKind::PollSatisfied { .. }),
     },
@@ -167,28 +161,8 @@ pub fn follow(setup: &Setup, size: u32) -> Result<Option<Ledger>, ExperimentErro
     }
     let called = Outcome::default();
     let call = called.clone();
-    let sender = pair.spawn(0, "sender", move |mut emp| async move {
-        let out = buffer(&mut emp, size)?;
-        emp.system_mut().compute(200_000).await;
-        call.set(emp.system().now());
-        let transmit = emp
-            .post_transmit(1, 1, out)
-            .await
-            .map_err(|e| e.to_string())?;
-        emp.wait(transmit)
-            .await
-            .map(drop)
-            .map_err(|e| e.to_string())
-    });
-    let receiver = pair.spawn(1, "receiver", move |mut emp| async move {
-        let space = buffer(&mut emp, size)?;
-        let receive = emp
-            .post_receive(Source::Node(0), Tag::Value(1), space)
-            .await
-            .map_err(|e| e.to_string())?;
-        emp.wait(receive).await.map_err(|e| e.to_string())?;
-        Ok(emp.system().now())
-    });
+    let sender = pair.spawn(0, "sender", move |emp| send(emp, size, call));
+    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size));
     let end = pair.world.run(&RunLimits {
         interrupt: Some(setup.interrupt.clone()),
         ..RunLimits::default()
@@ -212,6 +186,36 @@ pub fn follow(setup: &Setup, size: u32) -> Result<Option<Ledger>, ExperimentErro
         message_bytes: size,
         spans,
     }))
+}
+
+/// Messages that are sent; the last one is followed. The first one makes the nodes acquainted.
+const MESSAGES: u32 = 2;
+/// Between messages everything comes to rest.
+const SETTLE_NS: u64 = 200_000;
+
+/// Leaves the time at which the last message's call begins.
+async fn send(mut emp: EmpNode, size: u32, called: Outcome<SimTime>) -> Result<(), String> {
+    let out = buffer(&mut emp, size)?;
+    for _ in 0..MESSAGES {
+        emp.system_mut().compute(SETTLE_NS).await;
+        called.set(emp.system().now());
+        let transmit = emp.post_transmit(1, 1, out).await.map_err(text)?;
+        emp.wait(transmit).await.map_err(text)?;
+    }
+    Ok(())
+}
+
+/// Gives the time at which the last message was received.
+async fn receive(mut emp: EmpNode, size: u32) -> Result<SimTime, String> {
+    let space = buffer(&mut emp, size)?;
+    for _ in 0..MESSAGES {
+        let receive = emp
+            .post_receive(Source::Node(0), Tag::Value(1), space)
+            .await
+            .map_err(text)?;
+        emp.wait(receive).await.map_err(text)?;
+    }
+    Ok(emp.system().now())
 }
 
 fn spans(events: &[TraceEvent], start: SimTime, returned: SimTime) -> Option<Vec<Span>> {
