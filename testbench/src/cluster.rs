@@ -113,7 +113,7 @@ pub fn node(
         let ticks = (factor * TICKS_PER_CYCLE as f64).round().max(1.0);
         board.probes.set_stretch(stage, ticks as u64);
     }
-    Node::new(index, board, &profile.timing, HOST_MEGABYTES)
+    Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
 }
 
 /// The cable that a profile describes.
@@ -197,7 +197,7 @@ impl EmpPair {
         let routes: Vec<_> = (0..2).map(mac_address).collect();
         let config = |index| {
             let mut config = Config::new(index, routes.clone());
-            config.post_overhead_ns = profile.timing.host_post.ps() / 1000;
+            config.post_overhead_ns = profile.timing.host.post.ps() / 1000;
             config
         };
         Ok(Self {

@@ -38,7 +38,7 @@ sum:    lw    $t6, 0($t4)
 /// # Errors
 /// If the kernel does not assemble.
 pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node<Tigon2>, AsmError> {
-    let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing, 1);
+    let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     for (index, unit) in node.board.cores.iter_mut().enumerate() {
         let place = index as u32 * 0x1_0000;
         let origin = if code_in_sram {

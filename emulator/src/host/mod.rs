@@ -1,5 +1,6 @@
 //! The host of a node: memory, PCI bus, and programs that run in simulated time.
 
+pub mod costs;
 pub mod machine;
 pub mod memory;
 pub mod pci;

@@ -10,12 +10,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use super::costs::HostCosts;
 use super::machine::Machine;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::node::{Board, Context, NodeEvent, SharedMemory};
 use crate::sim::time::SimTime;
-use crate::tigon2::timing::Timing;
 
 /// What a program asks for.
 #[derive(Debug, Clone)]
@@ -153,7 +153,7 @@ struct Program {
 /// The programs of one host.
 pub struct Programs {
     memory: SharedMemory,
-    timing: Timing,
+    costs: HostCosts,
     programs: Vec<Program>,
 }
 
@@ -175,10 +175,10 @@ fn schedule<E>(ctx: &mut HostContext<'_, E>, time: SimTime, event: HostEvent) {
 impl Programs {
     /// No programs.
     #[must_use]
-    pub const fn new(memory: SharedMemory, timing: &Timing) -> Self {
+    pub const fn new(memory: SharedMemory, costs: &HostCosts) -> Self {
         Self {
             memory,
-            timing: *timing,
+            costs: *costs,
             programs: Vec::new(),
         }
     }
@@ -291,12 +291,12 @@ impl Programs {
 
     /// When a read that was asked for and has been sampled is back at the processor.
     fn read_returns(&self, asked: SimTime, sampled: SimTime) -> SimTime {
-        (asked + self.timing.pio_read).max(sampled + self.timing.pio_read_return)
+        (asked + self.costs.pio_read).max(sampled + self.costs.pio_read_return)
     }
 
     fn read_bus<E>(&self, ctx: &mut HostContext<'_, E>) -> SimTime {
         ctx.pci
-            .acquire(ctx.now, u64::from(self.timing.pio_read_bus_clocks))
+            .acquire(ctx.now, u64::from(self.costs.pio_read_bus_clocks))
     }
 
     fn poll<E>(&mut self, program: usize, poll: PollRequest, ctx: &mut HostContext<'_, E>) {
@@ -386,10 +386,10 @@ impl Programs {
             }
             Request::Write { offset, values } => {
                 let words = values.len() as u64;
-                let clocks = u64::from(self.timing.pio_write_setup_clocks) + words;
+                let clocks = u64::from(self.costs.pio_write_setup_clocks) + words;
                 let arrives = ctx.pci.acquire(ctx.now, clocks);
                 schedule(ctx, arrives, HostEvent::Store { offset, values });
-                let span = SimTime::from_ps(self.timing.pio_write.ps() * words);
+                let span = SimTime::from_ps(self.costs.pio_write.ps() * words);
                 self.resume_after(program, span, Response::Done, ctx);
             }
             Request::Poll(poll) => {
@@ -399,8 +399,8 @@ impl Programs {
             Request::Translate { address, length } => {
                 let pages = ctx.with_memory(|memory| translate(memory, address, length));
                 let count = pages.as_ref().map_or(1, Vec::len) as u64;
-                let more = self.timing.host_translate_page.ps() * count.saturating_sub(1);
-                let span = self.timing.host_translate + SimTime::from_ps(more);
+                let more = self.costs.translate_page.ps() * count.saturating_sub(1);
+                let span = self.costs.translate + SimTime::from_ps(more);
                 self.resume_after(program, span, Response::Pages(pages), ctx);
             }
             Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
+use crate::host::costs::HostCosts;
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::program::{HostEvent, Programs};
 use crate::observe::tracer::Tracer;
-use crate::tigon2::timing::Timing;
 use crate::wire::frame::Frame;
 use crate::wire::link::Departure;
 
@@ -114,14 +114,14 @@ pub struct Node<B: Board> {
 impl<B: Board> Node<B> {
     /// A node with `memory_megabytes` of host memory.
     #[must_use]
-    pub fn new(index: u16, board: B, timing: &Timing, memory_megabytes: u32) -> Self {
+    pub fn new(index: u16, board: B, costs: &HostCosts, memory_megabytes: u32) -> Self {
         let memory = Arc::new(Mutex::new(HostMemory::new(memory_megabytes)));
         Self {
             board,
-            programs: Programs::new(Arc::clone(&memory), timing),
+            programs: Programs::new(Arc::clone(&memory), costs),
             trace: Tracer::new(index),
             memory,
-            pci: PciBus::new(timing.pci_clock_hz),
+            pci: PciBus::new(costs.pci_clock_hz),
             queue: EventQueue::default(),
             departures: Vec::new(),
             now: SimTime::ZERO,

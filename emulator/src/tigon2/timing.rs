@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::host::costs::HostCosts;
 use crate::sim::time::SimTime;
 
 /// Why a profile is refused.
@@ -119,14 +120,8 @@ pub struct Timing {
     pub sram_word_cycles: u32,
     pub sram_line_cycles: u32,
     pub sram_burst_cycles: u32,
-    pub pci_clock_hz: u64,
     pub pci_width_bytes: u32,
     pub pci_burst_overhead_clocks: u32,
-    pub pio_read: SimTime,
-    pub pio_read_bus_clocks: u32,
-    pub pio_read_return: SimTime,
-    pub pio_write: SimTime,
-    pub pio_write_setup_clocks: u32,
     pub dma_start: SimTime,
     pub dma_read_latency: SimTime,
     pub dma_write_latency: SimTime,
@@ -134,9 +129,7 @@ pub struct Timing {
     pub mac_receive_end: SimTime,
     pub wire_rate_bits_per_s: u64,
     pub wire_propagation: SimTime,
-    pub host_translate: SimTime,
-    pub host_translate_page: SimTime,
-    pub host_post: SimTime,
+    pub host: HostCosts,
 }
 
 const BUILT_IN: [(&str, &str); 2] = [
@@ -222,14 +215,8 @@ impl Reader<'_> {
             sram_word_cycles: self.count("sram.word", "cycles", 0)?,
             sram_line_cycles: self.count("sram.line", "cycles", 0)?,
             sram_burst_cycles: self.count("sram.burst", "cycles", 0)?,
-            pci_clock_hz: self.rate("pci.clock", "Hz")?,
             pci_width_bytes: self.count("pci.width", "bytes", 1)?,
             pci_burst_overhead_clocks: self.count("pci.burst_overhead", "PCI clocks", 0)?,
-            pio_read: self.span("pci.pio_read")?,
-            pio_read_bus_clocks: self.count("pci.pio_read_bus", "PCI clocks", 1)?,
-            pio_read_return: self.span("pci.pio_read_return")?,
-            pio_write: self.span("pci.pio_write")?,
-            pio_write_setup_clocks: self.count("pci.pio_write_setup", "PCI clocks", 1)?,
             dma_start: self.span("dma.start")?,
             dma_read_latency: self.span("dma.read_latency")?,
             dma_write_latency: self.span("dma.write_latency")?,
@@ -238,9 +225,23 @@ impl Reader<'_> {
             mac_receive_end: self.short_span("mac.receive_end", 500.0)?,
             wire_rate_bits_per_s: self.rate("wire.rate", "bit/s")?,
             wire_propagation: self.span("wire.propagation")?,
-            host_translate: self.span("host.translate")?,
-            host_translate_page: self.span("host.translate_page")?,
-            host_post: self.span("host.post")?,
+            host: self.host()?,
+        })
+    }
+}
+
+impl Reader<'_> {
+    fn host(&mut self) -> Result<HostCosts, ProfileError> {
+        Ok(HostCosts {
+            pci_clock_hz: self.rate("pci.clock", "Hz")?,
+            pio_read: self.span("pci.pio_read")?,
+            pio_read_bus_clocks: self.count("pci.pio_read_bus", "PCI clocks", 1)?,
+            pio_read_return: self.span("pci.pio_read_return")?,
+            pio_write: self.span("pci.pio_write")?,
+            pio_write_setup_clocks: self.count("pci.pio_write_setup", "PCI clocks", 1)?,
+            translate: self.span("host.translate")?,
+            translate_page: self.span("host.translate_page")?,
+            post: self.span("host.post")?,
         })
     }
 }

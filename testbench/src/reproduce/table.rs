@@ -42,8 +42,8 @@ fn profile_table(text: &mut String, results: &ProfileResults) -> std::fmt::Resul
     )?;
     writeln!(
         text,
-        "{:>9}  {:>10} {:<22}  {:>10} {}",
-        "bytes", "latency", "(published)", "one-way", "(published)"
+        "{:>9}  {:>10}  {:<23}  {:>11}  published",
+        "bytes", "latency", "published", "one-way"
     )?;
     let mut sizes: Vec<_> = results.points.iter().map(|point| point.size).collect();
     sizes.dedup();
@@ -59,7 +59,7 @@ fn profile_table(text: &mut String, results: &ProfileResults) -> std::fmt::Resul
         let (latency, latency_published) = cell(Experiment::Latency);
         let (bandwidth, bandwidth_published) = cell(Experiment::OneWay);
         let line = format!(
-            "{size:>9}  {latency:>10} {latency_published:<22}  {bandwidth:>11} {bandwidth_published}"
+            "{size:>9}  {latency:>10}  {latency_published:<23}  {bandwidth:>11}  {bandwidth_published}"
         );
         writeln!(text, "{}", line.trim_end())?;
     }
@@ -70,8 +70,8 @@ fn stage_table(text: &mut String, results: &ProfileResults) -> std::fmt::Result 
     writeln!(text, "Stages (one quiet frame of 1500 bytes):\n")?;
     writeln!(
         text,
-        "  {:<20} {:>7} {:>9}  {:>9}  {}",
-        "stage", "cycles", "hardware", "here", "factor, source"
+        "  {:<20} {:>7} {:>9}  {:>9}  factor, source",
+        "stage", "cycles", "hardware", "here"
     )?;
     for stage in &results.stages {
         let factor = results.factor(&stage.stage);
