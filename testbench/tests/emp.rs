@@ -1,4 +1,5 @@
 //! EMP end to end: host library, window, firmware as machine code, DMA, MAC, wire, and back.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};

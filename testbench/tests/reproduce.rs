@@ -1,4 +1,5 @@
 //! `lanigon reproduce` as a user runs it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::process::{Command, Output};
 

@@ -140,12 +140,9 @@ impl<B: Board> Node<B> {
         &self.pci
     }
 
-    /// Acts on the board at the node's present time, as a host or a test would.
-    pub fn with_board<T>(
-        &mut self,
-        act: impl FnOnce(&mut B, &mut Context<'_, B::Event>) -> T,
-    ) -> T {
-        let mut ctx = Context {
+    /// Board and programs, and what they act in at the node's present time.
+    fn parts(&mut self) -> (&mut B, &mut Programs, Context<'_, B::Event>) {
+        let ctx = Context {
             now: self.now,
             queue: &mut self.queue,
             memory: &self.memory,
@@ -153,7 +150,16 @@ impl<B: Board> Node<B> {
             trace: &mut self.trace,
             departures: &mut self.departures,
         };
-        act(&mut self.board, &mut ctx)
+        (&mut self.board, &mut self.programs, ctx)
+    }
+
+    /// Acts on the board at the node's present time, as a host or a test would.
+    pub fn with_board<T>(
+        &mut self,
+        act: impl FnOnce(&mut B, &mut Context<'_, B::Event>) -> T,
+    ) -> T {
+        let (board, _, mut ctx) = self.parts();
+        act(board, &mut ctx)
     }
 
     /// The earliest time at which anything can happen here without a frame from outside.
@@ -204,29 +210,15 @@ impl<B: Board> Node<B> {
     }
 
     fn handle(&mut self, event: NodeEvent<B::Event>) {
-        let mut ctx = Context {
-            now: self.now,
-            queue: &mut self.queue,
-            memory: &self.memory,
-            pci: &mut self.pci,
-            trace: &mut self.trace,
-            departures: &mut self.departures,
-        };
+        let (board, programs, mut ctx) = self.parts();
         match event {
-            NodeEvent::Board(event) => self.board.handle(event, &mut ctx),
-            NodeEvent::Host(event) => self.programs.handle(event, &mut self.board, &mut ctx),
+            NodeEvent::Board(event) => board.handle(event, &mut ctx),
+            NodeEvent::Host(event) => programs.handle(event, board, &mut ctx),
         }
     }
 
     fn start_programs(&mut self) {
-        let mut ctx = Context {
-            now: self.now,
-            queue: &mut self.queue,
-            memory: &self.memory,
-            pci: &mut self.pci,
-            trace: &mut self.trace,
-            departures: &mut self.departures,
-        };
-        self.programs.start_new(&mut ctx);
+        let (_, programs, mut ctx) = self.parts();
+        programs.start_new(&mut ctx);
     }
 }
