@@ -1,5 +1,8 @@
 //! EMP end to end: host library, window, firmware as machine code, DMA, MAC, wire, and back.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
@@ -173,16 +176,15 @@ proptest! {
     }
 }
 
+/// What a program left.
+type Left<T> = Outcome<Result<T, String>>;
+
 /// Runs one program on each node; gives what they return.
 fn run_both<A, B, FA, FB>(
     pair: &mut EmpPair,
     a: impl FnOnce(EmpNode) -> FA + Send + 'static,
     b: impl FnOnce(EmpNode) -> FB + Send + 'static,
-) -> (
-    RunEnd,
-    Outcome<Result<A, String>>,
-    Outcome<Result<B, String>>,
-)
+) -> (RunEnd, Left<A>, Left<B>)
 where
     A: Send + 'static,
     B: Send + 'static,
