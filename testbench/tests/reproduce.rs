@@ -1,5 +1,8 @@
 //! `lanigon reproduce` as a user runs it.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 use std::process::{Command, Output};
 

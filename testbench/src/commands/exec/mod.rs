@@ -32,7 +32,12 @@ const HOST_MEGABYTES: u32 = 1;
 /// If the request is wrong, or the result cannot be written.
 pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let timing = profile::load(&args.profile)?.timing;
-    let mut node = Node::new(0, Tigon2::new(args.sram, timing), &timing.host, HOST_MEGABYTES);
+    let mut node = Node::new(
+        0,
+        Tigon2::new(args.sram, timing),
+        &timing.host,
+        HOST_MEGABYTES,
+    );
     node.board.instruction_limit = args.max_instructions;
     let image = match &args.image {
         Some(path) => Some(load_image(&mut node, path, args)?),
