@@ -1,6 +1,6 @@
 //! Host programs: `async` functions that run in simulated time.
 //!
-//! A program gives way only where it uses its [`Machine`](super::machine::Machine): each such call
+//! A program gives way only where it uses its [`Machine`]: each such call
 //! leaves a [`Request`] in the program's port and waits. The node carries the request out (what it
 //! does, and what it costs, stands here) and wakes the program with the [`Response`] at the time
 //! when a real processor would have it. A program that polls costs one bus transaction a poll.

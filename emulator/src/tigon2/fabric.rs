@@ -1,9 +1,9 @@
 //! The board without its cores: every block by value, and what carries out what they decide.
 //!
 //! * this file: memory, levels, interrupts, mistakes;
-//! * [`registers`](super::registers): the register file;
-//! * [`transfer`](super::transfer): DMA;
-//! * [`traffic`](super::traffic): frames.
+//! * `registers`: the register file;
+//! * `transfer`: DMA;
+//! * `traffic`: frames.
 
 use defs::tigon2::event as bit;
 use defs::tigon2::map::STATISTICS_BASE;

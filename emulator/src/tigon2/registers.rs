@@ -1,7 +1,7 @@
 //! The register file: what each offset reads and what a write causes (docs/tigon2.md, section 2).
 //!
 //! The registers of the cores themselves (0x140.., 0x180.., 0x240.., 0x280..) are the board's
-//! matter, see [`cores`](super::cores).
+//! matter, see `cores`.
 
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::{DmaState, HostControl, LocalControl, MacRxState, MacTxState};

@@ -261,7 +261,7 @@ const COMPARE_ZERO: &[Operand] = &[Rs, Branch];
 const TRAP: &[Operand] = &[Rs, Rt, LowCode];
 const TRAP_SIGNED: &[Operand] = &[Rs, Signed];
 
-/// Every instruction that the core can name. Rows of one [`slot`] stand together, the more
+/// Every instruction that the core can name. Rows of one `slot` stand together, the more
 /// specific one first.
 pub const ROWS: &[Row] = &[
     special("sll", 0x00, SHIFT, Sll),
