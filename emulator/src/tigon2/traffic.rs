@@ -2,8 +2,7 @@
 
 use defs::tigon2::map::STATISTICS_BASE;
 use defs::tigon2::rings::{
-    BURST_BYTES, CRC_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, RX_STATUS_CRC,
-    RX_STATUS_RUNT,
+    BURST_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, RX_STATUS_CRC, RX_STATUS_RUNT,
 };
 
 use super::fabric::{BoardContext, BoardEvent, Fabric};
@@ -52,7 +51,7 @@ impl Fabric {
             let base = self.mac.tx_buffer.base.wrapping_sub(MAC_TX_BELOW);
             let at = self.mac.tx.address(base, self.mac.tx.reference);
             let address = self.sram.word(at) & !defs::tigon2::rings::MAC_TX_INSERT_VLAN;
-            let length = self.sram.word(at + 4) & 0xFFFF;
+            let length = self.sram.word(at.wrapping_add(4)) & 0xFFFF;
             if length == 0 || length as usize > MAXIMUM_BYTES {
                 self.skip_descriptor(length, ctx);
                 continue;
@@ -208,7 +207,6 @@ impl Fabric {
         };
         let time = ctx.now + self.timing.mac_receive_end;
         ctx.schedule(time, Initiator::MacReceive, event);
-        debug_assert!(length > CRC_BYTES);
     }
 
     /// The descriptor of a stored frame reaches SRAM and the producer moves on.
@@ -226,7 +224,7 @@ impl Fabric {
         let base = self.mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
         let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
         self.sram.set_word(at, address);
-        self.sram.set_word(at + 4, status_length);
+        self.sram.set_word(at.wrapping_add(4), status_length);
         self.mac.deliver();
         self.update_levels();
         let kind = TraceKind::FrameReceived {

@@ -210,7 +210,8 @@ impl Fabric {
         };
         if let Some(sum) = deliver {
             // The sum lies in the low half of the pointer word, where known firmware points.
-            let at = ring.address(base.wrapping_sub(below), ring.reference) + 0x14;
+            let entry = ring.address(base.wrapping_sub(below), ring.reference);
+            let at = entry.wrapping_add(0x14);
             let word = self.sram.word(at) & 0xFFFF_0000 | sum & 0xFFFF;
             self.sram.set_word(at, word);
         }

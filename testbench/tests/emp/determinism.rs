@@ -1,0 +1,189 @@
+//! The same run is the same run: repeated, watched or not, its idle loops stepped or skipped.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
+
+use emulator::observe::event::TraceEvent;
+use emulator::observe::tracer::Sink;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::timing::Profile;
+use testbench::cluster::{EmpPair, Outcome};
+use testbench::experiments::rounds::Rounds;
+use testbench::experiments::{Setup, calibrate, one_way};
+
+use crate::support::{IMAGE, Streams, ping_pong, run_well};
+
+/// A profile with its stages' factors.
+struct Costs {
+    profile: Profile,
+    factors: Vec<(String, f64)>,
+}
+
+fn costs(name: &str) -> Costs {
+    let profile = Profile::built_in(name).unwrap();
+    let factors = calibrate::factors(&IMAGE, &profile).unwrap();
+    Costs { profile, factors }
+}
+
+static COSTS: LazyLock<[Costs; 2]> = LazyLock::new(|| ["tigon2-88mhz", "emp-thesis"].map(costs));
+
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// Rounds and bytes.
+    PingPong(u32, u32),
+    /// Both ways at once.
+    Streams(Streams),
+}
+
+/// How the run is executed and watched. None of it may matter.
+#[derive(Debug, Clone, Copy)]
+struct Manner {
+    skip_idle: bool,
+    keep_trace: bool,
+    sink: bool,
+}
+
+const PLAIN: Manner = Manner {
+    skip_idle: true,
+    keep_trace: false,
+    sink: false,
+};
+
+/// Everything that can be told of a run.
+#[derive(Debug, PartialEq)]
+struct Fingerprint {
+    trace_hash: u64,
+    events: Vec<u64>,
+    end: SimTime,
+    /// Of each core: instructions, and its clock in ticks.
+    cores: Vec<(u64, u64)>,
+}
+
+/// Counts what it sees.
+struct Counting(Outcome<u64>);
+
+impl Sink for Counting {
+    fn event(&mut self, _: &TraceEvent) {
+        self.0.with(|count| *count.get_or_insert(0) += 1);
+    }
+}
+
+fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
+    let mut pair = EmpPair::new(&IMAGE, &costs.profile, &costs.factors).unwrap();
+    let seen = Outcome::default();
+    for node in &mut pair.world.nodes {
+        node.board.skip_idle = manner.skip_idle;
+        node.trace.keep(manner.keep_trace);
+        if manner.sink {
+            node.trace.add_sink(Box::new(Counting(seen.clone())));
+        }
+    }
+    match work {
+        Work::PingPong(rounds, length) => {
+            run_well(
+                &mut pair,
+                move |emp| ping_pong(emp, 0, rounds, length),
+                move |emp| ping_pong(emp, 1, rounds, length),
+            );
+        }
+        Work::Streams(streams) => {
+            streams.run(&mut pair);
+        }
+    }
+    let nodes = &mut pair.world.nodes;
+    let events: Vec<_> = nodes.iter().map(|node| node.trace.count()).collect();
+    let total = events.iter().sum();
+    let kept: usize = nodes.iter_mut().map(|node| node.trace.take().len()).sum();
+    assert_eq!(kept as u64, if manner.keep_trace { total } else { 0 });
+    assert_eq!(seen.take(), manner.sink.then_some(total));
+    let cores = nodes.iter().flat_map(|node| &node.board.cores);
+    let cores = cores.map(|unit| (unit.core.instructions(), unit.core.clock.now));
+    Fingerprint {
+        cores: cores.collect(),
+        events,
+        trace_hash: pair.world.trace_hash(),
+        end: pair.world.now(),
+    }
+}
+
+const PING_PONG: Work = Work::PingPong(8, 4000);
+
+fn streams(seed: u64) -> Work {
+    Work::Streams(Streams::new(seed, 12, 40_000))
+}
+
+/// Compares a manner with the plain one, for each work and each profile.
+fn check(manner: Manner) {
+    for costs in COSTS.iter() {
+        for work in [PING_PONG, streams(7)] {
+            assert_eq!(
+                run(costs, work, PLAIN),
+                run(costs, work, manner),
+                "{} {work:?}",
+                costs.profile.name
+            );
+        }
+    }
+}
+
+#[test]
+fn repeated() {
+    check(PLAIN);
+}
+
+#[test]
+fn idle_loops_stepped_or_skipped() {
+    check(Manner {
+        skip_idle: false,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn trace_kept_or_not() {
+    check(Manner {
+        keep_trace: true,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn trace_watched_or_not() {
+    check(Manner {
+        sink: true,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    for costs in COSTS.iter() {
+        let hash = |seed| run(costs, streams(seed), PLAIN).trace_hash;
+        assert_ne!(hash(7), hash(8), "{}", costs.profile.name);
+    }
+    let ends = COSTS
+        .each_ref()
+        .map(|costs| run(costs, PING_PONG, PLAIN).end);
+    assert!(
+        ends[0] < ends[1],
+        "the thesis's stages are longer: {ends:?}"
+    );
+}
+
+#[test]
+fn a_bandwidth_is_measured_twice_the_same() {
+    for costs in COSTS.iter() {
+        let setup = Setup {
+            image: Arc::new(IMAGE.clone()),
+            profile: Arc::new(costs.profile.clone()),
+            factors: Arc::new(costs.factors.clone()),
+            rounds: Rounds::QUICK,
+            max_time: None,
+            interrupt: Arc::new(AtomicBool::new(false)),
+        };
+        let measure = || one_way::measure(&setup, 10_000).unwrap();
+        let first = measure();
+        assert!(first.megabits_per_s > 0.0);
+        assert_eq!(first, measure(), "{}", costs.profile.name);
+    }
+}

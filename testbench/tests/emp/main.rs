@@ -1,0 +1,14 @@
+//! EMP end to end: host library, window, firmware as machine code, DMA, MAC, wire, and back.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod bad_posts;
+mod determinism;
+mod exchange;
+mod golden;
+mod ring_order;
+mod streams;
+mod support;
+mod wire;
