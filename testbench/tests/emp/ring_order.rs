@@ -119,7 +119,7 @@ fn run(profile: &Profile, streams: Streams, timeout_us: u32) -> [(Seen, Counters
     let mut pair = EmpPair::new(&IMAGE, profile, &[]).unwrap();
     for node in 0..2 {
         pair.config_mut(node).timeout_us = timeout_us;
-        pair.config_mut(node).retry_limit = 1000;
+        pair.config_mut(node).retry_limit = 254;
         pair.world.nodes[node].trace.keep(true);
     }
     let counters: [_; 2] = streams.run(&mut pair).into();
