@@ -18,7 +18,7 @@ use super::probes::{ProbeTable, StageState};
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
-use crate::cpu::mips::exec::{self, Core, CoreTiming, Exit};
+use crate::cpu::mips::exec::{self, Core, CoreTiming, Exit, Pause};
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::node::{Board, Context};
@@ -95,17 +95,6 @@ impl Tigon2 {
         }
     }
 
-    /// Up to which tick the core may make shared accesses.
-    fn limit(&self, index: usize, end: u64) -> u64 {
-        let other = 1 - index;
-        if !self.runnable(other) {
-            return end;
-        }
-        // A goes first at the same tick.
-        let theirs = self.cores[other].core.clock.now + u64::from(index == 0);
-        theirs.min(end)
-    }
-
     /// Whether nobody but an event can wake this core: the other one is halted or idles too.
     fn alone(&self, index: usize) -> bool {
         let other = 1 - index;
@@ -143,55 +132,45 @@ impl Tigon2 {
         }
     }
 
-    /// Runs one core until it must give way.
-    fn run_core(&mut self, index: usize, end: u64, ctx: &mut BoardContext) -> Exit {
-        let limit = self.limit(index, end);
-        let may_idle = self.skip_idle && self.alone(index);
-        let most = self.instruction_limit - self.cores[index].core.instructions();
+    /// Lets the core `first` run up to `end` or until it must give way; if both cores are busy, they
+    /// take turns, each until it would overtake the other. Gives the core that came back last, and
+    /// why.
+    fn run_from(&mut self, first: usize, end: u64, ctx: &mut BoardContext) -> (usize, Exit) {
+        // Up to there neither core exceeds its limit of instructions: the loop need not count.
+        let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.instruction_limit);
+        let take_turns = self.both_busy();
+        let until = end.min(safe(first));
+        let until = if take_turns {
+            until.min(safe(1 - first))
+        } else {
+            until
+        };
+        let turns_until = if take_turns { until } else { 0 };
+        let other_runs = self.runnable(1 - first);
+        let may_idle = self.skip_idle && self.alone(first);
         let [a, b] = &mut self.cores;
-        let (me, other) = if index == 0 { (a, b) } else { (b, a) };
+        let (me, other) = if first == 0 { (a, b) } else { (b, a) };
+        let mut core = &mut me.core;
         let mut bus = CpuBus {
             private: &mut me.private,
-            other,
+            other_core: &mut other.core,
+            other_private: &mut other.private,
             fabric: &mut self.fabric,
             ctx,
             probes: &self.probes,
-            stages: &mut self.stages[index],
-            limit,
+            stages: &mut self.stages,
+            goes_first: u64::from(first == 0),
+            limit: end,
             may_idle,
         };
-        exec::run(&mut me.core, &mut bus, end, most)
-    }
-
-    /// Lets two busy cores take turns, each until it would overtake the other. Gives the core that
-    /// came back with something other than "the other one first", and what.
-    fn take_turns(&mut self, end: u64, ctx: &mut BoardContext) -> (usize, Exit) {
-        let most = |core: &Core| self.instruction_limit - core.instructions();
-        let [a, b] = &mut self.cores;
-        let [stages_a, stages_b] = &mut self.stages;
+        if other_runs {
+            bus.set_limit(end);
+        }
         loop {
-            let index = usize::from(b.core.clock.now < a.core.clock.now);
-            let (me, other, stages, first) = if index == 0 {
-                (&mut *a, &mut *b, &mut *stages_a, 1)
-            } else {
-                (&mut *b, &mut *a, &mut *stages_b, 0)
-            };
-            // A goes first at the same tick.
-            let limit = end.min(other.core.clock.now + first);
-            let mut bus = CpuBus {
-                private: &mut me.private,
-                other,
-                fabric: &mut self.fabric,
-                ctx,
-                probes: &self.probes,
-                stages,
-                limit,
-                may_idle: false,
-            };
-            let most = most(&me.core);
-            match exec::run(&mut me.core, &mut bus, end, most) {
-                Exit::Wait if me.core.clock.now < end => {}
-                exit => return (index, exit),
+            match exec::run_until(core, &mut bus, until) {
+                // Nothing but the other core's time can have stopped an access here: it is behind.
+                Pause::Wait if core.clock.now < turns_until => bus.change_core(&mut core, until),
+                pause => return (bus.private.index(), core.take_exit(pause)),
             }
         }
     }
@@ -309,12 +288,10 @@ impl Board for Tigon2 {
             if self.cores[behind].core.clock.now >= end {
                 return true;
             }
-            let (index, exit) = if self.both_busy() {
-                self.take_turns(end, ctx)
-            } else {
+            if !self.both_busy() {
                 self.skip_idle_rounds(behind, end);
-                (behind, self.run_core(behind, end, ctx))
-            };
+            }
+            let (index, exit) = self.run_from(behind, end, ctx);
             match exit {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
                 Exit::Yield => return false,

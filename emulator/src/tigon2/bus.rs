@@ -8,7 +8,7 @@ use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs;
 
 use super::cores::{
-    CACHE_LINE_BYTES, ControlEffect, CorePrivate, CoreUnit, owner_of, read_control, write_control,
+    CACHE_LINE_BYTES, ControlEffect, CorePrivate, owner_of, read_control, write_control,
 };
 use super::fabric::{BoardContext, Fabric};
 use super::map::{self, Place};
@@ -25,22 +25,42 @@ pub struct CpuBus<'a, 'c> {
     /// The core's own surroundings.
     pub private: &'a mut CorePrivate,
     /// The other core.
-    pub other: &'a mut CoreUnit,
+    pub other_core: &'a mut Core,
+    /// The other core's surroundings.
+    pub other_private: &'a mut CorePrivate,
     /// All other blocks.
     pub fabric: &'a mut Fabric,
     /// The node.
     pub ctx: &'a mut BoardContext<'c>,
     /// The firmware's probes.
     pub probes: &'a ProbeTable,
-    /// The core's stages.
-    pub stages: &'a mut StageState,
+    /// The stages of both cores.
+    pub stages: &'a mut [StageState; 2],
     /// Shared accesses must wait from this tick on.
     pub limit: u64,
+    /// 1 if the core goes first when both are at the same tick (CPU A), else 0.
+    pub goes_first: u64,
     /// The core may stop when it idles: nobody but an event can wake it.
     pub may_idle: bool,
 }
 
-impl CpuBus<'_, '_> {
+impl<'a> CpuBus<'a, '_> {
+    /// The other core goes on in the place of `core`, up to `end` or until it would overtake. Only
+    /// references change places: busy cores that execute from SRAM do this at every instruction.
+    #[inline(always)]
+    pub fn change_core(&mut self, core: &mut &'a mut Core, end: u64) {
+        std::mem::swap(core, &mut self.other_core);
+        std::mem::swap(&mut self.private, &mut self.other_private);
+        self.goes_first = 1 - self.goes_first;
+        self.set_limit(end);
+    }
+
+    /// Shared accesses must wait from `end` on, or from where they would overtake the other core.
+    #[inline(always)]
+    pub fn set_limit(&mut self, end: u64) {
+        self.limit = end.min(self.other_core.clock.now + self.goes_first);
+    }
+
     /// A shared access must not overtake another actor.
     #[inline(always)]
     const fn in_turn(&self, core: &Core) -> Result<(), BusStop> {
@@ -80,37 +100,34 @@ impl CpuBus<'_, '_> {
         Ok(())
     }
 
-    /// An instruction that is not in decoded scratchpad code.
+    /// An instruction in SRAM.
+    #[inline(always)]
+    fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
+        self.in_turn(core)?;
+        let line = pc & !(CACHE_LINE_BYTES - 1);
+        if line != self.private.cache_line {
+            self.look_up_line(core, line);
+        }
+        let op = self.fabric.sram.op(pc);
+        if op == Op::UNDECODED {
+            return Ok(self.decode_sram(pc));
+        }
+        Ok(op)
+    }
+
+    /// An instruction that is not in SRAM or decoded scratchpad code.
     #[inline(never)]
-    fn fetch_elsewhere(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
+    fn fetch_elsewhere(&mut self, pc: u32) -> Result<Op, BusStop> {
         match map::place(self.private.who, pc) {
-            Place::Scratchpad => {
-                let op = self.decode(pc, self.private.scratchpad.read(pc, Width::Word));
-                self.private.scratchpad.set_op(pc, op);
-                Ok(op)
-            }
-            Place::Sram => self.fetch_sram(core, pc),
+            Place::Scratchpad => Ok(self.decode_scratchpad(pc)),
             _ => Err(BusStop::Fault(Fault::NoCode { address: pc })),
         }
     }
 
-    fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        self.in_turn(core)?;
-        self.look_up_line(core, pc & !(CACHE_LINE_BYTES - 1));
-        if let Some(op) = self.fabric.sram.op(pc) {
-            return Ok(op);
-        }
-        let op = self.decode(pc, self.fabric.sram.word(pc));
-        self.fabric.sram.set_op(pc, op);
-        Ok(op)
-    }
-
-    /// The instruction cache: tags only. What is executed is always what SRAM holds.
-    #[inline(always)]
+    /// The core goes on in another line. The instruction cache is tags only: what is executed is always
+    /// what SRAM holds.
+    #[inline(never)]
     fn look_up_line(&mut self, core: &mut Core, line: u32) {
-        if line == self.private.cache_line {
-            return;
-        }
         self.private.cache_line = line;
         let slot = (line / CACHE_LINE_BYTES) as usize & (self.private.cache_tags.len() - 1);
         if self.private.cache_tags[slot] != line {
@@ -121,6 +138,25 @@ impl CpuBus<'_, '_> {
                 .take_bus(&mut core.clock, self.fabric.timing.sram_line_cycles);
             core.clock.charge(self.fabric.timing.fetch_miss_cycles);
         }
+    }
+
+    /// An instruction of the scratchpad that carries a probe or was not decoded yet.
+    #[inline(never)]
+    fn decode_scratchpad(&mut self, pc: u32) -> Op {
+        let mut op = self.private.scratchpad.op(pc);
+        if op == Op::UNDECODED {
+            op = self.decode(pc, self.private.scratchpad.read(pc, Width::Word));
+            self.private.scratchpad.set_op(pc, op);
+        }
+        op
+    }
+
+    /// An instruction in SRAM that was not decoded yet.
+    #[inline(never)]
+    fn decode_sram(&mut self, pc: u32) -> Op {
+        let op = self.decode(pc, self.fabric.sram.word(pc));
+        self.fabric.sram.set_op(pc, op);
+        op
     }
 
     fn decode(&self, pc: u32, word: u32) -> Op {
@@ -179,7 +215,7 @@ impl CpuBus<'_, '_> {
             if owner == self.private.index() {
                 read_control(core, self.private, as_a)
             } else {
-                read_control(&self.other.core, &self.other.private, as_a)
+                read_control(self.other_core, self.other_private, as_a)
             }
         });
         control.unwrap_or_else(|| self.fabric.read_register(offset, self.ctx.now))
@@ -228,14 +264,14 @@ impl CpuBus<'_, '_> {
         }
         core.clock.charge(self.fabric.timing.register_store_cycles);
         let offset = offset & !3;
-        self.other.private.idle.wake();
+        self.other_private.idle.wake();
         if let Some(owner) = owner_of(offset) {
             let as_a = offset - regs::CPU_B * owner as u32;
             let own = owner == self.private.index();
             let effect = if own {
                 write_control(core, self.private, as_a, value)
             } else {
-                write_control(&mut self.other.core, &mut self.other.private, as_a, value)
+                write_control(self.other_core, self.other_private, as_a, value)
             };
             if let Some(effect) = effect {
                 return self.control_written(core, own, effect);
@@ -260,11 +296,11 @@ impl CpuBus<'_, '_> {
         match effect {
             ControlEffect::Stored | ControlEffect::Ignored => Ok(()),
             ControlEffect::Started if !own => {
-                let pc = self.other.core.pc();
-                let clock = &mut self.other.core.clock;
+                let pc = self.other_core.pc();
+                let clock = &mut self.other_core.clock;
                 clock.now = clock.now.max(core.clock.now);
-                self.other.private.stopped = None;
-                let who = self.other.private.who;
+                self.other_private.stopped = None;
+                let who = self.other_private.who;
                 let kind = TraceKind::CoreStarted { pc };
                 self.ctx.trace.record(self.ctx.now, who, kind);
                 Err(BusStop::Yield)
@@ -313,7 +349,8 @@ impl CpuBus<'_, '_> {
         };
         let now = self.fabric.ticks.time_of(core.clock.now);
         self.ctx.trace.record(now, self.private.who, kind);
-        let stage = self.stages.pass(probe.kind, &probe.text, core.clock.cycles);
+        let stages = &mut self.stages[self.private.index()];
+        let stage = stages.pass(probe.kind, &probe.text, core.clock.cycles);
         core.clock.ticks_per_cycle = stage
             .and_then(|stage| self.probes.stretch(stage))
             .unwrap_or(TICKS_PER_CYCLE);
@@ -341,10 +378,17 @@ const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
 
 impl Bus for CpuBus<'_, '_> {
     #[inline(always)]
+    fn fetch_private(&self, pc: u32) -> Option<Op> {
+        let op = self.private.scratchpad.op(pc);
+        (!op.has_probe()).then_some(op)
+    }
+
+    #[inline(always)]
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        match self.private.scratchpad.op(pc) {
-            Some(op) => Ok(op),
-            None => self.fetch_elsewhere(core, pc),
+        if pc < SRAM_LIMIT {
+            self.fetch_sram(core, pc)
+        } else {
+            self.fetch_elsewhere(pc)
         }
     }
 

@@ -9,7 +9,7 @@ use crate::cpu::mips::isa::Op;
 #[derive(Debug)]
 pub struct Scratchpad {
     bytes: Box<[u8]>,
-    code: Box<[Option<Op>]>,
+    code: Box<[Op]>,
 }
 
 impl Scratchpad {
@@ -18,7 +18,7 @@ impl Scratchpad {
     pub fn new(size_bytes: u32) -> Self {
         Self {
             bytes: vec![0; size_bytes as usize].into(),
-            code: vec![None; size_bytes as usize / 4].into(),
+            code: vec![Op::UNDECODED; size_bytes as usize / 4].into(),
         }
     }
 
@@ -61,26 +61,31 @@ impl Scratchpad {
         if let Some(place) = self.bytes.get_mut(at..at.wrapping_add(length)) {
             place.copy_from_slice(&bytes[from..]);
             if let Some(op) = self.code.get_mut(at / 4) {
-                *op = None;
+                *op = Op::UNDECODED;
             }
         }
     }
 
-    /// The decoded instruction at `pc`, if it was executed since it was last written.
+    /// The decoded instruction at `pc`; [`Op::UNDECODED`] if it was not executed since it was last
+    /// written, and outside or unaligned.
+    ///
+    /// The rotation makes one comparison of two: the low bits of an unaligned address become high
+    /// bits of the index, which no scratchpad reaches.
     #[inline(always)]
     #[must_use]
-    pub fn op(&self, pc: u32) -> Option<Op> {
-        self.code
-            .get((pc.wrapping_sub(SCRATCHPAD_BASE) / 4) as usize)
-            .copied()
-            .flatten()
+    pub fn op(&self, pc: u32) -> Op {
+        let index = pc.wrapping_sub(SCRATCHPAD_BASE).rotate_right(2);
+        match self.code.get(index as usize) {
+            Some(op) => *op,
+            None => Op::UNDECODED,
+        }
     }
 
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
         let at = (pc.wrapping_sub(SCRATCHPAD_BASE) / 4) as usize;
         if let Some(place) = self.code.get_mut(at) {
-            *place = Some(op);
+            *place = op;
         }
     }
 }

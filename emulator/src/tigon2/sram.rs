@@ -9,7 +9,7 @@ use crate::cpu::mips::isa::Op;
 const CODE_PAGE_BYTES: usize = 4096;
 const CODE_PAGE_OPS: usize = CODE_PAGE_BYTES / 4;
 
-type CodePage = Box<[Option<Op>; CODE_PAGE_OPS]>;
+type CodePage = Box<[Op; CODE_PAGE_OPS]>;
 
 /// How much SRAM is installed. The space below `SRAM_LIMIT` repeats modulo this size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Sram {
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
         let at = address as usize & self.mask;
         if let Some(Some(page)) = self.code.get_mut(at / CODE_PAGE_BYTES) {
-            page[at % CODE_PAGE_BYTES / 4] = None;
+            page[at % CODE_PAGE_BYTES / 4] = Op::UNDECODED;
         }
         let bytes = value.to_be_bytes();
         let (from, length) = match width {
@@ -165,18 +165,19 @@ impl Sram {
     fn forget_code(&mut self, at: usize, length: usize) {
         let pages = at / CODE_PAGE_BYTES..=(at + length - 1) / CODE_PAGE_BYTES;
         for ops in self.code[pages].iter_mut().flatten() {
-            ops.fill(None);
+            ops.fill(Op::UNDECODED);
         }
     }
 
-    /// The decoded instruction at `pc`, if it was executed since it was last written.
+    /// The decoded instruction at `pc`; [`Op::UNDECODED`] if it was not executed since it was last
+    /// written.
     #[inline(always)]
     #[must_use]
-    pub fn op(&self, pc: u32) -> Option<Op> {
+    pub fn op(&self, pc: u32) -> Op {
         let at = pc as usize & self.mask;
         match self.code.get(at / CODE_PAGE_BYTES) {
             Some(Some(page)) => page[at % CODE_PAGE_BYTES / 4],
-            _ => None,
+            _ => Op::UNDECODED,
         }
     }
 
@@ -184,8 +185,8 @@ impl Sram {
     pub fn set_op(&mut self, pc: u32, op: Op) {
         let at = pc as usize & self.mask;
         if let Some(page) = self.code.get_mut(at / CODE_PAGE_BYTES) {
-            let page = page.get_or_insert_with(|| Box::new([None; CODE_PAGE_OPS]));
-            page[at % CODE_PAGE_BYTES / 4] = Some(op);
+            let page = page.get_or_insert_with(|| Box::new([Op::UNDECODED; CODE_PAGE_OPS]));
+            page[at % CODE_PAGE_BYTES / 4] = op;
         }
     }
 }

@@ -67,6 +67,14 @@ pub enum Width {
 /// core itself charges the cycle of the instruction. Values are zero-extended; the core extends
 /// the sign. `address` is aligned to `width`: the core checks that first.
 pub trait Bus {
+    /// The pre-decoded instruction at `pc`, if that is all there is to its fetch: it has no cost, no
+    /// order and no probe. The core asks this first, and [`fetch`](Self::fetch) only then. `pc` may
+    /// be unaligned, and has no instruction then.
+    #[inline(always)]
+    fn fetch_private(&self, _pc: u32) -> Option<Op> {
+        None
+    }
+
     /// The pre-decoded instruction at `pc` (which is aligned).
     ///
     /// # Errors

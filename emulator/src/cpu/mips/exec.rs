@@ -14,7 +14,7 @@ use crate::cpu::clock::CpuClock;
 /// charges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoreTiming {
-    /// Each executed instruction.
+    /// Each executed instruction: 1 at least.
     pub instruction_cycles: u32,
     /// A branch or jump that is taken, on top.
     pub taken_branch_cycles: u32,
@@ -52,9 +52,21 @@ pub enum Exit {
     Fault(Fault),
 }
 
-/// Registers have 32 places; results for register 0 go to a place behind them, and the rest lets
-/// an index be masked instead of checked.
-const PLACES: usize = 64;
+/// Why [`run_until`] came back: [`Exit`] in a byte. A board whose cores take turns sees it every few
+/// instructions, and hardly ever anything but [`Wait`](Self::Wait).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// [`Exit::Until`].
+    Until,
+    /// [`Exit::Wait`].
+    Wait,
+    /// Anything else: [`Core::take_exit`] tells.
+    Exit,
+}
+
+/// Registers have 32 places; results for register 0 go to a place behind them. The rest lets any
+/// byte of an [`Op`] be an index that needs neither a check nor a mask.
+const PLACES: usize = 256;
 
 /// Where the link of a call goes.
 const RA: usize = 31;
@@ -77,6 +89,8 @@ pub struct Core {
     instructions: u64,
     /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
     held: Option<Op>,
+    /// What [`Pause::Exit`] stands for, until it is taken.
+    exit: Option<Exit>,
 }
 
 impl Default for Core {
@@ -89,6 +103,7 @@ impl Default for Core {
             next_pc: 4,
             instructions: 0,
             held: None,
+            exit: None,
         }
     }
 }
@@ -150,6 +165,15 @@ impl Core {
             .expect("the places begin with the 32 registers")
     }
 
+    /// A tick up to which the core surely executes no more than `limit` instructions in all: each
+    /// takes one tick at least. Up to there a loop need not compare their number. It comes closer to
+    /// the limit each time that it is asked for, by a tick at least.
+    #[must_use]
+    pub const fn safe_until(&self, limit: u64) -> u64 {
+        let room = limit.saturating_sub(self.instructions);
+        self.clock.now.saturating_add(room)
+    }
+
     /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.
     pub const fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
         self.instructions += instructions;
@@ -159,13 +183,13 @@ impl Core {
 
     #[inline(always)]
     const fn place(&self, index: u8) -> u32 {
-        self.registers[index as usize % PLACES]
+        self.registers[index as usize]
     }
 
     /// Writes an instruction's result.
     #[inline(always)]
     const fn write(&mut self, op: Op, value: u32) -> Next {
-        self.registers[op.dst as usize % PLACES] = value;
+        self.registers[op.dst() as usize] = value;
         Next::Sequence
     }
 
@@ -177,40 +201,62 @@ impl Core {
     }
 
     /// What follows from a bus that did not let the instruction `op` read or write.
-    #[cold]
-    fn stopped(&mut self, op: Op, stop: BusStop) -> Exit {
+    #[inline(always)]
+    fn stopped(&mut self, op: Op, stop: BusStop) -> Pause {
         match stop {
             BusStop::Wait | BusStop::Yield => {
                 self.held = Some(op);
-                Exit::Wait
+                Pause::Wait
             }
-            BusStop::Fault(fault) => Exit::Fault(fault),
+            BusStop::Fault(fault) => self.leave(Exit::Fault(fault)),
+        }
+    }
+
+    /// Remembers why the core comes back. Rare, and so kept out of the loop.
+    #[cold]
+    #[inline(never)]
+    fn leave(&mut self, exit: Exit) -> Pause {
+        self.exit = Some(exit);
+        Pause::Exit
+    }
+
+    /// Why [`run_until`] came back.
+    pub fn take_exit(&mut self, pause: Pause) -> Exit {
+        match pause {
+            Pause::Until => Exit::Until,
+            Pause::Wait => Exit::Wait,
+            Pause::Exit => self.exit.take().unwrap_or(Exit::Wait),
         }
     }
 
     /// Counts and charges an executed instruction, and goes on at `pc`.
     #[inline(always)]
-    fn retire(&mut self, pc: u32, next_pc: u32) {
+    fn retire(&mut self, pc: u32, next_pc: u32, cycles: u32) {
         self.pc = pc;
         self.next_pc = next_pc;
         self.instructions += 1;
-        self.clock.charge(self.timing.instruction_cycles);
+        self.clock.charge(cycles);
     }
 
     /// Retires an instruction that control leaves by `next`.
     #[inline(always)]
     fn retire_to(&mut self, next: Next) {
         let following = self.next_pc;
+        let cycles = self.timing.instruction_cycles;
         match next {
-            Next::Sequence => self.retire(following, following.wrapping_add(4)),
+            Next::Sequence => self.retire(following, following.wrapping_add(4), cycles),
             Next::Target(target) => {
-                self.clock.charge(self.timing.taken_branch_cycles);
-                self.retire(following, target);
+                self.retire(
+                    following,
+                    target,
+                    cycles.saturating_add(self.timing.taken_branch_cycles),
+                );
             }
-            Next::Annul => {
-                self.clock.charge(self.timing.annulled_slot_cycles);
-                self.retire(following.wrapping_add(4), following.wrapping_add(8));
-            }
+            Next::Annul => self.retire(
+                following.wrapping_add(4),
+                following.wrapping_add(8),
+                cycles.saturating_add(self.timing.annulled_slot_cycles),
+            ),
         }
     }
 }
@@ -223,13 +269,6 @@ impl Core {
 /// once, however often its load or store must wait.
 pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u64) -> Exit {
     let limit = core.instructions.saturating_add(max_instructions);
-    let may_run = core.clock.now < until && core.instructions < limit;
-    if may_run
-        && core.held.is_some()
-        && let Err(exit) = resume(core, bus)
-    {
-        return exit;
-    }
     loop {
         if core.clock.now >= until {
             return Exit::Until;
@@ -237,27 +276,47 @@ pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u
         if core.instructions >= limit {
             return Exit::Limit;
         }
-        let op = match fetch(core, bus) {
-            Ok(op) => op,
-            Err(exit) => return exit,
-        };
-        if let Err(exit) = execute(core, bus, op) {
-            return exit;
+        let pause = run_until(core, bus, until.min(core.safe_until(limit)));
+        if pause != Pause::Until {
+            return core.take_exit(pause);
         }
     }
 }
 
-/// Repeats the access of an instruction that had to wait.
-#[inline(never)]
-fn resume<B: Bus>(core: &mut Core, bus: &mut B) -> Result<(), Exit> {
-    match core.held.take() {
-        Some(op) => execute(core, bus, op),
-        None => Ok(()),
+/// Like [`run`], without a limit. Always inlined: a board whose cores take turns every few
+/// instructions calls it in a loop, and a change of core is a jump then.
+#[inline(always)]
+pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
+    if core.clock.now >= until {
+        return Pause::Until;
+    }
+    let mut op = match core.held.take() {
+        Some(op) => op,
+        None => match fetch(core, bus) {
+            Ok(op) => op,
+            Err(pause) => return pause,
+        },
+    };
+    loop {
+        if let Err(pause) = execute(core, bus, op) {
+            return pause;
+        }
+        if core.clock.now >= until {
+            return Pause::Until;
+        }
+        op = match fetch(core, bus) {
+            Ok(op) => op,
+            Err(pause) => return pause,
+        };
     }
 }
 
+/// The next instruction, once its probe was delivered.
 #[inline(always)]
-fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Exit> {
+fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
+    if let Some(op) = bus.fetch_private(core.pc) {
+        return Ok(op);
+    }
     let op = fetch_at_pc(core, bus)?;
     if op.has_probe() {
         return pass_probes(core, bus, op);
@@ -266,20 +325,20 @@ fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Exit> {
 }
 
 #[inline(always)]
-fn fetch_at_pc<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Exit> {
+fn fetch_at_pc<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
     let pc = core.pc;
-    check_alignment(pc, Width::Word)?;
+    check_alignment(core, pc, Width::Word)?;
     match bus.fetch(core, pc) {
         Ok(op) => Ok(op),
-        Err(BusStop::Fault(fault)) => Err(Exit::Fault(fault)),
-        Err(BusStop::Wait | BusStop::Yield) => Err(Exit::Wait),
+        Err(BusStop::Fault(fault)) => Err(core.leave(Exit::Fault(fault))),
+        Err(BusStop::Wait | BusStop::Yield) => Err(Pause::Wait),
     }
 }
 
 /// Delivers the probe of `op`. A `nop` stands there for its probe's sake only: the core steps over it
 /// at once, uncharged and uncounted, so that marking a place changes no time.
 #[inline(never)]
-fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Exit> {
+fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Pause> {
     while op.has_probe() {
         bus.probe(core, core.pc);
         if !op.is_nop() {
@@ -293,24 +352,24 @@ fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, E
 }
 
 #[inline(always)]
-fn check_alignment(address: u32, width: Width) -> Result<(), Exit> {
+fn check_alignment(core: &mut Core, address: u32, width: Width) -> Result<(), Pause> {
     if address & (width as u32 - 1) == 0 {
         Ok(())
     } else {
-        Err(misaligned(address, width))
+        Err(misaligned(core, address, width))
     }
 }
 
 #[cold]
-fn misaligned(address: u32, width: Width) -> Exit {
+fn misaligned(core: &mut Core, address: u32, width: Width) -> Pause {
     let width = width as u32;
-    Exit::Fault(Fault::Misaligned { address, width })
+    core.leave(Exit::Fault(Fault::Misaligned { address, width }))
 }
 
 #[inline(always)]
-fn load<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<u32, Exit> {
-    let address = core.place(op.rs).wrapping_add(op.imm);
-    check_alignment(address, width)?;
+fn load<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<u32, Pause> {
+    let address = core.place(op.rs()).wrapping_add(op.imm());
+    check_alignment(core, address, width)?;
     match bus.load(core, address, width) {
         Ok(value) => Ok(value),
         Err(stop) => Err(core.stopped(op, stop)),
@@ -318,10 +377,10 @@ fn load<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<u3
 }
 
 #[inline(always)]
-fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<Next, Exit> {
-    let address = core.place(op.rs).wrapping_add(op.imm);
-    check_alignment(address, width)?;
-    let value = core.place(op.rt) & (u32::MAX >> (32 - 8 * width as u32));
+fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<Next, Pause> {
+    let address = core.place(op.rs()).wrapping_add(op.imm());
+    check_alignment(core, address, width)?;
+    let value = core.place(op.rt()) & (u32::MAX >> (32 - 8 * width as u32));
     match bus.store(core, address, width, value) {
         Ok(()) => Ok(Next::Sequence),
         Err(BusStop::Yield) => Err(stored(core)),
@@ -331,28 +390,28 @@ fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<N
 
 /// Retires a store that the board wants to look at.
 #[cold]
-fn stored(core: &mut Core) -> Exit {
+fn stored(core: &mut Core) -> Pause {
     core.retire_to(Next::Sequence);
-    Exit::Yield
+    core.leave(Exit::Yield)
 }
 
 /// Retires a `break`, after which the core stays where it is.
 #[cold]
-fn broken(core: &mut Core, code: u32) -> Exit {
-    core.retire(core.pc, core.next_pc);
-    Exit::Break { code }
+fn broken(core: &mut Core, code: u32) -> Pause {
+    core.retire(core.pc, core.next_pc, core.timing.instruction_cycles);
+    core.leave(Exit::Break { code })
 }
 
 /// The chip does not have the instruction.
 #[cold]
-fn unknown(word: u32) -> Exit {
-    Exit::Fault(match isa::lookup(word) {
+fn unknown(core: &mut Core, word: u32) -> Pause {
+    core.leave(Exit::Fault(match isa::lookup(word) {
         Some(row) => Fault::Missing {
             mnemonic: row.mnemonic,
             word,
         },
         None => Fault::Illegal { word },
-    })
+    }))
 }
 
 /// Where control goes after an instruction.
@@ -369,7 +428,7 @@ enum Next {
 #[inline(always)]
 fn branch(core: &Core, op: Op, taken: bool) -> Next {
     if taken {
-        Next::Target(core.pc.wrapping_add(op.imm))
+        Next::Target(core.pc.wrapping_add(op.imm()))
     } else {
         Next::Sequence
     }
@@ -379,7 +438,7 @@ fn branch(core: &Core, op: Op, taken: bool) -> Next {
 #[inline(always)]
 fn likely(core: &Core, op: Op, taken: bool) -> Next {
     if taken {
-        Next::Target(core.pc.wrapping_add(op.imm))
+        Next::Target(core.pc.wrapping_add(op.imm()))
     } else {
         Next::Annul
     }
@@ -387,15 +446,15 @@ fn likely(core: &Core, op: Op, taken: bool) -> Next {
 
 #[inline(always)]
 fn jump_target(core: &Core, op: Op) -> u32 {
-    core.pc.wrapping_add(4) & 0xf000_0000 | op.imm
+    core.pc.wrapping_add(4) & 0xf000_0000 | op.imm()
 }
 
 /// Carries out one instruction. If that fails, only [`Exit::Yield`] and [`Exit::Break`] count as
 /// execution.
 #[inline(always)]
-fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Exit> {
-    let (rs, rt, imm) = (core.place(op.rs), core.place(op.rt), op.imm);
-    let next = match op.kind {
+fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Pause> {
+    let (rs, rt, imm) = (core.place(op.rs()), core.place(op.rt()), op.imm());
+    let next = match op.kind() {
         Sll => core.write(op, rt << (imm & 31)),
         Srl => core.write(op, rt >> (imm & 31)),
         Sra => core.write(op, shift_right_signed(rt, imm)),
@@ -451,7 +510,7 @@ fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Exit> {
         }
         Joff => Next::Target(rs.wrapping_add(rt << 3)),
         Break => return Err(broken(core, imm)),
-        Missing | Illegal => return Err(unknown(imm)),
+        Missing | Illegal => return Err(unknown(core, imm)),
     };
     core.retire_to(next);
     Ok(())

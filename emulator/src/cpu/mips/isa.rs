@@ -1,4 +1,4 @@
-//! The instruction set as one table, and the pre-decoded form of an instruction.
+//! The instruction set as one table.
 //!
 //! [`ROWS`] is the only place that knows an encoding. The decoder, the executor, the disassembler
 //! and the assembler all read it, so they cannot disagree. [`ALIASES`] holds the other spellings of
@@ -17,15 +17,39 @@ use Operand::{
     Signed, Unsigned, Upper,
 };
 
-/// What an instruction does. Rows with the same effect share a kind: the chip has no exceptions,
-/// so `add` is `addu`.
-#[allow(
-    missing_docs,
-    reason = "the variants are the mnemonics of the MIPS manuals"
-)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
+use super::op::NOWHERE;
+pub use super::op::Op;
+
+/// Declares [`Kind`] and the way back from its number. The compiler sees that the two cancel out: the
+/// executor's choice by kind becomes one jump by number.
+macro_rules! kinds {
+    ($($(#[$meta:meta])* $kind:ident,)*) => {
+        /// What an instruction does. Rows with the same effect share a kind: the chip has no
+        /// exceptions, so `add` is `addu`.
+        #[allow(
+            missing_docs,
+            reason = "the variants are the mnemonics of the MIPS manuals"
+        )]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$meta])* $kind,)*
+        }
+
+        impl Kind {
+            /// The kind with this number.
+            #[inline(always)]
+            pub(super) const fn from_number(number: u8) -> Self {
+                match number {
+                    $(n if n == Self::$kind as u8 => Self::$kind,)*
+                    _ => Self::Illegal,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     Sll,
     Srl,
     Sra,
@@ -461,34 +485,29 @@ impl Row {
     }
 
     /// The pre-decoded form of `word`, which this row matches.
-    fn decode(&self, word: u32) -> Op {
-        let mut op = Op {
-            kind: self.kind,
-            dst: NOWHERE,
-            rs: register_at(word, 21),
-            rt: register_at(word, 16),
-            imm: 0,
-        };
+    pub(super) fn decode(&self, word: u32) -> Op {
+        let (rs, rt) = (register_at(word, 21), register_at(word, 16));
+        let (mut dst, mut imm) = (NOWHERE, 0);
         let signed = (word as u16).cast_signed();
         for operand in self.operands {
             match operand {
-                Rd => op.dst = destination(register_at(word, 11)),
-                RtOut => op.dst = destination(op.rt),
-                Shift => op.imm = word >> 6 & 31,
-                Signed | Memory => op.imm = i32::from(signed).cast_unsigned(),
-                Unsigned => op.imm = word & 0xffff,
-                Upper => op.imm = word << 16,
-                Branch => op.imm = branch_target(word, 0),
-                Jump => op.imm = jump_target(word, 0),
+                Rd => dst = destination(register_at(word, 11)),
+                RtOut => dst = destination(rt),
+                Shift => imm = word >> 6 & 31,
+                Signed | Memory => imm = i32::from(signed).cast_unsigned(),
+                Unsigned => imm = word & 0xffff,
+                Upper => imm = word << 16,
+                Branch => imm = branch_target(word, 0),
+                Jump => imm = jump_target(word, 0),
                 Rs | Rt | CopReg | Code | HighCode | LowCode | Number | Raw => {}
             }
         }
         match self.kind {
-            Break => op.imm = word >> 6 & 0xf_ffff,
-            Missing => op.imm = word,
+            Break => imm = word >> 6 & 0xf_ffff,
+            Missing => imm = word,
             _ => {}
         }
-        op
+        Op::new(self.kind, dst, rs, rt, imm)
     }
 }
 
@@ -508,73 +527,6 @@ fn register_at(word: u32, bit: u32) -> u8 {
     (word >> bit & 31) as u8
 }
 
-/// Where a result for register 0 goes, so that register 0 stays 0 at no cost.
-const NOWHERE: u8 = 32;
-
 fn destination(register: u8) -> u8 {
     if register == 0 { NOWHERE } else { register }
-}
-
-/// Set in [`Op::dst`] above the register index.
-const PROBE: u8 = 0x80;
-
-/// A pre-decoded instruction: 8 bytes, and `Option<Op>` is 8 bytes too, so that a page of decoded
-/// instructions that is filled on demand is a slice of `Option<Op>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Op {
-    pub(super) kind: Kind,
-    /// Index of the register that is written (`NOWHERE` for register 0), and the probe flag.
-    pub(super) dst: u8,
-    pub(super) rs: u8,
-    pub(super) rt: u8,
-    /// The immediate, ready for use: extended, shifted; of a branch the distance from itself; of an
-    /// instruction that cannot be executed the word.
-    pub(super) imm: u32,
-}
-
-impl Op {
-    /// Decodes an instruction word. Every word has a decoding; executing one that the chip does not
-    /// have is a fault.
-    #[must_use]
-    pub fn decode(word: u32) -> Self {
-        match lookup(word) {
-            Some(row) => row.decode(word),
-            None => Self {
-                kind: Kind::Illegal,
-                dst: NOWHERE,
-                rs: 0,
-                rt: 0,
-                imm: word,
-            },
-        }
-    }
-
-    /// The same instruction with a probe: the core tells its bus before it executes it.
-    #[must_use]
-    pub const fn with_probe(mut self) -> Self {
-        self.dst |= PROBE;
-        self
-    }
-
-    /// Whether the instruction carries a probe.
-    #[must_use]
-    #[inline(always)]
-    pub const fn has_probe(self) -> bool {
-        self.dst & PROBE != 0
-    }
-
-    /// Whether the instruction is `nop`: a shift of register 0 into register 0.
-    #[must_use]
-    pub const fn is_nop(self) -> bool {
-        matches!(self.kind, Kind::Sll)
-            && self.dst & !PROBE == NOWHERE
-            && self.rt == 0
-            && self.imm == 0
-    }
-
-    /// What the instruction does.
-    #[must_use]
-    pub const fn kind(self) -> Kind {
-        self.kind
-    }
 }

@@ -6,3 +6,4 @@ pub mod bus;
 pub mod disasm;
 pub mod exec;
 pub mod isa;
+mod op;

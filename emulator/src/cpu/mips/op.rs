@@ -1,0 +1,112 @@
+//! The pre-decoded form of an instruction.
+
+use std::num::NonZeroU64;
+
+use super::isa::{Kind, lookup};
+
+/// Where a result for register 0 goes, so that register 0 stays 0 at no cost.
+pub(super) const NOWHERE: u8 = 32;
+
+/// A pre-decoded instruction.
+///
+/// One 64-bit number holds it, from bit 0 on: kind with flags, written register, `rs`, `rt` (8 bits
+/// each), immediate (32 bits). The executor loads it whole and takes it apart in registers; as a
+/// struct of bytes it would be copied piece by piece on its way through every `Result`.
+/// `Option<Op>` has 8 bytes too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Op(NonZeroU64);
+
+/// The kind's number within the lowest byte.
+const NUMBER: u8 = 0x3f;
+const _: () = assert!(Kind::Illegal as u8 <= NUMBER);
+/// Always set: no `Op` is 0.
+const PRESENT: u64 = 0x40;
+/// The probe flag.
+const PROBE: u64 = 0x80;
+
+impl Op {
+    /// What stands where nothing was decoded yet; no word decodes to it. It carries the probe flag, so
+    /// that one test in the fetch finds all that is not to be executed at once.
+    pub const UNDECODED: Self = Self::new(Kind::Illegal, NOWHERE, 0, 0, 0).with_probe();
+
+    /// Packs the parts; `dst` is [`NOWHERE`] for register 0 and for none.
+    pub(super) const fn new(kind: Kind, dst: u8, rs: u8, rt: u8, imm: u32) -> Self {
+        let bits = PRESENT
+            | kind as u64
+            | (dst as u64) << 8
+            | (rs as u64) << 16
+            | (rt as u64) << 24
+            | (imm as u64) << 32;
+        match NonZeroU64::new(bits) {
+            Some(bits) => Self(bits),
+            None => unreachable!(),
+        }
+    }
+
+    /// Decodes an instruction word. Every word has a decoding; executing one that the chip does not
+    /// have is a fault.
+    #[must_use]
+    pub fn decode(word: u32) -> Self {
+        match lookup(word) {
+            Some(row) => row.decode(word),
+            None => Self::new(Kind::Illegal, NOWHERE, 0, 0, word),
+        }
+    }
+
+    /// The same instruction with a probe: the core tells its bus before it executes it.
+    #[must_use]
+    pub const fn with_probe(self) -> Self {
+        match NonZeroU64::new(self.0.get() | PROBE) {
+            Some(bits) => Self(bits),
+            None => self,
+        }
+    }
+
+    /// Whether the instruction carries a probe.
+    #[must_use]
+    #[inline(always)]
+    pub const fn has_probe(self) -> bool {
+        self.0.get() & PROBE != 0
+    }
+
+    /// Whether the instruction is `nop`: a shift of register 0 into register 0.
+    #[must_use]
+    pub const fn is_nop(self) -> bool {
+        matches!(self.kind(), Kind::Sll)
+            && self.dst() == NOWHERE
+            && self.rt() == 0
+            && self.imm() == 0
+    }
+
+    /// What the instruction does.
+    #[must_use]
+    #[inline(always)]
+    pub const fn kind(self) -> Kind {
+        Kind::from_number(self.0.get() as u8 & NUMBER)
+    }
+
+    /// Index of the register that is written; `NOWHERE` for register 0.
+    #[inline(always)]
+    pub(super) const fn dst(self) -> u8 {
+        (self.0.get() >> 8) as u8
+    }
+
+    /// Index of the first source register.
+    #[inline(always)]
+    pub(super) const fn rs(self) -> u8 {
+        (self.0.get() >> 16) as u8
+    }
+
+    /// Index of the second source register.
+    #[inline(always)]
+    pub(super) const fn rt(self) -> u8 {
+        (self.0.get() >> 24) as u8
+    }
+
+    /// The immediate, ready for use: extended, shifted; of a branch the distance from itself; of an
+    /// instruction that cannot be executed the word.
+    #[inline(always)]
+    pub(super) const fn imm(self) -> u32 {
+        (self.0.get() >> 32) as u32
+    }
+}
