@@ -247,8 +247,8 @@ impl Machine {
             }
             Script::Arrive(code, node, tag, length) => {
                 self.sram.insert(address + 8, node_tag(node, tag));
-                self.sram.insert(address + 12, length);
-                self.sram.insert(address + 16, status_complete(code));
+                self.sram
+                    .insert(address + 16, status_complete(code, length));
             }
         }
     }

@@ -9,6 +9,8 @@ pub struct HostCosts {
     pub pci_clock_hz: u64,
     /// A programmed read, from the instruction to its result.
     pub pio_read: SimTime,
+    /// The way of a read from the processor to the bus.
+    pub pio_read_request: SimTime,
     /// Bus clocks of it.
     pub pio_read_bus_clocks: u32,
     /// The way back from the bus to the processor, at least.

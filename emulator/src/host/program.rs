@@ -104,15 +104,6 @@ pub enum HostEvent {
         /// The answer.
         response: Response,
     },
-    /// A read reaches the board.
-    Sample {
-        /// The program.
-        program: usize,
-        /// Window offset.
-        offset: u32,
-        /// When the program asked.
-        asked: SimTime,
-    },
     /// A write reaches the board.
     Store {
         /// Window offset of the first word.
@@ -120,22 +111,33 @@ pub enum HostEvent {
         /// The words.
         values: Vec<u32>,
     },
-    /// A program polls (again).
-    PollStart {
+    /// A read reaches the bus.
+    ReadStart {
         /// The program.
         program: usize,
-        /// What for.
-        poll: PollRequest,
-    },
-    /// A poll's read reaches the board.
-    PollSample {
-        /// The program.
-        program: usize,
-        /// What for.
-        poll: PollRequest,
-        /// When this poll began.
+        /// What it reads.
+        read: Read,
+        /// When it asked.
         asked: SimTime,
     },
+    /// A read reaches the board.
+    ReadSample {
+        /// The program.
+        program: usize,
+        /// What it reads.
+        read: Read,
+        /// When it asked.
+        asked: SimTime,
+    },
+}
+
+/// A read of the window, once or again and again.
+#[derive(Debug, Clone, Copy)]
+pub struct Read {
+    /// Window offset.
+    offset: u32,
+    /// The condition that ends it.
+    until: Option<PollRequest>,
 }
 
 type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -271,66 +273,66 @@ impl Programs {
                     board.window_write(offset, value, ctx);
                 }
             }
-            HostEvent::Sample {
+            HostEvent::ReadStart {
                 program,
-                offset,
+                read,
                 asked,
             } => {
-                let response = Response::Word(board.window_read(offset, ctx));
-                let time = self.read_returns(asked, ctx.now);
-                schedule(ctx, time, HostEvent::Resume { program, response });
+                let clocks = u64::from(self.costs.pio_read_bus_clocks);
+                let sample = ctx.pci.acquire(ctx.now, clocks);
+                let event = HostEvent::ReadSample {
+                    program,
+                    read,
+                    asked,
+                };
+                schedule(ctx, sample, event);
             }
-            HostEvent::PollStart { program, poll } => self.poll(program, poll, ctx),
-            HostEvent::PollSample {
+            HostEvent::ReadSample {
                 program,
-                poll,
+                read,
                 asked,
-            } => self.poll_sampled(program, poll, asked, board, ctx),
+            } => self.sampled(program, read, asked, board, ctx),
         }
     }
 
-    /// When a read that was asked for and has been sampled is back at the processor.
-    fn read_returns(&self, asked: SimTime, sampled: SimTime) -> SimTime {
-        (asked + self.costs.pio_read).max(sampled + self.costs.pio_read_return)
-    }
-
-    fn read_bus<E>(&self, ctx: &mut HostContext<'_, E>) -> SimTime {
-        ctx.pci
-            .acquire(ctx.now, u64::from(self.costs.pio_read_bus_clocks))
-    }
-
-    fn poll<E>(&mut self, program: usize, poll: PollRequest, ctx: &mut HostContext<'_, E>) {
-        let sample = self.read_bus(ctx);
-        let event = HostEvent::PollSample {
+    /// A program reads: its request is on its way to the bus.
+    fn ask<E>(&self, program: usize, read: Read, ctx: &mut HostContext<'_, E>) {
+        let event = HostEvent::ReadStart {
             program,
-            poll,
+            read,
             asked: ctx.now,
         };
-        schedule(ctx, sample, event);
+        schedule(ctx, ctx.now + self.costs.pio_read_request, event);
     }
 
-    fn poll_sampled<B: Board>(
+    /// A read has its value: the program has it when it is back at the processor, and reads again if
+    /// that is not what it polls for.
+    fn sampled<B: Board>(
         &mut self,
         program: usize,
-        poll: PollRequest,
+        read: Read,
         asked: SimTime,
         board: &mut B,
         ctx: &mut HostContext<'_, B::Event>,
     ) {
-        let value = board.window_read(poll.offset, ctx);
-        let time = self.read_returns(asked, ctx.now);
-        if poll.holds(value) {
+        let value = board.window_read(read.offset, ctx);
+        let back = (asked + self.costs.pio_read).max(ctx.now + self.costs.pio_read_return);
+        if let Some(poll) = read.until {
+            if !poll.holds(value) {
+                let event = HostEvent::ReadStart {
+                    program,
+                    read,
+                    asked: back,
+                };
+                return schedule(ctx, back + self.costs.pio_read_request, event);
+            }
             self.programs[program].polling = None;
-            let kind = TraceKind::PollSatisfied {
-                why: poll.why,
-                value,
-            };
+            let why = poll.why;
+            let kind = TraceKind::PollSatisfied { why, value };
             ctx.trace.record(ctx.now, Initiator::Host, kind);
-            let response = Response::Word(value);
-            schedule(ctx, time, HostEvent::Resume { program, response });
-        } else {
-            schedule(ctx, time, HostEvent::PollStart { program, poll });
         }
+        let response = Response::Word(value);
+        schedule(ctx, back, HostEvent::Resume { program, response });
     }
 
     /// Lets a program run until its next request, and carries that out.
@@ -374,16 +376,14 @@ impl Programs {
 
     fn carry_out<E>(&mut self, program: usize, request: Request, ctx: &mut HostContext<'_, E>) {
         match request {
-            Request::Read { offset } => {
-                let sample = self.read_bus(ctx);
-                let asked = ctx.now;
-                let event = HostEvent::Sample {
-                    program,
+            Request::Read { offset } => self.ask(
+                program,
+                Read {
                     offset,
-                    asked,
-                };
-                schedule(ctx, sample, event);
-            }
+                    until: None,
+                },
+                ctx,
+            ),
             Request::Write { offset, values } => {
                 let words = values.len() as u64;
                 let clocks = u64::from(self.costs.pio_write_setup_clocks) + words;
@@ -394,7 +394,8 @@ impl Programs {
             }
             Request::Poll(poll) => {
                 self.programs[program].polling = Some(poll);
-                self.poll(program, poll, ctx);
+                let (offset, until) = (poll.offset, Some(poll));
+                self.ask(program, Read { offset, until }, ctx);
             }
             Request::Translate { address, length } => {
                 let pages = ctx.with_memory(|memory| translate(memory, address, length));

@@ -235,6 +235,7 @@ impl Reader<'_> {
         Ok(HostCosts {
             pci_clock_hz: self.rate("pci.clock", "Hz")?,
             pio_read: self.span("pci.pio_read")?,
+            pio_read_request: self.span("pci.pio_read_request")?,
             pio_read_bus_clocks: self.count("pci.pio_read_bus", "PCI clocks", 1)?,
             pio_read_return: self.span("pci.pio_read_return")?,
             pio_write: self.span("pci.pio_write")?,

@@ -9,7 +9,7 @@
 //! clears one; when all frames are sent and no bit is left, the message is done.
 
 use crate::Emp;
-use crate::nic::{Event, Nic, RxFrame, Stage, type_kind};
+use crate::nic::{Arrival, Event, Nic, Stage, type_kind};
 use crate::tables::NO_SLOT;
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
@@ -136,7 +136,8 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Takes an ack that has come for one of our messages.
     #[inline(always)]
-    pub(crate) fn receive_ack(&mut self, frame: RxFrame) {
+    pub fn take_ack(&mut self, arrival: Arrival) {
+        let frame = self.nic.take_rx(arrival);
         let counter = if !frame.intact {
             Counter::DropDamaged
         } else if frame.length < DATA_PAYLOAD {
@@ -147,6 +148,7 @@ impl<N: Nic> Emp<'_, N> {
         let end = self.nic.rx_advance(frame.start, frame.length);
         self.nic.free_rx(end);
         self.count(counter);
+        self.nic.stage_exit(Stage::ReceiveAck);
     }
 
     /// Marks the group that the ack at `start` names; the result is what to count it as.
@@ -178,7 +180,7 @@ impl<N: Nic> Emp<'_, N> {
         }
         let record = self.tables.transmit_mut(slot);
         record.outstanding -= 1;
-        if record.outstanding == 0 && record.fresh.number == record.frames {
+        if record.outstanding == 0 && record.sent() == record.frames {
             if record.code == Code::Pending {
                 record.code = Code::Done;
             }

@@ -9,9 +9,9 @@
 use crate::Emp;
 use crate::descriptor::{Fetch, Seek};
 use crate::dma::{active_fetch_cookie, delivery_cookie};
-use crate::nic::{Event, Nic, RxFrame, Stage};
+use crate::nic::{Event, Nic, RxFrame};
 use crate::tables::{Active, NO_SLOT, Slot};
-use defs::emp::descriptor::{Code, SEND_DESCRIPTORS, WORD_LENGTH, WORD_NODE_TAG};
+use defs::emp::descriptor::{Code, SEND_DESCRIPTORS};
 
 /// Write DMAs that must be free before a frame is taken: more than one that spans two pages needs.
 pub(crate) const FRAME_WRITES: u32 = 4;
@@ -176,27 +176,20 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn settle_at_once(&mut self, slot: Slot) {
-        self.nic.stage_enter(Stage::Receiving);
         self.settle_receive(slot);
-        self.nic.stage_exit(Stage::Receiving);
     }
 
     /// Tells the host of a message that is all in memory, or given up, and frees its record.
     #[inline(always)]
     pub(crate) fn settle_receive(&mut self, slot: Slot) {
         let record = self.tables.active_mut(slot);
-        if record.pending != 0 || (record.arrived != record.frames && !record.abandoned) {
+        if record.pending != 0 || record.missing != 0 {
             return;
         }
-        let (key, length, code) = (record.key, record.length, record.code);
-        let (index, tag) = (u32::from(record.descriptor), u32::from(record.tag));
-        let peer_and_tag = (key & 0xFFFF_0000) | tag;
-        let at = self.descriptor_word(index, WORD_NODE_TAG);
-        self.nic.store(at, peer_and_tag);
-        let at = self.descriptor_word(index, WORD_LENGTH);
-        self.nic.store(at, length);
-        self.write_status(index, code);
+        let (index, code, length) = (u32::from(record.descriptor), record.code, record.length);
+        self.write_status(index, code, length);
 
+        let key = self.tables.active_mut(slot).key;
         let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
         self.tables.posted_mut(place).open = false;
         self.unlink_active(slot, key >> 16);

@@ -99,9 +99,19 @@ fn each_entry<N: Nic>(
 /// descriptor are not known yet: only that there are some.
 #[inline(always)]
 pub(crate) fn covers<N: Nic>(nic: &mut N, array: u32, head: u32, form: Form, length: u32) -> bool {
+    if form == Form::Chained {
+        return chain_covers(nic, array, head, length);
+    }
+    let at = array + bytes_of(head) + ((WORD_PAGE_HIGH as u32) << 2);
+    suffices(form, nic.load(at) >> 16, length)
+}
+
+/// [`covers`] for a chain.
+#[inline(never)]
+fn chain_covers<N: Nic>(nic: &mut N, array: u32, head: u32, length: u32) -> bool {
     let mut total = 0;
-    let count = each_entry(nic, array, head, form, |_, _, high, _| total += high >> 16);
-    count.is_some() && suffices(form, total, length)
+    let add = |_: &mut N, _, high, _| total += high >> 16;
+    each_entry(nic, array, head, Form::Chained, add).is_some() && total >= length
 }
 
 /// Whether `total` bytes of entries (indirect: of the list) can stand for a message of `length`.
@@ -124,6 +134,8 @@ pub(crate) struct Pages {
     count: u16,
     /// The entry at hand.
     entry: u16,
+    /// Its bytes; 0 while it is not known to be in the cache.
+    here: u16,
     /// The blocks in the two halves of the cache.
     blocks: [u8; 2],
     /// The block whose fetch is under way.
@@ -143,6 +155,16 @@ pub(crate) enum Seek {
     End,
 }
 
+/// Where [`Pages::walk`] ended.
+enum Walk {
+    /// At the entry that holds the bytes.
+    There,
+    /// Before this block.
+    Missing(u8),
+    /// Behind the last entry, or before the first.
+    End,
+}
+
 /// A fetch of page entries: what to hand to the read DMA.
 pub(crate) struct Fetch {
     pub host: HostAddress,
@@ -157,6 +179,7 @@ impl Pages {
         start: 0,
         count: 0,
         entry: 0,
+        here: 0,
         blocks: [0; 2],
         fetching: 0,
         indirect: false,
@@ -175,11 +198,15 @@ impl Pages {
     ) -> Option<Self> {
         let indirect = form == Form::Indirect;
         let (mut list, mut total) = (HostAddress { high: 0, low: 0 }, 0);
+        let mut first = 0;
         let count = each_entry(nic, array, head, form, |nic, position, high, low| {
             total += high >> 16;
             if indirect {
                 list = host_address(high, low);
             } else {
+                if position == 0 {
+                    first = (high >> 16) as u16;
+                }
                 let at = cache + (position << 3);
                 nic.store(at, high);
                 nic.store(at + 4, low);
@@ -195,52 +222,46 @@ impl Pages {
             start: 0,
             count: count as u16,
             entry: 0,
+            here: first,
             blocks: [first_block, NO_BLOCK],
             fetching: NO_BLOCK,
             indirect,
         })
     }
 
-    /// The block that must be fetched before `offset` can be found, if one must.
-    #[inline(always)]
-    pub(crate) fn needs<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Option<u8> {
-        if !self.indirect {
-            return None;
-        }
-        match self.seek(nic, cache, offset) {
-            Seek::Missing(block) => Some(block),
-            _ => None,
-        }
-    }
-
     /// Moves to the entry that holds `offset`: mostly the one at hand.
     #[inline(always)]
     pub(crate) fn seek<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Seek {
-        if self.entry < self.count && self.missing(self.entry).is_none() {
-            let at = entry_address(cache, self.entry);
-            let high = nic.load(at);
+        loop {
+            let here = u32::from(self.here);
             // Before the entry's start, this wraps to more than any length.
             let into = offset.wrapping_sub(self.start);
-            if into < high >> 16 {
+            if into < here {
+                let at = entry_address(cache, self.entry);
                 return Seek::Found {
-                    host: host_address(high, nic.load(at + 4)).advanced(into),
-                    room: (high >> 16) - into,
+                    host: host_address(nic.load(at), nic.load(at + 4)).advanced(into),
+                    room: here - into,
                 };
             }
+            match self.walk(nic, cache, offset) {
+                Walk::There => {}
+                Walk::Missing(block) => return Seek::Missing(block),
+                Walk::End => return Seek::End,
+            }
         }
-        self.walk(nic, cache, offset)
     }
 
     /// Steps back or forward from the entry at hand.
     #[inline(never)]
-    fn walk<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Seek {
+    fn walk<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Walk {
+        self.here = 0;
         while offset < self.start {
             // Only a list that its host rewrote can bring the cursor before its first entry.
             let Some(before) = self.entry.checked_sub(1) else {
-                return Seek::End;
+                return Walk::End;
             };
             if let Some(block) = self.missing(before) {
-                return Seek::Missing(block);
+                return Walk::Missing(block);
             }
             let length = nic.load(entry_address(cache, before)) >> 16;
             self.start = self.start.wrapping_sub(length);
@@ -248,22 +269,17 @@ impl Pages {
         }
         while self.entry < self.count {
             if let Some(block) = self.missing(self.entry) {
-                return Seek::Missing(block);
+                return Walk::Missing(block);
             }
-            let at = entry_address(cache, self.entry);
-            let high = nic.load(at);
-            let length = high >> 16;
-            let into = offset.wrapping_sub(self.start);
-            if into < length {
-                return Seek::Found {
-                    host: host_address(high, nic.load(at + 4)).advanced(into),
-                    room: length - into,
-                };
+            let length = nic.load(entry_address(cache, self.entry)) >> 16;
+            if offset.wrapping_sub(self.start) < length {
+                self.here = length as u16;
+                return Walk::There;
             }
             self.start = self.start.wrapping_add(length);
             self.entry += 1;
         }
-        Seek::End
+        Walk::End
     }
 
     /// The block of `entry` if it is not in the cache.
@@ -303,6 +319,7 @@ impl Pages {
             return None;
         }
         let half = block & 1;
+        self.here = 0;
         self.blocks[usize::from(half)] = NO_BLOCK;
         self.fetching = block;
         Some(Fetch {

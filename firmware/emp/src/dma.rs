@@ -107,8 +107,9 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     fn fail_transmit(&mut self, slot: Slot) {
+        let open = self.is_open(slot);
         let record = self.tables.transmit_mut(slot);
-        if record.open && record.code == Code::Pending {
+        if open && record.code == Code::Pending {
             record.code = Code::HostMemory;
         }
     }
@@ -132,27 +133,36 @@ impl<N: Nic> Emp<'_, N> {
         self.count(Counter::DmaErrors);
     }
 
-    /// Write DMAs are over: frames are in host memory, and perhaps whole messages.
+    /// A write DMA is over: a frame is in host memory, and perhaps a whole message.
     #[inline(always)]
     pub fn on_write_done(&mut self) {
-        self.nic.stage_enter(Stage::Receiving);
-        self.finish_writes();
-        self.nic.stage_exit(Stage::Receiving);
+        self.finish_write();
     }
 
+    /// The host's news come first, the ring's descriptor last. Says whether there was one.
     #[inline(always)]
-    fn finish_writes(&mut self) {
-        while let Some(done) = self.nic.take_write() {
-            let slot = done.cookie as Slot;
-            let record = self.tables.active_mut(slot);
-            record.pending -= 1;
-            if done.failed {
-                record.fail(Code::HostMemory);
-            }
-            if record.pending == 0 {
-                self.settle_receive(slot);
-            }
+    fn finish_write(&mut self) -> bool {
+        self.nic.stage_enter(Stage::Receiving);
+        let Some(done) = self.nic.next_write() else {
+            self.nic.stage_exit(Stage::Receiving);
+            return false;
+        };
+        let slot = done.cookie as Slot;
+        let record = self.tables.active_mut(slot);
+        record.pending -= 1;
+        if done.failed {
+            record.fail(Code::HostMemory);
         }
+        self.settle_receive(slot);
+        self.nic.retire_write();
+        self.nic.stage_exit(Stage::Receiving);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finish_writes(&mut self) {
+        while self.finish_write() {}
     }
 
     /// A write DMA found no host memory: the channel goes on, its completion says what failed.

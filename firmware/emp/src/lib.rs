@@ -55,7 +55,7 @@ use defs::emp::control::{COUNTERS, Counter, MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{Code, STATUS_NIC_OWNS, WORD_STATUS, status_complete};
 use defs::tigon2::map::mailbox_low;
 use descriptor::{bytes_of, descriptor_at};
-use nic::Event;
+use nic::{Event, Stage};
 use tables::{NO_SLOT, Slot};
 
 /// One node's protocol engine. Small and hot; the records are in [`Tables`].
@@ -109,19 +109,23 @@ impl<'a, N: Nic> Emp<'a, N> {
         &mut self.nic
     }
 
-    /// The host wrote a mailbox: it posted a transmit or a receive. The result says that a first frame
-    /// can leave at once: the caller then goes on with [`on_send`](Self::on_send).
+    /// The host wrote a mailbox: it posted a transmit or a receive. What to do then comes as functions,
+    /// [`post_transmit`](Self::post_transmit) and [`post_receive`](Self::post_receive), so that an
+    /// image can place each by itself: a stage begins before its function's prologue.
     #[inline(always)]
-    #[must_use = "a posted transmit is sent by `on_send`"]
-    pub fn on_mailbox(&mut self) -> bool {
+    pub fn on_mailbox(&mut self, post_transmit: fn(&mut Self), post_receive: fn(&mut Self)) {
+        // Taking a descriptor from the host is send bookkeeping, until it turns out to be a receive.
+        self.nic.stage_enter(Stage::SendBookkeeping);
         let written = self.nic.take_mailboxes();
-        if written & (1 << MAILBOX_TRANSMIT) != 0 {
-            self.post_transmit();
-        }
         if written & (1 << MAILBOX_RECEIVE) != 0 {
-            self.post_receive();
+            self.nic.stage_exit(Stage::SendBookkeeping);
+            post_receive(self);
+            if written & (1 << MAILBOX_TRANSMIT) == 0 {
+                return;
+            }
+            self.nic.stage_enter(Stage::SendBookkeeping);
         }
-        !self.send_raised && self.queue_first != NO_SLOT
+        post_transmit(self);
     }
 
     /// Takes the descriptor that a mailbox names and acknowledges it at once. The result is its
@@ -152,9 +156,9 @@ impl<'a, N: Nic> Emp<'a, N> {
 
     /// Hands a descriptor back to the host.
     #[inline(always)]
-    fn write_status(&mut self, index: u32, code: Code) {
+    fn write_status(&mut self, index: u32, code: Code, length: u32) {
         let at = self.descriptor_word(index, WORD_STATUS);
-        self.nic.store(at, status_complete(code));
+        self.nic.store(at, status_complete(code, length));
     }
 
     /// NIC address of a word of descriptor `index`.
@@ -185,6 +189,7 @@ impl<'a, N: Nic> Emp<'a, N> {
         if !self.acks.is_empty() {
             self.flush_acks();
         }
+        self.nic.stage_enter(Stage::SendBookkeeping);
         self.transmit_next();
         if self.queue_first != NO_SLOT || !self.acks.is_empty() {
             self.raise_send();

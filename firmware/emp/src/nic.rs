@@ -43,6 +43,15 @@ pub struct RxFrame {
     pub intact: bool,
 }
 
+/// A received frame that has not been taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// NIC address of its first byte.
+    pub start: u32,
+    /// What the NIC knows it by.
+    pub descriptor: u32,
+}
+
 /// A DMA that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
@@ -152,12 +161,14 @@ pub trait Nic {
         free_rx: bool,
         cookie: u32,
     );
-    /// The next write DMA that is over, in the order of pushing.
-    fn take_write(&mut self) -> Option<Completion>;
+    /// The oldest write DMA that is over and not retired, in the order of pushing.
+    fn next_write(&mut self) -> Option<Completion>;
+    /// Gives the slot of what [`next_write`](Self::next_write) shows back to the ring.
+    fn retire_write(&mut self);
     /// Whether the write channel has stopped with an error.
     fn write_failed(&self) -> bool;
     /// Restarts the channel behind the failed write, which is the next one that
-    /// [`take_write`](Self::take_write) returns: everything before it has been taken. Receive space that it should have freed is freed by
+    /// [`next_write`](Self::next_write) shows: everything before it has been retired. Receive space that it should have freed is freed by
     /// the CPU, in ring order.
     fn skip_failed_write(&mut self);
 
@@ -175,8 +186,11 @@ pub trait Nic {
     /// Releases a frame that needs no DMA and ends at `end`, in ring order.
     fn release_cpu_frame(&mut self, end: u32);
 
-    /// Takes the oldest received frame: its MAC descriptor is free then, its buffer is not.
-    fn take_rx(&mut self) -> Option<RxFrame>;
+    /// The oldest received frame that has not been taken.
+    fn next_rx(&self) -> Option<Arrival>;
+    /// Takes the frame that [`next_rx`](Self::next_rx) shows: its MAC descriptor is free then, its
+    /// buffer is not.
+    fn take_rx(&mut self, arrival: Arrival) -> RxFrame;
     /// The address `bytes` behind `address` in the receive buffer.
     fn rx_advance(&self, address: u32, bytes: u32) -> u32;
     /// Frees a taken frame that no DMA frees and that ends at `end`, in ring order.

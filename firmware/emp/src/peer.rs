@@ -87,8 +87,9 @@ impl<N: Nic> Emp<'_, N> {
             let record = self.tables.active_mut(slot);
             let next = record.next;
             let gone = before.is_none_or(|before| is_after(before, record.key as u16));
-            if gone && record.arrived != record.frames {
+            if gone && record.missing != 0 {
                 record.abandoned = true;
+                record.missing = 0;
                 record.code = Code::Timeout;
                 self.settle_receive(slot);
             }

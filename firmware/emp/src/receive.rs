@@ -18,7 +18,7 @@ use crate::Emp;
 use crate::ack::Ack;
 use crate::deliver::{FRAME_WRITES, Opening, Place};
 use crate::descriptor::{Pages, covers};
-use crate::nic::{Event, Nic, RxFrame, Stage};
+use crate::nic::{Arrival, Event, Nic, RxFrame, Stage, type_kind};
 use crate::peer::is_after;
 use crate::tables::{FRAME_LIMIT, NO_SLOT, Slot};
 use defs::emp::control::{Counter, MAILBOX_RECEIVE};
@@ -27,7 +27,7 @@ use defs::emp::descriptor::{
     WORD_NODE_TAG, WORD_STATUS, node_tag,
 };
 use defs::emp::frame::{
-    DATA_PAYLOAD, ETHERTYPE, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, GROUP_MASK, HEADER_PAYLOAD, Kind,
+    DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, GROUP_MASK, HEADER_PAYLOAD, KIND_SHIFT, Kind,
     WORD_FRAME_EPOCH, WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES,
     WORD_TYPE_KIND,
 };
@@ -62,7 +62,7 @@ enum Refusal {
 impl<N: Nic> Emp<'_, N> {
     /// The host posted a receive.
     #[inline(always)]
-    pub(crate) fn post_receive(&mut self) {
+    pub fn post_receive(&mut self) {
         let Some((index, status)) = self.take_post(MAILBOX_RECEIVE) else {
             return;
         };
@@ -77,7 +77,7 @@ impl<N: Nic> Emp<'_, N> {
             && Form::from_status(status)
                 .is_some_and(|form| covers(&mut self.nic, array, index, form, capacity));
         if !valid {
-            return self.write_status(index, Code::BadDescriptor);
+            return self.write_status(index, Code::BadDescriptor, 0);
         }
         let (any_node, any_tag) = (node_tag(ANY_NODE, 0), node_tag(0, ANY_TAG));
         let mut mask = u32::MAX;
@@ -92,31 +92,43 @@ impl<N: Nic> Emp<'_, N> {
             .event(Event::PostReceive, key >> 16, key & 0xFFFF, capacity);
     }
 
-    /// A frame was received. It stays with the MAC while the write DMA ring is full.
+    /// A frame was received. What to do then comes as functions, as with
+    /// [`on_mailbox`](Self::on_mailbox): [`take_ack`](Self::take_ack) and
+    /// [`take_frame`](Self::take_frame).
     #[inline(always)]
-    pub fn on_receive(&mut self) {
-        if self.nic.write_slots() < FRAME_WRITES {
-            return;
-        }
-        let Some(frame) = self.nic.take_rx() else {
-            return;
+    pub fn on_receive(
+        &mut self,
+        take_ack: fn(&mut Self, Arrival),
+        take_frame: fn(&mut Self, Arrival, u32),
+    ) {
+        // Taking a frame from the MAC is receiving, whatever it turns out to be.
+        self.nic.stage_enter(Stage::Receiving);
+        let Some(arrival) = self.nic.next_rx() else {
+            return self.nic.stage_exit(Stage::Receiving);
         };
-        let type_kind = self.word(frame.start, WORD_TYPE_KIND);
-        let ours = type_kind >> 16 == u32::from(ETHERTYPE);
-        match Kind::from_word(type_kind) {
-            Some(Kind::Ack) if ours => {
-                self.nic.stage_enter(Stage::ReceiveAck);
-                self.receive_ack(frame);
-                self.nic.stage_exit(Stage::ReceiveAck);
-            }
-            kind => {
-                self.nic.stage_enter(Stage::Receiving);
-                let checked = check(frame, kind.filter(|_| ours));
+        let type_kind = self.word(arrival.start, WORD_TYPE_KIND);
+        if is_kind(type_kind, Kind::Ack) {
+            self.nic.stage_exit(Stage::Receiving);
+            self.nic.stage_enter(Stage::ReceiveAck);
+            take_ack(self, arrival);
+        } else {
+            take_frame(self, arrival, type_kind);
+        }
+    }
+
+    /// A frame that is no ack was received; `type_kind` is its word at `WORD_TYPE_KIND`. It stays with
+    /// the MAC while the write DMA ring is full.
+    #[inline(always)]
+    pub fn take_frame(&mut self, arrival: Arrival, type_kind: u32) {
+        if self.nic.write_slots() < FRAME_WRITES {
+            return self.nic.stage_exit(Stage::Receiving);
+        }
+        let frame = self.nic.take_rx(arrival);
+        match check(&frame, type_kind) {
+            Ok(first) => self.receive_frame(frame, type_kind, first),
+            Err(counter) => {
+                self.drop_frame(frame, counter);
                 self.nic.stage_exit(Stage::Receiving);
-                match checked {
-                    Ok(first) => self.receive_frame(frame, type_kind, first),
-                    Err(counter) => self.drop_frame(frame, counter),
-                }
             }
         }
     }
@@ -138,24 +150,22 @@ impl<N: Nic> Emp<'_, N> {
             Ok(place) => {
                 self.deliver(frame, &place);
                 let complete = self.account(&place, &header);
-                self.nic.stage_exit(Stage::ReceiveBookkeeping);
                 if self.tables.active_mut(place.slot).pending == 0 {
                     self.settle_at_once(place.slot);
                 }
                 complete
             }
-            Err(refusal) => {
-                let again = self.refuse(frame, &header, refusal);
-                self.nic.stage_exit(Stage::ReceiveBookkeeping);
-                again
-            }
+            Err(refusal) => self.refuse(frame, &header, refusal),
         };
         if acknowledge {
+            self.nic.stage_exit(Stage::ReceiveBookkeeping);
             self.send_ack(Ack {
                 key: header.key,
                 number: u32::from(header.number) + u32::from(header.after),
                 epoch: header.epoch,
             });
+        } else {
+            self.nic.stage_exit(Stage::ReceiveBookkeeping);
         }
     }
 
@@ -299,7 +309,7 @@ impl<N: Nic> Emp<'_, N> {
         if let Some(opening) = place.opening {
             self.open_active(slot, header, opening);
         }
-        self.tables.active_mut(slot).arrived += 1;
+        self.tables.active_mut(slot).missing -= 1;
         let arrived = self.tables.arrived_mut(slot);
         arrived.insert(header.number);
         let complete = header.group_in(arrived);
@@ -326,12 +336,16 @@ impl<N: Nic> Emp<'_, N> {
         record.key = header.key;
         record.length = opening.length;
         record.frames = frames;
-        record.arrived = 0;
-        record.tag = (opening.tag_frames >> 16) as u16;
-        let place = record.descriptor.wrapping_sub(SEND_DESCRIPTORS as u16);
+        record.missing = frames;
+        let index = record.descriptor;
+        let place = index.wrapping_sub(SEND_DESCRIPTORS as u16);
         self.tables.arrived_mut(slot).clear(frames);
         self.tables.unlink_posted(place);
         self.expect_id(header.node, (header.key as u16).wrapping_add(1));
+        // Only the status is left to write when the message is complete.
+        let at = self.descriptor_word(u32::from(index), WORD_NODE_TAG);
+        let peer_and_tag = (header.node << 16) | (opening.tag_frames >> 16);
+        self.nic.store(at, peer_and_tag);
         if next != NO_SLOT {
             self.abandon(header.node, Some(opening.oldest));
         }
@@ -392,13 +406,21 @@ impl Header {
 /// Checks that a frame is whole and of a kind that belongs to messages. Whether it is a header frame,
 /// or what to count it as.
 #[inline(always)]
-fn check(frame: RxFrame, kind: Option<Kind>) -> Result<bool, Counter> {
+fn check(frame: &RxFrame, type_kind: u32) -> Result<bool, Counter> {
     if !frame.intact {
         return Err(Counter::DropDamaged);
     }
-    match kind {
-        Some(Kind::Header) if frame.length >= HEADER_PAYLOAD => Ok(true),
-        Some(Kind::Data) if frame.length >= DATA_PAYLOAD => Ok(false),
-        _ => Err(Counter::DropForeign),
+    if is_kind(type_kind, Kind::Header) && frame.length >= HEADER_PAYLOAD {
+        Ok(true)
+    } else if is_kind(type_kind, Kind::Data) && frame.length >= DATA_PAYLOAD {
+        Ok(false)
+    } else {
+        Err(Counter::DropForeign)
     }
+}
+
+/// Whether a frame with this word is EMP's and of kind `kind`.
+#[inline(always)]
+fn is_kind(word: u32, kind: Kind) -> bool {
+    word >> KIND_SHIFT == type_kind(kind) >> KIND_SHIFT
 }

@@ -11,6 +11,7 @@
 use crate::Emp;
 use crate::nic::{Event, Nic};
 use crate::tables::{Cursor, Slot};
+use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 
 /// The timeout doubles this often.
@@ -58,7 +59,7 @@ impl<N: Nic> Emp<'_, N> {
             return self.settle_transmit(slot);
         }
         record.resending = true;
-        record.resend_limit = record.fresh.number;
+        record.fresh = record.cursor;
         self.nic
             .event(Event::Retransmit, u32::from(node), u32::from(id), retries);
         self.resend_from(slot, 0);
@@ -97,27 +98,31 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// After a frame was sent again: the next one, in its group or in the next group that needs it.
+    /// After a frame was sent again: the next one (`next` if it is in the same group), or the first of
+    /// the next group that needs it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn resend_next(&mut self, slot: Slot, next: Cursor, group_end: bool) {
-        self.tables.transmit_mut(slot).resend = next;
-        if group_end {
+    pub(crate) fn account_resent(&mut self, slot: Slot, next: Cursor) {
+        self.count(Counter::FramesResent);
+        self.tables.transmit_mut(slot).cursor = next;
+        if next.before == 0 {
+            self.restart_timer(slot);
             self.resend_from(slot, next.number);
         }
         let record = self.tables.transmit_mut(slot);
-        if !record.resending && record.fresh.number == record.frames {
+        if !record.resending && record.cursor.number == record.frames {
             self.leave_queue(slot);
         }
     }
 
-    /// Points `resend` at the first group from frame `number` on that is to be sent again; ends the
+    /// Points the cursor at the first group from frame `number` on that is to be sent again; ends the
     /// resending if there is none.
     fn resend_from(&mut self, slot: Slot, number: u16) {
         let record = &mut self.tables.transmit[usize::from(slot)];
         let unacked = &self.tables.unacked[usize::from(slot)];
-        let Some(last) = unacked.next(number, record.resend_limit) else {
+        let Some(last) = unacked.next(number, record.fresh.number) else {
             record.resending = false;
+            record.cursor = record.fresh;
             return;
         };
         let frames = if last + 1 == record.frames {
@@ -130,7 +135,7 @@ impl<N: Nic> Emp<'_, N> {
             0 => 0,
             _ => self.config.header_capacity + product(first - 1, self.config.data_capacity),
         };
-        record.resend = Cursor {
+        record.cursor = Cursor {
             offset,
             number: first,
             before: 0,

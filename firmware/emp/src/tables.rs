@@ -33,12 +33,17 @@ impl FrameBits {
     /// Clears the bits of frames `0..frames`.
     #[inline(always)]
     pub(crate) fn clear(&mut self, frames: u16) {
+        self.0[0] = 0;
+        if frames > 31 {
+            self.clear_more(frames);
+        }
+    }
+
+    #[inline(never)]
+    fn clear_more(&mut self, frames: u16) {
         let last = usize::from(frames >> 5);
-        for (index, word) in self.0.iter_mut().enumerate() {
+        for word in self.0.iter_mut().take(last + 1) {
             *word = 0;
-            if index == last {
-                break;
-            }
         }
     }
 
@@ -130,22 +135,16 @@ pub(crate) struct Transmit {
     pub pages: Pages,
     /// Bytes of the message.
     pub length: u32,
-    /// The first frame that has not been sent at all.
+    /// The frame to send next.
+    pub cursor: Cursor,
+    /// While `resending`: the first frame that has not been sent at all.
     pub fresh: Cursor,
-    /// The next frame to send again, while `resending`.
-    pub resend: Cursor,
     /// When the retransmission timer expires, in us; valid while `outstanding` is not 0.
     pub deadline_us: u32,
-    /// Frames of the message.
-    pub frames: u16,
-    /// Message identifier.
-    pub id: u16,
     /// Groups whose last frame was sent and that are not acknowledged.
     pub outstanding: u16,
-    /// DMAs that name this record and are not over.
-    pub pending: u16,
-    /// Frames below this one are sent again.
-    pub resend_limit: u16,
+    /// Frames of the message.
+    pub frames: u16,
     /// Frames of the last group.
     pub last_group: u8,
     /// What will become of it; `Pending` while undecided.
@@ -154,10 +153,12 @@ pub(crate) struct Transmit {
     pub retries: u8,
     /// Sending again what was not acknowledged.
     pub resending: bool,
+    /// Message identifier.
+    pub id: u16,
     /// In the send queue.
     pub queued: bool,
-    /// Taken: posted and its status not yet written.
-    pub open: bool,
+    /// DMAs that name this record and are not over.
+    pub pending: u8,
     /// Destination.
     pub node: u8,
     /// Next in the send queue.
@@ -166,6 +167,18 @@ pub(crate) struct Transmit {
     pub peer_next: Slot,
     /// Previous open message to the same peer.
     pub peer_previous: Slot,
+}
+
+impl Transmit {
+    /// Frames that have been sent at least once.
+    #[inline(always)]
+    pub(crate) fn sent(&self) -> u16 {
+        if self.resending {
+            self.fresh.number
+        } else {
+            self.cursor.number
+        }
+    }
 }
 
 /// A posted receive, a member of a doubly linked list in posting order.
@@ -194,14 +207,12 @@ pub(crate) struct Active {
     pub capacity: u32,
     /// Frames of the message.
     pub frames: u16,
-    /// Frames that have arrived.
-    pub arrived: u16,
+    /// Frames that have not arrived; none are awaited of an abandoned message.
+    pub missing: u16,
     /// DMAs that name this record and are not over.
     pub pending: u16,
     /// The posted receive's descriptor.
     pub descriptor: u16,
-    /// The message's tag.
-    pub tag: u16,
     /// The source has given the message up: no more frames are awaited.
     pub abandoned: bool,
     /// What will become of it: `Done` unless something goes wrong.
@@ -212,6 +223,7 @@ pub(crate) struct Active {
 
 /// What the firmware keeps for a peer beside the route table.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(4))]
 pub(crate) struct Peer {
     /// Oldest open message to it.
     pub first_transmit: Slot,
@@ -249,12 +261,11 @@ impl Tables {
         let transmit = Transmit {
             pages: Pages::ZERO,
             length: 0,
+            cursor: Cursor::START,
             fresh: Cursor::START,
-            resend: Cursor::START,
             deadline_us: 0,
             frames: 0,
             outstanding: 0,
-            resend_limit: 0,
             pending: 0,
             id: 0,
             node: 0,
@@ -262,7 +273,6 @@ impl Tables {
             retries: 0,
             resending: false,
             queued: false,
-            open: false,
             code: Code::Pending,
             queue_next: 0,
             peer_next: 0,
@@ -274,10 +284,9 @@ impl Tables {
             length: 0,
             capacity: 0,
             frames: 0,
-            arrived: 0,
+            missing: 0,
             pending: 0,
             descriptor: 0,
-            tag: 0,
             abandoned: false,
             code: Code::Pending,
             next: 0,
@@ -316,10 +325,6 @@ impl Tables {
                 last_transmit: NO_SLOT,
                 first_active: NO_SLOT,
             };
-        }
-        for record in &mut self.transmit {
-            record.open = false;
-            record.queued = false;
         }
         for posted in &mut self.posted {
             posted.open = false;

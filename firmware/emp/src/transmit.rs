@@ -36,32 +36,49 @@ const FRAME_READS: u32 = 4;
 /// on the wire. What waits there delays acks.
 const BACKLOG_LIMIT_BYTES: u32 = 16 * 1024;
 
+/// A frame whose place in the transmit buffer is taken.
+struct Outgoing {
+    /// Its message.
+    slot: Slot,
+    /// Its place in the message.
+    cursor: Cursor,
+    /// Its address.
+    start: u32,
+    /// Bytes before its payload.
+    header: u32,
+    /// Bytes of its payload.
+    payload: u32,
+}
+
 impl<N: Nic> Emp<'_, N> {
-    /// The host posted a transmit.
+    /// The host posted a transmit. Its first frame leaves at once if nothing else waits to be sent.
     #[inline(always)]
-    pub(crate) fn post_transmit(&mut self) {
-        self.nic.stage_enter(Stage::SendBookkeeping);
+    pub fn post_transmit(&mut self) {
         if let Some((index, status)) = self.take_post(MAILBOX_TRANSMIT) {
             self.open_transmit(index, status);
         }
+        let sends = !self.send_raised && self.queue_first != NO_SLOT;
         self.nic.stage_exit(Stage::SendBookkeeping);
+        if sends {
+            self.on_send();
+        }
     }
 
     /// Checks a descriptor and opens its record.
     #[inline(always)]
     fn open_transmit(&mut self, index: u32, status: u32) {
         let slot = index as Slot;
-        if index >= SEND_DESCRIPTORS || self.tables.transmit_mut(slot).open {
+        if index >= SEND_DESCRIPTORS || self.is_open(slot) {
             return self.bad_post(self.descriptor_word(index, 0));
         }
         let node_tag = self.nic.load(self.descriptor_word(index, WORD_NODE_TAG));
         let length = self.nic.load(self.descriptor_word(index, WORD_LENGTH));
         let node = node_tag >> 16;
         if node >= self.config.route_count {
-            return self.write_status(index, Code::UnknownNode);
+            return self.write_status(index, Code::UnknownNode, 0);
         }
         let Some((pages, frames)) = self.fragment(slot, status, length) else {
-            return self.write_status(index, Code::BadDescriptor);
+            return self.write_status(index, Code::BadDescriptor, 0);
         };
         let id = self.next_id(node);
         let peer = &mut self.tables.peers[usize::from(node as u8)];
@@ -75,12 +92,11 @@ impl<N: Nic> Emp<'_, N> {
         *self.tables.transmit_mut(slot) = Transmit {
             pages,
             length,
+            cursor: Cursor::START,
             fresh: Cursor::START,
-            resend: Cursor::START,
             deadline_us: 0,
             frames,
             outstanding: 0,
-            resend_limit: 0,
             pending: 0,
             id,
             node: node as u8,
@@ -88,7 +104,6 @@ impl<N: Nic> Emp<'_, N> {
             retries: 0,
             resending: false,
             queued: true,
-            open: true,
             code: Code::Pending,
             queue_next: NO_SLOT,
             peer_next: NO_SLOT,
@@ -125,6 +140,12 @@ impl<N: Nic> Emp<'_, N> {
             self.memory.transmit_cache(slot),
         )?;
         Some((pages, frames as u16))
+    }
+
+    /// Whether a record is taken: posted and its status not yet written.
+    #[inline(always)]
+    pub(crate) fn is_open(&self, slot: Slot) -> bool {
+        self.open_slots[usize::from(slot >> 5)] & (1 << (slot & 31)) != 0
     }
 
     #[inline(always)]
@@ -168,61 +189,83 @@ impl<N: Nic> Emp<'_, N> {
         self.settle_transmit(slot);
     }
 
-    /// Sends one frame of the oldest record that has any, if DMA slots and buffer allow it.
+    /// Sends one frame of the oldest record that has any, if DMA slots and buffer allow it. Cutting the
+    /// frame from its message is send bookkeeping, which grows with the frames; what follows is its
+    /// transmission.
     #[inline(always)]
     pub(crate) fn transmit_next(&mut self) {
+        let frame = self.cut_frame();
+        self.nic.stage_exit(Stage::SendBookkeeping);
+        if let Some((frame, place)) = frame {
+            self.nic.stage_enter(Stage::Transmission);
+            self.send_frame(&frame, place);
+            self.nic.stage_exit(Stage::Transmission);
+        }
+    }
+
+    /// The next frame, its place in the transmit buffer taken, and where its payload lies.
+    #[inline(always)]
+    fn cut_frame(&mut self) -> Option<(Outgoing, Seek)> {
         let slot = self.queue_first;
         if slot == NO_SLOT {
-            return;
+            return None;
         }
         let record = self.tables.transmit_mut(slot);
         if record.code != Code::Pending {
-            return self.leave_queue(slot);
+            self.leave_queue(slot);
+            return None;
         }
-        let resending = record.resending;
-        let cursor = if resending {
-            record.resend
-        } else {
-            record.fresh
-        };
-        let consumer = self.nic.tx_consumer();
-        if self.nic.read_slots() < FRAME_READS
-            || self.nic.tx_backlog(consumer) > BACKLOG_LIMIT_BYTES
-        {
-            return;
-        }
-        let cache = self.memory.transmit_cache(slot);
-        let record = self.tables.transmit_mut(slot);
-        if let Some(block) = record.pages.needs(&self.nic, cache, cursor.offset) {
-            return self.fetch_for_transmit(slot, block);
-        }
-        self.nic.stage_enter(Stage::Transmission);
-        self.send_frame(slot, cursor, resending, consumer);
-        self.nic.stage_exit(Stage::Transmission);
-    }
-
-    /// One frame: DMA first, then its header while the DMA runs, then the record.
-    #[inline(always)]
-    fn send_frame(&mut self, slot: Slot, cursor: Cursor, resending: bool, consumer: u32) {
+        let cursor = record.cursor;
         let (header, capacity) = if cursor.number == 0 {
             (HEADER_PAYLOAD, self.config.header_capacity)
         } else {
             (DATA_PAYLOAD, self.config.data_capacity)
         };
+        let payload = record.length.saturating_sub(cursor.offset).min(capacity);
+        let consumer = self.nic.tx_consumer();
+        if self.nic.read_slots() < FRAME_READS
+            || self.nic.tx_backlog(consumer) > BACKLOG_LIMIT_BYTES
+        {
+            return None;
+        }
+        let cache = self.memory.transmit_cache(slot);
         let record = self.tables.transmit_mut(slot);
-        let left = record.length.saturating_sub(cursor.offset);
+        let place = record.pages.seek(&self.nic, cache, cursor.offset);
+        if let Seek::Missing(block) = place {
+            self.fetch_for_transmit(slot, block);
+            return None;
+        }
+        let start = self.nic.reserve_tx(header + payload, consumer)?;
+        let frame = Outgoing {
+            slot,
+            cursor,
+            start,
+            header,
+            payload,
+        };
+        Some((frame, place))
+    }
+
+    /// One frame whose place is taken: its DMA, then its header while the DMA runs, then its MAC
+    /// descriptor, then the records.
+    #[inline(always)]
+    fn send_frame(&mut self, frame: &Outgoing, place: Seek) {
+        let &Outgoing {
+            slot,
+            cursor,
+            start,
+            header,
+            payload,
+        } = frame;
+        let length = header + payload;
+        let whole = payload == 0 || self.push_payload(frame, place);
+        let frames = self.tables.transmit_mut(slot).frames;
         let after = (self.config.ack_group - 1)
             .saturating_sub(u32::from(cursor.before))
             .min(u32::from(
-                record.frames.wrapping_sub(1).wrapping_sub(cursor.number),
+                frames.wrapping_sub(1).wrapping_sub(cursor.number),
             ));
-        let payload = left.min(capacity);
-        let length = header + payload;
-        let Some(start) = self.nic.reserve_tx(length, consumer) else {
-            return;
-        };
-        let whole = self.push_payload(slot, &cursor, payload, start, start + header);
-        self.write_header(slot, &cursor, start, after, whole);
+        self.write_header(frame, after, whole);
         self.nic.push_tx(start, length);
         if !whole || payload == 0 {
             let end = self.nic.tx_advance(start, length);
@@ -233,38 +276,33 @@ impl<N: Nic> Emp<'_, N> {
             number: cursor.number + 1,
             before: if after == 0 { 0 } else { cursor.before + 1 },
         };
-        self.account_frame(slot, &cursor, next, resending);
+        self.account_frame(frame, next, whole && payload != 0);
         if let Some(block) = self.tables.transmit_mut(slot).pages.next_block() {
             self.fetch_for_transmit(slot, block);
         }
     }
 
-    /// Queues the DMAs of a frame's payload, the last of which releases the frame. Says whether they
-    /// are all queued.
+    /// Queues the DMAs of a frame's payload, the first of which is at `place`; the last one releases the
+    /// frame. Says whether they are all queued.
     #[inline(always)]
-    fn push_payload(
-        &mut self,
-        slot: Slot,
-        cursor: &Cursor,
-        payload: u32,
-        start: u32,
-        mut local: u32,
-    ) -> bool {
-        let cookie = frame_cookie(slot, start);
+    fn push_payload(&mut self, frame: &Outgoing, mut place: Seek) -> bool {
+        let slot = frame.slot;
+        let cookie = frame_cookie(slot, frame.start);
         let cache = self.memory.transmit_cache(slot);
-        let (mut offset, mut left) = (cursor.offset, payload);
+        let (mut offset, mut left) = (frame.cursor.offset, frame.payload);
+        let mut local = frame.start + frame.header;
         let mut slots = FRAME_READS;
-        while left != 0 {
-            let record = &mut self.tables.transmit[usize::from(slot)];
-            match record.pages.seek(&self.nic, cache, offset) {
+        loop {
+            match place {
                 Seek::Found { host, room } => {
                     let piece = room.min(left);
                     left -= piece;
-                    record.pending += 1;
                     self.nic.push_read(host, local, piece, left == 0, cookie);
                     if left == 0 {
-                        break;
+                        // The last one is counted with the frame, when the MAC has that.
+                        return true;
                     }
+                    self.tables.transmit_mut(slot).pending += 1;
                     offset += piece;
                     local = self.nic.tx_advance(local, piece);
                     slots -= 1;
@@ -273,17 +311,16 @@ impl<N: Nic> Emp<'_, N> {
                     }
                 }
                 Seek::Missing(block) => self.await_transmit_fetch(slot, block),
-                Seek::End => {
-                    self.give_up_frame(slot);
-                    return false;
-                }
+                Seek::End => break,
             }
-            if self.tables.transmit_mut(slot).code != Code::Pending {
-                self.give_up_frame(slot);
-                return false;
+            let record = self.tables.transmit_mut(slot);
+            if record.code != Code::Pending {
+                break;
             }
+            place = record.pages.seek(&self.nic, cache, offset);
         }
-        true
+        self.give_up_frame(slot);
+        false
     }
 
     /// A frame's memory ends too early or is gone: its message fails. Waits for the DMAs that it has
@@ -304,7 +341,13 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Writes a frame's header. A frame that is not `whole` is void.
     #[inline(always)]
-    fn write_header(&mut self, slot: Slot, cursor: &Cursor, start: u32, after: u32, whole: bool) {
+    fn write_header(&mut self, frame: &Outgoing, after: u32, whole: bool) {
+        let &Outgoing {
+            slot,
+            cursor,
+            start,
+            ..
+        } = frame;
         let record = &self.tables.transmit[usize::from(slot)];
         let node = u32::from(record.node);
         let (id, number) = (u32::from(record.id), u32::from(cursor.number));
@@ -352,25 +395,25 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.store(start + ((word as u32) << 2), value);
     }
 
-    /// Notes in the record that the frame at `cursor` was sent; `next` is the one after it.
+    /// Notes in the record that a frame was sent, and a last DMA queued for it if it has payload (`last_read`);
+    /// `next` is the one after it.
     #[inline(always)]
-    fn account_frame(&mut self, slot: Slot, cursor: &Cursor, next: Cursor, resending: bool) {
+    fn account_frame(&mut self, frame: &Outgoing, next: Cursor, last_read: bool) {
+        let Outgoing { slot, cursor, .. } = *frame;
         let group_end = next.before == 0;
         let record = self.tables.transmit_mut(slot);
+        record.pending += u8::from(last_read);
+        if record.resending {
+            return self.account_resent(slot, next);
+        }
+        record.cursor = next;
         let last = next.number == record.frames;
-        if group_end && !resending {
+        if group_end {
             record.outstanding += 1;
             record.last_group = cursor.before + 1;
             self.tables.unacked[usize::from(slot)].insert(cursor.number);
-        }
-        if group_end {
             self.restart_timer(slot);
         }
-        if resending {
-            self.count(Counter::FramesResent);
-            return self.resend_next(slot, next, group_end);
-        }
-        self.tables.transmit_mut(slot).fresh = next;
         if last {
             self.unqueue();
         }
@@ -434,12 +477,11 @@ impl<N: Nic> Emp<'_, N> {
     pub(crate) fn settle_transmit(&mut self, slot: Slot) {
         let record = self.tables.transmit_mut(slot);
         let code = record.code;
-        if !record.open || code == Code::Pending || record.pending != 0 || record.queued {
+        if code == Code::Pending || record.pending != 0 || record.queued || !self.is_open(slot) {
             return;
         }
-        self.write_status(u32::from(slot), code);
+        self.write_status(u32::from(slot), code, 0);
         let record = self.tables.transmit_mut(slot);
-        record.open = false;
         let (node, id) = (record.node, record.id);
         let (next, previous) = (record.peer_next, record.peer_previous);
         if previous == NO_SLOT {

@@ -200,7 +200,7 @@ fn mailboxes_that_name_nothing_are_acknowledged_and_ignored() {
     let mut world = pair(Settings::default());
     let owned = status_posted(Form::Short, STATUS_NEXT_NONE);
     let node = &mut world.nodes[0];
-    node.write_descriptor(5, [0, 0, node_tag(1, 1), 0, status_complete(Code::Done)]);
+    node.write_descriptor(5, [0, 0, node_tag(1, 1), 0, status_complete(Code::Done, 0)]);
     node.write_descriptor(6, [0, 0, node_tag(1, 1), 0, owned]);
     node.write_descriptor(300, [0, 0, node_tag(1, 1), 0, owned]);
     let check = |world: &mut World, mailbox, value| {

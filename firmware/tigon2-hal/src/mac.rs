@@ -149,24 +149,49 @@ impl TxRing {
 pub enum RxRing {}
 
 impl RxRing {
+    /// The oldest frame that was not looked at, by its descriptor.
+    #[inline(always)]
+    #[must_use]
+    pub fn arrival() -> Option<Arrival> {
+        let descriptor = regs::read(regs::RX_DESCRIPTOR_REFERENCE);
+        // Bit 2 of the producer says that a frame is coming in.
+        let producer = regs::read(regs::RX_DESCRIPTOR_PRODUCER) & !(MAC_DESCRIPTOR_BYTES - 1);
+        (descriptor != producer).then_some(Arrival { descriptor })
+    }
+
     /// The oldest frame that was not looked at.
     #[inline(always)]
     #[must_use]
     pub fn next() -> Option<RxFrame> {
-        let descriptor = regs::read(regs::RX_DESCRIPTOR_REFERENCE);
-        // Bit 2 of the producer says that a frame is coming in.
-        let producer = regs::read(regs::RX_DESCRIPTOR_PRODUCER) & !(MAC_DESCRIPTOR_BYTES - 1);
-        if descriptor == producer {
-            return None;
-        }
-        let address = sram::read(descriptor + offset_of!(MacRxDescriptor, address) as u32);
-        let status_length =
-            sram::read(descriptor + offset_of!(MacRxDescriptor, status_length) as u32);
-        Some(RxFrame {
-            descriptor,
+        Self::arrival().map(|arrival| arrival.frame(arrival.address()))
+    }
+}
+
+/// A received frame of which only the descriptor is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    /// Its descriptor's address.
+    pub descriptor: u32,
+}
+
+impl Arrival {
+    /// Where the frame starts in the receive buffer.
+    #[inline(always)]
+    #[must_use]
+    pub fn address(self) -> u32 {
+        sram::read(self.descriptor + offset_of!(MacRxDescriptor, address) as u32)
+    }
+
+    /// The frame, which starts at `address`.
+    #[inline(always)]
+    #[must_use]
+    pub fn frame(self, address: u32) -> RxFrame {
+        let at = self.descriptor + offset_of!(MacRxDescriptor, status_length) as u32;
+        RxFrame {
+            descriptor: self.descriptor,
             address,
-            status_length,
-        })
+            status_length: sram::read(at),
+        }
     }
 }
 

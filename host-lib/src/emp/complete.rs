@@ -1,6 +1,8 @@
 //! Completion of a transfer: its status in NIC memory, and what the status means.
 
-use defs::emp::descriptor::{Code, STATUS_NIC_OWNS, WORD_LENGTH, WORD_NODE_TAG, WORD_STATUS};
+use defs::emp::descriptor::{
+    Code, STATUS_LENGTH_MASK, STATUS_NIC_OWNS, WORD_NODE_TAG, WORD_STATUS,
+};
 
 use super::Emp;
 use super::error::{Failure, TransferError};
@@ -11,7 +13,7 @@ impl<W: Window, S: System> Emp<W, S> {
     /// Waits until a transfer is over; its descriptors are free then.
     ///
     /// A transmit is over when the peer has acknowledged all of it, a receive when all of it is in
-    /// the buffer. A receive's length, and with a wildcard its node and tag, cost a PIO read each.
+    /// the buffer. Node and tag of a receive with a wildcard cost another PIO read.
     ///
     /// # Errors
     /// [`TransferError`]: the transfer failed.
@@ -65,9 +67,9 @@ impl<W: Window, S: System> Emp<W, S> {
     ) -> Result<Completion, TransferError> {
         let label = transfer.label;
         let failure = match (Code::from_status(status), label.direction) {
-            (Some(Code::Done), _) => return Ok(self.completion(transfer).await),
+            (Some(Code::Done), _) => return Ok(self.completion(transfer, status).await),
             (Some(Code::Truncated), Direction::Receive) => {
-                let message = self.completion(transfer).await;
+                let message = self.completion(transfer, status).await;
                 return Err(truncated(transfer, message));
             }
             (Some(Code::BadDescriptor), _) => Failure::BadDescriptor,
@@ -87,8 +89,7 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 
     /// The message: as posted, or as it arrived.
-    async fn completion(&mut self, transfer: &Transfer) -> Completion {
-        let head = transfer.descriptor();
+    async fn completion(&mut self, transfer: &Transfer, status: u32) -> Completion {
         let (node, tag) = match transfer.label {
             Label {
                 peer: Source::Node(node),
@@ -96,17 +97,14 @@ impl<W: Window, S: System> Emp<W, S> {
                 ..
             } => (node, tag),
             _ => {
-                let address = self.word_address(head, WORD_NODE_TAG);
+                let address = self.word_address(transfer.descriptor(), WORD_NODE_TAG);
                 let word = self.board.read_sram(address).await;
                 ((word >> 16) as u16, word as u16)
             }
         };
         let length = match transfer.label.direction {
             Direction::Transmit => transfer.length,
-            Direction::Receive => {
-                let address = self.word_address(head, WORD_LENGTH);
-                self.board.read_sram(address).await
-            }
+            Direction::Receive => status & STATUS_LENGTH_MASK,
         };
         Completion { node, tag, length }
     }

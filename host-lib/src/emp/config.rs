@@ -3,7 +3,7 @@
 use std::fmt;
 
 use defs::emp::control;
-use defs::emp::frame::{ETHERNET_BYTES, MINIMUM_FRAME_BYTES};
+use defs::emp::frame::{ETHERNET_BYTES, GROUP_LIMIT, MINIMUM_FRAME_BYTES};
 
 use super::error::ConfigError;
 
@@ -44,11 +44,14 @@ pub struct Config {
     pub node: u16,
     /// The Ethernet address of every node, in the order of their numbers.
     pub routes: Vec<MacAddress>,
-    /// Tells frames of this life from those of an earlier one.
+    /// Tells frames of this life from those of an earlier one. It must be later at each start of the
+    /// node (it wraps: later by less than 0x8000): to peers that were not started anew with it, a node
+    /// that comes back with its old epoch is the old one, and its messages count as received before.
     pub epoch: u16,
-    /// Frames that one acknowledgment covers.
+    /// Frames that one acknowledgment covers: 1 to 16.
     pub ack_group: u32,
-    /// Ethernet payload of a frame, in bytes.
+    /// Ethernet payload of a frame, in bytes: [`MINIMUM_FRAME_PAYLOAD_BYTES`] to
+    /// [`MAXIMUM_FRAME_PAYLOAD_BYTES`].
     pub frame_bytes: u32,
     /// First retransmission timeout, in microseconds.
     pub timeout_us: u32,
@@ -76,8 +79,10 @@ impl Config {
 
     /// Own Ethernet address, once everything that the firmware could not make sense of is excluded.
     pub(super) fn check(&self) -> Result<MacAddress, ConfigError> {
-        if self.ack_group == 0 {
-            return Err(ConfigError::AckGroup);
+        if !(1..=GROUP_LIMIT).contains(&self.ack_group) {
+            return Err(ConfigError::AckGroup {
+                ack_group: self.ack_group,
+            });
         }
         let payload = MINIMUM_FRAME_PAYLOAD_BYTES..=MAXIMUM_FRAME_PAYLOAD_BYTES;
         if !payload.contains(&self.frame_bytes) {

@@ -1,6 +1,7 @@
 //! What can go wrong: before a start, at a post, and during a transfer.
 
 use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES};
+use defs::emp::frame::GROUP_LIMIT;
 use thiserror::Error;
 
 use super::config::{MAXIMUM_FRAME_PAYLOAD_BYTES, MINIMUM_FRAME_PAYLOAD_BYTES};
@@ -20,9 +21,12 @@ pub enum ConfigError {
         /// Routes given.
         nodes: usize,
     },
-    /// An ack group of no frames.
-    #[error("an ack group has at least one frame")]
-    AckGroup,
+    /// An ack group of no frames, or of more than a frame's header can say.
+    #[error("an ack group of {ack_group} frames is not between 1 and {GROUP_LIMIT}")]
+    AckGroup {
+        /// Frames asked for.
+        ack_group: u32,
+    },
     /// A frame size that Ethernet does not carry.
     #[error(
         "a frame's payload of {frame_bytes} bytes is not between \

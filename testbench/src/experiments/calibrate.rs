@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::header_frame_capacity;
+use defs::probe::stage;
 use emulator::image::Image;
 use emulator::sim::world::RunLimits;
+use emulator::tigon2::probes::StageState;
 use emulator::tigon2::timing::Profile;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
@@ -56,7 +58,16 @@ pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, E
         .collect())
 }
 
-/// Own cycles of each stage, on both nodes together, in an exchange of so many messages.
+/// The node on which a stage is measured: that whose work it is in Table 3.1. The other one passes
+/// through some of them too, for an ack, or to find nothing to send.
+fn measured_on(stage: &str) -> usize {
+    match stage {
+        stage::SEND_BOOKKEEPING | stage::TRANSMISSION | stage::RECEIVE_ACK => 0,
+        _ => 1,
+    }
+}
+
+/// Own cycles of each stage in an exchange of so many messages.
 fn total_cycles(
     image: &Image,
     profile: &Profile,
@@ -73,9 +84,9 @@ fn total_cycles(
     }
     completed(end)?;
     let mut totals = BTreeMap::new();
-    let boards = pair.world.nodes.iter().map(|node| &node.board);
-    for stages in boards.flat_map(|board| &board.stages) {
-        for (stage, total) in stages.totals() {
+    for (index, node) in pair.world.nodes.iter().enumerate() {
+        let totals_of_cores = node.board.stages.iter().flat_map(StageState::totals);
+        for (stage, total) in totals_of_cores.filter(|(stage, _)| measured_on(stage) == index) {
             *totals.entry(Arc::clone(stage)).or_insert(0) += total.cycles;
         }
     }

@@ -75,19 +75,13 @@ const MILESTONES: &[Milestone] = &[
     },
     Milestone {
         owner: "sender NIC",
-        what: "dispatch the mailbox event, take the descriptor",
+        what: "dispatch the mailbox event",
         node: SENDER,
         is: |e| enters(e, "send bookkeeping"),
     },
     Milestone {
         owner: "sender NIC",
-        what: "send bookkeeping",
-        node: SENDER,
-        is: |e| exits(e, "send bookkeeping"),
-    },
-    Milestone {
-        owner: "sender NIC",
-        what: "dispatch the frame",
+        what: "send bookkeeping: take the descriptor, open a record, cut a frame",
         node: SENDER,
         is: |e| enters(e, "transmission"),
     },
@@ -117,7 +111,7 @@ const MILESTONES: &[Milestone] = &[
     },
     Milestone {
         owner: "receiver NIC",
-        what: "receiving: MAC descriptor and CRC",
+        what: "receiving: take the frame from the MAC, check its CRC",
         node: RECEIVER,
         is: |e| enters(e, "receive bookkeeping"),
     },
@@ -148,7 +142,7 @@ const MILESTONES: &[Milestone] = &[
 ];
 
 /// What the last span is.
-const RETURN: (&str, &str) = ("receiver host", "the poll's way back, and the length word");
+const RETURN: (&str, &str) = ("receiver host", "the poll's way back");
 
 /// Follows one message of `size` bytes. `None` when the trace lacks a milestone.
 ///

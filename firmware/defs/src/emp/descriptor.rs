@@ -13,7 +13,8 @@
 //! of such entries (emp-055), most significant word first.
 //!
 //! The host fills words 0 to 3 and then flips the owner bit of word 4 to the NIC; the NIC flips
-//! it back with a [`Code`], the peer's node and tag in word 2 and the message's length in word 3.
+//! it back with a [`Code`] and the message's length in the same word, and for a receive the peer's
+//! node and tag in word 2.
 
 /// Descriptors in NIC memory (emp-051): sends first, then receives.
 pub const DESCRIPTOR_COUNT: u32 = SEND_DESCRIPTORS + RECEIVE_DESCRIPTORS;
@@ -142,10 +143,16 @@ pub const fn status_posted(form: Form, next: u32) -> u32 {
     STATUS_NIC_OWNS | ((form as u32) << STATUS_FORM_SHIFT) | (next & STATUS_NEXT_MASK)
 }
 
-/// The status word that hands a descriptor back to the host.
+/// Status that the NIC gives back: mask of the message's length in bytes.
+pub const STATUS_LENGTH_MASK: u32 = 0x003F_FFFF;
+
+const _: () = assert!(MESSAGE_LIMIT_BYTES <= STATUS_LENGTH_MASK);
+
+/// The status word that hands a descriptor back to the host. The length stands in the same word, so
+/// that the poll that sees the end of a receive has seen all of it.
 #[must_use]
-pub const fn status_complete(code: Code) -> u32 {
-    ((code as u32) << STATUS_CODE_SHIFT) | STATUS_NEXT_NONE
+pub const fn status_complete(code: Code, length_bytes: u32) -> u32 {
+    ((code as u32) << STATUS_CODE_SHIFT) | (length_bytes & STATUS_LENGTH_MASK)
 }
 
 /// Packs a page entry: `address` below 2^48, `length_bytes` below 2^16.

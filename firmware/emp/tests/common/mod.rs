@@ -12,8 +12,8 @@ use defs::emp::control::{
     MAILBOX_TRANSMIT, NODE, READY, READY_MAGIC, RETRY_LIMIT, ROUTE_COUNT, TIMEOUT_US,
 };
 use defs::emp::descriptor::{
-    Code, DESCRIPTOR_BYTES, Form, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS, STATUS_NEXT_NONE,
-    STATUS_NIC_OWNS, node_tag, page_entry, status_posted,
+    Code, DESCRIPTOR_BYTES, Form, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS, STATUS_LENGTH_MASK,
+    STATUS_NEXT_NONE, STATUS_NIC_OWNS, node_tag, page_entry, status_posted,
 };
 use emp::nic::Event;
 use emp::{Emp, Memory, Nic, Tables};
@@ -127,9 +127,7 @@ impl Node {
         if nic.timer_due() {
             self.emp.on_timer();
         } else if nic.mailbox_written() {
-            if self.emp.on_mailbox() {
-                self.emp.on_send();
-            }
+            self.emp.on_mailbox(Emp::post_transmit, Emp::post_receive);
         } else if nic.read_stopped() {
             self.emp.on_read_attention();
         } else if nic.write_stopped() {
@@ -139,7 +137,7 @@ impl Node {
         } else if nic.write_done() {
             self.emp.on_write_done();
         } else if nic.frame_received() {
-            self.emp.on_receive();
+            self.emp.on_receive(Emp::take_ack, Emp::take_frame);
         } else if nic.send_raised() {
             self.emp.on_send();
         } else {
@@ -261,7 +259,7 @@ impl Node {
             code: Code::from_status(status).expect("a code"),
             node: (node_tag >> 16) as u16,
             tag: node_tag as u16,
-            length: nic.load(at + 12),
+            length: status & STATUS_LENGTH_MASK,
         })
     }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use defs::emp::frame::{Kind, WORD_TYPE_KIND};
 use defs::tigon2::map::mailbox_low;
 use emp::Nic;
-use emp::nic::{Completion, Event, HostAddress, RxFrame, Stage};
+use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage};
 use rings::{Region, ReleaseOrder, TxSpace};
 
 use super::memory::HostMemory;
@@ -464,11 +464,18 @@ impl Nic for FakeNic {
         });
     }
 
-    fn take_write(&mut self) -> Option<Completion> {
+    fn next_write(&mut self) -> Option<Completion> {
         if self.waiting.get() {
             self.step_write();
         }
-        let dma = self.writes.done.pop_front()?;
+        self.writes.done.front().map(|dma| Completion {
+            cookie: dma.cookie,
+            failed: dma.failed,
+        })
+    }
+
+    fn retire_write(&mut self) {
+        let dma = self.writes.done.pop_front().expect("a write that is over");
         if dma.releases {
             let owed = if dma.failed {
                 self.writes
@@ -481,10 +488,6 @@ impl Nic for FakeNic {
                 self.move_rx_consumer(end);
             }
         }
-        Some(Completion {
-            cookie: dma.cookie,
-            failed: dma.failed,
-        })
     }
 
     fn write_failed(&self) -> bool {
@@ -529,14 +532,22 @@ impl Nic for FakeNic {
         }
     }
 
-    fn take_rx(&mut self) -> Option<RxFrame> {
-        let slot = self.rx_frames.pop_front()?;
+    fn next_rx(&self) -> Option<Arrival> {
+        self.rx_frames.front().map(|slot| Arrival {
+            start: slot.start,
+            descriptor: 0,
+        })
+    }
+
+    fn take_rx(&mut self, arrival: Arrival) -> RxFrame {
+        let slot = self.rx_frames.pop_front().expect("a received frame");
+        assert_eq!(slot.start, arrival.start);
         self.rx_taken.push_back((slot.start, slot.length));
-        Some(RxFrame {
+        RxFrame {
             start: slot.start,
             length: slot.length,
             intact: slot.intact,
-        })
+        }
     }
 
     fn rx_advance(&self, address: u32, bytes: u32) -> u32 {

@@ -6,6 +6,7 @@
 
 mod nic;
 
+use emp::nic::Arrival;
 use emp::{Emp, Memory, RESERVED_BYTES, Tables};
 use tigon2_hal::cpu::{self, A};
 use tigon2_hal::layout::{self, Layout};
@@ -75,26 +76,35 @@ macro_rules! handlers {
 }
 
 handlers! {
-    on_timer on_read_attention on_write_attention on_read_done on_write_done on_receive
+    on_timer on_read_attention on_write_attention on_read_done on_write_done on_send
 }
 
 fn on_mailbox(state: &mut State) {
-    if let Some(emp) = state
-        && emp.on_mailbox()
-    {
-        send(emp);
+    if let Some(emp) = state {
+        emp.on_mailbox(post_transmit, post_receive);
     }
 }
 
-fn on_send(state: &mut State) {
+fn on_receive(state: &mut State) {
     if let Some(emp) = state {
-        send(emp);
+        emp.on_receive(take_ack, take_frame);
     }
 }
 
 scratchpad_a! {
-    /// For both handlers: a posted message's first frame leaves without another dispatch.
-    fn send(emp: &mut Emp<'static, Tigon>) {
-        emp.on_send();
+    fn post_transmit(emp: &mut Emp<'static, Tigon>) {
+        emp.post_transmit();
+    }
+
+    fn post_receive(emp: &mut Emp<'static, Tigon>) {
+        emp.post_receive();
+    }
+
+    fn take_ack(emp: &mut Emp<'static, Tigon>, arrival: Arrival) {
+        emp.take_ack(arrival);
+    }
+
+    fn take_frame(emp: &mut Emp<'static, Tigon>, arrival: Arrival, type_kind: u32) {
+        emp.take_frame(arrival, type_kind);
     }
 }

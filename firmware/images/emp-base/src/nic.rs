@@ -2,7 +2,7 @@
 
 use defs::tigon2::rings::RX_STATUS_RUNT;
 use emp::Nic;
-use emp::nic::{Completion, Event, HostAddress, RxFrame, Stage};
+use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage};
 use tigon2_hal::cpu::{A, Cpu};
 use tigon2_hal::dma::{self, Descriptor, DmaState, ReadRing, Transfer, WriteRing};
 use tigon2_hal::layout::Layout;
@@ -196,15 +196,23 @@ impl Nic for Tigon {
     }
 
     #[inline(always)]
-    fn take_write(&mut self) -> Option<Completion> {
-        let done = WriteRing::completed()?;
-        let cookie = done.index();
+    fn next_write(&mut self) -> Option<Completion> {
+        WriteRing::completed().map(|done| Completion {
+            cookie: done.index(),
+            failed: self.write_failed,
+        })
+    }
+
+    #[inline(always)]
+    fn retire_write(&mut self) {
+        let Some(done) = WriteRing::completed() else {
+            return;
+        };
         let failed = self.write_failed;
         self.write_failed = false;
         if let Some(end) = retire(done, failed, &mut self.rx_order, &RX) {
             mac::free_rx(end);
         }
-        Some(Completion { cookie, failed })
     }
 
     fn write_failed(&self) -> bool {
@@ -255,15 +263,24 @@ impl Nic for Tigon {
     }
 
     #[inline(always)]
-    fn take_rx(&mut self) -> Option<RxFrame> {
-        let frame = RxRing::next()?;
+    fn next_rx(&self) -> Option<Arrival> {
+        RxRing::arrival().map(|arrival| Arrival {
+            start: arrival.address(),
+            descriptor: arrival.descriptor,
+        })
+    }
+
+    #[inline(always)]
+    fn take_rx(&mut self, arrival: Arrival) -> RxFrame {
+        let descriptor = arrival.descriptor;
+        let frame = mac::Arrival { descriptor }.frame(arrival.start);
         frame.advance();
         frame.free_descriptor();
-        Some(RxFrame {
+        RxFrame {
             start: frame.address,
             length: frame.length(),
             intact: frame.status() & !RX_STATUS_RUNT == 0,
-        })
+        }
     }
 
     #[inline(always)]

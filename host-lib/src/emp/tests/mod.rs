@@ -50,4 +50,4 @@ const fn buffer(address: u64, length: u32) -> Buffer {
 }
 
 /// The NIC completes the next descriptor as sent.
-const DONE: Script = Script::Status(status_complete(Code::Done));
+const DONE: Script = Script::Status(status_complete(Code::Done, 0));

@@ -74,7 +74,12 @@ fn settings_that_make_no_sense_are_refused() {
         |_, config| config.node = 3,
         ConfigError::Node { node: 3, nodes: 3 },
     );
-    check_refused(|_, config| config.ack_group = 0, ConfigError::AckGroup);
+    for ack_group in [0, 17] {
+        check_refused(
+            |_, config| config.ack_group = ack_group,
+            ConfigError::AckGroup { ack_group },
+        );
+    }
     for frame_bytes in [45, 9001] {
         check_refused(
             |_, config| config.frame_bytes = frame_bytes,
