@@ -50,7 +50,6 @@ fn main() {
     if exit != Exit::Limit {
         return eprintln!("core_speed: the program stopped: {exit:?}");
     }
-    #[allow(clippy::cast_precision_loss, reason = "a report")]
     let rate = core.instructions() as f64 / seconds / 1e6;
     println!("{rate:.0} million instructions/s ({seconds:.2} s)");
 }

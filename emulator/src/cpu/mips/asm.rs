@@ -430,7 +430,6 @@ fn register(text: &str) -> Result<u32, Problem> {
 /// The low 32 bits of `value`, which must be within the bounds.
 fn within(value: i64, low: i64, high: i64) -> Result<u32, Problem> {
     if (low..=high).contains(&value) {
-        #[allow(clippy::cast_possible_truncation, reason = "two's complement is meant")]
         Ok(value.cast_unsigned() as u32)
     } else {
         Err(Problem::Range { value, low, high })

@@ -454,15 +454,11 @@ const fn slot(word: u32) -> usize {
 /// For each slot, the index of its first row; `ROWS.len()` if it has none.
 static FIRST_ROW: [u8; SLOTS] = {
     assert!(ROWS.len() < 256);
-    #[allow(clippy::cast_possible_truncation, reason = "asserted above")]
     let mut first = [ROWS.len() as u8; SLOTS];
     let mut i = ROWS.len();
     while i > 0 {
         i -= 1;
-        #[allow(clippy::cast_possible_truncation, reason = "asserted above")]
-        {
-            first[slot(ROWS[i].bits)] = i as u8;
-        }
+        first[slot(ROWS[i].bits)] = i as u8;
     }
     first
 };
