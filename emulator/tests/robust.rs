@@ -20,7 +20,8 @@ use defs::tigon2::regs::{
     WINDOW_BASE,
 };
 use emulator::cpu::mips::asm::assemble;
-use emulator::sim::node::{Board, Node};
+use emulator::sim::board::Board;
+use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use host_lib::window::{PhysicalAddress, System, VirtualAddress, Window};
 
-use super::program::{PollRequest, Request, Response, SharedPort, lock};
-use crate::sim::node::SharedMemory;
+use super::request::{PollRequest, Request, Response, SharedPort, lock};
+use crate::sim::board::SharedMemory;
 use crate::sim::time::SimTime;
 
 /// A program's hold on its host. Clones act for the same program.

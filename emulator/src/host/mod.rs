@@ -5,3 +5,4 @@ pub mod machine;
 pub mod memory;
 pub mod pci;
 pub mod program;
+pub mod request;

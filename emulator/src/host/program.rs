@@ -7,138 +7,16 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use super::costs::HostCosts;
 use super::machine::Machine;
+use super::request::{HostEvent, PollRequest, Read, Request, Response, SharedPort, lock};
 use crate::observe::event::TraceKind;
+use crate::sim::board::{Board, Context, NodeEvent, SharedMemory};
 use crate::sim::initiator::Initiator;
-use crate::sim::node::{Board, Context, NodeEvent, SharedMemory};
 use crate::sim::time::SimTime;
-
-/// What a program asks for.
-#[derive(Debug, Clone)]
-pub enum Request {
-    /// Read a word of the window.
-    Read {
-        /// Window offset.
-        offset: u32,
-    },
-    /// Write consecutive words of the window.
-    Write {
-        /// Window offset of the first.
-        offset: u32,
-        /// The words.
-        values: Vec<u32>,
-    },
-    /// Read a word until it has the expected value.
-    Poll(PollRequest),
-    /// Translate the pages of a range.
-    Translate {
-        /// Virtual address.
-        address: u64,
-        /// Bytes.
-        length: u64,
-    },
-    /// Spend processor time.
-    Compute(SimTime),
-}
-
-/// A condition on a word of the window.
-#[derive(Debug, Clone, Copy)]
-pub struct PollRequest {
-    /// Window offset.
-    pub offset: u32,
-    /// Bits that count.
-    pub mask: u32,
-    /// Their value when the condition holds.
-    pub expected: u32,
-    /// What is waited for.
-    pub why: &'static str,
-}
-
-impl PollRequest {
-    const fn holds(&self, value: u32) -> bool {
-        value & self.mask == self.expected
-    }
-}
-
-/// The answer to a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Response {
-    /// Nothing to tell.
-    #[default]
-    Done,
-    /// The word that was read.
-    Word(u32),
-    /// Physical addresses; `None` when a page is not mapped.
-    Pages(Option<Vec<u64>>),
-}
-
-/// Where a program and its node meet.
-#[derive(Debug, Default)]
-pub struct Port {
-    /// What the program asks for.
-    pub request: Option<Request>,
-    /// The answer to it.
-    pub response: Option<Response>,
-    /// The time, while the program runs.
-    pub now: SimTime,
-}
-
-/// A port that program and node share.
-pub type SharedPort = Arc<Mutex<Port>>;
-
-pub(super) fn lock(port: &SharedPort) -> MutexGuard<'_, Port> {
-    port.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An event of the host.
-#[derive(Debug)]
-pub enum HostEvent {
-    /// A program goes on with the answer to its request.
-    Resume {
-        /// The program.
-        program: usize,
-        /// The answer.
-        response: Response,
-    },
-    /// A write reaches the board.
-    Store {
-        /// Window offset of the first word.
-        offset: u32,
-        /// The words.
-        values: Vec<u32>,
-    },
-    /// A read reaches the bus.
-    ReadStart {
-        /// The program.
-        program: usize,
-        /// What it reads.
-        read: Read,
-        /// When it asked.
-        asked: SimTime,
-    },
-    /// A read reaches the board.
-    ReadSample {
-        /// The program.
-        program: usize,
-        /// What it reads.
-        read: Read,
-        /// When it asked.
-        asked: SimTime,
-    },
-}
-
-/// A read of the window, once or again and again.
-#[derive(Debug, Clone, Copy)]
-pub struct Read {
-    /// Window offset.
-    offset: u32,
-    /// The condition that ends it.
-    until: Option<PollRequest>,
-}
 
 type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 

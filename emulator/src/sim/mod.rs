@@ -1,5 +1,6 @@
 //! The simulation: time, order, nodes and worlds.
 
+pub mod board;
 pub mod initiator;
 pub mod node;
 pub mod queue;

@@ -1,99 +1,17 @@
 //! A node: one board and its host, in one total order of events.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::initiator::Initiator;
+use super::board::{Board, Context, NodeEvent, SharedMemory};
 use super::queue::EventQueue;
 use super::time::SimTime;
 use crate::host::costs::HostCosts;
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
-use crate::host::program::{HostEvent, Programs};
+use crate::host::program::Programs;
 use crate::observe::tracer::Tracer;
 use crate::wire::frame::Frame;
 use crate::wire::link::Departure;
-
-/// An event of a node.
-#[derive(Debug)]
-pub enum NodeEvent<E> {
-    /// For the board.
-    Board(E),
-    /// For the host.
-    Host(HostEvent),
-}
-
-/// Host memory, shared between a node and the programs that run on it.
-pub type SharedMemory = Arc<Mutex<HostMemory>>;
-
-/// What a board may use while it acts: the time, and the node around it.
-#[derive(Debug)]
-pub struct Context<'a, E> {
-    /// The time of the action.
-    pub now: SimTime,
-    /// Pending events.
-    pub queue: &'a mut EventQueue<NodeEvent<E>>,
-    /// Host memory.
-    pub memory: &'a SharedMemory,
-    /// The PCI bus.
-    pub pci: &'a mut PciBus,
-    /// The trace.
-    pub trace: &'a mut Tracer,
-    /// Frames that begin to leave.
-    pub departures: &'a mut Vec<Departure>,
-}
-
-impl<E> Context<'_, E> {
-    /// Schedules a board event.
-    pub fn schedule(&mut self, time: SimTime, initiator: Initiator, event: E) {
-        self.queue
-            .schedule(time, initiator, NodeEvent::Board(event));
-    }
-
-    /// Runs `act` with host memory.
-    pub fn with_memory<T>(&self, act: impl FnOnce(&mut HostMemory) -> T) -> T {
-        act(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// A programmable NIC, as a node sees it.
-pub trait Board: Send {
-    /// Its events.
-    type Event: std::fmt::Debug + Send;
-
-    /// Handles an event at `ctx.now`.
-    fn handle(&mut self, event: Self::Event, ctx: &mut Context<'_, Self::Event>);
-
-    /// Lets the cores run until `until`, or until one of them caused something that the node must
-    /// see first. Tells whether all have reached `until` (or have nothing to do).
-    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> bool;
-
-    /// The host reads a word of the window.
-    fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, Self::Event>) -> u32;
-
-    /// The host writes a word of the window.
-    fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, Self::Event>);
-
-    /// What a read of the window would give, without any effect or cost.
-    fn window_peek(&self, offset: u32, now: SimTime) -> u32;
-
-    /// The first bit of a frame reaches the board at `first_bit`.
-    fn frame_arrives(
-        &mut self,
-        frame: Frame,
-        first_bit: SimTime,
-        ctx: &mut Context<'_, Self::Event>,
-    );
-
-    /// The earliest time at which the cores can do anything by themselves: `now` while one is
-    /// busy, [`SimTime::MAX`] when all are halted or idle for good.
-    fn next_activity(&self, now: SimTime) -> SimTime;
-
-    /// The earliest time at which another frame could begin to leave.
-    fn transmitter_free_at(&self) -> SimTime;
-
-    /// One line for each core: where it stands, for reports.
-    fn describe_cores(&self) -> Vec<String>;
-}
 
 /// A board and its host.
 #[derive(Debug)]

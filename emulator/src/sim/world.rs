@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::node::{Board, Node};
+use super::board::Board;
+use super::node::Node;
 use super::time::SimTime;
 use crate::wire::link::Link;
 

@@ -20,8 +20,8 @@ use super::timing::Timing;
 use super::window::Target;
 use crate::cpu::mips::exec::{self, Core, CoreTiming, Exit, Pause};
 use crate::observe::event::TraceKind;
+use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
-use crate::sim::node::{Board, Context};
 use crate::sim::time::SimTime;
 use crate::wire::frame::Frame;
 

@@ -5,8 +5,9 @@ use defs::tigon2::map::{
     SRAM_LIMIT,
 };
 use emulator::cpu::mips::bus::Width;
+use emulator::sim::board::Board;
 use emulator::sim::initiator::Initiator;
-use emulator::sim::node::{Board, Node};
+use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::map::{self, Place};
 
