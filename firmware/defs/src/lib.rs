@@ -4,10 +4,12 @@
 //! fields from here. Nothing in this crate allocates, and nothing depends on a host or a NIC.
 //!
 //! * [`tigon2`]: the chip: address map, registers, event bits, rings, mailboxes.
+//! * [`acenic`]: the Ethernet driver protocol of the AceNIC.
 //! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
 #![no_std]
 
+pub mod acenic;
 pub mod emp;
 pub mod probe;
 pub mod tigon2;
