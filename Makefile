@@ -11,11 +11,12 @@ FIRMWARE = $(MAKE) --no-print-directory -C firmware
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware run test bench check clean
+.PHONY: help setup firmware run test test-independent bench check clean
 
 help:
 	@echo 'make run       build everything and reproduce the EMP results (ARGS=--quick: a shorter run)'
 	@echo 'make test      build everything and run all tests'
+	@echo 'make test-independent  compare the core with Unicorn (optional; needs Python and its package registry)'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release)'
 	@echo 'make bench     measure how fast the emulator is'
 	@echo 'make check     formatting, lints, documentation and project rules'
@@ -36,6 +37,17 @@ bench: firmware
 
 test: firmware
 	cargo test --workspace
+
+# The Python package that executes MIPS programs, in a folder of its own.
+UNICORN = target/independent
+
+$(UNICORN)/bin/python:
+	python3 -m venv $(UNICORN)
+	$(UNICORN)/bin/pip install --quiet unicorn==2.1.4 || { rm -rf $(UNICORN); exit 1; }
+
+test-independent: setup $(UNICORN)/bin/python
+	LANIGON_UNICORN_PYTHON=$(CURDIR)/$(UNICORN)/bin/python \
+		cargo test -p emulator --test independent -- --ignored --nocapture
 
 check: setup
 	cargo fetch --locked
