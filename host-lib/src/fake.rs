@@ -77,10 +77,19 @@ pub struct Machine {
     pub list_page_limit: u64,
     pub translations: usize,
     pub time_ns: u64,
+    /// Contiguous pages allocated, from `CONTIGUOUS_PAGES` on.
+    pub contiguous_pages: u64,
+    /// The interrupts to come, in order; then waits time out.
+    pub interrupts: VecDeque<Interrupt>,
 }
 
 /// First page of the library's own memory.
 const LIST_PAGES: u64 = 1 << 20;
+/// First page of contiguous memory, above 4 GB.
+const CONTIGUOUS_PAGES: u64 = 1 << 21;
+
+/// What the NIC does before it interrupts.
+pub type Interrupt = Box<dyn FnOnce(&mut Machine) + Send>;
 
 /// The machine, shared between window, system and test.
 #[derive(Clone)]
@@ -107,6 +116,8 @@ impl Fake {
             list_page_limit: 1000,
             translations: 0,
             time_ns: 0,
+            contiguous_pages: 0,
+            interrupts: VecDeque::new(),
         })))
     }
 
@@ -117,9 +128,12 @@ impl Fake {
     }
 }
 
-/// The physical address of a virtual one: neighbours are not neighbours.
+/// The physical address of a virtual one: neighbours are not neighbours, but in contiguous memory.
 pub fn physical(address: u64) -> u64 {
     let page = address / PAGE;
+    if page >= CONTIGUOUS_PAGES {
+        return address;
+    }
     (page ^ 0x5_A5A5) * PAGE + address % PAGE
 }
 
@@ -370,6 +384,31 @@ impl System for Fake {
                 .ok_or(VirtualAddress(at))?;
         }
         Ok(())
+    }
+
+    fn allocate_contiguous(&mut self, length: u64) -> Option<(VirtualAddress, PhysicalAddress)> {
+        let mut machine = self.lock();
+        let page = CONTIGUOUS_PAGES + machine.contiguous_pages;
+        machine.contiguous_pages += length.div_ceil(PAGE);
+        let address = page * PAGE;
+        machine
+            .memory
+            .extend((address..address + length).map(|at| (at, 0)));
+        Some((VirtualAddress(address), PhysicalAddress(physical(address))))
+    }
+
+    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> bool {
+        let mut machine = self.lock();
+        match machine.interrupts.pop_front() {
+            Some(act) => {
+                act(&mut machine);
+                true
+            }
+            None => {
+                machine.time_ns += timeout_ns.expect("nothing would ever happen");
+                false
+            }
+        }
     }
 
     async fn compute(&mut self, nanoseconds: u64) {

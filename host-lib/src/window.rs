@@ -53,6 +53,11 @@ pub trait System: Send {
     /// (indirect page lists). `None` when there is no more.
     fn allocate(&mut self, length: u64) -> Option<VirtualAddress>;
 
+    /// Allocates `length` bytes of page-aligned, resident memory that is contiguous for the board's
+    /// DMA too (rings, frame buffers), and gives its address in both spaces. `None` when there is no
+    /// more.
+    fn allocate_contiguous(&mut self, length: u64) -> Option<(VirtualAddress, PhysicalAddress)>;
+
     /// Writes the program's own memory.
     ///
     /// # Errors
@@ -68,6 +73,11 @@ pub trait System: Send {
 
     /// Spends `nanoseconds` of processor time.
     fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
+
+    /// Waits until the board asserts its interrupt line, but no longer than `timeout_ns` (`None`:
+    /// for ever). Tells whether it did. While the line stays asserted every wait ends at once, after
+    /// the processor's latency.
+    fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> impl Future<Output = bool> + Send;
 
     /// The time since the start, in picoseconds (as a time-stamp counter would tell it).
     fn now_ps(&self) -> u64;

@@ -23,6 +23,8 @@ pub struct HostCosts {
     pub translate: SimTime,
     /// Each further page of the same call.
     pub translate_page: SimTime,
+    /// From the rise of the interrupt line to the first instruction of the program that waits for it.
+    pub interrupt: SimTime,
     /// The host library's own instructions of one post.
     pub post: SimTime,
 }

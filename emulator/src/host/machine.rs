@@ -115,6 +115,12 @@ impl System for Machine {
         memory.allocate(length).map(VirtualAddress)
     }
 
+    fn allocate_contiguous(&mut self, length: u64) -> Option<(VirtualAddress, PhysicalAddress)> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let (address, physical) = memory.allocate_contiguous(length)?;
+        Some((VirtualAddress(address), PhysicalAddress(physical)))
+    }
+
     fn write_memory(
         &mut self,
         address: VirtualAddress,
@@ -136,6 +142,14 @@ impl System for Machine {
     async fn compute(&mut self, nanoseconds: u64) {
         self.ask(Request::Compute(SimTime::from_ns(nanoseconds)))
             .await;
+    }
+
+    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> bool {
+        let timeout = timeout_ns.map(|ns| SimTime::from_ps(ns.saturating_mul(1000)));
+        match self.ask(Request::Interrupt { timeout }).await {
+            Response::Interrupt(came) => came,
+            _ => false,
+        }
     }
 
     fn now_ps(&self) -> u64 {

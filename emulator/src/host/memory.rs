@@ -53,6 +53,27 @@ impl HostMemory {
         Some(VIRTUAL_BASE + first as u64 * PAGE_BYTES)
     }
 
+    /// Allocates page-aligned memory that is contiguous in both spaces, for structures that a board
+    /// reads by DMA; gives the virtual and the physical address. An unmapped guard page follows it.
+    pub fn allocate_contiguous(&mut self, length_bytes: u64) -> Option<(u64, u64)> {
+        let pages = usize::try_from(length_bytes.div_ceil(PAGE_BYTES).max(1)).ok()?;
+        let first_frame = self.frames.len();
+        // One frame more: what is allocated next does not follow at once.
+        let end_frame = first_frame.checked_add(pages)?.checked_add(1)?;
+        if end_frame > self.limit_frames {
+            return None;
+        }
+        let first = self.mapping.len();
+        self.mapping
+            .extend((first_frame..first_frame + pages).map(Some));
+        self.mapping.push(None);
+        self.frames.resize_with(end_frame, || None);
+        Some((
+            VIRTUAL_BASE + first as u64 * PAGE_BYTES,
+            PHYSICAL_BASE + first_frame as u64 * PAGE_BYTES,
+        ))
+    }
+
     /// The physical address of a virtual one.
     #[must_use]
     pub fn translate(&self, address: u64) -> Option<u64> {
@@ -177,6 +198,21 @@ mod tests {
         let mut tail = [0; 4];
         memory.read_physical(second, &mut tail).unwrap();
         assert_eq!(tail[..], data[3996..4000]);
+    }
+
+    #[test]
+    fn contiguous_memory_is_contiguous_in_both_spaces() {
+        let mut memory = HostMemory::new(16);
+        memory.allocate(1);
+        let (address, physical) = memory.allocate_contiguous(3 * PAGE_BYTES - 1).unwrap();
+        let next = memory.allocate(1).unwrap();
+        for offset in [0, PAGE_BYTES, 3 * PAGE_BYTES - 1] {
+            assert_eq!(memory.translate(address + offset), Some(physical + offset));
+        }
+        assert_eq!(memory.translate(address + 3 * PAGE_BYTES), None, "guarded");
+        assert!(memory.translate(next).unwrap() > physical + 3 * PAGE_BYTES);
+        assert_eq!(memory.allocate_contiguous(16 << 20), None);
+        assert_eq!(memory.allocate_contiguous(u64::MAX), None);
     }
 
     #[test]

@@ -27,7 +27,22 @@ struct Program {
     port: SharedPort,
     /// The condition that it polls for.
     polling: Option<PollRequest>,
+    /// While it waits for an interrupt: until when.
+    interrupt_deadline: Option<SimTime>,
+    /// When its pending timeout event is due. There is one at most: it moves on when it comes early.
+    timeout_at: Option<SimTime>,
     started: bool,
+}
+
+impl Program {
+    /// What it waits for, if it does nothing else.
+    const fn waits_for(&self) -> Option<&'static str> {
+        match (self.polling, self.interrupt_deadline) {
+            (Some(poll), _) => Some(poll.why),
+            (None, Some(_)) => Some("an interrupt"),
+            (None, None) => None,
+        }
+    }
 }
 
 /// The programs of one host.
@@ -75,6 +90,8 @@ impl Programs {
             future: Some(Box::pin(start(machine))),
             port,
             polling: None,
+            interrupt_deadline: None,
+            timeout_at: None,
             started: false,
         });
     }
@@ -120,8 +137,8 @@ impl Programs {
         self.programs
             .iter()
             .filter(|program| program.future.is_some())
-            .map(|program| match program.polling {
-                Some(poll) => format!("{} waits for {}", program.name, poll.why),
+            .map(|program| match program.waits_for() {
+                Some(what) => format!("{} waits for {what}", program.name),
                 None => format!("{} is at work", program.name),
             })
             .collect()
@@ -146,6 +163,8 @@ impl Programs {
     ) {
         match event {
             HostEvent::Resume { program, response } => self.advance(program, Some(response), ctx),
+            HostEvent::Interrupt => self.interrupted(board, ctx),
+            HostEvent::Timeout { program } => self.timeout(program, ctx),
             HostEvent::Store { offset, values } => {
                 for (offset, value) in (offset..).step_by(4).zip(values) {
                     board.window_write(offset, value, ctx);
@@ -211,6 +230,64 @@ impl Programs {
         }
         let response = Response::Word(value);
         schedule(ctx, back, HostEvent::Resume { program, response });
+    }
+
+    /// The interrupt has made its way: whoever waits for it goes on, if it is still asserted.
+    fn interrupted<B: Board>(&mut self, board: &B, ctx: &mut HostContext<'_, B::Event>) {
+        if !board.interrupt_line() {
+            return;
+        }
+        for index in 0..self.programs.len() {
+            if self.programs[index].interrupt_deadline.take().is_some() {
+                ctx.trace
+                    .record(ctx.now, Initiator::Host, TraceKind::InterruptTaken);
+                self.advance(index, Some(Response::Interrupt(true)), ctx);
+            }
+        }
+    }
+
+    /// A program waits for an interrupt.
+    fn wait_interrupt<E>(
+        &mut self,
+        index: usize,
+        timeout: Option<SimTime>,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        // If the line is asserted already, nothing else would wake the program.
+        schedule(
+            ctx,
+            ctx.now.saturating_add(self.costs.interrupt),
+            HostEvent::Interrupt,
+        );
+        let deadline = timeout.map_or(SimTime::MAX, |span| ctx.now.saturating_add(span));
+        self.programs[index].interrupt_deadline = Some(deadline);
+        self.arm_timeout(index, deadline, ctx);
+    }
+
+    /// Sees to a timeout event at `deadline` or before.
+    fn arm_timeout<E>(&mut self, index: usize, deadline: SimTime, ctx: &mut HostContext<'_, E>) {
+        let pending = &mut self.programs[index].timeout_at;
+        if deadline != SimTime::MAX && pending.is_none_or(|at| at > deadline) {
+            *pending = Some(deadline);
+            schedule(ctx, deadline, HostEvent::Timeout { program: index });
+        }
+    }
+
+    /// A timeout event is due: an early one moves on to the deadline of the present wait.
+    fn timeout<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
+        let program = &mut self.programs[index];
+        if program.timeout_at != Some(ctx.now) {
+            return;
+        }
+        program.timeout_at = None;
+        match program.interrupt_deadline {
+            Some(deadline) if deadline <= ctx.now => {
+                program.interrupt_deadline = None;
+                self.advance(index, Some(Response::Interrupt(false)), ctx);
+            }
+            Some(deadline) => self.arm_timeout(index, deadline, ctx),
+            None => {}
+        }
     }
 
     /// Lets a program run until its next request, and carries that out.
@@ -283,6 +360,7 @@ impl Programs {
                 self.resume_after(program, span, Response::Pages(pages), ctx);
             }
             Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),
+            Request::Interrupt { timeout } => self.wait_interrupt(program, timeout, ctx),
         }
     }
 

@@ -30,6 +30,11 @@ pub enum Request {
     },
     /// Spend processor time.
     Compute(SimTime),
+    /// Wait for the board's interrupt, no longer than this (`None`: for ever).
+    Interrupt {
+        /// The longest wait.
+        timeout: Option<SimTime>,
+    },
 }
 
 /// A condition on a word of the window.
@@ -61,6 +66,8 @@ pub enum Response {
     Word(u32),
     /// Physical addresses; `None` when a page is not mapped.
     Pages(Option<Vec<u64>>),
+    /// Whether the interrupt came before the time was over.
+    Interrupt(bool),
 }
 
 /// Where a program and its node meet.
@@ -90,6 +97,13 @@ pub enum HostEvent {
         program: usize,
         /// The answer.
         response: Response,
+    },
+    /// The board's interrupt has made its way to the processor, if it is still asserted.
+    Interrupt,
+    /// A program may have waited long enough for an interrupt.
+    Timeout {
+        /// The program.
+        program: usize,
     },
     /// A write reaches the board.
     Store {

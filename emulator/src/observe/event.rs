@@ -141,6 +141,8 @@ pub enum TraceKind {
         /// Whether it is asserted.
         asserted: bool,
     },
+    /// A host program that waited for an interrupt has got it.
+    InterruptTaken,
     /// A guest did something that the chip does not define.
     GuestMistake {
         /// What, where.
@@ -188,6 +190,7 @@ impl fmt::Display for TraceKind {
             ),
             Self::FrameDropped { reason } => write!(f, "dropped: {reason:?}"),
             Self::Interrupt { asserted } => write!(f, "interrupt {}", u8::from(*asserted)),
+            Self::InterruptTaken => write!(f, "interrupt taken"),
             Self::GuestMistake { text } => write!(f, "mistake: {text}"),
         }
     }

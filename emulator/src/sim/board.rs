@@ -75,6 +75,10 @@ pub trait Board: Send {
     /// What a read of the window would give, without any effect or cost.
     fn window_peek(&self, offset: u32, now: SimTime) -> u32;
 
+    /// Whether the board asserts its interrupt line. When the line rises the board schedules
+    /// [`HostEvent::Interrupt`].
+    fn interrupt_line(&self) -> bool;
+
     /// The first bit of a frame reaches the board at `first_bit`.
     fn frame_arrives(
         &mut self,

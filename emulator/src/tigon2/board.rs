@@ -335,6 +335,10 @@ impl Board for Tigon2 {
         }
     }
 
+    fn interrupt_line(&self) -> bool {
+        self.fabric.interrupt_line
+    }
+
     fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, BoardEvent>) {
         self.wake_cores();
         match self.fabric.window.target(offset) {

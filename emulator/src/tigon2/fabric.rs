@@ -22,8 +22,9 @@ use super::traffic::{RxSide, TxBurst};
 use super::transfer::DmaStep;
 use super::window::Window;
 use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::host::request::HostEvent;
 use crate::observe::event::TraceKind;
-use crate::sim::board::Context;
+use crate::sim::board::{Context, NodeEvent};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::wire::frame::Frame;
@@ -90,8 +91,12 @@ pub struct Fabric {
     pub link: Link,
     /// Registers that are storage.
     pub(super) storage: Box<[u32; 256]>,
-    /// The host interrupt line.
+    /// The interrupt, as the host reads it.
     pub(super) interrupt: bool,
+    /// The line to the host: the interrupt, unless the host masks it.
+    pub(super) interrupt_line: bool,
+    /// How often the line rose.
+    pub interrupts: u64,
     pub(super) rx_side: RxSide,
     /// The wire is taken by our own frames until then.
     pub(super) wire_free_at: SimTime,
@@ -120,6 +125,8 @@ impl Fabric {
             },
             storage: Box::new([0; 256]),
             interrupt: false,
+            interrupt_line: false,
+            interrupts: 0,
             rx_side: RxSide::default(),
             wire_free_at: SimTime::ZERO,
         }
@@ -141,6 +148,7 @@ impl Fabric {
         self.window = Window::default();
         self.storage.fill(0);
         self.interrupt = false;
+        self.interrupt_line = false;
         self.rx_side.abandon();
     }
 
@@ -170,13 +178,33 @@ impl Fabric {
         self.sram.take_bus_at(self.ticks.first_at(now), cycles);
     }
 
-    /// Changes the interrupt line.
-    pub(super) fn set_interrupt(&mut self, asserted: bool, who: Initiator, ctx: &mut BoardContext) {
+    /// Raises or ends the interrupt. Tells whether the host was notified.
+    pub(super) fn set_interrupt(
+        &mut self,
+        asserted: bool,
+        who: Initiator,
+        ctx: &mut BoardContext,
+    ) -> bool {
         if self.interrupt != asserted {
             self.interrupt = asserted;
             ctx.trace
                 .record(ctx.now, who, TraceKind::Interrupt { asserted });
         }
+        self.drive_interrupt_line(ctx)
+    }
+
+    /// The line follows the interrupt and its mask. Tells whether it rose: then the host is notified.
+    pub(super) fn drive_interrupt_line(&mut self, ctx: &mut BoardContext) -> bool {
+        let line = self.interrupt && !self.interrupt_masked();
+        let rises = line && !self.interrupt_line;
+        self.interrupt_line = line;
+        if rises {
+            self.interrupts += 1;
+            let taken = ctx.now.saturating_add(self.timing.host.interrupt);
+            let event = NodeEvent::Host(HostEvent::Interrupt);
+            ctx.queue.schedule(taken, Initiator::Host, event);
+        }
+        rises
     }
 
     /// Adds one to a MAC statistics counter in SRAM, given by its address.

@@ -135,11 +135,11 @@ impl Fabric {
         ctx: &mut BoardContext,
     ) -> bool {
         match offset {
-            r::HOST_CONTROL => self.write_host_control(value, who, ctx),
+            r::HOST_CONTROL => return self.write_host_control(value, who, ctx),
             r::LOCAL_CONTROL => {
                 self.store(offset, value & !LocalControl::RAISE_INTERRUPT.bits());
                 if value & LocalControl::RAISE_INTERRUPT.bits() != 0 {
-                    self.set_interrupt(true, who, ctx);
+                    return self.set_interrupt(true, who, ctx);
                 }
             }
             r::SEMAPHORE_A => self.semaphore.write(Side::A),
@@ -171,13 +171,19 @@ impl Fabric {
     }
 
     /// Host control: the drivers write the value in both byte orders, so only the low byte counts.
-    fn write_host_control(&mut self, value: u32, who: Initiator, ctx: &mut BoardContext) {
+    fn write_host_control(&mut self, value: u32, who: Initiator, ctx: &mut BoardContext) -> bool {
         let control = HostControl::from_bits_retain(value);
         if control.contains(HostControl::CLEAR_INTERRUPT) {
             self.set_interrupt(false, who, ctx);
         }
         let momentary = HostControl::INTERRUPT | HostControl::CLEAR_INTERRUPT | HostControl::RESET;
         self.store(r::HOST_CONTROL, value & !momentary.bits());
+        self.drive_interrupt_line(ctx)
+    }
+
+    /// Whether the host keeps the interrupt line quiet.
+    pub(super) fn interrupt_masked(&self) -> bool {
+        self.stored(r::HOST_CONTROL) & HostControl::MASK_INTERRUPTS.bits() != 0
     }
 
     fn write_dma(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {

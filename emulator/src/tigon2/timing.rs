@@ -242,6 +242,7 @@ impl Reader<'_> {
             pio_write_setup_clocks: self.count("pci.pio_write_setup", "PCI clocks", 1)?,
             translate: self.span("host.translate")?,
             translate_page: self.span("host.translate_page")?,
+            interrupt: self.span("host.interrupt")?,
             post: self.span("host.post")?,
         })
     }
