@@ -208,7 +208,7 @@ impl Item {
             Some(Operand::Jump) => (CODE >> 2) + to,
             _ => {
                 let addiu = 9 << 26 | CODE_POINTER << 21 | TARGET << 16;
-                code.push(addiu | 4 * to);
+                code.push(addiu | (to << 2));
                 0
             }
         };
