@@ -111,8 +111,18 @@ impl<B: Board> Node<B> {
 
     /// Lets everything happen that is due before `horizon`.
     pub fn run_until(&mut self, horizon: SimTime) {
+        self.run_until_reply(horizon, SimTime::MAX);
+    }
+
+    /// Lets everything happen that is due before `horizon`, or before the answer to a frame that
+    /// leaves can be there: `round_trip` after its first bit.
+    pub(super) fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime) {
         loop {
             self.start_programs();
+            let horizon = match self.departures.first() {
+                Some(sent) => horizon.min(sent.first_bit.saturating_add(round_trip)),
+                None => horizon,
+            };
             let next = self.queue.next_time().min(horizon);
             if !self.with_board(|board, ctx| board.run_cores(next, ctx)) {
                 // A core scheduled something, perhaps earlier than `next`.
@@ -122,6 +132,7 @@ impl<B: Board> Node<B> {
                 self.now = self.now.max(horizon);
                 return;
             };
+            debug_assert!(key.time >= self.now, "{key:?} is due before {}", self.now);
             self.now = self.now.max(key.time);
             self.handle(event);
         }

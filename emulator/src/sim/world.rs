@@ -1,27 +1,50 @@
 //! A world: nodes that meet only through links.
+//!
+//! A run goes on in slices of simulated time. Within a slice each [`Component`] runs by itself, on any
+//! thread; between two slices every node stands at the same time, and only then it is asked whether
+//! the run is over. So neither states nor the end of a run depend on threads.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::board::Board;
+use super::component::{Cable, Component};
 use super::node::Node;
+use super::threads::Crew;
 use super::time::SimTime;
 use crate::wire::link::Link;
 
-/// A cable between two nodes.
-#[derive(Debug, Clone, Copy)]
-struct Cable {
-    ends: [usize; 2],
-    link: Link,
-}
+/// Whether a run is over is asked at multiples of this time.
+pub const SLICE: SimTime = SimTime::from_us(100);
 
-/// When a run ends, beside the end of its programs.
-#[derive(Debug, Clone, Default)]
+/// When a run ends, beside the end of its programs, and how it is carried out.
+#[derive(Debug, Clone)]
 pub struct RunLimits {
     /// At this simulated time.
     pub max_time: Option<SimTime>,
-    /// When somebody sets this.
+    /// When somebody sets this. It is noticed soon, even within a slice: nodes may then stand at
+    /// different times.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Threads that share the work. Nothing but speed depends on it.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self {
+            max_time: None,
+            interrupt: None,
+            threads: NonZeroUsize::MIN,
+        }
+    }
+}
+
+impl RunLimits {
+    fn interrupted(&self) -> bool {
+        let flag = self.interrupt.as_deref();
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
 }
 
 /// How a run ended.
@@ -56,16 +79,17 @@ pub enum WorldError {
 pub struct World<B: Board> {
     /// The nodes.
     pub nodes: Vec<Node<B>>,
-    cables: Vec<Cable>,
+    /// For each node, where its cable leads.
+    cables: Vec<Option<Cable>>,
 }
 
 impl<B: Board> World<B> {
     /// Nodes without cables.
     #[must_use]
-    pub const fn new(nodes: Vec<Node<B>>) -> Self {
+    pub fn new(nodes: Vec<Node<B>>) -> Self {
         Self {
+            cables: vec![None; nodes.len()],
             nodes,
-            cables: Vec::new(),
         }
     }
 
@@ -78,25 +102,22 @@ impl<B: Board> World<B> {
             return Err(WorldError::Loop(a));
         }
         for end in [a, b] {
-            if end >= self.nodes.len() {
-                return Err(WorldError::NoSuchNode(end));
-            }
-            if self.cables.iter().any(|cable| cable.ends.contains(&end)) {
-                return Err(WorldError::Occupied(end));
+            match self.cables.get(end) {
+                None => return Err(WorldError::NoSuchNode(end)),
+                Some(Some(_)) => return Err(WorldError::Occupied(end)),
+                Some(None) => {}
             }
         }
-        self.cables.push(Cable { ends: [a, b], link });
+        self.cables[a] = Some(Cable { peer: b, link });
+        self.cables[b] = Some(Cable { peer: a, link });
         Ok(())
     }
 
     /// The time up to which every node has come.
     #[must_use]
     pub fn now(&self) -> SimTime {
-        self.nodes
-            .iter()
-            .map(Node::now)
-            .min()
-            .unwrap_or(SimTime::ZERO)
+        let times = self.nodes.iter().map(Node::now);
+        times.min().unwrap_or(SimTime::ZERO)
     }
 
     /// A hash over the traces of all nodes.
@@ -113,74 +134,63 @@ impl<B: Board> World<B> {
     }
 
     /// Runs until every program has ended, or `done` says that somebody has seen enough, or a limit.
-    pub fn run_until(&mut self, limits: &RunLimits, mut done: impl FnMut() -> bool) -> RunEnd {
+    pub fn run_until(
+        &mut self,
+        limits: &RunLimits,
+        mut done: impl FnMut() -> bool + Send,
+    ) -> RunEnd {
+        let stop = self.run_slices(limits, |components| {
+            if done() || components.iter().all(Component::programs_ended) {
+                Some(Stop::Completed)
+            } else if !components.iter().any(Component::is_live) {
+                Some(Stop::Deadlock)
+            } else {
+                None
+            }
+        });
+        match stop {
+            Stop::Completed => RunEnd::Completed,
+            Stop::Deadlock => RunEnd::Deadlock(self.describe()),
+            Stop::TimeLimit => RunEnd::TimeLimit(self.describe()),
+            Stop::Interrupted => RunEnd::Interrupted,
+        }
+    }
+
+    /// Lets time pass up to `limits.max_time`, whether programs run or not. Tells whether it came so
+    /// far, that is, was not interrupted; without a time it has nothing to do.
+    pub fn pass_time(&mut self, limits: &RunLimits) -> bool {
+        limits.max_time.is_none() || self.run_slices(limits, |_| None) == Stop::TimeLimit
+    }
+
+    /// Runs slice by slice until `stop` says so, or a limit.
+    fn run_slices(
+        &mut self,
+        limits: &RunLimits,
+        mut stop: impl FnMut(&[Component<'_, B>]) -> Option<Stop> + Send,
+    ) -> Stop {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
-        loop {
-            if done() || self.nodes.iter().all(|node| node.programs.all_ended()) {
-                return RunEnd::Completed;
+        let mut components = Component::split(&mut self.nodes, &self.cables);
+        let crew = Crew::new(limits.threads.get().min(components.len()));
+        crew.lead(|| {
+            loop {
+                let now = earliest(components.iter().map(Component::now));
+                if limits.interrupted() {
+                    return Stop::Interrupted;
+                }
+                if let Some(stop) = stop(&components) {
+                    return stop;
+                }
+                if now >= max_time {
+                    return Stop::TimeLimit;
+                }
+                // While nobody acts, the answers stay what they are: no need to ask.
+                let next = earliest(components.iter().map(Component::next_activity)).max(now);
+                let end = end_of_slice(next).min(max_time);
+                crew.for_each(&mut components, |component| {
+                    component.run_until(end, || limits.interrupted());
+                });
             }
-            if let Some(flag) = &limits.interrupt
-                && flag.load(Ordering::Relaxed)
-            {
-                return RunEnd::Interrupted;
-            }
-            if !self.nodes.iter().any(Node::is_live) {
-                return RunEnd::Deadlock(self.describe());
-            }
-            if self.now() >= max_time {
-                return RunEnd::TimeLimit(self.describe());
-            }
-            self.advance(max_time);
-        }
-    }
-
-    /// Lets every node run as far as no frame from another one can reach it.
-    fn advance(&mut self, max_time: SimTime) {
-        for index in 0..self.nodes.len() {
-            let horizon = self.horizon(index).min(max_time);
-            if horizon > self.nodes[index].now() {
-                self.nodes[index].run_until(horizon);
-                self.deliver(index);
-            }
-        }
-    }
-
-    /// No frame from outside can matter to the node before this time.
-    fn horizon(&self, index: usize) -> SimTime {
-        /// A node without a cable need not wait for anybody, but must come back now and then.
-        const ALONE: SimTime = SimTime::from_us(100);
-        let node = &self.nodes[index];
-        match self.peer(index) {
-            None => node.now() + ALONE,
-            Some((peer, link)) => {
-                let peer = &self.nodes[peer];
-                let earliest = peer.next_activity().max(peer.board.transmitter_free_at());
-                // A node never runs so far ahead that limits are noticed late.
-                earliest
-                    .saturating_add(link.look_ahead())
-                    .min(node.now().max(peer.now()) + ALONE)
-            }
-        }
-    }
-
-    fn peer(&self, index: usize) -> Option<(usize, Link)> {
-        self.cables.iter().find_map(|cable| match cable.ends {
-            [a, b] if a == index => Some((b, cable.link)),
-            [a, b] if b == index => Some((a, cable.link)),
-            _ => None,
         })
-    }
-
-    /// Hands the frames that began to leave a node to its peer.
-    fn deliver(&mut self, index: usize) {
-        let departures = self.nodes[index].take_departures();
-        let Some((peer, link)) = self.peer(index) else {
-            return;
-        };
-        for departure in departures {
-            let first_bit = departure.first_bit + link.propagation;
-            self.nodes[peer].frame_arrives(departure.frame, first_bit);
-        }
     }
 
     fn describe(&self) -> Vec<String> {
@@ -196,4 +206,23 @@ impl<B: Board> World<B> {
             })
             .collect()
     }
+}
+
+/// [`RunEnd`] without its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Completed,
+    Deadlock,
+    TimeLimit,
+    Interrupted,
+}
+
+fn earliest(times: impl Iterator<Item = SimTime>) -> SimTime {
+    times.min().unwrap_or(SimTime::MAX)
+}
+
+/// The end of the slice in which `time` lies.
+const fn end_of_slice(time: SimTime) -> SimTime {
+    let slices = time.ps() / SLICE.ps();
+    SimTime::from_ps((slices.saturating_add(1)).saturating_mul(SLICE.ps()))
 }

@@ -72,6 +72,7 @@ impl Setup {
         RunLimits {
             max_time: self.max_time,
             interrupt: Some(Arc::clone(&self.interrupt)),
+            ..RunLimits::default()
         }
     }
 }
