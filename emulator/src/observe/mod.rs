@@ -1,4 +1,5 @@
 //! Seeing inside: one [`TraceEvent`](event::TraceEvent), and everything else is a sink.
 
 pub mod event;
+pub mod text;
 pub mod tracer;

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::event::{TraceEvent, TraceKind};
+use super::text::Lines;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
@@ -34,6 +35,7 @@ pub struct Tracer {
     hash: Fnv,
     count: u64,
     kept: Option<Vec<TraceEvent>>,
+    lines: Option<Lines>,
     sinks: Vec<Box<dyn Sink>>,
 }
 
@@ -55,6 +57,7 @@ impl Tracer {
             hash: Fnv(0xcbf2_9ce4_8422_2325),
             count: 0,
             kept: None,
+            lines: None,
             sinks: Vec::new(),
         }
     }
@@ -67,6 +70,17 @@ impl Tracer {
     /// The events kept so far; leaves none.
     pub fn take(&mut self) -> Vec<TraceEvent> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// From now on keep every event as a line of text until a
+    /// [`TraceWriter`](super::text::TraceWriter) fetches it (or stop doing so).
+    pub fn keep_lines(&mut self, keep: bool) {
+        self.lines = keep.then(Lines::default);
+    }
+
+    /// The lines kept so far.
+    pub(super) const fn lines_mut(&mut self) -> Option<&mut Lines> {
+        self.lines.as_mut()
     }
 
     /// Adds a sink.
@@ -104,6 +118,9 @@ impl Tracer {
         self.count += 1;
         for sink in &mut self.sinks {
             sink.event(&event);
+        }
+        if let Some(lines) = &mut self.lines {
+            lines.push(&event);
         }
         if let Some(kept) = &mut self.kept {
             kept.push(event);

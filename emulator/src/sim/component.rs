@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::node::Node;
 use super::time::SimTime;
+use crate::observe::tracer::Tracer;
 use crate::wire::link::Link;
 
 /// What is plugged into a node: where the cable leads, and what it is like.
@@ -52,6 +53,11 @@ impl<'a, B: Board> Component<'a, B> {
 
     fn nodes(&self) -> impl Iterator<Item = &Node<B>> {
         self.members.iter().map(|member| &*member.node)
+    }
+
+    /// The traces of its nodes.
+    pub(super) fn traces(&mut self) -> impl Iterator<Item = &mut Tracer> {
+        self.members.iter_mut().map(|member| &mut member.node.trace)
     }
 
     /// The time up to which every node has come.

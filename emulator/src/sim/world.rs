@@ -4,6 +4,7 @@
 //! thread; between two slices every node stands at the same time, and only then it is asked whether
 //! the run is over. So neither states nor the end of a run depend on threads.
 
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use super::component::{Cable, Component};
 use super::node::Node;
 use super::threads::Crew;
 use super::time::SimTime;
+use crate::observe::text::TraceWriter;
 use crate::wire::link::Link;
 
 /// Whether a run is over is asked at multiples of this time.
@@ -81,6 +83,7 @@ pub struct World<B: Board> {
     pub nodes: Vec<Node<B>>,
     /// For each node, where its cable leads.
     cables: Vec<Option<Cable>>,
+    trace: Option<TraceWriter>,
 }
 
 impl<B: Board> World<B> {
@@ -90,6 +93,7 @@ impl<B: Board> World<B> {
         Self {
             cables: vec![None; nodes.len()],
             nodes,
+            trace: None,
         }
     }
 
@@ -126,6 +130,31 @@ impl<B: Board> World<B> {
         self.nodes
             .iter()
             .fold(0, |hash: u64, node| hash.rotate_left(7) ^ node.trace.hash())
+    }
+
+    /// From now on writes every event of every node to `out`, a line each, ordered by time and node,
+    /// while the world runs.
+    pub fn trace_to(&mut self, out: Box<dyn Write + Send>) {
+        for node in &mut self.nodes {
+            node.trace.keep_lines(true);
+        }
+        self.trace = Some(TraceWriter::new(out));
+    }
+
+    /// Ends what [`World::trace_to`] began, and writes what is left.
+    ///
+    /// # Errors
+    /// If any of the trace could not be written.
+    pub fn finish_trace(&mut self) -> io::Result<()> {
+        let traces = self.nodes.iter_mut().map(|node| &mut node.trace);
+        let outcome = match self.trace.take() {
+            Some(writer) => writer.finish(traces),
+            None => Ok(()),
+        };
+        for node in &mut self.nodes {
+            node.trace.keep_lines(false);
+        }
+        outcome
     }
 
     /// Runs until every program has ended, or a limit.
@@ -170,6 +199,7 @@ impl<B: Board> World<B> {
     ) -> Stop {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
         let mut components = Component::split(&mut self.nodes, &self.cables);
+        let trace = &mut self.trace;
         let crew = Crew::new(limits.threads.get().min(components.len()));
         crew.lead(|| {
             loop {
@@ -189,6 +219,10 @@ impl<B: Board> World<B> {
                 crew.for_each(&mut components, |component| {
                     component.run_until(end, || limits.interrupted());
                 });
+                if let Some(writer) = trace {
+                    let all = earliest(components.iter().map(Component::now));
+                    writer.write_before(all, components.iter_mut().flat_map(Component::traces));
+                }
             }
         })
     }
