@@ -24,6 +24,10 @@ pub struct TraceEvent {
 pub enum DropReason {
     /// Receiving is not enabled.
     Disabled,
+    /// No signal: the cable is out.
+    NoSignal,
+    /// A pause frame, which is the MAC's own matter.
+    Pause,
     /// Addressed to somebody else.
     Filtered,
     /// The receive buffer or the descriptor ring is full.
@@ -143,6 +147,11 @@ pub enum TraceKind {
     },
     /// A host program that waited for an interrupt has got it.
     InterruptTaken,
+    /// The signal on the fibre came or went.
+    Signal {
+        /// Whether it is there now.
+        present: bool,
+    },
     /// A guest did something that the chip does not define.
     GuestMistake {
         /// What, where.
@@ -191,6 +200,7 @@ impl fmt::Display for TraceKind {
             Self::FrameDropped { reason } => write!(f, "dropped: {reason:?}"),
             Self::Interrupt { asserted } => write!(f, "interrupt {}", u8::from(*asserted)),
             Self::InterruptTaken => write!(f, "interrupt taken"),
+            Self::Signal { present } => write!(f, "signal {}", u8::from(*present)),
             Self::GuestMistake { text } => write!(f, "mistake: {text}"),
         }
     }

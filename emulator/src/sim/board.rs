@@ -87,6 +87,12 @@ pub trait Board: Send {
         ctx: &mut Context<'_, Self::Event>,
     );
 
+    /// A cable is plugged in before anything runs: a signal comes in.
+    fn plug_in(&mut self);
+
+    /// At `time` the cable is pulled out, or plugged in again.
+    fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Self::Event>);
+
     /// The earliest time at which the cores can do anything by themselves: `now` while one is
     /// busy, [`SimTime::MAX`] when all are halted or idle for good.
     fn next_activity(&self, now: SimTime) -> SimTime;

@@ -71,6 +71,9 @@ pub enum WorldError {
     /// A second cable in the same board.
     #[error("node {0} has a cable already")]
     Occupied(usize),
+    /// A node without a cable.
+    #[error("node {0} has no cable")]
+    NoCable(usize),
     /// A cable from a node to itself.
     #[error("a cable leads from node {0} to itself")]
     Loop(usize),
@@ -114,6 +117,33 @@ impl<B: Board> World<B> {
         }
         self.cables[a] = Some(Cable { peer: b, link });
         self.cables[b] = Some(Cable { peer: a, link });
+        for end in [a, b] {
+            self.nodes[end].board.plug_in();
+        }
+        Ok(())
+    }
+
+    /// Pulls the cable of `node` out at `from` and plugs it in again at `until`, if ever. Both ends
+    /// lose their signal; frames that would arrive meanwhile are lost.
+    ///
+    /// # Errors
+    /// If the node does not exist or has no cable.
+    pub fn unplug(
+        &mut self,
+        node: usize,
+        from: SimTime,
+        until: Option<SimTime>,
+    ) -> Result<(), WorldError> {
+        let cable = self.cables.get(node).copied().flatten();
+        let peer = cable.ok_or(WorldError::NoCable(node))?.peer;
+        for end in [node, peer] {
+            self.nodes[end].with_board(|board, ctx| {
+                board.schedule_signal(false, from, ctx);
+                if let Some(until) = until {
+                    board.schedule_signal(true, until, ctx);
+                }
+            });
+        }
         Ok(())
     }
 

@@ -276,6 +276,8 @@ impl Board for Tigon2 {
                 address,
                 status_length,
             } => self.fabric.rx_done(index, address, status_length, ctx),
+            BoardEvent::ConfigWord => self.fabric.config_word(),
+            BoardEvent::Signal { present } => self.fabric.signal_changes(present, ctx),
         }
         if self.event_inputs() != before {
             self.wake_cores();
@@ -358,6 +360,15 @@ impl Board for Tigon2 {
         ctx: &mut Context<'_, BoardEvent>,
     ) {
         self.fabric.frame_begins(frame, first_bit, ctx);
+    }
+
+    fn plug_in(&mut self) {
+        self.fabric.serdes.signal = true;
+    }
+
+    fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, BoardEvent>) {
+        let event = BoardEvent::Signal { present };
+        ctx.schedule(time, Initiator::MacReceive, event);
     }
 
     fn next_activity(&self, now: SimTime) -> SimTime {

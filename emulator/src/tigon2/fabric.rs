@@ -2,6 +2,7 @@
 //!
 //! * this file: memory, levels, interrupts, mistakes;
 //! * `registers`: the register file;
+//! * `lines`: the wires of EEPROM, serdes and fibre;
 //! * `transfer`: DMA;
 //! * `traffic`: frames.
 
@@ -11,10 +12,12 @@ use defs::tigon2::regs::{MacRxState, MacTxState};
 
 use super::assist::Assist;
 use super::dma::Channel;
+use super::eeprom::Eeprom;
 use super::event::EventRegisters;
 use super::mac::Mac;
 use super::mailbox::Mailbox;
 use super::semaphore::Semaphore;
+use super::serdes::Serdes;
 use super::sram::{Sram, SramSize};
 use super::timer::Timer;
 use super::timing::Timing;
@@ -55,6 +58,13 @@ pub enum BoardEvent {
         /// Status and length.
         status_length: u32,
     },
+    /// A configuration word of the link partner is in.
+    ConfigWord,
+    /// The signal on the fibre comes or goes.
+    Signal {
+        /// Whether it is there from now on.
+        present: bool,
+    },
 }
 
 /// The context in which the board acts.
@@ -81,6 +91,10 @@ pub struct Fabric {
     pub assist: Assist,
     /// MAC.
     pub mac: Mac,
+    /// Serializer and link partner.
+    pub serdes: Serdes,
+    /// The board's serial EEPROM.
+    pub eeprom: Eeprom,
     /// PCI window.
     pub window: Window,
     /// Costs.
@@ -102,6 +116,26 @@ pub struct Fabric {
     pub(super) wire_free_at: SimTime,
 }
 
+/// The PCI configuration header at offset 0: an AceNIC (docs/tigon2.md, section 2).
+const PCI_HEADER: [(usize, u32); 4] = [
+    // Device 0x0001, vendor 0x12AE: fibre AceNIC.
+    (0x00, 0x0001_12AE),
+    // Bus master and memory space on; 66 MHz, fast back-to-back.
+    (0x04, 0x02A0_0006),
+    // Ethernet controller, revision 6.
+    (0x08, 0x0200_0006),
+    // Latency and grant timers, interrupt pin A.
+    (0x3C, 0x4040_0100),
+];
+
+fn power_on_storage() -> Box<[u32; 256]> {
+    let mut storage = Box::new([0; 256]);
+    for (offset, value) in PCI_HEADER {
+        storage[offset / 4] = value;
+    }
+    storage
+}
+
 impl Fabric {
     /// Everything after a power-on reset.
     #[must_use]
@@ -116,6 +150,8 @@ impl Fabric {
             dma_write: Channel::default(),
             assist: Assist::default(),
             mac: Mac::default(),
+            serdes: Serdes::default(),
+            eeprom: Eeprom::default(),
             window: Window::default(),
             timing,
             ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
@@ -123,7 +159,7 @@ impl Fabric {
                 byte_time: timing.byte_time(),
                 propagation: timing.wire_propagation,
             },
-            storage: Box::new([0; 256]),
+            storage: power_on_storage(),
             interrupt: false,
             interrupt_line: false,
             interrupts: 0,
@@ -146,7 +182,8 @@ impl Fabric {
             ..Mac::default()
         };
         self.window = Window::default();
-        self.storage.fill(0);
+        self.serdes.reset();
+        self.storage = power_on_storage();
         self.interrupt = false;
         self.interrupt_line = false;
         self.rx_side.abandon();

@@ -170,6 +170,9 @@ impl Mac {
         if self.rx_state & MacRxState::ENABLE.bits() == 0 || self.rx_state & off != 0 {
             return Err(DropReason::Disabled);
         }
+        if self.rx_state & MacRxState::PAUSE.bits() != 0 && is_pause(frame.bytes()) {
+            return Err(DropReason::Pause);
+        }
         if !self.passes_filter(frame.bytes()) {
             return Err(DropReason::Filtered);
         }
@@ -240,6 +243,13 @@ impl Mac {
     pub const fn receive_due(&self) -> bool {
         self.rx.producer != self.rx.reference
     }
+}
+
+/// Whether a frame is a MAC control frame to the address of pause frames.
+fn is_pause(bytes: &[u8]) -> bool {
+    const DESTINATION: [u8; 6] = [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
+    const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
+    bytes.starts_with(&DESTINATION) && bytes.get(12..14) == Some(&MAC_CONTROL)
 }
 
 #[cfg(test)]

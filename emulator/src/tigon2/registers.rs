@@ -4,7 +4,7 @@
 //! matter, see `cores`.
 
 use defs::tigon2::regs as r;
-use defs::tigon2::regs::{DmaState, HostControl, LocalControl, MacRxState, MacTxState};
+use defs::tigon2::regs::{DmaState, HostControl, MacRxState, MacTxState};
 use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RING_BELOW};
 
 use super::dma::Direction;
@@ -22,11 +22,7 @@ impl Fabric {
     pub fn read_register(&self, offset: u32, now: SimTime) -> u32 {
         match offset {
             r::HOST_CONTROL => REVISION | self.stored(offset) & 0xFF0 | u32::from(self.interrupt),
-            r::LOCAL_CONTROL => {
-                let ones =
-                    LocalControl::RAISE_INTERRUPT | LocalControl::MDIO_IN | LocalControl::EEPROM_IN;
-                self.stored(offset) & !ones.bits()
-            }
+            r::LOCAL_CONTROL => self.read_local_control(self.stored(offset)),
             r::SEMAPHORE_A => self.semaphore.read(Side::A),
             r::SEMAPHORE_B => self.semaphore.read(Side::B),
             r::TIMER => self.timer.read(now),
@@ -42,7 +38,9 @@ impl Fabric {
             r::RX_BUFFER_BASE..=r::TX_DESCRIPTOR_FREE => self.read_mac_ring(offset),
             r::READ_RING_PRODUCER..=r::WRITE_RING_FREE => self.read_assist(offset),
             r::MAC_TX_STATE => self.mac.tx_state,
-            r::MAC_RX_STATE => self.mac.rx_state | MacRxState::SIGNAL.bits(),
+            r::MAC_RX_STATE => self.read_rx_state(),
+            r::TX_CONFIG_WORD => self.serdes.sent,
+            r::RX_CONFIG_WORD => self.serdes.received(self.loopback()),
             r::MAC_ADDRESS_HIGH => (self.mac.address >> 32) as u32,
             r::MAC_ADDRESS_LOW => self.mac.address as u32,
             r::MULTICAST_HASH..0x238 => self.mac.hash[((offset - r::MULTICAST_HASH) / 4) as usize],
@@ -50,7 +48,7 @@ impl Fabric {
         }
     }
 
-    fn stored(&self, offset: u32) -> u32 {
+    pub(super) fn stored(&self, offset: u32) -> u32 {
         self.storage[(offset / 4) as usize % 256]
     }
 
@@ -136,12 +134,7 @@ impl Fabric {
     ) -> bool {
         match offset {
             r::HOST_CONTROL => return self.write_host_control(value, who, ctx),
-            r::LOCAL_CONTROL => {
-                self.store(offset, value & !LocalControl::RAISE_INTERRUPT.bits());
-                if value & LocalControl::RAISE_INTERRUPT.bits() != 0 {
-                    return self.set_interrupt(true, who, ctx);
-                }
-            }
+            r::LOCAL_CONTROL => return self.write_local_control(value, who, ctx),
             r::SEMAPHORE_A => self.semaphore.write(Side::A),
             r::SEMAPHORE_B => self.semaphore.write(Side::B),
             r::TIMER => self.timer.write(value, ctx.now),
@@ -160,13 +153,15 @@ impl Fabric {
             r::READ_RING_PRODUCER..=r::WRITE_RING_FREE => {
                 return self.write_assist(offset, value, ctx);
             }
+            // The PCI configuration header is read only here.
+            0x000..0x040 => {}
             r::MAC_TX_STATE..0x238 => return self.write_mac_state(offset, value, ctx),
             _ => self.store(offset, value),
         }
         false
     }
 
-    fn store(&mut self, offset: u32, value: u32) {
+    pub(super) fn store(&mut self, offset: u32, value: u32) {
         self.storage[(offset / 4) as usize % 256] = value;
     }
 
@@ -175,6 +170,10 @@ impl Fabric {
         let control = HostControl::from_bits_retain(value);
         if control.contains(HostControl::CLEAR_INTERRUPT) {
             self.set_interrupt(false, who, ctx);
+        }
+        if control.contains(HostControl::BYTE_SWAP) {
+            let text = "the window keeps 32-bit values: other byte orders are not modelled".into();
+            Self::mistake(who, text, ctx);
         }
         let momentary = HostControl::INTERRUPT | HostControl::CLEAR_INTERRUPT | HostControl::RESET;
         self.store(r::HOST_CONTROL, value & !momentary.bits());
@@ -263,13 +262,17 @@ impl Fabric {
                 let attentions = MacTxState::ATTENTIONS.bits();
                 mac.tx_state = write_one_to_clear(mac.tx_state, value, attentions);
                 self.update_levels();
-                return self.try_transmit(ctx);
+                let word = self.poll_partner(ctx);
+                return self.try_transmit(ctx) || word;
             }
-            r::MAC_RX_STATE => {
-                let read_only = MacRxState::SIGNAL.union(MacRxState::PARTNER_CONFIG).bits();
-                let attentions = MacRxState::ATTENTIONS.bits();
-                mac.rx_state = write_one_to_clear(mac.rx_state, value & !read_only, attentions);
-                self.update_levels();
+            r::MAC_RX_STATE => self.write_rx_state(value),
+            r::TX_CONFIG_WORD => {
+                self.serdes.sent = value & 0xFFFF;
+                return self.poll_partner(ctx);
+            }
+            r::RX_CONFIG_WORD => {
+                self.serdes.set_received(value);
+                return self.poll_partner(ctx);
             }
             r::MAC_ADDRESS_HIGH => {
                 mac.address = mac.address & 0xFFFF_FFFF | u64::from(value & 0xFFFF) << 32;
@@ -283,6 +286,21 @@ impl Fabric {
             _ => self.store(offset, value),
         }
         false
+    }
+}
+
+impl Fabric {
+    /// A write of MAC_RX_STATE. A receiver that is disabled under a signal loses sync.
+    fn write_rx_state(&mut self, value: u32) {
+        let read_only = MacRxState::SIGNAL.union(MacRxState::PARTNER_CONFIG).bits();
+        let attentions = MacRxState::ATTENTIONS.bits();
+        let before = self.mac.rx_state;
+        self.mac.rx_state = write_one_to_clear(before, value & !read_only, attentions);
+        let disabled = before & !value & MacRxState::ENABLE.bits() != 0;
+        if disabled && self.serdes.signal {
+            self.mac.rx_state |= MacRxState::ATTENTION_SYNC.bits();
+        }
+        self.update_levels();
     }
 }
 

@@ -127,6 +127,7 @@ pub struct Timing {
     pub dma_write_latency: SimTime,
     pub mac_transmit_start: SimTime,
     pub mac_receive_end: SimTime,
+    pub mac_config_word: SimTime,
     pub wire_rate_bits_per_s: u64,
     pub wire_propagation: SimTime,
     pub host: HostCosts,
@@ -223,6 +224,7 @@ impl Reader<'_> {
             mac_transmit_start: self.span("mac.transmit_start")?,
             // A frame must be visible before the next one's first 64 bytes are in.
             mac_receive_end: self.short_span("mac.receive_end", 500.0)?,
+            mac_config_word: self.span("mac.config_word")?,
             wire_rate_bits_per_s: self.rate("wire.rate", "bit/s")?,
             wire_propagation: self.span("wire.propagation")?,
             host: self.host()?,

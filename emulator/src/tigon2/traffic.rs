@@ -1,8 +1,10 @@
 //! Carries out what the MAC decides: frames leave and arrive (docs/tigon2.md, section 6).
 
 use defs::tigon2::map::STATISTICS_BASE;
+use defs::tigon2::regs::VLAN_TAG_TYPE;
 use defs::tigon2::rings::{
-    BURST_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, RX_STATUS_CRC, RX_STATUS_RUNT,
+    BURST_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, MAC_TX_INSERT_VLAN,
+    RX_STATUS_CRC, RX_STATUS_LINK_LOST, RX_STATUS_RUNT,
 };
 
 use super::fabric::{BoardContext, BoardEvent, Fabric};
@@ -38,6 +40,7 @@ impl RxSide {
 const STAT_CRC: u32 = STATISTICS_BASE + 0x48;
 const STAT_DROP_UNICAST: u32 = STATISTICS_BASE + 0x60;
 const STAT_DROP_MULTICAST: u32 = STATISTICS_BASE + 0x64;
+const STAT_DROP_PAUSE: u32 = STATISTICS_BASE + 0x68;
 const STAT_DROP_SPACE: u32 = STATISTICS_BASE + 0x6C;
 const STAT_BROADCAST: u32 = STATISTICS_BASE + 0x74;
 const STAT_MULTICAST: u32 = STATISTICS_BASE + 0x78;
@@ -50,8 +53,8 @@ impl Fabric {
         while self.mac.wants_descriptor() {
             let base = self.mac.tx_buffer.base.wrapping_sub(MAC_TX_BELOW);
             let at = self.mac.tx.address(base, self.mac.tx.reference);
-            let address = self.sram.word(at) & !defs::tigon2::rings::MAC_TX_INSERT_VLAN;
-            let length = self.sram.word(at.wrapping_add(4)) & 0xFFFF;
+            let (word0, word1) = (self.sram.word(at), self.sram.word(at.wrapping_add(4)));
+            let (address, length) = (word0 & !MAC_TX_INSERT_VLAN, word1 & 0xFFFF);
             if length == 0 || length as usize > MAXIMUM_BYTES {
                 self.skip_descriptor(length, ctx);
                 continue;
@@ -59,7 +62,8 @@ impl Fabric {
             let Some(sending) = self.mac.covered(address, length) else {
                 return false;
             };
-            self.transmit(sending, ctx);
+            let tag = (word0 & MAC_TX_INSERT_VLAN != 0).then_some((word1 >> 16) as u16);
+            self.transmit(sending, tag, ctx);
             return true;
         }
         false
@@ -73,13 +77,32 @@ impl Fabric {
         self.mac.tx.consumer = self.mac.tx.reference;
     }
 
-    fn transmit(&mut self, sending: Sending, ctx: &mut BoardContext) {
+    /// The bytes of a frame, which may wrap in the transmit buffer.
+    fn gather(&self, sending: Sending) -> Vec<u8> {
         let mut bytes = vec![0; sending.length as usize];
         let limit = self.mac.tx_limit();
         let until_wrap = limit.saturating_sub(sending.address).min(sending.length) as usize;
         let (head, tail) = bytes.split_at_mut(until_wrap);
         self.sram.copy_out(sending.address, head);
         self.sram.copy_out(self.mac.tx_buffer.base, tail);
+        bytes
+    }
+
+    /// Puts a VLAN tag behind the two addresses. A frame without them stays as it is.
+    fn insert_tag(&self, bytes: &mut Vec<u8>, tag: u16) {
+        const ADDRESSES: usize = 12;
+        if bytes.len() >= ADDRESSES {
+            let kind = self.stored(VLAN_TAG_TYPE) & 0xFFFF_0000;
+            let words = (kind | u32::from(tag)).to_be_bytes();
+            bytes.splice(ADDRESSES..ADDRESSES, words);
+        }
+    }
+
+    fn transmit(&mut self, sending: Sending, tag: Option<u16>, ctx: &mut BoardContext) {
+        let mut bytes = self.gather(sending);
+        if let Some(tag) = tag {
+            self.insert_tag(&mut bytes, tag);
+        }
         let frame = Frame::new(bytes);
         let first_bit = (ctx.now + self.timing.mac_transmit_start).max(self.wire_free_at);
         let end = first_bit + self.link.frame_span(&frame);
@@ -99,7 +122,9 @@ impl Fabric {
             length: sending.length,
         };
         ctx.trace.record(first_bit, Initiator::MacTransmit, kind);
-        ctx.departures.push(Departure { first_bit, frame });
+        if self.serdes.signal {
+            ctx.departures.push(Departure { first_bit, frame });
+        }
     }
 
     /// The transmitter fetches a burst and comes back for the next one when that is on the wire.
@@ -136,7 +161,12 @@ impl Fabric {
     /// Another 64 bytes are in (the last burst may be shorter).
     pub(super) fn rx_burst(&mut self, frame: Frame, offset: u32, ctx: &mut BoardContext) {
         if offset == 0 {
-            match self.mac.accept(&frame) {
+            let accepted = if self.serdes.signal {
+                self.mac.accept(&frame)
+            } else {
+                Err(DropReason::NoSignal)
+            };
+            match accepted {
                 Ok(()) => self.rx_side.accepted = true,
                 Err(reason) => {
                     self.rx_side.accepted = false;
@@ -146,6 +176,10 @@ impl Fabric {
         } else if !self.rx_side.accepted {
             return;
         }
+        if !self.serdes.signal {
+            self.rx_side.accepted = false;
+            return self.rx_stored(&frame, offset, RX_STATUS_LINK_LOST, ctx);
+        }
         let length = frame.length_with_fcs() as u32;
         let part = (length - offset).min(BURST_BYTES);
         self.store_rx(&frame, offset, part);
@@ -153,7 +187,15 @@ impl Fabric {
         let next = offset + part;
         if next == length {
             self.rx_side.accepted = false;
-            return self.rx_stored(&frame, length, ctx);
+            let mut status = 0;
+            if !frame.is_intact() {
+                status |= RX_STATUS_CRC;
+                self.count(STAT_CRC);
+            }
+            if frame.bytes().len() < MINIMUM_BYTES {
+                status |= RX_STATUS_RUNT;
+            }
+            return self.rx_stored(&frame, length, status, ctx);
         }
         let time = ctx.now + self.link.span(u64::from((length - next).min(BURST_BYTES)));
         let event = BoardEvent::RxBurst {
@@ -185,15 +227,8 @@ impl Fabric {
             .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
     }
 
-    fn rx_stored(&mut self, frame: &Frame, length: u32, ctx: &mut BoardContext) {
-        let mut status = 0;
-        if !frame.is_intact() {
-            status |= RX_STATUS_CRC;
-            self.count(STAT_CRC);
-        }
-        if frame.bytes().len() < MINIMUM_BYTES {
-            status |= RX_STATUS_RUNT;
-        }
+    /// `length` bytes of a frame are in, and no more will come.
+    fn rx_stored(&mut self, frame: &Frame, length: u32, status: u32, ctx: &mut BoardContext) {
         self.count(match frame.bytes().first_chunk::<6>() {
             Some([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) => STAT_BROADCAST,
             Some([first, ..]) if first & 1 != 0 => STAT_MULTICAST,
@@ -238,7 +273,8 @@ impl Fabric {
     fn drop_frame(&mut self, frame: &Frame, reason: DropReason, ctx: &mut BoardContext) {
         let multicast = frame.bytes().first().is_some_and(|first| first & 1 != 0);
         match reason {
-            DropReason::Disabled => {}
+            DropReason::Disabled | DropReason::NoSignal => {}
+            DropReason::Pause => self.count(STAT_DROP_PAUSE),
             DropReason::Filtered if multicast => self.count(STAT_DROP_MULTICAST),
             DropReason::Filtered => self.count(STAT_DROP_UNICAST),
             DropReason::NoSpace => self.count(STAT_DROP_SPACE),

@@ -74,8 +74,14 @@ impl Fabric {
 
     /// Starts waiting ring entries where the assist may. Tells whether it started any.
     pub(super) fn poll_assist(&mut self, ctx: &mut BoardContext) -> bool {
+        self.poll_assist_from(Direction::Read, ctx)
+    }
+
+    /// Like [`poll_assist`](Self::poll_assist), with a preference: where one DMA runs at a time, the
+    /// channels take turns.
+    fn poll_assist_from(&mut self, first: Direction, ctx: &mut BoardContext) -> bool {
         let mut started = false;
-        for direction in [Direction::Read, Direction::Write] {
+        for direction in [first, first.other()] {
             let other_busy = self.channel(direction.other()).active();
             let channel = self.channel(direction);
             if channel.active() || channel.failed() || !self.assist.may_start(other_busy) {
@@ -189,7 +195,7 @@ impl Fabric {
             _ => {}
         }
         self.update_levels();
-        self.poll_assist(ctx);
+        self.poll_assist_from(direction.other(), ctx);
         self.try_transmit(ctx);
     }
 

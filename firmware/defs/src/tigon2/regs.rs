@@ -127,6 +127,8 @@ pub const TX_CONFIG_WORD: u32 = 0x204;
 pub const MAC_ADDRESS_HIGH: u32 = 0x208;
 /// Own MAC address, low 32 bits.
 pub const MAC_ADDRESS_LOW: u32 = 0x20C;
+/// High half: the protocol word of an inserted VLAN tag.
+pub const VLAN_TAG_TYPE: u32 = 0x214;
 /// Transmit thresholds; stored.
 pub const MAC_THRESHOLDS: u32 = 0x21C;
 /// MAC receive state.
@@ -168,8 +170,22 @@ bitflags! {
         const SRAM_BANK_512K = 2 << 8;
         /// EEPROM write enable.
         const EEPROM_WRITE_ENABLE = 1 << 4;
+        /// PHY and serdes reset, active low pulse.
+        const PHY_RESET = 1 << 7;
+        /// MDIO clock.
+        const MDIO_CLOCK = 1 << 16;
+        /// MDIO: the board drives the data wire.
+        const MDIO_DRIVE = 1 << 17;
+        /// MDIO data out.
+        const MDIO_OUT = 1 << 18;
         /// MDIO data in, read only.
         const MDIO_IN = 1 << 19;
+        /// EEPROM clock.
+        const EEPROM_CLOCK = 1 << 20;
+        /// EEPROM: the board drives the data wire.
+        const EEPROM_DRIVE = 1 << 21;
+        /// EEPROM data out.
+        const EEPROM_OUT = 1 << 22;
         /// EEPROM data in, read only.
         const EEPROM_IN = 1 << 23;
         /// Serdes loopback (all four bits).
@@ -270,6 +286,8 @@ bitflags! {
         const STOP = 1 << 2;
         /// Accept every frame.
         const PROMISCUOUS = 1 << 3;
+        /// Obey pause frames.
+        const PAUSE = 1 << 16;
         /// Signal present, read only.
         const SIGNAL = 1 << 18;
         /// The partner sends configuration words, read only.

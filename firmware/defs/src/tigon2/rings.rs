@@ -70,6 +70,8 @@ pub struct MacRxDescriptor {
 
 /// Receive status (in the high half): CRC error.
 pub const RX_STATUS_CRC: u32 = 0x0001;
+/// Receive status: the link was lost within the frame.
+pub const RX_STATUS_LINK_LOST: u32 = 0x0004;
 /// Receive status: runt.
 pub const RX_STATUS_RUNT: u32 = 0x0040;
 /// Receive status: truncated for lack of space.

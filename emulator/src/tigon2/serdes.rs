@@ -1,0 +1,115 @@
+//! The serializer of a fibre board and what is at the other end of its fibre: signal, configuration
+//! words, loopback (docs/tigon2.md, section 6, "Link start-up").
+//!
+//! Configuration words never leave the board: the partner that negotiates is modelled here, as the
+//! fact sheet of known firmware needs it, and so is one that does not.
+
+/// What the far end of the fibre does beside sending frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LinkPartner {
+    /// It sends idle: a fixed link.
+    #[default]
+    Idle,
+    /// It sends configuration words until our transmitter is enabled.
+    Negotiating {
+        /// Its ability: an 802.3z configuration word, bytes swapped.
+        ability: u16,
+    },
+}
+
+impl LinkPartner {
+    /// A partner that can do full duplex and pause frames both ways.
+    pub const FULL_DUPLEX_WITH_PAUSE: Self = Self::Negotiating { ability: 0xA001 };
+}
+
+/// The partner has seen our word.
+const ACKNOWLEDGE: u32 = 0x40;
+
+/// The words, the signal and the partner.
+#[derive(Debug, Default)]
+pub struct Serdes {
+    /// The word that is sent.
+    pub sent: u32,
+    /// The word that came in last.
+    received: u32,
+    /// Light comes in.
+    pub signal: bool,
+    /// What the far end does.
+    pub partner: LinkPartner,
+    /// A word is on its way.
+    pub word_due: bool,
+}
+
+impl Serdes {
+    /// Registers as after power-on; fibre and partner stay as they are.
+    pub fn reset(&mut self) {
+        self.sent = 0;
+        self.received = 0;
+    }
+
+    /// The received word, as firmware reads it.
+    #[must_use]
+    pub const fn received(&self, loopback: bool) -> u32 {
+        if loopback { self.sent } else { self.received }
+    }
+
+    /// Firmware writes the received word: drivers know 0, which clears it.
+    pub fn set_received(&mut self, value: u32) {
+        self.received = value & 0xFFFF;
+    }
+
+    /// Whether configuration words come in.
+    #[must_use]
+    pub const fn partner_sends_config(&self, transmitting: bool) -> bool {
+        self.signal && !transmitting && matches!(self.partner, LinkPartner::Negotiating { .. })
+    }
+
+    /// The word that the partner sends now, if it is not the one that came in last.
+    #[must_use]
+    pub fn new_word(&self, transmitting: bool, loopback: bool) -> Option<u32> {
+        let LinkPartner::Negotiating { ability } = self.partner else {
+            return None;
+        };
+        if loopback || !self.partner_sends_config(transmitting) {
+            return None;
+        }
+        let seen = if self.sent == 0 { 0 } else { ACKNOWLEDGE };
+        let word = u32::from(ability) | seen;
+        (word != self.received).then_some(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_returns_what_is_sent() {
+        let serdes = Serdes {
+            sent: 0x4000,
+            ..Serdes::default()
+        };
+        assert_eq!((serdes.received(true), serdes.received(false)), (0x4000, 0));
+        assert_eq!(serdes.new_word(false, false), None);
+    }
+
+    #[test]
+    fn a_partner_acknowledges_once_it_sees_a_word() {
+        let mut serdes = Serdes {
+            signal: true,
+            partner: LinkPartner::FULL_DUPLEX_WITH_PAUSE,
+            ..Serdes::default()
+        };
+        assert!(serdes.partner_sends_config(false));
+        assert_eq!(serdes.new_word(false, false), Some(0xA001));
+        serdes.set_received(0xA001);
+        assert_eq!(serdes.new_word(false, false), None);
+        serdes.sent = 0x2000;
+        assert_eq!(serdes.new_word(false, false), Some(0xA041));
+        assert_eq!(serdes.new_word(false, true), None, "loopback");
+        assert_eq!(serdes.new_word(true, false), None, "we transmit");
+        assert!(!serdes.partner_sends_config(true));
+        serdes.signal = false;
+        assert_eq!(serdes.new_word(false, false), None);
+    }
+}
