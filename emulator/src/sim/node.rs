@@ -99,6 +99,12 @@ impl<B: Board> Node<B> {
             || self.programs.poll_will_end(&self.board, self.now)
     }
 
+    /// How many events are pending.
+    #[must_use]
+    pub fn pending_events(&self) -> usize {
+        self.queue.len()
+    }
+
     /// The first bit of a frame reaches this node at `first_bit`.
     pub fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime) {
         self.with_board(|board, ctx| board.frame_arrives(frame, first_bit, ctx));

@@ -164,10 +164,12 @@ impl Channel {
         })
     }
 
-    /// `burst` has been moved and these were its bytes, in the order of the wire.
+    /// `burst` has been moved and these were its bytes, in the order of the wire. Somebody may have
+    /// written the registers of the running channel: addresses go on from the burst, and the length
+    /// ends at 0.
     pub fn advance(&mut self, burst: Burst, region: Option<LocalRegion>, bytes: &[u8]) {
-        self.host += u64::from(burst.length);
-        self.length -= burst.length;
+        self.host = burst.host.wrapping_add(u64::from(burst.length));
+        self.length = self.length.saturating_sub(burst.length);
         let end = burst.local.wrapping_add(burst.length);
         self.local = match region {
             Some(region) if region.holds(burst.local) && end == region.limit => region.base,

@@ -1,0 +1,138 @@
+//! A node as a driver and a test see it.
+
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use defs::tigon2::map::{SCRATCHPAD_BASE, WINDOW_LOW_SRAM, WINDOW_VIEW};
+use defs::tigon2::regs::{
+    ASSIST_STATE, AssistState, CPU_B, HOST_CONTROL, HostControl, MAC_RX_STATE, MAC_TX_STATE,
+    MacRxState, MacTxState, RX_BUFFER_BASE, RX_BUFFER_CONSUMER, RX_BUFFER_PRODUCER,
+    SCRATCH_ADDRESS, SCRATCH_DATA, TX_BUFFER_BASE, TX_BUFFER_CONSUMER, TX_BUFFER_PRODUCER,
+    WINDOW_BASE,
+};
+use emulator::cpu::mips::asm::assemble;
+use emulator::sim::board::Board;
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::Profile;
+
+/// Where code lies in SRAM.
+pub const CODE: u32 = 0x4000;
+pub const TX_BUFFER: u32 = 0x1C_0000;
+pub const RX_BUFFER: u32 = 0x1D_0000;
+
+/// A case that takes longer than this hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// After a reset, and when this has passed, nothing may be under way any more: the longest frame is
+/// over.
+const CALM: SimTime = SimTime::from_us(1000);
+
+/// Runs `case` in a thread of its own; fails when it does not come back.
+pub fn finishes(case: impl FnOnce() + Send + 'static) {
+    let (done, wait) = channel();
+    let thread = thread::spawn(move || {
+        case();
+        // Nobody listens any more if the patience has ended.
+        let _ = done.send(());
+    });
+    match wait.recv_timeout(PATIENCE) {
+        Err(RecvTimeoutError::Timeout) => panic!("the case hangs"),
+        _ => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+    }
+}
+
+/// A program's instructions.
+pub fn words(source: &str) -> Vec<u32> {
+    let program = assemble(source).unwrap_or_else(|error| panic!("{source}: {error}"));
+    program.words().map(|(_, word)| word).collect()
+}
+
+pub struct Bench(pub Node<Tigon2>);
+
+impl Bench {
+    /// A board whose MAC and DMA assist are on, with some host memory.
+    pub fn new(sram: SramSize) -> Self {
+        let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+        let board = Tigon2::new(sram, timing);
+        let mut bench = Self(Node::new(0, board, &timing.host, 1));
+        bench
+            .0
+            .with_board(|_, ctx| ctx.with_memory(|memory| memory.allocate(0x8000)));
+        for (register, value) in [
+            (TX_BUFFER_BASE, TX_BUFFER),
+            (TX_BUFFER_PRODUCER, TX_BUFFER),
+            (TX_BUFFER_CONSUMER, TX_BUFFER),
+            (RX_BUFFER_BASE, RX_BUFFER),
+            (RX_BUFFER_PRODUCER, RX_BUFFER),
+            (RX_BUFFER_CONSUMER, RX_BUFFER),
+            (MAC_TX_STATE, MacTxState::ENABLE.bits()),
+            (
+                MAC_RX_STATE,
+                (MacRxState::ENABLE | MacRxState::PROMISCUOUS).bits(),
+            ),
+            (ASSIST_STATE, AssistState::ENABLE.bits()),
+        ] {
+            bench.write(register, value);
+        }
+        bench
+    }
+
+    pub fn write(&mut self, offset: u32, value: u32) {
+        self.0
+            .with_board(|board, ctx| board.window_write(offset, value, ctx));
+    }
+
+    pub fn read(&mut self, offset: u32) -> u32 {
+        self.0
+            .with_board(|board, ctx| board.window_read(offset, ctx))
+    }
+
+    pub fn run(&mut self, span: SimTime) {
+        let end = self.0.now() + span;
+        self.0.run_until(end);
+        assert_eq!(self.0.now(), end);
+        self.0.take_departures();
+    }
+
+    /// Writes words to SRAM through the window.
+    pub fn load(&mut self, address: u32, words: &[u32]) {
+        for (index, word) in (0..).zip(words) {
+            let address = address.wrapping_add(4 * index);
+            self.write(WINDOW_BASE, address);
+            self.write(WINDOW_VIEW + address % 0x800, *word);
+        }
+    }
+
+    /// Writes words to the start of a CPU's scratchpad.
+    pub fn load_scratchpad(&mut self, cpu: usize, words: &[u32]) {
+        let registers = CPU_B * cpu as u32;
+        for (address, word) in (SCRATCHPAD_BASE..).step_by(4).zip(words) {
+            self.write(registers + SCRATCH_ADDRESS, address);
+            self.write(registers + SCRATCH_DATA, *word);
+        }
+    }
+
+    pub fn start(&mut self, cpu: usize, pc: u32) {
+        self.0
+            .with_board(|board, ctx| board.start_core(cpu, pc, ctx));
+    }
+
+    /// A reset brings the board back, whatever has happened: nothing is left under way, and CPU A
+    /// runs a program.
+    pub fn recovers(&mut self) {
+        self.0.board.instruction_limit = u64::MAX;
+        self.write(HOST_CONTROL, HostControl::RESET.bits());
+        self.run(CALM);
+        assert_eq!(self.0.pending_events(), 0, "something never ends");
+        let program = "li $t0, 0x600D\n sw $t0, 0x200($zero)\n here: b here\n nop";
+        self.write(WINDOW_LOW_SRAM + 0x200, 0);
+        self.load(CODE, &words(program));
+        self.start(0, CODE);
+        self.run(SimTime::from_us(5));
+        assert_eq!(self.read(WINDOW_LOW_SRAM + 0x200), 0x600D);
+    }
+}
