@@ -13,6 +13,9 @@ pub trait Sink: Send {
     fn event(&mut self, event: &TraceEvent);
 }
 
+/// A firmware that runs wild makes millions of mistakes: after so many they are no longer warnings.
+const MISTAKES_SHOWN: u64 = 100;
+
 /// FNV-1a, 64 bits: the same on every machine and in every release of the standard library.
 #[derive(Debug, Clone)]
 struct Fnv(u64);
@@ -34,6 +37,8 @@ pub struct Tracer {
     node: u16,
     hash: Fnv,
     count: u64,
+    /// Guests' mistakes so far.
+    mistakes: u64,
     kept: Option<Vec<TraceEvent>>,
     lines: Option<Lines>,
     sinks: Vec<Box<dyn Sink>>,
@@ -56,6 +61,7 @@ impl Tracer {
             node,
             hash: Fnv(0xcbf2_9ce4_8422_2325),
             count: 0,
+            mistakes: 0,
             kept: None,
             lines: None,
             sinks: Vec::new(),
@@ -103,7 +109,15 @@ impl Tracer {
     /// Records an event.
     pub fn record(&mut self, time: SimTime, initiator: Initiator, kind: TraceKind) {
         if let TraceKind::GuestMistake { text } = &kind {
-            log::warn!(target: "guest", "node {} {initiator} at {time}: {text}", self.node);
+            self.mistakes += 1;
+            let level = match self.mistakes {
+                0..=MISTAKES_SHOWN => log::Level::Warn,
+                _ => log::Level::Debug,
+            };
+            log::log!(target: "guest", level, "node {} {initiator} at {time}: {text}", self.node);
+            if self.mistakes == MISTAKES_SHOWN {
+                log::warn!(target: "guest", "node {}: {MISTAKES_SHOWN} mistakes so far; more are logged at level debug", self.node);
+            }
         }
         if let TraceKind::Log { text } = &kind {
             log::info!(target: "firmware", "node {} {initiator} at {time}: {text}", self.node);

@@ -25,6 +25,18 @@ pub struct Buffer {
 }
 
 impl Buffer {
+    /// The buffer begins at `base` now. Pointers that lie outside begin there too: the MAC has only
+    /// ever one place for a frame.
+    pub const fn place(&mut self, base: u32, limit: u32) {
+        self.base = base;
+        if self.producer < base || self.producer >= limit {
+            self.producer = base;
+        }
+        if self.consumer < base || self.consumer >= limit {
+            self.consumer = base;
+        }
+    }
+
     /// Bytes from `from` up to `to` in a buffer that ends at `limit`.
     #[must_use]
     pub const fn distance(&self, from: u32, to: u32, limit: u32) -> u32 {
@@ -306,6 +318,35 @@ mod tests {
         mac.tx_buffer.producer = 0x1100;
         let sending = mac.covered(0x1F80, 0x100).unwrap();
         assert_eq!(sending.end, 0x1080);
+    }
+
+    #[test]
+    fn pointers_outside_a_buffer_begin_with_it() {
+        let check = |producer, consumer, expected| {
+            let mut buffer = Buffer {
+                base: 0,
+                producer,
+                consumer,
+            };
+            buffer.place(0x17_6000, RX_BUFFER_LIMIT);
+            assert_eq!((buffer.base, buffer.producer, buffer.consumer), expected);
+        };
+        let base = 0x17_6000;
+        check(0, 0, (base, base, base));
+        check(0x20_0000, 0x17_5FFF, (base, base, base));
+        check(0x17_6040, 0x1F_FFFF, (base, 0x17_6040, 0x1F_FFFF));
+    }
+
+    #[test]
+    fn pause_frames_are_the_macs_own_matter() {
+        let mut bytes = vec![0x01, 0x80, 0xC2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08];
+        bytes.resize(60, 0);
+        let mut mac = mac();
+        mac.hash = [u32::MAX; 4];
+        let frame = Frame::new(bytes);
+        assert_eq!(mac.accept(&frame), Ok(()));
+        mac.rx_state |= MacRxState::PAUSE.bits();
+        assert_eq!(mac.accept(&frame), Err(DropReason::Pause));
     }
 
     #[test]

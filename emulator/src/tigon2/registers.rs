@@ -3,6 +3,7 @@
 //! The registers of the cores themselves (0x140.., 0x180.., 0x240.., 0x280..) are the board's
 //! matter, see `cores`.
 
+use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::{DmaState, HostControl, MacRxState, MacTxState};
 use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RING_BELOW};
@@ -219,7 +220,7 @@ impl Fabric {
     fn write_mac_ring(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
         let mac = &mut self.mac;
         match offset {
-            r::RX_BUFFER_BASE => mac.rx_buffer.base = value,
+            r::RX_BUFFER_BASE => mac.rx_buffer.place(value, RX_BUFFER_LIMIT),
             r::RX_BUFFER_PRODUCER => mac.rx_buffer.producer = value,
             r::RX_BUFFER_CONSUMER => mac.rx_buffer.consumer = value,
             r::TX_BUFFER_BASE => mac.tx_buffer.base = value,
