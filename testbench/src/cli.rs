@@ -177,6 +177,9 @@ pub struct ListArgs {
 /// Options of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
+    /// Fewer and shorter rounds
+    #[arg(long)]
+    pub quick: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

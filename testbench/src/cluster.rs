@@ -170,40 +170,59 @@ impl<T> Outcome<T> {
     }
 }
 
-/// Two nodes, back to back, on which EMP programs run.
+/// Pairs of nodes, back to back, on which EMP programs run. In its pair a node is number 0 or 1.
 #[derive(Debug)]
-pub struct EmpPair {
-    /// The world.
+pub struct EmpPairs {
+    /// The world: nodes 0 and 1 are a pair, 2 and 3, ...
     pub world: World<Tigon2>,
     firmware: Arc<Firmware>,
-    configs: [Config; 2],
+    configs: Vec<Config>,
 }
 
-impl EmpPair {
-    /// Two nodes with this image and profile; `factors` stretch its stages.
+impl EmpPairs {
+    /// One pair, with boards like those of the EMP thesis, this image and profile; `factors`
+    /// stretch its stages.
     ///
     /// # Errors
     /// If the cable cannot be connected.
-    pub fn new(
+    pub fn one(
         image: &Image,
         profile: &Profile,
         factors: &StageFactors,
     ) -> Result<Self, WorldError> {
-        let nodes = (0..2)
-            .map(|index| node(index, image, profile, factors, EMP_SRAM))
-            .collect();
-        let mut world = World::new(nodes);
-        world.connect(0, 1, cable(profile))?;
-        let routes: Vec<_> = (0..2).map(mac_address).collect();
-        let config = |index| {
-            let mut config = Config::new(index, routes.clone());
+        Self::new(1, EMP_SRAM, image, profile, factors)
+    }
+
+    /// So many pairs.
+    ///
+    /// # Errors
+    /// If the cables cannot be connected.
+    pub fn new(
+        pairs: u16,
+        sram: SramSize,
+        image: &Image,
+        profile: &Profile,
+        factors: &StageFactors,
+    ) -> Result<Self, WorldError> {
+        let indices = 0..pairs.saturating_mul(2);
+        let nodes = indices
+            .clone()
+            .map(|index| node(index, image, profile, factors, sram));
+        let mut world = World::new(nodes.collect());
+        for first in indices.clone().step_by(2).map(usize::from) {
+            world.connect(first, first + 1, cable(profile))?;
+        }
+        let config = |index: u16| {
+            let first = index & !1;
+            let routes = vec![mac_address(first), mac_address(first + 1)];
+            let mut config = Config::new(index & 1, routes);
             config.post_overhead_ns = profile.timing.host.post.ps() / 1000;
             config
         };
         Ok(Self {
             world,
             firmware: Arc::new(firmware(image)),
-            configs: [config(0), config(1)],
+            configs: indices.map(config).collect(),
         })
     }
 

@@ -19,7 +19,7 @@ use host_lib::window::System;
 
 use super::latency::{buffer, text};
 use super::{ExperimentError, completed};
-use crate::cluster::{EmpNode, EmpPair};
+use crate::cluster::{EmpNode, EmpPairs};
 
 /// The sender waits so long: until the receive is posted, and until both NICs are idle again.
 const SETTLE_NS: u64 = 200_000;
@@ -73,7 +73,7 @@ fn total_cycles(
     profile: &Profile,
     messages: u32,
 ) -> Result<BTreeMap<Arc<str>, u64>, ExperimentError> {
-    let mut pair = EmpPair::new(image, profile, &[])?;
+    let mut pair = EmpPairs::one(image, profile, &[])?;
     let sender = pair.spawn(0, "sender", move |emp| send(emp, messages));
     let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, messages));
     let end = pair.world.run(&RunLimits::default());

@@ -6,7 +6,7 @@ use host_lib::emp::{Buffer, Source, Tag};
 use host_lib::window::System;
 
 use super::{ExperimentError, Setup, completed};
-use crate::cluster::{EmpNode, EmpPair, Outcome};
+use crate::cluster::{EmpNode, EmpPairs, Outcome};
 
 /// The tag that both sides use.
 const TAG: u16 = 1;
@@ -78,7 +78,7 @@ pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), Stri
 /// # Errors
 /// Whatever keeps the programs from their rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Latency, ExperimentError> {
-    let mut pair = EmpPair::new(&setup.image, &setup.profile, &setup.factors)?;
+    let mut pair = EmpPairs::one(&setup.image, &setup.profile, &setup.factors)?;
     let most = setup.rounds.most;
     let stamps = Outcome::default();
     let left = stamps.clone();

@@ -14,7 +14,7 @@ use host_lib::window::System;
 
 use super::latency::{buffer, text};
 use super::{ExperimentError, Setup, completed};
-use crate::cluster::{EmpNode, EmpPair, Outcome};
+use crate::cluster::{EmpNode, EmpPairs, Outcome};
 
 /// A span of the message's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ const RETURN: (&str, &str) = ("receiver host", "the poll's way back");
 /// # Errors
 /// Whatever keeps the exchange from completing.
 pub fn follow(setup: &Setup, size: u32) -> Result<Option<Ledger>, ExperimentError> {
-    let mut pair = EmpPair::new(&setup.image, &setup.profile, &setup.factors)?;
+    let mut pair = EmpPairs::one(&setup.image, &setup.profile, &setup.factors)?;
     for node in &mut pair.world.nodes {
         node.trace.keep(true);
     }

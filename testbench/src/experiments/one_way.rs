@@ -10,7 +10,7 @@ use host_lib::emp::{Buffer, Source, Tag};
 
 use super::latency::buffer;
 use super::{ExperimentError, Setup, completed};
-use crate::cluster::{EmpNode, EmpPair, Outcome};
+use crate::cluster::{EmpNode, EmpPairs, Outcome};
 
 /// The tag that both sides use.
 const TAG: u16 = 2;
@@ -41,7 +41,8 @@ const fn receives(size: u32) -> usize {
     }
 }
 
-async fn send(
+/// The sending side: leaves the time at its start and at the end of each message in `stamps`.
+pub async fn send(
     mut emp: EmpNode,
     size: u32,
     messages: usize,
@@ -75,7 +76,8 @@ async fn send(
     Ok(())
 }
 
-async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(), String> {
+/// The receiving side.
+pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(), String> {
     let mut buffers = Vec::new();
     for _ in 0..BUFFERS {
         buffers.push(buffer(&mut emp, size)?);
@@ -110,7 +112,7 @@ async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(), Str
 /// # Errors
 /// Whatever keeps the programs from their rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
-    let mut pair = EmpPair::new(&setup.image, &setup.profile, &setup.factors)?;
+    let mut pair = EmpPairs::one(&setup.image, &setup.profile, &setup.factors)?;
     let most = setup.rounds.most;
     let stamps = Outcome::default();
     let left = stamps.clone();

@@ -7,7 +7,7 @@ use emulator::observe::event::TraceEvent;
 use emulator::observe::tracer::Sink;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Profile;
-use testbench::cluster::{EmpPair, Outcome};
+use testbench::cluster::{EmpPairs, Outcome};
 use testbench::experiments::rounds::Rounds;
 use testbench::experiments::{Setup, calibrate, one_way};
 
@@ -69,7 +69,7 @@ impl Sink for Counting {
 }
 
 fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
-    let mut pair = EmpPair::new(&IMAGE, &costs.profile, &costs.factors).unwrap();
+    let mut pair = EmpPairs::one(&IMAGE, &costs.profile, &costs.factors).unwrap();
     let seen = Outcome::default();
     for node in &mut pair.world.nodes {
         node.board.skip_idle = manner.skip_idle;

@@ -9,7 +9,7 @@ use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Profile;
-use testbench::cluster::EmpPair;
+use testbench::cluster::EmpPairs;
 
 use crate::support::{Counters, IMAGE, Streams};
 
@@ -116,7 +116,7 @@ fn follow(events: &[TraceEvent], transmit_buffer: Range<u32>) -> Seen {
 
 /// Runs streams, and follows both nodes.
 fn run(profile: &Profile, streams: Streams, timeout_us: u32) -> [(Seen, Counters); 2] {
-    let mut pair = EmpPair::new(&IMAGE, profile, &[]).unwrap();
+    let mut pair = EmpPairs::one(&IMAGE, profile, &[]).unwrap();
     for node in 0..2 {
         pair.config_mut(node).timeout_us = timeout_us;
         pair.config_mut(node).retry_limit = 254;

@@ -11,7 +11,7 @@ use host_lib::emp::{Buffer, Source, Tag};
 use host_lib::window::{System, VirtualAddress};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use testbench::cluster::{self, EmpNode, EmpPair, Outcome};
+use testbench::cluster::{self, EmpNode, EmpPairs, Outcome};
 
 pub static IMAGE: LazyLock<Image> =
     LazyLock::new(|| cluster::own_image("emp-base", cluster::EMP_SRAM).unwrap());
@@ -19,9 +19,9 @@ pub static IMAGE: LazyLock<Image> =
 /// What a node's firmware has counted.
 pub type Counters = [u32; COUNTER_COUNT as usize];
 
-pub fn pair() -> EmpPair {
+pub fn pair() -> EmpPairs {
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
-    EmpPair::new(&IMAGE, &profile, &[]).unwrap()
+    EmpPairs::one(&IMAGE, &profile, &[]).unwrap()
 }
 
 /// Any error as a program's own.
@@ -87,7 +87,7 @@ pub type Left<T> = Outcome<Result<T, String>>;
 
 /// Runs one program on each node until both have ended; gives what they return.
 pub fn run_both<A, B, FA, FB>(
-    pair: &mut EmpPair,
+    pair: &mut EmpPairs,
     a: impl FnOnce(EmpNode) -> FA + Send + 'static,
     b: impl FnOnce(EmpNode) -> FB + Send + 'static,
 ) -> (RunEnd, Left<A>, Left<B>)
@@ -104,7 +104,7 @@ where
 
 /// As [`run_both`], where both programs must succeed.
 pub fn run_well<A, B, FA, FB>(
-    pair: &mut EmpPair,
+    pair: &mut EmpPairs,
     a: impl FnOnce(EmpNode) -> FA + Send + 'static,
     b: impl FnOnce(EmpNode) -> FB + Send + 'static,
 ) -> (A, B)
@@ -165,7 +165,7 @@ impl Streams {
     }
 
     /// Runs them, compares every byte, and gives the firmware's counters.
-    pub fn run(self, pair: &mut EmpPair) -> (Counters, Counters) {
+    pub fn run(self, pair: &mut EmpPairs) -> (Counters, Counters) {
         run_well(
             pair,
             move |emp| Stream::new(emp, self, 0).run(),
