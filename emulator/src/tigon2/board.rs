@@ -279,8 +279,11 @@ impl Board for Tigon2 {
             BoardEvent::ConfigWord => self.fabric.config_word(),
             BoardEvent::Signal { present } => self.fabric.signal_changes(present, ctx),
         }
-        if self.event_inputs() != before {
-            self.wake_cores();
+        let changed = self.event_inputs() != before;
+        for unit in &mut self.cores {
+            if changed || unit.private.idle.watches() {
+                unit.private.idle.wake();
+            }
         }
     }
 

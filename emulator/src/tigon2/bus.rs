@@ -203,7 +203,7 @@ impl<'a> CpuBus<'a, '_> {
                 return Err(BusStop::Wait);
             }
         } else {
-            self.private.idle.disturb();
+            self.private.idle.watch(offset, value);
         }
         core.clock.charge(self.fabric.timing.register_load_cycles);
         Ok(value)

@@ -1,12 +1,49 @@
 //! Recognises a core that idles in its dispatch loop, so that the loop can be skipped exactly.
 //!
-//! Firmware idles by reading its event register over and over. When the core comes back to the
-//! same read with the same registers and the same value, having written nothing and read nothing
-//! else that can change, then every further round is like the last one until an event, the timer
-//! or the other core changes what it reads. The board may then skip whole rounds: clock, cycles
+//! Firmware idles by reading its event register over and over, and perhaps a few other registers on
+//! the way (a software DMA assist looks at its rings). When the core comes back to the same read with
+//! the same general registers, having read the same values at the same places and written nothing,
+//! then every further round is like the last one until somebody changes what it reads: an event of a
+//! device, the timer, the other core or the host. The board may then skip whole rounds: clock, cycles
 //! and instruction count advance by multiples of one round.
 
+use defs::tigon2::regs;
+
+use super::cores::owner_of;
 use crate::cpu::mips::exec::Core;
+
+/// Most registers that a round may read besides its event register.
+const MOST_READS: usize = 16;
+
+/// Whether only an event, a store or the host changes what the register at `offset` reads: nothing
+/// that goes on by itself, as time does.
+const fn stands_still(offset: u32) -> bool {
+    let moves = matches!(
+        offset,
+        regs::TIMER | regs::EVENT_A | regs::EVENT_B | regs::WINDOW_DATA
+    );
+    !moves && owner_of(offset).is_none()
+}
+
+/// What a round read on its way: offsets and values.
+#[derive(Debug, Clone, Default)]
+struct Reads {
+    count: usize,
+    registers: [(u32, u32); MOST_READS],
+}
+
+impl Reads {
+    fn all(&self) -> &[(u32, u32)] {
+        &self.registers[..self.count]
+    }
+
+    /// Notes a read; tells whether there was room.
+    fn note(&mut self, offset: u32, value: u32) -> bool {
+        let room = self.registers.get_mut(self.count);
+        self.count += usize::from(room.is_some());
+        room.map(|place| *place = (offset, value)).is_some()
+    }
+}
 
 /// One round of an idle loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +62,8 @@ struct Poll {
     pc: u32,
     value: u32,
     registers: [u32; 32],
+    /// What the round before it read.
+    reads: Reads,
     ticks: u64,
     cycles: u64,
     stalled: u64,
@@ -37,6 +76,8 @@ pub struct IdleDetector {
     last: Option<Box<Poll>>,
     /// Something other than pure work happened since the last poll.
     disturbed: bool,
+    /// What the present round has read.
+    reads: Reads,
     /// The round that will repeat.
     idle: Option<Round>,
 }
@@ -46,6 +87,20 @@ impl IdleDetector {
     #[inline(always)]
     pub fn disturb(&mut self) {
         self.disturbed = true;
+    }
+
+    /// The core read a register that is not its event register.
+    pub fn watch(&mut self, offset: u32, value: u32) {
+        if self.disturbed || !stands_still(offset) || !self.reads.note(offset, value) {
+            self.disturbed = true;
+        }
+    }
+
+    /// Whether the core's idle loop looks at more than its event register: any event may concern it.
+    #[must_use]
+    pub fn watches(&self) -> bool {
+        let reads = self.last.as_ref().map_or(0, |last| last.reads.count);
+        self.idle.is_some() && reads > 0
     }
 
     /// What the core waits for may have changed, or the core itself was: it must look again.
@@ -69,8 +124,14 @@ impl IdleDetector {
     /// The core is about to read `value` from its event register. Tells whether it idles.
     pub fn poll(&mut self, core: &Core, value: u32) -> bool {
         let clean = !std::mem::take(&mut self.disturbed);
+        let idle = self.look(core, value, clean);
+        self.reads.count = 0;
+        idle
+    }
+
+    fn look(&mut self, core: &Core, value: u32, clean: bool) -> bool {
         match &mut self.last {
-            Some(last) if clean && last.repeats(core, value) => {
+            Some(last) if clean && last.repeats(core, value, &self.reads) => {
                 let round = last.round(core);
                 let steady = round.instructions > 0 && core.clock.stalled == last.stalled;
                 last.remember_time(core);
@@ -81,12 +142,12 @@ impl IdleDetector {
                 steady
             }
             Some(last) => {
-                last.remember(core, value);
+                last.remember(core, value, &self.reads);
                 self.idle = None;
                 false
             }
             last @ None => {
-                *last = Some(Box::new(Poll::new(core, value)));
+                *last = Some(Box::new(Poll::new(core, value, &self.reads)));
                 false
             }
         }
@@ -104,24 +165,27 @@ impl IdleDetector {
 }
 
 impl Poll {
-    fn new(core: &Core, value: u32) -> Self {
+    fn new(core: &Core, value: u32, reads: &Reads) -> Self {
         let mut poll = Self {
             pc: 0,
             value: 0,
             registers: [0; 32],
+            reads: Reads::default(),
             ticks: 0,
             cycles: 0,
             stalled: 0,
             instructions: 0,
         };
-        poll.remember(core, value);
+        poll.remember(core, value, reads);
         poll
     }
 
-    fn remember(&mut self, core: &Core, value: u32) {
+    fn remember(&mut self, core: &Core, value: u32, reads: &Reads) {
         self.pc = core.pc();
         self.value = value;
         self.registers.copy_from_slice(core.registers());
+        self.reads.count = reads.count;
+        self.reads.registers[..reads.count].copy_from_slice(reads.all());
         self.remember_time(core);
     }
 
@@ -132,11 +196,12 @@ impl Poll {
         self.instructions = core.instructions();
     }
 
-    fn repeats(&self, core: &Core, value: u32) -> bool {
+    fn repeats(&self, core: &Core, value: u32, reads: &Reads) -> bool {
         self.pc == core.pc()
             && self.value == value
             && !core.in_taken_slot()
             && self.registers == *core.registers()
+            && self.reads.all() == reads.all()
     }
 
     const fn round(&self, core: &Core) -> Round {
