@@ -28,13 +28,32 @@ pub enum ChipError {
         revision: u32,
     },
     /// A CPU runs on after a reset and a halt.
-    #[error("CPU {cpu} does not halt (state {state:#x})")]
+    #[error("CPU {cpu:?} does not halt (state {state:#x})")]
     NotHalted {
-        /// `A` or `B`.
-        cpu: char,
+        /// Which.
+        cpu: Cpu,
         /// Its state register.
         state: u32,
     },
+}
+
+/// One of the chip's CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cpu {
+    /// The one that the host starts.
+    A,
+    /// The one that CPU A starts.
+    B,
+}
+
+impl Cpu {
+    /// What its registers' offsets have more than those of CPU A.
+    const fn registers(self) -> u32 {
+        match self {
+            Self::A => 0,
+            Self::B => CPU_B,
+        }
+    }
 }
 
 /// A board behind its window.
@@ -127,6 +146,15 @@ impl<W: Window> BoardWindow<W> {
     /// # Errors
     /// [`ChipError`] when the chip is no Tigon2 or does not halt.
     pub async fn reset(&mut self) -> Result<(), ChipError> {
+        self.reset_chip().await?;
+        self.halt(Cpu::A).await?;
+        self.halt(Cpu::B).await?;
+        self.set_up_memory().await;
+        Ok(())
+    }
+
+    /// The reset itself, and the byte order (section 8, step 1).
+    pub(crate) async fn reset_chip(&mut self) -> Result<(), ChipError> {
         self.view = None;
         self.write_register(HOST_CONTROL, in_any_byte_order(HostControl::RESET))
             .await;
@@ -141,18 +169,25 @@ impl<W: Window> BoardWindow<W> {
         if revision != REVISION_TIGON2 {
             return Err(ChipError::Revision { revision });
         }
-        self.halt('A', CPU_STATE).await?;
-        self.halt('B', CPU_STATE + CPU_B).await?;
+        Ok(())
+    }
+
+    /// Tells the chip its memory (section 8, step 2).
+    pub(crate) async fn set_up_memory(&mut self) {
         self.write_register(LOCAL_CONTROL, LocalControl::SRAM_BANK_512K.bits())
             .await;
         self.write_register(MISC_CONFIG, MiscConfig::SYNCHRONOUS_SRAM.bits())
             .await;
-        Ok(())
     }
 
     /// Starts CPU A at `entry`. CPU B is CPU A's to start.
     pub async fn start_cpu_a(&mut self, entry: u32) {
         self.write_register(CPU_PC, entry).await;
+        self.release_cpu_a().await;
+    }
+
+    /// Lets CPU A run from where its program counter stands.
+    pub(crate) async fn release_cpu_a(&mut self) {
         let state = CpuState::from_bits_retain(self.read_register(CPU_STATE).await);
         let running = state.difference(CpuState::HALT | CpuState::STEP);
         self.write_register(CPU_STATE, running.bits()).await;
@@ -168,7 +203,9 @@ impl<W: Window> BoardWindow<W> {
         }
     }
 
-    async fn halt(&mut self, cpu: char, register: u32) -> Result<(), ChipError> {
+    /// Halts a CPU and makes sure that it has halted.
+    pub(crate) async fn halt(&mut self, cpu: Cpu) -> Result<(), ChipError> {
+        let register = CPU_STATE + cpu.registers();
         let state = self.read_register(register).await;
         self.write_register(register, state | CpuState::HALT.bits())
             .await;

@@ -6,6 +6,8 @@ use thiserror::Error;
 use crate::board::BoardWindow;
 use crate::window::Window;
 
+pub mod linux;
+
 /// A program for CPU A.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Firmware {

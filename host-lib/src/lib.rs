@@ -1,5 +1,5 @@
 //! Host library: drives a Tigon2 board through its memory-mapped PCI window, and speaks EMP
-//! with the firmware on it.
+//! or the AceNIC host protocol with the firmware on it.
 //!
 //! It knows the traits [`Window`](window::Window) and [`System`](window::System), not the
 //! emulator. The layers, from the bottom:
@@ -7,7 +7,8 @@
 //! * [`window`]: what the library needs from the machine it runs on;
 //! * [`board`]: registers, SRAM through the movable view, chip bring-up;
 //! * [`firmware`]: loading an image;
-//! * [`emp`]: EMP's posts and completions.
+//! * [`emp`]: EMP's posts and completions;
+//! * [`acenic`]: a driver for the firmware of an Ethernet adapter.
 //!
 //! A node that sends back what it gets:
 //!
@@ -40,6 +41,8 @@
 //! ```
 #![deny(missing_docs)]
 
+pub mod acenic;
+pub mod address;
 pub mod board;
 pub mod emp;
 pub mod firmware;

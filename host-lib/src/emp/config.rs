@@ -1,41 +1,15 @@
 //! What a node tells its firmware at start-up.
 
-use std::fmt;
-
 use defs::emp::control;
 use defs::emp::frame::{ETHERNET_BYTES, GROUP_LIMIT, MINIMUM_FRAME_BYTES};
 
 use super::error::ConfigError;
+use crate::address::MacAddress;
 
 /// Shortest frame payload: less would be padded on the wire.
 pub const MINIMUM_FRAME_PAYLOAD_BYTES: u32 = MINIMUM_FRAME_BYTES - ETHERNET_BYTES;
 /// Longest frame payload: a jumbo frame's.
 pub const MAXIMUM_FRAME_PAYLOAD_BYTES: u32 = 9000;
-
-/// An Ethernet address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MacAddress(pub [u8; 6]);
-
-impl MacAddress {
-    /// The first two bytes, as the chip's registers and the route table hold them.
-    #[must_use]
-    pub const fn high(self) -> u32 {
-        u16::from_be_bytes([self.0[0], self.0[1]]) as u32
-    }
-
-    /// The last four bytes.
-    #[must_use]
-    pub const fn low(self) -> u32 {
-        u32::from_be_bytes([self.0[2], self.0[3], self.0[4], self.0[5]])
-    }
-}
-
-impl fmt::Display for MacAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
 
 /// Settings of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use defs::emp::control::{COUNTER_COUNT, COUNTERS, Counter};
 use defs::emp::descriptor::DESCRIPTOR_BYTES;
 
 pub use buffer::Buffer;
-pub use config::{Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MINIMUM_FRAME_PAYLOAD_BYTES, MacAddress};
+pub use config::{Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MINIMUM_FRAME_PAYLOAD_BYTES};
 pub use error::{ConfigError, Failure, PostError, StartError, TransferError};
 use pool::{ListPage, Pool};
 pub use transfer::{
@@ -30,6 +30,7 @@ pub use transfer::{
     Source, Started, Tag, Transmit,
 };
 
+pub use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::window::{System, Window};
 

@@ -9,9 +9,10 @@ use defs::tigon2::map::SRAM_LIMIT;
 use defs::tigon2::regs::{MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW};
 
 use super::Emp;
-use super::config::{Config, MacAddress};
+use super::config::Config;
 use super::error::StartError;
 use super::pool::{End, Pool};
+use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::firmware::Firmware;
 use crate::window::{System, Window};

@@ -113,7 +113,10 @@ fn a_board_that_does_not_answer_is_refused() {
     );
     check_refused(
         |fake, _| fake.lock().halts = false,
-        ChipError::NotHalted { cpu: 'A', state: 0 },
+        ChipError::NotHalted {
+            cpu: crate::board::Cpu::A,
+            state: 0,
+        },
     );
     check_refused(
         // A READY of an earlier life must not count.

@@ -1,0 +1,136 @@
+//! The serial EEPROM, read bit by bit through `LOCAL_CONTROL` (docs/tigon2.md, section 2): two wires,
+//! clock and data, and a memory of the 24C kind that answers at its device address.
+
+use defs::tigon2::regs::{LOCAL_CONTROL, LocalControl};
+
+use super::error::EepromError;
+use crate::address::MacAddress;
+use crate::board::BoardWindow;
+use crate::window::{System, Window};
+
+/// Where the own address stands: eight bytes, of which the first two are 0.
+const MAC_ADDRESS: u16 = 0x8C;
+/// Device address, for writing to it.
+const SELECT_WRITE: u8 = 0xA0;
+/// Device address, for reading from it.
+const SELECT_READ: u8 = 0xA1;
+/// A wire rests this long after each change.
+const REST_NS: u64 = 2_000;
+
+/// The own address of the board.
+pub(super) async fn read_address<W: Window, S: System>(
+    board: &mut BoardWindow<W>,
+    system: &mut S,
+) -> Result<MacAddress, EepromError> {
+    let mut wires = Wires { board, system };
+    let high = wires.read_word(MAC_ADDRESS).await?;
+    let low = wires.read_word(MAC_ADDRESS + 4).await?;
+    let address = MacAddress::from_words(high, low);
+    if high >> 16 != 0 || address.is_group() || address.0 == [0; 6] {
+        return Err(EepromError::NoAddress { high, low });
+    }
+    Ok(address)
+}
+
+struct Wires<'a, W, S> {
+    board: &'a mut BoardWindow<W>,
+    system: &'a mut S,
+}
+
+impl<W: Window, S: System> Wires<'_, W, S> {
+    async fn read_word(&mut self, address: u16) -> Result<u32, EepromError> {
+        let mut word = 0;
+        for offset in 0..4 {
+            word = word << 8 | u32::from(self.read_byte(address + offset).await?);
+        }
+        Ok(word)
+    }
+
+    async fn read_byte(&mut self, address: u16) -> Result<u8, EepromError> {
+        let [high, low] = address.to_be_bytes();
+        self.begin().await;
+        for (sent, byte) in [
+            ("its device address", SELECT_WRITE),
+            ("the address's high byte", high),
+            ("the address's low byte", low),
+        ] {
+            self.send(byte, sent, address).await?;
+        }
+        self.begin().await;
+        self.send(SELECT_READ, "its device address for reading", address)
+            .await?;
+        let mut byte = 0;
+        for _ in 0..8 {
+            byte = byte << 1 | u8::from(self.clock_in().await);
+        }
+        // A byte that is not acknowledged is the last one.
+        self.clock_out(true).await;
+        self.end().await;
+        Ok(byte)
+    }
+
+    /// Data falls while the clock is high: a transfer begins.
+    async fn begin(&mut self) {
+        let drive = LocalControl::EEPROM_DRIVE;
+        self.set(drive | LocalControl::EEPROM_OUT).await;
+        self.set(drive | LocalControl::EEPROM_OUT | LocalControl::EEPROM_CLOCK)
+            .await;
+        self.set(drive | LocalControl::EEPROM_CLOCK).await;
+        self.set(drive).await;
+    }
+
+    /// Data rises while the clock is high: the transfer ends.
+    async fn end(&mut self) {
+        let drive = LocalControl::EEPROM_DRIVE;
+        self.set(drive).await;
+        self.set(drive | LocalControl::EEPROM_CLOCK).await;
+        self.set(drive | LocalControl::EEPROM_OUT | LocalControl::EEPROM_CLOCK)
+            .await;
+        self.set(drive | LocalControl::EEPROM_OUT).await;
+    }
+
+    /// Sends a byte, highest bit first. The device pulls data low to acknowledge it.
+    async fn send(
+        &mut self,
+        byte: u8,
+        sent: &'static str,
+        address: u16,
+    ) -> Result<(), EepromError> {
+        for bit in (0..8).rev() {
+            self.clock_out(byte >> bit & 1 != 0).await;
+        }
+        if self.clock_in().await {
+            self.end().await;
+            return Err(EepromError::NoAcknowledge { sent, address });
+        }
+        Ok(())
+    }
+
+    async fn clock_out(&mut self, bit: bool) {
+        let mut data = LocalControl::EEPROM_DRIVE;
+        data.set(LocalControl::EEPROM_OUT, bit);
+        self.set(data).await;
+        self.set(data | LocalControl::EEPROM_CLOCK).await;
+        self.set(data).await;
+    }
+
+    /// Lets go of the data wire and looks at it in the middle of a clock.
+    async fn clock_in(&mut self) -> bool {
+        self.set(LocalControl::empty()).await;
+        self.set(LocalControl::EEPROM_CLOCK).await;
+        let wires = self.board.read_register(LOCAL_CONTROL).await;
+        self.set(LocalControl::empty()).await;
+        LocalControl::from_bits_retain(wires).contains(LocalControl::EEPROM_IN)
+    }
+
+    /// Drives the wires and leaves the register's other bits alone.
+    async fn set(&mut self, wires: LocalControl) {
+        let all =
+            LocalControl::EEPROM_CLOCK | LocalControl::EEPROM_DRIVE | LocalControl::EEPROM_OUT;
+        let register =
+            LocalControl::from_bits_retain(self.board.read_register(LOCAL_CONTROL).await);
+        let value = register.difference(all) | wires;
+        self.board.write_register(LOCAL_CONTROL, value.bits()).await;
+        self.system.compute(REST_NS).await;
+    }
+}

@@ -1,0 +1,96 @@
+//! Host memory that driver and firmware share: contiguous for DMA, and made of words.
+//!
+//! The control transfers keep the value of a 32-bit word (`Mode` in `defs::acenic`), so that
+//! a structure is little-endian words here. Frames keep the order of their bytes.
+
+use crate::window::{PhysicalAddress, System, VirtualAddress};
+
+use super::error::MemoryError;
+
+/// Bytes of a word.
+pub(super) const WORD_BYTES: u32 = 4;
+
+/// A piece of contiguous memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Region {
+    address: VirtualAddress,
+    physical: PhysicalAddress,
+}
+
+impl Region {
+    /// A new one, all zeros.
+    pub(super) fn allocate<S: System>(system: &mut S, bytes: u32) -> Result<Self, MemoryError> {
+        let (address, physical) = system
+            .allocate_contiguous(u64::from(bytes))
+            .ok_or(MemoryError::Exhausted { bytes })?;
+        let region = Self { address, physical };
+        region.write_bytes(system, 0, &vec![0; bytes as usize])?;
+        Ok(region)
+    }
+
+    /// Where the board finds the byte at `offset`.
+    pub(super) const fn bus_address(&self, offset: u32) -> u64 {
+        self.physical.0 + offset as u64
+    }
+
+    /// The same as two words, high word first.
+    pub(super) const fn bus_words(&self, offset: u32) -> [u32; 2] {
+        let address = self.bus_address(offset);
+        [(address >> 32) as u32, address as u32]
+    }
+
+    const fn at(&self, offset: u32) -> VirtualAddress {
+        VirtualAddress(self.address.0 + offset as u64)
+    }
+
+    pub(super) fn write_bytes<S: System>(
+        &self,
+        system: &mut S,
+        offset: u32,
+        bytes: &[u8],
+    ) -> Result<(), MemoryError> {
+        system
+            .write_memory(self.at(offset), bytes)
+            .map_err(|address| MemoryError::Unmapped { address })
+    }
+
+    pub(super) fn read_bytes<S: System>(
+        &self,
+        system: &S,
+        offset: u32,
+        bytes: &mut [u8],
+    ) -> Result<(), MemoryError> {
+        system
+            .read_memory(self.at(offset), bytes)
+            .map_err(|address| MemoryError::Unmapped { address })
+    }
+
+    pub(super) fn write_words<S: System>(
+        &self,
+        system: &mut S,
+        offset: u32,
+        words: &[u32],
+    ) -> Result<(), MemoryError> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.write_bytes(system, offset, &bytes)
+    }
+
+    pub(super) fn read_words<S: System, const N: usize>(
+        &self,
+        system: &S,
+        offset: u32,
+    ) -> Result<[u32; N], MemoryError> {
+        let mut words = [0; N];
+        for (at, word) in (offset..).step_by(WORD_BYTES as usize).zip(&mut words) {
+            let mut bytes = [0; WORD_BYTES as usize];
+            self.read_bytes(system, at, &mut bytes)?;
+            *word = u32::from_le_bytes(bytes);
+        }
+        Ok(words)
+    }
+
+    pub(super) fn read_word<S: System>(&self, system: &S, offset: u32) -> Result<u32, MemoryError> {
+        let [word] = self.read_words(system, offset)?;
+        Ok(word)
+    }
+}

@@ -1,0 +1,202 @@
+//! A driver for AceNIC adapters: Tigon2 boards whose firmware sends and receives Ethernet frames
+//! (docs/tigon2.md, section 8; layouts in `defs::acenic`).
+//!
+//! It does what drivers for this hardware do, one call at a time:
+//!
+//! * [`AceNic::start`] brings the board up and starts the firmware, [`AceNic::wait_running`] waits for
+//!   its report, [`AceNic::fill_rings`] and [`Command::StackUp`] make it receive;
+//! * [`AceNic::wait`] waits for an interrupt and handles it: frames, events and what was sent come
+//!   back as [`Work`];
+//! * [`AceNic::send`] hands over a frame; [`AceNic::command`] gives a command;
+//! * [`AceNic::statistics`] and [`AceNic::trace`] show what the firmware says about itself.
+//!
+//! Whatever a firmware writes to host memory, the driver goes on: nonsense becomes a [`Mistake`].
+
+mod command;
+mod config;
+mod eeprom;
+mod error;
+mod event;
+mod memory;
+mod receive;
+mod send;
+mod service;
+mod start;
+mod statistics;
+pub mod trace;
+
+use std::collections::BTreeMap;
+
+use defs::acenic::{
+    FAST_LINK, FAST_STATE, GIGABIT_LINK, GIGABIT_STATE, INTERFACE_MTU, Link, MASK_INTERRUPTS,
+    RX_MAX_DESCRIPTORS, RX_TICKS, TRACE_LENGTH, TRACE_NEXT, TRACE_START, TX_MAX_DESCRIPTORS,
+    TX_TICKS,
+};
+
+pub use command::Command;
+pub use config::{
+    Coalescing, Config, FIXED_LINK, JUMBO_MTU, NEGOTIATED_LINK, Rings, STANDARD_MTU, SendRing,
+};
+pub use error::{
+    CommandError, ConfigError, EepromError, MemoryError, Mistake, SendError, StartError, WaitError,
+};
+pub use event::{Event, LinkChange, Reported};
+pub use receive::{Received, RingKind};
+pub use send::{Fragment, MOST_OFFSET_BYTES, SHORTEST_FRAME_BYTES, SendOptions};
+pub use service::Work;
+pub use statistics::Statistics;
+
+use crate::address::MacAddress;
+use crate::board::{BoardWindow, ChipError, Cpu};
+use crate::window::System;
+use crate::window::Window;
+use memory::{Region, WORD_BYTES};
+use receive::Receiver;
+use send::Sender;
+
+/// Where the firmware reports indices, each in a cache line of its own: it writes 8 bytes, of which
+/// the first four count.
+const EVENT_PRODUCER: u32 = 0;
+const RETURN_PRODUCER: u32 = 64;
+const SEND_CONSUMER: u32 = 128;
+const INDEX_BYTES: u32 = 192;
+
+/// Events that are remembered.
+const MOST_HISTORY: usize = 4096;
+
+/// An adapter and its driver.
+#[derive(Debug)]
+pub struct AceNic<W, S> {
+    board: BoardWindow<W>,
+    system: S,
+    config: Config,
+    address: MacAddress,
+    /// General information block.
+    info: Region,
+    /// Event ring.
+    events: Region,
+    /// What the firmware reports indices in.
+    indices: Region,
+    sender: Sender,
+    receiver: Receiver,
+    /// Command producer.
+    commands: u32,
+    event_consumer: u32,
+    /// The firmware's indices at the last look.
+    seen: BTreeMap<u32, u32>,
+    history: Vec<Reported>,
+    released_ps: u64,
+}
+
+impl<W: Window, S: System> AceNic<W, S> {
+    /// The own Ethernet address.
+    #[must_use]
+    pub const fn address(&self) -> MacAddress {
+        self.address
+    }
+
+    /// The settings.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// When CPU A was released, in picoseconds since the start.
+    #[must_use]
+    pub const fn released_ps(&self) -> u64 {
+        self.released_ps
+    }
+
+    /// The events so far (the first 4096).
+    #[must_use]
+    pub fn history(&self) -> &[Reported] {
+        &self.history
+    }
+
+    /// The machine, for memory and time.
+    #[must_use]
+    pub const fn system(&self) -> &S {
+        &self.system
+    }
+
+    /// The machine, for memory and time.
+    pub const fn system_mut(&mut self) -> &mut S {
+        &mut self.system
+    }
+
+    /// The board, for what no method does.
+    pub const fn board_mut(&mut self) -> &mut BoardWindow<W> {
+        &mut self.board
+    }
+
+    /// The link as the firmware sees it: gigabit if there is one, else 10/100; empty while it is down.
+    pub async fn link_state(&mut self) -> Link {
+        let gigabit = Link::from_bits_retain(self.board.read_sram(GIGABIT_STATE).await);
+        if gigabit.contains(Link::UP) {
+            return gigabit;
+        }
+        let fast = Link::from_bits_retain(self.board.read_sram(FAST_STATE).await);
+        if fast.contains(Link::UP) {
+            fast
+        } else {
+            Link::empty()
+        }
+    }
+
+    /// Says what link is wanted from the next negotiation on ([`Command::NegotiateLink`]).
+    pub async fn want_link(&mut self, link: Link) {
+        for address in [GIGABIT_LINK, FAST_LINK] {
+            self.board.write_sram(address, link.bits()).await;
+        }
+        self.config.link = link;
+    }
+
+    /// Says when indices are to be reported.
+    pub async fn set_coalescing(&mut self, coalescing: Coalescing) {
+        for (address, value) in [
+            (TX_TICKS, coalescing.tx_ticks),
+            (TX_MAX_DESCRIPTORS, coalescing.tx_descriptors),
+            (RX_TICKS, coalescing.rx_ticks),
+            (RX_MAX_DESCRIPTORS, coalescing.rx_descriptors),
+        ] {
+            self.board.write_sram(address, value).await;
+        }
+        self.config.coalescing = coalescing;
+    }
+
+    /// Says what the longest frame is (without FCS, four bytes for a tag included). Buffers keep their
+    /// size.
+    pub async fn set_mtu(&mut self, mtu: u32) {
+        self.board.write_sram(INTERFACE_MTU, mtu).await;
+    }
+
+    /// Asks the firmware to raise no interrupt, or to raise them again.
+    pub async fn mask_interrupts(&mut self, masked: bool) {
+        self.board
+            .write_sram(MASK_INTERRUPTS, u32::from(masked))
+            .await;
+    }
+
+    /// Halts both CPUs.
+    ///
+    /// # Errors
+    /// [`ChipError`].
+    pub async fn halt(&mut self) -> Result<(), ChipError> {
+        self.board.halt(Cpu::A).await?;
+        self.board.halt(Cpu::B).await
+    }
+
+    /// The firmware's trace, oldest record first; `None` if it keeps none.
+    pub async fn trace(&mut self) -> Option<Vec<trace::Record>> {
+        let next = self.board.read_sram(TRACE_NEXT).await;
+        let start = self.board.read_sram(TRACE_START).await;
+        let length = self.board.read_sram(TRACE_LENGTH).await;
+        let place = trace::Place::find(next, start, length)?;
+        let mut words = vec![0; ((place.end - place.start) / WORD_BYTES) as usize];
+        self.board.read_sram_block(place.start, &mut words).await;
+        Some(trace::records(place, |address| {
+            let word = (address - place.start) / WORD_BYTES;
+            words.get(word as usize).copied().unwrap_or(0)
+        }))
+    }
+}

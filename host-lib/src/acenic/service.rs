@@ -1,0 +1,284 @@
+//! The interrupt handler: takes whatever the firmware has reported.
+//!
+//! While the handler is at work mailbox 0 says so, and the firmware raises no interrupt. So when it has
+//! ended and mailbox 0 is 0 again, it looks once more: what came in between would not be told
+//! (docs/tigon2.md, section 8).
+
+use defs::acenic::info::STATISTICS;
+use defs::acenic::message::EVENT_BYTES;
+use defs::acenic::{EVENT_CONSUMER, EVENT_ENTRIES, MAILBOX_INTERRUPT, RETURN_CONSUMER};
+use defs::tigon2::map::mailbox_low;
+use defs::tigon2::regs::{HOST_CONTROL, HostControl};
+
+use super::error::{MemoryError, Mistake, WaitError};
+use super::event::{Event, Reported};
+use super::receive::Received;
+use super::statistics::Statistics;
+use super::{AceNic, EVENT_PRODUCER, MOST_HISTORY, RETURN_PRODUCER, SEND_CONSUMER};
+use crate::window::{System, Window};
+
+/// What a look at the rings brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Work {
+    /// The board had asserted its interrupt.
+    pub interrupted: bool,
+    /// Frames that came in.
+    pub received: Vec<Received>,
+    /// Send descriptors that the firmware has taken.
+    pub sent: u32,
+    /// Events.
+    pub events: Vec<Reported>,
+    /// What no sound firmware does.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl Work {
+    /// Whether there was nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.received.is_empty()
+            && self.sent == 0
+            && self.events.is_empty()
+            && self.mistakes.is_empty()
+    }
+
+    /// Whether this event is among the events.
+    #[must_use]
+    pub fn has(&self, event: Event) -> bool {
+        self.events.iter().any(|reported| reported.event == event)
+    }
+
+    fn append(&mut self, more: Self) {
+        self.received.extend(more.received);
+        self.sent += more.sent;
+        self.events.extend(more.events);
+        self.mistakes.extend(more.mistakes);
+    }
+}
+
+/// The handler looks again while there is news, but not for ever: a broken firmware could keep it busy.
+const MOST_LOOKS: u32 = 64;
+/// In longer waits the driver looks now and then whether CPU A still runs.
+const LOOK_AT_CPU_NS: u64 = 10_000_000;
+
+impl<W: Window, S: System> AceNic<W, S> {
+    /// Waits for an interrupt, but no longer than `timeout_ns`, and handles it. Without one, the work is
+    /// empty.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    pub async fn wait(&mut self, timeout_ns: u64) -> Result<Work, MemoryError> {
+        if self.system.wait_interrupt(Some(timeout_ns)).await {
+            self.handle_interrupt().await
+        } else {
+            Ok(Work::default())
+        }
+    }
+
+    /// Handles interrupts until `event` is reported; gives everything that came meanwhile.
+    ///
+    /// # Errors
+    /// [`WaitError`]: time is over, CPU A has halted, or the firmware reports an error instead.
+    pub async fn wait_for(
+        &mut self,
+        event: Event,
+        what: &'static str,
+        timeout_ns: u64,
+    ) -> Result<Work, WaitError> {
+        let deadline_ps = self.deadline_ps(timeout_ns);
+        let mut all = Work::default();
+        loop {
+            let left_ns = self.left_ns(deadline_ps);
+            if left_ns == 0 {
+                return Err(self.timed_out(what, timeout_ns).await);
+            }
+            let work = self.wait(left_ns.min(LOOK_AT_CPU_NS)).await?;
+            let idle = !work.interrupted;
+            all.append(work);
+            if all.has(event) {
+                return Ok(all);
+            }
+            if let Some(bad) = all.events.iter().find(|reported| reported.event.is_error()) {
+                let event = bad.event;
+                return Err(WaitError::Reported { what, event });
+            }
+            if idle && let Some(program_counter) = self.board.halted_at().await {
+                return Err(WaitError::Halted {
+                    what,
+                    program_counter,
+                });
+            }
+        }
+    }
+
+    /// The time, `timeout_ns` from now.
+    #[must_use]
+    pub fn deadline_ps(&self, timeout_ns: u64) -> u64 {
+        let span_ps = timeout_ns.saturating_mul(1000);
+        self.system.now_ps().saturating_add(span_ps)
+    }
+
+    /// Nanoseconds until then.
+    #[must_use]
+    pub fn left_ns(&self, deadline_ps: u64) -> u64 {
+        deadline_ps
+            .saturating_sub(self.system.now_ps())
+            .div_ceil(1000)
+    }
+
+    pub(super) async fn timed_out(&mut self, what: &'static str, timeout_ns: u64) -> WaitError {
+        if let Some(program_counter) = self.board.halted_at().await {
+            return WaitError::Halted {
+                what,
+                program_counter,
+            };
+        }
+        WaitError::Timeout {
+            what,
+            timeout_ns,
+            pending: self.has_news().unwrap_or(false),
+        }
+    }
+
+    /// Handles an interrupt, if the board asserts one.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    pub async fn handle_interrupt(&mut self) -> Result<Work, MemoryError> {
+        let control = self.board.read_register(HOST_CONTROL).await;
+        if !HostControl::from_bits_retain(control).contains(HostControl::INTERRUPT) {
+            return Ok(Work::default());
+        }
+        let mut all = Work {
+            interrupted: true,
+            ..Work::default()
+        };
+        let mailbox = mailbox_low(MAILBOX_INTERRUPT);
+        for _ in 0..MOST_LOOKS {
+            self.board.write_sram(mailbox, 1).await;
+            let work = self.collect().await?;
+            all.append(work);
+            self.board.write_sram(mailbox, 0).await;
+            // Reading back makes sure that the posted write has reached the board.
+            self.board.read_sram(mailbox).await;
+            if !self.has_news()? {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Takes what is in the rings, interrupt or not.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    pub async fn collect(&mut self) -> Result<Work, MemoryError> {
+        let mut work = Work::default();
+        self.collect_received(&mut work).await?;
+        self.collect_sent(&mut work)?;
+        self.collect_events(&mut work).await?;
+        self.tell_receive_rings().await;
+        Ok(work)
+    }
+
+    async fn collect_received(&mut self, work: &mut Work) -> Result<(), MemoryError> {
+        let before = self.receiver.consumer();
+        let producer = self.indices.read_word(&self.system, RETURN_PRODUCER)?;
+        if !self.is_new(RETURN_PRODUCER, producer) {
+            return Ok(());
+        }
+        for outcome in self.receiver.take(&mut self.system, producer)? {
+            match outcome {
+                Ok(received) => work.received.push(received),
+                Err(mistake) => work.mistakes.push(mistake),
+            }
+        }
+        let consumer = self.receiver.consumer();
+        if consumer != before {
+            self.board.write_sram(RETURN_CONSUMER, consumer).await;
+        }
+        Ok(())
+    }
+
+    fn collect_sent(&mut self, work: &mut Work) -> Result<(), MemoryError> {
+        let consumer = self.indices.read_word(&self.system, SEND_CONSUMER)?;
+        if self.is_new(SEND_CONSUMER, consumer) {
+            match self.sender.taken(consumer) {
+                Ok(taken) => work.sent += taken,
+                Err(mistake) => work.mistakes.push(mistake),
+            }
+        }
+        Ok(())
+    }
+
+    async fn collect_events(&mut self, work: &mut Work) -> Result<(), MemoryError> {
+        let producer = self.indices.read_word(&self.system, EVENT_PRODUCER)?;
+        if !self.is_new(EVENT_PRODUCER, producer) {
+            return Ok(());
+        }
+        if producer >= EVENT_ENTRIES {
+            work.mistakes.push(Mistake::Index {
+                index: "the event producer",
+                value: producer,
+            });
+            return Ok(());
+        }
+        while self.event_consumer != producer {
+            let at = self.event_consumer * EVENT_BYTES;
+            let word = self.events.read_word(&self.system, at)?;
+            let event = Event::decode(word);
+            if event == Event::JumboReset {
+                self.receiver.reset_jumbo();
+            }
+            let reported = Reported {
+                event,
+                word,
+                time_ps: self.system.now_ps(),
+            };
+            if self.history.len() < MOST_HISTORY {
+                self.history.push(reported);
+            }
+            work.events.push(reported);
+            self.event_consumer = (self.event_consumer + 1) % EVENT_ENTRIES;
+        }
+        self.board
+            .write_sram(EVENT_CONSUMER, self.event_consumer)
+            .await;
+        Ok(())
+    }
+
+    /// Tells the firmware about the buffers that were given back.
+    pub(super) async fn tell_receive_rings(&mut self) {
+        for pool in self.receiver.pools() {
+            if std::mem::take(&mut pool.changed) {
+                let mailbox = mailbox_low(pool.mailbox());
+                self.board.write_sram(mailbox, pool.producer()).await;
+            }
+        }
+    }
+
+    /// Whether an index differs from when it was last looked at. A wrong one is complained of once.
+    fn is_new(&mut self, index: u32, value: u32) -> bool {
+        self.seen.insert(index, value) != Some(value)
+    }
+
+    /// Whether the firmware has reported anything since the last look.
+    fn has_news(&self) -> Result<bool, MemoryError> {
+        for index in [RETURN_PRODUCER, SEND_CONSUMER, EVENT_PRODUCER] {
+            let value = self.indices.read_word(&self.system, index)?;
+            if self.seen.get(&index).copied().unwrap_or(0) != value {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The statistics as last reported.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    pub fn statistics(&self) -> Result<Statistics, MemoryError> {
+        let words = self.info.read_words(&self.system, STATISTICS)?;
+        Ok(Statistics::new(words))
+    }
+}

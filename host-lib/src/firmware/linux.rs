@@ -1,0 +1,234 @@
+//! The form in which Linux keeps the firmware of AceNIC adapters: a header of 12 bytes (version,
+//! start address, load address; big-endian), then what is loaded in one piece (docs/tigon2.md,
+//! section 8).
+//!
+//! The header does not tell for which chip a file is: a Tigon1 has firmware of the same form and
+//! version. What runs finds out, and reports a bad configuration.
+
+use std::fmt;
+
+use defs::tigon2::map::{FIRMWARE_BASE, SRAM_LIMIT};
+use thiserror::Error;
+
+use super::Firmware;
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 12;
+const WORD_BYTES: u32 = 4;
+
+/// The version of a firmware.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    /// First number.
+    pub major: u8,
+    /// Second number.
+    pub minor: u8,
+    /// Third number.
+    pub fix: u8,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.fix)
+    }
+}
+
+/// A firmware with its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinuxFirmware {
+    /// Its version.
+    pub version: Version,
+    /// What to load. Zeroed data is not part of it: the driver clears SRAM beforehand.
+    pub firmware: Firmware,
+}
+
+/// Why a file is no firmware in this form, or not one for the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum FormError {
+    /// There is nothing behind the header, or not even that.
+    #[error(
+        "{length_bytes} bytes are too short: 12 bytes of header and then the firmware are needed"
+    )]
+    TooShort {
+        /// Bytes of the file.
+        length_bytes: usize,
+    },
+    /// The header's fourth byte is 0 in every firmware of this form.
+    #[error("not a firmware in the Linux form (byte 3 is {byte:#04x}, not 0), and not an ELF file")]
+    NotThisForm {
+        /// What stands there.
+        byte: u8,
+    },
+    /// Memory consists of words.
+    #[error(
+        "the firmware's {length_bytes} bytes are no whole number of words: the file is damaged"
+    )]
+    OddLength {
+        /// Bytes behind the header.
+        length_bytes: usize,
+    },
+    /// The load address is not one.
+    #[error(
+        "load address {address:#x}: firmware is loaded at a multiple of 4 from {FIRMWARE_BASE:#x} on, \
+         within SRAM"
+    )]
+    LoadAddress {
+        /// The address.
+        address: u32,
+    },
+    /// Not enough memory.
+    #[error(
+        "it does not fit: {length_bytes} bytes at {address:#x}, but the board's SRAM ends at \
+         {sram_bytes:#x}"
+    )]
+    DoesNotFit {
+        /// The load address.
+        address: u32,
+        /// Bytes behind the header.
+        length_bytes: usize,
+        /// Installed SRAM.
+        sram_bytes: u32,
+    },
+    /// CPU A would start outside of what is loaded.
+    #[error(
+        "start address {address:#x} is not an instruction of the firmware ({first:#x} to {end:#x})"
+    )]
+    StartAddress {
+        /// The address.
+        address: u32,
+        /// The load address.
+        first: u32,
+        /// Where the firmware ends.
+        end: u32,
+    },
+}
+
+impl LinuxFirmware {
+    /// Reads a file for a board with `sram_bytes` of SRAM.
+    ///
+    /// # Errors
+    /// [`FormError`] says in one line what is wrong.
+    pub fn parse(file: &[u8], sram_bytes: u32) -> Result<Self, FormError> {
+        let too_short = FormError::TooShort {
+            length_bytes: file.len(),
+        };
+        let Some((&[major, minor, fix, zero, start @ .., l0, l1, l2, l3], payload)) =
+            file.split_first_chunk::<HEADER_BYTES>()
+        else {
+            return Err(too_short);
+        };
+        if zero != 0 {
+            return Err(FormError::NotThisForm { byte: zero });
+        }
+        if payload.is_empty() {
+            return Err(too_short);
+        }
+        let entry = u32::from_be_bytes(start);
+        let address = u32::from_be_bytes([l0, l1, l2, l3]);
+        check(payload.len(), entry, address, sram_bytes)?;
+        Ok(Self {
+            version: Version { major, minor, fix },
+            firmware: Firmware {
+                segments: vec![(address, payload.to_vec())],
+                entry,
+            },
+        })
+    }
+}
+
+/// Whether `length_bytes` at `address` fit, and `entry` is among them.
+fn check(length_bytes: usize, entry: u32, address: u32, sram_bytes: u32) -> Result<(), FormError> {
+    if !length_bytes.is_multiple_of(WORD_BYTES as usize) {
+        return Err(FormError::OddLength { length_bytes });
+    }
+    if !(FIRMWARE_BASE..SRAM_LIMIT).contains(&address) || !address.is_multiple_of(WORD_BYTES) {
+        return Err(FormError::LoadAddress { address });
+    }
+    let end = u32::try_from(length_bytes)
+        .ok()
+        .and_then(|length| address.checked_add(length))
+        .filter(|&end| end <= sram_bytes)
+        .ok_or(FormError::DoesNotFit {
+            address,
+            length_bytes,
+            sram_bytes,
+        })?;
+    if !(address..end).contains(&entry) || !entry.is_multiple_of(WORD_BYTES) {
+        return Err(FormError::StartAddress {
+            address: entry,
+            first: address,
+            end,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: [u32; 3], payload_bytes: usize) -> Vec<u8> {
+        let mut file: Vec<u8> = header.iter().flat_map(|word| word.to_be_bytes()).collect();
+        file.resize(file.len() + payload_bytes, 7);
+        file
+    }
+
+    #[test]
+    fn a_file_says_what_to_load_and_where_to_start() {
+        let parsed = LinuxFirmware::parse(&file([0x0C04_0B00, 0x4008, 0x4000], 16), 0x8_0000);
+        let parsed = parsed.unwrap();
+        assert_eq!(parsed.version.to_string(), "12.4.11");
+        assert_eq!(parsed.firmware.entry, 0x4008);
+        assert_eq!(parsed.firmware.segments, [(0x4000, vec![7; 16])]);
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused() {
+        let check = |file: &[u8], expected| {
+            assert_eq!(LinuxFirmware::parse(file, 0x8_0000), Err(expected));
+        };
+        let version = 0x0C04_0B00;
+        for length_bytes in [0, 1, 11] {
+            check(&vec![0; length_bytes], FormError::TooShort { length_bytes });
+        }
+        let too_short = FormError::TooShort { length_bytes: 12 };
+        check(&file([version, 0x4000, 0x4000], 0), too_short);
+        check(
+            &file([0x2321_2F62, 0, 0], 100),
+            FormError::NotThisForm { byte: 0x62 },
+        );
+        check(
+            &file([version, 0x4000, 0x4000], 6),
+            FormError::OddLength { length_bytes: 6 },
+        );
+        for address in [0, 0x2000, 0x3FFC, 0x4002, 0x80_0000, 0xFFFF_FFFC] {
+            check(
+                &file([version, address, address], 8),
+                FormError::LoadAddress { address },
+            );
+        }
+        let does_not_fit = |address, length_bytes| FormError::DoesNotFit {
+            address,
+            length_bytes,
+            sram_bytes: 0x8_0000,
+        };
+        check(
+            &file([version, 0x4000, 0x4000], 0x7_C004),
+            does_not_fit(0x4000, 0x7_C004),
+        );
+        check(
+            &file([version, 0x7F_FFFC, 0x7F_FFFC], 8),
+            does_not_fit(0x7F_FFFC, 8),
+        );
+        for address in [0, 0x3FFC, 0x4002, 0x4010, 0xC0_0000] {
+            check(
+                &file([version, address, 0x4000], 16),
+                FormError::StartAddress {
+                    address,
+                    first: 0x4000,
+                    end: 0x4010,
+                },
+            );
+        }
+    }
+}
