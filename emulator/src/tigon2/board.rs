@@ -78,10 +78,28 @@ impl Tigon2 {
         self.window_write(regs::CPU_STATE + as_b, 0, ctx);
     }
 
+    /// Instructions that the core may execute in all.
+    fn limit_of(&self, index: usize) -> u64 {
+        let step = self.cores[index].private.step_until;
+        step.map_or(self.instruction_limit, |until| {
+            until.min(self.instruction_limit)
+        })
+    }
+
     /// Whether the core executes instructions and may execute more.
     fn runnable(&self, index: usize) -> bool {
         let unit = &self.cores[index];
-        unit.private.running() && unit.core.instructions() < self.instruction_limit
+        unit.private.running() && unit.core.instructions() < self.limit_of(index)
+    }
+
+    /// Halts the cores that were to execute a single instruction and have done so.
+    fn end_steps(&mut self) {
+        for unit in &mut self.cores {
+            let done = unit.core.instructions();
+            if unit.private.step_until.is_some_and(|until| done >= until) {
+                unit.private.halt();
+            }
+        }
     }
 
     /// The runnable core that is behind; A if both are at the same tick.
@@ -111,6 +129,7 @@ impl Tigon2 {
         if !self.alone(index) {
             return;
         }
+        let limit = self.limit_of(index);
         let unit = &mut self.cores[index];
         let Some(round) = unit.private.idle.idle() else {
             return;
@@ -120,7 +139,7 @@ impl Tigon2 {
         let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
         let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
         let rounds = target.saturating_sub(unit.core.clock.now) / round.ticks.max(1);
-        let room = self.instruction_limit - unit.core.instructions();
+        let room = limit - unit.core.instructions();
         let rounds = rounds.min(room / round.instructions.max(1));
         if rounds > 0 {
             unit.core.skip(
@@ -137,7 +156,7 @@ impl Tigon2 {
     /// why.
     fn run_from(&mut self, first: usize, end: u64, ctx: &mut BoardContext) -> (usize, Exit) {
         // Up to there neither core exceeds its limit of instructions: the loop need not count.
-        let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.instruction_limit);
+        let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
         let take_turns = self.both_busy();
         let until = end.min(safe(first));
         let until = if take_turns {
@@ -223,7 +242,9 @@ impl Tigon2 {
     ) -> bool {
         let unit = &mut self.cores[owner];
         let as_a = offset - regs::CPU_B * owner as u32;
-        let Some(effect) = write_control(&mut unit.core, &mut unit.private, as_a, value) else {
+        let sram = &mut self.fabric.sram;
+        let effect = write_control(&mut unit.core, &mut unit.private, sram, as_a, value);
+        let Some(effect) = effect else {
             return false;
         };
         match effect {
@@ -238,7 +259,7 @@ impl Tigon2 {
                 let text = format!("write of {offset:#05x} while the CPU runs: no effect");
                 Fabric::mistake(Initiator::Host, text, ctx);
             }
-            ControlEffect::Stored | ControlEffect::Halted => {}
+            ControlEffect::Stored | ControlEffect::Halted | ControlEffect::Stepped => {}
         }
         true
     }
@@ -297,6 +318,7 @@ impl Board for Tigon2 {
                 self.skip_idle_rounds(behind, end);
             }
             let (index, exit) = self.run_from(behind, end, ctx);
+            self.end_steps();
             match exit {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
                 Exit::Yield => return false,
@@ -332,7 +354,7 @@ impl Board for Tigon2 {
                 .and_then(|owner| {
                     let unit = &self.cores[owner];
                     let as_a = offset - regs::CPU_B * owner as u32;
-                    read_control(&unit.core, &unit.private, as_a)
+                    read_control(&unit.core, &unit.private, &self.fabric.sram, as_a)
                 })
                 .unwrap_or_else(|| self.fabric.read_register(offset, now)),
             Target::Sram(address) => self.fabric.sram.word(address),

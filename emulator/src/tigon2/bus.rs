@@ -212,10 +212,11 @@ impl<'a> CpuBus<'a, '_> {
     fn read_any_register(&self, core: &Core, offset: u32) -> u32 {
         let control = owner_of(offset).and_then(|owner| {
             let as_a = offset - regs::CPU_B * owner as u32;
+            let sram = &self.fabric.sram;
             if owner == self.private.index() {
-                read_control(core, self.private, as_a)
+                read_control(core, self.private, sram, as_a)
             } else {
-                read_control(self.other_core, self.other_private, as_a)
+                read_control(self.other_core, self.other_private, sram, as_a)
             }
         });
         control.unwrap_or_else(|| self.fabric.read_register(offset, self.ctx.now))
@@ -268,10 +269,11 @@ impl<'a> CpuBus<'a, '_> {
         if let Some(owner) = owner_of(offset) {
             let as_a = offset - regs::CPU_B * owner as u32;
             let own = owner == self.private.index();
+            let sram = &mut self.fabric.sram;
             let effect = if own {
-                write_control(core, self.private, as_a, value)
+                write_control(core, self.private, sram, as_a, value)
             } else {
-                write_control(self.other_core, self.other_private, as_a, value)
+                write_control(self.other_core, self.other_private, sram, as_a, value)
             };
             if let Some(effect) = effect {
                 return self.control_written(core, own, effect);
@@ -305,7 +307,9 @@ impl<'a> CpuBus<'a, '_> {
                 self.ctx.trace.record(self.ctx.now, who, kind);
                 Err(BusStop::Yield)
             }
-            ControlEffect::Started | ControlEffect::Halted => Err(BusStop::Yield),
+            ControlEffect::Started | ControlEffect::Halted | ControlEffect::Stepped => {
+                Err(BusStop::Yield)
+            }
         }
     }
 

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use defs::tigon2::map::SRAM_LIMIT;
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
 
 use super::idle::IdleDetector;
 use super::scratchpad::Scratchpad;
+use super::sram::Sram;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::sim::initiator::Initiator;
@@ -38,6 +40,8 @@ pub struct CorePrivate {
     pub(super) idle: IdleDetector,
     /// State register.
     state: u32,
+    /// Single step: the core halts once it has executed so many instructions.
+    pub(super) step_until: Option<u64>,
     /// Stack-overflow map register.
     pub(super) stack_map: u32,
     scratch_address: u32,
@@ -62,6 +66,7 @@ impl CorePrivate {
             cache_line: NO_LINE,
             idle: IdleDetector::default(),
             state: CpuState::HALT.bits(),
+            step_until: None,
             stack_map: 0,
             scratch_address: 0,
             stopped: None,
@@ -87,6 +92,7 @@ impl CorePrivate {
     /// Halts the core.
     pub(super) fn halt(&mut self) {
         self.state |= CpuState::HALT.bits();
+        self.step_until = None;
         self.idle.wake();
     }
 }
@@ -109,6 +115,8 @@ pub enum ControlEffect {
     Started,
     /// The core was halted.
     Halted,
+    /// The core halts after its next instruction.
+    Stepped,
     /// The write has no effect on a running core.
     Ignored,
 }
@@ -125,15 +133,16 @@ pub const fn owner_of(offset: u32) -> Option<usize> {
 
 /// Reads a control register of the core; `offset` as for CPU A.
 #[must_use]
-pub fn read_control(core: &Core, private: &CorePrivate, offset: u32) -> Option<u32> {
+pub fn read_control(core: &Core, private: &CorePrivate, sram: &Sram, offset: u32) -> Option<u32> {
     Some(match offset {
         r::CPU_STATE => private.state,
         r::CPU_PC => core.pc(),
         r::STACK_MAP => private.stack_map,
         r::SCRATCH_ADDRESS => private.scratch_address,
-        r::SCRATCH_DATA => private
-            .scratchpad
-            .read(private.scratch_address & !3, Width::Word),
+        r::SCRATCH_DATA => match private.scratch_address & !3 {
+            address @ ..SRAM_LIMIT => sram.word(address),
+            address => private.scratchpad.read(address, Width::Word),
+        },
         r::CPU_REGISTERS..0x200 => core.register(((offset - r::CPU_REGISTERS) / 4) as usize),
         _ => return None,
     })
@@ -143,6 +152,7 @@ pub fn read_control(core: &Core, private: &CorePrivate, offset: u32) -> Option<u
 pub fn write_control(
     core: &mut Core,
     private: &mut CorePrivate,
+    sram: &mut Sram,
     offset: u32,
     value: u32,
 ) -> Option<ControlEffect> {
@@ -150,11 +160,18 @@ pub fn write_control(
         r::CPU_STATE => {
             let was_running = private.running();
             private.state = value;
-            Some(match (was_running, private.running()) {
+            let running = private.running();
+            let step = running && value & CpuState::STEP.bits() != 0;
+            private.step_until = step.then(|| core.instructions() + 1);
+            Some(match (was_running, running) {
                 (false, true) => ControlEffect::Started,
                 (true, false) => {
                     private.idle.wake();
                     ControlEffect::Halted
+                }
+                (true, true) if step => {
+                    private.idle.wake();
+                    ControlEffect::Stepped
                 }
                 _ => ControlEffect::Stored,
             })
@@ -173,9 +190,10 @@ pub fn write_control(
             Some(ControlEffect::Stored)
         }
         r::SCRATCH_DATA => {
-            private
-                .scratchpad
-                .write(private.scratch_address & !3, Width::Word, value);
+            match private.scratch_address & !3 {
+                address @ ..SRAM_LIMIT => sram.set_word(address, value),
+                address => private.scratchpad.write(address, Width::Word, value),
+            }
             Some(ControlEffect::Stored)
         }
         r::CPU_REGISTERS..0x200 => Some(ControlEffect::Ignored),
