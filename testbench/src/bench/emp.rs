@@ -61,7 +61,7 @@ pub enum Work {
 }
 
 /// A world whose nodes are at work, and have been for a while.
-fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyhow::Result<World> {
+pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyhow::Result<World> {
     let mut cluster = EmpPairs::new(pairs, EMP_SRAM, image, profile, &[])?;
     for first in (0..2 * usize::from(pairs)).step_by(2) {
         let second = first + 1;
