@@ -132,6 +132,21 @@ pub enum HostEvent {
     },
 }
 
+impl HostEvent {
+    /// Whether it leaves the board alone, but for a read of the window that `ignored` says nobody
+    /// notices.
+    pub(crate) fn spares_board(&self, ignored: impl Fn(u32) -> bool) -> bool {
+        match self {
+            Self::Resume { .. }
+            | Self::Interrupt
+            | Self::Timeout { .. }
+            | Self::ReadStart { .. } => true,
+            Self::ReadSample { read, .. } => ignored(read.offset),
+            Self::Store { .. } => false,
+        }
+    }
+}
+
 /// A read of the window, once or again and again.
 #[derive(Debug, Clone, Copy)]
 pub struct Read {

@@ -97,6 +97,13 @@ pub trait Board: Send {
     /// busy, [`SimTime::MAX`] when all are halted or idle for good.
     fn next_activity(&self, now: SimTime) -> SimTime;
 
+    /// Whether cores that idle take no part in `event`: it neither changes what they read nor what
+    /// they execute, and does not look at them. They may fall behind it.
+    fn idle_cores_ignore(&self, event: &Self::Event) -> bool;
+
+    /// The same of a host's read of the window.
+    fn idle_cores_ignore_read(&self, offset: u32) -> bool;
+
     /// The earliest time at which another frame could begin to leave.
     fn transmitter_free_at(&self) -> SimTime;
 

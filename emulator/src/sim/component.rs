@@ -87,6 +87,10 @@ impl<'a, B: Board> Component<'a, B> {
                 self.run_member(index, end);
             }
         }
+        for member in &mut self.members {
+            let now = member.node.now();
+            member.node.run_until(now);
+        }
     }
 
     /// Lets a node run as far as no frame from another one can reach it.

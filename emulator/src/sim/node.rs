@@ -118,19 +118,25 @@ impl<B: Board> Node<B> {
     /// Lets everything happen that is due before `horizon`.
     pub fn run_until(&mut self, horizon: SimTime) {
         self.run_until_reply(horizon, SimTime::MAX);
+        // Idle cores that fell behind have nothing to say; but they shall stand there too.
+        while !self.with_board(|board, ctx| board.run_cores(horizon, ctx)) {
+            self.run_until_reply(horizon, SimTime::MAX);
+        }
     }
 
     /// Lets everything happen that is due before `horizon`, or before the answer to a frame that
-    /// leaves can be there: `round_trip` after its first bit.
+    /// leaves can be there: `round_trip` after its first bit. Idle cores may fall behind.
     pub(super) fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime) {
+        self.start_programs();
         loop {
-            self.start_programs();
             let horizon = match self.departures.first() {
                 Some(sent) => horizon.min(sent.first_bit.saturating_add(round_trip)),
                 None => horizon,
             };
             let next = self.queue.next_time().min(horizon);
-            if !self.with_board(|board, ctx| board.run_cores(next, ctx)) {
+            if !self.cores_may_lag(next)
+                && !self.with_board(|board, ctx| board.run_cores(next, ctx))
+            {
                 // A core scheduled something, perhaps earlier than `next`.
                 continue;
             }
@@ -142,6 +148,21 @@ impl<B: Board> Node<B> {
             self.now = self.now.max(key.time);
             self.handle(event);
         }
+    }
+
+    /// Whether every core idles beyond `next`, and whatever happens then does not concern them. Bringing
+    /// them there would mean stepping through a part of a round of their loops for nothing.
+    fn cores_may_lag(&self, next: SimTime) -> bool {
+        let ignored = match self.queue.next() {
+            Some((key, event)) if key.time <= next => match event {
+                NodeEvent::Board(event) => self.board.idle_cores_ignore(event),
+                NodeEvent::Host(event) => {
+                    event.spares_board(|offset| self.board.idle_cores_ignore_read(offset))
+                }
+            },
+            _ => true,
+        };
+        ignored && self.board.next_activity(self.now) > next
     }
 
     fn handle(&mut self, event: NodeEvent<B::Event>) {

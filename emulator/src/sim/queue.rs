@@ -1,8 +1,5 @@
 //! The event queue of a node: one total order, whoever schedules.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::initiator::Initiator;
 use super::time::SimTime;
 
@@ -18,40 +15,21 @@ pub struct EventKey {
     pub sequence: u64,
 }
 
-#[derive(Debug)]
-struct Entry<E> {
-    key: EventKey,
-    event: E,
-}
-
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-impl<E> Eq for Entry<E> {}
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
-}
-
 /// Pending events in their total order.
+///
+/// A node has a handful of them at a time, and most new ones are due soon: in a sorted list the place is
+/// found in a few steps from the end.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Reverse<Entry<E>>>,
+    /// The next one last.
+    pending: Vec<(EventKey, E)>,
     sequences: [u64; Initiator::COUNT],
 }
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
-            heap: BinaryHeap::new(),
+            pending: Vec::new(),
             sequences: [0; Initiator::COUNT],
         }
     }
@@ -67,37 +45,40 @@ impl<E> EventQueue<E> {
             initiator,
             sequence: *sequence,
         };
-        self.heap.push(Reverse(Entry { key, event }));
+        let later = self.pending.iter().rposition(|(other, _)| *other > key);
+        self.pending
+            .insert(later.map_or(0, |at| at + 1), (key, event));
     }
 
     /// When the next event is due; [`SimTime::MAX`] when none is pending.
     #[must_use]
     pub fn next_time(&self) -> SimTime {
-        self.heap
-            .peek()
-            .map_or(SimTime::MAX, |Reverse(entry)| entry.key.time)
+        self.pending
+            .last()
+            .map_or(SimTime::MAX, |(key, _)| key.time)
+    }
+
+    /// The next event.
+    #[must_use]
+    pub fn next(&self) -> Option<(EventKey, &E)> {
+        self.pending.last().map(|(key, event)| (*key, event))
     }
 
     /// Takes the next event if it is due before `horizon`.
     pub fn pop_before(&mut self, horizon: SimTime) -> Option<(EventKey, E)> {
-        if self.next_time() >= horizon {
-            return None;
-        }
-        self.heap
-            .pop()
-            .map(|Reverse(entry)| (entry.key, entry.event))
+        self.pending.pop_if(|(key, _)| key.time < horizon)
     }
 
     /// The number of pending events.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.heap.len()
+    pub const fn len(&self) -> usize {
+        self.pending.len()
     }
 
     /// Whether nothing is pending.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.pending.is_empty()
     }
 }
 

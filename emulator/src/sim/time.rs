@@ -96,7 +96,10 @@ impl fmt::Display for SimTime {
 /// whole count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockDomain {
-    hz: u64,
+    /// So many counts ...
+    counts: u64,
+    /// ... take so many picoseconds. No number divides both: products stay small.
+    ps: u64,
 }
 
 impl ClockDomain {
@@ -104,14 +107,17 @@ impl ClockDomain {
     #[must_use]
     pub const fn new(hz: u64) -> Self {
         assert!(hz > 0, "a clock needs a frequency");
-        Self { hz }
+        let common = common_divisor(hz, PS_PER_S);
+        Self {
+            counts: hz / common,
+            ps: PS_PER_S / common,
+        }
     }
 
     /// The time at which count `n` begins, rounded down to a picosecond.
     #[must_use]
     pub fn time_of(self, n: u64) -> SimTime {
-        let ps = u128::from(n) * u128::from(PS_PER_S) / u128::from(self.hz);
-        SimTime(u64::try_from(ps).unwrap_or(u64::MAX))
+        SimTime(scaled(n, self.ps, self.counts))
     }
 
     /// The first count that begins at or after `time`.
@@ -120,16 +126,36 @@ impl ClockDomain {
         if time == SimTime::MAX {
             return u64::MAX;
         }
-        let product = u128::from(time.0) * u128::from(self.hz);
-        u64::try_from(product.div_ceil(u128::from(PS_PER_S))).unwrap_or(u64::MAX)
+        match time.0.checked_mul(self.counts) {
+            Some(product) => product.div_ceil(self.ps),
+            None => {
+                let product = u128::from(time.0) * u128::from(self.counts);
+                u64::try_from(product.div_ceil(u128::from(self.ps))).unwrap_or(u64::MAX)
+            }
+        }
     }
 
     /// The last count that begins at or before `time`.
     #[must_use]
     pub fn last_at(self, time: SimTime) -> u64 {
-        let product = u128::from(time.0) * u128::from(self.hz);
-        u64::try_from(product / u128::from(PS_PER_S)).unwrap_or(u64::MAX)
+        scaled(time.0, self.counts, self.ps)
     }
+}
+
+/// `value * by / over`, rounded down. A product that fits a word is the common case, and much the
+/// faster one.
+fn scaled(value: u64, by: u64, over: u64) -> u64 {
+    match value.checked_mul(by) {
+        Some(product) => product / over,
+        None => {
+            let quotient = u128::from(value) * u128::from(by) / u128::from(over);
+            u64::try_from(quotient).unwrap_or(u64::MAX)
+        }
+    }
+}
+
+const fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -154,5 +180,18 @@ mod tests {
             assert_eq!(core.first_at(time + SimTime::from_ps(1)), n + 1);
         }
         assert_eq!(core.first_at(SimTime::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn counts_that_overflow_a_word_are_exact_too() {
+        // 88 MHz in ticks of 1/1024: 15 625 ps are 1 408 ticks.
+        let ticks = ClockDomain::new(88_000_000 * 1024);
+        let whole = u64::MAX / 15_625;
+        for n in [whole, whole + 1, whole + 1408] {
+            let exact = u128::from(n) * 15_625 / 1408;
+            assert_eq!(u128::from(ticks.time_of(n).ps()), exact);
+            assert_eq!(ticks.first_at(SimTime::from_ps(exact as u64 + 1)), n + 1);
+            assert_eq!(ticks.last_at(SimTime::from_ps(exact as u64 + 1)), n);
+        }
     }
 }

@@ -217,6 +217,11 @@ impl Tigon2 {
         self.cores[index].private.stopped.as_ref()
     }
 
+    /// Whether a core's idle loop looks at more than its event register.
+    fn watching(&self) -> bool {
+        self.cores.iter().any(|unit| unit.private.idle.watches())
+    }
+
     /// Something that a core may be waiting for has perhaps changed.
     fn wake_cores(&mut self) {
         for unit in &mut self.cores {
@@ -420,6 +425,15 @@ impl Board for Tigon2 {
             next = next.min(at);
         }
         next
+    }
+
+    fn idle_cores_ignore(&self, event: &BoardEvent) -> bool {
+        // It takes the SRAM bus, which an idle loop does not use.
+        matches!(event, BoardEvent::TxBurst(_)) && !self.watching()
+    }
+
+    fn idle_cores_ignore_read(&self, offset: u32) -> bool {
+        matches!(self.fabric.window.target(offset), Target::Sram(_))
     }
 
     fn transmitter_free_at(&self) -> SimTime {
