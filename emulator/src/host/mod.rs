@@ -5,4 +5,5 @@ pub mod machine;
 pub mod memory;
 pub mod pci;
 pub mod program;
+mod read;
 pub mod request;

@@ -22,6 +22,24 @@ impl PciBus {
         }
     }
 
+    /// What `clocks` bus clocks take.
+    #[must_use]
+    pub fn span_of(&self, clocks: u64) -> SimTime {
+        self.clock.time_of(clocks)
+    }
+
+    /// Takes the bus `times` times for `span`, with pauses in between, the last time from `last` on.
+    pub fn repeat(&mut self, last: SimTime, times: u64, span: SimTime) {
+        self.free_at = last + span;
+        self.busy += SimTime::from_ps(span.ps() * times);
+    }
+
+    /// When the bus becomes free.
+    #[must_use]
+    pub const fn free_at(&self) -> SimTime {
+        self.free_at
+    }
+
     /// Takes the bus for `clocks` bus clocks, from `now` or when it becomes free; gives the end.
     pub fn acquire(&mut self, now: SimTime, clocks: u64) -> SimTime {
         let span = self.clock.time_of(clocks);

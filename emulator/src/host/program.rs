@@ -20,13 +20,13 @@ use crate::sim::time::SimTime;
 
 type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-struct Program {
+pub(super) struct Program {
     name: String,
     /// `None` when it has ended.
     future: Option<ProgramFuture>,
     port: SharedPort,
     /// The condition that it polls for.
-    polling: Option<PollRequest>,
+    pub(super) polling: Option<PollRequest>,
     /// While it waits for an interrupt: until when.
     interrupt_deadline: Option<SimTime>,
     /// When its pending timeout event is due. There is one at most: it moves on when it comes early.
@@ -48,8 +48,8 @@ impl Program {
 /// The programs of one host.
 pub struct Programs {
     memory: SharedMemory,
-    costs: HostCosts,
-    programs: Vec<Program>,
+    pub(super) costs: HostCosts,
+    pub(super) programs: Vec<Program>,
 }
 
 impl std::fmt::Debug for Programs {
@@ -60,9 +60,9 @@ impl std::fmt::Debug for Programs {
     }
 }
 
-type HostContext<'a, E> = Context<'a, E>;
+pub(super) type HostContext<'a, E> = Context<'a, E>;
 
-fn schedule<E>(ctx: &mut HostContext<'_, E>, time: SimTime, event: HostEvent) {
+pub(super) fn schedule<E>(ctx: &mut HostContext<'_, E>, time: SimTime, event: HostEvent) {
     ctx.queue
         .schedule(time, Initiator::Host, NodeEvent::Host(event));
 }
@@ -174,62 +174,13 @@ impl Programs {
                 program,
                 read,
                 asked,
-            } => {
-                let clocks = u64::from(self.costs.pio_read_bus_clocks);
-                let sample = ctx.pci.acquire(ctx.now, clocks);
-                let event = HostEvent::ReadSample {
-                    program,
-                    read,
-                    asked,
-                };
-                schedule(ctx, sample, event);
-            }
+            } => self.read_start(program, read, asked, ctx.now, ctx),
             HostEvent::ReadSample {
                 program,
                 read,
                 asked,
             } => self.sampled(program, read, asked, board, ctx),
         }
-    }
-
-    /// A program reads: its request is on its way to the bus.
-    fn ask<E>(&self, program: usize, read: Read, ctx: &mut HostContext<'_, E>) {
-        let event = HostEvent::ReadStart {
-            program,
-            read,
-            asked: ctx.now,
-        };
-        schedule(ctx, ctx.now + self.costs.pio_read_request, event);
-    }
-
-    /// A read has its value: the program has it when it is back at the processor, and reads again if
-    /// that is not what it polls for.
-    fn sampled<B: Board>(
-        &mut self,
-        program: usize,
-        read: Read,
-        asked: SimTime,
-        board: &mut B,
-        ctx: &mut HostContext<'_, B::Event>,
-    ) {
-        let value = board.window_read(read.offset, ctx);
-        let back = (asked + self.costs.pio_read).max(ctx.now + self.costs.pio_read_return);
-        if let Some(poll) = read.until {
-            if !poll.holds(value) {
-                let event = HostEvent::ReadStart {
-                    program,
-                    read,
-                    asked: back,
-                };
-                return schedule(ctx, back + self.costs.pio_read_request, event);
-            }
-            self.programs[program].polling = None;
-            let why = poll.why;
-            let kind = TraceKind::PollSatisfied { why, value };
-            ctx.trace.record(ctx.now, Initiator::Host, kind);
-        }
-        let response = Response::Word(value);
-        schedule(ctx, back, HostEvent::Resume { program, response });
     }
 
     /// The interrupt has made its way: whoever waits for it goes on, if it is still asserted.
@@ -331,14 +282,10 @@ impl Programs {
 
     fn carry_out<E>(&mut self, program: usize, request: Request, ctx: &mut HostContext<'_, E>) {
         match request {
-            Request::Read { offset } => self.ask(
-                program,
-                Read {
-                    offset,
-                    until: None,
-                },
-                ctx,
-            ),
+            Request::Read { offset } => {
+                let until = None;
+                self.ask(program, Read { offset, until }, ctx.now, ctx);
+            }
             Request::Write { offset, values } => {
                 let words = values.len() as u64;
                 let clocks = u64::from(self.costs.pio_write_setup_clocks) + words;
@@ -350,7 +297,7 @@ impl Programs {
             Request::Poll(poll) => {
                 self.programs[program].polling = Some(poll);
                 let (offset, until) = (poll.offset, Some(poll));
-                self.ask(program, Read { offset, until }, ctx);
+                self.ask(program, Read { offset, until }, ctx.now, ctx);
             }
             Request::Translate { address, length } => {
                 let pages = ctx.with_memory(|memory| translate(memory, address, length));

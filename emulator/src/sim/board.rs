@@ -29,6 +29,10 @@ pub type SharedMemory = Arc<Mutex<HostMemory>>;
 pub struct Context<'a, E> {
     /// The time of the action.
     pub now: SimTime,
+    /// Nothing comes from outside the node before this time.
+    pub horizon: SimTime,
+    /// A transfer that the board starts now asks for the PCI bus after this span, or later.
+    pub bus_lead: SimTime,
     /// Pending events.
     pub queue: &'a mut EventQueue<NodeEvent<E>>,
     /// Host memory.
@@ -103,6 +107,9 @@ pub trait Board: Send {
 
     /// The same of a host's read of the window.
     fn idle_cores_ignore_read(&self, offset: u32) -> bool;
+
+    /// From the start of a transfer to its first use of the PCI bus, at least.
+    fn bus_lead(&self) -> SimTime;
 
     /// The earliest time at which another frame could begin to leave.
     fn transmitter_free_at(&self) -> SimTime;

@@ -27,6 +27,8 @@ pub struct Node<B: Board> {
     queue: EventQueue<NodeEvent<B::Event>>,
     departures: Vec<Departure>,
     now: SimTime,
+    /// Up to there it runs at present.
+    horizon: SimTime,
 }
 
 impl<B: Board> Node<B> {
@@ -43,6 +45,7 @@ impl<B: Board> Node<B> {
             queue: EventQueue::default(),
             departures: Vec::new(),
             now: SimTime::ZERO,
+            horizon: SimTime::ZERO,
         }
     }
 
@@ -62,6 +65,8 @@ impl<B: Board> Node<B> {
     fn parts(&mut self) -> (&mut B, &mut Programs, Context<'_, B::Event>) {
         let ctx = Context {
             now: self.now,
+            horizon: self.horizon,
+            bus_lead: self.board.bus_lead(),
             queue: &mut self.queue,
             memory: &self.memory,
             pci: &mut self.pci,
@@ -128,11 +133,13 @@ impl<B: Board> Node<B> {
     /// leaves can be there: `round_trip` after its first bit. Idle cores may fall behind.
     pub(super) fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime) {
         self.start_programs();
+        self.horizon = horizon;
         loop {
-            let horizon = match self.departures.first() {
-                Some(sent) => horizon.min(sent.first_bit.saturating_add(round_trip)),
-                None => horizon,
-            };
+            if let Some(sent) = self.departures.first() {
+                let reply = sent.first_bit.saturating_add(round_trip);
+                self.horizon = horizon.min(reply);
+            }
+            let horizon = self.horizon;
             let next = self.queue.next_time().min(horizon);
             if !self.cores_may_lag(next)
                 && !self.with_board(|board, ctx| board.run_cores(next, ctx))

@@ -436,6 +436,10 @@ impl Board for Tigon2 {
         matches!(self.fabric.window.target(offset), Target::Sram(_))
     }
 
+    fn bus_lead(&self) -> SimTime {
+        self.fabric.bus_lead()
+    }
+
     fn transmitter_free_at(&self) -> SimTime {
         self.fabric.wire_free_at
     }

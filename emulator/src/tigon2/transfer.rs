@@ -46,6 +46,12 @@ impl Fabric {
         }
     }
 
+    /// From the start of a transfer to its first burst, at least.
+    pub(super) fn bus_lead(&self) -> SimTime {
+        let (read, write) = (self.timing.dma_read_latency, self.timing.dma_write_latency);
+        self.timing.dma_start + read.min(write)
+    }
+
     /// Schedules the first step of a transfer that was just started.
     pub(super) fn start_transfer(&mut self, direction: Direction, ctx: &mut BoardContext) {
         let latency = match direction {
