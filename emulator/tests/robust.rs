@@ -14,6 +14,8 @@ mod act;
 mod acts;
 #[path = "robust/bench.rs"]
 mod bench;
+#[path = "robust/firmware.rs"]
+mod firmware;
 #[path = "robust/streams.rs"]
 mod streams;
 
@@ -21,9 +23,10 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use act::{Act, perform};
+use act::{Act, play};
 use acts::{acts, sram_size};
-use bench::finishes;
+use bench::{Bench, finishes};
+use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -37,6 +40,14 @@ fn cases(cases: u32) -> ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::default()
     }
+}
+
+/// Everything happens to a board, which then must still work.
+fn perform(sram: SramSize, acts: &[Act]) {
+    let mut bench = Bench::new(sram);
+    play(&mut bench, acts);
+    bench.run(SimTime::from_us(200));
+    bench.recovers();
 }
 
 /// A seed happens to boards of every size.
@@ -67,8 +78,9 @@ fn seeds() {
 
 #[test]
 fn acts_have_a_text() {
-    let text = "write 0x40 0x8\nread 0x144\nexpect 0x600 0x1\nrun 500\nframes 3 64 0xff damaged\n\
-        sram 0x4000 0x1 0x2\ncode 0x4000 nop; nop\nscratchpad 1 nop\nstart 1 0x4000";
+    let text = "write 0x40 0x8\nread 0x144\nrun 500\nframes 3 64 0xff damaged\nsram 0x4000 0x1 0x2\n\
+        code 0x4000 nop; nop\nscratchpad 1 0xc00000 nop\nmemory 0x100000 0x1\nstart 1 0x4000\n\
+        bits 0x600 0xff 0x1\nwords 0x0 0x1 0x2\nhears 0x100000 0x1\ncore 0 halted at";
     let again: Vec<String> = Act::parse_all(text).iter().map(Act::to_string).collect();
     assert_eq!(again.join("\n"), text);
 }

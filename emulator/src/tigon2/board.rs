@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES};
+use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, WINDOW_VIEW};
 use defs::tigon2::regs::{self, HostControl};
 
 use super::bus::CpuBus;
@@ -124,9 +124,21 @@ impl Tigon2 {
         (0..2).all(|cpu| self.runnable(cpu) && self.cores[cpu].private.idle.idle().is_none())
     }
 
+    /// Whether the timer event of an idle core has changed since that core last looked: it will find
+    /// out in the round that it is in.
+    fn timer_is_news(&self, cpu: usize, now: SimTime) -> bool {
+        let seen = |value: u32| value & 1 << defs::tigon2::event::TIMER != 0;
+        let idle_at = self.cores[cpu].private.idle.idle_at();
+        idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
+    }
+
     /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change.
     fn skip_idle_rounds(&mut self, index: usize, end: u64) {
-        if !self.alone(index) {
+        if !self.skip_idle || !self.alone(index) {
+            return;
+        }
+        let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
+        if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
             return;
         }
         let limit = self.limit_of(index);
@@ -134,7 +146,6 @@ impl Tigon2 {
         let Some(round) = unit.private.idle.idle() else {
             return;
         };
-        let now = self.fabric.ticks.time_of(unit.core.clock.now);
         // The other core idles too, if it runs: its timer may wake it, and it this one.
         let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
         let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
@@ -375,7 +386,12 @@ impl Board for Tigon2 {
         self.wake_cores();
         match self.fabric.window.target(offset) {
             Target::Register(offset) => self.host_writes_register(offset, value, ctx),
-            Target::Sram(address) => self.fabric.host_writes_sram(address, value, ctx),
+            Target::Sram(address) => {
+                self.fabric.host_writes_sram(address, value, ctx);
+                if offset < WINDOW_VIEW {
+                    self.fabric.mailbox_written(address, value, ctx);
+                }
+            }
             Target::Nothing => {
                 let text = format!("write of window offset {offset:#x}: nothing answers");
                 Fabric::mistake(Initiator::Host, text, ctx);

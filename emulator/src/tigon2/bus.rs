@@ -313,9 +313,10 @@ impl<'a> CpuBus<'a, '_> {
         }
     }
 
-    /// Where the stack-overflow map leads (docs/tigon2.md, section 1).
+    /// Where the stack-overflow map leads (docs/tigon2.md, section 1). Its base counts words, so that
+    /// an aligned access stays aligned.
     const fn stack_address(&self, address: u32) -> u32 {
-        address.wrapping_sub(self.private.stack_map) & STACK_MAP_MASK
+        address.wrapping_sub(self.private.stack_map & !3) & STACK_MAP_MASK
     }
 
     #[cold]

@@ -251,13 +251,17 @@ impl Fabric {
         self.sram.set_word(address, value);
     }
 
-    /// The host writes an SRAM word: a mailbox's low word raises its event.
+    /// The host writes an SRAM word.
     pub(super) fn host_writes_sram(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
         self.sram.set_word(address, value);
         self.sram
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
-        let installed = self.sram.size_bytes() as u32;
-        if let Some(index) = Mailbox::index_of(address & (installed - 1)) {
+    }
+
+    /// The host has written a word in the fixed part of its window: a mailbox's low word raises its
+    /// event.
+    pub(super) fn mailbox_written(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
+        if let Some(index) = Mailbox::index_of(address) {
             self.mailbox.raise(index);
             let kind = TraceKind::MailboxWrite { index, value };
             ctx.trace.record(ctx.now, Initiator::Host, kind);

@@ -1,24 +1,32 @@
 //! What happens to a board, as values and as the text of a seed.
 //!
-//! A seed is a text file: a line for each act, `#` starts a comment.
+//! A line for each act; a line that begins with a blank goes on with the one before it; `#` starts a
+//! comment. CPU A is 0, CPU B is 1.
 //!
 //! ```text
-//! write OFFSET VALUE          the host writes a word of the window
-//! read OFFSET                 the host reads one
-//! expect OFFSET VALUE         the host reads one, and it must be this
-//! run NANOSECONDS             time passes
-//! frames COUNT LENGTH FILL    frames arrive at once; `damaged` behind them spoils their FCS
-//! sram ADDRESS WORD...        the host writes words to SRAM through its view
-//! code ADDRESS SOURCE         the same, as assembly text with `;` between the lines
-//! scratchpad CPU SOURCE       the host writes code to the start of a scratchpad (CPU: 0 or 1)
-//! start CPU ADDRESS           the host releases a CPU
+//! write OFFSET VALUE              the host writes a word of the window
+//! read OFFSET                     the host reads one
+//! run NANOSECONDS                 time passes
+//! frames COUNT LENGTH FILL        frames arrive at once; `damaged` behind them spoils their FCS
+//! sram ADDRESS WORD...            the host writes words to SRAM through its view
+//! code ADDRESS SOURCE             the same, as assembly text with `;` between the lines
+//! scratchpad CPU ADDRESS SOURCE   the same to a scratchpad, through its debug registers
+//! memory ADDRESS WORD...          the host writes words to its own memory
+//! start CPU ADDRESS               the host releases a CPU
+//! expect OFFSET VALUE             the host reads a word of the window, and it must be this
+//! bits OFFSET MASK VALUE          the same, of some of its bits
+//! gpr CPU REGISTER VALUE          the host reads a CPU's register
+//! words ADDRESS WORD...           SRAM must hold these words
+//! hears ADDRESS WORD...           the host's own memory must
+//! core CPU TEXT                   the report about a CPU must begin so
 //! ```
 
 use std::fmt;
 
-use emulator::cpu::mips::asm::assemble;
+use defs::tigon2::regs::{CPU_B, CPU_REGISTERS};
+use emulator::cpu::mips::disasm::REGISTER_NAMES;
+use emulator::sim::board::Board;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::sram::SramSize;
 use emulator::wire::frame::Frame;
 
 use crate::bench::{Bench, words};
@@ -33,7 +41,6 @@ const MOST_EVENTS: usize = 200;
 pub enum Act {
     Write(u32, u32),
     Read(u32),
-    Expect(u32, u32),
     Run(u64),
     Frames {
         count: u32,
@@ -43,16 +50,25 @@ pub enum Act {
     },
     Sram(u32, Vec<u32>),
     Code(u32, String),
-    Scratchpad(usize, String),
+    Scratchpad(usize, u32, String),
+    Memory(u32, Vec<u32>),
     Start(usize, u32),
+    /// Offset, mask, value.
+    Expect(u32, u32, u32),
+    Words(u32, Vec<u32>),
+    Hears(u32, Vec<u32>),
+    Core(usize, String),
 }
 
 impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = |verb: &str, address: &u32, words: &[u32]| {
+            write!(f, "{verb} {address:#x}")?;
+            words.iter().try_for_each(|word| write!(f, " {word:#x}"))
+        };
         match self {
             Self::Write(offset, value) => write!(f, "write {offset:#x} {value:#x}"),
             Self::Read(offset) => write!(f, "read {offset:#x}"),
-            Self::Expect(offset, value) => write!(f, "expect {offset:#x} {value:#x}"),
             Self::Run(ns) => write!(f, "run {ns}"),
             Self::Frames {
                 count,
@@ -63,13 +79,15 @@ impl fmt::Display for Act {
                 let damaged = if *damaged { " damaged" } else { "" };
                 write!(f, "frames {count} {length} {fill:#x}{damaged}")
             }
-            Self::Sram(address, words) => {
-                write!(f, "sram {address:#x}")?;
-                words.iter().try_for_each(|word| write!(f, " {word:#x}"))
-            }
+            Self::Sram(address, words) => list("sram", address, words),
             Self::Code(address, source) => write!(f, "code {address:#x} {source}"),
-            Self::Scratchpad(cpu, source) => write!(f, "scratchpad {cpu} {source}"),
+            Self::Scratchpad(cpu, at, source) => write!(f, "scratchpad {cpu} {at:#x} {source}"),
+            Self::Memory(address, words) => list("memory", address, words),
             Self::Start(cpu, pc) => write!(f, "start {cpu} {pc:#x}"),
+            Self::Expect(offset, mask, value) => write!(f, "bits {offset:#x} {mask:#x} {value:#x}"),
+            Self::Words(address, words) => list("words", address, words),
+            Self::Hears(address, words) => list("hears", address, words),
+            Self::Core(cpu, text) => write!(f, "core {cpu} {text}"),
         }
     }
 }
@@ -89,45 +107,74 @@ fn number(text: &str) -> u32 {
     value.unwrap_or_else(|error| panic!("{text:?}: {error}"))
 }
 
+/// Splits off the first word of a line.
+fn first<'a>(rest: &mut &'a str) -> &'a str {
+    let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    *rest = after.trim_start();
+    first
+}
+
+/// The window offset of a CPU's general register, by its name.
+fn gpr(cpu: u32, name: &str) -> u32 {
+    let bare = name.strip_prefix('$');
+    let index = bare.and_then(|bare| REGISTER_NAMES.iter().position(|&known| known == bare));
+    let index = index.unwrap_or_else(|| panic!("{name:?} is no register"));
+    CPU_REGISTERS + CPU_B * cpu + 4 * index as u32
+}
+
 impl Act {
-    /// Reads a line of a seed.
+    /// Reads an act.
     pub fn parse(line: &str) -> Self {
-        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let (first, source) = rest.split_once(' ').unwrap_or((rest, ""));
-        let mut fields = rest.split_whitespace();
-        let mut next = || {
-            number(
-                fields
-                    .next()
-                    .unwrap_or_else(|| panic!("{line:?}: too short")),
-            )
-        };
+        let mut rest = line;
+        let verb = first(&mut rest);
+        let list = |text: &str| text.split_whitespace().map(number).collect();
+        let mut next = || number(first(&mut rest));
         match verb {
             "write" => Self::Write(next(), next()),
             "read" => Self::Read(next()),
-            "expect" => Self::Expect(next(), next()),
             "run" => Self::Run(next().into()),
             "frames" => Self::Frames {
                 count: next(),
                 length: next() as usize,
                 fill: next() as u8,
-                damaged: fields.next() == Some("damaged"),
+                damaged: rest == "damaged",
             },
-            "sram" => Self::Sram(next(), fields.map(number).collect()),
-            "code" => Self::Code(number(first), source.to_owned()),
-            "scratchpad" => Self::Scratchpad(number(first) as usize, source.to_owned()),
+            "sram" => Self::Sram(next(), list(rest)),
+            "code" => Self::Code(next(), rest.to_owned()),
+            "scratchpad" => Self::Scratchpad(next() as usize, next(), rest.to_owned()),
+            "memory" => Self::Memory(next(), list(rest)),
             "start" => Self::Start(next() as usize, next()),
+            "expect" => Self::Expect(next(), u32::MAX, next()),
+            "bits" => Self::Expect(next(), next(), next()),
+            "gpr" => {
+                let cpu = next();
+                let register = gpr(cpu, first(&mut rest));
+                Self::Expect(register, u32::MAX, number(rest))
+            }
+            "words" => Self::Words(next(), list(rest)),
+            "hears" => Self::Hears(next(), list(rest)),
+            "core" => Self::Core(next() as usize, rest.to_owned()),
             _ => panic!("{line:?}: no such act"),
         }
     }
 
-    /// Reads a seed.
+    /// Reads many.
     pub fn parse_all(text: &str) -> Vec<Self> {
-        let lines = text
-            .lines()
-            .map(|line| line.split('#').next().unwrap_or(""));
-        let lines = lines.map(str::trim).filter(|line| !line.is_empty());
-        lines.map(Self::parse).collect()
+        let mut acts: Vec<String> = Vec::new();
+        for line in text.lines() {
+            let line = line.split('#').next().unwrap_or("").trim_end();
+            match (line.strip_prefix(' '), acts.last_mut()) {
+                (Some(more), Some(last)) => {
+                    // A code's first line stands behind its address.
+                    let separator = if last.contains(';') { "; " } else { " ;" };
+                    last.push_str(separator);
+                    last.push_str(more.trim_start());
+                }
+                _ if line.is_empty() => {}
+                _ => acts.push(line.to_owned()),
+            }
+        }
+        acts.iter().map(|act| Self::parse(act)).collect()
     }
 
     /// How many events it may leave pending.
@@ -145,7 +192,6 @@ impl Act {
             Self::Read(offset) => {
                 bench.read(*offset);
             }
-            Self::Expect(offset, value) => assert_eq!(bench.read(*offset), *value, "{self}"),
             Self::Run(ns) => bench.run(SimTime::from_ns(*ns)),
             Self::Frames {
                 count,
@@ -164,34 +210,56 @@ impl Act {
                 }
             }
             Self::Sram(address, words) => bench.load(*address, words),
-            Self::Code(address, source) => {
-                // Labels must know where they are.
-                let source = format!(".org {address}\n{}", source.replace(';', "\n"));
-                let program = assemble(&source).unwrap_or_else(|error| panic!("{self}: {error}"));
-                let words: Vec<u32> = program.words().map(|(_, word)| word).collect();
-                bench.load(*address, &words);
+            Self::Code(address, source) => bench.load(*address, &assembled(*address, source)),
+            Self::Scratchpad(cpu, address, source) => {
+                bench.load_scratchpad(*cpu, *address, &assembled(*address, source));
             }
-            Self::Scratchpad(cpu, source) => {
-                bench.load_scratchpad(*cpu, &words(&source.replace(';', "\n")));
-            }
+            Self::Memory(address, words) => bench.write_memory(*address, words),
             Self::Start(cpu, pc) => bench.start(*cpu, *pc),
+            _ => self.examine(bench),
+        }
+    }
+
+    /// Looks at something that must be so.
+    fn examine(&self, bench: &mut Bench) {
+        match self {
+            Self::Expect(offset, mask, value) => {
+                let read = bench.read(*offset);
+                assert_eq!(read & mask, *value, "{self}: {read:#x}");
+            }
+            Self::Words(address, words) => {
+                let sram = &bench.0.board.fabric.sram;
+                let held = (*address..).step_by(4).take(words.len());
+                let held: Vec<u32> = held.map(|address| sram.word(address)).collect();
+                assert_eq!(held, *words, "{self}: {held:x?}");
+            }
+            Self::Hears(address, words) => {
+                let held = bench.read_memory(*address, words.len());
+                assert_eq!(held, *words, "{self}: {held:x?}");
+            }
+            Self::Core(cpu, text) => {
+                let report = &bench.0.board.describe_cores()[*cpu];
+                let state = report.split_once(' ').map_or("", |(_, state)| state);
+                assert!(state.starts_with(text), "{self}: {report}");
+            }
+            _ => {}
         }
     }
 }
 
-/// Everything happens to a board, which then must still work.
-pub fn perform(sram: SramSize, acts: &[Act]) {
-    let mut bench = Bench::new(sram);
+/// The words of assembly text at an address, which its labels must know.
+fn assembled(address: u32, source: &str) -> Vec<u32> {
+    words(&format!(".org {address}\n{}", source.replace(';', "\n")))
+}
+
+/// All that happens to a board.
+pub fn play(bench: &mut Bench, acts: &[Act]) {
     bench.0.board.instruction_limit = MOST_INSTRUCTIONS;
     let mut most_events = MOST_EVENTS;
     for act in acts {
-        act.perform(&mut bench);
+        act.perform(bench);
         most_events += act.causes();
-        assert!(
-            bench.0.pending_events() <= most_events,
-            "{act}: events pile up"
-        );
+        let events = bench.0.pending_events();
+        assert!(events <= most_events, "{act}: events pile up");
     }
-    bench.run(SimTime::from_us(200));
-    bench.recovers();
 }

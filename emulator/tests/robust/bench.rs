@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use defs::tigon2::map::{SCRATCHPAD_BASE, WINDOW_LOW_SRAM, WINDOW_VIEW};
+use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_VIEW};
 use defs::tigon2::regs::{
     ASSIST_STATE, AssistState, CPU_B, HOST_CONTROL, HostControl, MAC_RX_STATE, MAC_TX_STATE,
     MacRxState, MacTxState, RX_BUFFER_BASE, RX_BUFFER_CONSUMER, RX_BUFFER_PRODUCER,
@@ -54,14 +54,21 @@ pub fn words(source: &str) -> Vec<u32> {
 pub struct Bench(pub Node<Tigon2>);
 
 impl Bench {
-    /// A board whose MAC and DMA assist are on, with some host memory.
-    pub fn new(sram: SramSize) -> Self {
+    /// A board after power-on, with a cable and some host memory.
+    pub fn bare(sram: SramSize) -> Self {
         let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
-        let board = Tigon2::new(sram, timing);
+        let mut board = Tigon2::new(sram, timing);
+        board.plug_in();
         let mut bench = Self(Node::new(0, board, &timing.host, 1));
         bench
             .0
             .with_board(|_, ctx| ctx.with_memory(|memory| memory.allocate(0x8000)));
+        bench
+    }
+
+    /// Its MAC and DMA assist are on too.
+    pub fn new(sram: SramSize) -> Self {
+        let mut bench = Self::bare(sram);
         for (register, value) in [
             (TX_BUFFER_BASE, TX_BUFFER),
             (TX_BUFFER_PRODUCER, TX_BUFFER),
@@ -107,13 +114,32 @@ impl Bench {
         }
     }
 
-    /// Writes words to the start of a CPU's scratchpad.
-    pub fn load_scratchpad(&mut self, cpu: usize, words: &[u32]) {
+    /// Writes words to a CPU's scratchpad.
+    pub fn load_scratchpad(&mut self, cpu: usize, address: u32, words: &[u32]) {
         let registers = CPU_B * cpu as u32;
-        for (address, word) in (SCRATCHPAD_BASE..).step_by(4).zip(words) {
+        for (address, word) in (address..).step_by(4).zip(words) {
             self.write(registers + SCRATCH_ADDRESS, address);
             self.write(registers + SCRATCH_DATA, *word);
         }
+    }
+
+    /// Writes words to the host's memory, in the host's byte order.
+    pub fn write_memory(&mut self, physical: u32, words: &[u32]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let physical = u64::from(physical);
+        self.0.with_board(|_, ctx| {
+            ctx.with_memory(|memory| memory.write_physical(physical, &bytes).unwrap());
+        });
+    }
+
+    pub fn read_memory(&mut self, physical: u32, words: usize) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * words];
+        let physical = u64::from(physical);
+        self.0.with_board(|_, ctx| {
+            ctx.with_memory(|memory| memory.read_physical(physical, &mut bytes).unwrap());
+        });
+        let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+        bytes.chunks_exact(4).map(word).collect()
     }
 
     pub fn start(&mut self, cpu: usize, pc: u32) {

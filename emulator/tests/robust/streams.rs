@@ -60,7 +60,7 @@ pub fn execute(body: &[u32], scratchpad: bool, skip_idle: bool) -> u64 {
     let code = program(body);
     bench.load(CODE, &code);
     for cpu in 0..2 {
-        bench.load_scratchpad(cpu, &code);
+        bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &code);
     }
     bench.0.board.skip_idle = skip_idle;
     bench.0.board.instruction_limit = 100_000;

@@ -1,0 +1,44 @@
+//! Machine code on a whole board, against what the chip's description says: what firmware does that
+//! no compiler would write. `corpus/firmware/` holds the cases, one file for each block; each says
+//! what happens and what host and SRAM must then see (`act.rs` tells the words). `SIZE` stands
+//! for the bytes of the installed SRAM.
+use emulator::tigon2::sram::SramSize;
+
+use crate::act::{Act, play};
+use crate::bench::{Bench, finishes};
+
+/// Plays each case on boards of every size.
+fn check(file: &str) {
+    for case in file.split("\n== ") {
+        let (title, text) = case.split_once('\n').expect("a title line");
+        for sram in [SramSize::K512, SramSize::M1, SramSize::M2] {
+            let size = format!("{:#x}", sram.bytes());
+            println!("{title} ({size})");
+            let acts = Act::parse_all(&text.replace("SIZE", &size));
+            finishes(move || play(&mut Bench::bare(sram), &acts));
+        }
+    }
+}
+
+macro_rules! checks {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            check(include_str!(concat!("../corpus/firmware/", stringify!($name), ".txt")));
+        }
+    )*};
+}
+
+checks! {
+    aliasing
+    assist
+    cpu_control
+    dispatch
+    events
+    patched_code
+    rings
+    scratchpad
+    semaphore
+    stack_map
+    timer
+}
