@@ -29,6 +29,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run an image or raw MIPS code on a board without a host
     Exec(ExecArgs),
+    /// Run the firmware of an Ethernet adapter on two boards back to back
+    Acenic(AcenicArgs),
     /// Show what is in a firmware image and whether the chip can run it
     Image(ImageArgs),
     /// List experiments, images, profiles and scenarios
@@ -148,6 +150,59 @@ const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
 const MOST_MICROSECONDS: f64 = 1e12;
 /// The profile of plain hardware.
 const DEFAULT_PROFILE: &str = "tigon2-88mhz";
+
+/// Who runs the board's DMA rings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Assist {
+    /// The chip
+    Hw,
+    /// CPU B
+    Sw,
+}
+
+/// Options of `acenic`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each board is driven as an AceNIC driver does it: bring-up, receive rings, \"stack up\", link, frames both
+ways with every byte compared, statistics. The firmware is a file in the Linux form (12 bytes of header)
+or ELF. Times count from the release of CPU A.
+
+Examples:
+  lanigon acenic --firmware acenic/tg2.bin
+  lanigon acenic --firmware tg2.bin --frames 1000 --size 1514 --assist hw --json
+  lanigon acenic --firmware firmware/target/tigon2/release/acenic --negotiate --trace trace.txt")]
+pub struct AcenicArgs {
+    /// Firmware for both boards
+    #[arg(long, value_name = "FILE")]
+    pub firmware: PathBuf,
+    /// Frames each way
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub frames: u32,
+    /// Bytes of each frame without FCS, 60 to 1514 (default: a mix)
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(60..=1514))]
+    pub size: Option<u32>,
+    /// Installed SRAM: 512, 1024 or 2048
+    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
+    pub sram: SramSize,
+    /// Who runs the DMA rings: the chip (hw) or CPU B (sw)
+    #[arg(long, value_enum, default_value_t = Assist::Sw, hide_possible_values = true)]
+    pub assist: Assist,
+    /// Negotiate the link instead of fixing it
+    #[arg(long)]
+    pub negotiate: bool,
+    /// Write the trace of both nodes into this file
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// End the run after this many simulated microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Timing profile (see `lanigon list`)
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_PROFILE)]
+    pub profile: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Options of `image`.
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The `lanigon` command and the end-to-end tests: experiments, tables, tools.
 #![deny(missing_docs)]
 
+pub mod acenic;
 pub mod bench;
 pub mod cli;
 pub mod cluster;

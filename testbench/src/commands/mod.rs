@@ -1,5 +1,6 @@
 //! The commands of `lanigon`.
 
+pub mod acenic;
 pub mod bench;
 pub mod exec;
 pub mod image;
@@ -56,6 +57,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Exec(args) => exec::run(args, interrupt),
+        Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),
         Command::List(args) => list::run(args),
         Command::Bench(args) => bench::run(args, interrupt),

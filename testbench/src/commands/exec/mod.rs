@@ -1,7 +1,7 @@
 //! `lanigon exec`: runs an image or raw MIPS code on one board, without a host.
 
 mod memory;
-mod report;
+pub(super) mod report;
 mod stop;
 
 use std::fs::File;

@@ -23,7 +23,8 @@ pub struct Report {
     dumps: Vec<(Dump, Vec<u8>)>,
 }
 
-struct CpuState {
+/// The state of a CPU after a run.
+pub struct CpuState {
     has_run: bool,
     pc: u32,
     word: Option<u32>,
@@ -43,8 +44,9 @@ pub struct Document<'a> {
     memory: BTreeMap<&'a str, String>,
 }
 
+/// The same for programs.
 #[derive(Serialize)]
-struct CpuDocument {
+pub struct CpuDocument {
     pc: String,
     regs: Vec<String>,
     instructions: u64,
@@ -106,7 +108,8 @@ impl Report {
 }
 
 impl CpuState {
-    fn new(board: &Tigon2, index: usize) -> Self {
+    /// Looks at it.
+    pub fn new(board: &Tigon2, index: usize) -> Self {
         let core = &board.cores[index].core;
         let pc = core.pc();
         Self {
@@ -120,7 +123,8 @@ impl CpuState {
         }
     }
 
-    fn json(&self) -> CpuDocument {
+    /// For programs.
+    pub fn json(&self) -> CpuDocument {
         let word = |value: &u32| format!("{value:#010x}");
         CpuDocument {
             pc: word(&self.pc),
@@ -130,7 +134,8 @@ impl CpuState {
         }
     }
 
-    fn text(&self, symbols: &Symbols) -> String {
+    /// For people.
+    pub fn text(&self, symbols: &Symbols) -> String {
         if !self.has_run {
             return "not started\n".into();
         }

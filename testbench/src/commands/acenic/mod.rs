@@ -1,0 +1,139 @@
+//! `lanigon acenic`: a firmware for Ethernet adapters, on two boards back to back.
+
+mod report;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use anyhow::Context;
+use defs::acenic::Mode;
+use emulator::sim::node::Node;
+use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::tigon2::board::Tigon2;
+use host_lib::acenic::{Config, NEGOTIATED_LINK};
+
+use super::Status;
+use crate::acenic::node::{self, Log, Plan};
+use crate::acenic::{self, AceFirmware};
+use crate::cli::{AcenicArgs, Assist};
+use crate::interrupt::Interrupt;
+use crate::{logging, output, profile};
+use report::Report;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request is wrong, or a result cannot be written.
+pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let firmware = acenic::read_firmware(&args.firmware, args.sram)?;
+    let profile = profile::load(&args.profile)?;
+    let mut world = acenic::pair(&firmware, &profile, args.sram)?;
+    if let Some(path) = &args.trace {
+        let file = File::create(path).with_context(|| path.display().to_string())?;
+        world.trace_to(Box::new(file));
+    }
+    for node in &mut world.nodes {
+        logging::show_trace(&mut node.trace);
+    }
+    let logs = spawn(&mut world, &firmware, args);
+    let limits = RunLimits {
+        max_time: args.max_time,
+        interrupt: Some(interrupt.flag()),
+        ..RunLimits::default()
+    };
+    let mut shown = Shown::default();
+    let end = world.run_until(&limits, || {
+        if !args.json {
+            shown.show(&logs);
+        }
+        false
+    });
+    if !args.json {
+        shown.show(&logs);
+        shown.outcome?;
+    }
+    if let Some(path) = &args.trace {
+        world
+            .finish_trace()
+            .map_err(output::WriteError::from)
+            .with_context(|| path.display().to_string())?;
+    }
+    finish(&world.nodes, &logs, &end, &firmware, args)
+}
+
+/// Shows what came of it.
+fn finish(
+    nodes: &[Node<Tigon2>],
+    logs: &[Log],
+    end: &RunEnd,
+    firmware: &AceFirmware,
+    args: &AcenicArgs,
+) -> anyhow::Result<Status> {
+    let report = Report::new(nodes, logs, end, firmware, args.frames);
+    if args.json {
+        output::print_json(&report.json())?;
+    } else {
+        output::print(&report.text(log::log_enabled!(log::Level::Info)))?;
+    }
+    Ok(match end {
+        RunEnd::Interrupted => Status::Interrupted,
+        _ if report.is_good() => Status::Done,
+        _ => Status::Failed,
+    })
+}
+
+fn spawn(world: &mut World<Tigon2>, firmware: &AceFirmware, args: &AcenicArgs) -> Vec<Log> {
+    let mut config = Config::default();
+    config.mode.set(Mode::ONE_DMA, args.assist == Assist::Hw);
+    if args.negotiate {
+        config.link = NEGOTIATED_LINK;
+    }
+    let image = Arc::new(firmware.firmware.clone());
+    let nodes = (0..).zip(&mut world.nodes);
+    nodes
+        .map(|(index, host)| {
+            let plan = Plan {
+                node: index,
+                frames: args.frames,
+                size: args.size,
+            };
+            node::spawn(host, &image, &config, plan)
+        })
+        .collect()
+}
+
+/// The events that were shown while the run goes on.
+struct Shown {
+    events: Vec<usize>,
+    outcome: Result<(), output::WriteError>,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self {
+            events: Vec::new(),
+            outcome: Ok(()),
+        }
+    }
+}
+
+impl Shown {
+    /// Shows the events that have come since, in the order of their times.
+    fn show(&mut self, logs: &[Log]) {
+        self.events.resize(logs.len(), 0);
+        let mut lines = Vec::new();
+        for (index, (log, shown)) in logs.iter().zip(&mut self.events).enumerate() {
+            let (events, released_ps) = log.events_from(*shown);
+            *shown += events.len();
+            for event in events {
+                let line = report::event_line(index, &event, released_ps);
+                lines.push((event.time_ps, index, line));
+            }
+        }
+        lines.sort_by_key(|(time_ps, index, _)| (*time_ps, *index));
+        let text: String = lines.into_iter().map(|(_, _, line)| line).collect();
+        if self.outcome.is_ok() && !text.is_empty() {
+            self.outcome = output::print(&text);
+        }
+    }
+}
