@@ -76,6 +76,12 @@ impl Sram {
         self.bytes.len()
     }
 
+    /// Pages of code that are held in decoded form.
+    #[must_use]
+    pub fn decoded_pages(&self) -> usize {
+        self.code.iter().flatten().count()
+    }
+
     /// A core waits for the bus and takes it for `cycles`.
     #[inline(always)]
     pub fn take_bus(&mut self, clock: &mut CpuClock, cycles: u32) {

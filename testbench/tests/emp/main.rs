@@ -12,3 +12,4 @@ mod ring_order;
 mod streams;
 mod support;
 mod wire;
+mod worlds;

@@ -174,6 +174,16 @@ impl Streams {
     }
 }
 
+impl Streams {
+    /// Lets the pair whose first node is `first` exchange them.
+    pub fn spawn(self, pairs: &mut EmpPairs, first: usize) -> [Left<Counters>; 2] {
+        [0, 1].map(|me| {
+            let run = move |emp| Stream::new(emp, self, me).run();
+            pairs.spawn(first + usize::from(me), "stream", run)
+        })
+    }
+}
+
 /// One node's part of [`Streams`].
 struct Stream {
     emp: EmpNode,
