@@ -65,6 +65,13 @@ pub fn start_b(_: &A) {
     regs::write(regs::CPU_STATE + regs::CPU_B, 0);
 }
 
+/// Whether CPU B has begun: its start code says so.
+#[must_use]
+pub fn b_has_started() -> bool {
+    let state = regs::CpuState::from_bits_retain(regs::read(regs::CPU_STATE + regs::CPU_B));
+    state.contains(regs::CpuState::STARTED)
+}
+
 /// Halts the CPU that executes it, for good.
 pub fn stop() -> ! {
     // SAFETY: `break` halts this CPU: nothing after it runs.

@@ -65,6 +65,14 @@ pub trait Direction {
     const FREE: u32;
     /// State of the channel.
     const STATE: u32;
+    /// Host address in the channel, high word; the low word follows.
+    const HOST: u32;
+    /// Local address in the channel.
+    const LOCAL: u32;
+    /// Bytes left in the channel.
+    const LENGTH: u32;
+    /// The channel's sum.
+    const CHECKSUM: u32;
 }
 
 /// DMA read: host to NIC.
@@ -78,6 +86,10 @@ impl Direction for Read {
     const CONSUMER: u32 = regs::READ_RING_CONSUMER;
     const FREE: u32 = regs::READ_RING_FREE;
     const STATE: u32 = regs::READ_STATE;
+    const HOST: u32 = regs::READ_HOST_HIGH;
+    const LOCAL: u32 = regs::READ_LOCAL;
+    const LENGTH: u32 = regs::READ_LENGTH;
+    const CHECKSUM: u32 = regs::READ_CHECKSUM;
 }
 
 impl Direction for Write {
@@ -86,6 +98,10 @@ impl Direction for Write {
     const CONSUMER: u32 = regs::WRITE_RING_CONSUMER;
     const FREE: u32 = regs::WRITE_RING_FREE;
     const STATE: u32 = regs::WRITE_STATE;
+    const HOST: u32 = regs::WRITE_HOST_HIGH;
+    const LOCAL: u32 = regs::WRITE_LOCAL;
+    const LENGTH: u32 = regs::WRITE_LENGTH;
+    const CHECKSUM: u32 = regs::WRITE_CHECKSUM;
 }
 
 /// One of the chip's two DMA rings, 64 descriptors each.
@@ -168,6 +184,21 @@ impl<D: Direction> Ring<D> {
         Ok(())
     }
 
+    /// Queues a transfer of the descriptor's own index word: the host gets `transfer.index`. Local
+    /// address and length do not matter.
+    ///
+    /// # Errors
+    /// [`RingFull`]: nothing happened.
+    #[inline(always)]
+    pub fn push_index(transfer: &Transfer) -> Result<(), RingFull> {
+        let descriptor = Self::free()?;
+        Self::push(&Transfer {
+            local: descriptor + offset_of!(DmaDescriptor, index) as u32,
+            length: 4,
+            ..*transfer
+        })
+    }
+
     /// The oldest descriptor that is over and was not consumed.
     #[inline(always)]
     #[must_use]
@@ -213,6 +244,83 @@ impl<D: Direction> Ring<D> {
     }
 }
 
+/// What CPU B does in the hardware assist's place: one channel and the descriptor in it.
+///
+/// The host of a software assist steps it as long as it says that there is work. It must be the only
+/// one to touch channel and reference.
+#[derive(Debug)]
+pub struct SoftwareAssist<D> {
+    /// The descriptor whose transfer is under way.
+    current: Option<u32>,
+    direction: PhantomData<D>,
+}
+
+impl<D: Direction> SoftwareAssist<D> {
+    /// Nothing is under way.
+    #[must_use]
+    #[allow(clippy::new_without_default)] // `Default` is not `const`.
+    pub const fn new() -> Self {
+        Self {
+            current: None,
+            direction: PhantomData,
+        }
+    }
+
+    /// Starts the ring's next transfer, or ends the one that is over; a failed one gets
+    /// `failed_mark` into its kind. Tells whether there may be more to do.
+    #[inline(always)]
+    pub fn step(&mut self, failed_mark: u32) -> bool {
+        match self.current {
+            None => self.start(),
+            Some(descriptor) => {
+                let state = DmaState::from_bits_retain(regs::read(D::STATE));
+                if !state.contains(DmaState::START) {
+                    self.current = None;
+                    Self::finish(&Descriptor::at(descriptor), state, failed_mark);
+                    self.start();
+                }
+                true
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn start(&mut self) -> bool {
+        let descriptor = regs::read(D::REFERENCE);
+        if descriptor == regs::read(D::PRODUCER) {
+            return false;
+        }
+        self.current = Some(descriptor);
+        let load = |register, offset: usize| {
+            regs::write(register, sram::read(descriptor + offset as u32));
+        };
+        load(D::HOST, offset_of!(DmaDescriptor, host_high));
+        load(D::HOST + 4, offset_of!(DmaDescriptor, host_low));
+        load(D::LOCAL, offset_of!(DmaDescriptor, local));
+        load(D::LENGTH, offset_of!(DmaDescriptor, length));
+        load(D::STATE, offset_of!(DmaDescriptor, state));
+        true
+    }
+
+    #[inline(always)]
+    fn finish(descriptor: &Descriptor<D>, state: DmaState, failed_mark: u32) {
+        if state.intersects(DmaState::ERRORS) {
+            regs::write(D::STATE, DmaState::RESET.bits());
+            descriptor.mark(failed_mark);
+        } else {
+            if state.contains(DmaState::CHECKSUM_DELIVER) {
+                let at = descriptor.address + offset_of!(DmaDescriptor, checksum_pointer) as u32;
+                sram::write(at, regs::read(D::CHECKSUM));
+            }
+            // On a read only: the bit means nothing to a write.
+            if D::STATE == Read::STATE && state.contains(DmaState::RELEASE_TX) {
+                regs::write(regs::TX_BUFFER_PRODUCER, regs::read(D::LOCAL));
+            }
+        }
+        regs::write(D::REFERENCE, descriptor.address + DMA_DESCRIPTOR_BYTES);
+    }
+}
+
 impl<D: Direction> Descriptor<D> {
     #[inline(always)]
     const fn at(address: u32) -> Self {
@@ -253,6 +361,20 @@ impl<D: Direction> Descriptor<D> {
     #[must_use]
     pub fn length(&self) -> u32 {
         self.field(offset_of!(DmaDescriptor, length))
+    }
+
+    /// The sum that was delivered.
+    #[inline(always)]
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        self.field(offset_of!(DmaDescriptor, checksum_pointer)) & 0xFFFF
+    }
+
+    /// Adds bits to the kind: what a later look at the descriptor is to know.
+    #[inline(always)]
+    pub fn mark(&self, bits: u32) {
+        let at = self.address + offset_of!(DmaDescriptor, kind) as u32;
+        sram::write(at, sram::read(at) | bits);
     }
 
     /// Gives the descriptor back to the ring.

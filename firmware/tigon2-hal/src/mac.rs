@@ -8,7 +8,10 @@
 //! it, and descriptor and buffer are given back by [`RxFrame::free_descriptor`] and by a DMA write
 //! with `FREE_RX` or [`free_rx`].
 
-use defs::tigon2::rings::{CRC_BYTES, MAC_DESCRIPTOR_BYTES, MacRxDescriptor, MacTxDescriptor};
+use defs::tigon2::rings::{
+    CRC_BYTES, MAC_DESCRIPTOR_BYTES, MAC_TX_ENTRIES, MAC_TX_INSERT_VLAN, MacRxDescriptor,
+    MacTxDescriptor,
+};
 
 use core::mem::offset_of;
 
@@ -29,6 +32,27 @@ pub fn enable_fixed_link() {
         regs::MAC_RX_STATE,
         filter | (MacRxState::ENABLE | MacRxState::ATTENTIONS).bits(),
     );
+}
+
+/// Drives the transmitter: frames and idle, full duplex, or else the configuration word of a
+/// negotiation.
+pub fn drive(frames: bool, word: u32) {
+    regs::write(regs::TX_CONFIG_WORD, word);
+    let on = MacTxState::ENABLE | MacTxState::FULL_DUPLEX;
+    regs::write(regs::MAC_TX_STATE, if frames { on.bits() } else { 0 });
+}
+
+/// Turns the receiver on or off.
+pub fn enable_rx(on: bool) {
+    // Attentions written back would be cleared.
+    let change = MacRxState::ATTENTIONS.union(MacRxState::ENABLE);
+    let state = MacRxState::from_bits_retain(regs::read(regs::MAC_RX_STATE)).difference(change);
+    let enable = if on {
+        MacRxState::ENABLE
+    } else {
+        MacRxState::empty()
+    };
+    regs::write(regs::MAC_RX_STATE, (state | enable).bits());
 }
 
 /// Accepts every frame, or only those that the filter lets through.
@@ -135,6 +159,25 @@ impl TxRing {
             descriptor + MAC_DESCRIPTOR_BYTES,
         );
         Ok(())
+    }
+
+    /// Descriptors that can be pushed now: 255 in an empty ring.
+    #[inline(always)]
+    #[must_use]
+    pub fn room() -> u32 {
+        let used = regs::read(regs::TX_DESCRIPTOR_PRODUCER)
+            .wrapping_sub(regs::read(regs::TX_DESCRIPTOR_REFERENCE));
+        const RING_BYTES: u32 = MAC_DESCRIPTOR_BYTES * MAC_TX_ENTRIES;
+        (RING_BYTES - MAC_DESCRIPTOR_BYTES - (used & (RING_BYTES - 1))) / MAC_DESCRIPTOR_BYTES
+    }
+
+    /// Queues the frame as [`push`](Self::push) does; the MAC inserts this VLAN tag.
+    ///
+    /// # Errors
+    /// [`RingFull`]: nothing happened.
+    #[inline(always)]
+    pub fn push_tagged(address: u32, length: u32, tag: u32) -> Result<(), RingFull> {
+        Self::push(address | MAC_TX_INSERT_VLAN, tag << 16 | length)
     }
 
     /// Whether the MAC has sent all that was queued.

@@ -1,4 +1,5 @@
-//! A panic stops the CPU at a `break`, whose probe tells the emulator where the panic was.
+//! A panic stops the CPU at a `break`, whose probe tells the emulator where the panic was. An image can
+//! do something before: [`panic_hook!`](crate::panic_hook).
 
 use core::panic::PanicInfo;
 
@@ -7,6 +8,11 @@ fn panic(info: &PanicInfo) -> ! {
     let (file, line) = info
         .location()
         .map_or(("", 0), |place| (place.file(), place.line()));
+    unsafe extern "C" {
+        fn __panic_hook(line: u32);
+    }
+    // SAFETY: `panic_hook!` makes the function, or the linker script takes the one below.
+    unsafe { __panic_hook(line) };
     crate::__probe!(
         Panic,
         "panic at {s}:{}",
@@ -15,4 +21,22 @@ fn panic(info: &PanicInfo) -> ! {
         line
     );
     crate::cpu::stop()
+}
+
+/// What the linker takes for the hook of an image that has none.
+#[unsafe(no_mangle)]
+extern "C" fn __no_panic_hook(_: u32) {}
+
+/// Names what a panic does before it stops its CPU: `panic_hook!(report);` with `fn report(line: u32)`. It
+/// must not panic.
+#[macro_export]
+#[allow_internal_unsafe]
+macro_rules! panic_hook {
+    ($hook:path) => {
+        #[unsafe(export_name = "__panic_hook")]
+        extern "C" fn __panic_hook(line: u32) {
+            let hook: fn(u32) = $hook;
+            hook(line)
+        }
+    };
 }

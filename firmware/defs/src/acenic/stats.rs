@@ -175,3 +175,35 @@ pub fn counter(name: &str) -> Option<Counter> {
         .copied()
         .find(|counter| counter.name == name)
 }
+
+/// The (first) word of the counter of this name, for constants: a name that does not exist stops the
+/// compiler.
+///
+/// # Panics
+/// If there is no such counter.
+#[must_use]
+pub const fn word(name: &str) -> u32 {
+    let mut at = 0;
+    while at < COUNTERS.len() {
+        if same(COUNTERS[at].name, name) {
+            return COUNTERS[at].word;
+        }
+        at += 1;
+    }
+    panic!("no such counter")
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}

@@ -37,6 +37,8 @@ pub const HARDWARE_MASK: u32 = (1 << RX_COMPLETE)
 
 /// Software bit that our firmware uses for "frames wait to be transmitted" (below `RX_COMPLETE`).
 pub const SOFT_SEND: u32 = 3;
+/// Software bit of CPU B that our firmware uses for "descriptors wait for the software assist".
+pub const SOFT_ASSIST: u32 = 5;
 
 /// The name of a bit; `None` if it has no fixed meaning.
 #[must_use]
@@ -52,6 +54,7 @@ pub const fn name(bit: u32) -> Option<&'static str> {
         MAC_TX_ATTENTION => "mac_tx_attention",
         TIMER => "timer",
         SOFT_SEND => "soft_send",
+        SOFT_ASSIST => "soft_assist",
         _ => return None,
     })
 }

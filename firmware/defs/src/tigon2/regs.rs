@@ -199,6 +199,13 @@ bitflags! {
         const SYNCHRONOUS_SRAM = 1 << 20;
     }
 
+    /// Bits of [`PCI_STATE`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct PciState: u32 {
+        /// All DMA writes are aligned.
+        const WRITE_ALL_ALIGN = 1 << 23;
+    }
+
     /// Bits of a DMA channel's state word.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct DmaState: u32 {

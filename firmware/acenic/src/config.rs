@@ -1,0 +1,356 @@
+//! The host's information block, and whether it makes sense (docs/tigon2.md, section 8).
+
+use defs::acenic::descriptor::{RECEIVE_BYTES, SEND_BYTES};
+use defs::acenic::info::{self, RECEIVE_FLAGS_ALIKE, RingFlags};
+use defs::acenic::{Mode, RETURN_ENTRIES};
+use defs::tigon2::regs::REVISION_TIGON2;
+
+/// The send ring, or its cache, lies here.
+pub const SEND_AREA: u32 = 0x2000;
+/// End of the send ring or its cache.
+pub const SEND_AREA_END: u32 = 0x4000;
+
+/// A place in host memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostAddress {
+    /// High word.
+    pub high: u32,
+    /// Low word.
+    pub low: u32,
+}
+
+impl HostAddress {
+    /// The place `bytes` further on.
+    #[inline(always)]
+    #[must_use]
+    pub const fn plus(self, bytes: u32) -> Self {
+        let (low, carry) = self.low.overflowing_add(bytes);
+        Self {
+            high: self.high.wrapping_add(carry as u32),
+            low,
+        }
+    }
+}
+
+/// A ring control block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingControl {
+    /// Where the ring lies.
+    pub address: HostAddress,
+    /// Longest buffer, or entries of a send or return ring.
+    pub length: u32,
+    /// Flags.
+    pub flags: RingFlags,
+}
+
+impl RingControl {
+    /// A ring that is not used.
+    pub const UNUSED: Self = Self {
+        address: HostAddress { high: 0, low: 0 },
+        length: 0,
+        flags: RingFlags::DISABLED,
+    };
+
+    fn read(at: u32, word: impl Fn(u32) -> u32) -> Self {
+        let length_flags = word(at + info::RING_LENGTH_FLAGS);
+        Self {
+            address: HostAddress {
+                high: word(at + info::RING_HIGH),
+                low: word(at + info::RING_LOW),
+            },
+            length: length_flags >> 16,
+            flags: RingFlags::from_bits_retain(length_flags & 0xFFFF),
+        }
+    }
+
+    /// Whether the ring is used.
+    #[must_use]
+    pub const fn is_enabled(&self) -> bool {
+        !self.flags.contains(RingFlags::DISABLED)
+    }
+
+    /// Whether it wants checksums.
+    #[must_use]
+    pub const fn wants_sums(&self) -> bool {
+        self.flags
+            .intersects(RingFlags::TCP_UDP_SUM.union(RingFlags::IP_SUM))
+    }
+}
+
+/// What the information block says.
+#[derive(Debug, Clone)]
+pub struct Info {
+    /// Event ring.
+    pub event: RingControl,
+    /// Send ring.
+    pub send: RingControl,
+    /// Standard receive ring.
+    pub standard: RingControl,
+    /// Jumbo receive ring.
+    pub jumbo: RingControl,
+    /// Mini receive ring.
+    pub mini: RingControl,
+    /// Return ring.
+    pub returned: RingControl,
+    /// Where the event producer is reported.
+    pub event_producer: HostAddress,
+    /// Where the return producer is reported.
+    pub return_producer: HostAddress,
+    /// Where the send consumer is reported.
+    pub send_consumer: HostAddress,
+    /// Where statistics are reported.
+    pub statistics: HostAddress,
+}
+
+impl Info {
+    /// Nothing is known yet.
+    pub const UNKNOWN: Self = Self {
+        event: RingControl::UNUSED,
+        send: RingControl::UNUSED,
+        standard: RingControl::UNUSED,
+        jumbo: RingControl::UNUSED,
+        mini: RingControl::UNUSED,
+        returned: RingControl::UNUSED,
+        event_producer: HostAddress { high: 0, low: 0 },
+        return_producer: HostAddress { high: 0, low: 0 },
+        send_consumer: HostAddress { high: 0, low: 0 },
+        statistics: HostAddress { high: 0, low: 0 },
+    };
+
+    /// Reads the block, whose word at an offset is `word(offset)`.
+    pub fn read(word: impl Fn(u32) -> u32) -> Self {
+        let ring = |at| RingControl::read(at, &word);
+        let pointer = |at| HostAddress {
+            high: word(at),
+            low: word(at + 4),
+        };
+        Self {
+            event: ring(info::EVENT_RING),
+            send: ring(info::SEND_RING),
+            standard: ring(info::STANDARD_RING),
+            jumbo: ring(info::JUMBO_RING),
+            mini: ring(info::MINI_RING),
+            returned: ring(info::RETURN_RING),
+            event_producer: pointer(info::EVENT_PRODUCER_POINTER),
+            return_producer: pointer(info::RETURN_PRODUCER_POINTER),
+            send_consumer: pointer(info::SEND_CONSUMER_POINTER),
+            statistics: pointer(info::STATISTICS_POINTER),
+        }
+    }
+
+    /// Whether any frame's checksums are wanted.
+    const fn wants_sums(&self) -> bool {
+        self.send.wants_sums() || self.standard.wants_sums()
+    }
+}
+
+/// What the board is like, beside the block.
+#[derive(Debug, Clone, Copy)]
+pub struct Board {
+    /// The chip's revision.
+    pub revision: u32,
+    /// The host's modes.
+    pub mode: Mode,
+    /// SRAM is synchronous.
+    pub synchronous_sram: bool,
+    /// The host wants DMA writes aligned.
+    pub write_all_align: bool,
+}
+
+/// Why a configuration makes no sense. The numbers are for the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ConfigError {
+    /// Another chip.
+    Revision = 1,
+    /// The receive rings' flags differ.
+    ReceiveFlags = 2,
+    /// The send ring does not fit where it must lie.
+    SendRing = 3,
+    /// The return ring cannot take all buffers.
+    ReturnRing = 4,
+    /// Checksums with the hardware assist and synchronous SRAM.
+    AssistSums = 5,
+    /// Receive checksums with aligned writes.
+    AlignedSums = 6,
+}
+
+/// Checks a configuration.
+///
+/// # Errors
+/// The first thing that makes no sense.
+pub fn check(info: &Info, board: &Board) -> Result<(), ConfigError> {
+    let rules = [
+        (board.revision == REVISION_TIGON2, ConfigError::Revision),
+        (receive_flags_agree(info), ConfigError::ReceiveFlags),
+        (send_ring_fits(&info.send), ConfigError::SendRing),
+        (return_ring_suffices(info), ConfigError::ReturnRing),
+        (
+            !(info.wants_sums() && board.mode.contains(Mode::ONE_DMA) && board.synchronous_sram),
+            ConfigError::AssistSums,
+        ),
+        (
+            !(info.standard.wants_sums() && board.write_all_align),
+            ConfigError::AlignedSums,
+        ),
+    ];
+    for (kept, error) in rules {
+        if !kept {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn receive_flags_agree(info: &Info) -> bool {
+    let alike = info.standard.flags.bits() & RECEIVE_FLAGS_ALIKE;
+    [&info.jumbo, &info.mini]
+        .into_iter()
+        .all(|ring| !ring.is_enabled() || ring.flags.bits() & RECEIVE_FLAGS_ALIKE == alike)
+}
+
+const fn send_ring_fits(send: &RingControl) -> bool {
+    let start = if send.flags.contains(RingFlags::HOST_RING) {
+        SEND_AREA
+    } else {
+        send.address.low
+    };
+    const SHIFT: u32 = SEND_BYTES.trailing_zeros();
+    let room = SEND_AREA_END.saturating_sub(start) >> SHIFT;
+    start >= SEND_AREA && start.is_multiple_of(4) && send.length <= room && send.length > 1
+}
+
+const fn return_ring_suffices(info: &Info) -> bool {
+    match info.returned.length {
+        RETURN_ENTRIES => true,
+        // Half of it holds the buffers of the standard and the jumbo ring.
+        entries => 2 * entries == RETURN_ENTRIES && !info.mini.is_enabled(),
+    }
+}
+
+/// Bytes of `count` receive descriptors.
+#[inline(always)]
+#[must_use]
+pub const fn receive_bytes(count: u32) -> u32 {
+    count << RECEIVE_BYTES.trailing_zeros()
+}
+
+/// Bytes of `count` send descriptors.
+#[inline(always)]
+#[must_use]
+pub const fn send_bytes(count: u32) -> u32 {
+    count << SEND_BYTES.trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a Linux driver says, with a change.
+    fn checked(change: impl Fn(&mut Info, &mut Board)) -> Result<(), ConfigError> {
+        let ring = |length, flags| RingControl {
+            address: HostAddress::default(),
+            length,
+            flags: RingFlags::from_bits_retain(flags),
+        };
+        let mut info = Info {
+            send: ring(256, 0x59),
+            standard: ring(1538, 0x19),
+            mini: ring(128, 0x19),
+            jumbo: ring(0, 0x19),
+            returned: ring(2048, 0),
+            ..Info::UNKNOWN
+        };
+        let mut board = Board {
+            revision: 6,
+            mode: Mode::from_bits_retain(0x4000_021C),
+            synchronous_sram: true,
+            write_all_align: false,
+        };
+        change(&mut info, &mut board);
+        check(&info, &board)
+    }
+
+    #[test]
+    fn each_rule_is_checked() {
+        use ConfigError::*;
+        type Change = fn(&mut Info, &mut Board);
+        let cases: [(Change, Result<(), ConfigError>); 16] = [
+            (|_, _| {}, Ok(())),
+            (|_, board| board.revision = 5, Err(Revision)),
+            (
+                |info, _| info.mini.flags = RingFlags::empty(),
+                Err(ReceiveFlags),
+            ),
+            (|info, _| info.mini.flags = RingFlags::DISABLED, Ok(())),
+            (
+                |info, _| info.jumbo.flags = RingFlags::TCP_UDP_SUM,
+                Err(ReceiveFlags),
+            ),
+            (
+                |info, _| info.jumbo.flags.insert(RingFlags::COALESCED_INTERRUPTS),
+                Ok(()),
+            ),
+            (|info, _| info.send.length = 512, Ok(())),
+            (|info, _| info.send.length = 513, Err(SendRing)),
+            (|info, _| nic_ring(info, 0x3000, 128), Ok(())),
+            (|info, _| nic_ring(info, 0x3810, 128), Err(SendRing)),
+            (|info, _| nic_ring(info, 0x1000, 128), Err(SendRing)),
+            (|info, _| info.returned.length = 1024, Err(ReturnRing)),
+            (
+                |info, _| {
+                    info.returned.length = 1024;
+                    info.mini.flags = RingFlags::DISABLED;
+                },
+                Ok(()),
+            ),
+            (|_, board| board.mode |= Mode::ONE_DMA, Err(AssistSums)),
+            (
+                |_, board| {
+                    board.mode |= Mode::ONE_DMA;
+                    board.synchronous_sram = false;
+                },
+                Ok(()),
+            ),
+            (|_, board| board.write_all_align = true, Err(AlignedSums)),
+        ];
+        for (number, (change, expected)) in cases.into_iter().enumerate() {
+            assert_eq!(checked(change), expected, "case {number}");
+        }
+    }
+
+    fn nic_ring(info: &mut Info, low: u32, length: u32) {
+        info.send.flags = RingFlags::empty();
+        info.send.address = HostAddress { high: 0, low };
+        info.send.length = length;
+    }
+
+    #[test]
+    fn host_addresses_carry() {
+        let address = HostAddress {
+            high: 1,
+            low: 0xFFFF_FFF0,
+        };
+        assert_eq!(address.plus(0x20), HostAddress { high: 2, low: 0x10 });
+    }
+
+    #[test]
+    fn a_block_is_read() {
+        let info = Info::read(|offset| offset);
+        assert_eq!(
+            info.send.address,
+            HostAddress {
+                high: 0x420,
+                low: 0x424
+            }
+        );
+        assert_eq!(info.returned.flags.bits(), 0x468);
+        assert_eq!(
+            info.statistics,
+            HostAddress {
+                high: 0x488,
+                low: 0x48C
+            }
+        );
+    }
+}
