@@ -1,0 +1,50 @@
+//! CPU B: moves DMA descriptors from the rings to the channels, as the hardware assist would
+//! (docs/tigon2.md, section 5).
+//!
+//! CPU A writes its event register after each descriptor; CPU B idles until then. It has no other
+//! software event, so neither needs the semaphore for it.
+
+use tigon2_hal::cpu::B;
+use tigon2_hal::dma::{Read, SoftwareAssist, Write};
+use tigon2_hal::{dispatch, entry_b, event, regs};
+
+use crate::dma::FAILED;
+
+struct Assist {
+    read: SoftwareAssist<Read>,
+    write: SoftwareAssist<Write>,
+}
+
+dispatch! {
+    fn run_b(cpu: B, state: Assist = Assist::new());
+    SOFT_ASSIST => Assist::on_descriptors,
+}
+
+entry_b!(main);
+
+fn main(cpu: B) -> ! {
+    event::enable(event::SOFT_ASSIST);
+    run_b(cpu, |_| {})
+}
+
+/// CPU A has put descriptors into a ring.
+#[inline(always)]
+pub fn wake() {
+    regs::write(regs::EVENT_B, 1 << event::SOFT_ASSIST);
+}
+
+impl Assist {
+    const fn new() -> Self {
+        Self {
+            read: SoftwareAssist::new(),
+            write: SoftwareAssist::new(),
+        }
+    }
+
+    fn on_descriptors(&mut self) {
+        // Before the rings are looked at: what comes later raises it again.
+        regs::write(regs::EVENT_B, 0);
+        // Both channels in each round, whatever the first one says.
+        while self.read.step(FAILED) | self.write.step(FAILED) {}
+    }
+}

@@ -1,0 +1,586 @@
+//! From the MAC to the return ring.
+//!
+//! A frame gets the next buffer of the smallest ring that holds it. Its return descriptor is made in
+//! a slot of a short ring in SRAM, and its bytes go to the host by DMA, in order; so the slots are
+//! finished in order, and go to the return ring in runs.
+
+use acenic_protocol::checksum::{self, Packet};
+use acenic_protocol::coalesce::{Coalescer, Step};
+use acenic_protocol::config::{HostAddress, Info, RingControl, receive_bytes};
+use acenic_protocol::ring::CachedRing;
+use defs::acenic::descriptor::{
+    Errors, Flags, RECEIVE_ERRORS_VLAN, RECEIVE_HIGH, RECEIVE_INDEX_LENGTH, RECEIVE_LOW,
+    RECEIVE_OPAQUE, RECEIVE_SCRATCH, RECEIVE_SUMS, RECEIVE_TYPE_FLAGS,
+};
+use defs::acenic::info::RingFlags;
+use defs::acenic::stats::word;
+use defs::acenic::{
+    JUMBO_ENTRIES, MINI_ENTRIES, RETURN_CONSUMER, RETURN_ENTRIES, STANDARD_ENTRIES,
+};
+use defs::tigon2::map::RX_BUFFER_LIMIT;
+use defs::tigon2::rings::RX_STATUS_RUNT;
+use tigon2_hal::dma::{DmaState, RingFull, Transfer, WriteRing};
+use tigon2_hal::mac::{self, RxFrame, RxRing};
+use tigon2_hal::rings::{Region, ReleaseOrder};
+use tigon2_hal::{event, scratchpad_a, sram};
+
+use crate::dma::{KEPT_FOR_REPORTS, push_read, push_word, push_write, read, write};
+use crate::statistics::{count, count_at, count_wide};
+use crate::tables::{self, RETURNING_ENTRIES};
+use crate::{Alarm, Firmware, trace};
+
+/// A ring of receive buffers, as an index.
+pub const STANDARD: usize = 0;
+/// Buffers for long frames.
+pub const JUMBO: usize = 1;
+/// Buffers for short frames.
+pub const MINI: usize = 2;
+const RINGS: usize = 3;
+
+const RETURNING_MASK: u32 = RETURNING_ENTRIES - 1;
+/// A shorter frame has no addresses and type.
+const SHORTEST_BYTES: u32 = 14;
+/// Bytes before a VLAN tag, and of the tag.
+const BEFORE_TAG: u32 = 12;
+const TAG_BYTES: u32 = 4;
+const TAG_PROTOCOL: u32 = 0x8100;
+
+/// A ring of receive buffers.
+struct Buffers {
+    ring: CachedRing,
+    address: HostAddress,
+    /// Longest frame.
+    longest: u32,
+    /// What its descriptors' flags say beside their own.
+    flag: Flags,
+    /// Word of the statistics: descriptors that came.
+    counter: u32,
+}
+
+impl Buffers {
+    const fn new(counter: u32, flag: Flags) -> Self {
+        Self {
+            ring: CachedRing::new(0),
+            address: HostAddress { high: 0, low: 0 },
+            longest: 0,
+            flag,
+            counter,
+        }
+    }
+
+    fn start(&mut self, control: &RingControl, entries: u32) {
+        if control.is_enabled() {
+            self.ring = CachedRing::new(entries);
+            self.address = control.address;
+            self.longest = control.length;
+        }
+    }
+}
+
+/// Where a ring's descriptors stand in SRAM.
+#[inline(always)]
+fn cache(ring: usize) -> u32 {
+    match ring {
+        STANDARD => tables::standard(),
+        JUMBO => tables::jumbo(),
+        _ => tables::mini(),
+    }
+}
+
+/// The receive side.
+pub struct Receive {
+    rings: [Buffers; RINGS],
+    flags: RingFlags,
+    region: Region,
+    order: ReleaseOrder,
+    /// Entries of the return ring minus one.
+    return_mask: u32,
+    /// Return descriptors begun, finished, handed to DMA, and in the host's ring: each counts on.
+    begun: u32,
+    finished: u32,
+    pushed: u32,
+    returned: u32,
+    /// The first part of the oldest frame could not be written.
+    part_failed: bool,
+    coalescer: Coalescer,
+    /// The return producer is to be reported.
+    report_due: bool,
+}
+
+/// Where a frame goes.
+enum Choice {
+    Ring(usize),
+    /// No buffer is at hand.
+    Wait,
+    /// No ring has buffers for it.
+    TooLong,
+}
+
+/// What is left of a frame's way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// It is on its way, or dropped: the next one.
+    Done,
+    /// Something is lacking.
+    Wait,
+}
+
+impl Receive {
+    pub const fn new() -> Self {
+        Self {
+            rings: [
+                Buffers::new(word("nic_recv_bds"), Flags::empty()),
+                Buffers::new(word("nic_jumbo_recv_bds"), Flags::JUMBO),
+                Buffers::new(word("nic_mini_recv_bds"), Flags::MINI),
+            ],
+            flags: RingFlags::empty(),
+            region: Region::new(0, RX_BUFFER_LIMIT),
+            order: ReleaseOrder::new(),
+            return_mask: RETURN_ENTRIES - 1,
+            begun: 0,
+            finished: 0,
+            pushed: 0,
+            returned: 0,
+            part_failed: false,
+            coalescer: Coalescer::new(),
+            report_due: false,
+        }
+    }
+
+    pub fn start(info: &Info, region: Region) -> Self {
+        let mut receive = Self {
+            flags: info.standard.flags,
+            region,
+            return_mask: info.returned.length - 1,
+            ..Self::new()
+        };
+        let [standard, jumbo, mini] = &mut receive.rings;
+        standard.start(&info.standard, STANDARD_ENTRIES);
+        jumbo.start(&info.jumbo, JUMBO_ENTRIES);
+        mini.start(&info.mini, MINI_ENTRIES);
+        receive
+    }
+
+    /// The smallest ring with buffers for a frame. One for which the host has nothing at all to offer
+    /// is passed over.
+    #[inline(always)]
+    fn choose(&self, length: u32) -> Choice {
+        let mut choice = Choice::TooLong;
+        for index in [MINI, STANDARD, JUMBO] {
+            let Some(buffers) = self.rings.get(index) else {
+                continue;
+            };
+            if length <= buffers.longest {
+                if buffers.ring.available() != 0 {
+                    return Choice::Ring(index);
+                }
+                choice = Choice::Wait;
+                if !buffers.ring.is_dry() {
+                    break;
+                }
+            }
+        }
+        choice
+    }
+
+    /// Whether the return ring has no place: the host does not take what it gets.
+    #[inline(always)]
+    fn return_ring_is_full(&self) -> bool {
+        let next = self.begun.wrapping_add(1);
+        next & self.return_mask == sram::read(RETURN_CONSUMER) & self.return_mask
+    }
+
+    /// Gives a frame's place in the receive buffer back.
+    #[inline(always)]
+    fn drop_frame(&mut self, frame: &RxFrame) {
+        frame.advance();
+        frame.free_descriptor();
+        let end = self.region.advance(frame.end(), 0);
+        if let Some(end) = self.order.cpu_release(end) {
+            mac::free_rx(end);
+        }
+    }
+
+    /// A frame has reached the host, or `failed` to: its last DMA's local address and length. `slot` is
+    /// its return descriptor, `sum` what its bytes came to.
+    #[inline(always)]
+    pub fn frame_written(&mut self, slot: u32, sum: u32, failed: Option<(u32, u32)>) {
+        let owed = match failed {
+            None => self.order.dma_completed(),
+            Some((local, length)) => self.order.dma_failed(self.region.advance(local, length)),
+        };
+        if let Some(end) = owed {
+            mac::free_rx(end);
+        }
+        if core::mem::take(&mut self.part_failed) || failed.is_some() {
+            mark(slot, Errors::MAC_ABORT);
+        }
+        let type_flags = sram::read(slot + RECEIVE_TYPE_FLAGS);
+        if type_flags & Flags::TCP_UDP_SUM.bits() != 0 {
+            let sums = sram::read(slot + RECEIVE_SUMS);
+            let rest = checksum::subtract(sum, sums & 0xFFFF);
+            sram::write(slot + RECEIVE_SUMS, sums & 0xFFFF_0000 | rest);
+        }
+        self.finished = self.finished.wrapping_add(1);
+    }
+
+    /// The first part of a frame was written.
+    pub fn part_written(&mut self, failed: bool) {
+        self.part_failed |= failed;
+    }
+}
+
+/// Says in a return descriptor that its frame has errors.
+#[inline(never)]
+fn mark(slot: u32, errors: Errors) {
+    let set = |at, bits: u32| sram::write(at, sram::read(at) | bits);
+    set(slot + RECEIVE_TYPE_FLAGS, Flags::FRAME_ERROR.bits());
+    set(slot + RECEIVE_ERRORS_VLAN, errors.bits() << 16);
+}
+
+/// Counts what is wrong with a frame; tells whether anything is. Runts are none of our business.
+#[inline(always)]
+fn is_damaged(frame: &RxFrame) -> bool {
+    let errors = frame.status() & !RX_STATUS_RUNT;
+    if errors == 0 && frame.length() >= SHORTEST_BYTES {
+        return false;
+    }
+    count_errors(Errors::from_bits_retain(errors));
+    true
+}
+
+#[inline(never)]
+fn count_errors(errors: Errors) {
+    count!("if_in_errors");
+    const COUNTERS: [(Errors, u32); 6] = [
+        (Errors::COLLISION, word("nic_mac_rx_late_colls")),
+        (Errors::LINK_LOST, word("nic_mac_rx_link_lost_during_pkt")),
+        (Errors::PHY_DECODE, word("nic_mac_rx_phy_decode_err")),
+        (Errors::ODD_NIBBLES, word("dot3_alignment_errors")),
+        (Errors::MAC_ABORT, word("nic_mac_rx_mac_abort")),
+        (Errors::TRUNCATED, word("nic_mac_rx_trunc_no_resources")),
+    ];
+    for (error, counter) in COUNTERS {
+        if errors.contains(error) {
+            count_at(counter, 1);
+        }
+    }
+}
+
+/// The bytes of a frame as the host gets them.
+struct Bytes {
+    /// With the tag, as they lie in the receive buffer.
+    length: u32,
+    /// The tag that is taken out.
+    tag: Option<u32>,
+    /// What the rest of the frame sums to, around the TCP or UDP part: low half; the IP header's sum:
+    /// high half.
+    sums: Option<u32>,
+}
+
+impl Bytes {
+    #[inline(always)]
+    fn look_at(receive: &Receive, frame: &RxFrame) -> Self {
+        let half = |at| u32::from(sram::read_half(receive.region.advance(frame.address, at)));
+        let length = frame.length();
+        let tagged = receive.flags.contains(RingFlags::VLAN_ASSIST)
+            && length >= SHORTEST_BYTES + TAG_BYTES
+            && half(BEFORE_TAG) == TAG_PROTOCOL;
+        let tag = tagged.then(|| half(BEFORE_TAG + 2));
+        let wanted = receive.flags.contains(RingFlags::TCP_UDP_SUM);
+        let sums = wanted
+            .then(|| sums_around(receive, length, tag, half))
+            .flatten();
+        Self { length, tag, sums }
+    }
+}
+
+#[inline(never)]
+fn sums_around(
+    receive: &Receive,
+    length: u32,
+    tag: Option<u32>,
+    half: impl Fn(u32) -> u32,
+) -> Option<u32> {
+    let packet = Packet::find(length, &half)?;
+    let mut around = packet.sum_around(length, &half);
+    if let Some(tag) = tag {
+        around = checksum::subtract(around, checksum::add(TAG_PROTOCOL, tag));
+    }
+    if !receive.flags.contains(RingFlags::NO_PSEUDO_HEADER) {
+        around = checksum::subtract(around, packet.sum_pseudo(&half));
+    }
+    Some(packet.sum_ip(&half) << 16 | around)
+}
+
+impl Firmware {
+    /// The host says how far a ring is filled.
+    pub fn buffers_produced(&mut self, ring: usize, producer: u32) {
+        if let Some(buffers) = self.receive.rings.get_mut(ring)
+            && !buffers.ring.set_producer(producer)
+        {
+            trace!("badProd", producer, buffers.ring.entries(), ring as u32);
+        }
+        self.fetch_buffers();
+    }
+
+    /// Fetches new descriptors from the host, as far as there is room.
+    #[inline(always)]
+    pub fn fetch_buffers(&mut self) {
+        for (index, buffers) in self.receive.rings.iter_mut().enumerate() {
+            while let Some(span) = buffers.ring.to_request() {
+                let at = receive_bytes(span.first);
+                let host = buffers.address.plus(at);
+                let queued = push_read(&Transfer {
+                    host_high: host.high,
+                    host_low: host.low,
+                    local: cache(index) + at,
+                    length: receive_bytes(span.count),
+                    state: self.control.read,
+                    kind: read::BUFFERS + index as u32,
+                    index: span.count,
+                });
+                if queued.is_err() {
+                    // Tried again when a read is over.
+                    return;
+                }
+                buffers.ring.request(span.count);
+            }
+        }
+    }
+
+    /// Descriptors of a ring have come.
+    pub fn buffers_read(&mut self, ring: u32, count: u32) {
+        if let Some(buffers) = self.receive.rings.get_mut(ring as usize) {
+            buffers.ring.arrived(count);
+            count_at(buffers.counter, count);
+            count!("nic_total_recv_bds", count);
+        }
+        self.look_at_receiver();
+    }
+
+    /// Looks at received frames again: what was lacking may have come.
+    pub fn look_at_receiver(&mut self) {
+        event::enable(event::RX_COMPLETE);
+    }
+
+    /// Forgets the jumbo ring's buffers.
+    pub fn reset_jumbo(&mut self) {
+        if let Some(jumbo) = self.receive.rings.get_mut(JUMBO) {
+            jumbo.ring.reset();
+        }
+    }
+
+    /// Frames have come. Where room is lacking the event stays, and comes again.
+    pub fn on_receive(&mut self) {
+        while let Some(frame) = RxRing::next() {
+            if take_frame(self, &frame) == Outcome::Wait {
+                return;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take_frame(&mut self, frame: &RxFrame) -> Outcome {
+        let receive = &mut self.receive;
+        if !self.open || is_damaged(frame) {
+            receive.drop_frame(frame);
+            return Outcome::Done;
+        }
+        let length = frame.length();
+        if length > self.tuning.longest_frame {
+            count!("dot3_frame_too_longs");
+            receive.drop_frame(frame);
+            return Outcome::Done;
+        }
+        let slots = receive.begun.wrapping_sub(receive.returned);
+        if slots == RETURNING_ENTRIES || WriteRing::room() <= KEPT_FOR_REPORTS {
+            return Outcome::Wait;
+        }
+        if receive.return_ring_is_full() {
+            count!("nic_no_space_in_return_ring");
+            receive.drop_frame(frame);
+            return Outcome::Done;
+        }
+        match receive.choose(length) {
+            Choice::Ring(ring) => {
+                self.deliver(frame, ring);
+                Outcome::Done
+            }
+            Choice::TooLong => {
+                count!("if_in_discards");
+                receive.drop_frame(frame);
+                Outcome::Done
+            }
+            Choice::Wait => {
+                count!("nic_no_more_rx_bds");
+                // Until buffers come.
+                event::disable(event::RX_COMPLETE);
+                Outcome::Wait
+            }
+        }
+    }
+
+    /// Takes a buffer of `ring` for the frame, and sends it there.
+    #[inline(always)]
+    fn deliver(&mut self, frame: &RxFrame, ring: usize) {
+        let bytes = Bytes::look_at(&self.receive, frame);
+        let slot = tables::returning() + receive_bytes(self.receive.begun & RETURNING_MASK);
+        let Some((host, room)) = self.receive.fill_slot(slot, &bytes, ring) else {
+            return;
+        };
+        self.receive.begun = self.receive.begun.wrapping_add(1);
+        count_wide(const { word("if_hc_in_octets") }, bytes.length);
+        let mut state = self.control.write_data | DmaState::FREE_RX;
+        if bytes.sums.is_some() {
+            state |= DmaState::CHECKSUM | DmaState::CHECKSUM_NEW | DmaState::CHECKSUM_DELIVER;
+        }
+        let mut transfer = Transfer {
+            host_high: host.high,
+            host_low: host.low,
+            local: frame.address,
+            length: bytes.length,
+            state,
+            kind: write::FRAME,
+            index: slot,
+        };
+        if bytes.tag.is_some() {
+            // There is room: `KEPT_FOR_REPORTS`.
+            let _ = push_write(&Transfer {
+                length: BEFORE_TAG,
+                state: state.difference(DmaState::FREE_RX | DmaState::CHECKSUM_DELIVER),
+                kind: write::FRAME_PART,
+                ..transfer
+            });
+            let rest = host.plus(BEFORE_TAG);
+            transfer.host_high = rest.high;
+            transfer.host_low = rest.low;
+            transfer.local += BEFORE_TAG + TAG_BYTES;
+            transfer.length -= BEFORE_TAG + TAG_BYTES;
+            transfer.state.remove(DmaState::CHECKSUM_NEW);
+        }
+        let before = bytes.tag.map_or(0, |_| BEFORE_TAG);
+        if before + transfer.length > room {
+            // The host said that its buffers are longer.
+            mark(slot, Errors::TRUNCATED);
+            transfer.length = room.saturating_sub(before);
+        }
+        let _ = push_write(&transfer);
+        self.receive.order.dma_queued();
+        frame.advance();
+        frame.free_descriptor();
+    }
+}
+
+impl Receive {
+    /// Makes the return descriptor of a frame in a buffer of `ring`; gives the buffer's place and size.
+    #[inline(always)]
+    fn fill_slot(&mut self, slot: u32, bytes: &Bytes, ring: usize) -> Option<(HostAddress, u32)> {
+        let buffers = self.rings.get_mut(ring)?;
+        let descriptor = cache(ring) + receive_bytes(buffers.ring.peek(0));
+        buffers.ring.take(1);
+        let host = HostAddress {
+            high: sram::read(descriptor + RECEIVE_HIGH),
+            low: sram::read(descriptor + RECEIVE_LOW),
+        };
+        let index_length = sram::read(descriptor + RECEIVE_INDEX_LENGTH);
+        let mut flags = sram::read(descriptor + RECEIVE_TYPE_FLAGS);
+        flags |= (Flags::END | buffers.flag).bits();
+        let (mut length, mut tag) = (bytes.length, 0);
+        if let Some(taken) = bytes.tag {
+            flags |= Flags::VLAN_TAG.bits();
+            length -= TAG_BYTES;
+            tag = taken;
+        }
+        if bytes.sums.is_some() {
+            // The two bits are the same in both words.
+            flags |= self.flags.bits() & (Flags::TCP_UDP_SUM | Flags::IP_SUM).bits();
+        }
+        sram::write(slot + RECEIVE_HIGH, host.high);
+        sram::write(slot + RECEIVE_LOW, host.low);
+        sram::write(
+            slot + RECEIVE_INDEX_LENGTH,
+            index_length & 0xFFFF_0000 | length,
+        );
+        sram::write(slot + RECEIVE_TYPE_FLAGS, flags);
+        sram::write(slot + RECEIVE_SUMS, bytes.sums.unwrap_or(0));
+        sram::write(slot + RECEIVE_ERRORS_VLAN, tag);
+        sram::write(slot + RECEIVE_SCRATCH, 0);
+        let opaque = sram::read(descriptor + RECEIVE_OPAQUE);
+        sram::write(slot + RECEIVE_OPAQUE, opaque);
+        Some((host, index_length & 0xFFFF))
+    }
+}
+
+scratchpad_a! {
+    fn take_frame(firmware: &mut Firmware, frame: &RxFrame) -> Outcome {
+        firmware.take_frame(frame)
+    }
+}
+
+impl Firmware {
+    /// Hands finished return descriptors to DMA, in runs that wrap nowhere.
+    #[inline(always)]
+    pub fn push_returned(&mut self) -> Result<(), RingFull> {
+        let receive = &mut self.receive;
+        while receive.pushed != receive.finished {
+            let first = receive.pushed & RETURNING_MASK;
+            let waiting = receive.finished.wrapping_sub(receive.pushed);
+            let count = waiting.min(RETURNING_ENTRIES - first);
+            let at = receive_bytes(receive.pushed & receive.return_mask);
+            let host = self.info.returned.address.plus(at);
+            push_write(&Transfer {
+                host_high: host.high,
+                host_low: host.low,
+                local: tables::returning() + receive_bytes(first),
+                length: receive_bytes(count),
+                state: self.control.write,
+                kind: write::RETURNED,
+                index: count,
+            })?;
+            receive.pushed = receive.pushed.wrapping_add(count);
+        }
+        Ok(())
+    }
+
+    /// `count` more return descriptors are in the host's ring; it learns of them now or later.
+    #[inline(always)]
+    pub fn returned(&mut self, count: u32) {
+        self.receive.returned = self.receive.returned.wrapping_add(count);
+        match self.receive.coalescer.add(count, &self.tuning.receive) {
+            Step::Report => {
+                count!("nic_recv_threshold_hit");
+                self.report_received();
+            }
+            Step::SetAlarm => self.set_alarm(Alarm::Receive, self.tuning.receive.ticks_us),
+            Step::Wait => {}
+        }
+    }
+
+    /// Reports the return producer as soon as there is room.
+    pub fn report_received(&mut self) {
+        self.clear_alarm(Alarm::Receive);
+        if self.receive.coalescer.take() {
+            self.receive.report_due = true;
+            self.push_reports();
+        }
+    }
+
+    /// Hands the due reports of both indices to DMA.
+    #[inline(always)]
+    pub fn push_indices(&mut self) -> Result<(), RingFull> {
+        if self.receive.report_due {
+            let producer = self.receive.returned & self.receive.return_mask;
+            let address = self.info.return_producer;
+            push_word(
+                address,
+                producer,
+                write::RETURN_PRODUCER,
+                self.control.write,
+            )?;
+            self.receive.report_due = false;
+            count!("nic_ring_set_recv_return_prod_index");
+        }
+        self.push_sent()
+    }
+}
