@@ -1,6 +1,6 @@
 //! Carries out what the MAC decides: frames leave and arrive (docs/tigon2.md, section 6).
 
-use defs::tigon2::map::STATISTICS_BASE;
+use defs::tigon2::counters;
 use defs::tigon2::regs::VLAN_TAG_TYPE;
 use defs::tigon2::rings::{
     BURST_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, MAC_TX_INSERT_VLAN,
@@ -35,16 +35,6 @@ impl RxSide {
         self.accepted = false;
     }
 }
-
-// SRAM addresses of MAC statistics (docs/tigon2.md, section 6).
-const STAT_CRC: u32 = STATISTICS_BASE + 0x48;
-const STAT_DROP_UNICAST: u32 = STATISTICS_BASE + 0x60;
-const STAT_DROP_MULTICAST: u32 = STATISTICS_BASE + 0x64;
-const STAT_DROP_PAUSE: u32 = STATISTICS_BASE + 0x68;
-const STAT_DROP_SPACE: u32 = STATISTICS_BASE + 0x6C;
-const STAT_BROADCAST: u32 = STATISTICS_BASE + 0x74;
-const STAT_MULTICAST: u32 = STATISTICS_BASE + 0x78;
-const STAT_UNICAST: u32 = STATISTICS_BASE + 0x7C;
 
 impl Fabric {
     /// Starts the next frame if the transmitter is free and the frame is complete. Tells whether
@@ -190,7 +180,7 @@ impl Fabric {
             let mut status = 0;
             if !frame.is_intact() {
                 status |= RX_STATUS_CRC;
-                self.count(STAT_CRC);
+                self.count(counters::CRC_ERRORS);
             }
             if frame.bytes().len() < MINIMUM_BYTES {
                 status |= RX_STATUS_RUNT;
@@ -230,9 +220,9 @@ impl Fabric {
     /// `length` bytes of a frame are in, and no more will come.
     fn rx_stored(&mut self, frame: &Frame, length: u32, status: u32, ctx: &mut BoardContext) {
         self.count(match frame.bytes().first_chunk::<6>() {
-            Some([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) => STAT_BROADCAST,
-            Some([first, ..]) if first & 1 != 0 => STAT_MULTICAST,
-            _ => STAT_UNICAST,
+            Some([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) => counters::KEPT_BROADCAST,
+            Some([first, ..]) if first & 1 != 0 => counters::KEPT_MULTICAST,
+            _ => counters::KEPT_UNICAST,
         });
         let (index, address) = self.mac.reserve(length);
         let event = BoardEvent::RxDone {
@@ -274,10 +264,10 @@ impl Fabric {
         let multicast = frame.bytes().first().is_some_and(|first| first & 1 != 0);
         match reason {
             DropReason::Disabled | DropReason::NoSignal => {}
-            DropReason::Pause => self.count(STAT_DROP_PAUSE),
-            DropReason::Filtered if multicast => self.count(STAT_DROP_MULTICAST),
-            DropReason::Filtered => self.count(STAT_DROP_UNICAST),
-            DropReason::NoSpace => self.count(STAT_DROP_SPACE),
+            DropReason::Pause => self.count(counters::DROPPED_PAUSE),
+            DropReason::Filtered if multicast => self.count(counters::DROPPED_MULTICAST),
+            DropReason::Filtered => self.count(counters::DROPPED_UNICAST),
+            DropReason::NoSpace => self.count(counters::DROPPED_SPACE),
         }
         let kind = TraceKind::FrameDropped { reason };
         ctx.trace.record(ctx.now, Initiator::MacReceive, kind);

@@ -18,7 +18,7 @@ use crate::{Firmware, run, statistics, tables, trace};
 
 const LEAST_MEMORY: u32 = 256 * 1024;
 const MOST_MEMORY: u32 = 2 * 1024 * 1024;
-/// The tag protocol in the high half of `VLAN_AND_GAPS`.
+/// The tag protocol in the high half of `VLAN_TAG_TYPE`.
 const TAG_PROTOCOL: u32 = 0x8100 << 16;
 /// Gaps and slot length, as 12.4.11 sets them.
 const GAPS: u32 = 0x241F;
@@ -174,7 +174,7 @@ impl Firmware {
         regs::write(regs::MAC_THRESHOLDS, THRESHOLDS);
         let tags = self.info.send.flags.contains(RingFlags::VLAN_ASSIST);
         let protocol = if tags { TAG_PROTOCOL } else { 0 };
-        regs::write(regs::VLAN_AND_GAPS, protocol | GAPS);
+        regs::write(regs::VLAN_TAG_TYPE, protocol | GAPS);
         mac::set_address(sram::read(MAC_HIGH), sram::read(MAC_LOW));
         mac::set_multicast_hash([0; 4]);
     }
