@@ -16,6 +16,8 @@ mod acts;
 mod bench;
 #[path = "robust/firmware.rs"]
 mod firmware;
+#[path = "robust/polls.rs"]
+mod polls;
 #[path = "robust/streams.rs"]
 mod streams;
 
@@ -28,6 +30,7 @@ use acts::{acts, sram_size};
 use bench::{Bench, finishes};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
+use polls::poll;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use streams::{execute, instruction};
@@ -101,6 +104,17 @@ proptest! {
     fn any_instructions(body in vec(instruction(), 8..200), scratchpad: bool) {
         finishes(move || {
             execute(&body, scratchpad, true);
+        });
+    }
+
+    #[test]
+    fn any_polling_stepped_or_skipped(
+        a in polls::polling(), b in polls::polling(), acts in polls::acts(),
+    ) {
+        finishes(move || {
+            let programs = [a, b];
+            let [stepped, skipped] = [false, true].map(|skip| poll(&programs, &acts, skip));
+            assert_eq!(stepped, skipped);
         });
     }
 

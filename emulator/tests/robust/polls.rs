@@ -1,0 +1,173 @@
+//! Firmware that polls: random loops on both CPUs while host, wire and timer go on. Whoever skips
+//! rounds of such a loop must come to what stepping comes to.
+
+use defs::tigon2::map::SCRATCHPAD_BASE;
+use emulator::cpu::mips::asm::assemble;
+use emulator::tigon2::sram::SramSize;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::act::{Act, play};
+use crate::bench::{Bench, CODE};
+
+/// What a loop may look at besides its event register: nothing, what stands still until somebody moves
+/// it, and what moves.
+const LOOKS: &[&str] = &[
+    "nop",
+    "xor $t2, $t2, $t3",
+    "lw $t2, 0x10($k0)",
+    "lw $t2, 0x100($gp)",
+    "lw $t3, 0x104($gp)",
+    "lw $t2, 0x120($gp)",
+    "lw $t3, 0x0B0($gp)",
+    "lw $t2, 0x11C($gp)",
+    "lw $t3, 0x0E0($gp)",
+    "lw $t2, 0x064($gp)",
+    "lw $t3, 0x048($gp)",
+    "lw $t2, 0x058($gp)",
+    "lw $t2, 0x0C4($gp)",
+    "lw $t3, 0x0D8($gp)",
+    "lw $t2, 0x0F4($gp)",
+    "lw $t2, 0x040($gp)",
+    "lw $t2, OWN_STATE($gp)",
+    "lw $t2, OTHER_STATE($gp)",
+    "lw $t2, OTHER_EVENT($gp)",
+    "lw $t2, 0x054($gp)",
+    "lw $t2, 0x210($zero)",
+    "lw $t2, 0x06C($gp)",
+    "addiu $s0, $s0, 1",
+];
+
+/// Why a loop ends.
+const ENDS: &[&str] = &[
+    "pri $t4, $t0, $s4; beqz $t4, again",
+    "pri $t4, $t0, $s4; beqzl $t4, again",
+    "and $t4, $t0, $s4; beqz $t4, again",
+    "beqz $t0, again",
+    "beq $t2, $t3, again",
+    "bnel $t2, $t3, again",
+];
+
+/// What firmware does about it.
+const WORKS: &[&str] = &[
+    "addiu $s1, $s1, 1",
+    "lw $t5, 0x054($gp); addiu $t5, $t5, 3; sw $t5, REFERENCE($gp)",
+    "lw $t5, 0x054($gp); addiu $t5, $t5, 40; sw $t5, REFERENCE($gp)",
+    "lw $t5, MAILBOXES($gp); sw $t5, MAILBOXES($gp)",
+    "lw $t5, 0x0E0($gp); sw $t5, 0x0E4($gp); sw $t5, 0x0E8($gp)",
+    "lw $t5, 0x104($gp); sw $t5, 0x108($gp)",
+    "lw $t5, 0x124($gp); sw $t5, 0x128($gp)",
+    "lw $t5, 0x100($gp); addiu $t5, $t5, 0x20; sw $t5, 0x100($gp)",
+    "lw $t5, OTHER_EVENT($gp); xori $t5, $t5, 8; sw $t5, OTHER_EVENT($gp)",
+    "lw $t5, EVENT($gp); xori $t5, $t5, 16; sw $t5, EVENT($gp)",
+    "sw $zero, 0x048($gp)",
+    "sw $s1, 0x210($zero)",
+    "sw $s1, 0x10($k0)",
+    "li $t5, 4; sw $t5, 0x0B0($gp)",
+    "li $t5, 4; sw $t5, 0x044($gp)",
+    "lui $t5, 1; sw $t5, OTHER_STATE($gp)",
+    "sw $zero, OTHER_STATE($gp)",
+];
+
+/// What stands for different registers on each CPU.
+const NAMES: [(&str, [&str; 2]); 7] = [
+    ("OTHER_EVENT", ["0x070", "0x060"]),
+    ("OTHER_STATE", ["0x240", "0x140"]),
+    ("OWN_STATE", ["0x140", "0x240"]),
+    ("EVENT", ["0x060", "0x070"]),
+    ("REFERENCE", ["0x058", "0x078"]),
+    ("MAILBOXES", ["0x064", "0x074"]),
+    ("MASK", ["0xFFFF", "0xD8FF"]),
+];
+
+/// The program of a CPU: where it lies, and its text.
+#[derive(Debug, Clone)]
+pub struct Polling {
+    scratchpad: bool,
+    text: String,
+}
+
+pub fn polling() -> impl Strategy<Value = Polling> {
+    let looks = vec(select(LOOKS), 0..4);
+    let works = vec(select(WORKS), 1..4);
+    (any::<bool>(), looks, select(ENDS), select(LOOKS), works).prop_map(
+        |(scratchpad, looks, end, slot, works)| {
+            let text = format!(
+                "lui $gp, 0xC000; lui $k0, 0xC0; lui $s4, MASK; again: lw $t0, EVENT($gp); {}; {end}; \
+                 {slot}; {}; b again; nop",
+                looks.join("; "),
+                works.join("; ")
+            );
+            Polling { scratchpad, text }
+        },
+    )
+}
+
+/// What hosts and wires do to firmware that polls.
+fn act() -> impl Strategy<Value = Act> {
+    let write = (
+        select(vec![
+            0x50C, 0x5FC, 0x058, 0x078, 0x100, 0x120, 0x060, 0x070, 0x054, 0x140, 0x240,
+        ]),
+        prop_oneof![0..100u32, (0..32u32).prop_map(|bit| 1 << bit)],
+    );
+    let frames =
+        (1..4u32, 60..200usize, any::<u8>()).prop_map(|(count, length, fill)| Act::Frames {
+            count,
+            length,
+            fill,
+            damaged: false,
+        });
+    prop_oneof![
+        4 => (0..60_000u64).prop_map(Act::Run),
+        3 => write.prop_map(|(offset, value)| Act::Write(offset, value)),
+        1 => frames,
+    ]
+}
+
+pub fn acts() -> impl Strategy<Value = Vec<Act>> {
+    vec(act(), 1..24)
+}
+
+/// What a run leaves: the hash of its trace; instructions, cycles, program counter and registers of
+/// both CPUs.
+type Left = (u64, Vec<(u64, u64, u32, Vec<u32>)>);
+
+/// Lets both CPUs poll while `acts` happen.
+pub fn poll(programs: &[Polling; 2], acts: &[Act], skip_idle: bool) -> Left {
+    let mut bench = Bench::new(SramSize::K512);
+    bench.0.board.skip_idle = skip_idle;
+    for (cpu, program) in programs.iter().enumerate() {
+        let names = NAMES
+            .iter()
+            .fold(program.text.clone(), |text, (name, values)| {
+                text.replace(name, values[cpu])
+            });
+        let at = if program.scratchpad {
+            SCRATCHPAD_BASE + 0x100
+        } else {
+            CODE + 0x400 * cpu as u32
+        };
+        let source = format!(".org {at}\n{}", names.replace(';', "\n"));
+        let program_words = assemble(&source).unwrap_or_else(|error| panic!("{source}: {error}"));
+        let words: Vec<u32> = program_words.words().map(|(_, word)| word).collect();
+        if program.scratchpad {
+            bench.load_scratchpad(cpu, at, &words);
+        } else {
+            bench.load(at, &words);
+        }
+        bench.start(cpu, at);
+    }
+    for act in acts {
+        play(&mut bench, std::slice::from_ref(act));
+    }
+    play(&mut bench, &[Act::Run(100_000)]);
+    let left = bench.0.board.cores.iter().map(|unit| {
+        let core = &unit.core;
+        let registers = core.registers().to_vec();
+        (core.instructions(), core.clock.cycles, core.pc(), registers)
+    });
+    let left = left.collect();
+    (bench.0.trace.hash(), left)
+}
