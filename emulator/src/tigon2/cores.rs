@@ -159,7 +159,7 @@ pub fn write_control(
     match offset {
         r::CPU_STATE => {
             let was_running = private.running();
-            private.state = value;
+            private.state = value & !CpuState::ROM_FAIL.bits();
             let running = private.running();
             let step = running && value & CpuState::STEP.bits() != 0;
             private.step_until = step.then(|| core.instructions() + 1);
