@@ -48,11 +48,11 @@ impl Tigon2 {
     pub fn new(sram: SramSize, timing: Timing) -> Self {
         let unit = |who, scratchpad_bytes| {
             let mut core = Core::default();
-            core.timing = CoreTiming {
+            core.set_timing(CoreTiming {
                 instruction_cycles: timing.instruction_cycles,
                 taken_branch_cycles: timing.taken_branch_cycles,
                 annulled_slot_cycles: timing.annulled_slot_cycles,
-            };
+            });
             CoreUnit {
                 core,
                 private: CorePrivate::new(who, scratchpad_bytes, timing.instruction_cache_bytes),
@@ -137,15 +137,17 @@ impl Tigon2 {
         if !self.skip_idle || !self.alone(index) {
             return;
         }
+        let Some(round) = self.cores[index].private.idle.idle() else {
+            return;
+        };
+        // What is skipped cannot be taken back.
+        self.cores[index].go_back(0);
         let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
         if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
             return;
         }
         let limit = self.limit_of(index);
         let unit = &mut self.cores[index];
-        let Some(round) = unit.private.idle.idle() else {
-            return;
-        };
         // The other core idles too, if it runs: its timer may wake it, and it this one.
         let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
         let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
@@ -175,7 +177,6 @@ impl Tigon2 {
         } else {
             until
         };
-        let turns_until = if take_turns { until } else { 0 };
         let other_runs = self.runnable(1 - first);
         let may_idle = self.skip_idle && self.alone(first);
         let [a, b] = &mut self.cores;
@@ -191,6 +192,8 @@ impl Tigon2 {
             stages: &mut self.stages,
             goes_first: u64::from(first == 0),
             limit: end,
+            other_runs,
+            turns_until: if take_turns { until } else { 0 },
             may_idle,
         };
         if other_runs {
@@ -199,10 +202,36 @@ impl Tigon2 {
         loop {
             match exec::run_until(core, &mut bus, until) {
                 // Nothing but the other core's time can have stopped an access here: it is behind.
-                Pause::Wait if core.clock.now < turns_until => bus.change_core(&mut core, until),
+                Pause::Wait if core.clock.now < bus.turns_until => {
+                    bus.change_core(&mut core, until)
+                }
                 pause => return (bus.private.index(), core.take_exit(pause)),
             }
         }
+    }
+
+    /// Lets the cores run up to `end`; `false` if one started a device before it.
+    fn run_cores_to(&mut self, end: u64, ctx: &mut BoardContext) -> bool {
+        while let Some(behind) = self.behind() {
+            if self.cores[behind].core.clock.now >= end {
+                return true;
+            }
+            if !self.both_busy() {
+                self.skip_idle_rounds(behind, end);
+            }
+            let (index, exit) = self.run_from(behind, end, ctx);
+            self.end_steps();
+            match exit {
+                Exit::Until | Exit::Limit | Exit::Wait => {}
+                Exit::Yield => return false,
+                Exit::Break { code } => self.core_stopped(index, StopReason::Break { code }, ctx),
+                Exit::Fault(fault) => {
+                    let text: Arc<str> = fault.to_string().into();
+                    self.core_stopped(index, StopReason::Fault(text), ctx);
+                }
+            }
+        }
+        true
     }
 
     /// A core stopped by itself.
@@ -326,26 +355,14 @@ impl Board for Tigon2 {
 
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> bool {
         let end = self.fabric.ticks.first_at(until);
-        while let Some(behind) = self.behind() {
-            if self.cores[behind].core.clock.now >= end {
-                return true;
-            }
-            if !self.both_busy() {
-                self.skip_idle_rounds(behind, end);
-            }
-            let (index, exit) = self.run_from(behind, end, ctx);
-            self.end_steps();
-            match exit {
-                Exit::Until | Exit::Limit | Exit::Wait => {}
-                Exit::Yield => return false,
-                Exit::Break { code } => self.core_stopped(index, StopReason::Break { code }, ctx),
-                Exit::Fault(fault) => {
-                    let text: Arc<str> = fault.to_string().into();
-                    self.core_stopped(index, StopReason::Fault(text), ctx);
-                }
-            }
+        let done = self.run_cores_to(end, ctx);
+        for unit in &mut self.cores {
+            // Either both have come to `end`, and what they executed before it was right; or one of them
+            // has written to a register, and the other one was not ahead of that.
+            debug_assert!(done || !unit.private.ahead.is_active());
+            unit.private.ahead.settle();
         }
-        true
+        done
     }
 
     fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {

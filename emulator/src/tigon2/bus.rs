@@ -4,17 +4,15 @@
 use std::sync::Arc;
 
 use defs::probe::Kind;
-use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
+use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs;
 
-use super::cores::{
-    CACHE_LINE_BYTES, ControlEffect, CorePrivate, owner_of, read_control, write_control,
-};
+use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
 use super::map::{self, Place};
 use super::probes::{ProbeTable, StageState};
 use crate::cpu::clock::TICKS_PER_CYCLE;
-use crate::cpu::mips::bus::{Bus, BusStop, Fault, Width};
+use crate::cpu::mips::bus::{Bus, BusStop, Fault, FreeCode, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::image::Probe;
@@ -38,6 +36,10 @@ pub struct CpuBus<'a, 'c> {
     pub stages: &'a mut [StageState; 2],
     /// Shared accesses must wait from this tick on.
     pub limit: u64,
+    /// The cores take turns up to this tick.
+    pub turns_until: u64,
+    /// Whether the other core runs.
+    pub other_runs: bool,
     /// 1 if the core goes first when both are at the same tick (CPU A), else 0.
     pub goes_first: u64,
     /// The core may stop when it idles: nobody but an event can wake it.
@@ -61,10 +63,12 @@ impl<'a> CpuBus<'a, '_> {
         self.limit = end.min(self.other_core.clock.now + self.goes_first);
     }
 
-    /// A shared access must not overtake another actor.
+    /// A shared access must not overtake another actor. When it does not, all that the core has done is
+    /// right.
     #[inline(always)]
-    const fn in_turn(&self, core: &Core) -> Result<(), BusStop> {
+    const fn in_turn(&mut self, core: &Core) -> Result<(), BusStop> {
         if core.clock.now < self.limit {
+            self.private.ahead.settle();
             Ok(())
         } else {
             Err(BusStop::Wait)
@@ -91,6 +95,9 @@ impl<'a> CpuBus<'a, '_> {
         value: u32,
     ) -> Result<(), BusStop> {
         self.in_turn(core)?;
+        if self.fabric.sram.holds_code(address) {
+            self.alone_with_board(core)?;
+        }
         self.private.idle.disturb();
         self.fabric
             .sram
@@ -100,44 +107,84 @@ impl<'a> CpuBus<'a, '_> {
         Ok(())
     }
 
-    /// An instruction in SRAM.
+    /// Before an access that may concern what the other core has executed ahead, or is seen of it: that
+    /// core goes back, and this one waits for it.
     #[inline(always)]
+    fn alone_with_board(&mut self, core: &Core) -> Result<(), BusStop> {
+        if self.other_private.ahead.is_active() {
+            Err(self.call_back(core))
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn call_back(&mut self, core: &Core) -> BusStop {
+        let careful_until = core.clock.now + 1;
+        self.other_private
+            .ahead
+            .go_back(self.other_core, careful_until);
+        // The board begins anew: the other core is farther from its bounds than it was.
+        self.limit = 0;
+        self.turns_until = 0;
+        BusStop::Wait
+    }
+
+    /// Whether the core may execute code in SRAM without being in turn. It is always in turn when it runs
+    /// alone.
+    #[inline(always)]
+    fn may_run_ahead(&mut self, core: &Core) -> bool {
+        let single_step = self.private.step_until.is_some();
+        !self.other_runs || (!single_step && self.private.ahead.begin(core))
+    }
+
+    /// The core is about to do something that is its own affair, but cannot be taken back.
+    #[inline(always)]
+    fn no_way_back(&mut self, core: &Core) -> Result<(), BusStop> {
+        if self.private.ahead.is_active() {
+            self.in_turn(core)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// An instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
+    /// probe, or comes when the core must not run ahead.
+    #[inline(never)]
     fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        self.in_turn(core)?;
-        let line = pc & !(CACHE_LINE_BYTES - 1);
-        if line != self.private.cache_line {
-            self.look_up_line(core, line);
-        }
+        let hit = self.private.cache.hits(pc);
         let op = self.fabric.sram.op(pc);
-        if op == Op::UNDECODED {
-            return Ok(self.decode_sram(pc));
+        if hit && !op.has_probe() && self.may_run_ahead(core) {
+            return Ok(op);
         }
-        Ok(op)
-    }
-
-    /// An instruction that is not in SRAM or decoded scratchpad code.
-    #[inline(never)]
-    fn fetch_elsewhere(&mut self, pc: u32) -> Result<Op, BusStop> {
-        match map::place(self.private.who, pc) {
-            Place::Scratchpad => Ok(self.decode_scratchpad(pc)),
-            _ => Err(BusStop::Fault(Fault::NoCode { address: pc })),
-        }
-    }
-
-    /// The core goes on in another line. The instruction cache is tags only: what is executed is always
-    /// what SRAM holds.
-    #[inline(never)]
-    fn look_up_line(&mut self, core: &mut Core, line: u32) {
-        self.private.cache_line = line;
-        let slot = (line / CACHE_LINE_BYTES) as usize & (self.private.cache_tags.len() - 1);
-        if self.private.cache_tags[slot] != line {
-            self.private.cache_tags[slot] = line;
+        self.in_turn(core)?;
+        if !hit {
+            self.private.cache.fill(pc);
             self.private.idle.disturb();
             self.fabric
                 .sram
                 .take_bus(&mut core.clock, self.fabric.timing.sram_line_cycles);
             core.clock.charge(self.fabric.timing.fetch_miss_cycles);
         }
+        if op == Op::UNDECODED {
+            return Ok(self.decode_sram(pc));
+        }
+        Ok(op)
+    }
+
+    /// An instruction of the scratchpad that carries a probe or was not decoded yet, or none. A probe is
+    /// recorded in the order of shared accesses.
+    #[inline(never)]
+    fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
+        let op = match map::place(self.private.who, pc) {
+            Place::Scratchpad => self.decode_scratchpad(pc),
+            _ => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
+        };
+        if op.has_probe() {
+            self.in_turn(core)?;
+        }
+        Ok(op)
     }
 
     /// An instruction of the scratchpad that carries a probe or was not decoded yet.
@@ -195,6 +242,9 @@ impl<'a> CpuBus<'a, '_> {
 
     fn load_register(&mut self, core: &mut Core, offset: u32) -> Result<u32, BusStop> {
         self.in_turn(core)?;
+        if owner_of(offset).is_some() {
+            self.alone_with_board(core)?;
+        }
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
         let value = self.read_any_register(core, offset);
         let own_event = regs::EVENT_A + 0x10 * self.private.index() as u32;
@@ -252,6 +302,7 @@ impl<'a> CpuBus<'a, '_> {
         value: u32,
     ) -> Result<(), BusStop> {
         self.in_turn(core)?;
+        self.alone_with_board(core)?;
         self.private.idle.disturb();
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
         if width != Width::Word {
@@ -383,9 +434,25 @@ const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
 
 impl Bus for CpuBus<'_, '_> {
     #[inline(always)]
-    fn fetch_private(&self, pc: u32) -> Option<Op> {
-        let op = self.private.scratchpad.op(pc);
-        (!op.has_probe()).then_some(op)
+    fn free_code(&mut self, core: &Core) -> FreeCode<'_> {
+        if core.pc() >= SRAM_LIMIT {
+            let ops = self.private.scratchpad.ops();
+            return FreeCode {
+                ops,
+                base: SCRATCHPAD_BASE,
+            };
+        }
+        let (base, bytes) = self.private.cache.block();
+        if core.pc().wrapping_sub(base) >= bytes || !self.may_run_ahead(core) {
+            return FreeCode::default();
+        }
+        let ops = self.fabric.sram.ops(base, bytes);
+        FreeCode { ops, base }
+    }
+
+    #[inline(never)]
+    fn settle(&mut self, core: &Core) -> Result<(), BusStop> {
+        self.in_turn(core)
     }
 
     #[inline(always)]
@@ -393,7 +460,7 @@ impl Bus for CpuBus<'_, '_> {
         if pc < SRAM_LIMIT {
             self.fetch_sram(core, pc)
         } else {
-            self.fetch_elsewhere(pc)
+            self.fetch_elsewhere(core, pc)
         }
     }
 
@@ -420,6 +487,7 @@ impl Bus for CpuBus<'_, '_> {
         if address < SRAM_LIMIT {
             self.store_sram(core, address, width, value)
         } else if self.private.scratchpad.holds(address) {
+            self.no_way_back(core)?;
             self.private.idle.disturb();
             core.clock
                 .charge(self.fabric.timing.scratchpad_store_cycles);

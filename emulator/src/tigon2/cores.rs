@@ -6,6 +6,8 @@ use defs::tigon2::map::SRAM_LIMIT;
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
 
+use super::ahead::RunAhead;
+use super::icache::InstructionCache;
 use super::idle::IdleDetector;
 use super::scratchpad::Scratchpad;
 use super::sram::Sram;
@@ -32,10 +34,10 @@ pub struct CorePrivate {
     pub who: Initiator,
     /// Its scratchpad.
     pub scratchpad: Scratchpad,
-    /// Tags of its instruction cache: the line address that each slot holds.
-    pub(super) cache_tags: Box<[u32]>,
-    /// The line of the last fetch: the common case needs no look-up.
-    pub(super) cache_line: u32,
+    /// Its instruction cache.
+    pub(super) cache: InstructionCache,
+    /// Whether it has executed code in SRAM ahead of the other core.
+    pub(super) ahead: RunAhead,
     /// Recognises an idle loop.
     pub(super) idle: IdleDetector,
     /// State register.
@@ -49,21 +51,15 @@ pub struct CorePrivate {
     pub(super) stopped: Option<StopReason>,
 }
 
-/// Bytes of an instruction cache line.
-pub(super) const CACHE_LINE_BYTES: u32 = 32;
-/// No line has this address.
-pub(super) const NO_LINE: u32 = u32::MAX;
-
 impl CorePrivate {
     /// Halted, with an empty cache.
     #[must_use]
     pub fn new(who: Initiator, scratchpad_bytes: u32, cache_bytes: u32) -> Self {
-        let lines = (cache_bytes / CACHE_LINE_BYTES).max(1).next_power_of_two();
         Self {
             who,
             scratchpad: Scratchpad::new(scratchpad_bytes),
-            cache_tags: vec![NO_LINE; lines as usize].into(),
-            cache_line: NO_LINE,
+            cache: InstructionCache::new(cache_bytes),
+            ahead: RunAhead::default(),
             idle: IdleDetector::default(),
             state: CpuState::HALT.bits(),
             step_until: None,
@@ -104,6 +100,13 @@ pub struct CoreUnit {
     pub core: Core,
     /// What belongs to it alone.
     pub private: CorePrivate,
+}
+
+impl CoreUnit {
+    /// Takes the core back to where it was last in turn, if it is ahead; up to `tick` it goes on in turn.
+    pub(super) fn go_back(&mut self, tick: u64) {
+        self.private.ahead.go_back(&mut self.core, tick);
+    }
 }
 
 /// What a write to a control register asks the board to do.

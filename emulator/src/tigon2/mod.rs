@@ -1,5 +1,6 @@
 //! The Alteon Tigon2 board (docs/tigon2.md): one file for each hardware block.
 
+mod ahead;
 pub mod assist;
 pub mod board;
 mod bus;
@@ -8,6 +9,7 @@ pub mod dma;
 pub mod eeprom;
 pub mod event;
 pub mod fabric;
+mod icache;
 mod idle;
 mod lines;
 pub mod mac;

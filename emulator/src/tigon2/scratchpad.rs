@@ -81,6 +81,13 @@ impl Scratchpad {
         }
     }
 
+    /// The instructions, as far as they are decoded.
+    #[inline(always)]
+    #[must_use]
+    pub fn ops(&self) -> &[Op] {
+        &self.code
+    }
+
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
         let at = (pc.wrapping_sub(SCRATCHPAD_BASE) / 4) as usize;

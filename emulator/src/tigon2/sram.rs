@@ -175,6 +175,12 @@ impl Sram {
         }
     }
 
+    /// Whether the word around `address` was executed since it was last written.
+    #[must_use]
+    pub fn holds_code(&self, address: u32) -> bool {
+        self.op(address) != Op::UNDECODED
+    }
+
     /// The decoded instruction at `pc`; [`Op::UNDECODED`] if it was not executed since it was last
     /// written.
     #[inline(always)]
@@ -184,6 +190,21 @@ impl Sram {
         match self.code.get(at / CODE_PAGE_BYTES) {
             Some(Some(page)) => page[at % CODE_PAGE_BYTES / 4],
             _ => Op::UNDECODED,
+        }
+    }
+
+    /// The instructions of the `bytes` from `address` on, which stand in one page, as far as they are
+    /// decoded.
+    #[inline(always)]
+    #[must_use]
+    pub fn ops(&self, address: u32, bytes: u32) -> &[Op] {
+        let at = address as usize & self.mask;
+        match self.code.get(at / CODE_PAGE_BYTES) {
+            Some(Some(page)) => {
+                let from = at % CODE_PAGE_BYTES / 4;
+                page.get(from..from + bytes as usize / 4).unwrap_or(&[])
+            }
+            _ => &[],
         }
     }
 

@@ -49,6 +49,28 @@ pub enum Fault {
     },
 }
 
+/// Pre-decoded instructions whose fetch has no cost ([`Bus::free_code`]).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FreeCode<'a> {
+    /// The instructions. One with a probe ([`Op::has_probe`]) or without a decoding
+    /// ([`Op::UNDECODED`]) may be among them; the core does not pass it.
+    pub ops: &'a [Op],
+    /// Address of the first one.
+    pub base: u32,
+}
+
+impl FreeCode<'_> {
+    /// The instruction at `pc`, if it is among these.
+    ///
+    /// The rotation makes one comparison of two: the low bits of an unaligned address become high bits
+    /// of the index.
+    #[inline(always)]
+    pub(super) fn at(&self, pc: u32) -> Option<Op> {
+        let index = pc.wrapping_sub(self.base).rotate_right(2);
+        self.ops.get(index as usize).copied()
+    }
+}
+
 /// Width of a memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
@@ -67,12 +89,20 @@ pub enum Width {
 /// core itself charges the cycle of the instruction. Values are zero-extended; the core extends
 /// the sign. `address` is aligned to `width`: the core checks that first.
 pub trait Bus {
-    /// The pre-decoded instruction at `pc`, if that is all there is to its fetch: it has no cost, no
-    /// order and no probe. The core asks this first, and [`fetch`](Self::fetch) only then. `pc` may
-    /// be unaligned, and has no instruction then.
+    /// Instructions around the program counter whose fetch has no cost, as far as they are known. The core
+    /// carries out those that concern the registers alone without asking further;
+    /// [`fetch`](Self::fetch) gives it the others.
     #[inline(always)]
-    fn fetch_private(&self, _pc: u32) -> Option<Op> {
-        None
+    fn free_code(&mut self, _core: &Core) -> FreeCode<'_> {
+        FreeCode::default()
+    }
+
+    /// The core is about to stop.
+    ///
+    /// # Errors
+    /// [`BusStop::Wait`] if it is not certain yet that it comes to that.
+    fn settle(&mut self, _core: &Core) -> Result<(), BusStop> {
+        Ok(())
     }
 
     /// The pre-decoded instruction at `pc` (which is aligned).

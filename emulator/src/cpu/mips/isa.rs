@@ -71,6 +71,8 @@ kinds! {
     Ori,
     Xori,
     Lui,
+    /// Highest set bit of `rs & rt`, counted from 1; 0 if there is none (docs/tigon2.md, section 1).
+    Pri,
     Lb,
     Lbu,
     Lh,
@@ -99,8 +101,6 @@ kinds! {
     Jal,
     Jr,
     Jalr,
-    /// Highest set bit of `rs & rt`, counted from 1; 0 if there is none (docs/tigon2.md, section 1).
-    Pri,
     /// Jump to `rs + 8 * rt` (docs/tigon2.md, section 1).
     Joff,
     /// Stops the core.
@@ -438,6 +438,9 @@ pub const ALIASES: &[Row] = &[
     op("bnezl", 0x15, COMPARE_ZERO, Bnel),
 ];
 
+/// Where calls leave their link.
+const RETURN_ADDRESS: u8 = 31;
+
 const SLOTS: usize = 64 + 64 + 32;
 
 /// Where a word's row is looked up: by opcode, or by the field that tells the rows of SPECIAL and
@@ -501,6 +504,7 @@ impl Row {
         match self.kind {
             Break => imm = word >> 6 & 0xf_ffff,
             Missing => imm = word,
+            Jal | Bltzal | Bgezal | Bltzall | Bgezall => dst = RETURN_ADDRESS,
             _ => {}
         }
         Op::new(self.kind, dst, rs, rt, imm)

@@ -19,8 +19,6 @@ pub struct Op(NonZeroU64);
 /// The kind's number within the lowest byte.
 const NUMBER: u8 = 0x3f;
 const _: () = assert!(Kind::Illegal as u8 <= NUMBER);
-/// Always set: no `Op` is 0.
-const PRESENT: u64 = 0x40;
 /// The probe flag.
 const PROBE: u64 = 0x80;
 
@@ -31,8 +29,8 @@ impl Op {
 
     /// Packs the parts; `dst` is [`NOWHERE`] for register 0 and for none.
     pub(super) const fn new(kind: Kind, dst: u8, rs: u8, rt: u8, imm: u32) -> Self {
-        let bits = PRESENT
-            | kind as u64
+        // `dst` is never 0, and so the number is not.
+        let bits = kind as u64
             | (dst as u64) << 8
             | (rs as u64) << 16
             | (rt as u64) << 24
@@ -62,6 +60,15 @@ impl Op {
         }
     }
 
+    /// The same instruction without a probe.
+    #[must_use]
+    pub(super) const fn without_probe(self) -> Self {
+        match NonZeroU64::new(self.0.get() & !PROBE) {
+            Some(bits) => Self(bits),
+            None => self,
+        }
+    }
+
     /// Whether the instruction carries a probe.
     #[must_use]
     #[inline(always)]
@@ -83,6 +90,13 @@ impl Op {
     #[inline(always)]
     pub const fn kind(self) -> Kind {
         Kind::from_number(self.0.get() as u8 & NUMBER)
+    }
+
+    /// What the instruction does, if it carries no probe; else [`Kind::Illegal`].
+    #[must_use]
+    #[inline(always)]
+    pub(super) const fn plain_kind(self) -> Kind {
+        Kind::from_number(self.0.get() as u8)
     }
 
     /// Index of the register that is written; `NOWHERE` for register 0.

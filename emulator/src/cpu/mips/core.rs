@@ -1,0 +1,305 @@
+//! A core's state: registers, program counter, clock and counts.
+
+use super::exec::{Exit, Pause};
+use super::flow::Next;
+use super::isa::Op;
+use crate::cpu::clock::CpuClock;
+
+/// What a core charges for its own work, in cycles. What an access costs beyond that, its bus
+/// charges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreTiming {
+    /// Each executed instruction: 1 at least.
+    pub instruction_cycles: u32,
+    /// A branch or jump that is taken, on top.
+    pub taken_branch_cycles: u32,
+    /// A likely branch that is not taken, on top: its annulled slot is a bubble in the pipeline.
+    pub annulled_slot_cycles: u32,
+}
+
+impl Default for CoreTiming {
+    fn default() -> Self {
+        Self {
+            instruction_cycles: 1,
+            taken_branch_cycles: 0,
+            annulled_slot_cycles: 1,
+        }
+    }
+}
+
+/// Registers have 32 places; results for register 0 go to a place behind them. The rest lets any
+/// byte of an [`Op`] be an index that needs neither a check nor a mask.
+const PLACES: usize = 256;
+
+/// The registers with the places behind them.
+pub(super) type Registers = [u32; PLACES];
+
+/// The most instructions that are carried out between two looks at the clock.
+const MOST_AT_A_TIME: u32 = 64;
+
+/// A MIPS core.
+///
+/// The program counter is a pair: the instruction that comes now, and the one that comes after it.
+/// A branch changes only the latter, and that is all there is to a delay slot. A branch within a
+/// delay slot needs no rule of its own: its first target instruction is executed, then the second
+/// branch's target.
+#[derive(Debug, Clone)]
+pub struct Core {
+    /// The core's local time.
+    pub clock: CpuClock,
+    /// What the core charges.
+    timing: CoreTiming,
+    /// Cycles that [`MOST_AT_A_TIME`] instructions take at most.
+    most_at_a_time_cycles: u64,
+    registers: Registers,
+    pc: u32,
+    next_pc: u32,
+    instructions: u64,
+    /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
+    pub(super) held: Option<Op>,
+    /// What [`Pause::Exit`] stands for, until it is taken.
+    exit: Option<Exit>,
+}
+
+/// What a core was like once ([`Core::save`]).
+#[derive(Debug, Clone, Default)]
+pub struct Checkpoint {
+    registers: [u32; 32],
+    pc: u32,
+    next_pc: u32,
+    instructions: u64,
+    clock: CpuClock,
+}
+
+impl Default for Core {
+    fn default() -> Self {
+        let mut core = Self {
+            clock: CpuClock::default(),
+            timing: CoreTiming::default(),
+            most_at_a_time_cycles: 0,
+            registers: [0; PLACES],
+            pc: 0,
+            next_pc: 4,
+            instructions: 0,
+            held: None,
+            exit: None,
+        };
+        core.set_timing(CoreTiming::default());
+        core
+    }
+}
+
+impl Core {
+    /// What the core charges.
+    #[must_use]
+    #[inline(always)]
+    pub const fn timing(&self) -> CoreTiming {
+        self.timing
+    }
+
+    /// Changes what the core charges.
+    pub fn set_timing(&mut self, timing: CoreTiming) {
+        let parts = [
+            timing.instruction_cycles,
+            timing.taken_branch_cycles,
+            timing.annulled_slot_cycles,
+        ];
+        let longest: u64 = parts.map(u64::from).iter().sum();
+        self.timing = timing;
+        self.most_at_a_time_cycles = longest * u64::from(MOST_AT_A_TIME);
+    }
+
+    /// Continues at `pc`; registers keep their values. Whatever stood between a branch and its
+    /// target is forgotten.
+    pub fn start_at(&mut self, pc: u32) {
+        self.pc = pc;
+        self.next_pc = pc.wrapping_add(4);
+        self.held = None;
+    }
+
+    /// Address of the instruction that comes now.
+    #[must_use]
+    #[inline(always)]
+    pub const fn pc(&self) -> u32 {
+        self.pc
+    }
+
+    /// Address of the instruction that comes after the one at [`pc`](Self::pc): a branch's target
+    /// if that is a delay slot.
+    #[must_use]
+    #[inline(always)]
+    pub const fn next_pc(&self) -> u32 {
+        self.next_pc
+    }
+
+    /// Whether a branch was taken and its delay slot is the next instruction.
+    #[must_use]
+    pub const fn in_taken_slot(&self) -> bool {
+        self.next_pc != self.pc.wrapping_add(4)
+    }
+
+    /// Instructions executed so far.
+    #[must_use]
+    pub const fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// The value of register `index`, of which the low five bits count.
+    #[must_use]
+    pub const fn register(&self, index: usize) -> u32 {
+        self.registers[index & 31]
+    }
+
+    /// Sets register `index`, of which the low five bits count; register 0 stays 0.
+    pub const fn set_register(&mut self, index: usize, value: u32) {
+        if index & 31 != 0 {
+            self.registers[index & 31] = value;
+        }
+    }
+
+    /// The 32 registers.
+    #[must_use]
+    pub fn registers(&self) -> &[u32; 32] {
+        self.registers
+            .first_chunk()
+            .expect("the places begin with the 32 registers")
+    }
+
+    /// A tick up to which the core surely executes no more than `limit` instructions in all: each
+    /// takes one tick at least. Up to there a loop need not compare their number. It comes closer to
+    /// the limit each time that it is asked for, by a tick at least.
+    #[must_use]
+    pub const fn safe_until(&self, limit: u64) -> u64 {
+        let room = limit.saturating_sub(self.instructions);
+        self.clock.now.saturating_add(room)
+    }
+
+    /// Remembers what the core is like, before a fetch.
+    #[inline(always)]
+    pub fn save(&self, checkpoint: &mut Checkpoint) {
+        checkpoint.registers.copy_from_slice(self.registers());
+        checkpoint.pc = self.pc;
+        checkpoint.next_pc = self.next_pc;
+        checkpoint.instructions = self.instructions;
+        checkpoint.clock.clone_from(&self.clock);
+    }
+
+    /// Makes the core what it was like.
+    pub fn restore(&mut self, checkpoint: &Checkpoint) {
+        self.registers[..32].copy_from_slice(&checkpoint.registers);
+        self.pc = checkpoint.pc;
+        self.next_pc = checkpoint.next_pc;
+        self.instructions = checkpoint.instructions;
+        self.clock.clone_from(&checkpoint.clock);
+        self.held = None;
+    }
+
+    /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.
+    pub const fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
+        self.instructions += instructions;
+        self.clock.cycles += cycles;
+        self.clock.now += ticks;
+    }
+
+    /// The registers with the places behind them.
+    #[inline(always)]
+    pub(super) const fn registers_mut(&mut self) -> &mut Registers {
+        &mut self.registers
+    }
+
+    #[inline(always)]
+    pub(super) const fn place(&self, index: u8) -> u32 {
+        self.registers[index as usize]
+    }
+
+    /// Writes an instruction's result.
+    #[inline(always)]
+    pub(super) const fn write(&mut self, op: Op, value: u32) {
+        self.registers[op.dst() as usize] = value;
+    }
+
+    /// Remembers why the core comes back. Rare, and so kept out of the loop.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn leave(&mut self, exit: Exit) -> Pause {
+        self.exit = Some(exit);
+        Pause::Exit
+    }
+
+    /// Why [`run_until`] came back.
+    pub fn take_exit(&mut self, pause: Pause) -> Exit {
+        match pause {
+            Pause::Until => Exit::Until,
+            Pause::Wait => Exit::Wait,
+            Pause::Exit => self.exit.take().unwrap_or(Exit::Wait),
+        }
+    }
+
+    /// Counts and charges an executed instruction, and goes on at `pc`.
+    #[inline(always)]
+    pub(super) fn retire(&mut self, pc: u32, next_pc: u32, cycles: u32) {
+        self.pc = pc;
+        self.next_pc = next_pc;
+        self.instructions += 1;
+        self.clock.charge(cycles);
+    }
+
+    /// A number of instructions that surely begin before the clock reaches `until`, if none makes an
+    /// access: not the largest, but 0 only if the clock has come there.
+    #[inline(always)]
+    pub(super) fn room(&self, until: u64) -> u32 {
+        let left = until.saturating_sub(self.clock.now);
+        let most = self.most_at_a_time_cycles * self.clock.ticks_per_cycle;
+        if left > most {
+            MOST_AT_A_TIME
+        } else {
+            self.room_near(left)
+        }
+    }
+
+    #[cold]
+    fn room_near(&self, ticks: u64) -> u32 {
+        let longest =
+            self.most_at_a_time_cycles / u64::from(MOST_AT_A_TIME) * self.clock.ticks_per_cycle;
+        ticks.div_ceil(longest.max(1)) as u32
+    }
+
+    /// Goes on behind an instruction without counting it.
+    #[inline(always)]
+    pub(super) const fn step_over(&mut self) {
+        self.pc = self.next_pc;
+        self.next_pc = self.pc.wrapping_add(4);
+    }
+
+    /// Counts and charges `count` executed instructions, and goes on at `pc` and then `next_pc`.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, pc: u32, next_pc: u32, count: u32, extra_cycles: u32) {
+        self.pc = pc;
+        self.next_pc = next_pc;
+        self.instructions += u64::from(count);
+        self.clock
+            .charge(count * self.timing.instruction_cycles + extra_cycles);
+    }
+
+    /// Retires an instruction that control leaves by `next`.
+    #[inline(always)]
+    pub(super) fn retire_to(&mut self, next: Next) {
+        let following = self.next_pc;
+        let cycles = self.timing.instruction_cycles;
+        match next {
+            Next::Sequence => self.retire(following, following.wrapping_add(4), cycles),
+            Next::Target(target) => {
+                self.retire(
+                    following,
+                    target,
+                    cycles.saturating_add(self.timing.taken_branch_cycles),
+                );
+            }
+            Next::Annul => self.retire(
+                following.wrapping_add(4),
+                following.wrapping_add(8),
+                cycles.saturating_add(self.timing.annulled_slot_cycles),
+            ),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! However far a core runs at a time, everything happens in one order: random programs on both cores, which
+//! write to each other's code, memory and registers, come to the same in one run and cycle by cycle.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "robust/bench.rs"]
+mod bench;
+
+use std::env;
+
+use bench::{Bench, CODE};
+use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
+use defs::tigon2::regs::{CPU_B, SCRATCH_ADDRESS, SCRATCH_DATA, SEMAPHORE_A, WINDOW_DATA};
+use emulator::cpu::clock::CpuClock;
+use emulator::cpu::mips::bus::Width;
+use emulator::cpu::mips::isa::{self, Kind, Operand};
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::sram::SramSize;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Instructions of each program.
+const LENGTH: usize = 24;
+/// Where code lies that is not in a scratchpad: both programs share lines of the instruction cache.
+const PROGRAMS: [u32; 2] = [CODE, CODE + 4 * (LENGTH as u32 + 2)];
+/// Data of both.
+const DATA: u32 = CODE + 0x400;
+/// How long the programs run.
+const SPAN_NS: u64 = 12_000;
+const SPAN: SimTime = SimTime::from_ns(SPAN_NS);
+/// Less than a cycle: at most one instruction of each core.
+const INSTANT: SimTime = SimTime::from_ns(8);
+
+/// What runs, and what it finds in its registers.
+#[derive(Debug, Clone)]
+struct Scene {
+    programs: [Vec<u32>; 2],
+    in_scratchpad: [bool; 2],
+    values: Vec<u32>,
+    /// When the host writes a word to the programs' memory, which one, and what.
+    patches: Vec<(u64, u32, u32)>,
+}
+
+/// All that can be told of a run.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    cores: Vec<(Vec<u32>, u32, u64, CpuClock)>,
+    memory: Vec<u32>,
+    scratchpads: Vec<Vec<u32>>,
+    trace: u64,
+}
+
+/// A word of one of the chip's own instructions. $1 points to both programs, $2 to data, $3 to the
+/// scratchpad, $4 to registers; $5 to $7 hold instructions; others are worked with.
+fn instruction() -> impl Strategy<Value = u32> {
+    let rows = |wanted: fn(&isa::Row) -> bool| {
+        let rows: Vec<_> = isa::ROWS.iter().filter(|row| wanted(row)).collect();
+        prop::sample::select(rows)
+    };
+    let accesses =
+        rows(|row| row.kind != Kind::Missing && matches!(row.operands, [.., Operand::Memory]));
+    let branches = rows(|row| matches!(row.operands, [.., Operand::Branch]));
+    let jumps = rows(|row| matches!(row.operands, [Operand::Jump]));
+    let values = rows(|row| {
+        matches!(row.operands, [Operand::Rd | Operand::RtOut, ..])
+            && !matches!(row.kind, Kind::Missing | Kind::Jalr)
+            && !matches!(row.operands, [.., Operand::Memory])
+    });
+    let offset = || 0..(2 * LENGTH as u32 + 4);
+    let access = (accesses, 1..4u32, 5..16u32, offset())
+        .prop_map(|(row, base, rt, words)| row.bits | base << 21 | rt << 16 | (4 * words));
+    let register = prop_oneof![
+        4 => Just(SEMAPHORE_A),
+        2 => Just(WINDOW_DATA),
+        2 => prop::sample::select(vec![SCRATCH_DATA, SCRATCH_DATA + CPU_B]),
+        1 => Just(SCRATCH_ADDRESS + CPU_B),
+        4 => (0..0x100u32).prop_map(|word| 4 * word),
+    ];
+    let device = (any::<bool>(), 5..16u32, register).prop_map(|(store, rt, offset)| {
+        let opcode = if store { 0x2B } else { 0x23 };
+        opcode << 26 | 4 << 21 | rt << 16 | offset
+    });
+    let branch = (branches, 0..16u32, 0..16u32, -8..8i16).prop_map(|(row, rs, rt, words)| {
+        let operands = rs << 21 | rt << 16 | u32::from(words.cast_unsigned());
+        row.bits | operands & !row.mask
+    });
+    let jump = (jumps, offset()).prop_map(|(row, words)| row.bits | (CODE / 4 + words));
+    let value =
+        (values, any::<u32>(), 0..16u32, 0..16u32, 8..16u32).prop_map(|(row, bits, rs, rt, rd)| {
+            let result_in_rt = matches!(row.operands, [Operand::RtOut, ..]);
+            let rt = if result_in_rt { rd } else { rt };
+            let operands = rs << 21 | rt << 16 | rd << 11 | bits & 0x7FF;
+            row.bits | operands & !row.mask
+        });
+    prop_oneof![
+        8 => access,
+        1 => device,
+        4 => branch,
+        1 => jump,
+        10 => value,
+        1 => any::<u32>(),
+    ]
+}
+
+fn scene() -> impl Strategy<Value = Scene> {
+    let program = || vec(instruction(), LENGTH);
+    let value = prop_oneof![any::<u32>(), 0..64u32, instruction()];
+    let patch = (0..SPAN_NS, 0..2 * LENGTH as u32, instruction());
+    (
+        [program(), program()],
+        prop_oneof![6 => Just([false, false]), 1 => any::<[bool; 2]>()],
+        vec(value, 16),
+        vec(patch, 0..4),
+    )
+        .prop_map(|(programs, in_scratchpad, values, mut patches)| {
+            patches.sort_by_key(|patch| patch.0);
+            Scene {
+                programs,
+                in_scratchpad,
+                values,
+                patches,
+            }
+        })
+}
+
+/// A program that begins again at its end.
+fn endless(program: &[u32]) -> Vec<u32> {
+    let back = (program.len() as u32 + 1).wrapping_neg();
+    let mut words = program.to_vec();
+    words.extend([0x1000_0000 | back & 0xFFFF, 0]);
+    words
+}
+
+fn prepare(scene: &Scene) -> Bench {
+    let mut bench = Bench::new(SramSize::K512);
+    for (cpu, program) in scene.programs.iter().enumerate() {
+        let words = endless(program);
+        bench.load(PROGRAMS[cpu], &words);
+        bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words);
+        let core = &mut bench.0.board.cores[cpu].core;
+        for (index, &value) in scene.values.iter().enumerate() {
+            core.set_register(index, value);
+        }
+        for (index, pointer) in [CODE, DATA, SCRATCHPAD_BASE, REGISTER_BASE]
+            .iter()
+            .enumerate()
+        {
+            core.set_register(index + 1, *pointer);
+        }
+    }
+    for (cpu, program) in PROGRAMS.into_iter().enumerate() {
+        let place = if scene.in_scratchpad[cpu] {
+            SCRATCHPAD_BASE
+        } else {
+            program
+        };
+        bench.start(cpu, place);
+    }
+    bench
+}
+
+/// Runs the scene; `slice` says how far at a time.
+fn run(scene: &Scene, skip_idle: bool, mut slice: impl FnMut() -> SimTime) -> Outcome {
+    let mut bench = prepare(scene);
+    bench.0.board.skip_idle = skip_idle;
+    let node = &mut bench.0;
+    let mut run_to = |node: &mut Node<_>, end: SimTime| {
+        while node.now() < end {
+            let next = node.now() + slice();
+            node.run_until(next.min(end));
+        }
+    };
+    let begin = node.now();
+    for &(ns, word, value) in &scene.patches {
+        run_to(node, begin + SimTime::from_ns(ns));
+        node.board.fabric.sram.set_word(CODE + 4 * word, value);
+    }
+    run_to(node, begin + SPAN);
+    outcome(&bench)
+}
+
+fn outcome(bench: &Bench) -> Outcome {
+    let board = &bench.0.board;
+    let words = |from: u32, count: u32| (from..from + 4 * count).step_by(4);
+    let cores = board.cores.iter().map(|unit| {
+        let core = &unit.core;
+        let registers = core.registers().to_vec();
+        (
+            registers,
+            core.pc(),
+            core.instructions(),
+            core.clock.clone(),
+        )
+    });
+    let scratchpad = |cpu: usize| {
+        let pad = &board.cores[cpu].private.scratchpad;
+        let word = |at| pad.read(at, Width::Word);
+        words(SCRATCHPAD_BASE, 0x100).map(word).collect()
+    };
+    Outcome {
+        cores: cores.collect(),
+        memory: words(CODE, 0x200)
+            .map(|at| board.fabric.sram.word(at))
+            .collect(),
+        scratchpads: (0..2).map(scratchpad).collect(),
+        trace: bench.0.trace.hash(),
+    }
+}
+
+fn check(scene: &Scene, slices_ns: &[u64]) {
+    let whole = run(scene, true, || SPAN);
+    let stepped = run(scene, false, || INSTANT);
+    assert_eq!(whole, stepped, "in one run, and cycle by cycle");
+    let mut slices = slices_ns.iter().cycle();
+    let sliced = run(scene, true, || SimTime::from_ns(*slices.next().unwrap()));
+    assert_eq!(whole, sliced, "in one run, and in slices");
+}
+
+/// The number of cases, unless the environment asks for another one.
+fn cases(cases: u32) -> ProptestConfig {
+    let cases = env::var("PROPTEST_CASES").map_or(cases, |text| text.parse().unwrap());
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn one_order_however_far_a_core_runs_at_a_time(
+        scene in scene(),
+        slices_ns in vec(1..400u64, 1..20),
+    ) {
+        check(&scene, &slices_ns);
+    }
+}
