@@ -127,6 +127,8 @@ impl Firmware {
                 count!("nic_cmds_refresh_stats");
                 self.report_statistics();
             }
+            // 0: frames are reported as a whole. They always are.
+            message::PARTIAL_RECEIVE if index == 0 => {}
             message::PARTIAL_RECEIVE => {
                 self.send_event(message::ERROR, message::UNIMPLEMENTED_COMMAND, what);
             }

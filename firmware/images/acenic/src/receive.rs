@@ -484,7 +484,9 @@ impl Receive {
             low: sram::read(descriptor + RECEIVE_LOW),
         };
         let index_length = sram::read(descriptor + RECEIVE_INDEX_LENGTH);
-        let mut flags = sram::read(descriptor + RECEIVE_TYPE_FLAGS);
+        // The host sets the sums' flags where it wants them; they come back where there are any.
+        const SUMS: u32 = Flags::TCP_UDP_SUM.union(Flags::IP_SUM).bits();
+        let mut flags = sram::read(descriptor + RECEIVE_TYPE_FLAGS) & !SUMS;
         flags |= (Flags::END | buffers.flag).bits();
         let (mut length, mut tag) = (bytes.length, 0);
         if let Some(taken) = bytes.tag {
@@ -494,7 +496,7 @@ impl Receive {
         }
         if bytes.sums.is_some() {
             // The two bits are the same in both words.
-            flags |= self.flags.bits() & (Flags::TCP_UDP_SUM | Flags::IP_SUM).bits();
+            flags |= self.flags.bits() & SUMS;
         }
         sram::write(slot + RECEIVE_HIGH, host.high);
         sram::write(slot + RECEIVE_LOW, host.low);

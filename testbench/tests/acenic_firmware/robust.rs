@@ -1,0 +1,176 @@
+//! Hosts that make mistakes: the firmware says so and goes on.
+
+use std::time::Duration;
+
+use defs::acenic::descriptor::{Errors, Flags, RECEIVE_BYTES, SEND_BYTES};
+use defs::acenic::{
+    JUMBO_ENTRIES, MAILBOX_COMMAND, MAILBOX_SEND, MAILBOX_STANDARD, MINI_ENTRIES, Mode,
+    SEND_NIC_BASE, STANDARD_ENTRIES,
+};
+use defs::tigon2::map::mailbox_low;
+use emulator::sim::time::SimTime;
+use emulator::wire::frame::Frame;
+use host_lib::acenic::{Config, Event, Fragment, SendOptions, SendRing};
+
+use super::support::{
+    FRAMES_FROM, Nic, arriving, bench, config, leaving, statistics, trace_names, work_for,
+    work_until,
+};
+
+/// High word of an address at which nobody answers.
+const NOWHERE: u32 = 0x7FFF_0000;
+
+/// Frame `number` of a test.
+fn frame(number: u32) -> Vec<u8> {
+    leaving(1000, number as usize)
+}
+
+/// Queues `count` frames, changes words of the descriptors of those in `bad`, and sends them all.
+async fn send(nic: &mut Nic, first: u32, count: u32, bad: &[u32], word: u32, value: u32) {
+    for number in first..first + count {
+        let bytes = frame(number);
+        let whole = Fragment {
+            bytes: &bytes,
+            offset: 0,
+        };
+        nic.queue_fragments(&[whole], SendOptions::default())
+            .await
+            .unwrap();
+    }
+    for number in bad {
+        let at = SEND_NIC_BASE + number * SEND_BYTES + word;
+        nic.board_mut().write_sram(at, value).await;
+    }
+    nic.ring_send().await;
+}
+
+/// Of 10 frames number 3 and 4 are bad: the others leave, and the driver gets all descriptors back.
+fn check_bad_frames(assist: Mode, word: u32, value: u32, counter: &'static str, events: usize) {
+    let mut config = Config {
+        send_ring: SendRing::NIC,
+        ..config()
+    };
+    config.mode |= assist;
+    let mut bench = bench(config, move |mut nic| async move {
+        send(&mut nic, 0, 10, &[3, 4], word, value).await;
+        let work = work_for(&mut nic, 5000).await;
+        let events: Vec<_> = work.events.iter().map(|item| item.event).collect();
+        assert_eq!(work.sent, 10);
+        (events, statistics(&mut nic).await.get(counter))
+    });
+    let (reported, count) = bench.run();
+    assert_eq!(reported, vec![Event::BadConfiguration; events]);
+    assert_eq!(count, Some(2), "{counter}");
+    let good: Vec<_> = [0, 1, 2, 5, 6, 7, 8, 9].map(frame).into();
+    assert!(bench.sent() == good);
+}
+
+#[test]
+fn bad_frames_hold_nobody_up() {
+    let length_flags = |length: u32| length << 16 | Flags::END.bits();
+    for assist in [Mode::empty(), Mode::ONE_DMA] {
+        check_bad_frames(assist, 0, NOWHERE, "if_out_errors", 2);
+        check_bad_frames(assist, 0, NOWHERE, "nic_dma_rd_master_aborts", 2);
+        check_bad_frames(assist, 8, length_flags(0), "if_out_discards", 0);
+        check_bad_frames(assist, 8, length_flags(13), "if_out_discards", 0);
+        check_bad_frames(assist, 8, length_flags(9217), "if_out_discards", 0);
+    }
+}
+
+#[test]
+fn a_full_ring_without_an_end_is_given_back() {
+    const ENTRIES: u32 = 127;
+    let config = Config {
+        send_ring: SendRing::NIC,
+        ..config()
+    };
+    let mut bench = bench(config, |mut nic| async move {
+        let all: Vec<u32> = (0..ENTRIES).collect();
+        send(&mut nic, 0, ENTRIES, &all, 8, 1000 << 16).await;
+        let lost = work_for(&mut nic, 2000).await.sent;
+        send(&mut nic, 0, 1, &[], 0, 0).await;
+        (lost, work_for(&mut nic, 2000).await.sent)
+    });
+    assert_eq!(bench.run(), (ENTRIES, 1));
+    assert!(bench.sent() == [frame(0)]);
+}
+
+/// Frames that cannot be read take no room for ever.
+#[test]
+fn many_unreadable_frames_leave_room() {
+    let config = Config {
+        send_ring: SendRing::NIC,
+        ..config()
+    };
+    let mut bench = bench(config, |mut nic| async move {
+        let all: Vec<u32> = (0..128).collect();
+        for _ in 0..8 {
+            // 127 entries at a time: those behind the ring's end are written at its beginning.
+            send(&mut nic, 0, 120, &all, 0, NOWHERE).await;
+            assert_eq!(work_for(&mut nic, 5000).await.sent, 120);
+        }
+        send(&mut nic, 7, 1, &[], 0, 0).await;
+        work_for(&mut nic, 2000).await.sent
+    });
+    assert_eq!(bench.run(), 1);
+    assert!(bench.sent() == [frame(7)]);
+}
+
+/// The cache of the standard ring; the trace says where the tables end.
+async fn standard_cache(nic: &mut Nic) -> u32 {
+    let end = nic.trace().await.unwrap()[0].arguments[0];
+    end - (MINI_ENTRIES + JUMBO_ENTRIES + STANDARD_ENTRIES) * RECEIVE_BYTES
+}
+
+/// What is wrong with the first of two standard buffers, and what comes back.
+fn check_bad_buffer(assist: Mode, word: u32, value: u32, expected: Errors, events: usize) {
+    let mut config = config();
+    config.mode |= assist;
+    let mut bench = bench(config, move |mut nic| async move {
+        let cache = standard_cache(&mut nic).await;
+        nic.board_mut().write_sram(cache + word, value).await;
+        let work = work_until(&mut nic, FRAMES_FROM + SimTime::from_us(3000)).await;
+        (work.received, work.events.len())
+    });
+    let frames = [1, 2].map(|seed| Frame::new(arriving(500, seed)));
+    bench.arrive(frames, Duration::ZERO);
+    let (received, reported) = bench.run();
+    assert_eq!(reported, events);
+    assert_eq!(received[0].errors, expected);
+    assert!(received[0].flags.contains(Flags::FRAME_ERROR));
+    assert!(received[1].bytes == arriving(500, 2) && received[1].errors.is_empty());
+}
+
+#[test]
+fn bad_buffers_hold_nobody_up() {
+    for assist in [Mode::empty(), Mode::ONE_DMA] {
+        check_bad_buffer(assist, 0, NOWHERE, Errors::MAC_ABORT, 1);
+        check_bad_buffer(assist, 8, 100, Errors::TRUNCATED, 0);
+    }
+}
+
+#[test]
+fn nonsense_in_mailboxes_is_traced() {
+    let mut bench = bench(config(), |mut nic| async move {
+        for (mailbox, value) in [
+            (MAILBOX_SEND, 257),
+            (MAILBOX_STANDARD, 0xFFFF_FFFF),
+            (31, 5),
+        ] {
+            nic.board_mut()
+                .write_sram(mailbox_low(mailbox), value)
+                .await;
+        }
+        // Another lap of the command ring: nothing new.
+        nic.board_mut()
+            .write_sram(mailbox_low(MAILBOX_COMMAND), 64 + 1)
+            .await;
+        nic.send(&frame(0), SendOptions::default()).await.unwrap();
+        let work = work_for(&mut nic, 1000).await;
+        (work.sent, work.events.len(), trace_names(&mut nic).await)
+    });
+    let (sent, events, names) = bench.run();
+    assert_eq!((sent, events), (1, 0));
+    let count = |name| names.iter().filter(|other| *other == name).count();
+    assert_eq!((count("badProd"), count("hcmdMbx?")), (2, 1));
+}
