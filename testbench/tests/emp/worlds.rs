@@ -11,10 +11,11 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 use testbench::cluster::{EMP_SRAM, EmpPairs, START};
 
-use crate::support::{IMAGE, Streams};
+use crate::support::{IMAGE, Streams, buffer, message, text};
 
 /// How a world is run. None of it may matter.
 #[derive(Debug, Clone, Copy)]
@@ -245,6 +246,40 @@ fn an_interrupt_is_noticed_within_a_slice() {
     assert_eq!(pairs.world.run(&limits), RunEnd::Interrupted);
     let now = pairs.world.now();
     assert!(now > START && now < START + SimTime::from_us(100), "{now}");
+}
+
+/// When a message is acknowledged by a board whose host polls, or computes all the while.
+fn acknowledged(host_polls: bool) -> SimTime {
+    let mut pairs = pairs(1, EMP_SRAM);
+    let sender = pairs.spawn(0, "sender", |mut emp| async move {
+        let out = message(&mut emp, 0, 0, 4);
+        emp.system_mut().compute(10_000).await;
+        let handle = emp.post_transmit(1, 1, out).await.map_err(text)?;
+        emp.wait(handle).await.map_err(text)?;
+        Ok(emp.system().now())
+    });
+    pairs.spawn(1, "receiver", move |mut emp| async move {
+        let space = buffer(&mut emp, 4);
+        let receive = emp.post_receive(Source::Node(0), Tag::Value(1), space);
+        let handle = receive.await.map_err(text)?;
+        if !host_polls {
+            emp.system_mut().compute(500_000).await;
+        }
+        emp.wait(handle).await.map_err(text)?;
+        Ok(())
+    });
+    assert_eq!(pairs.world.run(&RunLimits::default()), RunEnd::Completed);
+    sender.take().unwrap().unwrap()
+}
+
+#[test]
+fn an_answer_comes_in_time_while_the_host_computes() {
+    let (polling, computing) = (acknowledged(true), acknowledged(false));
+    // Polls take the buses now and then; nothing else may differ.
+    assert!(
+        computing <= polling && polling < computing + SimTime::from_us(2),
+        "{polling} {computing}"
+    );
 }
 
 #[test]
