@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::line::Line;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
@@ -159,64 +160,164 @@ pub enum TraceKind {
     },
 }
 
-impl fmt::Display for TraceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl TraceKind {
+    /// Writes it for people: the one form in which events are shown and stored.
+    fn write(&self, line: &mut Line<'_>) {
         match self {
-            Self::HostCall { what } => write!(f, "call {what}"),
-            Self::MailboxWrite { index, value } => write!(f, "mailbox {index} = {value:#x}"),
-            Self::PollSatisfied { why, value } => write!(f, "polled {why}: {value:#010x}"),
-            Self::CoreStarted { pc } => write!(f, "started at {pc:#x}"),
-            Self::CoreStopped { pc, reason } => write!(f, "stopped at {pc:#x}: {reason}"),
-            Self::Probe { name, arguments } => {
-                write!(f, "{name}")?;
-                for argument in arguments {
-                    write!(f, " {argument:#x}")?;
-                }
-                Ok(())
+            Self::HostCall { what } => line.text("call ").text(what),
+            Self::MailboxWrite { index, value } => line
+                .text("mailbox ")
+                .decimal((*index).into())
+                .field(" = ", (*value).into()),
+            Self::PollSatisfied { why, value } => {
+                line.text("polled ").text(why).text(": 0x").digits(*value)
             }
-            Self::StageEnter { stage } => write!(f, "[ {stage}"),
-            Self::StageExit { stage } => write!(f, "] {stage}"),
-            Self::WaitEnter { what } => write!(f, "[ wait: {what}"),
-            Self::WaitExit { what } => write!(f, "] wait: {what}"),
-            Self::Log { text } => write!(f, "log: {text}"),
+            Self::CoreStarted { pc } => line.field("started at ", (*pc).into()),
+            Self::CoreStopped { pc, reason } => line
+                .field("stopped at ", (*pc).into())
+                .text(": ")
+                .text(reason),
+            Self::Probe { name, arguments } => {
+                arguments.iter().fold(line.text(name), |line, &argument| {
+                    line.field(" ", argument.into())
+                })
+            }
+            Self::StageEnter { stage } => line.text("[ ").text(stage),
+            Self::StageExit { stage } => line.text("] ").text(stage),
+            Self::WaitEnter { what } => line.text("[ wait: ").text(what),
+            Self::WaitExit { what } => line.text("] wait: ").text(what),
+            Self::Log { text } => line.text("log: ").text(text),
             Self::DmaStarted {
                 host,
                 local,
                 length,
-            } => write!(f, "start host={host:#x} local={local:#x} length={length}"),
-            Self::DmaDone { local_end } => write!(f, "done local_end={local_end:#x}"),
-            Self::DmaFailed { host } => write!(f, "failed: nothing at host={host:#x}"),
-            Self::FrameSent { address, length } => {
-                write!(f, "send at={address:#x} length={length}")
-            }
+            } => line
+                .field("start host=", *host)
+                .field(" local=", (*local).into())
+                .text(" length=")
+                .decimal((*length).into()),
+            Self::DmaDone { local_end } => line.field("done local_end=", (*local_end).into()),
+            Self::DmaFailed { host } => line.field("failed: nothing at host=", *host),
+            Self::FrameSent { address, length } => line
+                .field("send at=", (*address).into())
+                .text(" length=")
+                .decimal((*length).into()),
             Self::FrameReceived {
                 address,
                 length,
                 status,
-            } => write!(
-                f,
-                "received at={address:#x} length={length} status={status:#x}"
-            ),
-            Self::FrameDropped { reason } => write!(f, "dropped: {reason:?}"),
-            Self::Interrupt { asserted } => write!(f, "interrupt {}", u8::from(*asserted)),
-            Self::InterruptTaken => write!(f, "interrupt taken"),
-            Self::Signal { present } => write!(f, "signal {}", u8::from(*present)),
-            Self::GuestMistake { text } => write!(f, "mistake: {text}"),
+            } => line
+                .field("received at=", (*address).into())
+                .text(" length=")
+                .decimal((*length).into())
+                .field(" status=", (*status).into()),
+            Self::FrameDropped { reason } => line.text("dropped: ").text(reason.name()),
+            Self::Interrupt { asserted } => line.text("interrupt ").decimal((*asserted).into()),
+            Self::InterruptTaken => line.text("interrupt taken"),
+            Self::Signal { present } => line.text("signal ").decimal((*present).into()),
+            Self::GuestMistake { text } => line.text("mistake: ").text(text),
+        };
+    }
+}
+
+impl DropReason {
+    /// The name in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Disabled => "Disabled",
+            Self::NoSignal => "NoSignal",
+            Self::Pause => "Pause",
+            Self::Filtered => "Filtered",
+            Self::NoSpace => "NoSpace",
         }
+    }
+}
+
+impl TraceEvent {
+    /// Writes it as a line without its end.
+    pub(super) fn write(&self, line: &mut Line<'_>) {
+        let ps = self.time.ps();
+        line.padded_decimal(ps / 1_000_000, 10, b' ')
+            .text(".")
+            .padded_decimal(ps % 1_000_000, 6, b'0')
+            .text(" n")
+            .decimal(self.node.into())
+            .text(" ")
+            .padded(self.initiator.name(), 9)
+            .text(" ");
+        self.kind.write(line);
+    }
+}
+
+/// Gives what `write` writes to a formatter.
+fn show(f: &mut fmt::Formatter<'_>, write: impl FnOnce(&mut Line<'_>)) -> fmt::Result {
+    let mut text = Vec::new();
+    write(&mut Line::new(&mut text));
+    f.write_str(&String::from_utf8_lossy(&text))
+}
+
+impl fmt::Display for TraceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show(f, |line| self.write(line))
     }
 }
 
 impl fmt::Display for TraceEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ps = self.time.ps();
-        write!(
-            f,
-            "{:>10}.{:06} n{} {:<9} {}",
-            ps / 1_000_000,
-            ps % 1_000_000,
-            self.node,
-            self.initiator,
-            self.kind
-        )
+        show(f, |line| self.write(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_for_each_kind() {
+        let check = |kind: TraceKind, expected: &str| assert_eq!(kind.to_string(), expected);
+        let (index, value, pc) = (3, 0x4A, 0x4000);
+        check(TraceKind::MailboxWrite { index, value }, "mailbox 3 = 0x4a");
+        let why = "a word";
+        check(
+            TraceKind::PollSatisfied { why, value },
+            "polled a word: 0x0000004a",
+        );
+        let reason = "break 7".into();
+        check(
+            TraceKind::CoreStopped { pc, reason },
+            "stopped at 0x4000: break 7",
+        );
+        let (name, arguments) = ("sent".into(), vec![0, u32::MAX]);
+        check(TraceKind::Probe { name, arguments }, "sent 0x0 0xffffffff");
+        let (host, local, length) = (0x1_0000_0000, 0x60, 1514);
+        check(
+            TraceKind::DmaStarted {
+                host,
+                local,
+                length,
+            },
+            "start host=0x100000000 local=0x60 length=1514",
+        );
+        let reason = DropReason::NoSpace;
+        check(TraceKind::FrameDropped { reason }, "dropped: NoSpace");
+    }
+
+    #[test]
+    fn columns() {
+        let event = |ps, initiator| TraceEvent {
+            time: SimTime::from_ps(ps),
+            node: 12,
+            initiator,
+            kind: TraceKind::InterruptTaken,
+        };
+        assert_eq!(
+            event(1_000_042, Initiator::Host).to_string(),
+            "         1.000042 n12 host      interrupt taken"
+        );
+        assert_eq!(
+            event(u64::MAX, Initiator::DmaWrite).to_string(),
+            "18446744073709.551615 n12 dma_write interrupt taken"
+        );
     }
 }

@@ -1,54 +1,58 @@
 //! A trace as text: a line for each event, in the order of time over all nodes, written while the run
 //! goes on.
 
-use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 
 use super::event::TraceEvent;
+use super::line::Line;
 use super::tracer::Tracer;
 use crate::sim::time::SimTime;
 
 /// Where a line stands in its text, and its place in the order.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct Place {
     time: SimTime,
     node: u16,
     start: usize,
     end: usize,
 }
 
-/// Lines in the order in which their events were recorded.
+/// Lines in the order of their times; those of the same time as they were recorded.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    text: String,
-    lines: Vec<Line>,
+    text: Vec<u8>,
+    places: Vec<Place>,
 }
 
 impl Lines {
     /// Adds the line of an event.
     pub(super) fn push(&mut self, event: &TraceEvent) {
         let start = self.text.len();
-        // A string takes everything.
-        let _ = writeln!(self.text, "{event}");
-        self.lines.push(Line {
+        event.write(&mut Line::new(&mut self.text));
+        self.text.push(b'\n');
+        let place = Place {
             time: event.time,
             node: event.node,
             start,
             end: self.text.len(),
-        });
+        };
+        // A few events are recorded ahead of their time.
+        let earlier = |other: &Place| other.time <= place.time;
+        let at = self.places.iter().rposition(earlier);
+        self.places.insert(at.map_or(0, |at| at + 1), place);
     }
 
     /// Moves all lines of `other` to the end.
     fn append(&mut self, other: &mut Self) {
         let moved_by = self.text.len();
-        self.text.push_str(&other.text);
-        self.lines.extend(other.lines.iter().map(|line| Line {
+        self.text.extend_from_slice(&other.text);
+        self.places.extend(other.places.iter().map(|line| Place {
             start: line.start + moved_by,
             end: line.end + moved_by,
             ..*line
         }));
         other.text.clear();
-        other.lines.clear();
+        other.places.clear();
     }
 }
 
@@ -65,7 +69,7 @@ pub struct TraceWriter {
 impl std::fmt::Debug for TraceWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TraceWriter")
-            .field("waiting", &self.waiting.lines.len())
+            .field("waiting", &self.waiting.places.len())
             .field("error", &self.error)
             .finish_non_exhaustive()
     }
@@ -98,21 +102,21 @@ impl TraceWriter {
         }
         // Stable: what a node has recorded for the same time keeps its order.
         self.waiting
-            .lines
+            .places
             .sort_by_key(|line| (line.time, line.node));
-        let due = self.waiting.lines.partition_point(|line| line.time < time);
+        let due = self.waiting.places.partition_point(|line| line.time < time);
         let mut later = Lines::default();
-        for (index, line) in self.waiting.lines.iter().enumerate() {
+        for (index, line) in self.waiting.places.iter().enumerate() {
             let text = &self.waiting.text[line.start..line.end];
             if index < due {
                 if self.error.is_none() {
-                    self.error = self.out.write_all(text.as_bytes()).err();
+                    self.error = self.out.write_all(text).err();
                 }
             } else {
                 let start = later.text.len();
-                later.text.push_str(text);
+                later.text.extend_from_slice(text);
                 let end = later.text.len();
-                later.lines.push(Line {
+                later.places.push(Place {
                     start,
                     end,
                     ..*line
