@@ -216,6 +216,9 @@ pub struct ImageArgs {
     /// Installed SRAM that the image must fit: 512, 1024 or 2048
     #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
     pub sram: SramSize,
+    /// Write the image in the form in which Linux keeps firmware of AceNIC adapters
+    #[arg(long, value_name = "FILE")]
+    pub linux_form: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

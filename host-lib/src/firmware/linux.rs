@@ -136,6 +136,38 @@ impl LinuxFirmware {
     }
 }
 
+impl LinuxFirmware {
+    /// The file of this firmware: one piece from the first to the last byte of its parts, zeros between
+    /// them.
+    ///
+    /// # Errors
+    /// [`FormError`]: [`LinuxFirmware::parse`] would refuse the file for a board with `sram_bytes`.
+    pub fn to_file(&self, sram_bytes: u32) -> Result<Vec<u8>, FormError> {
+        let Version { major, minor, fix } = self.version;
+        let Firmware { segments, entry } = &self.firmware;
+        let address = segments.iter().map(|(address, _)| *address).min();
+        let address = address.unwrap_or(FIRMWARE_BASE);
+        let mut file = vec![major, minor, fix, 0];
+        file.extend(entry.to_be_bytes());
+        file.extend(address.to_be_bytes());
+        for (part, bytes) in segments {
+            let at = HEADER_BYTES + (part - address) as usize;
+            let end = (at + bytes.len()).next_multiple_of(WORD_BYTES as usize);
+            if part.saturating_add(bytes.len() as u32) > sram_bytes {
+                return Err(FormError::DoesNotFit {
+                    address: *part,
+                    length_bytes: bytes.len(),
+                    sram_bytes,
+                });
+            }
+            file.resize(file.len().max(end), 0);
+            file[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        Self::parse(&file, sram_bytes)?;
+        Ok(file)
+    }
+}
+
 /// Whether `length_bytes` at `address` fit, and `entry` is among them.
 fn check(length_bytes: usize, entry: u32, address: u32, sram_bytes: u32) -> Result<(), FormError> {
     if !length_bytes.is_multiple_of(WORD_BYTES as usize) {
@@ -180,6 +212,33 @@ mod tests {
         assert_eq!(parsed.version.to_string(), "12.4.11");
         assert_eq!(parsed.firmware.entry, 0x4008);
         assert_eq!(parsed.firmware.segments, [(0x4000, vec![7; 16])]);
+    }
+
+    #[test]
+    fn a_written_file_is_read_again() {
+        let version = Version {
+            major: 1,
+            minor: 2,
+            fix: 3,
+        };
+        let written = |segments, entry| {
+            let firmware = Firmware { segments, entry };
+            LinuxFirmware { version, firmware }.to_file(0x8_0000)
+        };
+        let file = written(vec![(0x4010, vec![5; 6]), (0x4000, vec![6; 4])], 0x4010).unwrap();
+        let read = LinuxFirmware::parse(&file, 0x8_0000).unwrap();
+        assert_eq!(read.version, version);
+        assert_eq!(read.firmware.entry, 0x4010);
+        let mut bytes = vec![0; 24];
+        bytes[..4].fill(6);
+        bytes[16..22].fill(5);
+        assert_eq!(read.firmware.segments, [(0x4000, bytes)]);
+        let too_short = FormError::TooShort { length_bytes: 12 };
+        assert_eq!(written(vec![], 0x4000), Err(too_short));
+        let outside = written(vec![(0x4000, vec![0; 4]), (0x8_0000, vec![0; 8])], 0x4000);
+        assert!(matches!(outside, Err(FormError::DoesNotFit { .. })));
+        let elsewhere = written(vec![(0x4000, vec![0; 4])], 0x5000);
+        assert!(matches!(elsewhere, Err(FormError::StartAddress { .. })));
     }
 
     #[test]

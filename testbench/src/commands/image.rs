@@ -1,8 +1,13 @@
 //! `lanigon image`: what is in a firmware image.
 
+use std::path::Path;
+
+use anyhow::Context;
 use defs::probe::Kind;
 use defs::tigon2::event;
 use emulator::image::{Image, Memory, MemoryLimits, Probe, stack};
+use emulator::tigon2::sram::SramSize;
+use host_lib::firmware::linux::{LinuxFirmware, Version};
 use serde::Serialize;
 
 use super::Status;
@@ -18,6 +23,9 @@ const CPUS: [&str; 2] = ["cpu_a", "cpu_b"];
 /// If the file is not an image that the board could run, or the result cannot be written.
 pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
     let image = cluster::read_image(&args.image, args.sram)?;
+    if let Some(path) = &args.linux_form {
+        write_linux_form(&image, path, args.sram)?;
+    }
     let limits = MemoryLimits::tigon2(args.sram.bytes() as u32);
     let document = Document::new(args.image.display().to_string(), &image, &limits);
     if args.json {
@@ -26,6 +34,26 @@ pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
         output::print(&document.text())?;
     }
     Ok(Status::Done)
+}
+
+/// Writes the image as a file of the Linux form, with this program's version.
+fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Result<()> {
+    const fn number(text: &str) -> u8 {
+        match u8::from_str_radix(text, 10) {
+            Ok(number) => number,
+            Err(_) => u8::MAX,
+        }
+    }
+    let file = LinuxFirmware {
+        version: Version {
+            major: const { number(env!("CARGO_PKG_VERSION_MAJOR")) },
+            minor: const { number(env!("CARGO_PKG_VERSION_MINOR")) },
+            fix: const { number(env!("CARGO_PKG_VERSION_PATCH")) },
+        },
+        firmware: cluster::firmware(image),
+    };
+    let bytes = file.to_file(sram.bytes() as u32)?;
+    std::fs::write(path, bytes).with_context(|| path.display().to_string())
 }
 
 /// The JSON document.

@@ -7,6 +7,7 @@
 
 mod boot;
 mod command;
+mod exchange;
 mod link;
 mod receive;
 mod robust;
