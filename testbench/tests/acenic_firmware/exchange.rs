@@ -20,7 +20,14 @@ fn lanigon(arguments: &[&str]) -> String {
 /// All frames arrive, on both sides, and each side's firmware says so too.
 fn check(firmware: &str, options: &str, version: &Value) {
     const FRAMES: u64 = 300;
-    let mut arguments = vec!["acenic", "--json", "--frames", "300", "--firmware", firmware];
+    let mut arguments = vec![
+        "acenic",
+        "--json",
+        "--frames",
+        "300",
+        "--firmware",
+        firmware,
+    ];
     arguments.extend(options.split_whitespace());
     let document: Value = serde_json::from_str(&lanigon(&arguments)).unwrap();
     let nodes = document["nodes"].as_array().unwrap();
