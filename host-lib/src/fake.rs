@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
+use defs::acenic::{COMMAND_CONSUMER, MAILBOX_COMMAND, MAILBOX_INTERRUPT};
 use defs::emp::control::{
     COMMAND, COMMAND_START, DESCRIPTORS, MAILBOX_RECEIVE, MAILBOX_TRANSMIT, READY, READY_MAGIC,
     ROUTE_CAPACITY, ROUTES,
@@ -16,7 +17,9 @@ use defs::emp::descriptor::{
     status_complete,
 };
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_VIEW, mailbox_low};
-use defs::tigon2::regs::{CPU_STATE, HOST_CONTROL, WINDOW_BASE};
+use defs::tigon2::regs::{
+    CPU_STATE, HOST_CONTROL, HostControl, LOCAL_CONTROL, LocalControl, WINDOW_BASE,
+};
 
 use crate::window::{PhysicalAddress, System, VirtualAddress, Window};
 
@@ -60,6 +63,8 @@ pub struct Machine {
     pub reads: usize,
     /// Where the firmware says that its descriptors are.
     pub descriptor_base: u32,
+    /// Whether the firmware is one for EMP; else it does nothing by itself.
+    pub speaks_emp: bool,
     /// Whether the firmware boots when CPU A starts.
     pub boots: bool,
     /// Whether the firmware takes commands.
@@ -81,12 +86,21 @@ pub struct Machine {
     pub contiguous_pages: u64,
     /// The interrupts to come, in order; then waits time out.
     pub interrupts: VecDeque<Interrupt>,
+    /// What the NIC does when an interrupt handler has just ended, in order.
+    pub handler_ends: VecDeque<Interrupt>,
+    /// Every access in order, as `R offset` or `W offset value` (hexadecimal; a burst: `W offset words`).
+    pub accesses: Vec<String>,
+    /// Nothing pulls the EEPROM's data wire.
+    pub eeprom_silent: bool,
 }
 
 /// First page of the library's own memory.
 const LIST_PAGES: u64 = 1 << 20;
 /// First page of contiguous memory, above 4 GB.
 const CONTIGUOUS_PAGES: u64 = 1 << 21;
+
+const INTERRUPT: u32 = HostControl::INTERRUPT.bits();
+const EEPROM_IN: u32 = LocalControl::EEPROM_IN.bits();
 
 /// What the NIC does before it interrupts.
 pub type Interrupt = Box<dyn FnOnce(&mut Machine) + Send>;
@@ -106,6 +120,7 @@ impl Fake {
             writes: Vec::new(),
             reads: 0,
             descriptor_base: DESCRIPTOR_BASE,
+            speaks_emp: true,
             boots: true,
             takes_commands: true,
             starts: 0,
@@ -118,6 +133,9 @@ impl Fake {
             time_ns: 0,
             contiguous_pages: 0,
             interrupts: VecDeque::new(),
+            handler_ends: VecDeque::new(),
+            accesses: Vec::new(),
+            eeprom_silent: false,
         })))
     }
 
@@ -168,8 +186,10 @@ impl Machine {
 
     fn read(&mut self, offset: u32) -> u32 {
         self.reads += 1;
+        self.accesses.push(format!("R {offset:03x}"));
         match self.sram_address(offset) {
             Some(address) => self.word(address),
+            None if offset == LOCAL_CONTROL && self.eeprom_silent => EEPROM_IN,
             None => self.registers.get(&offset).copied().unwrap_or(0),
         }
     }
@@ -189,7 +209,7 @@ impl Machine {
             _ => value,
         };
         self.registers.insert(offset, value);
-        if starts && self.boots {
+        if starts && self.boots && self.speaks_emp {
             self.boot();
         }
     }
@@ -211,6 +231,9 @@ impl Machine {
 
     fn write_sram(&mut self, address: u32, value: u32) {
         self.sram.insert(address, value);
+        if !self.speaks_emp {
+            return self.write_mailbox(address, value);
+        }
         for mailbox in [MAILBOX_TRANSMIT, MAILBOX_RECEIVE] {
             if address == mailbox_low(mailbox) {
                 self.sram.insert(address, 0);
@@ -220,6 +243,27 @@ impl Machine {
         if (address, value) == (COMMAND, COMMAND_START) && self.takes_commands {
             self.sram.insert(address, 0);
             self.starts += 1;
+        }
+    }
+
+    /// What the firmware of an adapter does at once.
+    fn write_mailbox(&mut self, address: u32, value: u32) {
+        if address == mailbox_low(MAILBOX_INTERRUPT) {
+            self.end_interrupt(value);
+        } else if address == mailbox_low(MAILBOX_COMMAND) && self.takes_commands {
+            self.sram.insert(COMMAND_CONSUMER, value);
+        }
+    }
+
+    /// A driver writes mailbox 0: 1 at the beginning of its handler, 0 at the end.
+    fn end_interrupt(&mut self, value: u32) {
+        let handled = self.registers[&HOST_CONTROL] & INTERRUPT != 0 || value == 1;
+        *self.registers.entry(HOST_CONTROL).or_default() &= !INTERRUPT;
+        if value == 0
+            && !handled
+            && let Some(act) = self.handler_ends.pop_front()
+        {
+            act(self);
         }
     }
 
@@ -313,6 +357,11 @@ impl Window for Fake {
     async fn write_burst(&mut self, offset: u32, values: &[u32]) {
         let mut machine = self.lock();
         machine.writes.push((offset, values.to_vec()));
+        let written = match values {
+            [value] => format!("{value:x}"),
+            words => format!("{} words", words.len()),
+        };
+        machine.accesses.push(format!("W {offset:03x} {written}"));
         for (offset, value) in (offset..).step_by(4).zip(values) {
             machine.write(offset, *value);
         }
@@ -378,10 +427,11 @@ impl System for Fake {
     fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress> {
         let machine = self.lock();
         for (at, byte) in (address.0..).zip(bytes) {
-            *byte = *machine
-                .memory
-                .get(&physical(at))
-                .ok_or(VirtualAddress(at))?;
+            *byte = match machine.memory.get(&physical(at)) {
+                Some(byte) => *byte,
+                None if at / PAGE >= CONTIGUOUS_PAGES => 0,
+                None => return Err(VirtualAddress(at)),
+            };
         }
         Ok(())
     }
@@ -391,9 +441,6 @@ impl System for Fake {
         let page = CONTIGUOUS_PAGES + machine.contiguous_pages;
         machine.contiguous_pages += length.div_ceil(PAGE);
         let address = page * PAGE;
-        machine
-            .memory
-            .extend((address..address + length).map(|at| (at, 0)));
         Some((VirtualAddress(address), PhysicalAddress(physical(address))))
     }
 
@@ -402,6 +449,7 @@ impl System for Fake {
         match machine.interrupts.pop_front() {
             Some(act) => {
                 act(&mut machine);
+                *machine.registers.entry(HOST_CONTROL).or_default() |= INTERRUPT;
                 true
             }
             None => {

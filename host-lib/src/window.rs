@@ -53,7 +53,7 @@ pub trait System: Send {
     /// (indirect page lists). `None` when there is no more.
     fn allocate(&mut self, length: u64) -> Option<VirtualAddress>;
 
-    /// Allocates `length` bytes of page-aligned, resident memory that is contiguous for the board's
+    /// Allocates `length` bytes of page-aligned, resident memory, all zeros, that is contiguous for the board's
     /// DMA too (rings, frame buffers), and gives its address in both spaces. `None` when there is no
     /// more.
     fn allocate_contiguous(&mut self, length: u64) -> Option<(VirtualAddress, PhysicalAddress)>;

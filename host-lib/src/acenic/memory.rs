@@ -23,9 +23,7 @@ impl Region {
         let (address, physical) = system
             .allocate_contiguous(u64::from(bytes))
             .ok_or(MemoryError::Exhausted { bytes })?;
-        let region = Self { address, physical };
-        region.write_bytes(system, 0, &vec![0; bytes as usize])?;
-        Ok(region)
+        Ok(Self { address, physical })
     }
 
     /// Where the board finds the byte at `offset`.

@@ -25,6 +25,9 @@ mod start;
 mod statistics;
 pub mod trace;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use defs::acenic::{

@@ -49,6 +49,7 @@ impl Work {
     }
 
     fn append(&mut self, more: Self) {
+        self.interrupted |= more.interrupted;
         self.received.extend(more.received);
         self.sent += more.sent;
         self.events.extend(more.events);

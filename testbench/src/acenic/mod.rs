@@ -5,7 +5,9 @@ pub mod exchange;
 pub mod frames;
 pub mod node;
 
+use std::fs::File;
 use std::future::Future;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +30,8 @@ pub type Nic = AceNic<Machine, Machine>;
 
 /// Host memory of a node.
 const HOST_MEGABYTES: u32 = 64;
+/// No firmware file is longer.
+const MOST_FILE_BYTES: u64 = 64 << 20;
 /// What every ELF file begins with.
 const ELF_MAGIC: &[u8] = b"\x7FELF";
 
@@ -54,6 +58,12 @@ pub enum FirmwareError {
         /// Why.
         error: std::io::Error,
     },
+    /// Longer than any firmware, debugging information included.
+    #[error("{path}: longer than {} MB", MOST_FILE_BYTES >> 20)]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
     /// No ELF file that the board can run.
     #[error("{path}: {error}")]
     Elf {
@@ -77,10 +87,13 @@ pub enum FirmwareError {
 /// # Errors
 /// [`FirmwareError`].
 pub fn read_firmware(path: &Path, sram: SramSize) -> Result<AceFirmware, FirmwareError> {
-    let file = std::fs::read(path).map_err(|error| FirmwareError::File {
+    let file = read_at_most(path, MOST_FILE_BYTES).map_err(|error| FirmwareError::File {
         path: path.into(),
         error,
     })?;
+    if file.len() as u64 > MOST_FILE_BYTES {
+        return Err(FirmwareError::TooLong { path: path.into() });
+    }
     let sram_bytes = sram.bytes() as u32;
     if file.starts_with(ELF_MAGIC) {
         return Image::parse(&file, &MemoryLimits::tigon2(sram_bytes))
@@ -96,6 +109,13 @@ pub fn read_firmware(path: &Path, sram: SramSize) -> Result<AceFirmware, Firmwar
             path: path.into(),
             error,
         })
+}
+
+/// A file's bytes; one more than `most` if it has more.
+fn read_at_most(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 impl From<Image> for AceFirmware {

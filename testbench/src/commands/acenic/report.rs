@@ -30,7 +30,10 @@ struct NodeReport {
     address: String,
     record: Record,
     interrupts: u64,
+    /// Frames that the other node has sent and that did not come.
     dropped: u32,
+    /// Frames that were to be sent each way.
+    frames: u32,
     cpus: [CpuState; 2],
     /// A line for each CPU.
     cores: Vec<String>,
@@ -102,11 +105,17 @@ impl Report {
         frames: u32,
     ) -> Self {
         let version = firmware.version.map(|version| version.to_string());
+        let records: Vec<Record> = logs.iter().map(Log::record).collect();
+        // With two nodes, each gets what the other one sends.
+        let sent = records.iter().rev().map(|record| record.counts.sent);
+        let sent: Vec<u32> = sent.collect();
+        let all = nodes.iter().zip(records).zip(sent);
         Self {
-            nodes: nodes
-                .iter()
-                .zip(logs)
-                .map(|(node, log)| NodeReport::new(node, log, version.clone(), frames))
+            nodes: all
+                .map(|((node, record), sent)| {
+                    let dropped = sent.saturating_sub(record.counts.received);
+                    NodeReport::new(node, record, version.clone(), dropped, frames)
+                })
                 .collect(),
             symbols: firmware.symbols.clone(),
             cut_short: match end {
@@ -162,14 +171,20 @@ impl Report {
 }
 
 impl NodeReport {
-    fn new(node: &Node<Tigon2>, log: &Log, fw_version: Option<String>, frames: u32) -> Self {
+    fn new(
+        node: &Node<Tigon2>,
+        record: Record,
+        fw_version: Option<String>,
+        dropped: u32,
+        frames: u32,
+    ) -> Self {
         let board = &node.board;
-        let record = log.record();
         Self {
+            frames,
             fw_version,
             address: host_lib::emp::MacAddress(board.fabric.eeprom.mac_address()).to_string(),
             interrupts: board.fabric.interrupts,
-            dropped: frames - record.counts.received,
+            dropped,
             cpus: [0, 1].map(|index| CpuState::new(board, index)),
             cores: emulator::sim::board::Board::describe_cores(board),
             stopped: (0..2).any(|cpu| board.stop_reason(cpu).is_some()),
@@ -189,8 +204,13 @@ impl NodeReport {
         if self.stopped {
             problems.push("a CPU has stopped by itself".into());
         }
-        if record.failure.is_none() && record.ended && self.dropped > 0 {
-            problems.push(format!("{} frames did not arrive", self.dropped));
+        let (sent, received) = (counts.sent, counts.received);
+        if record.failure.is_none() && record.ended && sent.min(received) < self.frames {
+            let frames = self.frames;
+            problems.push(format!(
+                "of {frames} frames {sent} were sent and {received} received, then nothing came for \
+                 500 ms"
+            ));
         }
         if counts.corrupted > 0 {
             problems.push(format!("{} frames arrived damaged", counts.corrupted));
