@@ -16,7 +16,7 @@ const WINDOW: u32 = 32;
 /// Time between two greetings.
 const GREETING_NS: u64 = 1_000_000;
 /// When nothing has come for so long, what is missing is lost.
-const PATIENCE_NS: u64 = 500_000_000;
+pub const PATIENCE_NS: u64 = 500_000_000;
 
 /// What the exchange has come to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -11,12 +11,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use defs::acenic::Link;
 use emulator::host::machine::Machine;
 use emulator::image::{Image, ImageError, MemoryLimits, Probe, Symbols};
 use emulator::sim::node::Node;
 use emulator::sim::world::{World, WorldError};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::probes::ProbeTable;
+use emulator::tigon2::serdes::LinkPartner;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use host_lib::acenic::{AceNic, Config};
@@ -141,6 +143,7 @@ impl From<LinuxFirmware> for AceFirmware {
 }
 
 /// Two nodes with boards of this kind, joined by a cable. Each board's EEPROM holds an address of its own.
+/// With a negotiated `link` each board meets a partner that negotiates.
 ///
 /// # Errors
 /// If the cable cannot be connected.
@@ -148,12 +151,19 @@ pub fn pair(
     firmware: &AceFirmware,
     profile: &Profile,
     sram: SramSize,
+    link: Link,
 ) -> Result<World<Tigon2>, WorldError> {
+    let partner = if link.contains(Link::NEGOTIATE) {
+        LinkPartner::FULL_DUPLEX_WITH_PAUSE
+    } else {
+        LinkPartner::Idle
+    };
     let node = |index| {
         let mut board = Tigon2::new(sram, profile.timing);
         board.probes = ProbeTable::new(firmware.probes.clone());
         let address = cluster::mac_address(index);
         board.fabric.eeprom.set_mac_address(address.0);
+        board.fabric.serdes.partner = partner;
         Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
     };
     let mut world = World::new(vec![node(0), node(1)]);

@@ -27,7 +27,8 @@ use report::Report;
 pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let firmware = acenic::read_firmware(&args.firmware, args.sram)?;
     let profile = profile::load(&args.profile)?;
-    let mut world = acenic::pair(&firmware, &profile, args.sram)?;
+    let config = config(args);
+    let mut world = acenic::pair(&firmware, &profile, args.sram, config.link)?;
     if let Some(path) = &args.trace {
         let file = File::create(path).with_context(|| path.display().to_string())?;
         world.trace_to(Box::new(file));
@@ -35,7 +36,7 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     for node in &mut world.nodes {
         logging::show_trace(&mut node.trace);
     }
-    let logs = spawn(&mut world, &firmware, args);
+    let logs = spawn(&mut world, &firmware, &config, args);
     let limits = RunLimits {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
@@ -82,12 +83,21 @@ fn finish(
     })
 }
 
-fn spawn(world: &mut World<Tigon2>, firmware: &AceFirmware, args: &AcenicArgs) -> Vec<Log> {
+fn config(args: &AcenicArgs) -> Config {
     let mut config = Config::default();
     config.mode.set(Mode::ONE_DMA, args.assist == Assist::Hw);
     if args.negotiate {
         config.link = NEGOTIATED_LINK;
     }
+    config
+}
+
+fn spawn(
+    world: &mut World<Tigon2>,
+    firmware: &AceFirmware,
+    config: &Config,
+    args: &AcenicArgs,
+) -> Vec<Log> {
     let image = Arc::new(firmware.firmware.clone());
     let nodes = (0..).zip(&mut world.nodes);
     nodes
@@ -97,7 +107,7 @@ fn spawn(world: &mut World<Tigon2>, firmware: &AceFirmware, args: &AcenicArgs) -
                 frames: args.frames,
                 size: args.size,
             };
-            node::spawn(host, &image, &config, plan)
+            node::spawn(host, &image, config, plan)
         })
         .collect()
 }

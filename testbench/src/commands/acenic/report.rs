@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::super::exec::report::{CpuDocument, CpuState};
 use crate::acenic::AceFirmware;
+use crate::acenic::exchange::PATIENCE_NS;
 use crate::acenic::node::{Log, Record};
 use crate::output::grouped;
 
@@ -208,8 +209,8 @@ impl NodeReport {
         if record.failure.is_none() && record.ended && sent.min(received) < self.frames {
             let frames = self.frames;
             problems.push(format!(
-                "of {frames} frames {sent} were sent and {received} received, then nothing came for \
-                 500 ms"
+                "of {frames} frames {sent} were sent and {received} received, then nothing came for {} ms",
+                PATIENCE_NS / 1_000_000
             ));
         }
         if counts.corrupted > 0 {

@@ -1,0 +1,245 @@
+//! Files that are no firmware, and firmware that fails: each ends with a clear report.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use emulator::cpu::mips::asm;
+use serde_json::Value;
+use testbench::cluster::image_folder;
+
+fn acenic(file: &Path, options: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lanigon"))
+        .args(["acenic", "--firmware"])
+        .arg(file)
+        .args(options)
+        .env_remove("RUST_LOG")
+        .output()
+        .expect("the binary runs")
+}
+
+fn file(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).expect("a writable folder");
+    path
+}
+
+/// A file in the Linux form.
+fn linux(header: [u32; 3], payload: &[u8]) -> Vec<u8> {
+    let mut file: Vec<u8> = header.iter().flat_map(|word| word.to_be_bytes()).collect();
+    file.extend(payload);
+    file
+}
+
+/// A firmware in the Linux form, from assembly at 0x4000.
+fn assembled(source: &str) -> Vec<u8> {
+    let program = asm::assemble(&format!(".org 0x4000\n{source}")).unwrap();
+    let code = &program.segments[program.segments.len() - 1].bytes;
+    linux([0x0C04_0B00, 0x4000, 0x4000], code)
+}
+
+#[test]
+fn files_that_are_no_firmware_are_refused() {
+    let version = 0x0C04_0B00;
+    let check = |name: &str, bytes: &[u8], options: &[&str], reason: &str| {
+        let output = acenic(&file(name, bytes), options);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+        assert!(output.stdout.is_empty(), "{name}");
+        assert!(message.contains(reason), "{name}: {message}");
+        assert_eq!(message.lines().count(), 1, "{name}: {message}");
+    };
+    check("empty.fw", b"", &[], "0 bytes are too short");
+    check(
+        "header.fw",
+        &linux([version, 0x4000, 0x4000], b""),
+        &[],
+        "12 bytes are too short",
+    );
+    check(
+        "script.fw",
+        b"#!/bin/sh\nexit 0\n",
+        &[],
+        "not a firmware in the Linux form",
+    );
+    check(
+        "odd.fw",
+        &linux([version, 0x4000, 0x4000], b"123"),
+        &[],
+        "no whole number of words",
+    );
+    check(
+        "low.fw",
+        &linux([version, 0x100, 0x100], &[0; 8]),
+        &[],
+        "load address 0x100",
+    );
+    check(
+        "start.fw",
+        &linux([version, 0x5000, 0x4000], &[0; 8]),
+        &[],
+        "start address 0x5000",
+    );
+    let large = linux([version, 0x4000, 0x4000], &vec![0; 0x8_0000]);
+    check("large.fw", &large, &["--sram", "512"], "does not fit");
+    check("elf.fw", b"\x7FELF", &[], "cut off");
+    let mut elf = std::fs::read(image_folder().join("acenic")).unwrap();
+    elf[19] = 62;
+    check("x86.fw", &elf, &[], "another processor");
+    let missing = acenic(Path::new("/nowhere/tg2.bin"), &[]);
+    assert_eq!(missing.status.code(), Some(2));
+    for size in ["59", "1515", "0x40"] {
+        let refused = acenic(&image_folder().join("acenic"), &["--size", size]);
+        assert_eq!(refused.status.code(), Some(2), "--size {size}");
+    }
+}
+
+/// A firmware that fails: exit code 1, one JSON document, and the reason on both nodes.
+#[track_caller]
+fn check_fails(name: &str, bytes: &[u8], options: &[&str], reasons: &[&str]) -> Value {
+    let path = file(name, bytes);
+    let output = acenic(&path, &[options, &["--json"]].concat());
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{name}: {message}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for node in document["nodes"].as_array().unwrap() {
+        let error = node["error"].as_str().unwrap();
+        for reason in reasons {
+            assert!(error.contains(reason), "{name}: {error}");
+        }
+        assert_eq!(node["cpus"].as_array().unwrap().len(), 2);
+        assert_eq!(node["fw_version"], "12.4.11");
+        assert_eq!(node["received"], 0);
+    }
+    let text = acenic(&path, options);
+    assert_eq!(text.status.code(), Some(1), "{name}");
+    let text = String::from_utf8(text.stdout).unwrap();
+    for reason in reasons {
+        assert!(text.contains(reason), "{name}: {text}");
+    }
+    assert!(text.contains("$sp"), "{name}, registers: {text}");
+    document
+}
+
+#[test]
+fn firmware_that_fails_is_reported_with_both_cpus() {
+    let document = check_fails(
+        "break.fw",
+        &assembled("break"),
+        &[],
+        &["CPU A has halted at pc 0x4000", "stopped by itself"],
+    );
+    let state = document["nodes"][0]["cpus"][0]["state"].as_str().unwrap();
+    assert_eq!(state, "cpu_a stopped by break 0 at pc 0x4000");
+    check_fails(
+        "void.fw",
+        &assembled("lui $t0, 0x1000\n jr $t0\n nop"),
+        &[],
+        &["CPU A has halted at pc 0x10000000"],
+    );
+    // 64-bit code: not an instruction that the chip has.
+    check_fails(
+        "foreign.fw",
+        &linux([0x0C04_0B00, 0x4000, 0x4000], &[0xFF; 16]),
+        &[],
+        &["CPU A has halted at pc 0x4000"],
+    );
+    // CPU A halts itself after a record in the trace buffer, as a panic does.
+    let panic = "
+        lui   $gp, 0xc000
+        lui   $t0, 0x0001
+        ori   $t1, $t0, 0x9030
+        lui   $t2, 0x2a50
+        ori   $t2, $t2, 0x414e
+        sw    $t2, 0($t1)
+        ori   $t3, $t0, 0x9010
+        sw    $t3, 0x250($zero)
+        lui   $t4, 1
+        sw    $t4, 0x140($gp)
+        nop
+        nop";
+    let document = check_fails("panic.fw", &assembled(panic), &[], &["CPU A has halted"]);
+    let trace = &document["nodes"][1]["trace"];
+    assert!(trace[0].as_str().unwrap().starts_with("*PAN"), "{trace}");
+}
+
+#[test]
+fn firmware_that_never_reports_is_given_up() {
+    check_fails(
+        "spin.fw",
+        &assembled("spin: b spin\n nop"),
+        &[],
+        &["waited 5000 ms for the firmware to report that it runs"],
+    );
+    let cut = check_fails(
+        "spin2.fw",
+        &assembled("spin: b spin\n nop"),
+        &["--max-time", "20000"],
+        &["the time is over"],
+    );
+    assert_eq!(cut["nodes"][0]["fw_running_us"], Value::Null);
+}
+
+#[test]
+fn a_good_run_is_one_document() {
+    let output = acenic(
+        &image_folder().join("acenic"),
+        &[
+            "--frames",
+            "20",
+            "--sram",
+            "512",
+            "--assist",
+            "hw",
+            "--negotiate",
+            "--json",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document.as_object().unwrap().len(), 1);
+    let nodes = document["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 2);
+    for node in nodes {
+        for key in ["sent", "received"] {
+            assert_eq!(node[key], 20, "{key}");
+        }
+        for key in ["corrupted", "dropped"] {
+            assert_eq!(node[key], 0, "{key}");
+        }
+        assert_eq!(node["fw_version"], Value::Null, "ELF");
+        let running = node["fw_running_us"].as_f64().unwrap();
+        assert!(node["link_up_us"].as_f64().unwrap() > running);
+        let names: Vec<_> = node["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|event| event["event"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["firmware_running", "link_up", "statistics_updated"]);
+        assert!(node["interrupts"].as_u64().unwrap() > 2);
+        assert_eq!(node["stats"]["if_hc_in_ucast_pkts"], 20);
+    }
+}
+
+#[test]
+fn the_trace_of_a_run_is_written() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("acenic-trace.txt");
+    let options = ["--frames", "5", "--trace", path.to_str().unwrap()];
+    let output = acenic(&image_folder().join("acenic"), &options);
+    assert_eq!(output.status.code(), Some(0));
+    let trace = std::fs::read_to_string(&path).unwrap();
+    for line in [
+        "n0 cpu_a     started at",
+        "n1 cpu_a     started at",
+        "interrupt 1",
+        "interrupt taken",
+    ] {
+        assert!(trace.contains(line), "{line}");
+    }
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        report.ends_with("all frames arrived as they were sent\n"),
+        "{report}"
+    );
+}
