@@ -30,7 +30,7 @@ use acts::{acts, sram_size};
 use bench::{Bench, finishes};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
-use polls::poll;
+use polls::{Polling, poll};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use streams::{execute, instruction};
@@ -62,20 +62,46 @@ fn check(text: &str) {
     }
 }
 
-#[test]
-fn seeds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/board");
-    let mut paths: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+/// The texts of a folder's seeds.
+fn seeds(folder: &str) -> Vec<String> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let entries = fs::read_dir(corpus.join(folder)).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(!paths.is_empty());
-    for path in paths {
-        println!("{}", path.display());
-        let text = fs::read_to_string(path).unwrap();
-        assert!(text.starts_with("# "), "a seed says what it covers");
+    let read = |path| {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text.starts_with("# "),
+            "{path:?}: a seed says what it covers"
+        );
+        text
+    };
+    paths.into_iter().map(read).collect()
+}
+
+#[test]
+fn seeds_of_boards() {
+    for text in seeds("board") {
+        println!("{}", text.lines().next().unwrap());
         check(&text);
+    }
+}
+
+/// Whoever skips comes to what whoever steps comes to.
+fn check_polling(programs: [Polling; 2], acts: Vec<Act>) {
+    finishes(move || {
+        let [stepped, skipped] = [false, true].map(|skip| poll(&programs, &acts, skip));
+        assert_eq!(stepped, skipped);
+    });
+}
+
+#[test]
+fn seeds_of_polling() {
+    for text in seeds("polls") {
+        println!("{}", text.lines().next().unwrap());
+        let (programs, acts) = polls::parse(&text);
+        check_polling(programs, acts);
     }
 }
 
@@ -111,11 +137,7 @@ proptest! {
     fn any_polling_stepped_or_skipped(
         a in polls::polling(), b in polls::polling(), acts in polls::acts(),
     ) {
-        finishes(move || {
-            let programs = [a, b];
-            let [stepped, skipped] = [false, true].map(|skip| poll(&programs, &acts, skip));
-            assert_eq!(stepped, skipped);
-        });
+        check_polling([a, b], acts);
     }
 
     #[test]

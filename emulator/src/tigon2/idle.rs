@@ -96,11 +96,12 @@ impl IdleDetector {
         }
     }
 
-    /// Whether the core's idle loop looks at more than its event register: any event may concern it.
+    /// Whether the core's loop looks at more than its event register: any event may concern it, also
+    /// one that comes in the round that shows whether it idles, after the look.
     #[must_use]
     pub fn watches(&self) -> bool {
         let reads = self.last.as_ref().map_or(0, |last| last.reads.count);
-        self.idle.is_some() && reads > 0
+        self.reads.count > 0 || self.idle.is_some() && reads > 0
     }
 
     /// What the core waits for may have changed, or the core itself was: it must look again.
@@ -131,14 +132,15 @@ impl IdleDetector {
 
     fn look(&mut self, core: &Core, value: u32, clean: bool) -> bool {
         match &mut self.last {
+            // Directly after a skip no instruction has passed: the core carries on.
+            Some(last) if clean && last.is_now(core, value) => false,
             Some(last) if clean && last.repeats(core, value, &self.reads) => {
                 let round = last.round(core);
-                let steady = round.instructions > 0 && core.clock.stalled == last.stalled;
+                let steady = core.clock.stalled == last.stalled;
                 last.remember_time(core);
                 if steady {
                     self.idle = Some(round);
                 }
-                // Directly after a skip no instruction has passed: the core carries on.
                 steady
             }
             Some(last) => {
@@ -194,6 +196,11 @@ impl Poll {
         self.cycles = core.clock.cycles;
         self.stalled = core.clock.stalled;
         self.instructions = core.instructions();
+    }
+
+    /// Whether the core still stands at that read.
+    fn is_now(&self, core: &Core, value: u32) -> bool {
+        self.instructions == core.instructions() && self.pc == core.pc() && self.value == value
     }
 
     fn repeats(&self, core: &Core, value: u32, reads: &Reads) -> bool {

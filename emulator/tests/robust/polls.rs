@@ -1,6 +1,8 @@
 //! Firmware that polls: random loops on both CPUs while host, wire and timer go on. Whoever skips
 //! rounds of such a loop must come to what stepping comes to.
 
+use std::fmt;
+
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use emulator::cpu::mips::asm::assemble;
 use emulator::tigon2::sram::SramSize;
@@ -82,10 +84,46 @@ const NAMES: [(&str, [&str; 2]); 7] = [
 ];
 
 /// The program of a CPU: where it lies, and its text.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Polling {
     scratchpad: bool,
     text: String,
+}
+
+/// A failed case prints what can be pasted into a seed.
+impl fmt::Debug for Polling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.scratchpad {
+            "scratchpad"
+        } else {
+            "sram"
+        };
+        write!(f, "{place} {}", self.text)
+    }
+}
+
+impl Polling {
+    /// Reads a seed's line.
+    fn parse(line: &str) -> Self {
+        let (place, text) = line.split_once(' ').expect("a place and a text");
+        let scratchpad = match place {
+            "scratchpad" => true,
+            "sram" => false,
+            _ => panic!("{line}: where?"),
+        };
+        let text = text.to_owned();
+        Self { scratchpad, text }
+    }
+}
+
+/// Reads a seed: what it covers, the programs of A and B, then acts.
+pub fn parse(text: &str) -> ([Polling; 2], Vec<Act>) {
+    let lines: Vec<&str> = text.splitn(4, '\n').collect();
+    let [title, a, b, acts] = lines[..] else {
+        panic!("{text}: too short");
+    };
+    assert!(title.starts_with("# "), "a seed says what it covers");
+    ([a, b].map(Polling::parse), Act::parse_all(acts))
 }
 
 pub fn polling() -> impl Strategy<Value = Polling> {
