@@ -13,7 +13,9 @@ use super::bus::CpuBus;
 use super::cores::{
     ControlEffect, CorePrivate, CoreUnit, StopReason, owner_of, read_control, write_control,
 };
+use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
+use super::mailbox::Mailbox;
 use super::probes::{ProbeTable, StageState};
 use super::sram::SramSize;
 use super::timing::Timing;
@@ -257,6 +259,20 @@ impl Tigon2 {
         self.cores[index].private.stopped.as_ref()
     }
 
+    /// Idle cores that fell behind come to the present, and see what the event registers depended on
+    /// until now.
+    fn catch_up(&mut self, inputs: (EventRegisters, Mailbox), ctx: &mut BoardContext) {
+        let (events, mailbox) = inputs;
+        let events = std::mem::replace(&mut self.fabric.events, events);
+        let mailbox = std::mem::replace(&mut self.fabric.mailbox, mailbox);
+        let now = ctx.now;
+        let there = self.run_cores(now, ctx);
+        debug_assert!(there, "an idle core started a device");
+        ctx.now = now;
+        self.fabric.events = events;
+        self.fabric.mailbox = mailbox;
+    }
+
     /// Whether a core's idle loop looks at more than its event register.
     fn watching(&self) -> bool {
         self.cores.iter().any(|unit| unit.private.idle.watches())
@@ -332,6 +348,7 @@ impl Board for Tigon2 {
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
         let before = self.event_inputs();
+        let inputs = (self.fabric.events.clone(), self.fabric.mailbox.clone());
         match event {
             BoardEvent::Dma(step) => self.fabric.dma_step(step, ctx),
             BoardEvent::TxBurst(burst) => self.fabric.tx_burst(burst, ctx),
@@ -346,6 +363,9 @@ impl Board for Tigon2 {
             BoardEvent::Signal { present } => self.fabric.signal_changes(present, ctx),
         }
         let changed = self.event_inputs() != before;
+        if changed {
+            self.catch_up(inputs, ctx);
+        }
         for unit in &mut self.cores {
             if changed || unit.private.idle.watches() {
                 unit.private.idle.wake();
@@ -436,33 +456,42 @@ impl Board for Tigon2 {
 
     fn next_activity(&self, now: SimTime) -> SimTime {
         let mut next = SimTime::MAX;
-        for index in 0..2 {
+        for (index, unit) in self.cores.iter().enumerate() {
             if !self.runnable(index) {
                 continue;
             }
-            let unit = &self.cores[index];
-            let at = match unit.private.idle.idle_at() {
-                Some(value) if self.alone(index) => {
-                    let seen = value & 1 << defs::tigon2::event::TIMER != 0;
-                    if seen {
-                        // The bit falls half an hour from now; nobody waits for that.
-                        SimTime::MAX
-                    } else if self.fabric.timer.reached(index, now) {
-                        now
-                    } else {
-                        self.fabric.timer.next_change(index, now)
-                    }
-                }
-                _ => now,
+            let Some(value) = unit.private.idle.idle_at() else {
+                return now;
             };
-            next = next.min(at);
+            if !self.alone(index) {
+                return now;
+            }
+            let seen = value & 1 << defs::tigon2::event::TIMER != 0;
+            // A bit that was seen falls half an hour from now; nobody waits for that.
+            if !seen && self.fabric.timer.reached(index, now) {
+                return now;
+            }
+            if !seen {
+                next = next.min(self.fabric.timer.next_change(index, now));
+            }
         }
         next
     }
 
     fn idle_cores_ignore(&self, event: &BoardEvent) -> bool {
-        // It takes the SRAM bus, which an idle loop does not use.
-        matches!(event, BoardEvent::TxBurst(_)) && !self.watching()
+        // They take the SRAM bus, which an idle loop does not use, and perhaps write to SRAM, which
+        // only matters where the loop itself stands. If they raise an event after all, `handle`
+        // brings the cores there.
+        let spared = |(at, length)| !self.fabric.sram.holds_decoded(at, length);
+        let spares_code = match event {
+            BoardEvent::TxBurst(_) => true,
+            BoardEvent::Dma(step) => self.fabric.dma_writes(step).is_none_or(spared),
+            BoardEvent::RxBurst { offset, .. } => {
+                self.fabric.rx_writes(*offset).into_iter().all(spared)
+            }
+            _ => false,
+        };
+        spares_code && !self.watching()
     }
 
     fn idle_cores_ignore_read(&self, offset: u32) -> bool {

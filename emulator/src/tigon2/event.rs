@@ -3,7 +3,7 @@
 use defs::tigon2::event::{HARDWARE_MASK, MAILBOX};
 
 /// The hardware bits that both CPUs see alike, and each one's stored bits.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EventRegisters {
     stored: [u32; 2],
     /// Levels of DMA and MAC, common to both.

@@ -3,7 +3,7 @@
 use defs::tigon2::map::{MAILBOX_BASE, MAILBOX_COUNT};
 
 /// The mailbox event registers of both CPUs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Mailbox {
     events: [u32; 2],
 }

@@ -168,6 +168,15 @@ impl Sram {
         }
     }
 
+    /// Whether a page that `length` bytes at `address` touch holds decoded code.
+    #[must_use]
+    pub fn holds_decoded(&self, address: u32, length: u32) -> bool {
+        let page = |at: u32| (at as usize & self.mask) / CODE_PAGE_BYTES;
+        let decoded = |at| matches!(self.code.get(page(at)), Some(Some(_)));
+        // A burst is shorter than a page.
+        decoded(address) || decoded(address.wrapping_add(length))
+    }
+
     fn forget_code(&mut self, at: usize, length: usize) {
         let pages = at / CODE_PAGE_BYTES..=(at + length - 1) / CODE_PAGE_BYTES;
         for ops in self.code[pages].iter_mut().flatten() {

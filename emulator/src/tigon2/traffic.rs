@@ -197,16 +197,18 @@ impl Fabric {
 
     /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer.
     fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32) {
-        let fcs = frame.fcs().to_le_bytes();
-        let data = frame.bytes();
         let mut buffer = [0; BURST_BYTES as usize];
-        for (i, byte) in buffer.iter_mut().enumerate().take(part as usize) {
-            let at = offset as usize + i;
-            *byte = data
-                .get(at)
-                .or_else(|| fcs.get(at.wrapping_sub(data.len())))
-                .copied()
-                .unwrap_or(0);
+        let (offset_bytes, part_bytes) = (offset as usize, part as usize);
+        let data = frame.bytes().get(offset_bytes..).unwrap_or_default();
+        let of_data = data.len().min(part_bytes);
+        buffer[..of_data].copy_from_slice(&data[..of_data]);
+        let fcs = frame.fcs().to_le_bytes();
+        let sent = (offset_bytes + of_data).saturating_sub(frame.bytes().len());
+        for (byte, sum) in buffer[of_data..part_bytes]
+            .iter_mut()
+            .zip(&fcs[sent.min(4)..])
+        {
+            *byte = *sum;
         }
         // A burst may straddle the buffer's end: starts are multiples of 64, but so is the end
         // only if the firmware chose its base so.
@@ -215,6 +217,11 @@ impl Fabric {
         self.sram.copy_in(at, &buffer[..room]);
         self.sram
             .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
+    }
+
+    /// Where the burst at `offset` of the frame that comes in may be written: addresses and lengths.
+    pub(super) fn rx_writes(&self, offset: u32) -> [(u32, u32); 2] {
+        [self.mac.rx_place(offset), self.mac.rx_buffer.base].map(|at| (at, BURST_BYTES))
     }
 
     /// `length` bytes of a frame are in, and no more will come.

@@ -52,6 +52,12 @@ impl Fabric {
         self.timing.dma_start + read.min(write)
     }
 
+    /// Where a step writes to local memory: address and length.
+    pub(super) fn dma_writes(&self, step: &DmaStep) -> Option<(u32, u32)> {
+        let burst = step.burst.filter(|_| step.direction == Direction::Read)?;
+        Some((burst.local, burst.length))
+    }
+
     /// Schedules the first step of a transfer that was just started.
     pub(super) fn start_transfer(&mut self, direction: Direction, ctx: &mut BoardContext) {
         let latency = match direction {
