@@ -9,6 +9,7 @@ mod boot;
 mod command;
 mod exchange;
 mod link;
+mod rates;
 mod receive;
 mod robust;
 mod send;

@@ -152,11 +152,16 @@ impl Firmware {
     pub fn on_read_done(&mut self) {
         while let Some(done) = ReadRing::completed() {
             let (kind, index, sum) = (done.kind(), done.index(), done.checksum());
+            let (local, length) = (done.local(), done.length());
             done.consume();
             let failed = kind & FAILED != 0;
             let kind = kind & !FAILED;
             if failed {
                 count!("nic_dma_rd_master_aborts");
+                if !matches!(kind, read::SEND_DATA | read::SEND_LAST) {
+                    // What stands there are descriptors of an earlier round.
+                    sram::clear(local, length);
+                }
                 self.transfer_failed(kind, index, FAILED_READ);
             }
             match kind {
