@@ -18,6 +18,8 @@ mod bench;
 mod firmware;
 #[path = "robust/polls.rs"]
 mod polls;
+#[path = "robust/races.rs"]
+mod races;
 #[path = "robust/streams.rs"]
 mod streams;
 
@@ -145,6 +147,19 @@ proptest! {
         finishes(move || {
             let [stepped, skipped] = [false, true].map(|skip| execute(&body, scratchpad, skip));
             assert_eq!(stepped, skipped);
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1024))]
+
+    #[test]
+    fn any_race_whole_or_sliced(a in races::racer(), b in races::racer(), slice_ns in 1..200u64) {
+        finishes(move || {
+            let racers = [a, b];
+            let slice = SimTime::from_ns(slice_ns);
+            assert_eq!(races::race(&racers, None), races::race(&racers, Some(slice)));
         });
     }
 }
