@@ -3,18 +3,22 @@
 use std::time::Duration;
 
 use defs::acenic::descriptor::{Errors, Flags, RECEIVE_BYTES, SEND_BYTES};
+use defs::acenic::info::{self, RingFlags};
 use defs::acenic::{
-    JUMBO_ENTRIES, MAILBOX_COMMAND, MAILBOX_SEND, MAILBOX_STANDARD, MINI_ENTRIES, Mode,
-    SEND_NIC_BASE, STANDARD_ENTRIES,
+    EVENT_CONSUMER, INFO_HIGH, INFO_LOW, JUMBO_ENTRIES, MAILBOX_COMMAND, MAILBOX_SEND,
+    MAILBOX_STANDARD, MINI_ENTRIES, Mode, SEND_NIC_BASE, STANDARD_ENTRIES,
 };
 use defs::tigon2::map::mailbox_low;
 use emulator::sim::time::SimTime;
+use emulator::tigon2::sram::SramSize;
 use emulator::wire::frame::Frame;
-use host_lib::acenic::{Config, Event, Fragment, SendOptions, SendRing};
+use host_lib::acenic::{Command, Config, Event, Fragment, SendOptions, SendRing};
+use host_lib::window::System;
+use testbench::cluster;
 
 use super::support::{
-    FRAMES_FROM, Nic, arriving, bench, config, leaving, statistics, trace_names, work_for,
-    work_until,
+    FRAMES_FROM, Nic, arriving, bench, bench_with, config, leaving, statistics, trace_names,
+    work_for, work_until,
 };
 
 /// High word of an address at which nobody answers.
@@ -173,4 +177,89 @@ fn nonsense_in_mailboxes_is_traced() {
     assert_eq!((sent, events), (1, 0));
     let count = |name| names.iter().filter(|other| *other == name).count();
     assert_eq!((count("badProd"), count("hcmdMbx?")), (2, 1));
+}
+
+/// An information block all of whose places are nowhere.
+fn block_of_nowhere() -> Vec<u8> {
+    let mut words = vec![0u32; (info::INFO_BYTES / 4) as usize];
+    let mut set = |at: u32, word| words[(at / 4) as usize] = word;
+    for ring in [
+        info::EVENT_RING,
+        info::SEND_RING,
+        info::STANDARD_RING,
+        info::JUMBO_RING,
+        info::MINI_RING,
+        info::RETURN_RING,
+    ] {
+        set(ring + info::RING_HIGH, NOWHERE);
+    }
+    set(
+        info::SEND_RING + info::RING_LENGTH_FLAGS,
+        256 << 16 | RingFlags::HOST_RING.bits(),
+    );
+    set(info::STANDARD_RING + info::RING_LENGTH_FLAGS, 1538 << 16);
+    set(info::RETURN_RING + info::RING_LENGTH_FLAGS, 2048 << 16);
+    for pointer in [
+        info::EVENT_PRODUCER_POINTER,
+        info::RETURN_PRODUCER_POINTER,
+        info::SEND_CONSUMER_POINTER,
+        info::STATISTICS_POINTER,
+    ] {
+        set(pointer, NOWHERE);
+    }
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn rings_that_are_nowhere_stop_nothing() {
+    let entry = cluster::own_image("acenic", SramSize::M1).unwrap().entry;
+    for assist in [Mode::empty(), Mode::ONE_DMA] {
+        let mut config = config();
+        config.mode |= assist;
+        let mut bench = bench_with(SramSize::M1, config, move |mut nic| async move {
+            nic.wait_running().await.unwrap();
+            nic.halt().await.unwrap();
+            let block = nic.system_mut().allocate(4096).unwrap();
+            nic.system_mut()
+                .write_memory(block, &block_of_nowhere())
+                .unwrap();
+            let pages = nic.system_mut().translate(block, 1).await.unwrap();
+            let board = nic.board_mut();
+            board.write_sram(INFO_HIGH, (pages[0].0 >> 32) as u32).await;
+            board.write_sram(INFO_LOW, pages[0].0 as u32).await;
+            board.write_sram(EVENT_CONSUMER, 0).await;
+            board.start_cpu_a(entry).await;
+            nic.system_mut().compute(2_000_000).await;
+            nic.command(Command::StackUp).await.unwrap();
+            for (mailbox, producer) in [(MAILBOX_STANDARD, 5), (MAILBOX_SEND, 200)] {
+                let mailbox = mailbox_low(mailbox);
+                nic.board_mut().write_sram(mailbox, producer).await;
+            }
+            nic.command_taken(Command::RefreshStatistics)
+                .await
+                .unwrap()
+                .unwrap();
+            let end = FRAMES_FROM + SimTime::from_us(5_000);
+            let rest = nic.left_ns(end.ps());
+            nic.system_mut().compute(rest).await;
+            nic.command_taken(Command::ClearStatistics)
+                .await
+                .unwrap()
+                .unwrap();
+            (
+                nic.board_mut().halted_at().await,
+                nic.trace().await.unwrap(),
+            )
+        });
+        let frames = (0..10).map(|seed| Frame::new(arriving(500, seed)));
+        bench.arrive(frames, Duration::ZERO);
+        let (halted, trace) = bench.run();
+        assert_eq!(halted, None);
+        assert!(bench.sent().is_empty());
+        let failed = trace
+            .iter()
+            .filter(|record| record.name.trim_end() == "dmaFail")
+            .count();
+        assert!((10..100).contains(&failed), "{failed}: {trace:?}");
+    }
 }

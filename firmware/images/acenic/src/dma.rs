@@ -196,7 +196,7 @@ impl Firmware {
                 write::EVENT_PRODUCER => self.interrupt_unless(Mode::NO_EVENT_INTERRUPT),
                 write::RETURN_PRODUCER => self.interrupt_unless(Mode::NO_RECEIVE_INTERRUPT),
                 write::SEND_CONSUMER => self.interrupt_unless(Mode::NO_SEND_INTERRUPT),
-                write::STATISTICS => self.send_event(message::STATISTICS_UPDATED, 0, 0),
+                write::STATISTICS if !failed => self.send_event(message::STATISTICS_UPDATED, 0, 0),
                 _ => {}
             }
         }
