@@ -4,7 +4,8 @@
 //! The firmware pushes descriptors; the assist works them off in order and moves the reference; a
 //! ring's `DONE` event stands while there are descriptors whose transfers are over and that the
 //! firmware has not consumed. A transfer to which no host memory answers stops the channel and raises
-//! the ring's `ATTENTION` event.
+//! the ring's `ATTENTION` event. Instead of the hardware assist CPU B can feed the channels: see
+//! [`SoftwareAssist`].
 //!
 //! ```ignore
 //! ReadRing::push(&Transfer { host_high: 0, host_low, local, length, state: COPY_BYTES, kind: 1, index })?;
@@ -246,8 +247,8 @@ impl<D: Direction> Ring<D> {
 
 /// What CPU B does in the hardware assist's place: one channel and the descriptor in it.
 ///
-/// The host of a software assist steps it as long as it says that there is work. It must be the only
-/// one to touch channel and reference.
+/// Whoever runs it steps it as long as it says that there is work, and alone touches channel and
+/// reference.
 #[derive(Debug)]
 pub struct SoftwareAssist<D> {
     /// The descriptor whose transfer is under way.

@@ -6,9 +6,9 @@
 //! | wait for events | [`dispatch!`], [`event`] |
 //! | talk to the host | [`mailbox`], [`sram`], [`dma`] |
 //! | send and receive frames | [`mac`], [`rings`] |
-//! | share with the other CPU | [`semaphore`], [`event::raise`] |
+//! | share with the other CPU | [`semaphore`], [`event::raise`], [`dma::SoftwareAssist`] |
 //! | keep time | [`timer`] |
-//! | say what happens | [`probe`]: [`log!`], [`event!`], [`stage_enter!`], [`wait_enter!`] |
+//! | say what happens | [`probe`]: [`log!`], [`event!`], [`stage_enter!`], [`wait_enter!`], [`panic_hook!`] |
 //!
 //! `firmware/images/hello` is the smallest complete image; `firmware/build.sh` builds all of them.
 //! An image forbids `unsafe`: what needs it stands here, each block with its reason. The crate root

@@ -1,10 +1,17 @@
 //! Commands and the events that answer them.
 
+use std::time::Duration;
+
+use defs::acenic::Mode;
 use defs::acenic::message::word;
-use host_lib::acenic::{Command, Config, Event};
+use emulator::sim::time::SimTime;
+use emulator::wire::frame::Frame;
+use host_lib::acenic::{Command, Config, Event, SendOptions};
 use host_lib::address::MacAddress;
 
-use super::support::{bench, command, config, statistics, work_for};
+use super::support::{
+    FRAMES_FROM, arriving, bench, command, config, leaving, statistics, work_for, work_until,
+};
 
 #[test]
 fn every_command_has_its_event() {
@@ -116,4 +123,31 @@ fn masked_interrupts_wait() {
         (masked, after)
     });
     assert_eq!(bench.run(), (0, 1));
+}
+
+/// What an interrupt brings, and what stands in the rings without one, after a frame each way.
+fn told(mode: Mode) -> [(usize, u32); 2] {
+    let mut config = config();
+    config.mode |= mode;
+    let mut bench = bench(config, |mut nic| async move {
+        nic.send(&leaving(60, 0), SendOptions::default())
+            .await
+            .unwrap();
+        let end = FRAMES_FROM + SimTime::from_us(2_000);
+        let told = work_until(&mut nic, end).await;
+        let rest = nic.collect().await.unwrap();
+        [told, rest].map(|work| (work.received.len(), work.sent))
+    });
+    bench.arrive([Frame::new(arriving(60, 0))], Duration::ZERO);
+    bench.run()
+}
+
+#[test]
+fn modes_keep_interrupts_away() {
+    let (send, receive) = (Mode::NO_SEND_INTERRUPT, Mode::NO_RECEIVE_INTERRUPT);
+    assert_eq!(told(Mode::empty()), [(1, 1), (0, 0)]);
+    assert_eq!(told(send | receive), [(0, 0), (1, 1)]);
+    // Whoever interrupts, the host finds all that is there: sent long before, received later.
+    assert_eq!(told(send), [(1, 1), (0, 0)]);
+    assert_eq!(told(receive), [(0, 1), (1, 0)]);
 }
