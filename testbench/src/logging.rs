@@ -41,7 +41,7 @@ pub fn init(verbose: u8) {
                 MOST_GUEST_WARNINGS if brief => {
                     writeln!(
                         out,
-                        "warning: and so on (-v shows every mistake of the guest)"
+                        "warning: and so on (-vv shows every mistake of the guest)"
                     )
                 }
                 count if brief && count > MOST_GUEST_WARNINGS => Ok(()),

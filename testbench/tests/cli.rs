@@ -325,7 +325,8 @@ fn mistakes_are_warnings_and_do_not_flood() {
         assert!(errors.contains("cpu_a > nothing > 0x00d00000"), "{errors}");
     };
     check("", 2..30);
-    check("-v", 3000..4000);
+    check("-v", 100..120);
+    check("-vv", 3000..4000);
 }
 
 #[test]
