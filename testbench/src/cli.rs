@@ -178,8 +178,8 @@ pub struct AcenicArgs {
     /// Frames each way
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub frames: u32,
-    /// Bytes of each frame without FCS, 60 to 1514 (default: a mix)
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(60..=1514))]
+    /// Bytes of each frame without FCS, 60 to 9014 (default: a mix up to 1514; above, with the jumbo ring)
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(60..=9014))]
     pub size: Option<u32>,
     /// Installed SRAM: 512, 1024 or 2048
     #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]

@@ -8,7 +8,7 @@ use defs::acenic::{
 use defs::tigon2::map::{COMMAND_RING_BASE, mailbox_low};
 
 use super::AceNic;
-use super::error::{CommandError, WaitError};
+use super::error::CommandError;
 use super::memory::WORD_BYTES;
 use crate::address::MacAddress;
 use crate::window::{System, Window};
@@ -151,20 +151,17 @@ impl<W: Window, S: System> AceNic<W, S> {
     /// Gives a command and waits until the firmware has taken it. (Some are followed by an event.)
     ///
     /// # Errors
-    /// [`CommandError`] in the outer result, [`WaitError`] in the inner one.
-    pub async fn command_taken(
-        &mut self,
-        command: Command,
-    ) -> Result<Result<(), WaitError>, CommandError> {
+    /// [`CommandError`].
+    pub async fn command_taken(&mut self, command: Command) -> Result<(), CommandError> {
         const WHAT: &str = "the firmware to take a command";
         self.command(command).await?;
         for _ in 0..COMMAND_TIMEOUT_NS / COMMAND_POLL_NS {
             if self.board.read_sram(COMMAND_CONSUMER).await == self.commands {
-                return Ok(Ok(()));
+                return Ok(());
             }
             self.system.compute(COMMAND_POLL_NS).await;
         }
-        Ok(Err(self.timed_out(WHAT, COMMAND_TIMEOUT_NS).await))
+        Err(self.timed_out(WHAT, COMMAND_TIMEOUT_NS).await.into())
     }
 
     async fn check_command_space(&mut self, needed: u32) -> Result<(), CommandError> {

@@ -102,7 +102,7 @@ pub enum StartError {
 }
 
 /// Something was waited for, and did not come.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WaitError {
     /// The time is over.
     #[error("waited {} ms for {what}{}", timeout_ns / 1_000_000, unheard(*.pending))]
@@ -175,7 +175,7 @@ pub enum SendError {
     Memory(#[from] MemoryError),
 }
 
-/// A command cannot be given.
+/// A command cannot be given, or was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum CommandError {
     /// Wait until the firmware has taken some.
@@ -198,6 +198,9 @@ pub enum CommandError {
         /// The index.
         consumer: u32,
     },
+    /// The firmware does not take it.
+    #[error(transparent)]
+    NotTaken(#[from] WaitError),
 }
 
 /// Something that a sound firmware never writes to host memory. The driver goes on as well as it can.

@@ -13,6 +13,8 @@ use super::node::{Failure, Log, Plan};
 
 /// Frames that a side may be ahead.
 const WINDOW: u32 = 32;
+/// Bytes that a side may be ahead: the smallest board holds twice as many.
+const WINDOW_BYTES: u32 = 48 * 1024;
 /// Time between two greetings.
 const GREETING_NS: u64 = 1_000_000;
 /// When nothing has come for so long, what is missing is lost.
@@ -139,7 +141,9 @@ impl Side<'_> {
     }
 
     async fn send_data(&mut self, peer: MacAddress) -> Result<(), Failure> {
-        let end = self.plan.frames.min(self.ahead.saturating_add(WINDOW));
+        let longest = self.plan.size.unwrap_or(frames::LONGEST_BYTES);
+        let window = (WINDOW_BYTES / longest).clamp(1, WINDOW);
+        let end = self.plan.frames.min(self.ahead.saturating_add(window));
         while self.counts.sent < end && self.nic.send_free() > 0 {
             let number = self.counts.sent;
             let length = frames::length(self.plan.size, number);

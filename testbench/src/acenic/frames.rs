@@ -14,7 +14,7 @@ const MAGIC: u32 = 0x4C41_4E49;
 const HEADER_BYTES: usize = 14 + 4 + 2 + 2 + 4 + 2;
 /// Shortest frame without FCS.
 pub const SHORTEST_BYTES: u32 = 60;
-/// Longest frame of standard size, without FCS.
+/// Longest frame of standard size, without FCS. Longer ones need the jumbo ring.
 pub const LONGEST_BYTES: u32 = 1514;
 /// Lengths that take turns if the user asks for none: both ends, both sides of the mini ring's limit,
 /// odd ones.

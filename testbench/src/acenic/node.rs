@@ -172,7 +172,7 @@ async fn operate(nic: &mut Nic, plan: Plan, log: &Log) -> Result<(), Failure> {
     let work = nic.wait_running().await?;
     log.work(nic, &work);
     nic.fill_rings().await?;
-    nic.command_taken(Command::StackUp).await??;
+    nic.command_taken(Command::StackUp).await?;
     wait_for_link(nic, log).await?;
     exchange::run(nic, &plan, log).await?;
     nic.command(Command::RefreshStatistics).await?;

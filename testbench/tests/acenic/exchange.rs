@@ -8,7 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
-use host_lib::acenic::{Config, NEGOTIATED_LINK, SendRing};
+use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK, SendRing};
 use testbench::acenic;
 use testbench::acenic::node::{self, Plan, Record};
 
@@ -85,6 +85,18 @@ fn every_board_boots_and_exchanges_frames() {
 fn frames_of_every_length_arrive() {
     for size in [60, 61, 62, 63, 64, 65, 127, 128, 129, 1000, 1513, 1514] {
         check(SramSize::M1, &Config::default(), 12, Some(size));
+    }
+}
+
+#[test]
+fn jumbo_frames_arrive() {
+    let config = Config {
+        jumbo_buffers: 64,
+        mtu: JUMBO_MTU,
+        ..Config::default()
+    };
+    for size in [1515, 4096, 9014] {
+        check(SramSize::K512, &config, 40, Some(size));
     }
 }
 

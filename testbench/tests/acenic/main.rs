@@ -5,6 +5,7 @@
 )]
 
 mod bad;
+mod cli;
 mod commands;
 mod exchange;
 mod filter;

@@ -4,7 +4,7 @@ use defs::acenic::Mode;
 use defs::acenic::descriptor::{Errors, Flags};
 use defs::acenic::info::RingFlags;
 use host_lib::acenic::{
-    Coalescing, Command, Config, Fragment, RingKind, Rings, SendOptions, SendRing,
+    Coalescing, Command, Config, Fragment, JUMBO_MTU, RingKind, Rings, SendOptions, SendRing,
 };
 use host_lib::window::System;
 
@@ -16,9 +16,14 @@ use crate::support::{
 /// Sends one frame of each length; gives ring and flags of what arrived, its bytes checked.
 #[track_caller]
 fn check_rings(receiver: Config, expected: &[(usize, RingKind)]) {
+    check_rings_of(Config::default(), receiver, expected);
+}
+
+#[track_caller]
+fn check_rings_of(sender: Config, receiver: Config, expected: &[(usize, RingKind)]) {
     let lengths: Vec<usize> = expected.iter().map(|(length, _)| *length).collect();
     let ((), received) = run(
-        [Config::default(), receiver],
+        [sender, receiver],
         async |mut nic| {
             open(&mut nic).await?;
             for length in lengths {
@@ -58,6 +63,21 @@ fn short_frames_take_mini_buffers() {
         ..Config::default()
     };
     check_rings(without_mini, &[(60, Standard), (1514, Standard)]);
+}
+
+#[test]
+fn long_frames_take_jumbo_buffers() {
+    use RingKind::{Jumbo, Mini, Standard};
+    let config = Config {
+        jumbo_buffers: 32,
+        mtu: JUMBO_MTU,
+        ..Config::default()
+    };
+    check_rings_of(
+        config.clone(),
+        config,
+        &[(60, Mini), (1514, Standard), (1600, Jumbo), (9014, Jumbo)],
+    );
 }
 
 /// Frames in pieces: header and rest, an odd address, many pieces.

@@ -101,8 +101,7 @@ pub async fn open(nic: &mut Nic) -> Outcome<()> {
 
 /// Gives a command, and waits until it is taken.
 pub async fn command(nic: &mut Nic, command: Command) -> Outcome<()> {
-    let taken = nic.command_taken(command).await.map_err(text)?;
-    taken.map_err(text)
+    nic.command_taken(command).await.map_err(text)
 }
 
 /// Sends a frame and waits until the firmware has it.

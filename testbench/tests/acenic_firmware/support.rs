@@ -81,7 +81,7 @@ where
 pub async fn open(nic: &mut Nic) {
     nic.wait_running().await.unwrap();
     nic.fill_rings().await.unwrap();
-    nic.command_taken(Command::StackUp).await.unwrap().unwrap();
+    nic.command_taken(Command::StackUp).await.unwrap();
     let up = Event::Link(LinkChange::Up);
     if !nic.history().iter().any(|reported| reported.event == up) {
         nic.wait_for(up, "the link", 500_000_000).await.unwrap();
@@ -114,7 +114,7 @@ pub async fn work_for(nic: &mut Nic, us: u64) -> Work {
 
 /// Gives a command and takes what comes of it within half a millisecond.
 pub async fn command(nic: &mut Nic, command: Command) -> Vec<Event> {
-    nic.command_taken(command).await.unwrap().unwrap();
+    nic.command_taken(command).await.unwrap();
     let work = work_for(nic, 500).await;
     work.events.iter().map(|reported| reported.event).collect()
 }

@@ -10,15 +10,19 @@ use defs::acenic::Mode;
 use emulator::sim::node::Node;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
-use host_lib::acenic::{Config, NEGOTIATED_LINK};
+use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK};
 
 use super::Status;
+use crate::acenic::frames::LONGEST_BYTES;
 use crate::acenic::node::{self, Log, Plan};
 use crate::acenic::{self, AceFirmware};
 use crate::cli::{AcenicArgs, Assist};
 use crate::interrupt::Interrupt;
 use crate::{logging, output, profile};
 use report::Report;
+
+/// Buffers for frames beyond the standard size.
+const JUMBO_BUFFERS: u32 = 64;
 
 /// Runs the command.
 ///
@@ -88,6 +92,10 @@ fn config(args: &AcenicArgs) -> Config {
     config.mode.set(Mode::ONE_DMA, args.assist == Assist::Hw);
     if args.negotiate {
         config.link = NEGOTIATED_LINK;
+    }
+    if args.size.is_some_and(|size| size > LONGEST_BYTES) {
+        config.jumbo_buffers = JUMBO_BUFFERS;
+        config.mtu = JUMBO_MTU;
     }
     config
 }
