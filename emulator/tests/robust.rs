@@ -32,7 +32,7 @@ use acts::{acts, sram_size};
 use bench::{Bench, finishes};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
-use polls::{Polling, poll};
+use polls::{Manner, Polling, poll};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use streams::{execute, instruction};
@@ -90,11 +90,21 @@ fn seeds_of_boards() {
     }
 }
 
-/// Whoever skips comes to what whoever steps comes to.
-fn check_polling(programs: [Polling; 2], acts: Vec<Act>) {
+/// Whoever skips comes to what whoever steps comes to, in time slices of any length.
+fn check_polling(programs: [Polling; 2], acts: Vec<Act>, slice_ns: u64) {
     finishes(move || {
-        let [stepped, skipped] = [false, true].map(|skip| poll(&programs, &acts, skip));
-        assert_eq!(stepped, skipped);
+        let run = |skip_idle, slice_ns| {
+            let manner = Manner {
+                skip_idle,
+                slice_ns,
+            };
+            poll(&programs, &acts, manner)
+        };
+        let skipped = run(true, None);
+        assert_eq!(run(false, None), skipped, "stepped and skipped");
+        if !programs.iter().any(Polling::halts_the_other) {
+            assert_eq!(run(true, Some(slice_ns)), skipped, "sliced and whole");
+        }
     });
 }
 
@@ -103,7 +113,7 @@ fn seeds_of_polling() {
     for text in seeds("polls") {
         println!("{}", text.lines().next().unwrap());
         let (programs, acts) = polls::parse(&text);
-        check_polling(programs, acts);
+        check_polling(programs, acts, 777);
     }
 }
 
@@ -136,10 +146,13 @@ proptest! {
     }
 
     #[test]
-    fn any_polling_stepped_or_skipped(
-        a in polls::polling(), b in polls::polling(), acts in polls::acts(),
+    fn any_polling_stepped_skipped_or_sliced(
+        a in polls::polling(),
+        b in polls::polling(),
+        acts in polls::acts(),
+        slice_ns in 20..5000u64,
     ) {
-        check_polling([a, b], acts);
+        check_polling([a, b], acts, slice_ns);
     }
 
     #[test]

@@ -103,6 +103,11 @@ impl fmt::Debug for Polling {
 }
 
 impl Polling {
+    /// Whether it halts the other CPU, which takes effect when that is in turn.
+    pub fn halts_the_other(&self) -> bool {
+        self.text.contains("sw $t5, OTHER_STATE")
+    }
+
     /// Reads a seed's line.
     fn parse(line: &str) -> Self {
         let (place, text) = line.split_once(' ').expect("a place and a text");
@@ -164,8 +169,33 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+/// A DMA that the host starts: host address, local address, length, state.
+fn dma() -> impl Strategy<Value = Vec<Act>> {
+    let registers = select(vec![
+        [0x094, 0x0B4, 0x09C, 0x0B0],
+        [0x084, 0x0A4, 0x0AC, 0x0A0],
+    ]);
+    (registers, 0..3000u32, select(vec![0x101_000, 0])).prop_map(|(registers, length, host)| {
+        let values = [host, 0x10_0000, length, 4];
+        let writes = registers.into_iter().zip(values);
+        writes
+            .map(|(offset, value)| Act::Write(offset, value))
+            .collect()
+    })
+}
+
 pub fn acts() -> impl Strategy<Value = Vec<Act>> {
-    vec(act(), 1..24)
+    let some = prop_oneof![6 => act().prop_map(|act| vec![act]), 1 => dma()];
+    vec(some, 1..24).prop_map(|some| some.concat())
+}
+
+/// How a run is carried out: it must make no difference.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner {
+    /// Rounds of idle loops may be skipped.
+    pub skip_idle: bool,
+    /// Time passes in slices of so many nanoseconds.
+    pub slice_ns: Option<u64>,
 }
 
 /// What a run leaves: the hash of its trace; instructions, cycles, program counter and registers of
@@ -173,9 +203,9 @@ pub fn acts() -> impl Strategy<Value = Vec<Act>> {
 type Left = (u64, Vec<(u64, u64, u32, Vec<u32>)>);
 
 /// Lets both CPUs poll while `acts` happen.
-pub fn poll(programs: &[Polling; 2], acts: &[Act], skip_idle: bool) -> Left {
+pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
     let mut bench = Bench::new(SramSize::K512);
-    bench.0.board.skip_idle = skip_idle;
+    bench.0.board.skip_idle = manner.skip_idle;
     for (cpu, program) in programs.iter().enumerate() {
         let names = NAMES
             .iter()
@@ -197,10 +227,16 @@ pub fn poll(programs: &[Polling; 2], acts: &[Act], skip_idle: bool) -> Left {
         }
         bench.start(cpu, at);
     }
-    for act in acts {
-        play(&mut bench, std::slice::from_ref(act));
+    for act in acts.iter().chain(&[Act::Run(100_000)]) {
+        match (act, manner.slice_ns) {
+            (Act::Run(ns), Some(slice_ns)) => {
+                let slices = vec![Act::Run(slice_ns); (ns / slice_ns) as usize];
+                play(&mut bench, &slices);
+                play(&mut bench, &[Act::Run(ns % slice_ns)]);
+            }
+            _ => play(&mut bench, std::slice::from_ref(act)),
+        }
     }
-    play(&mut bench, &[Act::Run(100_000)]);
     let left = bench.0.board.cores.iter().map(|unit| {
         let core = &unit.core;
         let registers = core.registers().to_vec();
