@@ -287,8 +287,8 @@ impl NodeReport {
             None => "never".into(),
         };
         format!(
-            "{}, firmware {}\n  running   {}\n  link up   {}\n  frames    {} sent, {} received, \
-             {} damaged, {} dropped\n  interrupts {}\n",
+            "{}, firmware {}\n  running    {}\n  link up    {}\n  frames     {} sent, {} received, \
+             {} damaged, {} dropped\n  interrupts {}",
             self.address,
             self.fw_version.as_deref().unwrap_or("without a version"),
             time(self.record.running_ps),
