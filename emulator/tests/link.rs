@@ -240,6 +240,23 @@ fn a_frame_that_loses_its_link_is_cut_off_with_a_status() {
 }
 
 #[test]
+fn a_frame_within_another_one_is_lost_and_said_so() {
+    let mut node = sender();
+    node.trace.keep(true);
+    for start_ns in [0, 100, 9_000] {
+        node.frame_arrives(Frame::new(vec![7; 1000]), SimTime::from_ns(start_ns));
+    }
+    node.run_until(SimTime::from_us(40));
+    let sram = &node.board.fabric.sram;
+    let received = [0x13_1004, 0x13_100C, 0x13_1014].map(|at| sram.word(at));
+    assert_eq!(received, [1004, 1004, 0]);
+    let lines = node.trace.take().into_iter();
+    let lines: Vec<_> = lines.map(|event| event.to_string()).collect();
+    let lost = lines.iter().filter(|line| line.contains("within another"));
+    assert_eq!(lost.count(), 1, "{lines:?}");
+}
+
+#[test]
 fn a_cable_that_is_pulled_out_carries_nothing() {
     let timing = timing();
     let link = Link {

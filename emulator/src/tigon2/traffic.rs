@@ -27,6 +27,8 @@ pub struct TxBurst {
 pub struct RxSide {
     /// The frame's first burst was accepted.
     accepted: bool,
+    /// The last bit of the frame that comes in arrives then.
+    wire_taken_until: SimTime,
 }
 
 impl RxSide {
@@ -142,14 +144,34 @@ impl Fabric {
         first_bit: SimTime,
         ctx: &mut BoardContext,
     ) {
-        let held = PREAMBLE_BYTES + frame.length_with_fcs().min(RECEIVE_HOLD_BYTES);
-        let time = first_bit + self.link.span(held);
+        let time = first_bit + self.held_span(&frame);
         let event = BoardEvent::RxBurst { frame, offset: 0 };
         ctx.schedule(time, Initiator::MacReceive, event);
     }
 
+    /// What passes of a frame before the MAC looks at it.
+    fn held_span(&self, frame: &Frame) -> SimTime {
+        let bytes = frame.length_with_fcs().min(RECEIVE_HOLD_BYTES);
+        self.link.span(PREAMBLE_BYTES + bytes)
+    }
+
+    /// Whether a frame whose first bytes are in has the wire to itself; takes the wire if so.
+    fn takes_wire(&mut self, frame: &Frame, now: SimTime) -> bool {
+        let first_bit = now.saturating_sub(self.held_span(frame));
+        let free = first_bit >= self.rx_side.wire_taken_until;
+        if free {
+            self.rx_side.wire_taken_until = first_bit + self.link.frame_span(frame);
+        }
+        free
+    }
+
     /// Another 64 bytes are in (the last burst may be shorter).
     pub(super) fn rx_burst(&mut self, frame: Frame, offset: u32, ctx: &mut BoardContext) {
+        if offset == 0 && !self.takes_wire(&frame, ctx.now) {
+            // A cable cannot do that; whoever feeds frames by hand shall know.
+            let text = "a frame begins within another one: lost".into();
+            return Self::mistake(Initiator::MacReceive, text, ctx);
+        }
         if offset == 0 {
             let accepted = if self.serdes.signal {
                 self.mac.accept(&frame)
