@@ -319,7 +319,7 @@ impl Programs {
         ctx: &mut HostContext<'_, E>,
     ) {
         let event = HostEvent::Resume { program, response };
-        schedule(ctx, ctx.now + span, event);
+        schedule(ctx, ctx.now.saturating_add(span), event);
     }
 }
 

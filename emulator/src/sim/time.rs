@@ -23,16 +23,16 @@ impl SimTime {
         Self(ps)
     }
 
-    /// From nanoseconds.
+    /// From nanoseconds; [`SimTime::MAX`] if that is too long.
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
-        Self(ns * PS_PER_NS)
+        Self(ns.saturating_mul(PS_PER_NS))
     }
 
-    /// From microseconds.
+    /// From microseconds; [`SimTime::MAX`] if that is too long.
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
-        Self(us * PS_PER_US)
+        Self(us.saturating_mul(PS_PER_US))
     }
 
     /// In picoseconds.
@@ -168,6 +168,12 @@ mod tests {
         assert_eq!(core.time_of(88_000_000), SimTime::from_us(1_000_000));
         assert_eq!(core.time_of(1).ps(), 11_363);
         assert_eq!(core.time_of(11).ps(), 125_000);
+    }
+
+    #[test]
+    fn too_long_is_for_ever() {
+        assert_eq!(SimTime::from_ns(u64::MAX), SimTime::MAX);
+        assert_eq!(SimTime::from_us(u64::MAX / 2), SimTime::MAX);
     }
 
     #[test]

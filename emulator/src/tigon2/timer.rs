@@ -56,7 +56,7 @@ impl Timer {
         };
         let done = now.saturating_sub(self.written_at).ps() / PS_PER_TICK;
         self.written_at
-            .saturating_add(SimTime::from_ps((done + u64::from(ticks)) * PS_PER_TICK))
+            .saturating_add(SimTime::from_us(done + u64::from(ticks)))
     }
 }
 
@@ -84,6 +84,7 @@ mod tests {
         for reference in [0, 1, 100, 1 << 31, (1 << 31) + 1, u32::MAX] {
             let mut timer = Timer::default();
             timer.set_reference(1, reference);
+            assert_eq!(timer.next_change(1, SimTime::MAX), SimTime::MAX);
             let now = us(50);
             let change = timer.next_change(1, now);
             assert!(change > now);
