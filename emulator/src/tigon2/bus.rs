@@ -10,12 +10,10 @@ use defs::tigon2::regs;
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
 use super::map::{self, Place};
-use super::probes::{ProbeTable, StageState};
-use crate::cpu::clock::TICKS_PER_CYCLE;
+use super::probes::{BoardProbe, ProbeTable, StageState};
 use crate::cpu::mips::bus::{Bus, BusStop, Fault, FreeCode, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
-use crate::image::Probe;
 use crate::observe::event::TraceKind;
 
 /// The bus of one core while it runs.
@@ -379,7 +377,8 @@ impl<'a> CpuBus<'a, '_> {
         Fabric::mistake(self.private.who, text, self.ctx);
     }
 
-    fn pass_probe(&mut self, core: &mut Core, probe: &Probe) {
+    fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe) {
+        let probe = &place.probe;
         let arguments = || {
             probe
                 .registers
@@ -405,11 +404,8 @@ impl<'a> CpuBus<'a, '_> {
         };
         let now = self.fabric.ticks.time_of(core.clock.now);
         self.ctx.trace.record(now, self.private.who, kind);
-        let stages = &mut self.stages[self.private.index()];
-        let stage = stages.pass(probe.kind, &probe.text, core.clock.cycles);
-        core.clock.ticks_per_cycle = stage
-            .and_then(|stage| self.probes.stretch(stage))
-            .unwrap_or(TICKS_PER_CYCLE);
+        let stage = self.stages[self.private.index()].pass(place, core.clock.cycles);
+        core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
     }
 
     /// Fills in a log line; a text argument is an address and a length in the core's memory.
@@ -502,8 +498,8 @@ impl Bus for CpuBus<'_, '_> {
     fn probe(&mut self, core: &mut Core, pc: u32) {
         self.private.idle.disturb();
         let probes = self.probes;
-        for probe in probes.at(pc) {
-            self.pass_probe(core, probe);
+        for place in probes.at(pc) {
+            self.pass_probe(core, place);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The probes of the firmware that runs on a board, by address.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use defs::probe::Kind;
 
+use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::image::Probe;
 
 /// Own cycles and visits of one stage on one core.
@@ -16,13 +16,28 @@ pub struct StageTotal {
     pub cycles: u64,
 }
 
+/// A stage's number: the index of its name in [`ProbeTable::stages`]. A core passes probes often, and
+/// looks nothing up by name.
+pub type StageIndex = usize;
+
+/// A probe and what it stands for on this board.
+#[derive(Debug)]
+pub struct BoardProbe {
+    /// The probe.
+    pub probe: Probe,
+    /// The stage that it enters.
+    stage: StageIndex,
+}
+
 /// All probes, and the stages' stretching.
 #[derive(Debug, Default)]
 pub struct ProbeTable {
     /// Sorted by address; several may mark the same one, in the order of the image.
-    probes: Vec<Probe>,
-    /// Ticks that one cycle of own work takes within a stage.
-    stretch: BTreeMap<Arc<str>, u64>,
+    probes: Vec<BoardProbe>,
+    /// The names of all stages, sorted.
+    stages: Vec<Arc<str>>,
+    /// Ticks that one cycle of own work takes within each stage.
+    stretch: Vec<u64>,
 }
 
 impl ProbeTable {
@@ -30,43 +45,56 @@ impl ProbeTable {
     #[must_use]
     pub fn new(mut probes: Vec<Probe>) -> Self {
         probes.sort_by_key(|probe| probe.address);
+        let entered = |probe: &&Probe| probe.kind == Kind::StageEnter;
+        let names = probes.iter().filter(entered);
+        let mut stages: Vec<_> = names.map(|probe| Arc::clone(&probe.text)).collect();
+        stages.sort();
+        stages.dedup();
+        let place = |probe: Probe| BoardProbe {
+            // Only a probe that enters a stage uses the number, and that one is in the list.
+            stage: stages.binary_search(&probe.text).unwrap_or_default(),
+            probe,
+        };
         Self {
-            probes,
-            stretch: BTreeMap::new(),
+            probes: probes.into_iter().map(place).collect(),
+            stretch: vec![TICKS_PER_CYCLE; stages.len()],
+            stages,
         }
     }
 
-    /// Within `stage`, a cycle of own work takes `ticks_per_cycle` ticks.
+    /// Within `stage`, a cycle of own work takes `ticks_per_cycle` ticks. A stage that the image does not
+    /// have needs no stretching.
     pub fn set_stretch(&mut self, stage: &str, ticks_per_cycle: u64) {
-        self.stretch.insert(stage.into(), ticks_per_cycle);
+        for (name, stretch) in self.stages.iter().zip(&mut self.stretch) {
+            if **name == *stage {
+                *stretch = ticks_per_cycle;
+            }
+        }
     }
 
-    /// The stretch of a stage, if it has one.
+    /// Ticks that one cycle of own work takes in a stage, or outside all of them.
     #[must_use]
-    pub fn stretch(&self, stage: &str) -> Option<u64> {
-        self.stretch.get(stage).copied()
+    pub fn ticks_per_cycle(&self, stage: Option<StageIndex>) -> u64 {
+        stage
+            .and_then(|stage| self.stretch.get(stage).copied())
+            .unwrap_or(TICKS_PER_CYCLE)
     }
 
     /// The probes that mark `address`.
     #[must_use]
-    pub fn at(&self, address: u32) -> &[Probe] {
-        let first = self.probes.partition_point(|probe| probe.address < address);
-        let count = self.probes[first..].partition_point(|probe| probe.address == address);
+    pub fn at(&self, address: u32) -> &[BoardProbe] {
+        let first = self
+            .probes
+            .partition_point(|place| place.probe.address < address);
+        let marks = |place: &&BoardProbe| place.probe.address == address;
+        let count = self.probes[first..].iter().take_while(marks).count();
         &self.probes[first..first + count]
     }
 
     /// The names of all stages, sorted.
     #[must_use]
-    pub fn stages(&self) -> Vec<Arc<str>> {
-        let mut names: Vec<_> = self
-            .probes
-            .iter()
-            .filter(|probe| probe.kind == Kind::StageEnter)
-            .map(|probe| Arc::clone(&probe.text))
-            .collect();
-        names.sort();
-        names.dedup();
-        names
+    pub fn stages(&self) -> &[Arc<str>] {
+        &self.stages
     }
 }
 
@@ -74,32 +102,27 @@ impl ProbeTable {
 #[derive(Debug, Default)]
 pub struct StageState {
     /// The stage it is in, and its own cycles at entry (or at the end of the last wait).
-    current: Option<(Arc<str>, u64)>,
+    current: Option<(StageIndex, u64)>,
     waiting: bool,
-    /// Totals by stage.
-    totals: BTreeMap<Arc<str>, StageTotal>,
+    /// Totals by stage, as far as one was entered.
+    totals: Vec<StageTotal>,
 }
 
 impl StageState {
-    /// Totals by stage.
+    /// The total of a stage.
     #[must_use]
-    pub const fn totals(&self) -> &BTreeMap<Arc<str>, StageTotal> {
-        &self.totals
+    pub fn total(&self, stage: StageIndex) -> StageTotal {
+        self.totals.get(stage).copied().unwrap_or_default()
     }
 
-    /// Forgets the totals.
-    pub fn clear_totals(&mut self) {
-        self.totals.clear();
-    }
-
-    /// The core passes a probe of this kind with `cycles` of own work behind it. Gives the stage
-    /// in whose stretch its cycles are charged from here on.
-    pub fn pass(&mut self, kind: Kind, text: &Arc<str>, cycles: u64) -> Option<&Arc<str>> {
-        match kind {
+    /// The core passes `place` with `cycles` of own work behind it. Gives the stage in whose stretch
+    /// its cycles are charged from here on.
+    pub fn pass(&mut self, place: &BoardProbe, cycles: u64) -> Option<StageIndex> {
+        match place.probe.kind {
             Kind::StageEnter => {
                 self.leave(cycles);
-                self.totals.entry(Arc::clone(text)).or_default().visits += 1;
-                self.current = Some((Arc::clone(text), cycles));
+                self.current = Some((place.stage, cycles));
+                self.total_mut(place.stage).visits += 1;
             }
             Kind::StageExit => {
                 self.leave(cycles);
@@ -117,19 +140,26 @@ impl StageState {
             }
             Kind::Event | Kind::Log | Kind::Panic => {}
         }
-        match &self.current {
+        match self.current {
             Some((stage, _)) if !self.waiting => Some(stage),
             _ => None,
         }
     }
 
+    fn total_mut(&mut self, stage: StageIndex) -> &mut StageTotal {
+        if stage >= self.totals.len() {
+            self.totals.resize(stage + 1, StageTotal::default());
+        }
+        &mut self.totals[stage]
+    }
+
     /// Adds the cycles since the last change to the current stage.
     fn leave(&mut self, cycles: u64) {
-        if let Some((stage, since)) = &mut self.current {
+        if let Some((stage, since)) = self.current {
             if !self.waiting {
-                self.totals.entry(Arc::clone(stage)).or_default().cycles += cycles - *since;
+                self.total_mut(stage).cycles += cycles - since;
             }
-            *since = cycles;
+            self.current = Some((stage, cycles));
         }
     }
 }
@@ -138,34 +168,49 @@ impl StageState {
 mod tests {
     use super::*;
 
+    fn probe(address: u32, kind: Kind, text: &str) -> Probe {
+        Probe {
+            address,
+            kind,
+            text: text.into(),
+            registers: vec![],
+        }
+    }
+
     #[test]
     fn waits_do_not_count_as_the_stage() {
+        let mut table = ProbeTable::new(vec![
+            probe(0, Kind::StageEnter, "receiving"),
+            probe(4, Kind::WaitEnter, "dma"),
+            probe(8, Kind::WaitExit, "dma"),
+            probe(12, Kind::StageExit, "receiving"),
+            probe(16, Kind::StageEnter, "ack"),
+        ]);
+        table.set_stretch("receiving", 2000);
+        table.set_stretch("no such stage", 3000);
         let mut state = StageState::default();
-        let stage: Arc<str> = "receiving".into();
-        let wait: Arc<str> = "dma".into();
-        assert_eq!(state.pass(Kind::StageEnter, &stage, 100), Some(&stage));
-        assert_eq!(state.pass(Kind::WaitEnter, &wait, 130), None);
-        assert_eq!(state.pass(Kind::WaitExit, &wait, 200), Some(&stage));
-        assert_eq!(state.pass(Kind::StageExit, &stage, 250), None);
-        let total = state.totals()[&stage];
-        assert_eq!((total.visits, total.cycles), (1, 80));
+        let mut pass = |address, cycles| {
+            let stage = state.pass(&table.at(address)[0], cycles);
+            table.ticks_per_cycle(stage)
+        };
+        assert_eq!(pass(0, 100), 2000);
+        assert_eq!(pass(4, 130), TICKS_PER_CYCLE);
+        assert_eq!(pass(8, 200), 2000);
+        assert_eq!(pass(12, 250), TICKS_PER_CYCLE);
+        let names: Vec<&str> = table.stages().iter().map(|name| &**name).collect();
+        assert_eq!(names, ["ack", "receiving"]);
+        let receiving = state.total(1);
+        assert_eq!((receiving.visits, receiving.cycles), (1, 80));
+        assert_eq!(state.total(0), StageTotal::default());
     }
 
     #[test]
     fn probes_are_found_by_address() {
-        let probe = |address, text: &str| Probe {
-            address,
-            kind: Kind::Event,
-            text: text.into(),
-            registers: vec![],
-        };
-        let table = ProbeTable::new(vec![probe(8, "c"), probe(4, "a"), probe(4, "b")]);
+        let event = |address, text| probe(address, Kind::Event, text);
+        let table = ProbeTable::new(vec![event(8, "c"), event(4, "a"), event(4, "b")]);
         let texts = |address| {
-            table
-                .at(address)
-                .iter()
-                .map(|p| p.text.to_string())
-                .collect::<Vec<_>>()
+            let names = table.at(address).iter().map(|at| at.probe.text.to_string());
+            names.collect::<Vec<_>>()
         };
         assert_eq!(texts(4), ["a", "b"]);
         assert_eq!(texts(8), ["c"]);

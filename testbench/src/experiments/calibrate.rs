@@ -12,7 +12,6 @@ use defs::emp::frame::header_frame_capacity;
 use defs::probe::stage;
 use emulator::image::Image;
 use emulator::sim::world::RunLimits;
-use emulator::tigon2::probes::StageState;
 use emulator::tigon2::timing::Profile;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
@@ -85,9 +84,12 @@ fn total_cycles(
     completed(end)?;
     let mut totals = BTreeMap::new();
     for (index, node) in pair.world.nodes.iter().enumerate() {
-        let totals_of_cores = node.board.stages.iter().flat_map(StageState::totals);
-        for (stage, total) in totals_of_cores.filter(|(stage, _)| measured_on(stage) == index) {
-            *totals.entry(Arc::clone(stage)).or_insert(0) += total.cycles;
+        let stages = node.board.probes.stages().iter().enumerate();
+        for (number, stage) in stages.filter(|(_, stage)| measured_on(stage) == index) {
+            let of_cores = node.board.stages.iter().map(|core| core.total(number));
+            for total in of_cores.filter(|total| total.visits > 0) {
+                *totals.entry(Arc::clone(stage)).or_insert(0) += total.cycles;
+            }
         }
     }
     Ok(totals)
