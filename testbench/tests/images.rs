@@ -10,6 +10,7 @@ use defs::tigon2::map::{GENERAL_BASE, mailbox_low};
 use emulator::host::machine::Machine;
 use emulator::image::Image;
 use emulator::observe::event::TraceKind;
+use emulator::sim::board::Board;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -62,6 +63,7 @@ where
     let image: Image = cluster::own_image(name, SRAM).unwrap();
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     let mut node = cluster::node(0, &image, &profile, &[], SRAM);
+    node.board.plug_in();
     node.trace.keep(true);
     let firmware = cluster::firmware(&image);
     let result = Outcome::default();
