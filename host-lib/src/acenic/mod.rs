@@ -87,6 +87,8 @@ pub struct AceNic<W, S> {
     event_consumer: u32,
     /// The firmware's indices at the last look.
     seen: BTreeMap<u32, u32>,
+    /// There was more than one handler takes.
+    news_left: bool,
     history: Vec<Reported>,
     released_ps: u64,
 }

@@ -20,7 +20,7 @@ use crate::window::{System, Window};
 /// What a look at the rings brought.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Work {
-    /// The board had asserted its interrupt.
+    /// The board had asserted its interrupt, or the last handler had left something.
     pub interrupted: bool,
     /// Frames that came in.
     pub received: Vec<Received>,
@@ -48,19 +48,28 @@ impl Work {
         self.events.iter().any(|reported| reported.event == event)
     }
 
+    /// Adds what came later. A firmware that never ends is not followed for ever: of each kind no
+    /// more than [`MOST_KEPT`] are kept.
     fn append(&mut self, more: Self) {
         self.interrupted |= more.interrupted;
-        self.received.extend(more.received);
-        self.sent += more.sent;
-        self.events.extend(more.events);
-        self.mistakes.extend(more.mistakes);
+        self.sent = self.sent.saturating_add(more.sent);
+        extend(&mut self.received, more.received);
+        extend(&mut self.events, more.events);
+        extend(&mut self.mistakes, more.mistakes);
     }
 }
 
-/// The handler looks again while there is news, but not for ever: a broken firmware could keep it busy.
-const MOST_LOOKS: u32 = 64;
+/// Frames, events or mistakes that one wait brings at most.
+const MOST_KEPT: usize = 1 << 14;
+/// The handler looks again while there is news, but gives the program its turn after so many looks.
+const MOST_LOOKS: u32 = 4;
 /// In longer waits the driver looks now and then whether CPU A still runs.
 const LOOK_AT_CPU_NS: u64 = 10_000_000;
+
+fn extend<T>(kept: &mut Vec<T>, more: Vec<T>) {
+    let room = MOST_KEPT.saturating_sub(kept.len());
+    kept.extend(more.into_iter().take(room));
+}
 
 impl<W: Window, S: System> AceNic<W, S> {
     /// Waits for an interrupt, but no longer than `timeout_ns`, and handles it. Without one, the work is
@@ -69,7 +78,9 @@ impl<W: Window, S: System> AceNic<W, S> {
     /// # Errors
     /// [`MemoryError`].
     pub async fn wait(&mut self, timeout_ns: u64) -> Result<Work, MemoryError> {
-        if self.system.wait_interrupt(Some(timeout_ns)).await {
+        if self.news_left {
+            self.take_news().await
+        } else if self.system.wait_interrupt(Some(timeout_ns)).await {
             self.handle_interrupt().await
         } else {
             Ok(Work::default())
@@ -95,12 +106,14 @@ impl<W: Window, S: System> AceNic<W, S> {
             }
             let work = self.wait(left_ns.min(LOOK_AT_CPU_NS)).await?;
             let idle = !work.interrupted;
+            let found = work.has(event);
+            let mut events = work.events.iter().map(|reported| reported.event);
+            let error = events.find(|event| event.is_error());
             all.append(work);
-            if all.has(event) {
+            if found {
                 return Ok(all);
             }
-            if let Some(bad) = all.events.iter().find(|reported| reported.event.is_error()) {
-                let event = bad.event;
+            if let Some(event) = error {
                 return Err(WaitError::Reported { what, event });
             }
             if idle && let Some(program_counter) = self.board.halted_at().await {
@@ -150,6 +163,11 @@ impl<W: Window, S: System> AceNic<W, S> {
         if !HostControl::from_bits_retain(control).contains(HostControl::INTERRUPT) {
             return Ok(Work::default());
         }
+        self.take_news().await
+    }
+
+    /// Takes what is in the rings, until there is no more.
+    async fn take_news(&mut self) -> Result<Work, MemoryError> {
         let mut all = Work {
             interrupted: true,
             ..Work::default()
@@ -162,7 +180,8 @@ impl<W: Window, S: System> AceNic<W, S> {
             self.board.write_sram(mailbox, 0).await;
             // Reading back makes sure that the posted write has reached the board.
             self.board.read_sram(mailbox).await;
-            if !self.has_news()? {
+            self.news_left = self.has_news()?;
+            if !self.news_left {
                 break;
             }
         }

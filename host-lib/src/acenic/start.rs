@@ -69,6 +69,7 @@ impl<W: Window, S: System> AceNic<W, S> {
             commands: 0,
             event_consumer: 0,
             seen: Default::default(),
+            news_left: false,
             history: Vec::new(),
             released_ps: 0,
         };

@@ -21,9 +21,13 @@ fn exchange(
     frames: u32,
     size: Option<u32>,
     threads: usize,
+    skip_idle: bool,
 ) -> ([Record; 2], [u64; 2], u64) {
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     let mut world = acenic::pair(&FIRMWARE, &profile, sram, config.link).unwrap();
+    for node in &mut world.nodes {
+        node.board.skip_idle = skip_idle;
+    }
     let image = Arc::new(FIRMWARE.firmware.clone());
     let logs = [0, 1].map(|index| {
         let plan = Plan {
@@ -45,7 +49,7 @@ fn exchange(
 
 #[track_caller]
 fn check(sram: SramSize, config: &Config, frames: u32, size: Option<u32>) -> [Record; 2] {
-    let (records, ..) = exchange(sram, config, frames, size, 1);
+    let (records, ..) = exchange(sram, config, frames, size, 1, true);
     for record in &records {
         assert_eq!(record.failure, None);
         assert_eq!(record.first_mistakes, Vec::<String>::new());
@@ -126,12 +130,12 @@ fn statistics_agree_with_the_exchange() {
 }
 
 #[test]
-fn the_same_run_is_the_same_on_any_number_of_threads() {
-    let run = |threads| exchange(SramSize::M1, &Config::default(), 60, None, threads);
-    let (records, interrupts, hash) = run(1);
-    for threads in [1, 2] {
-        let (again, interrupts_again, hash_again) = run(threads);
-        assert_eq!(hash_again, hash, "{threads} threads");
+fn the_same_run_is_the_same_on_any_number_of_threads_stepped_or_skipped() {
+    let run = |threads, skip| exchange(SramSize::M1, &Config::default(), 60, None, threads, skip);
+    let (records, interrupts, hash) = run(1, true);
+    for (threads, skip) in [(1, true), (2, true), (1, false)] {
+        let (again, interrupts_again, hash_again) = run(threads, skip);
+        assert_eq!(hash_again, hash, "{threads} threads, skip {skip}");
         assert_eq!(interrupts_again, interrupts);
         assert_eq!(again[0].events, records[0].events);
     }

@@ -28,6 +28,23 @@ fn what_comes_while_the_handler_ends_is_not_lost() {
     assert_eq!(work.events.len(), 2, "no second interrupt comes");
 }
 
+/// A firmware that always has more: the program gets its turn, and nothing is lost.
+#[test]
+fn endless_news_come_in_portions() {
+    let (fake, mut nic) = started(config());
+    interrupt(&fake, |machine| machine.event(0, RUNNING));
+    for index in 1..10 {
+        fake.lock()
+            .handler_ends
+            .push_back(Box::new(move |machine| machine.event(index, RUNNING)));
+    }
+    let mut portions = Vec::new();
+    for _ in 0..4 {
+        portions.push(block_on(nic.wait(1_000)).unwrap().events.len());
+    }
+    assert_eq!(portions, [4, 4, 2, 0]);
+}
+
 #[test]
 fn without_an_interrupt_there_is_no_work() {
     let (fake, mut nic) = started(config());
