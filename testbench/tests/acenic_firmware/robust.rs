@@ -4,16 +4,20 @@ use std::time::Duration;
 
 use defs::acenic::descriptor::{Errors, Flags, RECEIVE_BYTES, SEND_BYTES};
 use defs::acenic::info::{self, RingFlags};
+use defs::acenic::message::CLEAR_STATISTICS;
 use defs::acenic::{
-    EVENT_CONSUMER, INFO_HIGH, INFO_LOW, JUMBO_ENTRIES, MAILBOX_COMMAND, MAILBOX_SEND,
-    MAILBOX_STANDARD, MINI_ENTRIES, Mode, SEND_NIC_BASE, STANDARD_ENTRIES,
+    COMMAND_CONSUMER, COMMAND_ENTRIES, EVENT_CONSUMER, INFO_HIGH, INFO_LOW, JUMBO_ENTRIES,
+    MAILBOX_COMMAND, MAILBOX_SEND, MAILBOX_STANDARD, MINI_ENTRIES, Mode, SEND_NIC_BASE,
+    STANDARD_ENTRIES,
 };
-use defs::tigon2::map::mailbox_low;
+use defs::tigon2::map::{COMMAND_RING_BASE, mailbox_low};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 use emulator::wire::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, Fragment, SendOptions, SendRing};
 use host_lib::window::System;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use testbench::cluster;
 
 use super::support::{
@@ -255,5 +259,64 @@ fn rings_that_are_nowhere_stop_nothing() {
             .filter(|record| record.name.trim_end() == "dmaFail")
             .count();
         assert!((10..100).contains(&failed), "{failed}: {trace:?}");
+    }
+}
+
+/// A host that writes anything into mailboxes, general words, commands, descriptors and buffers.
+#[test]
+fn a_wild_host_stops_nothing() {
+    const WORD: u32 = 4;
+    for seed in 0..40 {
+        let mut config = config();
+        if seed % 2 == 0 {
+            config.send_ring = SendRing::NIC;
+        }
+        if seed % 3 == 0 {
+            config.mode |= Mode::ONE_DMA;
+        }
+        let mut bench = bench(config, move |mut nic| async move {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let cache = standard_cache(&mut nic).await;
+            for _ in 0..400 {
+                let value = match random.next_u32() % 4 {
+                    0 => random.next_u32(),
+                    1 => random.next_u32() % 0x200,
+                    2 => (random.next_u32() % 0x14) << 24 | random.next_u32() % 4 << 12,
+                    _ => (random.next_u32() % 2000) << 16 | 4,
+                };
+                let (base, words) = match random.next_u32() % 8 {
+                    0 => (0x200, 0x100 / WORD),
+                    1 => (0x300, 0x100 / WORD),
+                    2 => (0x2000, 0x2000 / WORD),
+                    3 => (cache, 0x100 / WORD),
+                    _ => (mailbox_low(0), 12),
+                };
+                let at = base + random.next_u32() % words * WORD;
+                nic.board_mut().write_sram(at, value).await;
+                nic.system_mut().compute(20_000).await;
+            }
+            // When it is done with all that, it still takes commands.
+            nic.system_mut().compute(20_000_000).await;
+            let board = nic.board_mut();
+            let commands = [CLEAR_STATISTICS << 24; COMMAND_ENTRIES as usize];
+            board.write_sram_burst(COMMAND_RING_BASE, &commands).await;
+            board.write_sram(COMMAND_CONSUMER, 5).await;
+            board.write_sram(mailbox_low(MAILBOX_COMMAND), 6).await;
+            nic.system_mut().compute(20_000_000).await;
+            (
+                nic.board_mut().halted_at().await,
+                nic.board_mut().read_sram(COMMAND_CONSUMER).await,
+            )
+        });
+        let frames = (0..200).map(|number| Frame::new(arriving(60 + number * 6, number)));
+        bench.arrive(frames, Duration::from_micros(30));
+        assert_eq!(bench.run(), (None, 6), "seed {seed}");
+        for cpu in 0..2 {
+            assert_eq!(
+                bench.node.board.stop_reason(cpu),
+                None,
+                "seed {seed}, CPU {cpu}"
+            );
+        }
     }
 }

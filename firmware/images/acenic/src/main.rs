@@ -63,6 +63,11 @@ enum Alarm {
 
 const ALARMS: usize = 4;
 
+/// A time further away would seem to be past.
+const LONGEST_DELAY_US: u32 = 0x7FFF_FFFF;
+/// Statistics are not reported more often: the firmware would do nothing else.
+const LEAST_STATISTICS_TICKS: u32 = 1_000;
+
 /// What the host may change while the firmware runs: general words, taken at the start and with each
 /// `UPDATE_GENERAL`.
 struct Tuning {
@@ -96,7 +101,10 @@ impl Tuning {
                 descriptors: sram::read(acenic::RX_MAX_DESCRIPTORS),
                 ticks_us: sram::read(acenic::RX_TICKS),
             },
-            statistics_ticks: sram::read(acenic::STATISTICS_TICKS),
+            statistics_ticks: match sram::read(acenic::STATISTICS_TICKS) {
+                0 => 0,
+                ticks => ticks.max(LEAST_STATISTICS_TICKS),
+            },
             longest_frame: sram::read(acenic::INTERFACE_MTU),
         }
     }
@@ -142,8 +150,9 @@ impl Firmware {
         }
     }
 
-    /// Sets an alarm `delay_us` from now.
+    /// Sets an alarm `delay_us` from now, or as late as the timer can tell.
     fn set_alarm(&mut self, alarm: Alarm, delay_us: u32) {
+        let delay_us = delay_us.min(LONGEST_DELAY_US);
         self.alarms
             .set(alarm as usize, timer::now_us().wrapping_add(delay_us));
         self.arm_timer();

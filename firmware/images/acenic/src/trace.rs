@@ -49,8 +49,9 @@ macro_rules! trace {
 pub fn record(name: [u32; 2], code: u32, arguments: &[u32]) {
     let slot = sram::read(TRACE_NEXT);
     let start = tables::trace();
-    if slot.wrapping_sub(start) >= TRACE_BYTES {
-        // Nobody's trace buffer: before `initialise`, or the host has overwritten the word.
+    let offset = slot.wrapping_sub(start);
+    if offset >= TRACE_BYTES || !offset.is_multiple_of(RECORD_BYTES) {
+        // Before `initialise`, or the host has overwritten the word.
         return;
     }
     let [first, second] = name;
