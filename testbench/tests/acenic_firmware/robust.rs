@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use defs::acenic::descriptor::{Errors, Flags, RECEIVE_BYTES, SEND_BYTES};
 use defs::acenic::info::{self, RingFlags};
-use defs::acenic::message::CLEAR_STATISTICS;
+use defs::acenic::message::{CLEAR_STATISTICS, word};
 use defs::acenic::{
     COMMAND_CONSUMER, COMMAND_ENTRIES, EVENT_CONSUMER, INFO_HIGH, INFO_LOW, JUMBO_ENTRIES,
     MAILBOX_COMMAND, MAILBOX_SEND, MAILBOX_STANDARD, MINI_ENTRIES, Mode, SEND_NIC_BASE,
@@ -281,7 +281,7 @@ fn a_wild_host_stops_nothing() {
                 let value = match random.next_u32() % 4 {
                     0 => random.next_u32(),
                     1 => random.next_u32() % 0x200,
-                    2 => (random.next_u32() % 0x14) << 24 | random.next_u32() % 4 << 12,
+                    2 => word(random.next_u32() % 0x14, random.next_u32() % 4, 0),
                     _ => (random.next_u32() % 2000) << 16 | 4,
                 };
                 let (base, words) = match random.next_u32() % 8 {
@@ -298,7 +298,7 @@ fn a_wild_host_stops_nothing() {
             // When it is done with all that, it still takes commands.
             nic.system_mut().compute(20_000_000).await;
             let board = nic.board_mut();
-            let commands = [CLEAR_STATISTICS << 24; COMMAND_ENTRIES as usize];
+            let commands = [word(CLEAR_STATISTICS, 0, 0); COMMAND_ENTRIES as usize];
             board.write_sram_burst(COMMAND_RING_BASE, &commands).await;
             board.write_sram(COMMAND_CONSUMER, 5).await;
             board.write_sram(mailbox_low(MAILBOX_COMMAND), 6).await;
