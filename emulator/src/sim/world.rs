@@ -1,8 +1,8 @@
 //! A world: nodes that meet only through links.
 //!
-//! A run goes on in slices of simulated time. Within a slice each [`Component`] runs by itself, on any
-//! thread; between two slices every node stands at the same time, and only then it is asked whether
-//! the run is over. So neither states nor the end of a run depend on threads.
+//! A run goes on in slices of simulated time. Within a slice each component (`component.rs`) runs by
+//! itself, on any thread; between two slices every node stands at the same time, and only then it is
+//! asked whether the run is over. So neither states nor the end of a run depend on threads.
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;

@@ -226,7 +226,7 @@ impl Core {
         Pause::Exit
     }
 
-    /// Why [`run_until`] came back.
+    /// Why [`run_until`](super::exec::run_until) came back.
     pub fn take_exit(&mut self, pause: Pause) -> Exit {
         match pause {
             Pause::Until => Exit::Until,
