@@ -11,6 +11,36 @@
 //! * [`AceNic::statistics`] and [`AceNic::trace`] show what the firmware says about itself.
 //!
 //! Whatever a firmware writes to host memory, the driver goes on: nonsense becomes a [`Mistake`].
+//!
+//! A node that sends back every frame that it gets:
+//!
+//! ```
+//! use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, SendOptions};
+//! use host_lib::firmware::Firmware;
+//! use host_lib::window::{System, Window};
+//!
+//! const SECOND_NS: u64 = 1_000_000_000;
+//!
+//! async fn echo<W: Window, S: System>(
+//!     window: W,
+//!     system: S,
+//!     firmware: &Firmware,
+//! ) -> Result<(), Box<dyn std::error::Error>> {
+//!     let mut nic = AceNic::start(window, system, firmware, Config::default()).await?;
+//!     nic.wait_running().await?;
+//!     nic.fill_rings().await?;
+//!     nic.command_taken(Command::StackUp).await?;
+//!     let up = Event::Link(LinkChange::Up);
+//!     if !nic.history().iter().any(|reported| reported.event == up) {
+//!         nic.wait_for(up, "the link", SECOND_NS).await?;
+//!     }
+//!     loop {
+//!         for received in nic.wait(SECOND_NS).await?.received {
+//!             nic.send(&received.bytes, SendOptions::default()).await?;
+//!         }
+//!     }
+//! }
+//! ```
 
 mod command;
 mod config;

@@ -171,6 +171,24 @@ fn firmware_that_never_reports_is_given_up() {
         &[],
         &["waited 5000 ms for the firmware to report that it runs"],
     );
+    // CPU A starts CPU B where nothing is, and goes on.
+    let second = "
+        lui   $gp, 0xc000
+        lui   $t0, 0x1000
+        sw    $t0, 0x244($gp)
+        sw    $zero, 0x240($gp)
+spin:   b     spin
+        nop";
+    check_fails(
+        "second.fw",
+        &assembled(second),
+        &["--max-time", "20000"],
+        &[
+            "the time is over",
+            "cpu_b stopped",
+            "a CPU has stopped by itself",
+        ],
+    );
     let cut = check_fails(
         "spin2.fw",
         &assembled("spin: b spin\n nop"),

@@ -116,6 +116,33 @@ fn rings_and_buffers_wrap() {
     check(SramSize::M1, &nic_ring, 400, None);
 }
 
+/// Frames that were on the way when the cable went are missed, and the rest arrives.
+#[test]
+fn lost_frames_are_counted() {
+    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let config = Config::default();
+    let mut world = acenic::pair(&FIRMWARE, &profile, SramSize::M1, config.link).unwrap();
+    let (from, until) = (SimTime::from_us(12_000), SimTime::from_us(12_050));
+    world.unplug(0, from, Some(until)).unwrap();
+    let image = Arc::new(FIRMWARE.firmware.clone());
+    let logs = [0, 1].map(|index| {
+        let plan = Plan {
+            node: index,
+            frames: 500,
+            size: Some(1000),
+        };
+        node::spawn(&mut world.nodes[usize::from(index)], &image, &config, plan)
+    });
+    assert_eq!(world.run(&RunLimits::default()), RunEnd::Completed);
+    for record in logs.map(|log| log.record()) {
+        assert!(record.running_ps.unwrap() < from.ps(), "in the exchange");
+        let counts = &record.counts;
+        assert!((1..500).contains(&counts.received), "{counts:?}");
+        assert_eq!(counts.duplicated, 0);
+        assert!(record.ended);
+    }
+}
+
 #[test]
 fn statistics_agree_with_the_exchange() {
     for record in check(SramSize::M1, &Config::default(), 100, Some(200)) {

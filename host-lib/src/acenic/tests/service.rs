@@ -28,6 +28,16 @@ fn what_comes_while_the_handler_ends_is_not_lost() {
     assert_eq!(work.events.len(), 2, "no second interrupt comes");
 }
 
+/// The vendor's firmware interrupts before its first event has arrived, and again afterwards.
+#[test]
+fn an_interrupt_may_come_before_its_reason() {
+    let (fake, mut nic) = started(config());
+    interrupt(&fake, |_| {});
+    interrupt(&fake, |machine| machine.event(0, RUNNING));
+    let work = block_on(nic.wait_running()).unwrap();
+    assert!(work.has(Event::FirmwareRunning));
+}
+
 /// A firmware that always has more: the program gets its turn, and nothing is lost.
 #[test]
 fn endless_news_come_in_portions() {
