@@ -14,9 +14,9 @@ mod flat;
 mod reference;
 
 use emulator::cpu::mips::asm::{Program, assemble};
-use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Width};
+use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator::cpu::mips::disasm::{REGISTER_NAMES, disassemble};
-use emulator::cpu::mips::exec::{Core, CoreTiming, Exit, run};
+use emulator::cpu::mips::exec::{Core, Exit, run};
 use emulator::cpu::mips::isa::{self, Flow, Kind, Op, Operand};
 use flat::FlatBus;
 use proptest::prelude::*;
@@ -242,10 +242,7 @@ fn time_and_budget_end_a_run_before_the_next_instruction() {
         Exit::Until
     );
     assert_eq!((core.instructions(), core.clock.now), (3, 3 * 1024));
-    core.set_timing(CoreTiming {
-        instruction_cycles: 2,
-        ..core.timing()
-    });
+    core.timing.instruction_cycles = 2;
     core.clock.ticks_per_cycle = 1536;
     assert_eq!(run(&mut core, &mut bus, u64::MAX, 4), Exit::Limit);
     assert_eq!(
@@ -260,10 +257,7 @@ fn taken_branches_cost_what_the_profile_says() {
     let mut bus = FlatBus::new(MEMORY_BYTES);
     bus.place(&program);
     let mut core = Core::default();
-    core.set_timing(CoreTiming {
-        taken_branch_cycles: 10,
-        ..core.timing()
-    });
+    core.timing.taken_branch_cycles = 10;
     run(&mut core, &mut bus, u64::MAX, 100);
     assert_eq!((core.instructions(), core.clock.cycles), (5, 15));
 }
@@ -298,6 +292,12 @@ impl MoodyBus {
 }
 
 impl Bus for MoodyBus {
+    type Own<'a> = ();
+
+    fn private(&mut self, _: &Core) -> Private<'_, ()> {
+        Private::default()
+    }
+
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
         self.mood()?;
         let op = self.inner.fetch(core, pc)?;

@@ -33,9 +33,9 @@ impl Default for CpuClock {
 impl CpuClock {
     /// Charges `cycles` of own work.
     #[inline(always)]
-    pub fn charge(&mut self, cycles: u32) {
-        self.cycles += u64::from(cycles);
-        self.now += u64::from(cycles) * self.ticks_per_cycle;
+    pub const fn charge(&mut self, cycles: u64) {
+        self.cycles += cycles;
+        self.now += cycles * self.ticks_per_cycle;
     }
 
     /// Waits until `tick` if that is later than now.

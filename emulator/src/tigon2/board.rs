@@ -50,11 +50,11 @@ impl Tigon2 {
     pub fn new(sram: SramSize, timing: Timing) -> Self {
         let unit = |who, scratchpad_bytes| {
             let mut core = Core::default();
-            core.set_timing(CoreTiming {
+            core.timing = CoreTiming {
                 instruction_cycles: timing.instruction_cycles,
                 taken_branch_cycles: timing.taken_branch_cycles,
                 annulled_slot_cycles: timing.annulled_slot_cycles,
-            });
+            };
             CoreUnit {
                 core,
                 private: CorePrivate::new(who, scratchpad_bytes, timing.instruction_cache_bytes),

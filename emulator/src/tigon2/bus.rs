@@ -9,9 +9,12 @@ use defs::tigon2::regs;
 
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
+use super::idle::IdleDetector;
 use super::map::{self, Place};
 use super::probes::{BoardProbe, ProbeTable, StageState};
-use crate::cpu::mips::bus::{Bus, BusStop, Fault, FreeCode, Width};
+use super::scratchpad::Scratchpad;
+use super::timing::Timing;
+use crate::cpu::mips::bus::{Bus, BusStop, Fault, OwnMemory, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::observe::event::TraceKind;
@@ -80,7 +83,8 @@ impl<'a> CpuBus<'a, '_> {
         self.fabric
             .sram
             .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
-        core.clock.charge(self.fabric.timing.sram_load_cycles);
+        core.clock
+            .charge(u64::from(self.fabric.timing.sram_load_cycles));
         Ok(self.fabric.sram.read(address, width))
     }
 
@@ -100,7 +104,8 @@ impl<'a> CpuBus<'a, '_> {
         self.fabric
             .sram
             .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
-        core.clock.charge(self.fabric.timing.sram_store_cycles);
+        core.clock
+            .charge(u64::from(self.fabric.timing.sram_store_cycles));
         self.fabric.sram.write(address, width, value);
         Ok(())
     }
@@ -163,7 +168,8 @@ impl<'a> CpuBus<'a, '_> {
             self.fabric
                 .sram
                 .take_bus(&mut core.clock, self.fabric.timing.sram_line_cycles);
-            core.clock.charge(self.fabric.timing.fetch_miss_cycles);
+            core.clock
+                .charge(u64::from(self.fabric.timing.fetch_miss_cycles));
         }
         if op == Op::UNDECODED {
             return Ok(self.decode_sram(pc));
@@ -253,7 +259,8 @@ impl<'a> CpuBus<'a, '_> {
         } else {
             self.private.idle.watch(offset, value);
         }
-        core.clock.charge(self.fabric.timing.register_load_cycles);
+        core.clock
+            .charge(u64::from(self.fabric.timing.register_load_cycles));
         Ok(value)
     }
 
@@ -312,7 +319,8 @@ impl<'a> CpuBus<'a, '_> {
             );
             Fabric::mistake(self.private.who, text, self.ctx);
         }
-        core.clock.charge(self.fabric.timing.register_store_cycles);
+        core.clock
+            .charge(u64::from(self.fabric.timing.register_store_cycles));
         let offset = offset & !3;
         self.other_private.idle.wake();
         if let Some(owner) = owner_of(offset) {
@@ -428,22 +436,55 @@ const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
     }
 }
 
-impl Bus for CpuBus<'_, '_> {
+/// A scratchpad as its core sees it while it asks nobody.
+pub struct OwnScratchpad<'a> {
+    scratchpad: &'a Scratchpad,
+    idle: &'a mut IdleDetector,
+    timing: &'a Timing,
+    /// What the core writes need not be taken back.
+    writable: bool,
+}
+
+impl OwnMemory for OwnScratchpad<'_> {
     #[inline(always)]
-    fn free_code(&mut self, core: &Core) -> FreeCode<'_> {
-        if core.pc() >= SRAM_LIMIT {
-            let ops = self.private.scratchpad.ops();
-            return FreeCode {
-                ops,
-                base: SCRATCHPAD_BASE,
-            };
+    fn load(&self, address: u32, width: Width) -> Option<(u32, u32)> {
+        let value = self.scratchpad.get(address, width)?;
+        Some((value, self.timing.scratchpad_load_cycles))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, width: Width, value: u32) -> Option<u32> {
+        if !self.writable || !self.scratchpad.set(address, width, value) {
+            return None;
         }
+        self.idle.disturb();
+        Some(self.timing.scratchpad_store_cycles)
+    }
+}
+
+impl Bus for CpuBus<'_, '_> {
+    type Own<'b>
+        = OwnScratchpad<'b>
+    where
+        Self: 'b;
+
+    #[inline(always)]
+    fn private(&mut self, core: &Core) -> Private<'_, OwnScratchpad<'_>> {
         let (base, bytes) = self.private.cache.block();
-        if core.pc().wrapping_sub(base) >= bytes || !self.may_run_ahead(core) {
-            return FreeCode::default();
-        }
-        let ops = self.fabric.sram.ops(base, bytes);
-        FreeCode { ops, base }
+        let (ops, base) = if core.pc() >= SRAM_LIMIT {
+            (self.private.scratchpad.ops(), SCRATCHPAD_BASE)
+        } else if core.pc().wrapping_sub(base) < bytes && self.may_run_ahead(core) {
+            (self.fabric.sram.ops(base, bytes), base)
+        } else {
+            (&[][..], base)
+        };
+        let memory = OwnScratchpad {
+            scratchpad: &self.private.scratchpad,
+            idle: &mut self.private.idle,
+            timing: &self.fabric.timing,
+            writable: !self.private.ahead.is_active(),
+        };
+        Private { ops, base, memory }
     }
 
     #[inline(never)]
@@ -464,9 +505,10 @@ impl Bus for CpuBus<'_, '_> {
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
         if address < SRAM_LIMIT {
             self.load_sram(core, address, width)
-        } else if self.private.scratchpad.holds(address) {
-            core.clock.charge(self.fabric.timing.scratchpad_load_cycles);
-            Ok(self.private.scratchpad.read(address, width))
+        } else if let Some(value) = self.private.scratchpad.get(address, width) {
+            let cycles = self.fabric.timing.scratchpad_load_cycles;
+            core.clock.charge(u64::from(cycles));
+            Ok(value)
         } else {
             self.load_elsewhere(core, address, width)
         }
@@ -482,11 +524,11 @@ impl Bus for CpuBus<'_, '_> {
     ) -> Result<(), BusStop> {
         if address < SRAM_LIMIT {
             self.store_sram(core, address, width, value)
-        } else if self.private.scratchpad.holds(address) {
+        } else if self.private.scratchpad.get(address, width).is_some() {
             self.no_way_back(core)?;
             self.private.idle.disturb();
-            core.clock
-                .charge(self.fabric.timing.scratchpad_store_cycles);
+            let cycles = self.fabric.timing.scratchpad_store_cycles;
+            core.clock.charge(u64::from(cycles));
             self.private.scratchpad.write(address, width, value);
             Ok(())
         } else {

@@ -1,98 +1,92 @@
 //! A CPU's private scratchpad: 16 KB for A, 8 KB for B (docs/tigon2.md, section 1).
 
+use std::cell::Cell;
+
 use defs::tigon2::map::SCRATCHPAD_BASE;
 
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
 
-/// On-chip memory with its decoded form as code.
+/// On-chip memory with its decoded form as code. Cells, since a core executes from it what it writes to
+/// it.
 #[derive(Debug)]
 pub struct Scratchpad {
-    bytes: Box<[u8]>,
-    code: Box<[Op]>,
+    words: Box<[Cell<u32>]>,
+    code: Box<[Cell<Op>]>,
 }
 
 impl Scratchpad {
     /// Cleared memory of `size_bytes`.
     #[must_use]
     pub fn new(size_bytes: u32) -> Self {
+        let words = size_bytes as usize / 4;
         Self {
-            bytes: vec![0; size_bytes as usize].into(),
-            code: vec![Op::UNDECODED; size_bytes as usize / 4].into(),
+            words: vec![Cell::new(0); words].into(),
+            code: vec![Cell::new(Op::UNDECODED); words].into(),
         }
     }
 
-    /// Whether this scratchpad answers at `address`.
+    /// Index of the word around `address`; beyond the end if that is outside.
+    #[inline(always)]
+    const fn index(address: u32) -> usize {
+        (address.wrapping_sub(SCRATCHPAD_BASE) / 4) as usize
+    }
+
+    /// The value at `address`, which is aligned to `width`; `None` outside.
     #[inline(always)]
     #[must_use]
-    pub fn holds(&self, address: u32) -> bool {
-        (address.wrapping_sub(SCRATCHPAD_BASE) as usize) < self.bytes.len()
+    pub fn get(&self, address: u32, width: Width) -> Option<u32> {
+        let word = self.words.get(Self::index(address))?.get();
+        Some(word >> width.shift(address) & width.mask())
+    }
+
+    /// Writes a value; nothing outside, and tells whether it was inside. Code that was decoded there is
+    /// forgotten.
+    #[inline(always)]
+    pub fn set(&self, address: u32, width: Width, value: u32) -> bool {
+        let index = Self::index(address);
+        let (Some(word), Some(op)) = (self.words.get(index), self.code.get(index)) else {
+            return false;
+        };
+        let (shift, mask) = (width.shift(address), width.mask());
+        word.set(word.get() & !(mask << shift) | (value & mask) << shift);
+        op.set(Op::UNDECODED);
+        true
     }
 
     /// Reads a value; 0 outside. `address` is aligned to `width`.
     #[inline(always)]
     #[must_use]
     pub fn read(&self, address: u32, width: Width) -> u32 {
-        let at = address.wrapping_sub(SCRATCHPAD_BASE) as usize;
-        let b = &self.bytes;
-        match width {
-            Width::Word => b
-                .get(at..at.wrapping_add(4))
-                .and_then(|w| w.try_into().ok())
-                .map_or(0, u32::from_be_bytes),
-            Width::Half => b
-                .get(at..at.wrapping_add(2))
-                .and_then(|w| w.try_into().ok())
-                .map_or(0, |w| u32::from(u16::from_be_bytes(w))),
-            Width::Byte => b.get(at).copied().map_or(0, u32::from),
-        }
+        self.get(address, width).unwrap_or(0)
     }
 
     /// Writes a value; nothing outside. Code that was decoded there is forgotten.
     #[inline(always)]
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
-        let at = address.wrapping_sub(SCRATCHPAD_BASE) as usize;
-        let bytes = value.to_be_bytes();
-        let (from, length) = match width {
-            Width::Word => (0, 4),
-            Width::Half => (2, 2),
-            Width::Byte => (3, 1),
-        };
-        if let Some(place) = self.bytes.get_mut(at..at.wrapping_add(length)) {
-            place.copy_from_slice(&bytes[from..]);
-            if let Some(op) = self.code.get_mut(at / 4) {
-                *op = Op::UNDECODED;
-            }
-        }
-    }
-
-    /// The decoded instruction at `pc`; [`Op::UNDECODED`] if it was not executed since it was last
-    /// written, and outside or unaligned.
-    ///
-    /// The rotation makes one comparison of two: the low bits of an unaligned address become high
-    /// bits of the index, which no scratchpad reaches.
-    #[inline(always)]
-    #[must_use]
-    pub fn op(&self, pc: u32) -> Op {
-        let index = pc.wrapping_sub(SCRATCHPAD_BASE).rotate_right(2);
-        match self.code.get(index as usize) {
-            Some(op) => *op,
-            None => Op::UNDECODED,
-        }
+        self.set(address, width, value);
     }
 
     /// The instructions, as far as they are decoded.
     #[inline(always)]
     #[must_use]
-    pub fn ops(&self) -> &[Op] {
+    pub fn ops(&self) -> &[Cell<Op>] {
         &self.code
+    }
+
+    /// The decoded instruction at `pc`, which is aligned; [`Op::UNDECODED`] if it was not executed since
+    /// it was last written, and outside.
+    #[must_use]
+    pub fn op(&self, pc: u32) -> Op {
+        self.code
+            .get(Self::index(pc))
+            .map_or(Op::UNDECODED, Cell::get)
     }
 
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
-        let at = (pc.wrapping_sub(SCRATCHPAD_BASE) / 4) as usize;
-        if let Some(place) = self.code.get_mut(at) {
-            *place = op;
+        if let Some(place) = self.code.get_mut(Self::index(pc)) {
+            place.set(op);
         }
     }
 }
@@ -104,8 +98,9 @@ mod tests {
     #[test]
     fn holds_only_its_own_range() {
         let mut b = Scratchpad::new(8 * 1024);
-        assert!(b.holds(0xC0_0000) && b.holds(0xC0_1FFF));
-        assert!(!b.holds(0xC0_2000) && !b.holds(0xBF_FFFF) && !b.holds(0));
+        let holds = |address| b.get(address, Width::Byte).is_some();
+        assert!(holds(0xC0_0000) && holds(0xC0_1FFF));
+        assert!(!holds(0xC0_2000) && !holds(0xBF_FFFF) && !holds(0));
         b.write(0xC0_1FFC, Width::Word, 0xDEAD_BEEF);
         assert_eq!(b.read(0xC0_1FFE, Width::Half), 0xBEEF);
         b.write(0xC0_2000, Width::Word, 1);

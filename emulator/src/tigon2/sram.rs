@@ -1,6 +1,8 @@
 //! External SRAM: bytes, their decoded form as code, and the one bus that all actors share
 //! (docs/tigon2.md, section 1).
 
+use std::cell::Cell;
+
 use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
@@ -9,7 +11,7 @@ use crate::cpu::mips::isa::Op;
 const CODE_PAGE_BYTES: usize = 4096;
 const CODE_PAGE_OPS: usize = CODE_PAGE_BYTES / 4;
 
-type CodePage = Box<[Op; CODE_PAGE_OPS]>;
+type CodePage = Box<[Cell<Op>; CODE_PAGE_OPS]>;
 
 /// How much SRAM is installed. The space below `SRAM_LIMIT` repeats modulo this size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +120,7 @@ impl Sram {
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
         let at = address as usize & self.mask;
         if let Some(Some(page)) = self.code.get_mut(at / CODE_PAGE_BYTES) {
-            page[at % CODE_PAGE_BYTES / 4] = Op::UNDECODED;
+            page[at % CODE_PAGE_BYTES / 4].set(Op::UNDECODED);
         }
         let bytes = value.to_be_bytes();
         let (from, length) = match width {
@@ -180,7 +182,7 @@ impl Sram {
     fn forget_code(&mut self, at: usize, length: usize) {
         let pages = at / CODE_PAGE_BYTES..=(at + length - 1) / CODE_PAGE_BYTES;
         for ops in self.code[pages].iter_mut().flatten() {
-            ops.fill(Op::UNDECODED);
+            ops.fill(Cell::new(Op::UNDECODED));
         }
     }
 
@@ -197,7 +199,7 @@ impl Sram {
     pub fn op(&self, pc: u32) -> Op {
         let at = pc as usize & self.mask;
         match self.code.get(at / CODE_PAGE_BYTES) {
-            Some(Some(page)) => page[at % CODE_PAGE_BYTES / 4],
+            Some(Some(page)) => page[at % CODE_PAGE_BYTES / 4].get(),
             _ => Op::UNDECODED,
         }
     }
@@ -206,7 +208,7 @@ impl Sram {
     /// decoded.
     #[inline(always)]
     #[must_use]
-    pub fn ops(&self, address: u32, bytes: u32) -> &[Op] {
+    pub fn ops(&self, address: u32, bytes: u32) -> &[Cell<Op>] {
         let at = address as usize & self.mask;
         match self.code.get(at / CODE_PAGE_BYTES) {
             Some(Some(page)) => {
@@ -221,8 +223,10 @@ impl Sram {
     pub fn set_op(&mut self, pc: u32, op: Op) {
         let at = pc as usize & self.mask;
         if let Some(page) = self.code.get_mut(at / CODE_PAGE_BYTES) {
-            let page = page.get_or_insert_with(|| Box::new([Op::UNDECODED; CODE_PAGE_OPS]));
-            page[at % CODE_PAGE_BYTES / 4] = op;
+            let page = page.get_or_insert_with(|| {
+                Box::new([const { Cell::new(Op::UNDECODED) }; CODE_PAGE_OPS])
+            });
+            page[at % CODE_PAGE_BYTES / 4].set(op);
         }
     }
 }

@@ -1,14 +1,16 @@
 //! The simplest board: one flat memory from address 0, every access free and at once.
 
+use std::cell::Cell;
+
 use emulator::cpu::mips::asm::Program;
-use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Width};
+use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator::cpu::mips::exec::Core;
 use emulator::cpu::mips::isa::Op;
 
 /// Memory, and the instructions decoded from it so far. Beyond it reads give 0 and writes vanish.
 pub struct FlatBus {
     bytes: Vec<u8>,
-    decoded: Vec<Option<Op>>,
+    decoded: Vec<Cell<Op>>,
 }
 
 impl FlatBus {
@@ -16,7 +18,7 @@ impl FlatBus {
     pub fn new(length: usize) -> Self {
         Self {
             bytes: vec![0; length],
-            decoded: vec![None; length / 4],
+            decoded: vec![Cell::new(Op::UNDECODED); length / 4],
         }
     }
 
@@ -47,25 +49,39 @@ impl FlatBus {
         let start = address as usize;
         if let Some(place) = self.bytes.get_mut(start..start + width as usize) {
             place.copy_from_slice(&value.to_be_bytes()[4 - width as usize..]);
-            self.decoded[start / 4] = None;
+            self.decoded[start / 4].set(Op::UNDECODED);
         }
     }
 
     #[cold]
     fn decode(&mut self, pc: u32) -> Result<Op, BusStop> {
-        let word = self.read(pc, Width::Word);
-        match self.decoded.get_mut(pc as usize / 4) {
-            Some(place) => Ok(*place.insert(Op::decode(word))),
+        let op = Op::decode(self.read(pc, Width::Word));
+        match self.decoded.get(pc as usize / 4) {
+            Some(place) => {
+                place.set(op);
+                Ok(op)
+            }
             None => Err(BusStop::Fault(Fault::NoCode { address: pc })),
         }
     }
 }
 
 impl Bus for FlatBus {
+    type Own<'a> = ();
+
+    #[inline(always)]
+    fn private(&mut self, _: &Core) -> Private<'_, ()> {
+        Private {
+            ops: &self.decoded,
+            base: 0,
+            memory: (),
+        }
+    }
+
     #[inline(always)]
     fn fetch(&mut self, _: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        match self.decoded.get(pc as usize / 4) {
-            Some(&Some(op)) => Ok(op),
+        match self.decoded.get(pc as usize / 4).map(Cell::get) {
+            Some(op) if op != Op::UNDECODED => Ok(op),
             _ => self.decode(pc),
         }
     }

@@ -1,5 +1,7 @@
 //! What a MIPS core needs from the board around it.
 
+use std::cell::Cell;
+
 use super::exec::Core;
 use super::isa::Op;
 
@@ -49,17 +51,41 @@ pub enum Fault {
     },
 }
 
-/// Pre-decoded instructions whose fetch has no cost ([`Bus::free_code`]).
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FreeCode<'a> {
-    /// The instructions. One with a probe ([`Op::has_probe`]) or without a decoding
-    /// ([`Op::UNDECODED`]) may be among them; the core does not pass it.
-    pub ops: &'a [Op],
-    /// Address of the first one.
-    pub base: u32,
+/// Memory that nobody but the core reads or writes while it runs.
+pub trait OwnMemory {
+    /// Reads a value, zero-extended, and says how many cycles that takes. `None` if this is not the
+    /// core's own, or the core must ask its bus. `address` is aligned to `width`.
+    fn load(&self, address: u32, width: Width) -> Option<(u32, u32)>;
+
+    /// Writes a value, of which `width` counts, and says how many cycles that takes; `None` as for
+    /// [`load`](Self::load).
+    fn store(&mut self, address: u32, width: Width, value: u32) -> Option<u32>;
 }
 
-impl FreeCode<'_> {
+/// No memory.
+impl OwnMemory for () {
+    fn load(&self, _: u32, _: Width) -> Option<(u32, u32)> {
+        None
+    }
+
+    fn store(&mut self, _: u32, _: Width, _: u32) -> Option<u32> {
+        None
+    }
+}
+
+/// What a core reaches without asking its bus ([`Bus::private`]).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Private<'a, M> {
+    /// Pre-decoded instructions whose fetch has no cost. One with a probe ([`Op::has_probe`]) or without
+    /// a decoding ([`Op::UNDECODED`]) may be among them; the core does not pass it.
+    pub ops: &'a [Cell<Op>],
+    /// Address of the first one.
+    pub base: u32,
+    /// Data.
+    pub memory: M,
+}
+
+impl<M> Private<'_, M> {
     /// The instruction at `pc`, if it is among these.
     ///
     /// The rotation makes one comparison of two: the low bits of an unaligned address become high bits
@@ -67,7 +93,7 @@ impl FreeCode<'_> {
     #[inline(always)]
     pub(super) fn at(&self, pc: u32) -> Option<Op> {
         let index = pc.wrapping_sub(self.base).rotate_right(2);
-        self.ops.get(index as usize).copied()
+        self.ops.get(index as usize).map(Cell::get)
     }
 }
 
@@ -82,6 +108,22 @@ pub enum Width {
     Word = 4,
 }
 
+impl Width {
+    /// The bits of a value of this width.
+    #[must_use]
+    #[inline(always)]
+    pub const fn mask(self) -> u32 {
+        u32::MAX >> (32 - 8 * self as u32)
+    }
+
+    /// How far up a value at `address`, aligned, stands in its big-endian word.
+    #[must_use]
+    #[inline(always)]
+    pub const fn shift(self, address: u32) -> u32 {
+        8 * (4 - self as u32 - (address & (4 - self as u32)))
+    }
+}
+
 /// The board as a core sees it.
 ///
 /// Each access takes place at `core.clock.now`. The bus charges the access's own cost with
@@ -89,13 +131,14 @@ pub enum Width {
 /// core itself charges the cycle of the instruction. Values are zero-extended; the core extends
 /// the sign. `address` is aligned to `width`: the core checks that first.
 pub trait Bus {
-    /// Instructions around the program counter whose fetch has no cost, as far as they are known. The core
-    /// carries out those that concern the registers alone without asking further;
-    /// [`fetch`](Self::fetch) gives it the others.
-    #[inline(always)]
-    fn free_code(&mut self, _core: &Core) -> FreeCode<'_> {
-        FreeCode::default()
-    }
+    /// Memory that is a core's own.
+    type Own<'a>: OwnMemory
+    where
+        Self: 'a;
+
+    /// Instructions around the program counter and memory that are the core's own affair, as far as they are
+    /// known. The core carries out what concerns these alone without asking further.
+    fn private(&mut self, core: &Core) -> Private<'_, Self::Own<'_>>;
 
     /// The core is about to stop.
     ///

@@ -3,7 +3,7 @@
 use super::exec::{Exit, Pause};
 use super::flow::Next;
 use super::isa::Op;
-use crate::cpu::clock::CpuClock;
+use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
 
 /// What a core charges for its own work, in cycles. What an access costs beyond that, its bus
 /// charges.
@@ -34,9 +34,6 @@ const PLACES: usize = 256;
 /// The registers with the places behind them.
 pub(super) type Registers = [u32; PLACES];
 
-/// The most instructions that are carried out between two looks at the clock.
-const MOST_AT_A_TIME: u32 = 64;
-
 /// A MIPS core.
 ///
 /// The program counter is a pair: the instruction that comes now, and the one that comes after it.
@@ -44,14 +41,13 @@ const MOST_AT_A_TIME: u32 = 64;
 /// delay slot needs no rule of its own: its first target instruction is executed, then the second
 /// branch's target.
 #[derive(Debug, Clone)]
+#[repr(C)] // The registers come first: their address is the core's.
 pub struct Core {
+    registers: Registers,
     /// The core's local time.
     pub clock: CpuClock,
     /// What the core charges.
-    timing: CoreTiming,
-    /// Cycles that [`MOST_AT_A_TIME`] instructions take at most.
-    most_at_a_time_cycles: u64,
-    registers: Registers,
+    pub timing: CoreTiming,
     pc: u32,
     next_pc: u32,
     instructions: u64,
@@ -73,42 +69,20 @@ pub struct Checkpoint {
 
 impl Default for Core {
     fn default() -> Self {
-        let mut core = Self {
+        Self {
             clock: CpuClock::default(),
             timing: CoreTiming::default(),
-            most_at_a_time_cycles: 0,
             registers: [0; PLACES],
             pc: 0,
             next_pc: 4,
             instructions: 0,
             held: None,
             exit: None,
-        };
-        core.set_timing(CoreTiming::default());
-        core
+        }
     }
 }
 
 impl Core {
-    /// What the core charges.
-    #[must_use]
-    #[inline(always)]
-    pub const fn timing(&self) -> CoreTiming {
-        self.timing
-    }
-
-    /// Changes what the core charges.
-    pub fn set_timing(&mut self, timing: CoreTiming) {
-        let parts = [
-            timing.instruction_cycles,
-            timing.taken_branch_cycles,
-            timing.annulled_slot_cycles,
-        ];
-        let longest: u64 = parts.map(u64::from).iter().sum();
-        self.timing = timing;
-        self.most_at_a_time_cycles = longest * u64::from(MOST_AT_A_TIME);
-    }
-
     /// Continues at `pc`; registers keep their values. Whatever stood between a branch and its
     /// target is forgotten.
     pub fn start_at(&mut self, pc: u32) {
@@ -207,6 +181,12 @@ impl Core {
         &mut self.registers
     }
 
+    /// The registers with the places behind them, and what instructions cost.
+    #[inline(always)]
+    pub(super) const fn parts(&mut self) -> (&mut Registers, &CoreTiming) {
+        (&mut self.registers, &self.timing)
+    }
+
     #[inline(always)]
     pub(super) const fn place(&self, index: u8) -> u32 {
         self.registers[index as usize]
@@ -241,27 +221,20 @@ impl Core {
         self.pc = pc;
         self.next_pc = next_pc;
         self.instructions += 1;
-        self.clock.charge(cycles);
+        self.clock.charge(u64::from(cycles));
     }
 
-    /// A number of instructions that surely begin before the clock reaches `until`, if none makes an
-    /// access: not the largest, but 0 only if the clock has come there.
+    /// How many instructions begin before the clock reaches `until`, if none takes longer than it must.
     #[inline(always)]
-    pub(super) fn room(&self, until: u64) -> u32 {
-        let left = until.saturating_sub(self.clock.now);
-        let most = self.most_at_a_time_cycles * self.clock.ticks_per_cycle;
-        if left > most {
-            MOST_AT_A_TIME
+    pub(super) fn room(&self, until: u64) -> i64 {
+        let ticks = until.saturating_sub(self.clock.now);
+        let each = self.clock.ticks_per_cycle * u64::from(self.timing.instruction_cycles);
+        if each == TICKS_PER_CYCLE {
+            // A shift.
+            ticks.div_ceil(TICKS_PER_CYCLE).cast_signed()
         } else {
-            self.room_near(left)
+            i64::try_from(ticks.div_ceil(each.max(1))).unwrap_or(i64::MAX)
         }
-    }
-
-    #[cold]
-    fn room_near(&self, ticks: u64) -> u32 {
-        let longest =
-            self.most_at_a_time_cycles / u64::from(MOST_AT_A_TIME) * self.clock.ticks_per_cycle;
-        ticks.div_ceil(longest.max(1)) as u32
     }
 
     /// Goes on behind an instruction without counting it.
@@ -271,14 +244,15 @@ impl Core {
         self.next_pc = self.pc.wrapping_add(4);
     }
 
-    /// Counts and charges `count` executed instructions, and goes on at `pc` and then `next_pc`.
+    /// Counts and charges executed instructions, which took `extra_cycles` beyond what each one takes,
+    /// and goes on at `pc` and then `next_pc`.
     #[inline(always)]
-    pub(super) fn advance(&mut self, pc: u32, next_pc: u32, count: u32, extra_cycles: u32) {
+    pub(super) fn advance(&mut self, pc: u32, next_pc: u32, instructions: u64, extra_cycles: u64) {
         self.pc = pc;
         self.next_pc = next_pc;
-        self.instructions += u64::from(count);
-        self.clock
-            .charge(count * self.timing.instruction_cycles + extra_cycles);
+        self.instructions += instructions;
+        let each = u64::from(self.timing.instruction_cycles);
+        self.clock.charge(instructions * each + extra_cycles);
     }
 
     /// Retires an instruction that control leaves by `next`.

@@ -6,7 +6,7 @@ pub use super::core::{Checkpoint, Core, CoreTiming};
 use super::flow::{self, Next};
 use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Sh, Sw};
 use super::isa::{self, Op};
-use super::private;
+use super::private::{self, Stop};
 
 /// Why [`run`] came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,28 +74,19 @@ pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
         }
         let op = match held.take() {
             Some(op) => op,
-            None => match next_op(core, bus, until) {
-                Ok(op) => op,
-                Err(pause) => return pause,
+            None => match private::run(core, bus, until) {
+                Stop::Op(op) => op,
+                Stop::Time => continue,
+                Stop::Unknown => match fetch_probed(core, bus) {
+                    Ok(op) => op,
+                    Err(pause) => return pause,
+                },
             },
         };
         if let Err(pause) = execute(core, bus, op) {
             return pause;
         }
     }
-}
-
-/// Carries out what is private, and gives the instruction that comes then.
-#[inline(always)]
-fn next_op<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Result<Op, Pause> {
-    let code = bus.free_code(core);
-    if let Some(op) = private::run(core, code, until) {
-        return Ok(op);
-    }
-    if core.clock.now >= until {
-        return Err(Pause::Until);
-    }
-    fetch_probed(core, bus)
 }
 
 /// The next instruction, once its probe was delivered.
@@ -219,7 +210,7 @@ fn stored(core: &mut Core) -> Pause {
 fn broken<B: Bus>(core: &mut Core, bus: &mut B, code: u32) -> Pause {
     let pause = stop(core, bus, Exit::Break { code });
     if pause == Pause::Exit {
-        core.retire(core.pc(), core.next_pc(), core.timing().instruction_cycles);
+        core.retire(core.pc(), core.next_pc(), core.timing.instruction_cycles);
     }
     pause
 }
@@ -267,11 +258,11 @@ fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Pause> {
 }
 
 #[inline(always)]
-fn extend_byte(byte: u32) -> u32 {
+pub(super) fn extend_byte(byte: u32) -> u32 {
     i32::from((byte as u8).cast_signed()).cast_unsigned()
 }
 
 #[inline(always)]
-fn extend_half(half: u32) -> u32 {
+pub(super) fn extend_half(half: u32) -> u32 {
     i32::from((half as u16).cast_signed()).cast_unsigned()
 }

@@ -1,27 +1,39 @@
-//! The fast path: instructions that concern nothing but the core's registers.
+//! The fast path: what concerns nothing but the core's registers and its own memory.
 
 use super::alu;
-use super::bus::FreeCode;
-use super::core::{Core, Registers};
+use super::bus::{Bus, OwnMemory, Private, Width};
+use super::core::{Core, CoreTiming, Registers};
+use super::exec::{extend_byte, extend_half};
 use super::flow::{self, Next};
+use super::isa::Kind::{Lb, Lbu, Lh, Lhu, Lw, Sb, Sh, Sw};
 use super::isa::Op;
 
-/// What changes from one instruction to the next, beside registers, in as few numbers as possible: they
-/// stay in registers of the machine that we run on.
+/// Why [`run`] came back.
+pub(super) enum Stop {
+    /// The core stands before this instruction, which carries no probe and begins in time.
+    Op(Op),
+    /// The time is perhaps over.
+    Time,
+    /// The core stands before an instruction that must be fetched.
+    Unknown,
+}
+
+/// What changes from one instruction to the next, beside registers and memory, in as few numbers as
+/// possible: they stay in registers of the machine that we run on.
 struct Progress {
     pc: u32,
     next_pc: u32,
-    /// How many more instructions may be carried out.
-    left: u32,
+    /// How many more instructions begin in time, or fewer.
+    left: i64,
     /// Cycles beyond the ones that each instruction takes.
-    extra_cycles: u32,
+    extra_cycles: i64,
 }
 
-/// Carries out instructions of `code` from the program counter on, as long as they concern the registers
-/// alone and begin before `until`. Gives the one at which the core stands then, if it is known, plain to
-/// carry out, and surely begins before `until`.
+/// Carries out instructions from the program counter on, as long as they are private and begin before
+/// `until`.
 #[inline(always)]
-pub(super) fn run(core: &mut Core, code: FreeCode<'_>, until: u64) -> Option<Op> {
+pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
+    let mut private = bus.private(core);
     let room = core.room(until);
     let mut progress = Progress {
         pc: core.pc(),
@@ -29,55 +41,114 @@ pub(super) fn run(core: &mut Core, code: FreeCode<'_>, until: u64) -> Option<Op>
         left: room,
         extra_cycles: 0,
     };
-    let timing = core.timing();
-    let extra = [timing.taken_branch_cycles, timing.annulled_slot_cycles];
-    let stop = carry_out(core.registers_mut(), code, extra, &mut progress);
-    let count = room - progress.left;
-    core.advance(progress.pc, progress.next_pc, count, progress.extra_cycles);
+    let (registers, timing) = core.parts();
+    let stop = carry_out(registers, timing, &mut private, &mut progress);
+    // The extra cycles were taken from what was left, too.
+    let instructions = room - progress.left - progress.extra_cycles;
+    core.advance(
+        progress.pc,
+        progress.next_pc,
+        instructions.cast_unsigned(),
+        progress.extra_cycles.cast_unsigned(),
+    );
     stop
 }
 
-/// The loop of [`run`]; `extra` is what a taken branch and an annulled slot cost.
+/// The loop of [`run`].
 #[inline(always)]
-fn carry_out(
+fn carry_out<M: OwnMemory>(
     registers: &mut Registers,
-    code: FreeCode<'_>,
-    extra: [u32; 2],
+    timing: &CoreTiming,
+    private: &mut Private<'_, M>,
     progress: &mut Progress,
-) -> Option<Op> {
-    let Progress {
-        pc,
-        next_pc,
-        left,
-        extra_cycles,
-    } = progress;
-    while *left > 0 {
-        let op = code.at(*pc)?;
-        let following = *next_pc;
+) -> Stop {
+    while progress.left > 0 {
+        let Some(op) = private.at(progress.pc) else {
+            return Stop::Unknown;
+        };
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
-            *next_pc = following.wrapping_add(4);
-            *pc = following;
+            progress.go_on();
+        } else if let Some(cycles) = access(registers, op, &mut private.memory) {
+            progress.go_on();
+            progress.take(cycles);
+        } else if let Some(next) = flow::next(registers, op, progress.pc) {
+            progress.go_to(next, timing);
+        } else if op.has_probe() {
+            return Stop::Unknown;
         } else {
-            match flow::next(registers, op, *pc) {
-                None => return (!op.has_probe()).then_some(op),
-                Some(Next::Sequence) => {
-                    *next_pc = following.wrapping_add(4);
-                    *pc = following;
-                }
-                Some(Next::Target(target)) => {
-                    *next_pc = target;
-                    *pc = following;
-                    *extra_cycles += extra[0];
-                }
-                Some(Next::Annul) => {
-                    *next_pc = following.wrapping_add(8);
-                    *pc = following.wrapping_add(4);
-                    *extra_cycles += extra[1];
-                }
+            return Stop::Op(op);
+        }
+    }
+    Stop::Time
+}
+
+impl Progress {
+    /// Goes on to the next instruction.
+    #[inline(always)]
+    const fn go_on(&mut self) {
+        self.pc = self.next_pc;
+        self.next_pc = self.pc.wrapping_add(4);
+        self.left -= 1;
+    }
+
+    /// The instruction takes longer. No fewer instructions are left than if each of these cycles were one.
+    #[inline(always)]
+    const fn take(&mut self, cycles: u32) {
+        self.left -= cycles as i64;
+        self.extra_cycles += cycles as i64;
+    }
+
+    /// Goes on as a branch says.
+    #[inline(always)]
+    const fn go_to(&mut self, next: Next, timing: &CoreTiming) {
+        self.go_on();
+        match next {
+            Next::Sequence => {}
+            Next::Target(target) => {
+                self.next_pc = target;
+                self.take(timing.taken_branch_cycles);
+            }
+            Next::Annul => {
+                self.pc = self.next_pc;
+                self.next_pc = self.pc.wrapping_add(4);
+                self.take(timing.annulled_slot_cycles);
             }
         }
-        *left -= 1;
     }
-    None
+}
+
+/// Reads or writes the core's own memory; gives what that costs. `None` if the instruction does
+/// anything else.
+#[inline(always)]
+fn access<M: OwnMemory>(registers: &mut Registers, op: Op, memory: &mut M) -> Option<u32> {
+    let address = registers[op.rs() as usize].wrapping_add(op.imm());
+    let value = registers[op.rt() as usize];
+    let (loaded, cycles) = match op.plain_kind() {
+        Lb => load(memory, address, Width::Byte, extend_byte)?,
+        Lbu => load(memory, address, Width::Byte, |byte| byte)?,
+        Lh => load(memory, address, Width::Half, extend_half)?,
+        Lhu => load(memory, address, Width::Half, |half| half)?,
+        Lw => load(memory, address, Width::Word, |word| word)?,
+        Sb => return memory.store(address, Width::Byte, value),
+        Sh if address.is_multiple_of(2) => return memory.store(address, Width::Half, value),
+        Sw if address.is_multiple_of(4) => return memory.store(address, Width::Word, value),
+        _ => return None,
+    };
+    registers[op.dst() as usize] = loaded;
+    Some(cycles)
+}
+
+#[inline(always)]
+fn load<M: OwnMemory>(
+    memory: &M,
+    address: u32,
+    width: Width,
+    extend: impl FnOnce(u32) -> u32,
+) -> Option<(u32, u32)> {
+    if !address.is_multiple_of(width as u32) {
+        return None;
+    }
+    let (value, cycles) = memory.load(address, width)?;
+    Some((extend(value), cycles))
 }
