@@ -168,6 +168,8 @@ fn nonsense_in_mailboxes_is_traced() {
             nic.board_mut()
                 .write_sram(mailbox_low(mailbox), value)
                 .await;
+            // A mailbox holds one value: the firmware must take it before the next one comes.
+            nic.system_mut().compute(20_000).await;
         }
         // Another lap of the command ring: nothing new.
         nic.board_mut()

@@ -12,6 +12,7 @@
 //! | [`event`] | the event ring, and interrupts |
 //! | [`send`] | from the send ring to the MAC |
 //! | [`receive`] | from the MAC to the return ring |
+//! | [`arrival`] | what is asked of a received frame |
 //! | [`link`] | link up and down |
 //! | [`statistics`] | counters and their reports |
 //! | [`trace`] | the trace buffer |
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 #![feature(asm_experimental_arch)]
 
+mod arrival;
 mod assist;
 mod boot;
 mod command;

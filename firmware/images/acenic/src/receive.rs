@@ -4,7 +4,7 @@
 //! a slot of a short ring in SRAM, and its bytes go to the host by DMA, in order; so the slots are
 //! finished in order, and go to the return ring in runs.
 
-use acenic_protocol::checksum::{self, Packet};
+use acenic_protocol::checksum;
 use acenic_protocol::coalesce::{Coalescer, Step};
 use acenic_protocol::config::{HostAddress, Info, RingControl, receive_bytes};
 use acenic_protocol::ring::CachedRing;
@@ -18,12 +18,12 @@ use defs::acenic::{
     JUMBO_ENTRIES, MINI_ENTRIES, RETURN_CONSUMER, RETURN_ENTRIES, STANDARD_ENTRIES,
 };
 use defs::tigon2::map::RX_BUFFER_LIMIT;
-use defs::tigon2::rings::RX_STATUS_RUNT;
 use tigon2_hal::dma::{DmaState, RingFull, Transfer, WriteRing};
 use tigon2_hal::mac::{self, RxFrame, RxRing};
 use tigon2_hal::rings::{Region, ReleaseOrder};
 use tigon2_hal::{event, scratchpad_a, sram};
 
+use crate::arrival::{BEFORE_TAG, Bytes, TAG_BYTES, is_damaged};
 use crate::dma::{KEPT_FOR_REPORTS, push_read, push_word, push_write, read, write};
 use crate::statistics::{count, count_at, count_wide};
 use crate::tables::{self, RETURNING_ENTRIES};
@@ -38,13 +38,6 @@ pub const MINI: usize = 2;
 const RINGS: usize = 3;
 
 const RETURNING_MASK: u32 = RETURNING_ENTRIES - 1;
-/// A shorter frame has no addresses and type.
-const SHORTEST_BYTES: u32 = 14;
-/// Bytes before a VLAN tag, and of the tag.
-const BEFORE_TAG: u32 = 12;
-const TAG_BYTES: u32 = 4;
-const TAG_PROTOCOL: u32 = 0x8100;
-
 /// A ring of receive buffers.
 struct Buffers {
     ring: CachedRing,
@@ -238,81 +231,6 @@ fn mark(slot: u32, errors: Errors) {
     set(slot + RECEIVE_ERRORS_VLAN, errors.bits() << 16);
 }
 
-/// Counts what is wrong with a frame; tells whether anything is. Runts are none of our business.
-#[inline(always)]
-fn is_damaged(frame: &RxFrame) -> bool {
-    let errors = frame.status() & !RX_STATUS_RUNT;
-    if errors == 0 && frame.length() >= SHORTEST_BYTES {
-        return false;
-    }
-    count_errors(Errors::from_bits_retain(errors));
-    true
-}
-
-#[inline(never)]
-fn count_errors(errors: Errors) {
-    count!("if_in_errors");
-    const COUNTERS: [(Errors, u32); 6] = [
-        (Errors::COLLISION, word("nic_mac_rx_late_colls")),
-        (Errors::LINK_LOST, word("nic_mac_rx_link_lost_during_pkt")),
-        (Errors::PHY_DECODE, word("nic_mac_rx_phy_decode_err")),
-        (Errors::ODD_NIBBLES, word("dot3_alignment_errors")),
-        (Errors::MAC_ABORT, word("nic_mac_rx_mac_abort")),
-        (Errors::TRUNCATED, word("nic_mac_rx_trunc_no_resources")),
-    ];
-    for (error, counter) in COUNTERS {
-        if errors.contains(error) {
-            count_at(counter, 1);
-        }
-    }
-}
-
-/// The bytes of a frame as the host gets them.
-struct Bytes {
-    /// With the tag, as they lie in the receive buffer.
-    length: u32,
-    /// The tag that is taken out.
-    tag: Option<u32>,
-    /// What the rest of the frame sums to, around the TCP or UDP part: low half; the IP header's sum:
-    /// high half.
-    sums: Option<u32>,
-}
-
-impl Bytes {
-    #[inline(always)]
-    fn look_at(receive: &Receive, frame: &RxFrame) -> Self {
-        let half = |at| u32::from(sram::read_half(receive.region.advance(frame.address, at)));
-        let length = frame.length();
-        let tagged = receive.flags.contains(RingFlags::VLAN_ASSIST)
-            && length >= SHORTEST_BYTES + TAG_BYTES
-            && half(BEFORE_TAG) == TAG_PROTOCOL;
-        let tag = tagged.then(|| half(BEFORE_TAG + 2));
-        let wanted = receive.flags.contains(RingFlags::TCP_UDP_SUM);
-        let sums = wanted
-            .then(|| sums_around(receive, length, tag, half))
-            .flatten();
-        Self { length, tag, sums }
-    }
-}
-
-#[inline(never)]
-fn sums_around(
-    receive: &Receive,
-    length: u32,
-    tag: Option<u32>,
-    half: impl Fn(u32) -> u32,
-) -> Option<u32> {
-    let packet = Packet::find(length, &half)?;
-    let mut around = packet.sum_around(length, &half);
-    if let Some(tag) = tag {
-        around = checksum::subtract(around, checksum::add(TAG_PROTOCOL, tag));
-    }
-    if !receive.flags.contains(RingFlags::NO_PSEUDO_HEADER) {
-        around = checksum::subtract(around, packet.sum_pseudo(&half));
-    }
-    Some(packet.sum_ip(&half) << 16 | around)
-}
-
 impl Firmware {
     /// The host says how far a ring is filled.
     pub fn buffers_produced(&mut self, ring: usize, producer: u32) {
@@ -424,7 +342,7 @@ impl Firmware {
     /// Takes a buffer of `ring` for the frame, and sends it there.
     #[inline(always)]
     fn deliver(&mut self, frame: &RxFrame, ring: usize) {
-        let bytes = Bytes::look_at(&self.receive, frame);
+        let bytes = Bytes::look_at(frame, &self.receive.region, self.receive.flags);
         let slot = tables::returning() + receive_bytes(self.receive.begun & RETURNING_MASK);
         let Some((host, room)) = self.receive.fill_slot(slot, &bytes, ring) else {
             return;
