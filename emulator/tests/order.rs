@@ -11,7 +11,7 @@ mod bench;
 
 use std::env;
 
-use bench::{Bench, CODE};
+use bench::{Bench, CODE, words};
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
 use defs::tigon2::regs::{CPU_B, SCRATCH_ADDRESS, SCRATCH_DATA, SEMAPHORE_A, WINDOW_DATA};
 use emulator::cpu::clock::CpuClock;
@@ -228,6 +228,22 @@ fn cases(cases: u32) -> ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::default()
     }
+}
+
+/// CPU A counts in its scratchpad, with code in SRAM that CPU B writes anew all the time: however often A
+/// goes back, it counts each round once.
+#[test]
+fn what_was_ahead_leaves_nothing_in_the_scratchpad() {
+    let count = words("lw $t0, 0($v1)\n addiu $t0, $t0, 1\n nop\n sw $t0, 0($v1)");
+    let mut values = vec![0; 16];
+    values[5] = count[1];
+    let scene = Scene {
+        programs: [count, words("nop\n nop\n sw $a1, 4($at)\n nop")],
+        in_scratchpad: [false, false],
+        values,
+        patches: Vec::new(),
+    };
+    check(&scene, &[100, 7, 1]);
 }
 
 proptest! {
