@@ -99,6 +99,12 @@ impl Log {
         self.lock().clone()
     }
 
+    /// Data frames received so far.
+    #[must_use]
+    pub fn received(&self) -> u32 {
+        self.lock().counts.received
+    }
+
     /// The events from number `first` on, and the time that they are counted from.
     #[must_use]
     pub fn events_from(&self, first: usize) -> (Vec<Reported>, u64) {

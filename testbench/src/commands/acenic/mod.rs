@@ -18,6 +18,7 @@ use crate::acenic::node::{self, Log, Plan};
 use crate::acenic::{self, AceFirmware};
 use crate::cli::{AcenicArgs, Assist};
 use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 use crate::{logging, output, profile};
 use report::Report;
 
@@ -47,12 +48,15 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         ..RunLimits::default()
     };
     let mut shown = Shown::default();
+    let progress = Progress::steps("frames", 2 * u64::from(args.frames));
     let end = world.run_until(&limits, || {
+        progress.set(logs.iter().map(|log| u64::from(log.received())).sum());
         if !args.json {
             shown.show(&logs);
         }
         false
     });
+    drop(progress);
     if !args.json {
         shown.show(&logs);
         shown.outcome?;
