@@ -224,10 +224,12 @@ impl Core {
         self.clock.charge(u64::from(cycles));
     }
 
-    /// How many instructions begin before the clock reaches `until`, if none takes longer than it must.
+    /// How many instructions begin before the clock reaches `until`, which it has not, if none takes longer
+    /// than it must.
     #[inline(always)]
     pub(super) fn room(&self, until: u64) -> i64 {
-        let ticks = until.saturating_sub(self.clock.now);
+        debug_assert!(self.clock.now < until);
+        let ticks = until.wrapping_sub(self.clock.now);
         let each = self.clock.ticks_per_cycle * u64::from(self.timing.instruction_cycles);
         if each == TICKS_PER_CYCLE {
             // A shift.

@@ -62,9 +62,9 @@ pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u
     }
 }
 
-/// Like [`run`], without a limit. Never inlined: the compiler keeps what the loop needs in registers only
-/// when nothing around it needs some too.
-#[inline(never)]
+/// Like [`run`], without a limit. Always inlined: a board whose cores take turns every few
+/// instructions calls it in a loop, and a change of core is a jump then.
+#[inline(always)]
 pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
     let mut held = core.held.take();
     loop {
