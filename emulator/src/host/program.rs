@@ -174,7 +174,7 @@ impl Programs {
                 program,
                 read,
                 asked,
-            } => self.read_start(program, read, asked, ctx.now, ctx),
+            } => self.read_start(program, read, asked, ctx),
             HostEvent::ReadSample {
                 program,
                 read,

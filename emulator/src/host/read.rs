@@ -20,12 +20,27 @@ impl Programs {
         asked: SimTime,
         ctx: &mut HostContext<'_, E>,
     ) {
+        if let Some(sample) = self.request(program, read, asked, ctx) {
+            schedule_sample(sample, program, read, asked, ctx);
+        }
+    }
+
+    /// Sends a request on its way. Gives the time at which the board will have its value, if nobody
+    /// else can ask for the bus before.
+    fn request<E>(
+        &self,
+        program: usize,
+        read: Read,
+        asked: SimTime,
+        ctx: &mut HostContext<'_, E>,
+    ) -> Option<SimTime> {
         let start = asked + self.costs.pio_read_request;
         let alone = self.programs.len() == 1
             && ctx.queue.next_time() > start
             && ctx.now + ctx.bus_lead > start;
         if alone {
-            return self.read_start(program, read, asked, start, ctx);
+            let clocks = u64::from(self.costs.pio_read_bus_clocks);
+            return Some(ctx.pci.acquire(start, clocks));
         }
         let event = HostEvent::ReadStart {
             program,
@@ -33,6 +48,7 @@ impl Programs {
             asked,
         };
         schedule(ctx, start, event);
+        None
     }
 
     /// The request is at the bus.
@@ -41,17 +57,11 @@ impl Programs {
         program: usize,
         read: Read,
         asked: SimTime,
-        start: SimTime,
         ctx: &mut HostContext<'_, E>,
     ) {
         let clocks = u64::from(self.costs.pio_read_bus_clocks);
-        let sample = ctx.pci.acquire(start, clocks);
-        let event = HostEvent::ReadSample {
-            program,
-            read,
-            asked,
-        };
-        schedule(ctx, sample, event);
+        let sample = ctx.pci.acquire(ctx.now, clocks);
+        schedule_sample(sample, program, read, asked, ctx);
     }
 
     /// A read has its value: the program has it when it is back at the processor, and reads again if
@@ -60,17 +70,36 @@ impl Programs {
         &mut self,
         program: usize,
         read: Read,
-        asked: SimTime,
+        mut asked: SimTime,
         board: &mut B,
         ctx: &mut HostContext<'_, B::Event>,
     ) {
-        let value = board.window_read(read.offset, ctx);
-        let back = self.back_at(asked, ctx.now);
-        if let Some(poll) = read.until {
-            if !poll.holds(value) {
-                let asked = self.skip_polls(read.offset, back, board, ctx);
-                return self.ask(program, read, asked, ctx);
+        loop {
+            let value = board.window_read(read.offset, ctx);
+            let back = self.back_at(asked, ctx.now);
+            if read.until.is_none_or(|poll| poll.holds(value)) {
+                return self.answered(program, read, value, back, ctx);
             }
+            asked = self.skip_polls(read.offset, back, board, ctx);
+            let Some(sample) = self.request(program, read, asked, ctx) else {
+                return;
+            };
+            if !come_to(sample, read.offset, board, ctx) {
+                return schedule_sample(sample, program, read, asked, ctx);
+            }
+        }
+    }
+
+    /// The program will have its value at `back`.
+    fn answered<E>(
+        &mut self,
+        program: usize,
+        read: Read,
+        value: u32,
+        back: SimTime,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        if let Some(poll) = read.until {
             self.programs[program].polling = None;
             let why = poll.why;
             let kind = TraceKind::PollSatisfied { why, value };
@@ -100,9 +129,12 @@ impl Programs {
             return asked;
         }
         let quiet_until = quiet_until.min(board.next_activity(ctx.now));
+        if quiet_until <= start || ctx.pci.free_at() > start {
+            return asked;
+        }
         let span = ctx.pci.span_of(u64::from(self.costs.pio_read_bus_clocks));
         let sample = start + span;
-        if quiet_until <= sample || ctx.pci.free_at() > start {
+        if quiet_until <= sample {
             return asked;
         }
         let period = (self.back_at(asked, sample) - asked).ps();
@@ -115,4 +147,39 @@ impl Programs {
         ctx.now = now;
         asked + skipped + SimTime::from_ps(period)
     }
+}
+
+/// The board will have a read's value at `sample`.
+fn schedule_sample<E>(
+    sample: SimTime,
+    program: usize,
+    read: Read,
+    asked: SimTime,
+    ctx: &mut HostContext<'_, E>,
+) {
+    let event = HostEvent::ReadSample {
+        program,
+        read,
+        asked,
+    };
+    schedule(ctx, sample, event);
+}
+
+/// Goes straight on to the next poll of the word at `offset`, at `sample`, if nothing else is due before
+/// and the cores come so far without causing anything. Polls are the most frequent events of all: most of
+/// them never see the queue.
+fn come_to<B: Board>(
+    sample: SimTime,
+    offset: u32,
+    board: &mut B,
+    ctx: &mut HostContext<'_, B::Event>,
+) -> bool {
+    if ctx.queue.next_time() <= sample || ctx.horizon <= sample {
+        return false;
+    }
+    let now = ctx.now;
+    let cores_may_lag = board.next_activity(now) > sample && board.idle_cores_ignore_read(offset);
+    let come = cores_may_lag || board.run_cores(sample, ctx);
+    ctx.now = if come { sample } else { now };
+    come
 }

@@ -160,23 +160,28 @@ impl<B: Board> Node<B> {
     /// Whether every core idles beyond `next`, and whatever happens then does not concern them. Bringing
     /// them there would mean stepping through a part of a round of their loops for nothing.
     fn cores_may_lag(&self, next: SimTime) -> bool {
-        let ignored = match self.queue.next() {
-            Some((key, event)) if key.time <= next => match event {
-                NodeEvent::Board(event) => self.board.idle_cores_ignore(event),
-                NodeEvent::Host(event) => {
-                    event.spares_board(|offset| self.board.idle_cores_ignore_read(offset))
-                }
-            },
-            _ => true,
-        };
-        ignored && self.board.next_activity(self.now) > next
+        self.board.next_activity(self.now) > next
+            && match self.queue.next() {
+                Some((key, event)) if key.time <= next => match event {
+                    NodeEvent::Board(event) => self.board.idle_cores_ignore(event),
+                    NodeEvent::Host(event) => {
+                        event.spares_board(|offset| self.board.idle_cores_ignore_read(offset))
+                    }
+                },
+                _ => true,
+            }
     }
 
     fn handle(&mut self, event: NodeEvent<B::Event>) {
         let (board, programs, mut ctx) = self.parts();
         match event {
             NodeEvent::Board(event) => board.handle(event, &mut ctx),
-            NodeEvent::Host(event) => programs.handle(event, board, &mut ctx),
+            NodeEvent::Host(event) => {
+                programs.handle(event, board, &mut ctx);
+                // A program that polls goes straight on where it can.
+                let now = ctx.now;
+                self.now = self.now.max(now);
+            }
         }
     }
 

@@ -44,6 +44,17 @@ pub struct Tigon2 {
     pub instruction_limit: u64,
 }
 
+/// What a core is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Activity {
+    /// It is halted, or may not execute more.
+    Stopped,
+    /// It repeats the rounds of its idle loop.
+    Idle,
+    /// It executes.
+    Busy,
+}
+
 impl Tigon2 {
     /// A board after power-on: both cores halted.
     #[must_use]
@@ -104,26 +115,30 @@ impl Tigon2 {
         }
     }
 
+    /// What both cores are at.
+    #[inline(always)]
+    fn activities(&self) -> [Activity; 2] {
+        [0, 1].map(|cpu| {
+            if !self.runnable(cpu) {
+                Activity::Stopped
+            } else if self.cores[cpu].private.idle.idle().is_some() {
+                Activity::Idle
+            } else {
+                Activity::Busy
+            }
+        })
+    }
+
     /// The runnable core that is behind; A if both are at the same tick.
-    fn behind(&self) -> Option<usize> {
+    #[inline(always)]
+    fn behind(&self, activities: [Activity; 2]) -> Option<usize> {
         let now = |index: usize| self.cores[index].core.clock.now;
-        match (self.runnable(0), self.runnable(1)) {
-            (true, true) => Some(usize::from(now(1) < now(0))),
-            (true, false) => Some(0),
-            (false, true) => Some(1),
-            (false, false) => None,
+        match activities.map(|activity| activity != Activity::Stopped) {
+            [true, true] => Some(usize::from(now(1) < now(0))),
+            [true, false] => Some(0),
+            [false, true] => Some(1),
+            [false, false] => None,
         }
-    }
-
-    /// Whether nobody but an event can wake this core: the other one is halted or idles too.
-    fn alone(&self, index: usize) -> bool {
-        let other = 1 - index;
-        !self.runnable(other) || self.cores[other].private.idle.idle().is_some()
-    }
-
-    /// Whether both cores run and neither idles.
-    fn both_busy(&self) -> bool {
-        (0..2).all(|cpu| self.runnable(cpu) && self.cores[cpu].private.idle.idle().is_none())
     }
 
     /// Whether the timer event of an idle core has changed since that core last looked: it will find
@@ -134,11 +149,9 @@ impl Tigon2 {
         idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
     }
 
-    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change.
+    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change. Nobody but an
+    /// event can wake the core: the other one is halted or idles too.
     fn skip_idle_rounds(&mut self, index: usize, end: u64) {
-        if !self.skip_idle || !self.alone(index) {
-            return;
-        }
         let Some(round) = self.cores[index].private.idle.idle() else {
             return;
         };
@@ -169,18 +182,25 @@ impl Tigon2 {
     /// Lets the core `first` run up to `end` or until it must give way; if both cores are busy, they
     /// take turns, each until it would overtake the other. Gives the core that came back last, and
     /// why.
-    fn run_from(&mut self, first: usize, end: u64, ctx: &mut BoardContext) -> (usize, Exit) {
+    fn run_from(
+        &mut self,
+        first: usize,
+        activities: [Activity; 2],
+        end: u64,
+        ctx: &mut BoardContext,
+    ) -> (usize, Exit) {
         // Up to there neither core exceeds its limit of instructions: the loop need not count.
         let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
-        let take_turns = self.both_busy();
+        let take_turns = activities == [Activity::Busy; 2];
         let until = end.min(safe(first));
         let until = if take_turns {
             until.min(safe(1 - first))
         } else {
             until
         };
-        let other_runs = self.runnable(1 - first);
-        let may_idle = self.skip_idle && self.alone(first);
+        let other = activities[1 - first];
+        let other_runs = other != Activity::Stopped;
+        let may_idle = self.skip_idle && other != Activity::Busy;
         let [a, b] = &mut self.cores;
         let (me, other) = if first == 0 { (a, b) } else { (b, a) };
         let mut core = &mut me.core;
@@ -214,14 +234,18 @@ impl Tigon2 {
 
     /// Lets the cores run up to `end`; `false` if one started a device before it.
     fn run_cores_to(&mut self, end: u64, ctx: &mut BoardContext) -> bool {
-        while let Some(behind) = self.behind() {
+        loop {
+            let activities = self.activities();
+            let Some(behind) = self.behind(activities) else {
+                return true;
+            };
             if self.cores[behind].core.clock.now >= end {
                 return true;
             }
-            if !self.both_busy() {
+            if self.skip_idle && activities[1 - behind] != Activity::Busy {
                 self.skip_idle_rounds(behind, end);
             }
-            let (index, exit) = self.run_from(behind, end, ctx);
+            let (index, exit) = self.run_from(behind, activities, end, ctx);
             self.end_steps();
             match exit {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
@@ -233,7 +257,6 @@ impl Tigon2 {
                 }
             }
         }
-        true
     }
 
     /// A core stopped by itself.
@@ -455,16 +478,17 @@ impl Board for Tigon2 {
     }
 
     fn next_activity(&self, now: SimTime) -> SimTime {
+        let activities = self.activities();
+        if activities.contains(&Activity::Busy) {
+            return now;
+        }
         let mut next = SimTime::MAX;
         for (index, unit) in self.cores.iter().enumerate() {
-            if !self.runnable(index) {
-                continue;
-            }
             let Some(value) = unit.private.idle.idle_at() else {
-                return now;
+                continue;
             };
-            if !self.alone(index) {
-                return now;
+            if activities[index] == Activity::Stopped {
+                continue;
             }
             let seen = value & 1 << defs::tigon2::event::TIMER != 0;
             // A bit that was seen falls half an hour from now; nobody waits for that.
