@@ -80,11 +80,16 @@ impl Programs {
             if read.until.is_none_or(|poll| poll.holds(value)) {
                 return self.answered(program, read, value, back, ctx);
             }
-            asked = self.skip_polls(read.offset, back, board, ctx);
+            // Until then nothing but a poll happens to the cores, if they idle.
+            let idle_until = match board.next_activity(ctx.now) {
+                time if time > ctx.now && board.idle_cores_ignore_read(read.offset) => time,
+                _ => ctx.now,
+            };
+            asked = self.skip_polls(read.offset, back, idle_until, board, ctx);
             let Some(sample) = self.request(program, read, asked, ctx) else {
                 return;
             };
-            if !come_to(sample, read.offset, board, ctx) {
+            if !come_to(sample, idle_until, board, ctx) {
                 return schedule_sample(sample, program, read, asked, ctx);
             }
         }
@@ -120,15 +125,12 @@ impl Programs {
         &self,
         offset: u32,
         asked: SimTime,
+        idle_until: SimTime,
         board: &mut B,
         ctx: &mut HostContext<'_, B::Event>,
     ) -> SimTime {
         let start = asked + self.costs.pio_read_request;
-        let quiet_until = ctx.queue.next_time().min(ctx.horizon);
-        if quiet_until <= start || !board.idle_cores_ignore_read(offset) {
-            return asked;
-        }
-        let quiet_until = quiet_until.min(board.next_activity(ctx.now));
+        let quiet_until = ctx.queue.next_time().min(ctx.horizon).min(idle_until);
         if quiet_until <= start || ctx.pci.free_at() > start {
             return asked;
         }
@@ -165,12 +167,12 @@ fn schedule_sample<E>(
     schedule(ctx, sample, event);
 }
 
-/// Goes straight on to the next poll of the word at `offset`, at `sample`, if nothing else is due before
-/// and the cores come so far without causing anything. Polls are the most frequent events of all: most of
-/// them never see the queue.
+/// Goes straight on to the next poll, at `sample`, if nothing else is due before and the cores come so far
+/// without causing anything; while they idle they may stay behind. Polls are the most frequent events of
+/// all: most of them never see the queue.
 fn come_to<B: Board>(
     sample: SimTime,
-    offset: u32,
+    idle_until: SimTime,
     board: &mut B,
     ctx: &mut HostContext<'_, B::Event>,
 ) -> bool {
@@ -178,8 +180,7 @@ fn come_to<B: Board>(
         return false;
     }
     let now = ctx.now;
-    let cores_may_lag = board.next_activity(now) > sample && board.idle_cores_ignore_read(offset);
-    let come = cores_may_lag || board.run_cores(sample, ctx);
+    let come = idle_until > sample || board.run_cores(sample, ctx);
     ctx.now = if come { sample } else { now };
     come
 }
