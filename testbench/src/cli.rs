@@ -193,7 +193,7 @@ pub struct AcenicArgs {
     /// Write the trace of both nodes into this file
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// End the run after this many simulated microseconds
+    /// End the run after this many simulated microseconds from power-on (CPU A is released after about 10 000)
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,
     /// Timing profile (see `lanigon list`)

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 /// Exit code of a process that the user interrupted.
 pub const EXIT_CODE: u8 = 130;
+
+/// Signals that come so close are one wish: `timeout` tells a process, and then its whole group.
+const SAME_WISH: Duration = Duration::from_millis(200);
 
 /// Whether the user wants the work to end. Clones share the wish.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +23,11 @@ impl Interrupt {
     /// If the system refuses the handler.
     pub fn on_ctrl_c(&self) -> anyhow::Result<()> {
         let interrupt = self.clone();
+        let mut first: Option<Instant> = None;
         let handler = move || {
-            if interrupt.0.swap(true, Ordering::Relaxed) {
+            interrupt.request();
+            let since = first.get_or_insert_with(Instant::now).elapsed();
+            if since > SAME_WISH {
                 std::process::exit(EXIT_CODE.into());
             }
         };

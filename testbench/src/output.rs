@@ -6,8 +6,26 @@ use serde::Serialize;
 
 /// The result could not be written. The request was right: exit code 1, not 2.
 #[derive(Debug, thiserror::Error)]
-#[error("standard output")]
-pub struct WriteError(#[from] io::Error);
+#[error("{place}")]
+pub struct WriteError {
+    /// Where it was to go.
+    place: String,
+    source: io::Error,
+}
+
+impl WriteError {
+    /// A result that was to go to `place`.
+    pub fn new(place: impl ToString, source: io::Error) -> Self {
+        let place = place.to_string();
+        Self { place, source }
+    }
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::new("standard output", error)
+    }
+}
 
 /// Prints a text that ends with a line break. A reader that has gone away (`| head`) has seen enough.
 ///

@@ -19,9 +19,12 @@ impl Progress {
         Self::steps(unit, length)
     }
 
-    /// A bar of `length` steps that take a while each.
+    /// A bar of `length` steps that take a while each; none where trace lines would write over it.
     #[must_use]
     pub fn steps(unit: &'static str, length: u64) -> Self {
+        if log::max_level() >= log::LevelFilter::Info {
+            return Self(ProgressBar::hidden());
+        }
         let template = "{bar:40} {human_pos} of {human_len} {msg}  {elapsed}";
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -35,6 +38,11 @@ impl Progress {
     /// So far `position` is done.
     pub fn set(&self, position: u64) {
         self.0.set_position(position);
+    }
+
+    /// Does what writes to the terminal, with the bar out of the way.
+    pub fn around<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.0.suspend(work)
     }
 }
 

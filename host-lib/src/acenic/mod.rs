@@ -96,6 +96,8 @@ const INDEX_BYTES: u32 = 192;
 
 /// Events that are remembered.
 const MOST_HISTORY: usize = 4096;
+/// Mistakes that are kept.
+const MOST_FIRST_MISTAKES: usize = 8;
 
 /// An adapter and its driver.
 #[derive(Debug)]
@@ -120,6 +122,8 @@ pub struct AceNic<W, S> {
     /// There was more than one handler takes.
     news_left: bool,
     history: Vec<Reported>,
+    mistakes: u64,
+    first_mistakes: Vec<Mistake>,
     released_ps: u64,
 }
 
@@ -146,6 +150,12 @@ impl<W: Window, S: System> AceNic<W, S> {
     #[must_use]
     pub fn history(&self) -> &[Reported] {
         &self.history
+    }
+
+    /// What the firmware did that no sound firmware does: how often so far, and the first cases.
+    #[must_use]
+    pub fn mistakes(&self) -> (u64, &[Mistake]) {
+        (self.mistakes, &self.first_mistakes)
     }
 
     /// The machine, for memory and time.

@@ -14,7 +14,9 @@ use super::error::{MemoryError, Mistake, WaitError};
 use super::event::{Event, Reported};
 use super::receive::Received;
 use super::statistics::Statistics;
-use super::{AceNic, EVENT_PRODUCER, MOST_HISTORY, RETURN_PRODUCER, SEND_CONSUMER};
+use super::{
+    AceNic, EVENT_PRODUCER, MOST_FIRST_MISTAKES, MOST_HISTORY, RETURN_PRODUCER, SEND_CONSUMER,
+};
 use crate::window::{System, Window};
 
 /// What a look at the rings brought.
@@ -198,7 +200,16 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.collect_sent(&mut work)?;
         self.collect_events(&mut work).await?;
         self.tell_receive_rings().await;
+        self.note(&work.mistakes);
         Ok(work)
+    }
+
+    /// Keeps account of mistakes: a wait that fails gives no work.
+    fn note(&mut self, mistakes: &[Mistake]) {
+        self.mistakes += mistakes.len() as u64;
+        let room = MOST_FIRST_MISTAKES.saturating_sub(self.first_mistakes.len());
+        let first = mistakes.iter().take(room);
+        self.first_mistakes.extend(first.cloned());
     }
 
     async fn collect_received(&mut self, work: &mut Work) -> Result<(), MemoryError> {

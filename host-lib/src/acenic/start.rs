@@ -71,6 +71,8 @@ impl<W: Window, S: System> AceNic<W, S> {
             seen: Default::default(),
             news_left: false,
             history: Vec::new(),
+            mistakes: 0,
+            first_mistakes: Vec::new(),
             released_ps: 0,
         };
         nic.write_info()?;

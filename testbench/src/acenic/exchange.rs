@@ -87,7 +87,7 @@ impl Side<'_> {
             if self.take(&work) {
                 self.deadline_ps = self.nic.deadline_ps(PATIENCE_NS);
             }
-            self.log.work(self.nic, &work);
+            self.log.work(self.nic);
             if !interrupted && let Some(pc) = self.nic.board_mut().halted_at().await {
                 return Err(Failure::Halted(pc));
             }
@@ -167,7 +167,8 @@ impl Side<'_> {
 
     /// Takes what came in; tells whether the exchange has come further.
     fn take(&mut self, work: &Work) -> bool {
-        let mut further = work.sent > 0;
+        // A greeting that goes out is no progress: it may never be answered.
+        let mut further = self.heard && work.sent > 0;
         for received in &work.received {
             let own = self.nic.address();
             let from = 1 - self.plan.node;

@@ -7,7 +7,7 @@ use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 use host_lib::acenic::{
     AceNic, Command, CommandError, Config, Event, LinkChange, MemoryError, Reported, SendError,
-    StartError, Statistics, WaitError, Work,
+    StartError, Statistics, WaitError,
 };
 use host_lib::firmware::Firmware;
 
@@ -81,9 +81,6 @@ pub struct Record {
     pub ended: bool,
 }
 
-/// Mistakes that are described.
-const MOST_MISTAKES: usize = 8;
-
 /// A node's record, which its program writes and others read.
 #[derive(Debug, Clone, Default)]
 pub struct Log(Arc<Mutex<Record>>);
@@ -118,12 +115,11 @@ impl Log {
     }
 
     /// Takes over what the driver has found.
-    pub(super) fn work(&self, nic: &Nic, work: &Work) {
+    pub(super) fn work(&self, nic: &Nic) {
         let mut record = self.lock();
-        record.mistakes += work.mistakes.len() as u64;
-        let room = MOST_MISTAKES.saturating_sub(record.first_mistakes.len());
-        let first = work.mistakes.iter().take(room).map(ToString::to_string);
-        record.first_mistakes.extend(first);
+        let (mistakes, first) = nic.mistakes();
+        record.mistakes = mistakes;
+        record.first_mistakes = first.iter().map(ToString::to_string).collect();
         let known = record.events.len();
         record
             .events
@@ -167,7 +163,7 @@ async fn drive(
     let mut nic = AceNic::start(machine.clone(), machine, firmware, config).await?;
     log.lock().released_ps = Some(nic.released_ps());
     let result = operate(&mut nic, plan, log).await;
-    log.work(&nic, &Work::default());
+    log.work(&nic);
     let statistics = nic.statistics()?;
     log.lock().statistics = Some(statistics);
     result
@@ -175,21 +171,20 @@ async fn drive(
 
 /// From a firmware that has just been started to the end of the plan.
 async fn operate(nic: &mut Nic, plan: Plan, log: &Log) -> Result<(), Failure> {
-    let work = nic.wait_running().await?;
-    log.work(nic, &work);
+    nic.wait_running().await?;
+    log.work(nic);
     nic.fill_rings().await?;
     nic.command_taken(Command::StackUp).await?;
     wait_for_link(nic, log).await?;
     exchange::run(nic, &plan, log).await?;
     nic.command(Command::RefreshStatistics).await?;
-    let work = nic
-        .wait_for(
-            Event::StatisticsUpdated,
-            "the firmware to report its statistics",
-            STATISTICS_TIMEOUT_NS,
-        )
-        .await?;
-    log.work(nic, &work);
+    nic.wait_for(
+        Event::StatisticsUpdated,
+        "the firmware to report its statistics",
+        STATISTICS_TIMEOUT_NS,
+    )
+    .await?;
+    log.work(nic);
     Ok(())
 }
 
@@ -198,9 +193,8 @@ async fn wait_for_link(nic: &mut Nic, log: &Log) -> Result<(), Failure> {
     if nic.history().iter().any(|reported| reported.event == up) {
         return Ok(());
     }
-    let work = nic
-        .wait_for(up, "the link to come up", LINK_TIMEOUT_NS)
+    nic.wait_for(up, "the link to come up", LINK_TIMEOUT_NS)
         .await?;
-    log.work(nic, &work);
+    log.work(nic);
     Ok(())
 }

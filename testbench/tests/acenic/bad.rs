@@ -163,6 +163,53 @@ fn firmware_that_fails_is_reported_with_both_cpus() {
     assert!(trace[0].as_str().unwrap().starts_with("*PAN"), "{trace}");
 }
 
+/// The information block by DMA, an event producer that does not exist into host memory, an interrupt.
+const NONSENSE: &str = "
+        lui   $gp, 0xc000
+        ori   $t1, $zero, 0x8000
+        lw    $t2, 0x208($zero)
+        lw    $t3, 0x20c($zero)
+        sw    $t2, 0x90($gp)
+        sw    $t3, 0x94($gp)
+        sw    $t1, 0xb4($gp)
+        ori   $t0, $zero, 0x490
+        sw    $t0, 0x9c($gp)
+        ori   $t0, $zero, 6
+        sw    $t0, 0xb0($gp)
+read:   lw    $t0, 0xb0($gp)
+        nop
+        andi  $t0, $t0, 4
+        bne   $t0, $zero, read
+        nop
+        lw    $t2, 0x470($t1)
+        lw    $t3, 0x474($t1)
+        sw    $t2, 0x80($gp)
+        sw    $t3, 0x84($gp)
+        ori   $t0, $zero, 0x1234
+        sw    $t0, 0($t1)
+        sw    $t1, 0xa4($gp)
+        ori   $t0, $zero, 4
+        sw    $t0, 0xac($gp)
+        ori   $t0, $zero, 6
+        sw    $t0, 0xa0($gp)
+write:  lw    $t0, 0xa0($gp)
+        nop
+        andi  $t0, $t0, 4
+        bne   $t0, $zero, write
+        nop
+        ori   $t0, $zero, 4
+        sw    $t0, 0x44($gp)
+        break";
+
+#[test]
+fn nonsense_before_the_first_event_is_told() {
+    let reasons = [
+        "the event producer = 4660 does not exist",
+        "CPU A has halted",
+    ];
+    check_fails("nonsense.fw", &assembled(NONSENSE), &[], &reasons);
+}
+
 #[test]
 fn firmware_that_never_reports_is_given_up() {
     check_fails(

@@ -75,6 +75,20 @@ fn the_trace_of_a_run_is_written() {
 }
 
 #[test]
+fn a_trace_that_cannot_be_written_is_named() {
+    let output = acenic(
+        &image_folder().join("acenic"),
+        &["--frames", "5", "--trace", "/dev/full"],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.starts_with("error: /dev/full: No space"),
+        "{message}"
+    );
+}
+
+#[test]
 fn an_interrupt_leaves_what_there_is() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_lanigon"))
         .args(["acenic", "--frames", "1000000", "--firmware"])
@@ -86,7 +100,8 @@ fn an_interrupt_leaves_what_there_is() {
     let first = lines.next().expect("a line").expect("text");
     assert!(first.ends_with("node 0: the firmware runs"), "{first}");
     let id = child.id().to_string();
-    let killed = Command::new("kill").args(["-INT", &id]).status();
+    // Twice at once is one wish.
+    let killed = Command::new("kill").args(["-INT", &id, &id]).status();
     assert!(killed.expect("kill runs").success());
     let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();
     let status = child.wait().expect("the binary ends");

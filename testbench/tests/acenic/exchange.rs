@@ -10,7 +10,7 @@ use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK, SendRing};
 use testbench::acenic;
-use testbench::acenic::node::{self, Plan, Record};
+use testbench::acenic::node::{self, Failure, Plan, Record};
 
 use crate::support::FIRMWARE;
 
@@ -167,4 +167,24 @@ fn the_same_run_is_the_same_on_any_number_of_threads_stepped_or_skipped() {
         assert_eq!(again[0].events, records[0].events);
     }
     assert!(interrupts[0] > 2);
+}
+
+#[test]
+fn a_board_that_nobody_answers_gives_up() {
+    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let config = Config::default();
+    let mut world = acenic::pair(&FIRMWARE, &profile, SramSize::M1, config.link).unwrap();
+    let image = Arc::new(FIRMWARE.firmware.clone());
+    let plan = Plan {
+        node: 0,
+        frames: 10,
+        size: None,
+    };
+    let log = node::spawn(&mut world.nodes[0], &image, &config, plan);
+    let limits = RunLimits {
+        max_time: Some(SimTime::from_us(2_000_000)),
+        ..RunLimits::default()
+    };
+    assert_eq!(world.run(&limits), RunEnd::Completed);
+    assert_eq!(log.record().failure, Some(Failure::NoAnswer(500)));
 }

@@ -52,20 +52,19 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let end = world.run_until(&limits, || {
         progress.set(logs.iter().map(|log| u64::from(log.received())).sum());
         if !args.json {
-            shown.show(&logs);
+            shown.show(&logs, &progress);
         }
         false
     });
-    drop(progress);
     if !args.json {
-        shown.show(&logs);
-        shown.outcome?;
+        shown.show(&logs, &progress);
     }
+    drop(progress);
+    shown.outcome?;
     if let Some(path) = &args.trace {
         world
             .finish_trace()
-            .map_err(output::WriteError::from)
-            .with_context(|| path.display().to_string())?;
+            .map_err(|error| output::WriteError::new(path.display(), error))?;
     }
     finish(&world.nodes, &logs, &end, &firmware, args)
 }
@@ -141,7 +140,7 @@ impl Default for Shown {
 
 impl Shown {
     /// Shows the events that have come since, in the order of their times.
-    fn show(&mut self, logs: &[Log]) {
+    fn show(&mut self, logs: &[Log], progress: &Progress) {
         self.events.resize(logs.len(), 0);
         let mut lines = Vec::new();
         for (index, (log, shown)) in logs.iter().zip(&mut self.events).enumerate() {
@@ -155,7 +154,7 @@ impl Shown {
         lines.sort_by_key(|(time_ps, index, _)| (*time_ps, *index));
         let text: String = lines.into_iter().map(|(_, _, line)| line).collect();
         if self.outcome.is_ok() && !text.is_empty() {
-            self.outcome = output::print(&text);
+            self.outcome = progress.around(|| output::print(&text));
         }
     }
 }

@@ -152,7 +152,10 @@ impl Report {
         let good = self.is_good();
         let mut text = String::new();
         for (index, node) in self.nodes.iter().enumerate() {
-            text += &format!("\nnode {index}: {}\n", node.summary());
+            text += &format!(
+                "\nnode {index}: {}\n",
+                node.summary(self.cut_short.is_some())
+            );
             text += &node.statistics();
             text += &node.trace_lines(verbose || !good);
             for problem in node.problems() {
@@ -280,7 +283,9 @@ impl NodeReport {
         }
     }
 
-    fn summary(&self) -> String {
+    fn summary(&self, cut_short: bool) -> String {
+        // Frames of a run that did not come to its end may have been under way.
+        let missing = if cut_short { "missing" } else { "dropped" };
         let counts = &self.record.counts;
         let time = |time_ps| match self.since_release(time_ps) {
             Some(us) => format!("{us:.3} us"),
@@ -288,7 +293,7 @@ impl NodeReport {
         };
         format!(
             "{}, firmware {}\n  running    {}\n  link up    {}\n  frames     {} sent, {} received, \
-             {} damaged, {} dropped\n  interrupts {}",
+             {} damaged, {} {missing}\n  interrupts {}",
             self.address,
             self.fw_version.as_deref().unwrap_or("without a version"),
             time(self.record.running_ps),
