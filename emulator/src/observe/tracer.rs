@@ -15,6 +15,8 @@ pub trait Sink: Send {
 
 /// A firmware that runs wild makes millions of mistakes: after so many they are no longer warnings.
 const MISTAKES_SHOWN: u64 = 100;
+/// ... and after so many nobody builds a text for each access to nowhere any more.
+const MISTAKES_TRACED: u64 = 100_000;
 
 /// A hash that is the same on every machine and in every release of the standard library: FNV-1a, with
 /// whole numbers instead of bytes as its steps. It finds differences; it need not resist anybody.
@@ -140,6 +142,13 @@ impl Tracer {
         self.count
     }
 
+    /// Whether an access to nowhere is still worth a trace event: a guest that makes nothing but mistakes
+    /// must not fill memory and disks.
+    #[must_use]
+    pub const fn takes_mistakes(&self) -> bool {
+        self.mistakes < MISTAKES_TRACED
+    }
+
     /// Records an event.
     pub fn record(&mut self, time: SimTime, initiator: Initiator, kind: TraceKind) {
         if let TraceKind::GuestMistake { text } = &kind {
@@ -149,6 +158,9 @@ impl Tracer {
                 _ => log::Level::Debug,
             };
             log::log!(target: "guest", level, "node {} {initiator} at {time}: {text}", self.node);
+            if self.mistakes == MISTAKES_TRACED {
+                log::warn!(target: "guest", "node {}: {MISTAKES_TRACED} mistakes so far; further accesses to nowhere leave no trace", self.node);
+            }
             if self.mistakes == MISTAKES_SHOWN {
                 log::warn!(target: "guest", "node {}: {MISTAKES_SHOWN} mistakes so far; more are logged at level debug", self.node);
             }

@@ -380,6 +380,9 @@ impl<'a> CpuBus<'a, '_> {
     fn nothing_there(&mut self, core: &Core, address: u32, verb: &str) {
         self.private.idle.disturb();
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        if !self.ctx.trace.takes_mistakes() {
+            return;
+        }
         let place = map::probe(self.private.who, address);
         let text = format!("{verb} at pc {:#x}: {place}", core.pc());
         Fabric::mistake(self.private.who, text, self.ctx);
