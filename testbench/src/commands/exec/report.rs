@@ -140,7 +140,7 @@ impl CpuState {
             return "not started\n".into();
         }
         let mut text = format!(
-            "{} instructions, {} cycles, at {:.3} us\n",
+            "{} instructions, {} cycles, {:.3} us after power-on\n",
             grouped(self.instructions),
             grouped(self.cycles),
             self.time.us()
