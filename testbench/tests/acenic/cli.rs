@@ -86,6 +86,8 @@ fn a_trace_that_cannot_be_written_is_named() {
         message.starts_with("error: /dev/full: No space"),
         "{message}"
     );
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(report.contains("all frames arrived"), "{report}");
 }
 
 #[test]

@@ -61,12 +61,13 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     drop(progress);
     shown.outcome?;
+    // A trace that could not be written hides no result.
+    let traced = world.finish_trace();
+    let status = finish(&world.nodes, &logs, &end, &firmware, args)?;
     if let Some(path) = &args.trace {
-        world
-            .finish_trace()
-            .map_err(|error| output::WriteError::new(path.display(), error))?;
+        traced.map_err(|error| output::WriteError::new(path.display(), error))?;
     }
-    finish(&world.nodes, &logs, &end, &firmware, args)
+    Ok(status)
 }
 
 /// Shows what came of it.
