@@ -47,12 +47,12 @@ $(UNICORN)/bin/python:
 
 test-independent: setup $(UNICORN)/bin/python
 	LANIGON_UNICORN_PYTHON=$(CURDIR)/$(UNICORN)/bin/python \
-		cargo test -p emulator --test independent -- --ignored --nocapture
+		cargo test -p emulator --features unicorn --test independent -- --nocapture
 
 check: setup
 	cargo fetch --locked
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	@$(FIRMWARE) check
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --quiet
 	cargo test -p testbench --test rules

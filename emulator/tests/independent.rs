@@ -182,7 +182,6 @@ fn check(scene: &Scene, ours: &Outcome, theirs: &Outcome) {
 }
 
 #[test]
-#[ignore = "needs the Python package unicorn: make test-independent"]
 fn agrees_with_unicorn() {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);

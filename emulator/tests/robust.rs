@@ -16,6 +16,8 @@ mod acts;
 mod bench;
 #[path = "robust/firmware.rs"]
 mod firmware;
+#[path = "robust/order.rs"]
+mod order;
 #[path = "robust/polls.rs"]
 mod polls;
 #[path = "robust/races.rs"]

@@ -256,10 +256,15 @@ pub struct SoftwareAssist<D> {
     direction: PhantomData<D>,
 }
 
+impl<D: Direction> Default for SoftwareAssist<D> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<D: Direction> SoftwareAssist<D> {
     /// Nothing is under way.
     #[must_use]
-    #[allow(clippy::new_without_default)] // `Default` is not `const`.
     pub const fn new() -> Self {
         Self {
             current: None,

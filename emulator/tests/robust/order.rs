@@ -1,17 +1,9 @@
 //! However far a core runs at a time, everything happens in one order: random programs on both cores, which
 //! write to each other's code, memory and registers, come to the same in one run and cycle by cycle.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
-
-#[allow(dead_code, reason = "other tests use the rest")]
-#[path = "robust/bench.rs"]
-mod bench;
 
 use std::env;
 
-use bench::{Bench, CODE, words};
+use super::bench::{Bench, CODE, words};
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
 use defs::tigon2::regs::{CPU_B, SCRATCH_ADDRESS, SCRATCH_DATA, SEMAPHORE_A, WINDOW_DATA};
 use emulator::cpu::clock::CpuClock;
