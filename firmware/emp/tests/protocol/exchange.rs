@@ -1,11 +1,9 @@
 //! Messages between two nodes over a bad wire: every message arrives exactly once, in order, whole.
 
-mod common;
-
 use std::collections::VecDeque;
 
-use common::memory::Random;
-use common::{Faults, Posting, Settings, World};
+use crate::common::memory::Random;
+use crate::common::{Faults, Posting, Settings, World};
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form, node_tag};
 use proptest::prelude::*;
 
@@ -130,7 +128,7 @@ impl Flow {
 
     /// The receives were posted in the order of the messages and each takes its own: so receive `n`
     /// must hold message `n`, whatever its wildcards.
-    fn check_delivery(&self, world: &World, outcome: common::Outcome) {
+    fn check_delivery(&self, world: &World, outcome: crate::common::Outcome) {
         let message = &self.messages[self.delivered];
         let (length, capacity) = (message.bytes.len(), message.capacity);
         let code = if length > capacity {
@@ -138,7 +136,7 @@ impl Flow {
         } else {
             Code::Done
         };
-        let expected = common::Outcome {
+        let expected = crate::common::Outcome {
             code,
             node: self.from as u16,
             tag: message.tag,

@@ -1,11 +1,9 @@
 //! What goes wrong beside the wire: silent peers, hosts that post nonsense or memory that is not
 //! there, records and buffers that run out, nodes that start anew, frames that nobody should send.
 
-mod common;
-
-use common::memory::{HostMemory, Random};
-use common::nic::{SHARED_BASE, word_of};
-use common::{Buffer, Faults, Node, Posting, Settings, World, descriptor_address};
+use crate::common::memory::{HostMemory, Random};
+use crate::common::nic::{SHARED_BASE, word_of};
+use crate::common::{Buffer, Faults, Node, Posting, Settings, World, descriptor_address};
 use defs::emp::control::{Counter, MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{
     ANY_NODE, ANY_TAG, Code, Form, MESSAGE_LIMIT_BYTES, STATUS_FORM_SHIFT, STATUS_NEXT_NONE,

@@ -1,6 +1,5 @@
 //! Two nodes with fake NICs, a wire between them that loses, repeats and reorders frames, and hosts
 //! that post messages and look at what became of them.
-#![allow(dead_code)]
 
 pub mod memory;
 pub mod nic;

@@ -1,0 +1,5 @@
+//! The EMP protocol on a small network of NICs without hardware: exchanges, and what goes wrong.
+
+mod common;
+mod exchange;
+mod faults;
