@@ -38,6 +38,12 @@ pub const RETRY_LIMIT: u32 = BASE + 0x28;
 pub const COMMAND: u32 = BASE + 0x2C;
 /// [`COMMAND`]: take the host's words and start.
 pub const COMMAND_START: u32 = 1;
+/// Host: 1 = senders slow down for receivers that are short of buffer space (thesis 2.2.1, 2.4.2);
+/// 0 = they do not, which the thesis found faster.
+pub const FLOW_CONTROL: u32 = BASE + 0x30;
+/// Host: a receive that a message has begun to fill and for which nothing more came for this time, in us,
+/// ends with `Timeout`. Longer than any sender with the same settings keeps silent. 0 = never.
+pub const RECEIVE_TIMEOUT_US: u32 = BASE + 0x34;
 /// First counter; [`Counter`] gives the word's index.
 pub const COUNTERS: u32 = BASE + 0x80;
 
@@ -46,6 +52,18 @@ pub const COUNTERS: u32 = BASE + 0x80;
 pub const MAILBOX_TRANSMIT: u32 = 2;
 /// The mailbox for posted receive descriptors; acknowledged in the same way.
 pub const MAILBOX_RECEIVE: u32 = 3;
+
+/// The mailbox whose value is the NIC address of a posted receive descriptor that the host takes back. The
+/// firmware writes 0 back into it when it has looked: a receive that no message has begun to fill ends
+/// with `Cancelled`; one that is being filled, or is complete, goes on as if nothing had been asked.
+pub const MAILBOX_CANCEL: u32 = 4;
+/// The mailbox for commands while the protocol runs; the firmware writes 0 back into it when it has carried
+/// one out.
+pub const MAILBOX_COMMAND: u32 = 5;
+/// [`MAILBOX_COMMAND`]: take [`ACK_GROUP`], [`TIMEOUT_US`], [`RETRY_LIMIT`], [`FLOW_CONTROL`] and
+/// [`RECEIVE_TIMEOUT_US`] again. They hold for messages that are posted from then on, as far as they
+/// concern a message as a whole.
+pub const COMMAND_SET: u32 = 2;
 
 /// The default ack group (emp-046).
 pub const DEFAULT_ACK_GROUP: u32 = 3;
