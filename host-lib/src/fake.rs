@@ -21,7 +21,7 @@ use defs::tigon2::regs::{
     CPU_STATE, HOST_CONTROL, HostControl, LOCAL_CONTROL, LocalControl, WINDOW_BASE,
 };
 
-use crate::window::{PhysicalAddress, System, VirtualAddress, Window};
+use crate::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
 
 /// Where the fake firmware puts its tables: the two descriptor pools meet at 0x1000 + 4000, and
 /// descriptor 614 crosses a view's end.
@@ -377,6 +377,20 @@ impl Window for Fake {
         let value = self.lock().read(offset);
         assert_eq!(value & mask, expected, "would wait for ever for {why}");
         value
+    }
+
+    async fn poll_any(&mut self, watches: &[Watch], why: &'static str) -> Option<(usize, u32)> {
+        for (index, watch) in watches.iter().enumerate() {
+            if let Some((offset, value)) = watch.before {
+                self.write(offset, value).await;
+            }
+            let value = self.lock().read(watch.offset);
+            if value & watch.mask == watch.expected {
+                return Some((index, value));
+            }
+        }
+        assert!(watches.is_empty(), "would wait for ever for {why}");
+        None
     }
 }
 

@@ -25,6 +25,28 @@ pub trait Window: Send {
         expected: u32,
         why: &'static str,
     ) -> impl Future<Output = u32> + Send;
+
+    /// Reads the words of `watches` in turn, from the first on, again and again until one of them is
+    /// as expected; gives its index and value. Each read is charged as a poll, and each write as one.
+    /// If any has a write before it, the first one has. `None`, at once, when there are none.
+    fn poll_any(
+        &mut self,
+        watches: &[Watch],
+        why: &'static str,
+    ) -> impl Future<Output = Option<(usize, u32)>> + Send;
+}
+
+/// A word that is polled together with others, and what makes its poll succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watch {
+    /// A write, as offset and value, that must come before the read: one that moves a view to the word.
+    pub before: Option<(u32, u32)>,
+    /// Offset of the word.
+    pub offset: u32,
+    /// Bits that count.
+    pub mask: u32,
+    /// Their value.
+    pub expected: u32,
 }
 
 /// A place in the program's virtual memory.

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::PoisonError;
 use std::task::{Context, Poll};
 
-use host_lib::window::{PhysicalAddress, System, VirtualAddress, Window};
+use host_lib::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
 
 use super::request::{PollRequest, Request, Response, SharedPort, lock};
 use crate::sim::board::SharedMemory;
@@ -92,6 +92,17 @@ impl Window for Machine {
             why,
         };
         self.ask_word(Request::Poll(poll)).await
+    }
+
+    async fn poll_any(&mut self, watches: &[Watch], why: &'static str) -> Option<(usize, u32)> {
+        if watches.is_empty() {
+            return None;
+        }
+        let watches = watches.to_vec();
+        match self.ask(Request::PollAny { watches, why }).await {
+            Response::Found(index, value) => Some((index, value)),
+            _ => None,
+        }
     }
 }
 

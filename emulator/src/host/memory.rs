@@ -35,6 +35,12 @@ impl HostMemory {
         }
     }
 
+    /// Forgets everything: nothing is allocated.
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        self.mapping.clear();
+    }
+
     /// Allocates page-aligned virtual memory. An unmapped guard page follows it, and neighbouring
     /// virtual pages lie apart in physical memory, as on a machine that has run for a while.
     pub fn allocate(&mut self, length_bytes: u64) -> Option<u64> {

@@ -7,3 +7,4 @@ pub mod pci;
 pub mod program;
 mod read;
 pub mod request;
+mod rotation;

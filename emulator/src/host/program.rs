@@ -13,20 +13,31 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use super::costs::HostCosts;
 use super::machine::Machine;
 use super::request::{HostEvent, PollRequest, Read, Request, Response, SharedPort, lock};
+use super::rotation::Rotation;
 use crate::observe::event::TraceKind;
 use crate::sim::board::{Board, Context, NodeEvent, SharedMemory};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
 type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Makes a program's future for a machine, for the how-manieth time.
+type Factory = Box<dyn Fn(Machine, u32) -> ProgramFuture + Send>;
 
 pub(super) struct Program {
     name: String,
     /// `None` when it has ended.
     future: Option<ProgramFuture>,
+    /// How it begins anew after a reset, if it does.
+    factory: Option<Factory>,
+    /// How often it has been begun.
+    life: u32,
+    /// The machine was reset and will be on again.
+    awaits_power: bool,
     port: SharedPort,
     /// The condition that it polls for.
     pub(super) polling: Option<PollRequest>,
+    /// The words that it polls in turn.
+    pub(super) rotation: Option<Rotation>,
     /// While it waits for an interrupt: until when.
     interrupt_deadline: Option<SimTime>,
     /// When its pending timeout event is due. There is one at most: it moves on when it comes early.
@@ -35,11 +46,42 @@ pub(super) struct Program {
 }
 
 impl Program {
+    fn new(name: String, port: SharedPort, future: ProgramFuture) -> Self {
+        Self {
+            name,
+            future: Some(future),
+            factory: None,
+            life: 1,
+            awaits_power: false,
+            port,
+            polling: None,
+            rotation: None,
+            interrupt_deadline: None,
+            timeout_at: None,
+            started: false,
+        }
+    }
+
+    const fn has_ended(&self) -> bool {
+        self.future.is_none() && !self.awaits_power
+    }
+
+    /// Ends it wherever it is.
+    fn cut_off(&mut self) {
+        self.future = None;
+        self.polling = None;
+        self.rotation = None;
+        self.interrupt_deadline = None;
+        self.timeout_at = None;
+        self.started = true;
+    }
+
     /// What it waits for, if it does nothing else.
     const fn waits_for(&self) -> Option<&'static str> {
         match (self.polling, self.interrupt_deadline) {
             (Some(poll), _) => Some(poll.why),
             (None, Some(_)) => Some("an interrupt"),
+            (None, None) if self.awaits_power => Some("the machine to be on again"),
             (None, None) => None,
         }
     }
@@ -83,23 +125,66 @@ impl Programs {
     where
         F: Future<Output = ()> + Send + 'static,
     {
+        let (port, machine) = self.machine();
+        let future = Box::pin(start(machine));
+        self.programs.push(Program::new(name.into(), port, future));
+    }
+
+    /// Adds a program that begins anew whenever the machine is on again after a reset, even if it had
+    /// ended before. `start` is given the machine, and how often the program has been begun: 1 for the
+    /// first time.
+    pub fn spawn_restartable<F>(
+        &mut self,
+        name: impl Into<String>,
+        start: impl Fn(Machine, u32) -> F + Send + 'static,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let factory: Factory = Box::new(move |machine, life| Box::pin(start(machine, life)));
+        let (port, machine) = self.machine();
+        let program = Program::new(name.into(), port, factory(machine, 1));
+        self.programs.push(Program {
+            factory: Some(factory),
+            ..program
+        });
+    }
+
+    /// A machine for a program, and the port that it shares with its node.
+    fn machine(&self) -> (SharedPort, Machine) {
         let port = SharedPort::default();
         let machine = Machine::new(Arc::clone(&port), Arc::clone(&self.memory));
-        self.programs.push(Program {
-            name: name.into(),
-            future: Some(Box::pin(start(machine))),
-            port,
-            polling: None,
-            interrupt_deadline: None,
-            timeout_at: None,
-            started: false,
-        });
+        (port, machine)
+    }
+
+    /// Ends every program wherever it is. Those that can begin anew wait for that if the machine `comes_back`.
+    pub(crate) fn reset(&mut self, comes_back: bool) {
+        for program in &mut self.programs {
+            program.cut_off();
+            program.awaits_power = comes_back && program.factory.is_some();
+        }
+    }
+
+    /// The machine is on again.
+    pub(crate) fn power_on(&mut self) {
+        for index in 0..self.programs.len() {
+            if !self.programs[index].awaits_power {
+                continue;
+            }
+            let (port, machine) = self.machine();
+            let program = &mut self.programs[index];
+            program.life += 1;
+            program.awaits_power = false;
+            program.started = false;
+            program.port = port;
+            let begin = program.factory.as_ref();
+            program.future = begin.map(|begin| begin(machine, program.life));
+        }
     }
 
     /// Whether every program has ended.
     #[must_use]
     pub fn all_ended(&self) -> bool {
-        self.programs.iter().all(|program| program.future.is_none())
+        self.programs.iter().all(Program::has_ended)
     }
 
     /// `now` while a program has not begun.
@@ -115,20 +200,22 @@ impl Programs {
     /// The number of pending events that are polls.
     #[must_use]
     pub fn pending_polls(&self) -> usize {
-        self.polls().count()
-    }
-
-    fn polls(&self) -> impl Iterator<Item = (&Program, PollRequest)> {
         self.programs
             .iter()
-            .filter_map(|program| program.polling.map(|poll| (program, poll)))
+            .filter(|program| program.polling.is_some())
+            .count()
     }
 
     /// Whether a condition that is polled for already holds.
     #[must_use]
     pub fn poll_will_end<B: Board>(&self, board: &B, now: SimTime) -> bool {
-        self.polls()
-            .any(|(_, poll)| poll.holds(board.window_peek(poll.offset, now)))
+        self.programs
+            .iter()
+            .any(|program| match (&program.rotation, program.polling) {
+                (Some(rotation), _) => rotation.will_end(board, now),
+                (None, Some(poll)) => poll.holds(board.window_peek(poll.offset, now)),
+                (None, None) => false,
+            })
     }
 
     /// Who waits for what: a line for each program that has not ended.
@@ -136,7 +223,7 @@ impl Programs {
     pub fn describe(&self) -> Vec<String> {
         self.programs
             .iter()
-            .filter(|program| program.future.is_some())
+            .filter(|program| !program.has_ended())
             .map(|program| match program.waits_for() {
                 Some(what) => format!("{} waits for {what}", program.name),
                 None => format!("{} is at work", program.name),
@@ -180,6 +267,15 @@ impl Programs {
                 read,
                 asked,
             } => self.sampled(program, read, asked, board, ctx),
+            HostEvent::Watch { program } => self.watch(program, ctx),
+            HostEvent::Prepare {
+                program,
+                write,
+                ready,
+            } => {
+                board.window_write(write.0, write.1, ctx);
+                self.watch_prepared(program, ready, ctx);
+            }
         }
     }
 
@@ -298,6 +394,10 @@ impl Programs {
                 self.programs[program].polling = Some(poll);
                 let (offset, until) = (poll.offset, Some(poll));
                 self.ask(program, Read { offset, until }, ctx.now, ctx);
+            }
+            Request::PollAny { watches, why } => {
+                self.programs[program].rotation = Some(Rotation::new(watches, why));
+                self.watch(program, ctx);
             }
             Request::Translate { address, length } => {
                 let pages = ctx.with_memory(|memory| translate(memory, address, length));

@@ -80,6 +80,9 @@ impl Programs {
             if read.until.is_none_or(|poll| poll.holds(value)) {
                 return self.answered(program, read, value, back, ctx);
             }
+            if self.programs[program].rotation.is_some() {
+                return self.watch_next(program, back, ctx);
+            }
             // Until then nothing but a poll happens to the cores, if they idle.
             let idle_until = match board.next_activity(ctx.now) {
                 time if time > ctx.now && board.idle_cores_ignore_read(read.offset) => time,
@@ -110,7 +113,10 @@ impl Programs {
             let kind = TraceKind::PollSatisfied { why, value };
             ctx.trace.record(ctx.now, Initiator::Host, kind);
         }
-        let response = Response::Word(value);
+        let response = match self.programs[program].rotation.take() {
+            Some(rotation) => Response::Found(rotation.index(), value),
+            None => Response::Word(value),
+        };
         schedule(ctx, back, HostEvent::Resume { program, response });
     }
 

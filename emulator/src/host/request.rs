@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use host_lib::window::Watch;
+
 use crate::sim::time::SimTime;
 
 /// What a program asks for.
@@ -21,6 +23,13 @@ pub enum Request {
     },
     /// Read a word until it has the expected value.
     Poll(PollRequest),
+    /// Read words in turn until one of them has its expected value. At least one.
+    PollAny {
+        /// The words.
+        watches: Vec<Watch>,
+        /// What is waited for.
+        why: &'static str,
+    },
     /// Translate the pages of a range.
     Translate {
         /// Virtual address.
@@ -64,6 +73,8 @@ pub enum Response {
     Done,
     /// The word that was read.
     Word(u32),
+    /// Which of the words that were polled has its value, and the word.
+    Found(usize, u32),
     /// Physical addresses; `None` when a page is not mapped.
     Pages(Option<Vec<u64>>),
     /// Whether the interrupt came before the time was over.
@@ -130,6 +141,20 @@ pub enum HostEvent {
         /// When it asked.
         asked: SimTime,
     },
+    /// A program that polls several words goes on to the next one.
+    Watch {
+        /// The program.
+        program: usize,
+    },
+    /// The write before a program's next poll reaches the board.
+    Prepare {
+        /// The program.
+        program: usize,
+        /// Window offset and value.
+        write: (u32, u32),
+        /// When the program is ready to poll.
+        ready: SimTime,
+    },
 }
 
 impl HostEvent {
@@ -140,9 +165,10 @@ impl HostEvent {
             Self::Resume { .. }
             | Self::Interrupt
             | Self::Timeout { .. }
+            | Self::Watch { .. }
             | Self::ReadStart { .. } => true,
             Self::ReadSample { read, .. } => ignored(read.offset),
-            Self::Store { .. } => false,
+            Self::Store { .. } | Self::Prepare { .. } => false,
         }
     }
 }

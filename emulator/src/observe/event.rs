@@ -158,6 +158,15 @@ pub enum TraceKind {
         /// What, where.
         text: Arc<str>,
     },
+    /// The machine was reset: its programs end, and the board forgets what it was at.
+    Reset,
+    /// The machine is on again.
+    PowerOn,
+    /// A DMA channel rests before its next burst.
+    DmaRests {
+        /// Until then.
+        until: SimTime,
+    },
 }
 
 impl TraceKind {
@@ -216,6 +225,13 @@ impl TraceKind {
             Self::InterruptTaken => line.text("interrupt taken"),
             Self::Signal { present } => line.text("signal ").decimal((*present).into()),
             Self::GuestMistake { text } => line.text("mistake: ").text(text),
+            Self::Reset => line.text("reset"),
+            Self::PowerOn => line.text("on again"),
+            Self::DmaRests { until } => line
+                .text("rests until ")
+                .decimal(until.ps() / 1_000_000)
+                .text(".")
+                .padded_decimal(until.ps() % 1_000_000, 6, b'0'),
         };
     }
 }

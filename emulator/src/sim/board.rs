@@ -19,6 +19,13 @@ pub enum NodeEvent<E> {
     Board(E),
     /// For the host.
     Host(HostEvent),
+    /// The machine is reset, and is on again after a pause, if ever.
+    Reset {
+        /// The pause.
+        pause: Option<SimTime>,
+    },
+    /// The machine is on again.
+    PowerOn,
 }
 
 /// Host memory, shared between a node and the programs that run on it.
@@ -78,6 +85,16 @@ pub trait Board: Send {
 
     /// What a read of the window would give, without any effect or cost.
     fn window_peek(&self, offset: u32, now: SimTime) -> u32;
+
+    /// The same if the host had made this write before, as far as it moves the window's view.
+    fn window_peek_after(&self, write: (u32, u32), offset: u32, now: SimTime) -> u32;
+
+    /// A reset of the whole machine, as its bus passes it on: registers as after power-on, nothing
+    /// under way, memory kept. What is on the wire stays there.
+    fn reset(&mut self);
+
+    /// Whether a pending event comes from outside the machine, so that a reset does not undo it.
+    fn outlives_reset(event: &Self::Event) -> bool;
 
     /// Whether the board asserts its interrupt line. When the line rises the board schedules
     /// [`HostEvent::Interrupt`].

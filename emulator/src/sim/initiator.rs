@@ -22,11 +22,13 @@ pub enum Initiator {
     CpuB,
     /// A debugger or a test: its reads have no side effect.
     Debugger,
+    /// Whoever resets the machine: after everything else that happens at that time.
+    Power,
 }
 
 impl Initiator {
     /// Number of variants.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 
     /// The name in traces.
     #[must_use]
@@ -40,6 +42,7 @@ impl Initiator {
             Self::CpuA => "cpu_a",
             Self::CpuB => "cpu_b",
             Self::Debugger => "debugger",
+            Self::Power => "power",
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use super::board::{Board, Context, NodeEvent, SharedMemory};
+use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
 use crate::host::costs::HostCosts;
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::program::Programs;
+use crate::observe::event::TraceKind;
 use crate::observe::tracer::Tracer;
 use crate::wire::frame::Frame;
 use crate::wire::link::Departure;
@@ -110,6 +112,17 @@ impl<B: Board> Node<B> {
         self.queue.len()
     }
 
+    /// Resets the machine at `time`, or now if that is over: its programs end wherever they are, the
+    /// board stands as after a reset of its bus, host memory is empty, and nothing that either had begun
+    /// goes on. Frames that have begun to leave stay on the wire; one that is coming in is lost. After
+    /// `pause` (`None`: never) the restartable programs begin anew. Another reset before that counts
+    /// instead.
+    pub fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {
+        let event = NodeEvent::Reset { pause };
+        self.queue
+            .schedule(time.max(self.now), Initiator::Power, event);
+    }
+
     /// The first bit of a frame reaches this node at `first_bit`.
     pub fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime) {
         self.with_board(|board, ctx| board.frame_arrives(frame, first_bit, ctx));
@@ -167,6 +180,7 @@ impl<B: Board> Node<B> {
                     NodeEvent::Host(event) => {
                         event.spares_board(|offset| self.board.idle_cores_ignore_read(offset))
                     }
+                    NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
                 },
                 _ => true,
             }
@@ -182,7 +196,35 @@ impl<B: Board> Node<B> {
                 let now = ctx.now;
                 self.now = self.now.max(now);
             }
+            NodeEvent::Reset { pause } => self.reset(pause),
+            NodeEvent::PowerOn => self.power_on(),
         }
+    }
+
+    fn reset(&mut self, pause: Option<SimTime>) {
+        self.trace
+            .record(self.now, Initiator::Power, TraceKind::Reset);
+        self.queue.retain(|event| match event {
+            NodeEvent::Board(event) => B::outlives_reset(event),
+            NodeEvent::Host(_) | NodeEvent::PowerOn => false,
+            NodeEvent::Reset { .. } => true,
+        });
+        let (board, programs, ctx) = self.parts();
+        board.reset();
+        programs.reset(pause.is_some());
+        ctx.with_memory(HostMemory::clear);
+        if let Some(pause) = pause {
+            let on = self.now.saturating_add(pause);
+            self.queue
+                .schedule(on, Initiator::Power, NodeEvent::PowerOn);
+        }
+    }
+
+    fn power_on(&mut self) {
+        self.trace
+            .record(self.now, Initiator::Power, TraceKind::PowerOn);
+        self.programs.power_on();
+        self.start_programs();
     }
 
     fn start_programs(&mut self) {

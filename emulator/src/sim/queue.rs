@@ -69,6 +69,11 @@ impl<E> EventQueue<E> {
         self.pending.pop_if(|(key, _)| key.time < horizon)
     }
 
+    /// Forgets the pending events that `keep` does not hold for.
+    pub fn retain(&mut self, keep: impl Fn(&E) -> bool) {
+        self.pending.retain(|(_, event)| keep(event));
+    }
+
     /// The number of pending events.
     #[must_use]
     pub const fn len(&self) -> usize {

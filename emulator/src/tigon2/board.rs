@@ -20,6 +20,7 @@ use super::probes::{ProbeTable, StageState};
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
+use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::{self, Core, CoreTiming, Exit, Pause};
 use crate::observe::event::TraceKind;
 use crate::sim::board::{Board, Context};
@@ -348,6 +349,16 @@ impl Tigon2 {
         true
     }
 
+    fn reset_chip(&mut self) {
+        self.fabric.reset();
+        for (unit, stage) in self.cores.iter_mut().zip(&mut self.stages) {
+            unit.private.halt();
+            unit.private.stopped = None;
+            stage.abandon();
+            unit.core.clock.ticks_per_cycle = TICKS_PER_CYCLE;
+        }
+    }
+
     fn host_writes_register(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) {
         if let Some(owner) = owner_of(offset)
             && self.write_control_register(owner, offset, value, ctx)
@@ -355,11 +366,7 @@ impl Tigon2 {
             return;
         }
         if offset == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0 {
-            self.fabric.reset();
-            for unit in &mut self.cores {
-                unit.private.halt();
-                unit.private.stopped = None;
-            }
+            self.reset_chip();
         }
         self.fabric
             .write_register(offset, value, Initiator::Host, ctx);
@@ -435,6 +442,33 @@ impl Board for Tigon2 {
                 .unwrap_or_else(|| self.fabric.read_register(offset, now)),
             Target::Sram(address) => self.fabric.sram.word(address),
             Target::Nothing => 0,
+        }
+    }
+
+    fn window_peek_after(&self, write: (u32, u32), offset: u32, now: SimTime) -> u32 {
+        let mut window = self.fabric.window;
+        if write.0 == regs::WINDOW_BASE {
+            window.set_base(write.1);
+        }
+        match window.target(offset) {
+            Target::Sram(address) => self.fabric.sram.word(address),
+            _ => self.window_peek(offset, now),
+        }
+    }
+
+    fn reset(&mut self) {
+        self.reset_chip();
+        // The frame is on the wire; nobody waits for its end.
+        self.fabric.mac.sending = None;
+    }
+
+    fn outlives_reset(event: &BoardEvent) -> bool {
+        match event {
+            BoardEvent::RxBurst { .. } | BoardEvent::ConfigWord | BoardEvent::Signal { .. } => true,
+            BoardEvent::Dma(_)
+            | BoardEvent::TxBurst(_)
+            | BoardEvent::TxDone
+            | BoardEvent::RxDone { .. } => false,
         }
     }
 

@@ -19,6 +19,7 @@ use super::mailbox::Mailbox;
 use super::semaphore::Semaphore;
 use super::serdes::Serdes;
 use super::sram::{Sram, SramSize};
+use super::stall::Rests;
 use super::timer::Timer;
 use super::timing::Timing;
 use super::traffic::{RxSide, TxBurst};
@@ -87,6 +88,8 @@ pub struct Fabric {
     pub dma_read: Channel,
     /// NIC to host.
     pub dma_write: Channel,
+    /// The times at which the channels rest: reads, writes.
+    pub(super) rests: [Rests; 2],
     /// DMA rings.
     pub assist: Assist,
     /// MAC.
@@ -148,6 +151,7 @@ impl Fabric {
             events: EventRegisters::default(),
             dma_read: Channel::default(),
             dma_write: Channel::default(),
+            rests: Default::default(),
             assist: Assist::default(),
             mac: Mac::default(),
             serdes: Serdes::default(),

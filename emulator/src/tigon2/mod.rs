@@ -22,6 +22,7 @@ pub mod scratchpad;
 pub mod semaphore;
 pub mod serdes;
 pub mod sram;
+pub mod stall;
 pub mod timer;
 pub mod timing;
 mod traffic;

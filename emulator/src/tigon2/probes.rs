@@ -146,6 +146,12 @@ impl StageState {
         }
     }
 
+    /// The core was reset: it is in no stage.
+    pub fn abandon(&mut self) {
+        self.current = None;
+        self.waiting = false;
+    }
+
     fn total_mut(&mut self, stage: StageIndex) -> &mut StageTotal {
         if stage >= self.totals.len() {
             self.totals.resize(stage + 1, StageTotal::default());

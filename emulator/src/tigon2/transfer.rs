@@ -6,6 +6,7 @@ use defs::tigon2::rings::{READ_RING_BELOW, WRITE_RING_BELOW};
 
 use super::dma::{Burst, Channel, Direction, swap_words};
 use super::fabric::{BoardContext, BoardEvent, Fabric};
+use super::stall::StallFrom;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -46,6 +47,12 @@ impl Fabric {
         }
     }
 
+    /// Lets a channel rest for `span`: it begins no burst in that time. A fault to be injected; resets
+    /// do not end it.
+    pub fn stall_dma(&mut self, direction: Direction, from: StallFrom, span: SimTime) {
+        self.rests[direction as usize].plan(from, span);
+    }
+
     /// From the start of a transfer to its first burst, at least.
     pub(super) fn bus_lead(&self) -> SimTime {
         let (read, write) = (self.timing.dma_read_latency, self.timing.dma_write_latency);
@@ -65,6 +72,7 @@ impl Fabric {
             Direction::Write => self.timing.dma_write_latency,
         };
         let start = self.timing.dma_start + latency;
+        self.rests[direction as usize].transfer_begins(ctx.now);
         let channel = self.channel(direction);
         let step = DmaStep {
             direction,
@@ -138,6 +146,7 @@ impl Fabric {
         let channel_local = self.channel(step.direction).local;
         let region = self.mac.region_of(channel_local);
         match self.channel(step.direction).next_burst(region) {
+            Some(_) if self.rests(step, ctx) => {}
             Some(burst) => {
                 let end = ctx.pci.acquire(ctx.now, self.burst_clocks(burst.length));
                 let burst = Some(burst);
@@ -145,6 +154,18 @@ impl Fabric {
             }
             None => self.complete(step.direction, ctx),
         }
+    }
+
+    /// If the channel rests now, its next burst waits until it goes on.
+    fn rests(&mut self, step: DmaStep, ctx: &mut BoardContext) -> bool {
+        let Some(until) = self.rests[step.direction as usize].until(ctx.now) else {
+            return false;
+        };
+        let kind = TraceKind::DmaRests { until };
+        ctx.trace.record(ctx.now, step.direction.initiator(), kind);
+        let burst = None;
+        self.schedule_step(until, DmaStep { burst, ..step }, ctx);
+        true
     }
 
     const fn burst_clocks(&self, length: u32) -> u64 {

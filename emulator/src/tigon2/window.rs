@@ -14,7 +14,7 @@ pub enum Target {
 }
 
 /// The movable view.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Window {
     base: u32,
 }
