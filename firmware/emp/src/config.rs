@@ -10,8 +10,8 @@ use crate::tables::{ACTIVE_SLOTS, NO_SLOT, Slot};
 use defs::emp::control::{
     ACK_GROUP, COMMAND, COMMAND_START, COUNTER_COUNT, COUNTERS, DEFAULT_ACK_GROUP,
     DEFAULT_FRAME_BYTES, DEFAULT_RETRY_LIMIT, DEFAULT_TIMEOUT_US, DESCRIPTORS, EPOCH, FRAME_BYTES,
-    NODE, READY, READY_MAGIC, RETRY_LIMIT, ROUTE_CAPACITY, ROUTE_COUNT, ROUTE_ENTRY_BYTES,
-    ROUTE_TABLE_ENTRIES, ROUTES, TIMEOUT_US,
+    NODE, READY, READY_MAGIC, RETRY_LIMIT, RETRY_LIMIT_MOST, ROUTE_CAPACITY, ROUTE_COUNT,
+    ROUTE_ENTRY_BYTES, ROUTE_TABLE_ENTRIES, ROUTES, TIMEOUT_LIMIT_US, TIMEOUT_US,
 };
 use defs::emp::descriptor::{DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, SEND_DESCRIPTORS, WORD_STATUS};
 use defs::emp::frame::{GROUP_LIMIT, data_frame_capacity, header_frame_capacity};
@@ -26,8 +26,6 @@ pub const RESERVED_BYTES: u32 = ACTIVE_CACHES_AT + ACTIVE_SLOTS as u32 * CACHE_B
 
 /// Shortest and longest frames that a host can ask for.
 const FRAME_BYTES_RANGE: core::ops::RangeInclusive<u32> = 46..=9000;
-/// Longest first timeout: with its backoff it stays below half the timer's period.
-const TIMEOUT_LIMIT_US: u32 = 1 << 26;
 
 /// The part of NIC memory that host and DMA share with the protocol: [`RESERVED_BYTES`] from an
 /// address on.
@@ -79,8 +77,8 @@ pub(crate) struct Config {
     pub epoch: u32,
     /// Entries of the route table.
     pub route_count: u32,
-    /// Frames of an ack group.
-    pub ack_group: u32,
+    /// Frames of an ack group of messages that are posted now.
+    pub ack_group: u8,
     /// Payload bytes of a message's first frame.
     pub header_capacity: u32,
     /// Payload bytes of the others.
@@ -118,6 +116,7 @@ impl<N: Nic> Emp<'_, N> {
             return false;
         }
         self.config = self.host_config();
+        self.take_settings();
         self.tables.reset();
         self.queue_first = NO_SLOT;
         self.queue_last = NO_SLOT;
@@ -130,11 +129,7 @@ impl<N: Nic> Emp<'_, N> {
 
     /// The host's words; what makes no sense is replaced by its default.
     fn host_config(&self) -> Config {
-        let word = |at, valid: fn(u32) -> bool, default| {
-            let value = self.nic.load(at);
-            if valid(value) { value } else { default }
-        };
-        let frame_bytes = word(
+        let frame_bytes = self.host_word(
             FRAME_BYTES,
             |bytes| FRAME_BYTES_RANGE.contains(&bytes),
             DEFAULT_FRAME_BYTES,
@@ -143,22 +138,43 @@ impl<N: Nic> Emp<'_, N> {
         Config {
             node_high: self.nic.load(NODE) << 16,
             epoch: self.nic.load(EPOCH) & 0xFFFF,
-            route_count: word(ROUTE_COUNT, |count| count <= ROUTE_TABLE_ENTRIES, 0),
-            ack_group: word(
+            route_count: self.host_word(ROUTE_COUNT, |count| count <= ROUTE_TABLE_ENTRIES, 0),
+            header_capacity: header_frame_capacity(frame_bytes),
+            data_capacity: data_frame_capacity(frame_bytes),
+            mac_high: mac_high & 0xFFFF,
+            mac_low,
+            ..Config::default()
+        }
+    }
+
+    /// Takes those of the host's words that may change while the protocol runs.
+    pub(crate) fn take_settings(&mut self) {
+        let timeout_us = self.host_word(
+            TIMEOUT_US,
+            |us| (1..=TIMEOUT_LIMIT_US).contains(&us),
+            DEFAULT_TIMEOUT_US,
+        );
+        let retry_limit = self.host_word(
+            RETRY_LIMIT,
+            |retries| retries <= RETRY_LIMIT_MOST,
+            DEFAULT_RETRY_LIMIT,
+        );
+        let config = Config {
+            ack_group: self.host_word(
                 ACK_GROUP,
                 |frames| (1..=GROUP_LIMIT).contains(&frames),
                 DEFAULT_ACK_GROUP,
-            ),
-            header_capacity: header_frame_capacity(frame_bytes),
-            data_capacity: data_frame_capacity(frame_bytes),
-            timeout_us: word(
-                TIMEOUT_US,
-                |us| (1..=TIMEOUT_LIMIT_US).contains(&us),
-                DEFAULT_TIMEOUT_US,
-            ),
-            retry_limit: word(RETRY_LIMIT, |retries| retries < 255, DEFAULT_RETRY_LIMIT),
-            mac_high: mac_high & 0xFFFF,
-            mac_low,
-        }
+            ) as u8,
+            timeout_us,
+            retry_limit,
+            ..self.config
+        };
+        self.config = config;
+    }
+
+    /// One of the host's words, or `default` if it is not `valid`.
+    fn host_word(&self, at: u32, valid: fn(u32) -> bool, default: u32) -> u32 {
+        let value = self.nic.load(at);
+        if valid(value) { value } else { default }
     }
 }

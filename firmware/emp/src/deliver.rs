@@ -10,7 +10,7 @@ use crate::Emp;
 use crate::descriptor::{Fetch, Seek};
 use crate::dma::{active_fetch_cookie, delivery_cookie};
 use crate::nic::{Event, Nic, RxFrame};
-use crate::tables::{Active, NO_SLOT, Slot};
+use crate::tables::{Active, NO_SLOT, Posting, Slot};
 use defs::emp::descriptor::{Code, SEND_DESCRIPTORS};
 
 /// Write DMAs that must be free before a frame is taken: more than one that spans two pages needs.
@@ -191,7 +191,7 @@ impl<N: Nic> Emp<'_, N> {
 
         let key = self.tables.active_mut(slot).key;
         let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
-        self.tables.posted_mut(place).open = false;
+        self.tables.posted_mut(place).state = Posting::Free;
         self.unlink_active(slot, key >> 16);
         let free = self.free_active;
         self.tables.active_mut(slot).next = free;

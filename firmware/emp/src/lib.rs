@@ -8,7 +8,7 @@
 //! | handler | event |
 //! |---------|-------|
 //! | [`Emp::on_timer`] | a retransmission timer may have expired |
-//! | [`Emp::on_mailbox`] | the host posted a descriptor |
+//! | [`Emp::on_mailbox`] | the host posted a descriptor, took one back or changed the settings |
 //! | [`Emp::on_read_attention`], [`Emp::on_write_attention`] | a DMA found no host memory |
 //! | [`Emp::on_read_done`], [`Emp::on_write_done`] | DMAs are over |
 //! | [`Emp::on_receive`] | a frame was received |
@@ -23,6 +23,7 @@
 //! | `receive` | posting a receive; matching frames |
 //! | `deliver` | frames to host memory; completion of a receive |
 //! | `ack` | acks, both ways |
+//! | `control` | cancelled receives, settings while messages are under way |
 //! | `retransmit` | the timer |
 //! | `peer` | message identifiers and epochs |
 //! | `dma` | what completions and failures mean |
@@ -36,6 +37,7 @@ extern crate std;
 
 mod ack;
 mod config;
+mod control;
 mod deliver;
 mod descriptor;
 mod dma;
@@ -109,7 +111,7 @@ impl<'a, N: Nic> Emp<'a, N> {
         &mut self.nic
     }
 
-    /// The host wrote a mailbox: it posted a transmit or a receive. What to do then comes as functions,
+    /// The host wrote a mailbox: mostly it posted a transmit or a receive. What to do then comes as functions,
     /// [`post_transmit`](Self::post_transmit) and [`post_receive`](Self::post_receive), so that an
     /// image can place each by itself: a stage begins before its function's prologue.
     #[inline(always)]
@@ -117,9 +119,15 @@ impl<'a, N: Nic> Emp<'a, N> {
         // Taking a descriptor from the host is send bookkeeping, until it turns out to be a receive.
         self.nic.stage_enter(Stage::SendBookkeeping);
         let written = self.nic.take_mailboxes();
-        if written & (1 << MAILBOX_RECEIVE) != 0 {
+        if written != 1 << MAILBOX_TRANSMIT {
             self.nic.stage_exit(Stage::SendBookkeeping);
-            post_receive(self);
+            if written & (1 << MAILBOX_RECEIVE) != 0 {
+                post_receive(self);
+            }
+            let others = written & !((1 << MAILBOX_TRANSMIT) | (1 << MAILBOX_RECEIVE));
+            if others != 0 {
+                self.on_control_mailboxes(others);
+            }
             if written & (1 << MAILBOX_TRANSMIT) == 0 {
                 return;
             }
@@ -149,7 +157,7 @@ impl<'a, N: Nic> Emp<'a, N> {
 
     #[cold]
     #[inline(never)]
-    fn bad_post(&mut self, address: u32) {
+    pub(crate) fn bad_post(&mut self, address: u32) {
         self.count(Counter::BadPosts);
         self.nic.event(Event::BadPost, 0, 0, address);
     }

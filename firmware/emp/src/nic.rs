@@ -104,6 +104,8 @@ pub enum Event {
     ReceiveComplete,
     /// A mailbox named no descriptor that the NIC can take (both zero); the address.
     BadPost,
+    /// The host took a receive back (node as given, 0); its tag.
+    ReceiveCancelled,
 }
 
 /// The hardware that EMP runs on.

@@ -20,7 +20,7 @@ use crate::deliver::{FRAME_WRITES, Opening, Place};
 use crate::descriptor::{Pages, covers};
 use crate::nic::{Arrival, Event, Nic, RxFrame, Stage, type_kind};
 use crate::peer::is_after;
-use crate::tables::{FRAME_LIMIT, NO_SLOT, Slot};
+use crate::tables::{FRAME_LIMIT, NO_SLOT, Posting, Slot};
 use defs::emp::control::{Counter, MAILBOX_RECEIVE};
 use defs::emp::descriptor::{
     ANY_NODE, ANY_TAG, Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH,
@@ -67,7 +67,7 @@ impl<N: Nic> Emp<'_, N> {
             return;
         };
         let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
-        if index < SEND_DESCRIPTORS || self.tables.posted(place).open {
+        if index < SEND_DESCRIPTORS || self.tables.posted(place).state != Posting::Free {
             return self.bad_post(self.descriptor_word(index, 0));
         }
         let key = self.nic.load(self.descriptor_word(index, WORD_NODE_TAG));
@@ -340,7 +340,7 @@ impl<N: Nic> Emp<'_, N> {
         let index = record.descriptor;
         let place = index.wrapping_sub(SEND_DESCRIPTORS as u16);
         self.tables.arrived_mut(slot).clear(frames);
-        self.tables.unlink_posted(place);
+        self.tables.unlink_posted(place, Posting::Filling);
         self.expect_id(header.node, (header.key as u16).wrapping_add(1));
         // Only the status is left to write when the message is complete.
         let at = self.descriptor_word(u32::from(index), WORD_NODE_TAG);

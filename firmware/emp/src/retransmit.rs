@@ -11,11 +11,8 @@
 use crate::Emp;
 use crate::nic::{Event, Nic};
 use crate::tables::{Cursor, Slot};
-use defs::emp::control::Counter;
+use defs::emp::control::{Counter, TIMEOUT_DOUBLINGS};
 use defs::emp::descriptor::Code;
-
-/// The timeout doubles this often.
-const BACKOFF_LIMIT: u8 = 4;
 
 impl<N: Nic> Emp<'_, N> {
     /// The timer has expired: resends what is due and arms the timer for the next deadline.
@@ -73,7 +70,7 @@ impl<N: Nic> Emp<'_, N> {
     pub(crate) fn restart_timer(&mut self, slot: Slot) {
         let now_us = self.nic.now_us();
         let record = self.tables.transmit_mut(slot);
-        let timeout_us = self.config.timeout_us << record.retries.min(BACKOFF_LIMIT);
+        let timeout_us = self.config.timeout_us << u32::from(record.retries).min(TIMEOUT_DOUBLINGS);
         let deadline_us = now_us.wrapping_add(timeout_us);
         record.deadline_us = deadline_us;
         self.arm_timer(deadline_us);
@@ -128,7 +125,7 @@ impl<N: Nic> Emp<'_, N> {
         let frames = if last + 1 == record.frames {
             u16::from(record.last_group)
         } else {
-            self.config.ack_group as u16
+            u16::from(record.fresh.group)
         };
         let first = (last + 1).saturating_sub(frames);
         let offset = match first {
@@ -139,6 +136,7 @@ impl<N: Nic> Emp<'_, N> {
             offset,
             number: first,
             before: 0,
+            group: record.fresh.group,
         };
     }
 }

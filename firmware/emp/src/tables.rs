@@ -117,14 +117,20 @@ pub(crate) struct Cursor {
     pub number: u16,
     /// Frames of the ack group before it.
     pub before: u8,
+    /// Frames of a whole ack group of this message.
+    pub group: u8,
 }
 
 impl Cursor {
-    pub(crate) const START: Self = Self {
-        offset: 0,
-        number: 0,
-        before: 0,
-    };
+    /// The first frame of a message.
+    pub(crate) const fn start(group: u8) -> Self {
+        Self {
+            offset: 0,
+            number: 0,
+            before: 0,
+            group,
+        }
+    }
 }
 
 /// A message that is being sent: see `transmit.rs`. The order of the fields keeps neighbours that are
@@ -190,8 +196,19 @@ pub(crate) struct Posted {
     pub mask: u32,
     pub next: u16,
     pub previous: u16,
-    /// Taken: posted and its status not yet written.
-    pub open: bool,
+    pub state: Posting,
+}
+
+/// What a receive descriptor is to the NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Posting {
+    /// The host's.
+    Free,
+    /// In the list of posted receives.
+    Waiting,
+    /// A message has begun to fill it; its status is not yet written.
+    Filling,
 }
 
 /// A message that is being received: see `receive.rs`.
@@ -261,8 +278,8 @@ impl Tables {
         let transmit = Transmit {
             pages: Pages::ZERO,
             length: 0,
-            cursor: Cursor::START,
-            fresh: Cursor::START,
+            cursor: Cursor::start(0),
+            fresh: Cursor::start(0),
             deadline_us: 0,
             frames: 0,
             outstanding: 0,
@@ -296,7 +313,7 @@ impl Tables {
             mask: 0,
             next: 0,
             previous: 0,
-            open: false,
+            state: Posting::Free,
         };
         let peer = Peer {
             first_transmit: 0,
@@ -327,7 +344,7 @@ impl Tables {
             };
         }
         for posted in &mut self.posted {
-            posted.open = false;
+            posted.state = Posting::Free;
         }
         let head = self.posted_mut(POSTED_HEAD);
         head.next = POSTED_HEAD;
@@ -368,7 +385,7 @@ impl Tables {
             mask,
             next: POSTED_HEAD,
             previous,
-            open: true,
+            state: Posting::Waiting,
         };
         self.posted_mut(previous).next = index;
         self.posted_mut(POSTED_HEAD).previous = index;
@@ -388,9 +405,10 @@ impl Tables {
         None
     }
 
-    /// Takes a posted receive out of the list.
+    /// Takes a posted receive out of the list; `state` says what it is from then on.
     #[inline(always)]
-    pub(crate) fn unlink_posted(&mut self, index: u16) {
+    pub(crate) fn unlink_posted(&mut self, index: u16, state: Posting) {
+        self.posted_mut(index).state = state;
         let (next, previous) = (self.posted(index).next, self.posted(index).previous);
         self.posted_mut(previous).next = next;
         self.posted_mut(next).previous = previous;
@@ -444,12 +462,12 @@ mod tests {
         check(&tables, 0x0001_0005, Some(300));
         check(&tables, 0x0001_0009, Some(200));
         check(&tables, 0x0002_0005, None);
-        tables.unlink_posted(300);
+        tables.unlink_posted(300, Posting::Filling);
         check(&tables, 0x0001_0005, Some(200));
-        tables.unlink_posted(200);
+        tables.unlink_posted(200, Posting::Filling);
         check(&tables, 0x0001_0005, Some(439));
         check(&tables, 0x0001_0009, None);
-        tables.unlink_posted(439);
+        tables.unlink_posted(439, Posting::Filling);
         check(&tables, 0x0001_0005, None);
     }
 }

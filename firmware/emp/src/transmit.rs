@@ -89,11 +89,12 @@ impl<N: Nic> Emp<'_, N> {
         } else {
             self.tables.transmit_mut(peer_previous).peer_next = slot;
         }
+        let start = Cursor::start(self.config.ack_group);
         *self.tables.transmit_mut(slot) = Transmit {
             pages,
             length,
-            cursor: Cursor::START,
-            fresh: Cursor::START,
+            cursor: start,
+            fresh: start,
             deadline_us: 0,
             frames,
             outstanding: 0,
@@ -260,11 +261,9 @@ impl<N: Nic> Emp<'_, N> {
         let length = header + payload;
         let whole = payload == 0 || self.push_payload(frame, place);
         let frames = self.tables.transmit_mut(slot).frames;
-        let after = (self.config.ack_group - 1)
-            .saturating_sub(u32::from(cursor.before))
-            .min(u32::from(
-                frames.wrapping_sub(1).wrapping_sub(cursor.number),
-            ));
+        let after = u32::from(cursor.group - 1 - cursor.before).min(u32::from(
+            frames.wrapping_sub(1).wrapping_sub(cursor.number),
+        ));
         self.write_header(frame, after, whole);
         self.nic.push_tx(start, length);
         if !whole || payload == 0 {
@@ -275,6 +274,7 @@ impl<N: Nic> Emp<'_, N> {
             offset: cursor.offset + payload,
             number: cursor.number + 1,
             before: if after == 0 { 0 } else { cursor.before + 1 },
+            group: cursor.group,
         };
         self.account_frame(frame, next, whole && payload != 0);
         if let Some(block) = self.tables.transmit_mut(slot).pages.next_block() {

@@ -42,7 +42,8 @@ pub const COMMAND_START: u32 = 1;
 /// 0 = they do not, which the thesis found faster.
 pub const FLOW_CONTROL: u32 = BASE + 0x30;
 /// Host: a receive that a message has begun to fill and for which nothing more came for this time, in us,
-/// ends with `Timeout`. Longer than any sender with the same settings keeps silent. 0 = never.
+/// ends with `Timeout`. Longer than a sender with the same settings keeps silent:
+/// [`receive_timeout_us`]. 0 = never.
 pub const RECEIVE_TIMEOUT_US: u32 = BASE + 0x34;
 /// First counter; [`Counter`] gives the word's index.
 pub const COUNTERS: u32 = BASE + 0x80;
@@ -61,8 +62,8 @@ pub const MAILBOX_CANCEL: u32 = 4;
 /// one out.
 pub const MAILBOX_COMMAND: u32 = 5;
 /// [`MAILBOX_COMMAND`]: take [`ACK_GROUP`], [`TIMEOUT_US`], [`RETRY_LIMIT`], [`FLOW_CONTROL`] and
-/// [`RECEIVE_TIMEOUT_US`] again. They hold for messages that are posted from then on, as far as they
-/// concern a message as a whole.
+/// [`RECEIVE_TIMEOUT_US`] again. A message keeps the ack group that held when it was posted; everything
+/// else holds at once, a timeout from the next time that it begins.
 pub const COMMAND_SET: u32 = 2;
 
 /// The default ack group (emp-046).
@@ -73,6 +74,45 @@ pub const DEFAULT_FRAME_BYTES: u32 = 1500;
 pub const DEFAULT_TIMEOUT_US: u32 = 4000;
 /// The default retry limit.
 pub const DEFAULT_RETRY_LIMIT: u32 = 10;
+/// The retransmission timeout doubles this often; then it stays.
+pub const TIMEOUT_DOUBLINGS: u32 = 4;
+/// Longest first timeout: with its doublings it stays below half the period of the NIC's timer.
+pub const TIMEOUT_LIMIT_US: u32 = 1 << 26;
+/// Highest retry limit.
+pub const RETRY_LIMIT_MOST: u32 = 254;
+/// Longest receive timeout.
+pub const RECEIVE_TIMEOUT_LIMIT_US: u32 = 1 << 30;
+/// What a send queue full of the longest messages takes (200 of 2 MB at 1 Gb/s), rounded up: so long
+/// a message that is to be sent again may wait for its turn.
+pub const SENDER_QUEUE_US: u32 = 1 << 22;
+
+/// The [`RECEIVE_TIMEOUT_US`] that belongs to a sender's [`TIMEOUT_US`] and [`RETRY_LIMIT`]: all its
+/// timeouts, after which it has given up, and the wait in its queue.
+#[must_use]
+pub const fn receive_timeout_us(timeout_us: u32, retry_limit: u32) -> u32 {
+    let mut sum_us = SENDER_QUEUE_US;
+    let mut wait_us = timeout_us;
+    let mut retry = 0;
+    // The chip cannot multiply.
+    while retry <= retry_limit && sum_us < RECEIVE_TIMEOUT_LIMIT_US {
+        sum_us = sum_us.saturating_add(wait_us);
+        if retry < TIMEOUT_DOUBLINGS {
+            wait_us <<= 1;
+        }
+        retry += 1;
+    }
+    if sum_us < RECEIVE_TIMEOUT_LIMIT_US {
+        sum_us
+    } else {
+        RECEIVE_TIMEOUT_LIMIT_US
+    }
+}
+
+const _: () = assert!(receive_timeout_us(1000, 0) == SENDER_QUEUE_US + 1000);
+const _: () = assert!(receive_timeout_us(1000, 2) == SENDER_QUEUE_US + 7000);
+const _: () = assert!(receive_timeout_us(1000, 6) == SENDER_QUEUE_US + 63_000);
+const _: () =
+    assert!(receive_timeout_us(TIMEOUT_LIMIT_US, RETRY_LIMIT_MOST) == RECEIVE_TIMEOUT_LIMIT_US);
 
 /// Entries of the route table.
 pub const ROUTE_TABLE_ENTRIES: u32 = 256;
@@ -135,7 +175,7 @@ pub enum Counter {
     DropEpoch = 10,
     /// Dropped: no record, DMA slot or buffer space.
     DropResources = 11,
-    /// A mailbox named no descriptor that the NIC could take.
+    /// A mailbox named no descriptor that the NIC could take, or no command.
     BadPosts = 12,
     /// DMAs to or from host memory that failed.
     DmaErrors = 13,

@@ -346,6 +346,9 @@ impl Nic for Tigon {
             Event::ReceiveComplete => {
                 tigon2_hal::event!("receive complete", node, message, number)
             }
+            Event::ReceiveCancelled => {
+                tigon2_hal::event!("receive cancelled", node, message, number)
+            }
             Event::BadPost => log!("mailbox names no descriptor that can be taken: {x}", number),
         }
     }
