@@ -6,14 +6,25 @@ use std::sync::Arc;
 use super::line::Line;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::wire::fault::FaultKind;
+use crate::wire::line::LossReason;
+
+/// Where something happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// On a node, or on the way from it to the next place.
+    Node(u16),
+    /// In a switch, or on the way from it.
+    Switch(u16),
+}
 
 /// Something that happened, when, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TraceEvent {
     /// When.
     pub time: SimTime,
-    /// On which node.
-    pub node: u16,
+    /// Where.
+    pub place: Place,
     /// By whom.
     pub initiator: Initiator,
     /// What.
@@ -141,6 +152,28 @@ pub enum TraceKind {
         /// Why.
         reason: DropReason,
     },
+    /// A fault layer did something to a frame that left here.
+    Fault {
+        /// At which port of a switch.
+        port: Option<u16>,
+        /// What.
+        fault: FaultKind,
+        /// Bytes of the frame with FCS.
+        length: u32,
+        /// Its FCS, by which it can be found.
+        fcs: u32,
+    },
+    /// A frame was lost on a link or in a switch.
+    FrameLost {
+        /// At which port of a switch.
+        port: Option<u16>,
+        /// Why.
+        reason: LossReason,
+        /// Bytes of the frame with FCS.
+        length: u32,
+        /// Its FCS, by which it can be found.
+        fcs: u32,
+    },
     /// The board changed its interrupt line.
     Interrupt {
         /// Whether it is asserted.
@@ -221,6 +254,18 @@ impl TraceKind {
                 .decimal((*length).into())
                 .field(" status=", (*status).into()),
             Self::FrameDropped { reason } => line.text("dropped: ").text(reason.name()),
+            Self::Fault {
+                port,
+                fault,
+                length,
+                fcs,
+            } => write_frame(line, "fault: ", fault.name(), *port, [*length, *fcs]),
+            Self::FrameLost {
+                port,
+                reason,
+                length,
+                fcs,
+            } => write_frame(line, "frame lost: ", reason.name(), *port, [*length, *fcs]),
             Self::Interrupt { asserted } => line.text("interrupt ").decimal((*asserted).into()),
             Self::InterruptTaken => line.text("interrupt taken"),
             Self::Signal { present } => line.text("signal ").decimal((*present).into()),
@@ -234,6 +279,25 @@ impl TraceKind {
                 .padded_decimal(until.ps() % 1_000_000, 6, b'0'),
         };
     }
+}
+
+/// What happened to a frame outside the nodes.
+fn write_frame<'a, 'b>(
+    line: &'a mut Line<'b>,
+    title: &str,
+    what: &str,
+    port: Option<u16>,
+    [length, fcs]: [u32; 2],
+) -> &'a mut Line<'b> {
+    if let Some(port) = port {
+        line.text("port ").decimal(port.into()).text(" ");
+    }
+    line.text(title)
+        .text(what)
+        .text(" length=")
+        .decimal(length.into())
+        .text(" fcs=0x")
+        .digits(fcs)
 }
 
 impl DropReason {
@@ -254,11 +318,15 @@ impl TraceEvent {
     /// Writes it as a line without its end.
     pub(super) fn write(&self, line: &mut Line<'_>) {
         let ps = self.time.ps();
+        let (kind, number) = match self.place {
+            Place::Node(node) => (" n", node),
+            Place::Switch(switch) => (" s", switch),
+        };
         line.padded_decimal(ps / 1_000_000, 10, b' ')
             .text(".")
             .padded_decimal(ps % 1_000_000, 6, b'0')
-            .text(" n")
-            .decimal(self.node.into())
+            .text(kind)
+            .decimal(number.into())
             .text(" ")
             .padded(self.initiator.name(), 9)
             .text(" ");
@@ -271,6 +339,15 @@ fn show(f: &mut fmt::Formatter<'_>, write: impl FnOnce(&mut Line<'_>)) -> fmt::R
     let mut text = Vec::new();
     write(&mut Line::new(&mut text));
     f.write_str(&String::from_utf8_lossy(&text))
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(node) => write!(f, "node {node}"),
+            Self::Switch(switch) => write!(f, "switch {switch}"),
+        }
+    }
 }
 
 impl fmt::Display for TraceKind {
@@ -317,13 +394,34 @@ mod tests {
         );
         let reason = DropReason::NoSpace;
         check(TraceKind::FrameDropped { reason }, "dropped: NoSpace");
+        let (length, fcs) = (64, 0x12AB);
+        let (port, fault) = (None, FaultKind::Delayed);
+        check(
+            TraceKind::Fault {
+                port,
+                fault,
+                length,
+                fcs,
+            },
+            "fault: delayed length=64 fcs=0x000012ab",
+        );
+        let (port, reason) = (Some(3), LossReason::BufferFull);
+        check(
+            TraceKind::FrameLost {
+                port,
+                reason,
+                length,
+                fcs,
+            },
+            "port 3 frame lost: buffer full length=64 fcs=0x000012ab",
+        );
     }
 
     #[test]
     fn columns() {
         let event = |ps, initiator| TraceEvent {
             time: SimTime::from_ps(ps),
-            node: 12,
+            place: Place::Node(12),
             initiator,
             kind: TraceKind::InterruptTaken,
         };
@@ -334,6 +432,14 @@ mod tests {
         assert_eq!(
             event(u64::MAX, Initiator::DmaWrite).to_string(),
             "18446744073709.551615 n12 dma_write interrupt taken"
+        );
+        let in_a_switch = TraceEvent {
+            place: Place::Switch(4),
+            ..event(0, Initiator::Wire)
+        };
+        assert_eq!(
+            in_a_switch.to_string(),
+            "         0.000000 s4 wire      interrupt taken"
         );
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::event::TraceEvent;
+use super::event::{Place as Source, TraceEvent};
 use super::line::Line;
 use super::tracer::Tracer;
 use crate::sim::time::SimTime;
@@ -12,7 +12,7 @@ use crate::sim::time::SimTime;
 #[derive(Debug, Clone, Copy)]
 struct Place {
     time: SimTime,
-    node: u16,
+    source: Source,
     start: usize,
     end: usize,
 }
@@ -32,7 +32,7 @@ impl Lines {
         self.text.push(b'\n');
         let place = Place {
             time: event.time,
-            node: event.node,
+            source: event.place,
             start,
             end: self.text.len(),
         };
@@ -56,7 +56,7 @@ impl Lines {
     }
 }
 
-/// Writes the traces of nodes to one file, ordered by time, then by node, then as recorded.
+/// Writes the traces of nodes and switches to one file, ordered by time, then by place, then as recorded.
 ///
 /// Nodes run apart, and some events are recorded ahead of their time: lines wait until no earlier
 /// one can come.
@@ -100,10 +100,10 @@ impl TraceWriter {
         for lines in traces.into_iter().filter_map(Tracer::lines_mut) {
             self.waiting.append(lines);
         }
-        // Stable: what a node has recorded for the same time keeps its order.
+        // Stable: what a place has recorded for the same time keeps its order.
         self.waiting
             .places
-            .sort_by_key(|line| (line.time, line.node));
+            .sort_by_key(|line| (line.time, line.source));
         let due = self.waiting.places.partition_point(|line| line.time < time);
         let mut later = Lines::default();
         for (index, line) in self.waiting.places.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::event::{TraceEvent, TraceKind};
+use super::event::{Place, TraceEvent, TraceKind};
 use super::text::Lines;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -68,9 +68,9 @@ impl Hasher for Fnv {
     }
 }
 
-/// A node's trace.
+/// The trace of a node, of a switch, or of a line that leads away from one.
 pub struct Tracer {
-    node: u16,
+    place: Place,
     hash: Fnv,
     count: u64,
     /// Guests' mistakes so far.
@@ -83,18 +83,18 @@ pub struct Tracer {
 impl std::fmt::Debug for Tracer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tracer")
-            .field("node", &self.node)
+            .field("place", &self.place)
             .field("count", &self.count)
             .finish_non_exhaustive()
     }
 }
 
 impl Tracer {
-    /// The trace of `node`, which keeps no events.
+    /// The trace of a place, which keeps no events.
     #[must_use]
-    pub fn new(node: u16) -> Self {
+    pub const fn new(place: Place) -> Self {
         Self {
-            node,
+            place,
             hash: Fnv(0xcbf2_9ce4_8422_2325),
             count: 0,
             mistakes: 0,
@@ -157,20 +157,20 @@ impl Tracer {
                 0..=MISTAKES_SHOWN => log::Level::Warn,
                 _ => log::Level::Debug,
             };
-            log::log!(target: "guest", level, "node {} {initiator} at {time}: {text}", self.node);
+            log::log!(target: "guest", level, "{} {initiator} at {time}: {text}", self.place);
             if self.mistakes == MISTAKES_TRACED {
-                log::warn!(target: "guest", "node {}: {MISTAKES_TRACED} mistakes so far; further accesses to nowhere leave no trace", self.node);
+                log::warn!(target: "guest", "{}: {MISTAKES_TRACED} mistakes so far; further accesses to nowhere leave no trace", self.place);
             }
             if self.mistakes == MISTAKES_SHOWN {
-                log::warn!(target: "guest", "node {}: {MISTAKES_SHOWN} mistakes so far; more are logged at level debug", self.node);
+                log::warn!(target: "guest", "{}: {MISTAKES_SHOWN} mistakes so far; more are logged at level debug", self.place);
             }
         }
         if let TraceKind::Log { text } = &kind {
-            log::info!(target: "firmware", "node {} {initiator} at {time}: {text}", self.node);
+            log::info!(target: "firmware", "{} {initiator} at {time}: {text}", self.place);
         }
         let event = TraceEvent {
             time,
-            node: self.node,
+            place: self.place,
             initiator,
             kind,
         };

@@ -10,7 +10,7 @@ use crate::host::pci::PciBus;
 use crate::host::request::HostEvent;
 use crate::observe::tracer::Tracer;
 use crate::wire::frame::Frame;
-use crate::wire::link::Departure;
+use crate::wire::link::{Departure, Link};
 
 /// An event of a node.
 #[derive(Debug)]
@@ -110,6 +110,9 @@ pub trait Board: Send {
 
     /// A cable is plugged in before anything runs: a signal comes in.
     fn plug_in(&mut self);
+
+    /// What the cable is like.
+    fn set_link(&mut self, link: Link);
 
     /// At `time` the cable is pulled out, or plugged in again.
     fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Self::Event>);

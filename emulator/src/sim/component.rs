@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::node::Node;
 use super::time::SimTime;
+use super::topology::Topology;
 use crate::observe::tracer::Tracer;
 use crate::wire::link::Link;
 
@@ -28,23 +29,23 @@ pub(super) struct Component<'a, B: Board> {
 
 impl<'a, B: Board> Component<'a, B> {
     /// Splits a world into its components, in the order of their first nodes.
-    pub(super) fn split(nodes: &'a mut [Node<B>], cables: &[Option<Cable>]) -> Vec<Self> {
+    pub(super) fn split(nodes: &'a mut [Node<B>], topology: &'a mut Topology) -> Vec<Self> {
         let mut components: Vec<Self> = Vec::new();
         // For each node, its component.
         let mut places: Vec<usize> = Vec::with_capacity(nodes.len());
-        for (index, (node, cable)) in nodes.iter_mut().zip(cables).enumerate() {
-            let known = cable.filter(|cable| cable.peer < index);
-            let place = known.map_or(components.len(), |cable| places[cable.peer]);
+        for (index, node) in nodes.iter_mut().enumerate() {
+            let cable = topology.plain_peer(index);
+            let known = cable.filter(|(peer, _)| *peer < index);
+            let place = known.map_or(components.len(), |(peer, _)| places[peer]);
             places.push(place);
             if place == components.len() {
                 let members = Vec::with_capacity(2);
                 components.push(Self { members });
             }
-            // A node has one cable: a component is a node or a pair.
             let members = &mut components[place].members;
-            let cable = cable.map(|cable| Cable {
+            let cable = cable.map(|(_, link)| Cable {
                 peer: 1 - members.len(),
-                ..cable
+                link,
             });
             members.push(Member { node, cable });
         }

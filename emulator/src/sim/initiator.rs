@@ -24,11 +24,13 @@ pub enum Initiator {
     Debugger,
     /// Whoever resets the machine: after everything else that happens at that time.
     Power,
+    /// What lies between nodes: links and switches.
+    Wire,
 }
 
 impl Initiator {
     /// Number of variants.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// The name in traces.
     #[must_use]
@@ -43,6 +45,7 @@ impl Initiator {
             Self::CpuB => "cpu_b",
             Self::Debugger => "debugger",
             Self::Power => "power",
+            Self::Wire => "wire",
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::host::costs::HostCosts;
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::program::Programs;
-use crate::observe::event::TraceKind;
+use crate::observe::event::{Place, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::wire::frame::Frame;
 use crate::wire::link::Departure;
@@ -41,7 +41,7 @@ impl<B: Board> Node<B> {
         Self {
             board,
             programs: Programs::new(Arc::clone(&memory), costs),
-            trace: Tracer::new(index),
+            trace: Tracer::new(Place::Node(index)),
             memory,
             pci: PciBus::new(costs.pci_clock_hz),
             queue: EventQueue::default(),

@@ -10,12 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::board::Board;
-use super::component::{Cable, Component};
+use host_lib::address::MacAddress;
+
+use super::component::Component;
 use super::node::Node;
 use super::threads::Crew;
 use super::time::SimTime;
+use super::topology::Topology;
 use crate::observe::text::TraceWriter;
+use crate::wire::fault::{FaultCounts, FaultLayer};
+use crate::wire::line::LineCounts;
 use crate::wire::link::Link;
+use crate::wire::port::Port;
+use crate::wire::switch::{Switch, SwitchConfig};
 
 /// Whether a run is over is asked at multiples of this time.
 pub const SLICE: SimTime = SimTime::from_us(100);
@@ -65,27 +72,47 @@ pub enum RunEnd {
 /// Why a world cannot be built so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
-    /// A cable to a node that does not exist.
-    #[error("a cable leads to node {0}, which does not exist")]
-    NoSuchNode(usize),
-    /// A second cable in the same board.
-    #[error("node {0} has a cable already")]
-    Occupied(usize),
-    /// A node without a cable.
-    #[error("node {0} has no cable")]
-    NoCable(usize),
-    /// A cable from a node to itself.
-    #[error("a cable leads from node {0} to itself")]
-    Loop(usize),
+    /// A port that does not exist.
+    #[error("there is no {0}")]
+    NoSuchPort(Port),
+    /// A second cable in the same port.
+    #[error("{0} has a cable already")]
+    Occupied(Port),
+    /// A port without a cable.
+    #[error("{0} has no cable")]
+    NoCable(Port),
+    /// A cable from a node or a switch to itself.
+    #[error("a cable leads from {0} to itself")]
+    Loop(Port),
+    /// A link on which bytes take no time.
+    #[error("bytes take no time from {0} to {1}: nothing could be said about what comes first")]
+    NoTime(Port, Port),
+    /// A link that takes impossibly long.
+    #[error("the link from {0} to {1} is longer than 1 s or slower than 1 ms for each byte")]
+    TooSlow(Port, Port),
+    /// A switch with no ports, or with too many.
+    #[error("a switch with {0} ports: it can have 1 to 65536")]
+    Ports(usize),
+    /// A switch that takes impossibly long.
+    #[error("a switch has a latency of {0}: more than 1 s")]
+    Latency(SimTime),
+    /// More switches than can be numbered.
+    #[error("more than 65536 switches")]
+    TooManySwitches,
+    /// Two routes to one address.
+    #[error("switch {0} has a route to {1} already")]
+    RouteTwice(usize, MacAddress),
+    /// A route to a group of nodes: such frames go everywhere.
+    #[error("a route to {0}, which is the address of a group")]
+    RouteToGroup(MacAddress),
 }
 
-/// Nodes and cables.
+/// Nodes, and what joins them: cables, switches, fault layers.
 #[derive(Debug)]
 pub struct World<B: Board> {
     /// The nodes.
     pub nodes: Vec<Node<B>>,
-    /// For each node, where its cable leads.
-    cables: Vec<Option<Cable>>,
+    topology: Topology,
     trace: Option<TraceWriter>,
 }
 
@@ -94,50 +121,97 @@ impl<B: Board> World<B> {
     #[must_use]
     pub fn new(nodes: Vec<Node<B>>) -> Self {
         Self {
-            cables: vec![None; nodes.len()],
+            topology: Topology::new(nodes.len()),
             nodes,
             trace: None,
         }
     }
 
-    /// Joins two nodes.
+    /// Adds a switch; gives its number.
     ///
     /// # Errors
-    /// If an end does not exist or has a cable already.
-    pub fn connect(&mut self, a: usize, b: usize, link: Link) -> Result<(), WorldError> {
-        if a == b {
-            return Err(WorldError::Loop(a));
-        }
+    /// If there cannot be such a switch.
+    pub fn add_switch(&mut self, config: &SwitchConfig) -> Result<usize, WorldError> {
+        self.topology.add_switch(config)
+    }
+
+    /// Adds a route to a switch.
+    ///
+    /// # Errors
+    /// If there is no such port, or a route to this address already.
+    pub fn add_route(
+        &mut self,
+        switch: usize,
+        address: MacAddress,
+        port: usize,
+    ) -> Result<(), WorldError> {
+        self.topology.add_route(switch, address, port)
+    }
+
+    /// Adds the routes to a node, by the fewest links, to all switches that can reach it and have no
+    /// route to its address.
+    ///
+    /// # Errors
+    /// If the node does not exist or has no cable.
+    pub fn route_to(&mut self, node: usize, address: MacAddress) -> Result<(), WorldError> {
+        self.topology.route_to(node, address)
+    }
+
+    /// Joins two ports: a number is a node, a pair of numbers a switch and its port.
+    ///
+    /// # Errors
+    /// If an end does not exist or has a cable already, or there cannot be such a link.
+    pub fn connect(
+        &mut self,
+        a: impl Into<Port>,
+        b: impl Into<Port>,
+        link: Link,
+    ) -> Result<(), WorldError> {
+        let (a, b) = (a.into(), b.into());
+        self.topology.connect(a, b, link)?;
         for end in [a, b] {
-            match self.cables.get(end) {
-                None => return Err(WorldError::NoSuchNode(end)),
-                Some(Some(_)) => return Err(WorldError::Occupied(end)),
-                Some(None) => {}
+            if let Port::Node(node) = end {
+                self.nodes[node].board.set_link(link);
+                self.nodes[node].board.plug_in();
             }
-        }
-        self.cables[a] = Some(Cable { peer: b, link });
-        self.cables[b] = Some(Cable { peer: a, link });
-        for end in [a, b] {
-            self.nodes[end].board.plug_in();
         }
         Ok(())
     }
 
-    /// Pulls the cable of `node` out at `from` and plugs it in again at `until`, if ever. Both ends
-    /// lose their signal; frames that would arrive meanwhile are lost.
+    /// Puts a fault layer between a port and its link, behind those that are there: frames that leave the
+    /// port pass it.
     ///
     /// # Errors
-    /// If the node does not exist or has no cable.
+    /// If the port does not exist or has no cable.
+    pub fn add_fault(
+        &mut self,
+        port: impl Into<Port>,
+        layer: Box<dyn FaultLayer>,
+    ) -> Result<(), WorldError> {
+        let line = self.topology.connected(port.into())?;
+        self.topology.lines[line].add_layer(layer);
+        Ok(())
+    }
+
+    /// Pulls the cable of a port out at `from` and plugs it in again at `until`, if ever. Nodes at its
+    /// ends lose their signal; frames that are on it at any time in between are lost.
+    ///
+    /// # Errors
+    /// If the port does not exist or has no cable.
     pub fn unplug(
         &mut self,
-        node: usize,
+        port: impl Into<Port>,
         from: SimTime,
         until: Option<SimTime>,
     ) -> Result<(), WorldError> {
-        let cable = self.cables.get(node).copied().flatten();
-        let peer = cable.ok_or(WorldError::NoCable(node))?.peer;
-        for end in [node, peer] {
-            self.nodes[end].with_board(|board, ctx| {
+        let line = self.topology.connected(port.into())?;
+        for line in [line, line ^ 1] {
+            let line = &mut self.topology.lines[line];
+            line.cut(from, until.unwrap_or(SimTime::MAX));
+            let Port::Node(node) = line.from else {
+                continue;
+            };
+            self.nodes[node].with_board(|board, ctx| {
                 board.schedule_signal(false, from, ctx);
                 if let Some(until) = until {
                     board.schedule_signal(true, until, ctx);
@@ -145,6 +219,33 @@ impl<B: Board> World<B> {
             });
         }
         Ok(())
+    }
+
+    /// The switches.
+    #[must_use]
+    pub fn switches(&self) -> &[Switch] {
+        &self.topology.switches
+    }
+
+    /// What the link of a port carried away from it, and lost.
+    ///
+    /// # Errors
+    /// If the port does not exist or has no cable.
+    pub fn line_counts(&self, port: impl Into<Port>) -> Result<&LineCounts, WorldError> {
+        let line = self.topology.connected(port.into())?;
+        Ok(self.topology.lines[line].counts())
+    }
+
+    /// What each fault layer of a port has done.
+    ///
+    /// # Errors
+    /// If the port does not exist or has no cable.
+    pub fn fault_counts(
+        &self,
+        port: impl Into<Port>,
+    ) -> Result<impl Iterator<Item = FaultCounts>, WorldError> {
+        let line = self.topology.connected(port.into())?;
+        Ok(self.topology.lines[line].fault_counts())
     }
 
     /// The time up to which every node has come.
@@ -228,7 +329,7 @@ impl<B: Board> World<B> {
         mut stop: impl FnMut(&[Component<'_, B>]) -> Option<Stop> + Send,
     ) -> Stop {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
-        let mut components = Component::split(&mut self.nodes, &self.cables);
+        let mut components = Component::split(&mut self.nodes, &mut self.topology);
         let trace = &mut self.trace;
         let crew = Crew::new(limits.threads.get().min(components.len()));
         crew.lead(|| {

@@ -27,6 +27,7 @@ use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::frame::Frame;
+use crate::wire::link::Link;
 
 /// A board.
 #[derive(Debug)]
@@ -504,6 +505,10 @@ impl Board for Tigon2 {
 
     fn plug_in(&mut self) {
         self.fabric.serdes.signal = true;
+    }
+
+    fn set_link(&mut self, link: Link) {
+        self.fabric.link = link;
     }
 
     fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, BoardEvent>) {

@@ -5,7 +5,7 @@
 //! so the spans add up to the whole exactly.
 
 use defs::emp::control::MAILBOX_TRANSMIT;
-use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
@@ -217,9 +217,9 @@ fn spans(events: &[TraceEvent], start: SimTime, returned: SimTime) -> Option<Vec
     let mut rest = &events[events.partition_point(|event| event.time < start)..];
     let mut spans = Vec::new();
     for milestone in MILESTONES {
-        let found = rest
-            .iter()
-            .position(|event| event.node == milestone.node && (milestone.is)(event))?;
+        let found = rest.iter().position(|event| {
+            event.place == Place::Node(milestone.node) && (milestone.is)(event)
+        })?;
         spans.push(Span {
             owner: milestone.owner,
             what: milestone.what,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use defs::emp::control::Counter;
 use defs::emp::frame::HEADER_PAYLOAD;
-use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Profile;
@@ -171,7 +171,7 @@ fn dropped_frames_do_not_free_what_is_being_delivered() {
 fn a_frame_that_leaves_too_early_is_seen() {
     let event = |initiator, kind| TraceEvent {
         time: SimTime::ZERO,
-        node: 0,
+        place: Place::Node(0),
         initiator,
         kind,
     };

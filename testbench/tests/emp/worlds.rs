@@ -127,7 +127,7 @@ fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
         .iter_mut()
         .flat_map(|node| node.trace.take())
         .collect();
-    kept.sort_by_key(|event| (event.time, event.node));
+    kept.sort_by_key(|event| (event.time, event.place));
     let kept = kept.iter().map(|event| format!("{event}\n")).collect();
     let nodes = nodes.iter().map(NodePrint::of).collect();
     let written = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();

@@ -1,0 +1,255 @@
+//! One direction of a link: fault layers, then the wire itself, on which frames follow each other.
+
+use super::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
+use super::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
+use super::link::{Departure, Link};
+use super::port::Port;
+use crate::observe::event::{Place, TraceKind};
+use crate::observe::tracer::Tracer;
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+
+/// Why a frame that left a port did not get to the other end, or does not get out of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LossReason {
+    /// The link was cut.
+    Cut,
+    /// A fault layer made it shorter or longer than frames can be.
+    Length,
+    /// Its FCS does not fit; who stores frames drops such.
+    Damaged,
+    /// The switch has no route to its destination.
+    UnknownDestination,
+    /// Its destination lies where it came from.
+    Returning,
+    /// Nothing is plugged in where it should go.
+    Unconnected,
+    /// The port's buffer is full.
+    BufferFull,
+    /// It has passed so many switches that it must be going in circles.
+    TooManySwitches,
+}
+
+impl LossReason {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Cut,
+        Self::Length,
+        Self::Damaged,
+        Self::UnknownDestination,
+        Self::Returning,
+        Self::Unconnected,
+        Self::BufferFull,
+        Self::TooManySwitches,
+    ];
+
+    /// The name in traces and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cut => "link cut",
+            Self::Length => "impossible length",
+            Self::Damaged => "damaged",
+            Self::UnknownDestination => "unknown destination",
+            Self::Returning => "destination where it came from",
+            Self::Unconnected => "nothing plugged in",
+            Self::BufferFull => "buffer full",
+            Self::TooManySwitches => "too many switches",
+        }
+    }
+}
+
+/// How many frames were lost for each reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LossCounts([u64; LossReason::ALL.len()]);
+
+impl LossCounts {
+    /// How many for this reason.
+    #[must_use]
+    pub const fn of(&self, reason: LossReason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// How many in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    pub(crate) const fn count(&mut self, reason: LossReason) {
+        self.0[reason as usize] += 1;
+    }
+}
+
+/// What went over one direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LineCounts {
+    /// Frames that went on the wire.
+    pub frames: u64,
+    /// Their bytes, with FCS.
+    pub bytes: u64,
+    /// Frames that did not get on the wire, or not to its end. Plain pairs of nodes count none: their
+    /// boards see a cut themselves.
+    pub lost: LossCounts,
+}
+
+/// A fault layer and what it has done.
+#[derive(Debug)]
+struct Layer {
+    layer: Box<dyn FaultLayer>,
+    counts: FaultCounts,
+}
+
+/// One direction of a link.
+#[derive(Debug)]
+pub struct Line {
+    /// Where frames enter.
+    pub(crate) from: Port,
+    /// Where they come out.
+    pub(crate) to: Port,
+    pub(crate) link: Link,
+    pub(crate) trace: Tracer,
+    layers: Vec<Layer>,
+    /// From when until when the link is cut.
+    cuts: Vec<(SimTime, SimTime)>,
+    counts: LineCounts,
+    /// The next frame may begin then.
+    free_at: SimTime,
+    /// So many of its frames have been waited for: tells those of the same time apart.
+    sequence: u64,
+}
+
+impl Line {
+    /// A line that has carried nothing.
+    pub(crate) fn new(from: Port, to: Port, link: Link) -> Self {
+        let place = match from {
+            Port::Node(node) => Place::Node(node as u16),
+            Port::Switch { switch, .. } => Place::Switch(switch as u16),
+        };
+        Self {
+            from,
+            to,
+            link,
+            trace: Tracer::new(place),
+            layers: Vec::new(),
+            cuts: Vec::new(),
+            counts: LineCounts::default(),
+            free_at: SimTime::ZERO,
+            sequence: 0,
+        }
+    }
+
+    /// What it carried and lost.
+    pub(crate) const fn counts(&self) -> &LineCounts {
+        &self.counts
+    }
+
+    /// What each layer has done.
+    pub(crate) fn fault_counts(&self) -> impl Iterator<Item = FaultCounts> {
+        self.layers.iter().map(|layer| layer.counts)
+    }
+
+    /// Adds a layer behind those that are there.
+    pub(crate) fn add_layer(&mut self, layer: Box<dyn FaultLayer>) {
+        self.layers.push(Layer {
+            layer,
+            counts: FaultCounts::default(),
+        });
+    }
+
+    /// How many layers there are.
+    pub(crate) const fn layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Nothing gets through from then until then.
+    pub(crate) fn cut(&mut self, from: SimTime, until: SimTime) {
+        self.cuts.push((from, until));
+    }
+
+    /// Whether the link is cut at any time from `first` to `last`.
+    pub(crate) fn is_cut(&self, first: SimTime, last: SimTime) -> bool {
+        let meets = |&(from, until): &(SimTime, SimTime)| first < until && from <= last;
+        self.cuts.iter().any(meets)
+    }
+
+    /// The next number in the order of this line's frames.
+    pub(crate) const fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// A frame reaches the layer `index`: what comes out of it is added to `passage`, no earlier.
+    pub(crate) fn pass(&mut self, index: usize, departure: Departure, passage: &mut Passage) {
+        let (time, before) = (departure.first_bit, departure.frame.clone());
+        self.layers[index].layer.pass(departure, passage);
+        for fault in passage.faults.drain(..) {
+            self.layers[index].counts.count(fault);
+            self.record(time, Happening::Fault(fault), &before);
+        }
+        for departure in &mut passage.frames {
+            departure.first_bit = departure.first_bit.max(time);
+        }
+    }
+
+    /// A frame goes on the wire at `time` or as soon as it is free. Gives when its first bit leaves, unless
+    /// the frame is lost.
+    pub(crate) fn carry(&mut self, frame: &Frame, time: SimTime) -> Option<SimTime> {
+        if !(MINIMUM_BYTES..=MAXIMUM_BYTES).contains(&frame.bytes().len()) {
+            self.lose(time, LossReason::Length, frame);
+            return None;
+        }
+        let first_bit = time.max(self.free_at);
+        let end = first_bit.saturating_add(self.link.frame_span(frame));
+        self.free_at = end.saturating_add(self.link.gap());
+        self.counts.frames += 1;
+        self.counts.bytes += frame.length_with_fcs();
+        let begins = first_bit.saturating_add(self.link.propagation);
+        if self.is_cut(first_bit, begins) {
+            self.lose(first_bit, LossReason::Cut, frame);
+            return None;
+        }
+        Some(first_bit)
+    }
+
+    /// Counts and records a frame that does not get further than this line.
+    fn lose(&mut self, time: SimTime, reason: LossReason, frame: &Frame) {
+        self.counts.lost.count(reason);
+        self.record(time, Happening::Loss(reason), frame);
+    }
+
+    fn record(&mut self, time: SimTime, happening: Happening, frame: &Frame) {
+        let port = self.from.number();
+        let kind = happening.on(port, frame);
+        self.trace.record(time, Initiator::Wire, kind);
+    }
+}
+
+/// What happens to a frame outside the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Happening {
+    Fault(FaultKind),
+    Loss(LossReason),
+}
+
+impl Happening {
+    /// What the trace says of it.
+    pub(crate) fn on(self, port: Option<usize>, frame: &Frame) -> TraceKind {
+        let port = port.map(|port| port as u16);
+        let (length, fcs) = (frame.length_with_fcs() as u32, frame.fcs());
+        match self {
+            Self::Fault(fault) => TraceKind::Fault {
+                port,
+                fault,
+                length,
+                fcs,
+            },
+            Self::Loss(reason) => TraceKind::FrameLost {
+                port,
+                reason,
+                length,
+                fcs,
+            },
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Where links end.
+
+use std::fmt;
+
+/// An end of a link. The order is the one in which a network takes what leaves at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Port {
+    /// The one port of a node.
+    Node(usize),
+    /// A port of a switch.
+    Switch {
+        /// The switch.
+        switch: usize,
+        /// Which of its ports.
+        port: usize,
+    },
+}
+
+impl Port {
+    /// The number of a switch's port; a node has but one.
+    #[must_use]
+    pub const fn number(self) -> Option<usize> {
+        match self {
+            Self::Node(_) => None,
+            Self::Switch { port, .. } => Some(port),
+        }
+    }
+}
+
+impl From<usize> for Port {
+    fn from(node: usize) -> Self {
+        Self::Node(node)
+    }
+}
+
+impl From<(usize, usize)> for Port {
+    /// A switch and the number of its port.
+    fn from((switch, port): (usize, usize)) -> Self {
+        Self::Switch { switch, port }
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(node) => write!(f, "node {node}"),
+            Self::Switch { switch, port } => write!(f, "port {port} of switch {switch}"),
+        }
+    }
+}
