@@ -12,7 +12,7 @@ use defs::tigon2::regs::{
 };
 use thiserror::Error;
 
-use crate::window::Window;
+use crate::window::{Watch, Window};
 
 /// Bytes of SRAM that the window always shows.
 const LOW_SRAM_BYTES: u32 = WINDOW_VIEW - WINDOW_LOW_SRAM;
@@ -140,6 +140,50 @@ impl<W: Window> BoardWindow<W> {
             .await
     }
 
+    /// Polls the SRAM words at `addresses` in turn until one of them has `(value & mask) == expected`;
+    /// gives its index and value. `None` when there are none. Words behind several positions of the
+    /// view cost a write whenever the view moves.
+    pub async fn poll_sram_any(
+        &mut self,
+        addresses: &[u32],
+        mask: u32,
+        expected: u32,
+        why: &'static str,
+    ) -> Option<(usize, u32)> {
+        let bases: Vec<Option<u32>> = addresses.iter().map(|&address| base(address)).collect();
+        let mut used: Vec<u32> = bases.iter().copied().flatten().collect();
+        used.dedup();
+        let one_view = used.iter().all(|base| *base == used[0]);
+        if one_view && let Some(&base) = used.first() {
+            self.move_view(base).await;
+        }
+        let mut view = if one_view {
+            used.first().copied()
+        } else {
+            None
+        };
+        let mut watches = Vec::with_capacity(addresses.len());
+        for (&address, &base) in addresses.iter().zip(&bases) {
+            let moves = base.filter(|_| base != view);
+            view = base.or(view);
+            watches.push(Watch {
+                before: moves.map(|base| (WINDOW_REGISTERS + WINDOW_BASE, base)),
+                offset: place(address).offset,
+                mask,
+                expected,
+            });
+        }
+        // Whoever drops this future half-way leaves an unknown base.
+        let before = std::mem::take(&mut self.view);
+        let (index, value) = self.window.poll_any(&watches, why).await?;
+        self.view = if one_view {
+            before
+        } else {
+            bases[..=index].iter().copied().flatten().next_back()
+        };
+        Some((index, value))
+    }
+
     /// Resets the chip and leaves it with both CPUs halted (docs/tigon2.md, section 8, steps 1
     /// and 2). The window then preserves values: a host word equals the NIC's big-endian word.
     ///
@@ -219,19 +263,38 @@ impl<W: Window> BoardWindow<W> {
 
     /// Finds the window offset of an SRAM address; moves the view if it must.
     async fn locate(&mut self, address: u32) -> Place {
-        let address = address & !(WORD_BYTES - 1);
-        if address < LOW_SRAM_BYTES {
-            return Place::new(WINDOW_LOW_SRAM, address, LOW_SRAM_BYTES);
+        if let Some(base) = base(address) {
+            self.move_view(base).await;
         }
-        let within = address % WINDOW_VIEW_BYTES;
-        let base = address - within;
+        place(address)
+    }
+
+    async fn move_view(&mut self, base: u32) {
         if self.view != Some(base) {
             // Whoever drops this future half-way leaves an unknown base, never a wrong one.
             self.view = None;
             self.write_register(WINDOW_BASE, base).await;
             self.view = Some(base);
         }
-        Place::new(WINDOW_VIEW, within, WINDOW_VIEW_BYTES)
+    }
+}
+
+/// The base that the view must have to show the SRAM word at `address`, unless it is always shown.
+const fn base(address: u32) -> Option<u32> {
+    if address < LOW_SRAM_BYTES {
+        None
+    } else {
+        Some(address - address % WINDOW_VIEW_BYTES)
+    }
+}
+
+/// Where the SRAM word at `address` appears, once the view has its base.
+const fn place(address: u32) -> Place {
+    let address = address & !(WORD_BYTES - 1);
+    if address < LOW_SRAM_BYTES {
+        Place::new(WINDOW_LOW_SRAM, address, LOW_SRAM_BYTES)
+    } else {
+        Place::new(WINDOW_VIEW, address % WINDOW_VIEW_BYTES, WINDOW_VIEW_BYTES)
     }
 }
 
@@ -326,6 +389,40 @@ mod tests {
             .map(|(_, words)| words.len())
             .collect();
         assert_eq!(bursts, [2, 256, 512, 260]);
+    }
+
+    /// Polls words of which one, and later another one, is 1; gives the writes to the base.
+    fn check_polled(addresses: &[u32], found: usize, bases: usize) {
+        let fake = Fake::new();
+        let mut board = BoardWindow::new(fake.clone());
+        block_on(async {
+            board.write_sram(0x8000, 1).await;
+            let before = fake.lock().base_writes();
+            fake.lock().sram.insert(addresses[found], 1);
+            let result = board.poll_sram_any(addresses, 1, 1, "a word").await;
+            assert_eq!(result, Some((found, 1)));
+            assert_eq!(fake.lock().base_writes() - before, bases);
+            // Whatever it did to the view, the next access finds its word.
+            for &address in addresses {
+                board.write_sram(address, address).await;
+                assert_eq!(fake.lock().word(address), address);
+            }
+            assert_eq!(board.read_sram(0x8000).await, 1);
+        });
+    }
+
+    #[test]
+    fn several_words_are_polled_behind_any_view() {
+        check_polled(&[0x200, 0x300], 1, 0);
+        check_polled(&[0x8004, 0x200], 0, 0);
+        check_polled(&[0x4000, 0x200, 0x47FC], 2, 1);
+        check_polled(&[0x4000, 0x4800, 0x4804, 0x4004], 0, 1);
+        check_polled(&[0x4000, 0x4800, 0x4804, 0x4004], 2, 2);
+        check_polled(&[0x4000, 0x4800, 0x4804, 0x4004], 3, 3);
+        check_polled(&[0x200, 0x4000, 0x4800], 0, 0);
+        check_polled(&[0x200, 0x4000, 0x4800], 2, 2);
+        let mut board = BoardWindow::new(Fake::new());
+        assert_eq!(block_on(board.poll_sram_any(&[], 1, 1, "nothing")), None);
     }
 
     #[test]

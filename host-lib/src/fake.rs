@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 
 use defs::acenic::{COMMAND_CONSUMER, MAILBOX_COMMAND, MAILBOX_INTERRUPT};
 use defs::emp::control::{
-    COMMAND, COMMAND_START, DESCRIPTORS, MAILBOX_RECEIVE, MAILBOX_TRANSMIT, READY, READY_MAGIC,
-    ROUTE_CAPACITY, ROUTES,
+    COMMAND, COMMAND_START, DESCRIPTORS, MAILBOX_CANCEL, MAILBOX_COMMAND as EMP_MAILBOX_COMMAND,
+    MAILBOX_RECEIVE, MAILBOX_TRANSMIT, READY, READY_MAGIC, ROUTE_CAPACITY, ROUTES,
 };
 use defs::emp::descriptor::{
     Code, DESCRIPTOR_BYTES, Form, STATUS_NEXT_MASK, STATUS_NEXT_NONE, STATUS_NIC_OWNS, node_tag,
@@ -71,6 +71,10 @@ pub struct Machine {
     pub takes_commands: bool,
     /// Start commands taken.
     pub starts: usize,
+    /// Values of the command mailbox.
+    pub commands: Vec<u32>,
+    /// What becomes of a receive that is cancelled while it is the NIC's.
+    pub on_cancel: Script,
     /// Whether the CPUs obey when they are told to halt.
     pub halts: bool,
     /// Physical memory.
@@ -124,6 +128,8 @@ impl Fake {
             boots: true,
             takes_commands: true,
             starts: 0,
+            commands: Vec::new(),
+            on_cancel: Script::Status(status_complete(Code::Cancelled, 0)),
             halts: true,
             memory: BTreeMap::new(),
             mapped_pages: 4096,
@@ -239,6 +245,16 @@ impl Machine {
                 self.sram.insert(address, 0);
                 self.take(mailbox, value);
             }
+        }
+        if address == mailbox_low(MAILBOX_CANCEL) {
+            self.sram.insert(address, 0);
+            if self.word(value + 16) & STATUS_NIC_OWNS != 0 {
+                self.complete(value, self.on_cancel);
+            }
+        }
+        if address == mailbox_low(EMP_MAILBOX_COMMAND) {
+            self.sram.insert(address, 0);
+            self.commands.push(value);
         }
         if (address, value) == (COMMAND, COMMAND_START) && self.takes_commands {
             self.sram.insert(address, 0);

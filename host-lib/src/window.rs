@@ -27,8 +27,9 @@ pub trait Window: Send {
     ) -> impl Future<Output = u32> + Send;
 
     /// Reads the words of `watches` in turn, from the first on, again and again until one of them is
-    /// as expected; gives its index and value. Each read is charged as a poll, and each write as one.
-    /// If any has a write before it, the first one has. `None`, at once, when there are none.
+    /// as expected; gives its index and value. Each read is charged as a poll, and the writes before
+    /// them as writes. A word without such a write is read as the words before it in the list have left
+    /// the window. `None`, at once, when there are no words.
     fn poll_any(
         &mut self,
         watches: &[Watch],

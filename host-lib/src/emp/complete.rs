@@ -6,7 +6,9 @@ use defs::emp::descriptor::{
 
 use super::Emp;
 use super::error::{Failure, TransferError};
-use super::transfer::{Completion, Direction, Handle, Label, Progress, Source, Tag, Transfer};
+use super::transfer::{
+    AnyHandle, Completion, Direction, Handle, Label, Progress, Source, Tag, Transfer,
+};
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Emp<W, S> {
@@ -34,6 +36,46 @@ impl<W: Window, S: System> Emp<W, S> {
         let result = self.outcome(&handle.transfer, status).await;
         self.put_back(handle.transfer);
         Progress::Complete(result)
+    }
+
+    /// Waits until one of several transfers is over; takes its handle out of `handles`, whose order
+    /// stays, and gives the index that it had and how it ended. `None` when there are no handles.
+    ///
+    /// The statuses are read in turn, from the first handle's on: among transfers that are over already
+    /// the first is taken. Each read costs what a poll costs; descriptors that lie far apart in NIC memory
+    /// cost a write of the window's base now and then.
+    ///
+    /// ```
+    /// # use host_lib::emp::{AnyHandle, Completion, Emp, TransferError};
+    /// # use host_lib::window::{System, Window};
+    /// async fn wait_all<W: Window, S: System>(
+    ///     emp: &mut Emp<W, S>,
+    ///     mut handles: Vec<AnyHandle>,
+    /// ) -> Result<Vec<Completion>, TransferError> {
+    ///     let mut in_order_of_their_ends = Vec::new();
+    ///     while let Some((_, result)) = emp.wait_any(&mut handles).await {
+    ///         in_order_of_their_ends.push(result?);
+    ///     }
+    ///     Ok(in_order_of_their_ends)
+    /// }
+    /// ```
+    pub async fn wait_any(
+        &mut self,
+        handles: &mut Vec<AnyHandle>,
+    ) -> Option<(usize, Result<Completion, TransferError>)> {
+        let statuses: Vec<u32> = handles
+            .iter()
+            .map(|handle| self.status_address(&handle.transfer))
+            .collect();
+        let why = "any of several transfers to be over";
+        let (index, status) = self
+            .board
+            .poll_sram_any(&statuses, STATUS_NIC_OWNS, 0, why)
+            .await?;
+        let transfer = handles.remove(index).transfer;
+        let result = self.outcome(&transfer, status).await;
+        self.put_back(transfer);
+        Some((index, result))
     }
 
     pub(super) async fn wait_transfer(

@@ -1,9 +1,10 @@
 //! What a node tells its firmware at start-up.
 
 use defs::emp::control;
-use defs::emp::frame::{ETHERNET_BYTES, GROUP_LIMIT, MINIMUM_FRAME_BYTES};
+use defs::emp::frame::{ETHERNET_BYTES, MINIMUM_FRAME_BYTES};
 
 use super::error::ConfigError;
+use super::settings::{ReceiveTimeout, Settings};
 use crate::address::MacAddress;
 
 /// Shortest frame payload: less would be padded on the wire.
@@ -27,10 +28,18 @@ pub struct Config {
     /// Ethernet payload of a frame, in bytes: [`MINIMUM_FRAME_PAYLOAD_BYTES`] to
     /// [`MAXIMUM_FRAME_PAYLOAD_BYTES`].
     pub frame_bytes: u32,
-    /// First retransmission timeout, in microseconds.
+    /// First retransmission timeout, in microseconds
+    /// ([`TIMEOUT_US_RANGE`](super::TIMEOUT_US_RANGE)). It doubles with each retry, up to 16 times the
+    /// first.
     pub timeout_us: u32,
-    /// Retransmissions of a group before its message fails.
+    /// Retransmissions of a group before its message fails:
+    /// [`MAXIMUM_RETRY_LIMIT`](super::MAXIMUM_RETRY_LIMIT) at most.
     pub retry_limit: u32,
+    /// Whether senders slow down for receivers that are short of buffer space. Off by default: dropping
+    /// and sending again is faster.
+    pub flow_control: bool,
+    /// When a receive fails that a message has begun to fill and whose sender says no more.
+    pub receive_timeout: ReceiveTimeout,
     /// Processor time that the library's own instructions take in each post, in nanoseconds.
     pub post_overhead_ns: u64,
 }
@@ -47,17 +56,15 @@ impl Config {
             frame_bytes: control::DEFAULT_FRAME_BYTES,
             timeout_us: control::DEFAULT_TIMEOUT_US,
             retry_limit: control::DEFAULT_RETRY_LIMIT,
+            flow_control: false,
+            receive_timeout: ReceiveTimeout::SenderGone,
             post_overhead_ns: 0,
         }
     }
 
     /// Own Ethernet address, once everything that the firmware could not make sense of is excluded.
     pub(super) fn check(&self) -> Result<MacAddress, ConfigError> {
-        if !(1..=GROUP_LIMIT).contains(&self.ack_group) {
-            return Err(ConfigError::AckGroup {
-                ack_group: self.ack_group,
-            });
-        }
+        Settings::from(self).check()?;
         let payload = MINIMUM_FRAME_PAYLOAD_BYTES..=MAXIMUM_FRAME_PAYLOAD_BYTES;
         if !payload.contains(&self.frame_bytes) {
             return Err(ConfigError::FrameBytes {

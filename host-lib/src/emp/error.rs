@@ -5,6 +5,7 @@ use defs::emp::frame::GROUP_LIMIT;
 use thiserror::Error;
 
 use super::config::{MAXIMUM_FRAME_PAYLOAD_BYTES, MINIMUM_FRAME_PAYLOAD_BYTES};
+use super::settings::{MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT, TIMEOUT_US_RANGE};
 use super::transfer::{Direction, Source, Tag};
 use crate::board::ChipError;
 use crate::firmware::ImageError;
@@ -26,6 +27,31 @@ pub enum ConfigError {
     AckGroup {
         /// Frames asked for.
         ack_group: u32,
+    },
+    /// A first timeout of nothing, or longer than the NIC's timer can tell.
+    #[error(
+        "a retransmission timeout of {timeout_us} us is not between {} and {}",
+        TIMEOUT_US_RANGE.start(),
+        TIMEOUT_US_RANGE.end()
+    )]
+    Timeout {
+        /// Timeout asked for.
+        timeout_us: u32,
+    },
+    /// More retries than the firmware counts.
+    #[error("a retry limit of {retry_limit} is more than {MAXIMUM_RETRY_LIMIT}")]
+    RetryLimit {
+        /// Retries asked for.
+        retry_limit: u32,
+    },
+    /// A receive timeout of nothing, or longer than the NIC's timer can tell.
+    #[error(
+        "a receive timeout of {receive_timeout_us} us is not between 1 and \
+         {MAXIMUM_RECEIVE_TIMEOUT_US}"
+    )]
+    ReceiveTimeout {
+        /// Timeout asked for.
+        receive_timeout_us: u32,
     },
     /// A frame size that Ethernet does not carry.
     #[error(
@@ -173,8 +199,9 @@ pub enum Failure {
     /// The NIC's route table has no such node.
     #[error("the NIC has no route to the node")]
     UnknownNode,
-    /// The peer did not acknowledge.
-    #[error("no acknowledgment within the retry limit")]
+    /// Transmit: the peer did not acknowledge within the retries. Receive: the sender has given the
+    /// message up, has started anew, or is silent for longer than a living one can be.
+    #[error("the other node is silent or has given up")]
     Timeout,
     /// The NIC ran out of records.
     #[error("the NIC's memory for transfers ran out")]

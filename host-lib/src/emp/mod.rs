@@ -6,13 +6,16 @@
 //! host's.
 
 mod buffer;
+mod cancel;
 mod complete;
 mod config;
+mod device;
 mod error;
 mod layout;
 mod persistent;
 mod pool;
 mod post;
+mod settings;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -20,14 +23,21 @@ mod transfer;
 
 use defs::emp::control::{COUNTER_COUNT, COUNTERS, Counter};
 use defs::emp::descriptor::DESCRIPTOR_BYTES;
+use defs::tigon2::map::mailbox_low;
 
 pub use buffer::Buffer;
+pub use cancel::Cancellation;
 pub use config::{Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MINIMUM_FRAME_PAYLOAD_BYTES};
+use device::Hold;
+pub use device::{Device, OpenError};
 pub use error::{ConfigError, Failure, PostError, StartError, TransferError};
 use pool::{ListPage, Pool};
+pub use settings::{
+    MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT, ReceiveTimeout, Settings, TIMEOUT_US_RANGE,
+};
 pub use transfer::{
-    Completion, Direction, Handle, Persistent, Progress, Receive, ReceiveHandle, SendHandle,
-    Source, Started, Tag, Transmit,
+    AnyHandle, Completion, Direction, Either, Handle, Persistent, Progress, Receive, ReceiveHandle,
+    SendHandle, Source, Started, Tag, Transmit,
 };
 
 pub use crate::address::MacAddress;
@@ -42,12 +52,15 @@ pub struct Emp<W, S> {
     /// Nodes of the route table.
     nodes: u16,
     post_overhead_ns: u64,
+    settings: Settings,
     /// NIC address of the descriptor array.
     descriptors: u32,
     transmits: Pool,
     receives: Pool,
     /// Host pages for page lists that no transfer uses now.
     lists: Vec<ListPage>,
+    /// The hold on the device that it was opened through.
+    hold: Option<Hold>,
 }
 
 impl<W: Window, S: System> Emp<W, S> {
@@ -97,6 +110,13 @@ impl<W: Window, S: System> Emp<W, S> {
             Direction::Transmit => &mut self.transmits,
             Direction::Receive => &mut self.receives,
         }
+    }
+
+    /// Writes a mailbox, and waits until the NIC has read it and done what it says.
+    async fn tell(&mut self, mailbox: u32, value: u32, why: &'static str) {
+        let mailbox = mailbox_low(mailbox);
+        self.board.write_sram(mailbox, value).await;
+        self.board.poll_sram(mailbox, u32::MAX, 0, why).await;
     }
 
     /// NIC address of a word of a descriptor.

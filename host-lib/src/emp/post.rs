@@ -2,7 +2,6 @@
 
 use defs::emp::control::{MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{Form, PAGE_BYTES, WORD_PAGE_HIGH};
-use defs::tigon2::map::mailbox_low;
 
 use super::Emp;
 use super::buffer::{Buffer, Piece, message_length, pieces};
@@ -133,10 +132,8 @@ impl<W: Window, S: System> Emp<W, S> {
             Direction::Transmit => (MAILBOX_TRANSMIT, "the NIC to take a transmit descriptor"),
             Direction::Receive => (MAILBOX_RECEIVE, "the NIC to take a receive descriptor"),
         };
-        let mailbox = mailbox_low(mailbox);
         let descriptor = self.word_address(head, WORD_PAGE_HIGH);
-        self.board.write_sram(mailbox, descriptor).await;
-        self.board.poll_sram(mailbox, u32::MAX, 0, why).await;
+        self.tell(mailbox, descriptor, why).await;
     }
 
     async fn write_continuations(&mut self, pieces: &[Piece], chain: &[u16]) {

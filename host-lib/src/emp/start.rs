@@ -1,8 +1,8 @@
 //! Start-up: firmware, route table, host words (`defs::emp::control`).
 
 use defs::emp::control::{
-    ACK_GROUP, COMMAND, COMMAND_START, DESCRIPTORS, EPOCH, FRAME_BYTES, NODE, READY, READY_MAGIC,
-    RETRY_LIMIT, ROUTE_CAPACITY, ROUTE_COUNT, ROUTE_ENTRY_BYTES, ROUTES, TIMEOUT_US,
+    COMMAND, COMMAND_START, DESCRIPTORS, EPOCH, FRAME_BYTES, NODE, READY, READY_MAGIC,
+    ROUTE_CAPACITY, ROUTE_COUNT, ROUTE_ENTRY_BYTES, ROUTES,
 };
 use defs::emp::descriptor::{DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, PAGE_BYTES, SEND_DESCRIPTORS};
 use defs::tigon2::map::SRAM_LIMIT;
@@ -12,6 +12,7 @@ use super::Emp;
 use super::config::Config;
 use super::error::StartError;
 use super::pool::{End, Pool};
+use super::settings::Settings;
 use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::firmware::Firmware;
@@ -72,12 +73,14 @@ impl<W: Window, S: System> Emp<W, S> {
             system: starter.system,
             nodes,
             post_overhead_ns: config.post_overhead_ns,
+            settings: Settings::from(&config),
             descriptors,
             // Both pools hand out the descriptors next to their common border first, so that the
             // window's view seldom moves between a few transmits and a few receives.
             transmits: Pool::new(0..split, End::Highest),
             receives: Pool::new(split..DESCRIPTOR_COUNT as u16, End::Lowest),
             lists: Vec::new(),
+            hold: None,
         })
     }
 }
@@ -112,18 +115,17 @@ impl<W: Window, S: System> Starter<W, S> {
         ] {
             self.board.write_register(register, value).await;
         }
-        for (address, value) in [
+        let identity = [
             (NODE, u32::from(config.node)),
             (ROUTE_COUNT, u32::from(nodes)),
             (EPOCH, u32::from(config.epoch)),
-            (ACK_GROUP, config.ack_group),
             (FRAME_BYTES, config.frame_bytes),
-            (TIMEOUT_US, config.timeout_us),
-            (RETRY_LIMIT, config.retry_limit),
-            (COMMAND, COMMAND_START),
-        ] {
+        ];
+        let settings = Settings::from(config).words();
+        for (address, value) in identity.into_iter().chain(settings) {
             self.board.write_sram(address, value).await;
         }
+        self.board.write_sram(COMMAND, COMMAND_START).await;
         self.await_word(COMMAND, 0, COMMAND_TAKEN).await?;
         Ok(nodes)
     }

@@ -152,12 +152,37 @@ impl<D> Handle<D> {
             direction: PhantomData,
         }
     }
+
+    /// Whether it is a transmit or a receive.
+    #[must_use]
+    pub const fn direction(&self) -> Direction {
+        self.transfer.label.direction
+    }
 }
+
+/// Marks the handle of a transmit or a receive.
+#[derive(Debug)]
+pub enum Either {}
 
 /// A posted transmit.
 pub type SendHandle = Handle<Transmit>;
 /// A posted receive.
 pub type ReceiveHandle = Handle<Receive>;
+
+/// A posted transfer of either direction, for [`Emp::wait_any`](super::Emp::wait_any).
+pub type AnyHandle = Handle<Either>;
+
+impl From<SendHandle> for AnyHandle {
+    fn from(handle: SendHandle) -> Self {
+        Self::new(handle.transfer)
+    }
+}
+
+impl From<ReceiveHandle> for AnyHandle {
+    fn from(handle: ReceiveHandle) -> Self {
+        Self::new(handle.transfer)
+    }
+}
 
 /// A transfer that is prepared once and can be started many times
 /// ([`Emp::start_persistent`](super::Emp::start_persistent)). It keeps its descriptors until

@@ -81,7 +81,7 @@ fn codes_become_failures_with_their_context() {
     code(
         Code::Timeout,
         Failure::Timeout,
-        "no acknowledgment within the retry limit",
+        "the other node is silent or has given up",
     );
     code(
         Code::NoResources,

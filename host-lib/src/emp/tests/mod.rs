@@ -1,6 +1,8 @@
 //! EMP against the fake machine, whose NIC decodes what is posted.
 
+mod calls;
 mod complete;
+mod device;
 mod post;
 mod start;
 

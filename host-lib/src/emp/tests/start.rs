@@ -1,7 +1,8 @@
 //! Start-up, and what it refuses.
 
 use defs::emp::control::{
-    ACK_GROUP, COMMAND, EPOCH, FRAME_BYTES, NODE, RETRY_LIMIT, ROUTE_COUNT, TIMEOUT_US,
+    ACK_GROUP, COMMAND, EPOCH, FLOW_CONTROL, FRAME_BYTES, NODE, RECEIVE_TIMEOUT_US, RETRY_LIMIT,
+    ROUTE_COUNT, TIMEOUT_US,
 };
 use defs::tigon2::regs::{
     CPU_PC, CPU_STATE, CpuState, HOST_CONTROL, MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW,
@@ -22,6 +23,8 @@ fn start_writes_all_that_the_firmware_waits_for() {
     config.frame_bytes = 9000;
     config.timeout_us = 77;
     config.retry_limit = 4;
+    config.flow_control = true;
+    config.receive_timeout = ReceiveTimeout::AfterUs(1 << 30);
     let emp = try_start(&fake, config).unwrap();
     assert_eq!(emp.nodes(), 3);
     assert_eq!(emp.free_descriptors(Direction::Transmit), 200);
@@ -37,6 +40,8 @@ fn start_writes_all_that_the_firmware_waits_for() {
         (FRAME_BYTES, 9000),
         (TIMEOUT_US, 77),
         (RETRY_LIMIT, 4),
+        (FLOW_CONTROL, 1),
+        (RECEIVE_TIMEOUT_US, 1 << 30),
         (COMMAND, 0),
         (ROUTE_BASE, 0x0200),
         (ROUTE_BASE + 4, 0x0000_AB00),
@@ -78,6 +83,22 @@ fn settings_that_make_no_sense_are_refused() {
         check_refused(
             |_, config| config.ack_group = ack_group,
             ConfigError::AckGroup { ack_group },
+        );
+    }
+    for timeout_us in [0, (1 << 26) + 1] {
+        check_refused(
+            |_, config| config.timeout_us = timeout_us,
+            ConfigError::Timeout { timeout_us },
+        );
+    }
+    check_refused(
+        |_, config| config.retry_limit = 255,
+        ConfigError::RetryLimit { retry_limit: 255 },
+    );
+    for receive_timeout_us in [0, (1 << 30) + 1] {
+        check_refused(
+            |_, config| config.receive_timeout = ReceiveTimeout::AfterUs(receive_timeout_us),
+            ConfigError::ReceiveTimeout { receive_timeout_us },
         );
     }
     for frame_bytes in [45, 9001] {
