@@ -8,6 +8,8 @@ mod bad_posts;
 mod determinism;
 mod exchange;
 mod golden;
+mod host_calls;
+mod resets;
 mod ring_order;
 mod streams;
 mod support;

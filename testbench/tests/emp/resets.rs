@@ -1,0 +1,271 @@
+//! Machines that are reset in the middle of a message, and DMA channels that rest: everybody who lives gets
+//! a status, resources come back, and later messages pass.
+
+use std::num::NonZeroUsize;
+
+use defs::emp::control::Counter;
+use emulator::host::machine::Machine;
+use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunEnd, RunLimits};
+use emulator::tigon2::dma;
+use emulator::tigon2::stall::StallFrom;
+use host_lib::emp::{Config, Direction, Emp, Failure, Source, Tag};
+use host_lib::window::System;
+use testbench::cluster::{self, EmpNode, EmpPairs, Outcome};
+
+use crate::support::{IMAGE, Streams, buffer, compare, message, pair, text};
+
+const LONG: u32 = 2 << 20;
+const SHORT: u32 = 5000;
+/// In the middle of the long message.
+const RESET: SimTime = SimTime::from_us(30_000);
+const PAUSE: SimTime = SimTime::from_us(1000);
+/// Tags of the message that is cut off and of the later ones.
+const CUT: u16 = 1;
+const LATER: u16 = 2;
+
+/// A program that is started with each life of its node, with an epoch of its own.
+fn spawn_lives<F>(
+    pair: &mut EmpPairs,
+    node: usize,
+    program: impl Fn(EmpNode, u32) -> F + Clone + Send + 'static,
+) -> Outcome<Result<(), String>>
+where
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    let outcome = Outcome::default();
+    let left = outcome.clone();
+    let (firmware, config) = (cluster::firmware(&IMAGE), pair.config_mut(node).clone());
+    let live = move |machine: Machine, life: u32| {
+        let (firmware, left, program) = (firmware.clone(), left.clone(), program.clone());
+        let epoch = life as u16;
+        let config = Config {
+            epoch,
+            ..config.clone()
+        };
+        async move {
+            let start = Emp::start(machine.clone(), machine, Some(&firmware), config);
+            left.set(match start.await {
+                Ok(emp) => program(emp, life).await,
+                Err(error) => Err(text(error)),
+            });
+        }
+    };
+    let programs = &mut pair.world.nodes[node].programs;
+    programs.spawn_restartable("lives", live);
+    outcome
+}
+
+/// Waits until both nodes must have booted.
+async fn settle(emp: &mut EmpNode) {
+    let rest = cluster::START.ps().saturating_sub(emp.system().now_ps());
+    emp.system_mut().compute(rest / 1000).await;
+}
+
+/// Sends message `number` of `me` to the other node until it is acknowledged.
+async fn send_until_taken(emp: &mut EmpNode, me: u16, number: u32) -> Result<(), String> {
+    let source = message(emp, me, number, SHORT);
+    for _ in 0..50 {
+        let transmit = emp.post_transmit(1 - me, LATER, source).await;
+        if emp.wait(transmit.map_err(text)?).await.is_ok() {
+            return Ok(());
+        }
+    }
+    Err("nobody takes it".into())
+}
+
+async fn receive_later(emp: &mut EmpNode, me: u16, number: u32) -> Result<(), String> {
+    let space = buffer(emp, SHORT);
+    let source = Source::Node(1 - me);
+    let handle = emp.post_receive(source, Tag::Value(LATER), space).await;
+    emp.wait(handle.map_err(text)?).await.map_err(text)?;
+    compare(emp, space, 1 - me, number)
+}
+
+fn all_free(emp: &EmpNode) -> Result<(), String> {
+    let directions = [Direction::Transmit, Direction::Receive];
+    match directions.map(|direction| emp.free_descriptors(direction)) {
+        [200, 440] => Ok(()),
+        free => Err(format!("{free:?} descriptors are free")),
+    }
+}
+
+/// Node 0 begins to send the long message and learns what becomes of it.
+async fn send_long(emp: &mut EmpNode) -> Result<Failure, String> {
+    settle(emp).await;
+    let source = message(emp, 0, 0, LONG);
+    let transmit = emp.post_transmit(1, CUT, source).await.map_err(text)?;
+    match emp.wait(transmit).await {
+        Ok(_) => Err("the long message has passed".into()),
+        Err(error) => Ok(error.failure),
+    }
+}
+
+/// Node 1 waits for it.
+async fn receive_long(emp: &mut EmpNode) -> Result<Failure, String> {
+    let space = buffer(emp, LONG);
+    let handle = emp.post_receive(Source::Any, Tag::Value(CUT), space).await;
+    match emp.wait(handle.map_err(text)?).await {
+        Ok(_) => Err("the long message has come".into()),
+        Err(error) => Ok(error.failure),
+    }
+}
+
+fn expect_timeout(failure: Failure) -> Result<(), String> {
+    match failure {
+        Failure::Timeout => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// The node that lives: it ends what the reset has cut off, then both exchange a message each way.
+async fn survivor(mut emp: EmpNode, me: u16) -> Result<(), String> {
+    let failure = match me {
+        0 => send_long(&mut emp).await?,
+        _ => receive_long(&mut emp).await?,
+    };
+    expect_timeout(failure)?;
+    all_free(&emp)?;
+    if me == 0 {
+        send_until_taken(&mut emp, me, 1).await?;
+        receive_later(&mut emp, me, 2).await?;
+    } else {
+        // The first frames of the other one's new life have ended the receive: it sends them again.
+        receive_later(&mut emp, me, 1).await?;
+        send_until_taken(&mut emp, me, 2).await?;
+    }
+    all_free(&emp)
+}
+
+/// The node that is reset, in its second life.
+async fn second_life(mut emp: EmpNode, me: u16) -> Result<(), String> {
+    if me == 0 {
+        send_until_taken(&mut emp, me, 1).await?;
+        receive_later(&mut emp, me, 2).await?;
+    } else {
+        receive_later(&mut emp, me, 1).await?;
+        send_until_taken(&mut emp, me, 2).await?;
+    }
+    all_free(&emp)
+}
+
+/// A pair that gives up soon.
+fn impatient_pair() -> EmpPairs {
+    let mut pair = pair();
+    for node in 0..2 {
+        let config = pair.config_mut(node);
+        config.timeout_us = 1000;
+        config.retry_limit = 3;
+    }
+    pair
+}
+
+/// Resets `node` in the middle of the long message; gives the trace's hash.
+fn reset_in_the_middle(node: usize, threads: usize, skip_idle: bool) -> u64 {
+    let mut pair = impatient_pair();
+    for node in &mut pair.world.nodes {
+        node.board.skip_idle = skip_idle;
+    }
+    let first_life = |mut emp: EmpNode, me: u16| async move {
+        let outcome = match me {
+            0 => send_long(&mut emp).await,
+            _ => receive_long(&mut emp).await,
+        };
+        Err(format!("it has survived: {outcome:?}"))
+    };
+    let me = node as u16;
+    let reset = spawn_lives(&mut pair, node, move |emp, life| async move {
+        match life {
+            1 => first_life(emp, me).await,
+            _ => second_life(emp, me).await,
+        }
+    });
+    let lives = spawn_lives(&mut pair, 1 - node, move |emp, _| survivor(emp, 1 - me));
+    pair.world.nodes[node].schedule_reset(RESET, Some(PAUSE));
+    let limits = RunLimits {
+        threads: NonZeroUsize::new(threads).unwrap(),
+        ..RunLimits::default()
+    };
+    assert_eq!(pair.world.run(&limits), RunEnd::Completed);
+    assert_eq!(lives.take(), Some(Ok(())), "who lives");
+    assert_eq!(reset.take(), Some(Ok(())), "who was reset");
+    pair.world.trace_hash()
+}
+
+#[test]
+fn a_receiver_is_reset() {
+    let hash = reset_in_the_middle(1, 1, true);
+    assert_eq!(reset_in_the_middle(1, 2, false), hash);
+}
+
+#[test]
+fn a_sender_is_reset() {
+    let hash = reset_in_the_middle(0, 1, true);
+    assert_eq!(reset_in_the_middle(0, 2, false), hash);
+}
+
+/// Resets `node` for good; gives when the other one knew, after the reset, in microseconds.
+fn reset_for_good(node: usize) -> u64 {
+    let mut pair = impatient_pair();
+    let told = Outcome::default();
+    for me in 0..2 {
+        let left = told.clone();
+        spawn_lives(&mut pair, me, move |mut emp, _| {
+            let left = left.clone();
+            async move {
+                let failure = match me {
+                    0 => send_long(&mut emp).await?,
+                    _ => receive_long(&mut emp).await?,
+                };
+                left.set((failure, emp.system().now_ps()));
+                all_free(&emp)
+            }
+        });
+    }
+    pair.world.nodes[node].schedule_reset(RESET, None);
+    assert_eq!(pair.world.run(&RunLimits::default()), RunEnd::Completed);
+    let (failure, at_ps) = told.take().unwrap();
+    assert_eq!(failure, Failure::Timeout);
+    (at_ps - RESET.ps()) / 1_000_000
+}
+
+#[test]
+fn a_peer_that_is_gone_is_noticed_in_time() {
+    // Timeouts of 1, 2, 4 and 8 ms, and each time the rest of the message, at most 20 ms.
+    let sender_us = reset_for_good(1);
+    assert!((15_000..95_000).contains(&sender_us), "{sender_us} us");
+}
+
+/// Exchanges streams while both channels of both nodes rest now and then; gives the trace's hash.
+fn streams_with_rests(skip_idle: bool) -> u64 {
+    let mut pair = pair();
+    for node in &mut pair.world.nodes {
+        node.board.skip_idle = skip_idle;
+        node.trace.keep(true);
+        for direction in [dma::Direction::Read, dma::Direction::Write] {
+            let fabric = &mut node.board.fabric;
+            for transfer in (7..120).step_by(11) {
+                let from = StallFrom::Transfer(transfer);
+                fabric.stall_dma(direction, from, SimTime::from_us(5 * transfer));
+            }
+            let from = StallFrom::Time(cluster::START + SimTime::from_us(700));
+            fabric.stall_dma(direction, from, SimTime::from_us(6000));
+        }
+    }
+    let counters = Streams::new(11, 40, 20_000).run(&mut pair);
+    let resent = counters.0[Counter::FramesResent as usize];
+    assert!(resent > 0, "a rest of 6 ms is longer than a timeout");
+    for node in &mut pair.world.nodes {
+        let events = node.trace.take();
+        let rests = |event: &&TraceEvent| matches!(event.kind, TraceKind::DmaRests { .. });
+        let count = events.iter().filter(rests).count();
+        assert!(count >= 15, "{count} rests");
+    }
+    pair.world.trace_hash()
+}
+
+#[test]
+fn messages_pass_while_dma_channels_rest() {
+    assert_eq!(streams_with_rests(true), streams_with_rests(false));
+}
