@@ -218,6 +218,17 @@ impl Programs {
             })
     }
 
+    /// Whether no condition that is polled for holds, or comes to hold by itself: every poll is one of
+    /// memory.
+    pub(crate) fn polls_in_vain<B: Board>(&self, board: &B, now: SimTime) -> bool {
+        let of_memory = |program: &Program| match (&program.rotation, program.polling) {
+            (Some(rotation), _) => rotation.is_of_memory(board),
+            (None, Some(poll)) => board.idle_cores_ignore_read(poll.offset),
+            (None, None) => true,
+        };
+        self.programs.iter().all(of_memory) && !self.poll_will_end(board, now)
+    }
+
     /// Who waits for what: a line for each program that has not ended.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {

@@ -158,6 +158,17 @@ pub enum HostEvent {
 }
 
 impl HostEvent {
+    /// Whether it is part of a poll, and changes nothing as long as the poll finds what it found.
+    pub(crate) const fn is_poll(&self) -> bool {
+        match self {
+            Self::ReadStart { read, .. } | Self::ReadSample { read, .. } => read.until.is_some(),
+            Self::Watch { .. } | Self::Prepare { .. } => true,
+            Self::Resume { .. } | Self::Interrupt | Self::Timeout { .. } | Self::Store { .. } => {
+                false
+            }
+        }
+    }
+
     /// Whether it leaves the board alone, but for a read of the window that `ignored` says nobody
     /// notices.
     pub(crate) fn spares_board(&self, ignored: impl Fn(u32) -> bool) -> bool {

@@ -37,6 +37,12 @@ impl Rotation {
         (watch.before, poll(watch, self.why))
     }
 
+    /// Whether all words lie in the board's memory.
+    pub(super) fn is_of_memory<B: Board>(&self, board: &B) -> bool {
+        let mut offsets = self.watches.iter().map(|watch| watch.offset);
+        offsets.all(|offset| board.idle_cores_ignore_read(offset))
+    }
+
     /// Whether one of the words already is as expected.
     pub(super) fn will_end<B: Board>(&self, board: &B, now: SimTime) -> bool {
         let mut write = None;

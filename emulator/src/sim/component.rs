@@ -1,64 +1,134 @@
-//! Nodes that can reach each other through cables: what one thread works on for a slice of time.
+//! Nodes that can reach each other: what is worked on for a slice of time.
+//!
+//! Two nodes on a plain cable take turns. Nodes that are joined in any other way go on in rounds
+//! (`rounds.rs`).
 
 use super::board::Board;
+use super::network::{Event, Network, Places};
 use super::node::Node;
+use super::threads::Crew;
 use super::time::SimTime;
 use super::topology::Topology;
 use crate::observe::tracer::Tracer;
 use crate::wire::link::Link;
 
-/// What is plugged into a node: where the cable leads, and what it is like.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cable {
-    pub(super) peer: usize,
-    pub(super) link: Link,
-}
-
-/// A node and its cable; `peer` counts within the component.
+/// A node, and what is known of the frames that it may send.
 #[derive(Debug)]
-struct Member<'a, B: Board> {
-    node: &'a mut Node<B>,
-    cable: Option<Cable>,
+pub(super) struct Member<'a, B: Board> {
+    pub(super) node: &'a mut Node<B>,
+    /// The line that leads away from it.
+    pub(super) line: Option<usize>,
+    /// Before that time it does nothing that anybody could notice.
+    pub(super) effect: SimTime,
+    /// Before that time its transmitter is taken.
+    pub(super) transmitter_free_at: SimTime,
 }
 
-/// A set of nodes that share no cable with any other node, in the order of the nodes.
+/// What joins the members of a component.
+#[derive(Debug)]
+enum Joint<'a> {
+    /// Nothing: it is one node.
+    Nothing,
+    /// A cable without fault layers: they are two.
+    Cable(Link),
+    /// Whatever there is.
+    Network(Network<'a>),
+}
+
+/// A set of nodes that nobody else can reach, in the order of the nodes.
 #[derive(Debug)]
 pub(super) struct Component<'a, B: Board> {
-    members: Vec<Member<'a, B>>,
+    pub(super) members: Vec<Member<'a, B>>,
+    joint: Joint<'a>,
 }
 
 impl<'a, B: Board> Component<'a, B> {
     /// Splits a world into its components, in the order of their first nodes.
-    pub(super) fn split(nodes: &'a mut [Node<B>], topology: &'a mut Topology) -> Vec<Self> {
+    pub(super) fn split(
+        nodes: &'a mut [Node<B>],
+        topology: &'a mut Topology,
+        places: &'a Places,
+    ) -> Vec<Self> {
         let mut components: Vec<Self> = Vec::new();
-        // For each node, its component.
-        let mut places: Vec<usize> = Vec::with_capacity(nodes.len());
         for (index, node) in nodes.iter_mut().enumerate() {
-            let cable = topology.plain_peer(index);
-            let known = cable.filter(|(peer, _)| *peer < index);
-            let place = known.map_or(components.len(), |(peer, _)| places[peer]);
-            places.push(place);
+            let place = places.nodes[index];
             if place == components.len() {
-                let members = Vec::with_capacity(2);
-                components.push(Self { members });
+                components.push(Self {
+                    members: Vec::new(),
+                    joint: match (topology.node_lines[index], topology.plain_peer(index)) {
+                        (None, _) => Joint::Nothing,
+                        (_, Some(link)) => Joint::Cable(link),
+                        _ => Joint::Network(Network::new(places)),
+                    },
+                });
             }
-            let members = &mut components[place].members;
-            let cable = cable.map(|(_, link)| Cable {
-                peer: 1 - members.len(),
-                link,
+            components[place].members.push(Member {
+                node,
+                line: topology.node_lines[index],
+                effect: SimTime::ZERO,
+                transmitter_free_at: SimTime::ZERO,
             });
-            members.push(Member { node, cable });
+        }
+        let pending = std::mem::take(&mut topology.pending);
+        for (line, place) in topology.lines.iter_mut().zip(&places.lines) {
+            if let Some(network) = network_of(&mut components, place.component) {
+                network.add_line(line);
+            }
+        }
+        for (switch, place) in topology.switches.iter_mut().zip(&places.switches) {
+            if let Some(network) = network_of(&mut components, place.component) {
+                network.add_switch(switch);
+            }
+        }
+        for event in pending {
+            let component = places.lines[event.line()].component;
+            if let Some(network) = network_of(&mut components, component) {
+                network.resume(event);
+            }
+        }
+        for network in components.iter_mut().filter_map(Self::network) {
+            network.measure();
         }
         components
+    }
+
+    /// What joins its nodes, if that is more than a cable.
+    const fn network(&mut self) -> Option<&mut Network<'a>> {
+        match &mut self.joint {
+            Joint::Network(network) => Some(network),
+            Joint::Nothing | Joint::Cable(_) => None,
+        }
+    }
+
+    /// What is under way in its network.
+    pub(super) fn into_pending(self) -> Vec<Event> {
+        match self.joint {
+            Joint::Network(network) => network.into_pending().collect(),
+            Joint::Nothing | Joint::Cable(_) => Vec::new(),
+        }
     }
 
     fn nodes(&self) -> impl Iterator<Item = &Node<B>> {
         self.members.iter().map(|member| &*member.node)
     }
 
-    /// The traces of its nodes.
+    /// How many threads can work on it at a time.
+    pub(super) const fn most_threads(&self) -> usize {
+        match self.joint {
+            Joint::Network(_) => self.members.len(),
+            Joint::Nothing | Joint::Cable(_) => 1,
+        }
+    }
+
+    /// The traces of its nodes and of what lies between them.
     pub(super) fn traces(&mut self) -> impl Iterator<Item = &mut Tracer> {
-        self.members.iter_mut().map(|member| &mut member.node.trace)
+        let nodes = self.members.iter_mut();
+        let nodes = nodes.map(|member| &mut member.node.trace);
+        let network = match &mut self.joint {
+            Joint::Network(network) => Some(network.traces()),
+            Joint::Nothing | Joint::Cable(_) => None,
+        };
+        nodes.chain(network.into_iter().flatten())
     }
 
     /// The time up to which every node has come.
@@ -66,10 +136,19 @@ impl<'a, B: Board> Component<'a, B> {
         self.nodes().map(Node::now).min().unwrap_or(SimTime::MAX)
     }
 
+    /// When the network does something next.
+    fn next_of_network(&self) -> SimTime {
+        match &self.joint {
+            Joint::Network(network) => network.next_time(),
+            Joint::Nothing | Joint::Cable(_) => SimTime::MAX,
+        }
+    }
+
     /// The earliest time at which anything can happen.
     pub(super) fn next_activity(&self) -> SimTime {
         let times = self.nodes().map(Node::next_activity);
-        times.min().unwrap_or(SimTime::MAX)
+        let network = self.next_of_network();
+        times.min().unwrap_or(SimTime::MAX).min(network)
     }
 
     pub(super) fn programs_ended(&self) -> bool {
@@ -78,14 +157,36 @@ impl<'a, B: Board> Component<'a, B> {
 
     /// Whether something other than fruitless polling can happen.
     pub(super) fn is_live(&self) -> bool {
-        self.nodes().any(Node::is_live)
+        self.next_of_network() != SimTime::MAX || self.nodes().any(Node::is_live)
     }
 
     /// Brings every node to `end`, unless somebody interrupts.
-    pub(super) fn run_until(&mut self, end: SimTime, interrupted: impl Fn() -> bool) {
+    pub(super) fn run_until(&mut self, end: SimTime, crew: &Crew, interrupted: impl Fn() -> bool) {
+        match &mut self.joint {
+            Joint::Nothing => self.run_alone(end),
+            Joint::Cable(link) => {
+                let link = *link;
+                self.take_turns(link, end, interrupted);
+            }
+            Joint::Network(network) => {
+                network.run_rounds(&mut self.members, end, crew, interrupted);
+            }
+        }
+    }
+
+    fn run_alone(&mut self, end: SimTime) {
+        for member in &mut self.members {
+            member.node.run_until(end);
+            // Nobody is there to see them.
+            member.node.take_departures();
+        }
+    }
+
+    /// Lets both nodes of a pair run, each as far as no frame from the other one can reach it.
+    fn take_turns(&mut self, link: Link, end: SimTime, interrupted: impl Fn() -> bool) {
         while self.now() < end && !interrupted() {
             for index in 0..self.members.len() {
-                self.run_member(index, end);
+                self.run_member(index, link, end);
             }
         }
         for member in &mut self.members {
@@ -94,15 +195,8 @@ impl<'a, B: Board> Component<'a, B> {
         }
     }
 
-    /// Lets a node run as far as no frame from another one can reach it.
-    fn run_member(&mut self, index: usize, end: SimTime) {
-        let Some(Cable { peer, link }) = self.members[index].cable else {
-            let node = &mut *self.members[index].node;
-            node.run_until(end);
-            // Nobody is there to see them.
-            node.take_departures();
-            return;
-        };
+    fn run_member(&mut self, index: usize, link: Link, end: SimTime) {
+        let peer = 1 - index;
         let other = &self.members[peer].node;
         let earliest = other.next_activity().max(other.board.transmitter_free_at());
         let horizon = earliest.saturating_add(link.look_ahead()).min(end);
@@ -118,4 +212,11 @@ impl<'a, B: Board> Component<'a, B> {
             receiver.frame_arrives(departure.frame, first_bit);
         }
     }
+}
+
+fn network_of<'c, 'a, B: Board>(
+    components: &'c mut [Component<'a, B>],
+    component: Option<usize>,
+) -> Option<&'c mut Network<'a>> {
+    components.get_mut(component?)?.network()
 }

@@ -3,9 +3,11 @@
 pub mod board;
 mod component;
 pub mod initiator;
+mod look_ahead;
 mod network;
 pub mod node;
 pub mod queue;
+mod rounds;
 mod threads;
 pub mod time;
 mod topology;

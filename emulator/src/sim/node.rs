@@ -97,6 +97,22 @@ impl<B: Board> Node<B> {
             .max(self.now)
     }
 
+    /// The same without fruitless polling: before that time nothing changes here that anybody else could
+    /// notice.
+    #[must_use]
+    pub fn next_effect(&self) -> SimTime {
+        let polls = self.programs.polls_in_vain(&self.board, self.now);
+        let counts = |event: &NodeEvent<B::Event>| match event {
+            NodeEvent::Host(event) => !(polls && event.is_poll()),
+            _ => true,
+        };
+        self.queue
+            .next_time_of(counts)
+            .min(self.board.next_activity(self.now))
+            .min(self.programs.next_activity(self.now))
+            .max(self.now)
+    }
+
     /// Whether something other than a host program's fruitless polling can happen here.
     #[must_use]
     pub fn is_live(&self) -> bool {
@@ -131,6 +147,11 @@ impl<B: Board> Node<B> {
     /// The frames that began to leave since the last call.
     pub fn take_departures(&mut self) -> Vec<Departure> {
         std::mem::take(&mut self.departures)
+    }
+
+    /// The same one by one, without giving the list away.
+    pub(super) fn drain_departures(&mut self) -> impl Iterator<Item = Departure> {
+        self.departures.drain(..)
     }
 
     /// Lets everything happen that is due before `horizon`.
@@ -227,7 +248,7 @@ impl<B: Board> Node<B> {
         self.start_programs();
     }
 
-    fn start_programs(&mut self) {
+    pub(super) fn start_programs(&mut self) {
         let (_, programs, mut ctx) = self.parts();
         programs.start_new(&mut ctx);
     }

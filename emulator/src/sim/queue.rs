@@ -58,6 +58,14 @@ impl<E> EventQueue<E> {
             .map_or(SimTime::MAX, |(key, _)| key.time)
     }
 
+    /// When the next event is due that `counts` holds for.
+    #[must_use]
+    pub fn next_time_of(&self, counts: impl Fn(&E) -> bool) -> SimTime {
+        let mut events = self.pending.iter().rev();
+        let next = events.find(|(_, event)| counts(event));
+        next.map_or(SimTime::MAX, |(key, _)| key.time)
+    }
+
     /// The next event.
     #[must_use]
     pub fn next(&self) -> Option<(EventKey, &E)> {

@@ -3,6 +3,9 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+/// So many small tasks at least are worth being handed to another thread.
+const SHARE: usize = 4;
+
 /// Threads that share a list of tasks, again and again. A task has all it needs to itself, so it does
 /// not matter which thread does it, or in which order.
 pub(super) struct Crew(Option<ThreadPool>);
@@ -26,6 +29,14 @@ impl Crew {
         match &self.0 {
             Some(pool) => pool.install(act),
             None => act(),
+        }
+    }
+
+    /// Runs `act` for each of many small tasks, and comes back when all are done.
+    pub(super) fn share<T: Send>(&self, tasks: &mut [T], act: impl Fn(&mut T) + Send + Sync) {
+        match &self.0 {
+            Some(_) => tasks.par_iter_mut().with_min_len(SHARE).for_each(act),
+            None => tasks.iter_mut().for_each(act),
         }
     }
 

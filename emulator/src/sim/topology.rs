@@ -2,9 +2,10 @@
 
 use host_lib::address::MacAddress;
 
-use super::network::Event;
+use super::network::{Event, Place, Places};
 use super::time::SimTime;
 use super::world::WorldError;
+use crate::observe::tracer::Tracer;
 use crate::wire::line::Line;
 use crate::wire::link::Link;
 use crate::wire::port::Port;
@@ -201,17 +202,83 @@ impl Topology {
         }
     }
 
-    /// The node at the other end of a cable without fault layers, and what that cable is like.
-    pub(super) fn plain_peer(&self, node: usize) -> Option<(usize, Link)> {
+    /// The traces of lines and switches.
+    pub(super) fn traces(&self) -> impl Iterator<Item = &Tracer> {
+        let lines = self.lines.iter().map(|line| &line.trace);
+        lines.chain(self.switches.iter().map(|switch| &switch.trace))
+    }
+
+    /// The same to be changed.
+    pub(super) fn traces_mut(&mut self) -> impl Iterator<Item = &mut Tracer> {
+        let lines = self.lines.iter_mut().map(|line| &mut line.trace);
+        lines.chain(self.switches.iter_mut().map(|switch| &mut switch.trace))
+    }
+
+    /// Finds the components: sets of nodes and switches that can reach each other.
+    pub(super) fn components(&self) -> Places {
+        let nodes = self.node_lines.len();
+        let number = |port: Port| match port {
+            Port::Node(node) => node,
+            Port::Switch { switch, .. } => nodes + switch,
+        };
+        // Each one knows one that it can reach and that stands before it.
+        let mut roots: Vec<usize> = (0..nodes + self.switches.len()).collect();
+        for line in &self.lines {
+            let ends = [line.from, line.to].map(|port| root(&mut roots, number(port)));
+            roots[ends[0].max(ends[1])] = ends[0].min(ends[1]);
+        }
+        let mut places = Places::default();
+        let mut component_of = vec![None; roots.len()];
+        let mut sizes = Vec::new();
+        for node in 0..nodes {
+            let component = *component_of[root(&mut roots, node)].get_or_insert_with(|| {
+                sizes.push([0; 3]);
+                sizes.len() - 1
+            });
+            places.nodes.push(component);
+            places.members.push(next(&mut sizes, Some(component), 0));
+        }
+        for line in &self.lines {
+            let component = component_of[root(&mut roots, number(line.from))];
+            let index = next(&mut sizes, component, 1);
+            places.lines.push(Place { component, index });
+        }
+        for switch in 0..self.switches.len() {
+            let component = component_of[root(&mut roots, nodes + switch)];
+            let index = next(&mut sizes, component, 2);
+            places.switches.push(Place { component, index });
+        }
+        places
+    }
+
+    /// What the cable is like that leads from a node straight to another one, without fault layers.
+    pub(super) fn plain_peer(&self, node: usize) -> Option<Link> {
         let line = self.node_lines[node]?;
         let plain = |index: usize| self.lines[index].layers() == 0;
         match self.lines[line].to {
-            Port::Node(peer) if plain(line) && plain(line ^ 1) => {
-                Some((peer, self.lines[line].link))
-            }
+            Port::Node(_) if plain(line) && plain(line ^ 1) => Some(self.lines[line].link),
             _ => None,
         }
     }
+}
+
+/// The first one that can be reached from `index`.
+fn root(roots: &mut [usize], mut index: usize) -> usize {
+    while roots[index] != index {
+        roots[index] = roots[roots[index]];
+        index = roots[index];
+    }
+    index
+}
+
+/// The next place in a component; without a component places do not matter.
+fn next(sizes: &mut [[usize; 3]], component: Option<usize>, kind: usize) -> usize {
+    let Some(component) = component else {
+        return 0;
+    };
+    let size = &mut sizes[component][kind];
+    *size += 1;
+    *size - 1
 }
 
 fn add_route(switch: &mut Switch, address: MacAddress, port: usize) -> Result<(), WorldError> {

@@ -18,6 +18,7 @@ use super::threads::Crew;
 use super::time::SimTime;
 use super::topology::Topology;
 use crate::observe::text::TraceWriter;
+use crate::observe::tracer::Tracer;
 use crate::wire::fault::{FaultCounts, FaultLayer};
 use crate::wire::line::LineCounts;
 use crate::wire::link::Link;
@@ -255,19 +256,28 @@ impl<B: Board> World<B> {
         times.min().unwrap_or(SimTime::ZERO)
     }
 
-    /// A hash over the traces of all nodes.
+    /// A hash over the traces of all nodes, and of what lies between them if anything was lost or
+    /// changed there.
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
-        self.nodes
-            .iter()
-            .fold(0, |hash: u64, node| hash.rotate_left(7) ^ node.trace.hash())
+        let nodes = self.nodes.iter().map(|node| &node.trace);
+        let network = self.topology.traces().filter(|trace| trace.count() > 0);
+        nodes
+            .chain(network)
+            .fold(0, |hash: u64, trace| hash.rotate_left(7) ^ trace.hash())
     }
 
-    /// From now on writes every event of every node to `out`, a line each, ordered by time and node,
-    /// while the world runs.
+    /// The traces of nodes, of the lines that lead away from ports, and of switches.
+    pub fn traces(&mut self) -> impl Iterator<Item = &mut Tracer> {
+        let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
+        nodes.chain(self.topology.traces_mut())
+    }
+
+    /// From now on writes every event of every node and of what lies between them to `out`, a line each,
+    /// ordered by time and place, while the world runs.
     pub fn trace_to(&mut self, out: Box<dyn Write + Send>) {
-        for node in &mut self.nodes {
-            node.trace.keep_lines(true);
+        for trace in self.traces() {
+            trace.keep_lines(true);
         }
         self.trace = Some(TraceWriter::new(out));
     }
@@ -277,13 +287,12 @@ impl<B: Board> World<B> {
     /// # Errors
     /// If any of the trace could not be written.
     pub fn finish_trace(&mut self) -> io::Result<()> {
-        let traces = self.nodes.iter_mut().map(|node| &mut node.trace);
         let outcome = match self.trace.take() {
-            Some(writer) => writer.finish(traces),
+            Some(writer) => writer.finish(self.traces()),
             None => Ok(()),
         };
-        for node in &mut self.nodes {
-            node.trace.keep_lines(false);
+        for trace in self.traces() {
+            trace.keep_lines(false);
         }
         outcome
     }
@@ -329,10 +338,13 @@ impl<B: Board> World<B> {
         mut stop: impl FnMut(&[Component<'_, B>]) -> Option<Stop> + Send,
     ) -> Stop {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
-        let mut components = Component::split(&mut self.nodes, &mut self.topology);
+        self.topology.span_tree();
+        let places = self.topology.components();
+        let mut components = Component::split(&mut self.nodes, &mut self.topology, &places);
         let trace = &mut self.trace;
-        let crew = Crew::new(limits.threads.get().min(components.len()));
-        crew.lead(|| {
+        let most_threads = components.iter().map(Component::most_threads).sum();
+        let crew = Crew::new(limits.threads.get().min(most_threads));
+        let stop = crew.lead(|| {
             loop {
                 let now = earliest(components.iter().map(Component::now));
                 if limits.interrupted() {
@@ -348,14 +360,18 @@ impl<B: Board> World<B> {
                 let next = earliest(components.iter().map(Component::next_activity)).max(now);
                 let end = end_of_slice(next).min(max_time);
                 crew.for_each(&mut components, |component| {
-                    component.run_until(end, || limits.interrupted());
+                    component.run_until(end, &crew, || limits.interrupted());
                 });
                 if let Some(writer) = trace {
                     let all = earliest(components.iter().map(Component::now));
                     writer.write_before(all, components.iter_mut().flat_map(Component::traces));
                 }
             }
-        })
+        });
+        let pending = components.into_iter().flat_map(Component::into_pending);
+        let pending = pending.collect();
+        self.topology.pending = pending;
+        stop
     }
 
     fn describe(&self) -> Vec<String> {

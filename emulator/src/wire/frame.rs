@@ -62,6 +62,11 @@ impl Frame {
         crc32fast::hash(&self.bytes) == self.fcs
     }
 
+    /// Makes the FCS wrong, whatever it was.
+    pub(crate) fn damage(&mut self) {
+        self.fcs = !crc32fast::hash(&self.bytes);
+    }
+
     /// Bytes with the FCS.
     #[must_use]
     pub fn length_with_fcs(&self) -> u64 {

@@ -1,0 +1,102 @@
+//! How far the nodes of a network may run apart: the shortest ways from one thing to another.
+
+use super::network::Places;
+use super::time::SimTime;
+use crate::wire::frame::{FCS_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
+use crate::wire::line::Line;
+use crate::wire::link::Link;
+use crate::wire::port::Port;
+use crate::wire::switch::{Forwarding, Switch};
+
+/// Bytes of a frame that a cut-through switch waits for: addresses and type.
+const HEADER_BYTES: u64 = 14;
+
+/// From a frame's first bit to the end of its header.
+pub(super) const fn header_span(link: &Link) -> SimTime {
+    link.span(PREAMBLE_BYTES + HEADER_BYTES)
+}
+
+/// Spans in which nothing can happen.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LookAhead {
+    /// From the first bit that leaves a node to the first moment at which it can matter to another one.
+    pub(super) path: SimTime,
+    /// From anything in the network to the first moment at which it can matter to a node.
+    pub(super) last_link: SimTime,
+    /// From the first bit that leaves a node to the first event of the network. None, when a line of a
+    /// node has fault layers.
+    pub(super) first_link: SimTime,
+}
+
+impl LookAhead {
+    /// The spans in a network.
+    pub(super) fn of(lines: &[&mut Line], switches: &[&mut Switch], places: &Places) -> Self {
+        let to_node = from_switches(lines, switches, places);
+        let of_nodes = || {
+            let from_node = |line: &&&mut Line| matches!(line.from, Port::Node(_));
+            lines.iter().filter(from_node)
+        };
+        let to_nodes = lines.iter().filter(|line| matches!(line.to, Port::Node(_)));
+        let least = |spans: &mut dyn Iterator<Item = SimTime>| spans.min().unwrap_or(SimTime::MAX);
+        Self {
+            path: least(&mut of_nodes().map(|line| {
+                let (first, rest) = span(line, switches, places, &to_node);
+                first.saturating_add(rest)
+            })),
+            last_link: least(&mut to_nodes.map(|line| line.link.look_ahead())),
+            first_link: least(&mut of_nodes().map(|line| match line.layers() {
+                0 => span(line, switches, places, &to_node).0,
+                _ => SimTime::ZERO,
+            })),
+        }
+    }
+}
+
+/// From the first bit on a line to the first event at its end, and from there to a node.
+fn span(
+    line: &Line,
+    switches: &[&mut Switch],
+    places: &Places,
+    to_node: &[SimTime],
+) -> (SimTime, SimTime) {
+    match line.to {
+        // The event is the departure itself.
+        Port::Node(_) => (SimTime::ZERO, line.link.look_ahead()),
+        Port::Switch { switch, .. } => {
+            let switch = places.switches[switch].index;
+            let held = match switches[switch].forwarding {
+                Forwarding::CutThrough => header_span(&line.link),
+                Forwarding::StoreAndForward => {
+                    let bytes = PREAMBLE_BYTES + MINIMUM_BYTES as u64 + FCS_BYTES;
+                    line.link.span(bytes)
+                }
+            };
+            (line.link.propagation + held, to_node[switch])
+        }
+    }
+}
+
+/// For each switch, from the moment at which it may pass a frame on to the first one at which that can
+/// matter to a node.
+fn from_switches(lines: &[&mut Line], switches: &[&mut Switch], places: &Places) -> Vec<SimTime> {
+    let mut to_node = vec![SimTime::MAX; switches.len()];
+    // One link further in each round.
+    for _ in 0..switches.len() {
+        let mut changed = false;
+        for line in lines {
+            let Port::Switch { switch, .. } = line.from else {
+                continue;
+            };
+            let switch = places.switches[switch].index;
+            let (first, rest) = span(line, switches, places, &to_node);
+            let latency = switches[switch].latency;
+            let found = rest.saturating_add(first + latency);
+            changed |= found < to_node[switch];
+            to_node[switch] = found.min(to_node[switch]);
+        }
+        if !changed {
+            break;
+        }
+    }
+    to_node
+}

@@ -1,0 +1,111 @@
+//! How the nodes of a network go on: in rounds.
+//!
+//! In a round all nodes run up to one horizon, on whatever threads there are; then the network takes the
+//! frames that left, in the order of their times and lines, and hands over what arrives. The horizon is the
+//! first moment at which a frame that nobody has sent yet, or one that is under way, could matter to
+//! a node: it follows from the state at the round's begin alone. A node that does nothing noticeable before
+//! the horizon stays where it is, and comes after when it has something to do.
+
+use super::board::Board;
+use super::component::Member;
+use super::network::{Network, Places, Receive};
+use super::threads::Crew;
+use super::time::SimTime;
+use crate::wire::frame::Frame;
+
+/// Fewer nodes are not worth being shared among threads.
+const SHARED_FROM: usize = 8;
+
+impl<B: Board> Member<'_, B> {
+    /// The earliest time at which the first bit of another frame could leave.
+    fn may_send_at(&self) -> SimTime {
+        self.effect.max(self.transmitter_free_at)
+    }
+
+    /// Looks again what the node may send.
+    fn look(&mut self) {
+        self.effect = self.node.next_effect();
+        self.transmitter_free_at = self.node.board.transmitter_free_at();
+    }
+
+    /// Brings the node to `horizon`, with all that could be noticed from outside.
+    fn run(&mut self, horizon: SimTime) {
+        self.node.run_until_reply(horizon, SimTime::MAX);
+        self.look();
+    }
+}
+
+/// Members in the order of the nodes, and where each node stands among them.
+struct Nodes<'m, 'a, B: Board> {
+    members: &'m mut [Member<'a, B>],
+    places: &'m Places,
+}
+
+impl<B: Board> Receive for Nodes<'_, '_, B> {
+    fn receive(&mut self, node: usize, frame: Frame, first_bit: SimTime, matters: SimTime) {
+        let member = &mut self.members[self.places.members[node]];
+        member.node.frame_arrives(frame, first_bit);
+        member.effect = member.effect.min(matters);
+    }
+}
+
+impl Network<'_> {
+    /// Brings every node to `end`, unless somebody interrupts.
+    pub(super) fn run_rounds<B: Board>(
+        &mut self,
+        members: &mut [Member<'_, B>],
+        end: SimTime,
+        crew: &Crew,
+        interrupted: impl Fn() -> bool,
+    ) {
+        for member in &mut *members {
+            // Programs and events may have been added since.
+            member.node.start_programs();
+            member.look();
+        }
+        let mut now = SimTime::ZERO;
+        while now < end && !interrupted() {
+            now = self.horizon(members).min(end);
+            let mut due = members.iter().filter(|member| member.may_send_at() < now);
+            let shared = due.nth(SHARED_FROM - 1).is_some();
+            let run = |member: &mut Member<'_, B>| {
+                if member.may_send_at() < now {
+                    member.run(now);
+                }
+            };
+            if shared {
+                crew.share(members, run);
+            } else {
+                members.iter_mut().for_each(run);
+            }
+            self.collect(members);
+            let known = now.saturating_add(self.look_ahead.first_link);
+            let places = self.places;
+            self.run_until(known, &mut Nodes { members, places });
+        }
+        // Those that stayed behind, and their idle cores, stand there too.
+        crew.share(members, |member| member.node.run_until(now));
+        self.collect(members);
+    }
+
+    /// Before that time nothing from outside can matter to any node.
+    fn horizon<B: Board>(&self, members: &[Member<'_, B>]) -> SimTime {
+        let sends = members.iter().map(Member::may_send_at).min();
+        let sent = sends.unwrap_or(SimTime::MAX);
+        let sent = sent.saturating_add(self.look_ahead.path);
+        let under_way = self.next_time().saturating_add(self.look_ahead.last_link);
+        sent.min(under_way)
+    }
+
+    /// Takes the frames that began to leave.
+    fn collect<B: Board>(&mut self, members: &mut [Member<'_, B>]) {
+        for member in members {
+            let Some(line) = member.line else {
+                continue;
+            };
+            for departure in member.node.drain_departures() {
+                self.leave(line, departure, 0);
+            }
+        }
+    }
+}
