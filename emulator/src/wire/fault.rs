@@ -80,6 +80,18 @@ impl Passage {
     pub fn report(&mut self, fault: FaultKind) {
         self.faults.push(fault);
     }
+
+    /// What leaves.
+    #[must_use]
+    pub fn frames(&self) -> &[Departure] {
+        &self.frames
+    }
+
+    /// What was reported.
+    #[must_use]
+    pub fn faults(&self) -> &[FaultKind] {
+        &self.faults
+    }
 }
 
 /// Something that frames pass on their way to a link.

@@ -1,0 +1,247 @@
+//! What fault layers do.
+
+use emulator::sim::time::SimTime;
+use emulator::sim::world::World;
+use emulator::wire::fault::{
+    FaultCounts, FaultError, FaultKind, FaultLayer, FaultRates, Outage, Passage, RandomFaults,
+};
+use emulator::wire::frame::Frame;
+use emulator::wire::line::LossReason;
+use emulator::wire::link::Departure;
+use emulator::wire::switch::Forwarding::{CutThrough, StoreAndForward};
+
+use crate::station::{
+    GIGABIT, Station, address, arrivals, dropped, frame, happenings, run_us, send_at, star,
+    stations, switch,
+};
+
+/// Two stations on a cable; the first one sends `frames` frames, 10 us apart.
+fn pair(layers: Vec<Box<dyn FaultLayer>>, frames: u8) -> World<Station> {
+    let mut world = stations(2);
+    world
+        .connect(0, 1, GIGABIT)
+        .expect("a world that can be built");
+    for layer in layers {
+        world
+            .add_fault(0, layer)
+            .expect("a world that can be built");
+    }
+    world.traces().for_each(|trace| trace.keep(true));
+    for tag in 0..frames {
+        let data = frame(address(1), 0, tag, 64);
+        send_at(&mut world, 0, 10_000 * u64::from(tag), data);
+    }
+    run_us(&mut world, 10_000, 1);
+    world
+}
+
+fn random(rates: FaultRates) -> Box<dyn FaultLayer> {
+    Box::new(RandomFaults::new(rates, 5, 0).expect("a world that can be built"))
+}
+
+fn counts(world: &World<Station>) -> Vec<FaultCounts> {
+    world
+        .fault_counts(0)
+        .expect("a world that can be built")
+        .collect()
+}
+
+#[test]
+fn certain_faults_happen_to_every_frame() {
+    let none = FaultRates::default();
+    let delay = FaultRates {
+        delay: 1.0,
+        longest_delay: SimTime::from_us(3),
+        ..none
+    };
+    let check = |rates, kind: Option<FaultKind>, arrive: usize, intact: bool| {
+        let mut world = pair(vec![random(rates)], 20);
+        let received = &world.nodes[1].board.received;
+        assert_eq!(received.len(), arrive, "{rates:?}");
+        assert!(received.iter().all(|frame| frame.intact == intact));
+        let counts = counts(&world)[0];
+        for other in FaultKind::ALL {
+            let expected = if kind == Some(other) { 20 } else { 0 };
+            assert_eq!(counts.of(other), expected, "{rates:?}: {other:?}");
+        }
+        assert_eq!(happenings(&mut world).len() as u64, counts.total());
+    };
+    check(none, None, 20, true);
+    check(delay, Some(FaultKind::Delayed), 20, true);
+    let rates = FaultRates { loss: 1.0, ..none };
+    check(rates, Some(FaultKind::Lost), 0, true);
+    let duplication = 1.0;
+    let rates = FaultRates {
+        duplication,
+        ..none
+    };
+    check(rates, Some(FaultKind::Duplicated), 40, true);
+    let corruption = 1.0;
+    let rates = FaultRates { corruption, ..none };
+    check(rates, Some(FaultKind::Corrupted), 20, false);
+}
+
+#[test]
+fn a_second_copy_follows_the_first_one() {
+    let duplication = 1.0;
+    let world = pair(
+        vec![random(FaultRates {
+            duplication,
+            ..FaultRates::default()
+        })],
+        1,
+    );
+    let second = 100 + 576 + 96;
+    assert_eq!(arrivals(&world, 1), [(100, 0), (second, 0)]);
+}
+
+/// Holds the frame of one tag back.
+#[derive(Debug)]
+struct HoldBack(u8, SimTime);
+
+impl FaultLayer for HoldBack {
+    fn pass(&mut self, mut departure: Departure, passage: &mut Passage) {
+        if departure.frame.bytes()[14] == self.0 {
+            passage.report(FaultKind::Delayed);
+            departure.first_bit += self.1;
+        }
+        passage.forward(departure);
+    }
+}
+
+#[test]
+fn later_frames_overtake_one_that_is_held_back() {
+    let world = pair(vec![Box::new(HoldBack(0, SimTime::from_us(25)))], 4);
+    let times = [(10_100, 1), (20_100, 2), (25_100, 0), (30_100, 3)];
+    assert_eq!(arrivals(&world, 1), times);
+    // It wants the wire while another one has it.
+    let world = pair(vec![Box::new(HoldBack(0, SimTime::from_ns(10_100)))], 2);
+    assert_eq!(arrivals(&world, 1), [(10_100, 1), (10_100 + 576 + 96, 0)]);
+}
+
+#[test]
+fn layers_stand_behind_each_other() {
+    // The first layer moves a frame into the time at which the second one loses everything.
+    let (from, until) = (SimTime::from_us(24), SimTime::from_us(26));
+    let mut world = pair(
+        vec![
+            Box::new(HoldBack(0, SimTime::from_us(25))),
+            Box::new(Outage { from, until }),
+        ],
+        4,
+    );
+    assert_eq!(arrivals(&world, 1), [(10_100, 1), (20_100, 2), (30_100, 3)]);
+    let kinds = [FaultKind::Delayed, FaultKind::Lost];
+    for (counts, kind) in counts(&world).iter().zip(kinds) {
+        assert_eq!((counts.of(kind), counts.total()), (1, 1));
+    }
+    let fcs = frame(address(1), 0, 0, 64).fcs();
+    assert_eq!(
+        happenings(&mut world),
+        [
+            format!("         0.000000 n0 wire      fault: delayed length=64 fcs={fcs:#010x}"),
+            format!("        25.000000 n0 wire      fault: lost length=64 fcs={fcs:#010x}"),
+        ]
+    );
+}
+
+/// Cuts frames short.
+#[derive(Debug)]
+struct Shorten;
+
+impl FaultLayer for Shorten {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
+        let bytes = departure.frame.bytes()[..20].to_vec();
+        let frame = Frame::with_fcs(bytes, 0);
+        passage.report(FaultKind::Corrupted);
+        passage.forward(Departure { frame, ..departure });
+    }
+}
+
+#[test]
+fn frames_of_impossible_length_do_not_reach_the_wire() {
+    let world = pair(vec![Box::new(Shorten)], 3);
+    assert_eq!(arrivals(&world, 1), []);
+    let counts = world.line_counts(0).unwrap();
+    assert_eq!((counts.frames, counts.lost.of(LossReason::Length)), (0, 3));
+}
+
+#[test]
+fn rates_are_kept_and_streams_differ() {
+    let rates = FaultRates {
+        loss: 0.1,
+        ..FaultRates::default()
+    };
+    let lost = |seed, stream| {
+        let mut layer = RandomFaults::new(rates, seed, stream).unwrap();
+        let frame = frame(address(1), 0, 0, 64);
+        (0..10_000u32)
+            .filter(|_| {
+                let mut world = Passage::default();
+                let first_bit = SimTime::ZERO;
+                let frame = frame.clone();
+                layer.pass(Departure { first_bit, frame }, &mut world);
+                !world.faults().is_empty()
+            })
+            .count()
+    };
+    let [a, b, c] = [(1, 0), (1, 1), (2, 0)].map(|(seed, stream)| lost(seed, stream));
+    for lost in [a, b, c] {
+        assert!((900..1100).contains(&lost), "{lost}");
+    }
+    assert!(a != b || b != c);
+    assert_eq!(a, lost(1, 0));
+}
+
+#[test]
+fn impossible_rates_are_refused() {
+    let rates = |loss| FaultRates {
+        loss,
+        ..FaultRates::default()
+    };
+    for rate in [-0.1, 1.5, f64::INFINITY] {
+        let what = "loss";
+        let error = RandomFaults::new(rates(rate), 0, 0).unwrap_err();
+        assert_eq!(error, FaultError::Rate { what, rate });
+    }
+    assert!(RandomFaults::new(rates(f64::NAN), 0, 0).is_err());
+    let late = FaultRates {
+        delay: 0.5,
+        ..FaultRates::default()
+    };
+    let error = RandomFaults::new(late, 0, 0).unwrap_err();
+    assert_eq!(error, FaultError::Delay(SimTime::ZERO));
+}
+
+#[test]
+fn a_cut_link_carries_nothing_and_its_node_knows() {
+    for forwarding in [StoreAndForward, CutThrough] {
+        let mut world = star(2, &switch(forwarding, 2));
+        world.traces().for_each(|trace| trace.keep(true));
+        // Before the cut; on the wire when it comes; while it lasts; after it.
+        for (tag, time_ns) in [(0, 0), (1, 9_500), (2, 15_000), (3, 20_000)] {
+            send_at(&mut world, 0, time_ns, frame(address(1), 0, tag, 64));
+        }
+        let [from, until] = [10, 20].map(SimTime::from_us);
+        world.unplug((0, 0), from, Some(until)).unwrap();
+        run_us(&mut world, 100, 1);
+        let received = &world.nodes[1].board.received;
+        let found: Vec<_> = received
+            .iter()
+            .map(|frame| (frame.tag, frame.intact))
+            .collect();
+        let switch_lost = dropped(&world, (0, 0).into()).of(LossReason::Damaged);
+        match forwarding {
+            StoreAndForward => {
+                assert_eq!((&found[..], switch_lost), (&[(0, true), (3, true)][..], 1))
+            }
+            // The header was through before.
+            CutThrough => assert_eq!(found, [(0, true), (1, false), (3, true)]),
+        }
+        let lost = world.line_counts(0).unwrap().lost;
+        assert_eq!((lost.of(LossReason::Cut), lost.total()), (1, 1));
+        let board = &world.nodes[0].board;
+        assert_eq!(board.signal, [(from, false), (until, true)]);
+        assert_eq!(world.nodes[1].board.signal, []);
+    }
+}

@@ -1,0 +1,6 @@
+//! Switches, fault layers, and nodes that go on in rounds.
+
+mod faults;
+mod rounds;
+mod station;
+mod switches;

@@ -1,0 +1,294 @@
+//! A board without insides: it sends frames when it is told to, and notes what comes in.
+
+use emulator::observe::event::TraceKind;
+use emulator::sim::board::{Board, Context};
+use emulator::sim::initiator::Initiator;
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunLimits, World};
+use emulator::tigon2::timing::Profile;
+use emulator::wire::frame::Frame;
+use emulator::wire::link::{Departure, Link};
+use emulator::wire::port::Port;
+use emulator::wire::switch::{Forwarding, SwitchConfig};
+use host_lib::address::MacAddress;
+
+/// What happens at a station.
+#[derive(Debug)]
+pub enum Event {
+    /// A frame is to leave as soon as it can.
+    Send(Frame),
+    /// The first bytes of a frame are in.
+    Begins(Frame, SimTime),
+    /// All of it is in.
+    Ends(Frame),
+    /// The signal changes.
+    Signal(bool),
+}
+
+/// What a station does with what it receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Manner {
+    /// Nothing.
+    #[default]
+    Quiet,
+    /// Sends it back.
+    Echo,
+    /// Sends it on to somebody else among so many stations, until it has been sent so often.
+    Chat { stations: u8, times: u8 },
+}
+
+/// A frame that came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    pub first_bit: SimTime,
+    pub tag: u8,
+    pub intact: bool,
+}
+
+#[derive(Debug)]
+pub struct Station {
+    pub manner: Manner,
+    pub received: Vec<Received>,
+    pub signal: Vec<(SimTime, bool)>,
+    link: Link,
+    free_at: SimTime,
+}
+
+/// Where a frame's tag stands, and how often it has been sent on.
+const TAG: usize = 14;
+const TIMES: usize = 15;
+
+pub const GIGABIT: Link = Link {
+    byte_time: SimTime::from_ns(8),
+    propagation: SimTime::from_ns(100),
+};
+
+pub const fn address(station: u8) -> MacAddress {
+    MacAddress([0x02, 0, 0, 0, 0, station])
+}
+
+/// A frame of `length` bytes with FCS.
+pub fn frame(to: MacAddress, from: u8, tag: u8, length: usize) -> Frame {
+    let mut bytes = vec![0; length - 4];
+    bytes[..6].copy_from_slice(&to.0);
+    bytes[6..12].copy_from_slice(&address(from).0);
+    bytes[TAG] = tag;
+    Frame::new(bytes)
+}
+
+impl Station {
+    fn send(&mut self, frame: Frame, ctx: &mut Context<'_, Event>) {
+        let first_bit = ctx.now.max(self.free_at);
+        self.free_at = first_bit + self.link.frame_span(&frame) + self.link.gap();
+        ctx.departures.push(Departure { first_bit, frame });
+    }
+
+    fn answer(&self, frame: &Frame) -> Option<Frame> {
+        let mut bytes = frame.bytes().to_vec();
+        let here = bytes[5];
+        match self.manner {
+            Manner::Quiet => return None,
+            Manner::Echo => {
+                let (to, from) = bytes[..12].split_at_mut(6);
+                to.swap_with_slice(from);
+            }
+            Manner::Chat { stations, times } => {
+                bytes[TIMES] += 1;
+                if bytes[TIMES] > times || !frame.is_intact() {
+                    return None;
+                }
+                let step = 1 + bytes[TAG].wrapping_mul(bytes[TIMES]) % (stations - 1);
+                bytes[5] = (here + step) % stations;
+                bytes[11] = here;
+            }
+        }
+        Some(Frame::new(bytes))
+    }
+}
+
+impl Board for Station {
+    type Event = Event;
+
+    fn handle(&mut self, event: Event, ctx: &mut Context<'_, Event>) {
+        match event {
+            Event::Send(frame) => self.send(frame, ctx),
+            Event::Begins(frame, first_bit) => {
+                let tag = frame.bytes()[TAG];
+                self.received.push(Received {
+                    first_bit,
+                    tag,
+                    intact: frame.is_intact(),
+                });
+                let kind = TraceKind::FrameReceived {
+                    address: tag.into(),
+                    length: frame.length_with_fcs() as u32,
+                    status: 0,
+                };
+                ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+                let end = first_bit + self.link.frame_span(&frame);
+                ctx.schedule(end, Initiator::MacReceive, Event::Ends(frame));
+            }
+            Event::Ends(frame) => {
+                if let Some(answer) = self.answer(&frame) {
+                    self.send(answer, ctx);
+                }
+            }
+            Event::Signal(present) => self.signal.push((ctx.now, present)),
+        }
+    }
+
+    fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime, ctx: &mut Context<'_, Event>) {
+        let begins = first_bit + self.link.span(72);
+        ctx.schedule(
+            begins,
+            Initiator::MacReceive,
+            Event::Begins(frame, first_bit),
+        );
+    }
+
+    fn plug_in(&mut self) {}
+
+    fn set_link(&mut self, link: Link) {
+        self.link = link;
+    }
+
+    fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Event>) {
+        ctx.schedule(time, Initiator::MacReceive, Event::Signal(present));
+    }
+
+    fn transmitter_free_at(&self) -> SimTime {
+        self.free_at
+    }
+
+    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> bool {
+        true
+    }
+
+    fn window_read(&mut self, _: u32, _: &mut Context<'_, Event>) -> u32 {
+        0
+    }
+
+    fn window_write(&mut self, _: u32, _: u32, _: &mut Context<'_, Event>) {}
+
+    fn window_peek(&self, _: u32, _: SimTime) -> u32 {
+        0
+    }
+
+    fn window_peek_after(&self, _: (u32, u32), _: u32, _: SimTime) -> u32 {
+        0
+    }
+
+    fn reset(&mut self) {}
+
+    fn outlives_reset(_: &Event) -> bool {
+        true
+    }
+
+    fn interrupt_line(&self) -> bool {
+        false
+    }
+
+    fn next_activity(&self, _: SimTime) -> SimTime {
+        SimTime::MAX
+    }
+
+    fn idle_cores_ignore(&self, _: &Event) -> bool {
+        true
+    }
+
+    fn idle_cores_ignore_read(&self, _: u32) -> bool {
+        true
+    }
+
+    fn bus_lead(&self) -> SimTime {
+        SimTime::ZERO
+    }
+
+    fn describe_cores(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Stations without cables.
+pub fn stations(count: usize) -> World<Station> {
+    let profile = Profile::built_in("tigon2-88mhz").expect("a built-in profile");
+    let costs = profile.timing.host;
+    let node = |index| {
+        let station = Station {
+            manner: Manner::Quiet,
+            received: Vec::new(),
+            signal: Vec::new(),
+            link: GIGABIT,
+            free_at: SimTime::ZERO,
+        };
+        Node::new(index as u16, station, &costs, 1)
+    };
+    World::new((0..count).map(node).collect())
+}
+
+/// A switch with half a microsecond of latency and room for much.
+pub fn switch(forwarding: Forwarding, ports: usize) -> SwitchConfig {
+    SwitchConfig {
+        ports,
+        forwarding,
+        latency: SimTime::from_ns(500),
+        buffer_bytes: 1 << 20,
+        routes: Vec::new(),
+    }
+}
+
+/// Stations around one switch, which knows them all: station n at port n.
+pub fn star(count: usize, config: &SwitchConfig) -> World<Station> {
+    let mut world = stations(count);
+    let hub = world.add_switch(config).expect("a switch");
+    for node in 0..count {
+        world.connect(node, (hub, node), GIGABIT).expect("a port");
+        world
+            .add_route(hub, address(node as u8), node)
+            .expect("a route");
+    }
+    world
+}
+
+/// Has a station send a frame at a time.
+pub fn send_at(world: &mut World<Station>, from: usize, time_ns: u64, frame: Frame) {
+    world.nodes[from].with_board(|_, ctx| {
+        let time = SimTime::from_ns(time_ns);
+        ctx.schedule(time, Initiator::MacTransmit, Event::Send(frame));
+    });
+}
+
+/// Lets so much time pass.
+pub fn run_us(world: &mut World<Station>, us: u64, threads: usize) {
+    let limits = RunLimits {
+        max_time: Some(SimTime::from_us(us)),
+        threads: threads.try_into().expect("a thread"),
+        ..RunLimits::default()
+    };
+    assert!(world.pass_time(&limits));
+}
+
+/// When frames came in at a station, in nanoseconds, and their tags.
+pub fn arrivals(world: &World<Station>, node: usize) -> Vec<(u64, u8)> {
+    let received = world.nodes[node].board.received.iter();
+    received
+        .map(|frame| (frame.first_bit.ps() / 1000, frame.tag))
+        .collect()
+}
+
+/// All that lines and switches have recorded, as lines of text.
+pub fn happenings(world: &mut World<Station>) -> Vec<String> {
+    let events = world.traces().flat_map(|trace| trace.take());
+    let events = events.filter(|event| event.initiator == Initiator::Wire);
+    events.map(|event| event.to_string()).collect()
+}
+
+/// The frames that a port of a switch dropped.
+pub fn dropped(world: &World<Station>, port: Port) -> emulator::wire::line::LossCounts {
+    let Port::Switch { switch, port } = port else {
+        panic!("{port} is no port of a switch");
+    };
+    let mut counts = world.switches()[switch].counts();
+    counts.nth(port).expect("a port").dropped
+}
