@@ -4,6 +4,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::fault::{FaultRates, RandomFaults};
 use emulator::wire::link::Link;
+use emulator::wire::port::Port;
 use emulator::wire::switch::Forwarding::{self, CutThrough, StoreAndForward};
 use emulator::wire::switch::SwitchConfig;
 use proptest::prelude::*;
@@ -178,16 +179,16 @@ proptest! {
         sent in prop::collection::vec(sent(), 1..40),
     ) {
         let mut world = stations(CHAIN + 1);
-        for index in 0..CHAIN {
+        for (index, link) in links.iter().enumerate() {
             world.add_switch(&switch(StoreAndForward, 3)).unwrap();
-            world.connect(index, (index, 0), links[index]).unwrap();
+            world.connect(index, (index, 0), *link).unwrap();
         }
-        for index in 0..CHAIN {
-            if index + 1 < CHAIN {
-                world.connect((index, 2), (index + 1, 1), chain[index]).unwrap();
-            } else {
-                world.connect((index, 2), CHAIN, chain[index]).unwrap();
-            }
+        for (index, link) in chain.iter().enumerate() {
+            let next = match index + 1 {
+                CHAIN => Port::Node(CHAIN),
+                next => Port::from((next, 1)),
+            };
+            world.connect((index, 2), next, *link).unwrap();
         }
         let last = address(CHAIN as u8);
         world.route_to(CHAIN, last).unwrap();
