@@ -4,6 +4,52 @@
 //! a mailbox, and later polls the descriptor's status in NIC memory; there are no interrupts, no
 //! system calls but the address translation, and no copies. The descriptors' free lists are the
 //! host's.
+//!
+//! * a [`Device`] hands the board to one program at a time; [`Emp::start`] takes it as it is;
+//! * [`Emp::post_transmit`], [`Emp::post_receive`] and their vectored forms post a message, which is
+//!   gathered from and scattered over any memory of the program;
+//! * [`Emp::wait`], [`Emp::test`] and [`Emp::wait_any`] tell how a transfer ended, [`Emp::cancel`] takes a
+//!   posted receive back;
+//! * [`Emp::prepare_transmit`] and [`Emp::prepare_receive`] make a transfer that is started again and
+//!   again;
+//! * [`Emp::set`] changes settings while messages are under way; [`Emp::counters`] are the
+//!   firmware's.
+//!
+//! Errors say what can be done about them: [`StartError`] and [`ConfigError`] before anything runs,
+//! [`PostError`] when nothing was posted, [`TransferError`] when a message failed.
+//!
+//! A server that answers two kinds of messages, whichever comes first (`testbench/examples/emp_messages.rs`
+//! runs one like it on two emulated hosts):
+//!
+//! ```
+//! use host_lib::emp::{AnyHandle, Buffer, Emp, PostError, Source, Tag};
+//! use host_lib::window::{System, Window};
+//!
+//! async fn serve<W: Window, S: System>(
+//!     emp: &mut Emp<W, S>,
+//!     rooms: [Buffer; 2],
+//! ) -> Result<(), PostError> {
+//!     let mut receives: Vec<AnyHandle> = Vec::new();
+//!     for (tag, room) in (1..).zip(rooms) {
+//!         let receive = emp.post_receive(Source::Any, Tag::Value(tag), room).await?;
+//!         receives.push(receive.into());
+//!     }
+//!     while let Some((_, result)) = emp.wait_any(&mut receives).await {
+//!         match result {
+//!             Ok(message) => {
+//!                 let room = rooms[usize::from(message.tag) - 1];
+//!                 let echo = Buffer { length: message.length, ..room };
+//!                 let sent = emp.post_transmit(message.node, message.tag, echo).await?;
+//!                 if let Err(error) = emp.wait(sent).await {
+//!                     eprintln!("{error}: the other node is told nothing");
+//!                 }
+//!             }
+//!             Err(error) => eprintln!("{error}"),
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
 
 mod buffer;
 mod cancel;

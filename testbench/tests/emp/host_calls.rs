@@ -77,6 +77,11 @@ fn wait_for_any(skip_idle: bool) -> (Vec<u16>, u64) {
 }
 
 #[test]
+fn the_example_runs() {
+    crate::example::main().unwrap();
+}
+
+#[test]
 fn whichever_of_several_transfers_is_over_first() {
     let (order, hash) = wait_for_any(true);
     assert_eq!(order, [77, 4, 2, 5, 0, 3, 1]);

@@ -6,6 +6,8 @@
 
 mod bad_posts;
 mod determinism;
+#[path = "../../examples/emp_messages.rs"]
+mod example;
 mod exchange;
 mod golden;
 mod host_calls;
