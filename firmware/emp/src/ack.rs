@@ -155,13 +155,14 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     fn apply_ack(&mut self, start: u32) -> Counter {
         let key = self.word(start, WORD_SOURCE_MESSAGE);
-        let number = (self.word(start, WORD_FRAME_EPOCH) >> 16) as u16;
+        let number_epoch = self.word(start, WORD_FRAME_EPOCH);
+        let number = (number_epoch >> 16) as u16;
         let epoch = self.word(start, WORD_OFFSET);
         let node = key >> 16;
         if node >= self.config.route_count {
             return Counter::DropForeign;
         }
-        if epoch != self.config.epoch {
+        if epoch != self.config.epoch || !self.counts_ack(node, number_epoch & 0xFFFF) {
             return Counter::DropEpoch;
         }
         let mut slot = self.tables.peers[usize::from(node as u8)].first_transmit;

@@ -111,6 +111,11 @@ impl<'a, N: Nic> Emp<'a, N> {
         &mut self.nic
     }
 
+    /// Whether no message is under way: every record is free.
+    pub fn is_at_rest(&mut self) -> bool {
+        self.open_count == 0 && self.tables.free_records(self.free_active) == ACTIVE_SLOTS
+    }
+
     /// The host wrote a mailbox: mostly it posted a transmit or a receive. What to do then comes as functions,
     /// [`post_transmit`](Self::post_transmit) and [`post_receive`](Self::post_receive), so that an
     /// image can place each by itself: a stage begins before its function's prologue.

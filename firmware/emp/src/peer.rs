@@ -11,11 +11,17 @@
 //! count; a header frame of a later epoch shows that the peer has started anew: what it left unfinished
 //! is abandoned. An ack repeats the epoch of what it acknowledges, so that a node takes no ack
 //! that was meant for its earlier life.
+//!
+//! An ack tells its sender's epoch too. Without it a message could be done of which one life of the peer
+//! has acknowledged the beginning and the next life the rest, and nobody has all. So a peer that starts anew
+//! ends what its earlier life has acknowledged in part.
 
 use crate::Emp;
 use crate::nic::Nic;
 use crate::tables::{NO_SLOT, Slot};
-use defs::emp::control::{EPOCH_KNOWN, ROUTE_ENTRY_BYTES, ROUTE_EPOCH, ROUTE_MESSAGE_IDS};
+use defs::emp::control::{
+    EPOCH_HEARD, EPOCH_KNOWN, ROUTE_ENTRY_BYTES, ROUTE_EPOCH, ROUTE_MESSAGE_IDS,
+};
 use defs::emp::descriptor::Code;
 
 const ROUTE_SHIFT: u32 = ROUTE_ENTRY_BYTES.trailing_zeros();
@@ -67,15 +73,56 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn meet_epoch(&mut self, node: u32, epoch: u32, oldest: u16) -> bool {
-        let at = self.route_word(node, ROUTE_EPOCH);
-        let known = self.nic.load(at);
-        if known & EPOCH_KNOWN != 0 && !is_after(epoch as u16, known as u16) {
+        if !self.hear_epoch(node, epoch) {
             return false;
         }
+        let at = self.route_word(node, ROUTE_EPOCH);
         self.nic.store(at, EPOCH_KNOWN | epoch);
-        self.abandon(node, None);
         self.expect_id(node, oldest);
         true
+    }
+
+    /// Whether an ack counts that `node` sent in its life `epoch`.
+    #[inline(always)]
+    pub(crate) fn counts_ack(&mut self, node: u32, epoch: u32) -> bool {
+        let heard = self.nic.load(self.route_word(node, ROUTE_EPOCH));
+        heard & !(EPOCH_KNOWN & !EPOCH_HEARD) == EPOCH_HEARD | epoch || self.hear_epoch(node, epoch)
+    }
+
+    /// A frame came with an epoch that may not be the latest of `node`. Says whether it counts. If it is the
+    /// first of a new life, what the earlier one left behind is given up.
+    #[cold]
+    #[inline(never)]
+    fn hear_epoch(&mut self, node: u32, epoch: u32) -> bool {
+        let at = self.route_word(node, ROUTE_EPOCH);
+        let heard = self.nic.load(at);
+        if heard & EPOCH_HEARD != 0 {
+            if heard & 0xFFFF == epoch {
+                return true;
+            }
+            if !is_after(epoch as u16, heard as u16) {
+                return false;
+            }
+        }
+        self.nic.store(at, EPOCH_HEARD | epoch);
+        self.abandon(node, None);
+        self.fail_torn(node);
+        true
+    }
+
+    /// Gives up the messages to `node` of which its earlier life has acknowledged a part: nobody will have
+    /// all of them.
+    fn fail_torn(&mut self, node: u32) {
+        let mut slot = self.tables.peers[usize::from(node as u8)].first_transmit;
+        while slot != NO_SLOT {
+            let record = self.tables.transmit_mut(slot);
+            let next = record.peer_next;
+            if record.code == Code::Pending && record.groups_sent() != record.outstanding {
+                record.code = Code::Timeout;
+                self.settle_transmit(slot);
+            }
+            slot = next;
+        }
     }
 
     /// Gives up the unfinished messages from `node`: those before an identifier, or all.

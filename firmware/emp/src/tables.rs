@@ -185,6 +185,19 @@ impl Transmit {
             self.cursor.number
         }
     }
+
+    /// Groups whose last frame has been sent, acknowledged or not.
+    pub(crate) fn groups_sent(&self) -> u16 {
+        let sent = self.sent();
+        let (mut frames, mut groups) = (u16::from(self.cursor.group), 0);
+        while frames <= sent {
+            frames += u16::from(self.cursor.group);
+            groups += 1;
+        }
+        // The last group may be shorter.
+        let whole = frames - u16::from(self.cursor.group);
+        groups + u16::from(sent == self.frames && whole != sent)
+    }
 }
 
 /// A posted receive, a member of a doubly linked list in posting order.
@@ -374,6 +387,16 @@ impl Tables {
     #[inline(always)]
     pub(crate) fn arrived_mut(&mut self, slot: Slot) -> &mut FrameBits {
         &mut self.arrived[usize::from(slot) & (ACTIVE_SLOTS - 1)]
+    }
+
+    /// Active-receive records in the free list that begins with `first`.
+    pub(crate) fn free_records(&mut self, first: Slot) -> usize {
+        let (mut slot, mut count) = (first, 0);
+        while slot != NO_SLOT && count <= ACTIVE_SLOTS {
+            slot = self.active_mut(slot).next;
+            count += 1;
+        }
+        count
     }
 
     /// Appends a posted receive to the list.

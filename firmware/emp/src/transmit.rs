@@ -414,8 +414,11 @@ impl<N: Nic> Emp<'_, N> {
             self.tables.unacked[usize::from(slot)].insert(cursor.number);
             self.restart_timer(slot);
         }
-        if last {
+        if last && last_read {
             self.unqueue();
+        } else if last {
+            // No DMA will come back to settle a message that has failed.
+            self.leave_queue(slot);
         }
         self.count(Counter::FramesSent);
     }

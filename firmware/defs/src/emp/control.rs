@@ -129,12 +129,15 @@ pub struct RouteEntry {
     /// Identifier of the next message to this peer (high half) and of the next message to match
     /// from it (low half).
     pub message_ids: u32,
-    /// The peer's epoch in the low half; [`EPOCH_KNOWN`] says whether it is known.
+    /// The peer's epoch in the low half; [`EPOCH_HEARD`] and [`EPOCH_KNOWN`] say what is known.
     pub epoch: u32,
 }
 
-/// Bit of [`RouteEntry::epoch`]: a frame of the peer has told its epoch.
-pub const EPOCH_KNOWN: u32 = 1 << 16;
+/// Bits of [`RouteEntry::epoch`]: a header frame of the peer has told its epoch, and with it what is the next
+/// message to match from it.
+pub const EPOCH_KNOWN: u32 = EPOCH_HEARD | 1 << 16;
+/// Bit of [`RouteEntry::epoch`]: a frame of the peer has told its epoch, if only an ack.
+pub const EPOCH_HEARD: u32 = 1 << 17;
 /// Word index of [`RouteEntry::mac_high`].
 pub const ROUTE_MAC_HIGH: u32 = 0;
 /// Word index of [`RouteEntry::mac_low`].

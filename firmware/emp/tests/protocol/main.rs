@@ -1,6 +1,12 @@
-//! The EMP protocol on a small network of NICs without hardware: exchanges, and what goes wrong.
+//! The EMP protocol on a small network of NICs without hardware: exchanges, what goes wrong, and what
+//! holds whatever goes wrong.
 
 mod common;
 mod control;
 mod exchange;
 mod faults;
+mod found;
+mod hosts;
+mod network;
+mod schedule;
+mod service;

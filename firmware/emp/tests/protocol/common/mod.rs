@@ -66,17 +66,30 @@ pub struct Outcome {
 }
 
 /// A node: the protocol, its NIC and its host.
-pub struct Node {
-    pub emp: Emp<'static, FakeNic>,
+pub struct Node<'a> {
+    pub emp: Emp<'a, FakeNic>,
     free_sends: VecDeque<u32>,
     free_receives: VecDeque<u32>,
 }
 
-impl Node {
+impl Node<'static> {
+    /// A node whose records stay for good.
     pub fn start(number: u32, nodes: u32, epoch: u32, settings: &Settings) -> Self {
+        let tables = Box::leak(Box::new(Tables::new()));
+        Self::start_in(tables, number, nodes, epoch, settings)
+    }
+}
+
+impl<'a> Node<'a> {
+    pub fn start_in(
+        tables: &'a mut Tables,
+        number: u32,
+        nodes: u32,
+        epoch: u32,
+        settings: &Settings,
+    ) -> Self {
         let mac = 0x0260_0000_0000 + u64::from(number);
         let nic = FakeNic::new(mac, settings.host_bytes);
-        let tables = Box::leak(Box::new(Tables::new()));
         let mut emp = Emp::new(nic, tables, Memory::at(SHARED_BASE));
         emp.publish();
         assert!(!emp.poll_start());
@@ -317,7 +330,7 @@ pub struct Faults {
 
 /// Nodes and the wire between them.
 pub struct World {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Node<'static>>,
     pub random: Random,
     pub faults: Faults,
     /// Frames that the wire loses beside the random ones.

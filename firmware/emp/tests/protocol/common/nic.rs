@@ -4,7 +4,7 @@
 //! It checks what hardware would silently spoil: memory that has been given back is poisoned, a frame
 //! whose DMA failed must leave void, and buffer pointers only move forward.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use defs::emp::frame::{Kind, WORD_TYPE_KIND};
@@ -82,6 +82,9 @@ struct RxSlot {
     intact: bool,
 }
 
+/// What the NIC reported: event, peer, message identifier, third argument.
+pub type Entry = (Event, u32, u32, u32);
+
 /// The NIC. Its host memory is behind it, its wire is a queue.
 pub struct FakeNic {
     sram: Vec<u8>,
@@ -108,6 +111,8 @@ pub struct FakeNic {
     /// Frames on the wire.
     pub sent: VecDeque<Vec<u8>>,
     pub events: Cell<[u32; 16]>,
+    /// The same one by one, if somebody reads it.
+    pub log: Option<RefCell<Vec<Entry>>>,
 }
 
 impl FakeNic {
@@ -135,6 +140,7 @@ impl FakeNic {
             mac,
             sent: VecDeque::new(),
             events: Cell::new([0; 16]),
+            log: None,
         }
     }
 
@@ -144,6 +150,11 @@ impl FakeNic {
     }
     pub fn timer_armed(&self) -> bool {
         self.timer_at.is_some()
+    }
+    /// Time until the timer expires, in us; `None` while it is masked.
+    pub fn timer_in(&self) -> Option<u32> {
+        let left = self.timer_at?.wrapping_sub(self.now_us);
+        Some(if left < 1 << 31 { left } else { 0 })
     }
     pub fn mailbox_written(&self) -> bool {
         self.mailboxes != 0
@@ -572,7 +583,10 @@ impl Nic for FakeNic {
         self.waiting.set(false);
     }
 
-    fn event(&self, event: Event, _: u32, _: u32, _: u32) {
+    fn event(&self, event: Event, peer: u32, id: u32, third: u32) {
+        if let Some(log) = &self.log {
+            log.borrow_mut().push((event, peer, id, third));
+        }
         let mut events = self.events.get();
         events[event as usize] += 1;
         self.events.set(events);

@@ -1,0 +1,380 @@
+//! Random schedules of posts and faults, held against what EMP promises (`service.rs`).
+//!
+//! A case takes its course, then the wire is repaired, and the hosts post what is missing until everything
+//! has ended: only then every rule can be asked for.
+
+use std::fmt;
+
+use crate::common::Settings;
+use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
+use crate::network::{Garbage, Hold, Network, Rates};
+use defs::emp::descriptor::PAGE_BYTES;
+use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
+use emp::Tables;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+/// A message length: a border, and how far beside it.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    border: Border,
+    beside: i32,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Border {
+    Bytes(u32),
+    /// What so many frames hold.
+    Frames(u32),
+    /// What so many ack groups hold.
+    Groups(u32),
+    Pages(u32),
+}
+
+impl Size {
+    fn bytes(self, settings: &Settings) -> usize {
+        let frames = |count: u32| match count {
+            0 => 0,
+            _ => {
+                let data = data_frame_capacity(settings.frame_bytes);
+                header_frame_capacity(settings.frame_bytes) + (count - 1) * data
+            }
+        };
+        let border = match self.border {
+            Border::Bytes(bytes) => bytes,
+            Border::Frames(count) => frames(count),
+            Border::Groups(count) => frames(count * settings.ack_group),
+            Border::Pages(count) => count * PAGE_BYTES,
+        };
+        border.saturating_add_signed(self.beside).min(40_000) as usize
+    }
+}
+
+/// From a node to another one, `hop` nodes further on and one.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    from: usize,
+    hop: usize,
+}
+
+impl Way {
+    fn nodes(self, nodes: usize) -> (usize, usize) {
+        let from = self.from % nodes;
+        (from, (from + 1 + self.hop % (nodes - 1)) % nodes)
+    }
+}
+
+/// What happens next. Nodes are taken modulo their number.
+#[derive(Debug, Clone)]
+enum Action {
+    /// A send, and before it a receive that asks for its source and tag, or for any (`wild`).
+    Exchange {
+        way: Way,
+        tag: u16,
+        size: Size,
+        wild: (bool, bool),
+        spare: isize,
+    },
+    Send {
+        way: Way,
+        tag: u16,
+        size: Size,
+        hole: bool,
+    },
+    Receive {
+        way: Way,
+        any_node: bool,
+        tag: Option<u16>,
+        size: Size,
+        hole: bool,
+    },
+    /// So many us.
+    Pass(u32),
+    /// A node is held up for so many us.
+    HoldUp(usize, Hold, u32),
+    Restart(usize),
+    Replay(usize),
+    Spoil(usize, Garbage),
+}
+
+/// A case.
+#[derive(Clone)]
+struct Schedule {
+    nodes: usize,
+    ack_group: u32,
+    frame_bytes: u32,
+    /// Senders try longer than any fault lasts.
+    patient: bool,
+    first_id: u16,
+    first_epoch: u16,
+    seed: u64,
+    rates: Rates,
+    actions: Vec<Action>,
+}
+
+/// An action a line.
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nodes,
+            ack_group,
+            frame_bytes,
+            patient,
+            first_id,
+            first_epoch,
+            seed,
+            rates,
+            actions,
+        } = self;
+        write!(
+            f,
+            "{nodes} nodes, group {ack_group}, frames {frame_bytes}, patient {patient}, id {first_id}, \
+             epoch {first_epoch}, seed {seed}, {rates:?}"
+        )?;
+        for action in actions {
+            write!(f, "\n    {action:?}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Schedule {
+    fn settings(&self) -> Settings {
+        Settings {
+            ack_group: self.ack_group,
+            frame_bytes: self.frame_bytes,
+            timeout_us: 300,
+            retry_limit: if self.patient { 60 } else { 3 },
+            host_bytes: 8 << 20,
+        }
+    }
+
+    fn restarts(&self) -> usize {
+        let restart = |action: &&Action| matches!(action, Action::Restart(_));
+        self.actions.iter().filter(restart).count()
+    }
+
+    /// Runs the case; panics where EMP breaks its promise.
+    fn check(&self) {
+        let settings = self.settings();
+        let lives = self.nodes + self.restarts();
+        let mut tables: Vec<Tables> = (0..lives).map(|_| Tables::new()).collect();
+        let mut network = Network::new(
+            self.nodes,
+            self.seed,
+            self.first_id,
+            self.first_epoch,
+            settings,
+            &mut tables,
+        );
+        network.rates = self.rates;
+        let mut hosts = Hosts::new(network, settings, self.seed);
+        hosts.ledger.all_succeed = self.patient && self.restarts() == 0;
+        for action in &self.actions {
+            self.act(&mut hosts, action);
+        }
+        hosts.finish();
+    }
+
+    fn act(&self, hosts: &mut Hosts, action: &Action) {
+        let settings = self.settings();
+        let nodes = self.nodes;
+        match *action {
+            Action::Exchange {
+                way,
+                tag,
+                size,
+                wild,
+                spare,
+            } => {
+                let (from, to) = way.nodes(nodes);
+                let length = size.bytes(&settings);
+                hosts.receive(ReceiveRequest {
+                    at: to,
+                    from: (!wild.0).then_some(from as u16),
+                    tag: (!wild.1).then_some(tag),
+                    capacity: length.saturating_add_signed(spare),
+                    hole: false,
+                });
+                hosts.send(SendRequest {
+                    from,
+                    to,
+                    tag,
+                    length,
+                    hole: false,
+                });
+            }
+            Action::Send {
+                way,
+                tag,
+                size,
+                hole,
+            } => {
+                let (from, to) = way.nodes(nodes);
+                let length = size.bytes(&settings);
+                hosts.send(SendRequest {
+                    from,
+                    to,
+                    tag,
+                    length,
+                    hole,
+                });
+            }
+            Action::Receive {
+                way,
+                any_node,
+                tag,
+                size,
+                hole,
+            } => {
+                let (from, at) = way.nodes(nodes);
+                hosts.receive(ReceiveRequest {
+                    at,
+                    from: (!any_node).then_some(from as u16),
+                    tag,
+                    capacity: size.bytes(&settings),
+                    hole,
+                });
+            }
+            Action::Pass(us) => hosts.pass(us.into()),
+            Action::Restart(node) => hosts.restart(node % nodes),
+            Action::Replay(back) => hosts.network.replay(back),
+            Action::Spoil(back, garbage) => hosts.network.send_garbage(back, garbage),
+            Action::HoldUp(node, hold, us) => {
+                hosts.network.hold_up(node % nodes, hold, us.into());
+            }
+        }
+    }
+}
+
+fn size() -> impl Strategy<Value = Size> {
+    let border = prop_oneof![
+        2 => (0u32..4).prop_map(Border::Bytes),
+        2 => (0u32..12_000).prop_map(Border::Bytes),
+        3 => (0u32..6).prop_map(Border::Frames),
+        2 => (1u32..4).prop_map(Border::Groups),
+        2 => (1u32..=8).prop_map(Border::Pages),
+    ];
+    (border, -1..=1).prop_map(|(border, beside)| Size { border, beside })
+}
+
+fn way() -> impl Strategy<Value = Way> {
+    (0usize..4, 0usize..3).prop_map(|(from, hop)| Way { from, hop })
+}
+
+/// True in one of ten cases.
+fn seldom() -> impl Strategy<Value = bool> {
+    prop::bool::weighted(0.1)
+}
+
+fn garbage() -> impl Strategy<Value = Garbage> {
+    prop_oneof![
+        Just(Garbage::Noise),
+        Just(Garbage::Ethertype),
+        any::<u8>().prop_map(Garbage::Kind),
+        Just(Garbage::Source),
+        Just(Garbage::OldEpoch),
+        Just(Garbage::NoFrames),
+        Just(Garbage::TooManyFrames),
+        Just(Garbage::TooLong),
+        Just(Garbage::OutsideOfGroup),
+        Just(Garbage::OutsideOfMessage),
+        any::<u8>().prop_map(Garbage::CutShort),
+    ]
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let tag = || 0u16..3;
+    let hold = prop_oneof![Just(Hold::Wire), Just(Hold::Mac), Just(Hold::Cpu)];
+    prop_oneof![
+        8 => (way(), tag(), size(), any::<(bool, bool)>(), prop_oneof![Just(0), -2000isize..2000])
+            .prop_map(|(way, tag, size, wild, spare)| Action::Exchange { way, tag, size, wild, spare }),
+        4 => (way(), tag(), size(), seldom())
+            .prop_map(|(way, tag, size, hole)| Action::Send { way, tag, size, hole }),
+        4 => (way(), any::<bool>(), option::of(tag()), size(), seldom())
+            .prop_map(|(way, any_node, tag, size, hole)| {
+                Action::Receive { way, any_node, tag, size, hole }
+            }),
+        6 => prop_oneof![0u32..60, 0u32..2500].prop_map(Action::Pass),
+        1 => (0usize..4, hold, 0u32..2000).prop_map(|(node, hold, us)| Action::HoldUp(node, hold, us)),
+        1 => (0usize..4).prop_map(Action::Restart),
+        2 => (0usize..200).prop_map(Action::Replay),
+        2 => (0usize..20, garbage()).prop_map(|(back, garbage)| Action::Spoil(back, garbage)),
+    ]
+}
+
+fn rates() -> impl Strategy<Value = Rates> {
+    (0u64..12, 0u64..8, 0u64..30, 0u64..5, 0u64..90).prop_map(
+        |(loss, duplication, delay, damage, slow_dma)| Rates {
+            loss,
+            duplication,
+            delay,
+            damage,
+            slow_dma,
+        },
+    )
+}
+
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let numbers = || prop_oneof![Just(0u16), 0xFFF0..=0xFFFFu16, any::<u16>()];
+    (
+        2usize..=4,
+        1u32..=16,
+        prop_oneof![4 => Just(1500u32), 2 => Just(576), 1 => Just(46), 2 => Just(9000)],
+        any::<bool>(),
+        numbers(),
+        numbers(),
+        any::<u64>(),
+        prop_oneof![1 => Just(Rates::default()), 3 => rates()],
+        prop::collection::vec(action(), 1..40),
+    )
+        .prop_map(
+            |(
+                nodes,
+                ack_group,
+                frame_bytes,
+                patient,
+                first_id,
+                first_epoch,
+                seed,
+                rates,
+                actions,
+            )| {
+                Schedule {
+                    nodes,
+                    ack_group,
+                    frame_bytes,
+                    patient,
+                    first_id,
+                    first_epoch,
+                    seed,
+                    rates,
+                    actions,
+                }
+            },
+        )
+}
+
+/// Cases of a run: `PROPTEST_CASES`, or so many that the suite stays quick. Cases that failed once come first.
+fn config() -> ProptestConfig {
+    const REGRESSIONS: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/protocol/regressions.txt"
+    );
+    let mut config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = 400;
+    }
+    config.failure_persistence = Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS)));
+    config
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn the_promise_holds_whatever_happens(schedule in schedule()) {
+        schedule.check();
+    }
+}
