@@ -288,3 +288,13 @@ fn two_cpus_add_under_the_semaphore() {
         assert!(core.core.instructions() > 10_000, "CPU {name}");
     }
 }
+
+#[test]
+fn two_cpus_pass_each_other_numbers_both_ways_at_once() {
+    let mut bench = bench("queue-two-cpus", |mut host| async move {
+        let done = GENERAL_BASE + 4;
+        host.board.poll_sram(done, u32::MAX, 1, "the end").await;
+    });
+    bench.run();
+    assert_eq!(bench.log(), ["sums 500500 and 500500"]);
+}

@@ -6,7 +6,7 @@
 //! | wait for events | [`dispatch!`], [`event`] |
 //! | talk to the host | [`mailbox`], [`sram`], [`dma`] |
 //! | send and receive frames | [`mac`], [`rings`] |
-//! | share with the other CPU | [`semaphore`], [`event::raise`], [`dma::SoftwareAssist`] |
+//! | share with the other CPU | [`semaphore`], [`event::raise`], [`queue`], [`dma::SoftwareAssist`] |
 //! | keep time | [`timer`] |
 //! | say what happens | [`probe`]: [`log!`], [`event!`], [`stage_enter!`], [`wait_enter!`], [`panic_hook!`] |
 //!
@@ -39,6 +39,7 @@ mod mem;
 mod panic;
 mod place;
 pub mod probe;
+pub mod queue;
 pub mod regs;
 pub mod semaphore;
 pub mod sram;

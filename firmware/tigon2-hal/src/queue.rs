@@ -1,0 +1,99 @@
+//! Queues between the two CPUs, in SRAM, and the event bits that tell of them.
+//!
+//! The queues themselves are [`rings::Queue`]; here is what they need of the chip. An inbox's bit in its
+//! owner's event register stands while the inbox is not empty. Both CPUs change that register, so they do
+//! it under the semaphore: also where a CPU raises or clears another software event of its own
+//! ([`semaphore::locked`] with [`event::raise`]).
+//!
+//! ```ignore
+//! const INBOX_B: Queue = Queue::new(0x2_0000, 16, 4);
+//! // CPU A:
+//! let mut to_b = Producer::new(INBOX_B);
+//! if to_b.room(&Sram) > 0 {
+//!     to_b.put(&mut Inbox::<A, B, 5>::new(), [what, which]);
+//! }
+//! // CPU B, on event 5:
+//! if let Some(at) = inbox.front(&Sram) {
+//!     let (what, which) = (sram::read(at), sram::read(at + 4));
+//!     inbox.remove(&mut Inbox::<B, B, 5>::new());
+//! }
+//! ```
+
+pub use rings::{Consumer, Memory, Producer, Queue};
+
+use core::marker::PhantomData;
+
+use crate::cpu::Cpu;
+use crate::{event, semaphore, sram};
+
+/// The chip's SRAM as memory of queues.
+pub struct Sram;
+
+impl Memory for Sram {
+    #[inline(always)]
+    fn load(&self, address: u32) -> u32 {
+        sram::read(address)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, value: u32) {
+        sram::write(address, value);
+    }
+}
+
+/// The event bit `BIT` of CPU `Owner`'s inbox, as CPU `Me` reaches it.
+pub struct Inbox<Me, Owner, const BIT: u32>(PhantomData<(Me, Owner)>);
+
+impl<Me, Owner, const BIT: u32> Inbox<Me, Owner, BIT> {
+    /// It holds nothing: each is as good as any other.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<Me, Owner, const BIT: u32> Default for Inbox<Me, Owner, BIT> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<Me, Owner, const BIT: u32> Memory for Inbox<Me, Owner, BIT> {
+    #[inline(always)]
+    fn load(&self, address: u32) -> u32 {
+        sram::read(address)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, value: u32) {
+        sram::write(address, value);
+    }
+}
+
+impl<Me: Cpu, Owner: Cpu, const BIT: u32> rings::Bell for Inbox<Me, Owner, BIT> {
+    #[inline(always)]
+    fn lock(&mut self) {
+        semaphore::spin_lock::<Me>();
+    }
+
+    #[inline(always)]
+    fn unlock(&mut self) {
+        semaphore::spin_unlock::<Me>();
+    }
+
+    #[inline(always)]
+    fn is_rung(&self) -> bool {
+        event::is_raised::<Owner>(BIT)
+    }
+
+    #[inline(always)]
+    fn ring(&mut self) {
+        event::raise::<Owner>(BIT);
+    }
+
+    #[inline(always)]
+    fn quieten(&mut self) {
+        event::clear::<Owner>(BIT);
+    }
+}
