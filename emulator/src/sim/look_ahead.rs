@@ -1,6 +1,6 @@
 //! How far the nodes of a network may run apart: the shortest ways from one thing to another.
 
-use super::network::Places;
+use super::network::{Places, TOLD_AHEAD};
 use super::time::SimTime;
 use crate::wire::frame::{FCS_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
 use crate::wire::line::Line;
@@ -21,8 +21,9 @@ pub(super) const fn header_span(link: &Link) -> SimTime {
 pub(super) struct LookAhead {
     /// From the first bit that leaves a node to the first moment at which it can matter to another one.
     pub(super) path: SimTime,
-    /// From anything in the network to the first moment at which it can matter to a node.
-    pub(super) last_link: SimTime,
+    /// From anything that is to happen in the network to the first moment at which it can matter to a node
+    /// that has not been told of it.
+    pub(super) inside: SimTime,
     /// From the first bit that leaves a node to the first event of the network. None, when a line of a
     /// node has fault layers.
     pub(super) first_link: SimTime,
@@ -32,22 +33,27 @@ impl LookAhead {
     /// The spans in a network.
     pub(super) fn of(lines: &[&mut Line], switches: &[&mut Switch], places: &Places) -> Self {
         let to_node = from_switches(lines, switches, places);
+        let spans = lines.iter().map(|line| {
+            let (first, rest) = span(line, switches, places, &to_node);
+            (line, first, first.saturating_add(rest))
+        });
+        let spans: Vec<_> = spans.collect();
         let of_nodes = || {
-            let from_node = |line: &&&mut Line| matches!(line.from, Port::Node(_));
-            lines.iter().filter(from_node)
+            let from_node = |line: &Line| matches!(line.from, Port::Node(_));
+            spans.iter().filter(move |(line, ..)| from_node(line))
         };
-        let to_nodes = lines.iter().filter(|line| matches!(line.to, Port::Node(_)));
         let least = |spans: &mut dyn Iterator<Item = SimTime>| spans.min().unwrap_or(SimTime::MAX);
+        let layered = spans.iter().filter(|(line, ..)| line.layers() > 0);
+        let in_layers = layered.map(|&(.., whole)| whole);
         Self {
-            path: least(&mut of_nodes().map(|line| {
-                let (first, rest) = span(line, switches, places, &to_node);
-                first.saturating_add(rest)
-            })),
-            last_link: least(&mut to_nodes.map(|line| line.link.look_ahead())),
-            first_link: least(&mut of_nodes().map(|line| match line.layers() {
-                0 => span(line, switches, places, &to_node).0,
-                _ => SimTime::ZERO,
-            })),
+            path: least(&mut of_nodes().map(|&(.., whole)| whole)),
+            inside: least(&mut in_layers.chain(to_node.iter().copied())).min(TOLD_AHEAD),
+            first_link: least(
+                &mut of_nodes().map(|&(line, first, _)| match line.layers() {
+                    0 => first,
+                    _ => SimTime::ZERO,
+                }),
+            ),
         }
     }
 }

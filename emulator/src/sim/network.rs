@@ -18,6 +18,10 @@ use crate::wire::switch::{Destination, Forwarding, Switch};
 /// A frame that has passed so many switches goes in circles.
 const MOST_SWITCHES: u8 = 64;
 
+/// Nodes are told of a frame at most so long before its first bit leaves for them: what waits in deep
+/// buffers does not fill their lists of events.
+pub(super) const TOLD_AHEAD: SimTime = SimTime::from_us(20);
+
 /// What happens to a frame next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
@@ -25,8 +29,8 @@ enum Step {
     Header,
     /// The frame is in as a whole at that switch, which knows already where it goes, or not.
     Whole(Option<usize>),
-    /// It leaves for the node at the line's end.
-    Deliver,
+    /// The node at the line's end is told of it, [`TOLD_AHEAD`] before it leaves.
+    Tell,
     /// It reaches the line's fault layer of this number, or behind the last one the wire.
     Layer(usize),
 }
@@ -75,10 +79,16 @@ impl Ord for Event {
     }
 }
 
-/// Takes the frames that reach nodes.
-pub(super) trait Receive {
-    /// The first bit of a frame reaches the node `node` of the world; it can matter there at `matters`.
-    fn receive(&mut self, node: usize, frame: Frame, first_bit: SimTime, matters: SimTime);
+/// A frame that will reach a node.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    /// The node in the world.
+    pub(super) node: usize,
+    pub(super) frame: Frame,
+    /// When its first bit is there.
+    pub(super) first_bit: SimTime,
+    /// When it can matter.
+    pub(super) matters: SimTime,
 }
 
 /// The component of a line or switch, if nodes are there, and its place in it.
@@ -107,6 +117,10 @@ pub(super) struct Network<'a> {
     pub(super) places: &'a Places,
     pub(super) look_ahead: LookAhead,
     queue: BinaryHeap<Event>,
+    /// Everything before that time has happened.
+    now: SimTime,
+    /// What nodes are to be told.
+    pub(super) arrivals: Vec<Arrival>,
     /// What a fault layer made of a frame.
     passage: Passage,
 }
@@ -120,6 +134,8 @@ impl<'a> Network<'a> {
             places,
             look_ahead: LookAhead::default(),
             queue: BinaryHeap::new(),
+            now: SimTime::ZERO,
+            arrivals: Vec::new(),
             passage: Passage::default(),
         }
     }
@@ -199,7 +215,14 @@ impl<'a> Network<'a> {
         let link = line.link;
         let begins = first_bit.saturating_add(link.propagation);
         match line.to {
-            Port::Node(_) => self.schedule(first_bit, index, Step::Deliver, frame, switches),
+            Port::Node(_) => {
+                let told = first_bit.saturating_sub(TOLD_AHEAD);
+                if told <= self.now {
+                    self.tell(index, first_bit, frame);
+                } else {
+                    self.schedule(told, index, Step::Tell, frame, switches);
+                }
+            }
             Port::Switch { switch, .. } => match self.switch(switch).forwarding {
                 Forwarding::CutThrough => {
                     let time = begins.saturating_add(header_span(&link));
@@ -213,28 +236,41 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Lets everything happen that is due before `until`.
-    pub(super) fn run_until(&mut self, until: SimTime, nodes: &mut impl Receive) {
-        while self.next_time() < until {
-            if let Some(event) = self.queue.pop() {
-                self.handle(event, nodes);
-            }
-        }
+    /// A frame leaves for a node at `first_bit`.
+    fn tell(&mut self, index: usize, first_bit: SimTime, frame: Frame) {
+        let line = self.line(index);
+        let Port::Node(node) = line.to else {
+            return;
+        };
+        let link = line.link;
+        self.arrivals.push(Arrival {
+            node,
+            frame,
+            first_bit: first_bit.saturating_add(link.propagation),
+            matters: first_bit.saturating_add(link.look_ahead()),
+        });
     }
 
-    fn handle(&mut self, event: Event, nodes: &mut impl Receive) {
+    /// Lets everything happen that is due before `until`.
+    pub(super) fn run_until(&mut self, until: SimTime) {
+        while self.next_time() < until {
+            if let Some(event) = self.queue.pop() {
+                self.now = event.time;
+                self.handle(event);
+            }
+        }
+        self.now = until;
+    }
+
+    fn handle(&mut self, event: Event) {
         match event.step {
             Step::Layer(layer) if layer < self.line(event.line).layers() => {
                 self.pass_layer(layer, event);
             }
             Step::Layer(_) => self.carry(event.line, event.time, event.frame, event.switches),
-            Step::Deliver => {
-                let line = self.line(event.line);
-                if let Port::Node(node) = line.to {
-                    let begins = event.time.saturating_add(line.link.propagation);
-                    let matters = event.time.saturating_add(line.link.look_ahead());
-                    nodes.receive(node, event.frame, begins, matters);
-                }
+            Step::Tell => {
+                let first_bit = event.time.saturating_add(TOLD_AHEAD);
+                self.tell(event.line, first_bit, event.frame);
             }
             Step::Header => self.header_arrives(event),
             Step::Whole(None) => self.frame_arrives(event),

@@ -8,10 +8,9 @@
 
 use super::board::Board;
 use super::component::Member;
-use super::network::{Network, Places, Receive};
+use super::network::{Arrival, Network};
 use super::threads::Crew;
 use super::time::SimTime;
-use crate::wire::frame::Frame;
 
 /// Fewer nodes are not worth being shared among threads.
 const SHARED_FROM: usize = 8;
@@ -32,20 +31,6 @@ impl<B: Board> Member<'_, B> {
     fn run(&mut self, horizon: SimTime) {
         self.node.run_until_reply(horizon, SimTime::MAX);
         self.look();
-    }
-}
-
-/// Members in the order of the nodes, and where each node stands among them.
-struct Nodes<'m, 'a, B: Board> {
-    members: &'m mut [Member<'a, B>],
-    places: &'m Places,
-}
-
-impl<B: Board> Receive for Nodes<'_, '_, B> {
-    fn receive(&mut self, node: usize, frame: Frame, first_bit: SimTime, matters: SimTime) {
-        let member = &mut self.members[self.places.members[node]];
-        member.node.frame_arrives(frame, first_bit);
-        member.effect = member.effect.min(matters);
     }
 }
 
@@ -80,12 +65,13 @@ impl Network<'_> {
             }
             self.collect(members);
             let known = now.saturating_add(self.look_ahead.first_link);
-            let places = self.places;
-            self.run_until(known, &mut Nodes { members, places });
+            self.run_until(known);
+            self.tell_all(members);
         }
         // Those that stayed behind, and their idle cores, stand there too.
         crew.share(members, |member| member.node.run_until(now));
         self.collect(members);
+        self.tell_all(members);
     }
 
     /// Before that time nothing from outside can matter to any node.
@@ -93,8 +79,18 @@ impl Network<'_> {
         let sends = members.iter().map(Member::may_send_at).min();
         let sent = sends.unwrap_or(SimTime::MAX);
         let sent = sent.saturating_add(self.look_ahead.path);
-        let under_way = self.next_time().saturating_add(self.look_ahead.last_link);
+        let under_way = self.next_time().saturating_add(self.look_ahead.inside);
         sent.min(under_way)
+    }
+
+    /// Tells nodes which frames will reach them.
+    fn tell_all<B: Board>(&mut self, members: &mut [Member<'_, B>]) {
+        for arrival in self.arrivals.drain(..) {
+            let Arrival { node, frame, .. } = arrival;
+            let member = &mut members[self.places.members[node]];
+            member.node.frame_arrives(frame, arrival.first_bit);
+            member.effect = member.effect.min(arrival.matters);
+        }
     }
 
     /// Takes the frames that began to leave.

@@ -1,0 +1,112 @@
+//! EMP messages from every node to every other one through a switch, for tools that measure:
+//! `target/release/examples/all_to_all NODES BYTES MESSAGES_EACH [THREADS]`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, ensure};
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::Profile;
+use emulator::wire::switch::{Forwarding, SwitchConfig};
+use host_lib::emp::{Buffer, Config, Emp, Source, Tag};
+use host_lib::window::System;
+use testbench::cluster::{EmpNode, Outcome, cable, firmware, mac_address, node, own_image};
+
+/// In step `n` a node sends to the one `n` further and receives from the one `n` before.
+async fn exchange(emp: &mut EmpNode, me: u16, bytes: u32, messages: u16) -> Result<(), String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let nodes = emp.nodes();
+    let mut buffer = || {
+        let address = emp.system_mut().allocate(bytes.max(1).into());
+        let address = address.ok_or("host memory is exhausted")?;
+        Ok::<_, String>(Buffer {
+            address,
+            length: bytes,
+        })
+    };
+    let [out, space] = [buffer()?, buffer()?];
+    for step in 0..messages {
+        let step = 1 + step % (nodes - 1);
+        let (to, from) = ((me + step) % nodes, (me + nodes - step) % nodes);
+        let receive = emp.post_receive(Source::Node(from), Tag::Value(1), space);
+        let receive = receive.await.map_err(|error| text(&error))?;
+        let transmit = emp.post_transmit(to, 1, out).await;
+        let transmit = transmit.map_err(|error| text(&error))?;
+        emp.wait(transmit).await.map_err(|error| text(&error))?;
+        emp.wait(receive).await.map_err(|error| text(&error))?;
+    }
+    Ok(())
+}
+
+fn main() -> anyhow::Result<()> {
+    let numbers: Result<Vec<u32>, _> = std::env::args().skip(1).map(|a| a.parse()).collect();
+    let numbers = numbers.context("numbers: NODES BYTES MESSAGES_EACH [THREADS]")?;
+    let [nodes, bytes, messages] = numbers
+        .get(..3)
+        .and_then(|n| n.try_into().ok())
+        .ok_or_else(|| anyhow!("NODES BYTES MESSAGES_EACH [THREADS]"))?;
+    let threads = numbers.get(3).copied().unwrap_or(1) as usize;
+    let (nodes, messages) = (u16::try_from(nodes)?, u16::try_from(messages)?);
+    ensure!(nodes >= 2, "two nodes at least");
+    let image = own_image("emp-base", SramSize::M1)?;
+    let profile = Profile::built_in("tigon2-88mhz")?;
+    let boards = (0..nodes).map(|index| node(index, &image, &profile, &[], SramSize::M1));
+    let mut world = World::new(boards.collect());
+    let hub = world.add_switch(&SwitchConfig {
+        ports: nodes.into(),
+        forwarding: Forwarding::StoreAndForward,
+        latency: SimTime::from_us(1),
+        buffer_bytes: 1 << 18,
+        routes: Vec::new(),
+    })?;
+    let firmware = Arc::new(firmware(&image));
+    let routes: Vec<_> = (0..nodes).map(mac_address).collect();
+    let mut outcomes = Vec::new();
+    for index in 0..nodes {
+        let here = usize::from(index);
+        world.connect(here, (hub, here), cable(&profile))?;
+        world.add_route(hub, mac_address(index), here)?;
+        let (firmware, config) = (Arc::clone(&firmware), Config::new(index, routes.clone()));
+        let outcome = Outcome::<Result<(), String>>::default();
+        outcomes.push(outcome.clone());
+        world.nodes[here]
+            .programs
+            .spawn("exchange", move |machine| async move {
+                let started = Emp::start(machine.clone(), machine, Some(&*firmware), config).await;
+                let mut emp = match started {
+                    Ok(emp) => emp,
+                    Err(error) => return outcome.set(Err(error.to_string())),
+                };
+                let rest = SimTime::from_us(20_000)
+                    .saturating_sub(SimTime::from_ps(emp.system().now_ps()));
+                emp.system_mut().compute(rest.ps() / 1000).await;
+                outcome.set(exchange(&mut emp, index, bytes, messages).await);
+            });
+    }
+    let mut limits = RunLimits {
+        threads: threads.try_into()?,
+        max_time: Some(SimTime::from_us(20_000)),
+        ..RunLimits::default()
+    };
+    world.pass_time(&limits);
+    limits.max_time = None;
+    let clock = Instant::now();
+    let end = world.run(&limits);
+    let (wall, simulated) = (clock.elapsed(), world.now().us() - 20_000.0);
+    ensure!(end == RunEnd::Completed, "{end:?}");
+    for outcome in outcomes {
+        outcome
+            .take()
+            .context("a program ended early")?
+            .map_err(|error| anyhow!(error))?;
+    }
+    let all = f64::from(nodes) * f64::from(messages);
+    let us = wall.as_secs_f64() * 1e6 / all;
+    println!(
+        "{nodes} nodes, {all} messages of {bytes} bytes in {simulated:.0} us simulated: {us:.2} us of wall time each, trace {:016x}",
+        world.trace_hash()
+    );
+    Ok(())
+}
