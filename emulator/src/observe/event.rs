@@ -371,6 +371,10 @@ mod tests {
         let check = |kind: TraceKind, expected: &str| assert_eq!(kind.to_string(), expected);
         let (index, value, pc) = (3, 0x4A, 0x4000);
         check(TraceKind::MailboxWrite { index, value }, "mailbox 3 = 0x4a");
+        check(TraceKind::Reset, "reset");
+        check(TraceKind::PowerOn, "on again");
+        let until = SimTime::from_ns(12_345);
+        check(TraceKind::DmaRests { until }, "rests until 12.345000");
         let why = "a word";
         check(
             TraceKind::PollSatisfied { why, value },

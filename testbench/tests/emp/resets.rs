@@ -10,8 +10,9 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::dma;
 use emulator::tigon2::stall::StallFrom;
-use host_lib::emp::{Config, Direction, Emp, Failure, Source, Tag};
+use host_lib::emp::{Buffer, Config, Direction, Emp, Failure, Progress, Source, Tag};
 use host_lib::window::System;
+use proptest::prelude::*;
 use testbench::cluster::{self, EmpNode, EmpPairs, Outcome};
 
 use crate::support::{IMAGE, Streams, buffer, compare, message, pair, text};
@@ -268,4 +269,119 @@ fn streams_with_rests(skip_idle: bool) -> u64 {
 #[test]
 fn messages_pass_while_dma_channels_rest() {
     assert_eq!(streams_with_rests(true), streams_with_rests(false));
+}
+
+/// From here on nothing more is sent ...
+const LAST_SEND: SimTime = SimTime::from_us(85_000);
+/// ... nor waited for.
+const LAST_RECEIVE: SimTime = SimTime::from_us(105_000);
+/// Longest message of the talk.
+const TALK: u32 = 12_000;
+
+/// What the programs of all lives saw. A message's tag says in which life of its sender it was sent, and
+/// that life's how-manieth it was.
+#[derive(Default)]
+struct Seen {
+    /// Tags of the messages that were acknowledged.
+    acknowledged: Vec<u16>,
+    /// Life of the receiver, and tag.
+    received: Vec<(u32, u16)>,
+    /// The last life of each node.
+    lives: [u32; 2],
+}
+
+/// Node 0: sends messages, whatever becomes of them.
+async fn talk(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), String> {
+    seen.with(|seen| seen.get_or_insert_default().lives[0] = life);
+    for number in 0..256 {
+        if emp.system().now_ps() >= LAST_SEND.ps() {
+            break;
+        }
+        let tag = (life << 8 | number) as u16;
+        let source = message(&mut emp, 0, tag.into(), number * 977 % TALK);
+        let transmit = emp.post_transmit(1, tag, source).await.map_err(text)?;
+        match emp.wait(transmit).await.map_err(|error| error.failure) {
+            Ok(_) => seen.with(|seen| seen.get_or_insert_default().acknowledged.push(tag)),
+            Err(failure) => expect_timeout(failure)?,
+        }
+        emp.system_mut().compute(500_000).await;
+    }
+    Ok(())
+}
+
+/// Node 1: receives what comes.
+async fn listen(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), String> {
+    seen.with(|seen| seen.get_or_insert_default().lives[1] = life);
+    let space = buffer(&mut emp, TALK);
+    loop {
+        let posted = emp.post_receive(Source::Any, Tag::Any, space).await;
+        let mut handle = posted.map_err(text)?;
+        let result = loop {
+            match emp.test(handle).await {
+                Progress::Complete(result) => break result,
+                Progress::Pending(back) => handle = back,
+            }
+            if emp.system().now_ps() >= LAST_RECEIVE.ps() {
+                let _ = emp.cancel(handle).await;
+                return all_free(&emp);
+            }
+            emp.system_mut().compute(20_000).await;
+        };
+        match result {
+            Ok(done) => {
+                let length = done.length;
+                compare(&emp, Buffer { length, ..space }, 0, done.tag.into())?;
+                let entry = (life, done.tag);
+                seen.with(|seen| seen.get_or_insert_default().received.push(entry));
+            }
+            Err(error) => expect_timeout(error.failure)?,
+        }
+    }
+}
+
+/// A reset: node, and time and pause in microseconds.
+type Reset = (usize, u64, u64);
+
+fn talk_through(resets: &[Reset], skip_idle: bool) -> (Seen, u64) {
+    let mut pair = impatient_pair();
+    let seen = Outcome::default();
+    let (sent, received) = (seen.clone(), seen.clone());
+    let talker = spawn_lives(&mut pair, 0, move |emp, life| talk(emp, life, sent.clone()));
+    let listener = spawn_lives(&mut pair, 1, move |emp, life| {
+        listen(emp, life, received.clone())
+    });
+    for node in &mut pair.world.nodes {
+        node.board.skip_idle = skip_idle;
+    }
+    for &(node, at_us, pause_us) in resets {
+        let pause = Some(SimTime::from_us(pause_us));
+        pair.world.nodes[node].schedule_reset(SimTime::from_us(at_us), pause);
+    }
+    assert_eq!(pair.world.run(&RunLimits::default()), RunEnd::Completed);
+    assert_eq!(talker.take(), Some(Ok(())));
+    assert_eq!(listener.take(), Some(Ok(())));
+    (seen.take().unwrap_or_default(), pair.world.trace_hash())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_reset_doubles_or_reorders_messages_or_stops_the_talk(
+        resets in prop::collection::vec((0..2_usize, 1000..60_000_u64, 0..3000_u64), 0..7),
+    ) {
+        let (seen, hash) = talk_through(&resets, true);
+        let of = |node| resets.iter().filter(|reset| reset.0 == node).count();
+        // In one life of the receiver every message comes once, in the order in which it was sent.
+        let in_order = |pair: &[(u32, u16)]| pair[0].0 < pair[1].0 || pair[0].1 < pair[1].1;
+        prop_assert!(seen.received.windows(2).all(in_order), "{:?}", seen.received);
+        // What was acknowledged has come, but for what a program had not yet looked at when it died.
+        let came = |tag: &u16| seen.received.iter().any(|(_, received)| received == tag);
+        let unseen = seen.acknowledged.iter().filter(|tag| !came(tag)).count();
+        prop_assert!(unseen <= of(1), "{unseen} of {:?}", seen.acknowledged);
+        // When all resets are over, messages pass again.
+        let last = seen.received.last().map(|(life, tag)| [u32::from(tag >> 8), *life]);
+        prop_assert_eq!(last, Some(seen.lives));
+        prop_assert_eq!(talk_through(&resets, false).1, hash);
+    }
 }
