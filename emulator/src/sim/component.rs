@@ -198,7 +198,7 @@ impl<'a, B: Board> Component<'a, B> {
     fn run_member(&mut self, index: usize, link: Link, end: SimTime) {
         let peer = 1 - index;
         let other = &self.members[peer].node;
-        let earliest = other.next_activity().max(other.board.transmitter_free_at());
+        let earliest = other.next_effect().max(other.board.transmitter_free_at());
         let horizon = earliest.saturating_add(link.look_ahead()).min(end);
         let node = &mut *self.members[index].node;
         if horizon <= node.now() {
