@@ -5,12 +5,15 @@
 //! needs no DMA: the CPU builds and releases it. If the transmit buffer has no room, the ack waits in
 //! a short queue; if that is full too, it is lost, and the sender's timeout brings the group again.
 //!
+//! A frame of a message that the receiver has given up is answered by a nack instead, and then the sender
+//! fails the message: see `abandon`.
+//!
 //! The sender of a message has a bit for each group's last frame that is not acknowledged. An ack
 //! clears one; when all frames are sent and no bit is left, the message is done.
 
 use crate::Emp;
 use crate::nic::{Arrival, Event, Nic, Stage, type_kind};
-use crate::tables::NO_SLOT;
+use crate::tables::Slot;
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 use defs::emp::frame::{
@@ -18,7 +21,8 @@ use defs::emp::frame::{
     WORD_TYPE_KIND,
 };
 
-const QUEUE_ENTRIES: usize = 32;
+/// Most acks that wait, a power of two.
+pub(crate) const QUEUE_ENTRIES: usize = 32;
 
 /// What an ack says.
 #[derive(Debug, Clone, Copy)]
@@ -29,27 +33,29 @@ pub(crate) struct Ack {
     pub number: u32,
     /// The epoch of the frame.
     pub epoch: u32,
+    /// `Ack` or `Nack`.
+    pub kind: Kind,
 }
 
-/// Acks that found no room in the transmit buffer.
+impl Ack {
+    /// None at all, all bits zero.
+    pub(crate) const NONE: Self = Self {
+        key: 0,
+        number: 0,
+        epoch: 0,
+        kind: Kind::Void,
+    };
+}
+
+/// Acks that found no room in the transmit buffer: which of [`Tables::acks`](crate::Tables) they are.
 pub(crate) struct AckQueue {
-    acks: [Ack; QUEUE_ENTRIES],
     first: u8,
     count: u8,
 }
 
 impl AckQueue {
     pub(crate) const fn new() -> Self {
-        let none = Ack {
-            key: 0,
-            number: 0,
-            epoch: 0,
-        };
-        Self {
-            acks: [none; QUEUE_ENTRIES],
-            first: 0,
-            count: 0,
-        }
+        Self { first: 0, count: 0 }
     }
 
     #[inline(always)]
@@ -57,19 +63,19 @@ impl AckQueue {
         self.count == 0
     }
 
-    fn place(&mut self, position: u8) -> &mut Ack {
-        let index = self.first.wrapping_add(position);
-        &mut self.acks[usize::from(index) & (QUEUE_ENTRIES - 1)]
+    /// Where the first one is.
+    fn front(&self) -> usize {
+        usize::from(self.first) & (QUEUE_ENTRIES - 1)
     }
 
-    /// Appends an ack; says whether there was room.
-    fn push(&mut self, ack: Ack) -> bool {
+    /// Where one more goes; `None` if there is no room.
+    fn push(&mut self) -> Option<usize> {
         if usize::from(self.count) == QUEUE_ENTRIES {
-            return false;
+            return None;
         }
-        *self.place(self.count) = ack;
+        let index = self.first.wrapping_add(self.count);
         self.count += 1;
-        true
+        Some(usize::from(index) & (QUEUE_ENTRIES - 1))
     }
 
     fn pop(&mut self) {
@@ -90,8 +96,9 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     fn defer_ack(&mut self, ack: Ack) {
-        if !self.acks.push(ack) {
-            self.count(Counter::DropResources);
+        match self.acks.push() {
+            Some(place) => self.tables.acks[place] = ack,
+            None => self.count(Counter::DropResources),
         }
         self.flush_acks();
         self.raise_send();
@@ -102,7 +109,7 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(never)]
     pub(crate) fn flush_acks(&mut self) {
         while !self.acks.is_empty() {
-            let ack = *self.acks.place(0);
+            let ack = self.tables.acks[self.acks.front()];
             if !self.build_ack(ack) {
                 return;
             }
@@ -119,7 +126,7 @@ impl<N: Nic> Emp<'_, N> {
         if let Some(start) = start {
             let (node, message) = (ack.key >> 16, ack.key & 0xFFFF);
             self.write_addresses(start, node);
-            self.store(start, WORD_TYPE_KIND, type_kind(Kind::Ack) | FLAG_GROUP_END);
+            self.store(start, WORD_TYPE_KIND, type_kind(ack.kind) | FLAG_GROUP_END);
             self.store(start, WORD_SOURCE_MESSAGE, self.config.node_high | message);
             let frame_epoch = (ack.number << 16) | self.config.epoch;
             self.store(start, WORD_FRAME_EPOCH, frame_epoch);
@@ -127,11 +134,23 @@ impl<N: Nic> Emp<'_, N> {
             self.nic.push_tx(start, DATA_PAYLOAD);
             let end = self.nic.tx_advance(start, DATA_PAYLOAD);
             self.nic.release_cpu_frame(end);
-            self.nic.event(Event::AckSent, node, message, ack.number);
-            self.count(Counter::AcksSent);
+            if ack.kind == Kind::Ack {
+                self.nic.event(Event::AckSent, node, message, ack.number);
+                self.count(Counter::AcksSent);
+            } else {
+                self.note_nack(&ack);
+            }
         }
         self.nic.stage_exit(Stage::SendAck);
         start.is_some()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_nack(&mut self, ack: &Ack) {
+        self.nic
+            .event(Event::NackSent, ack.key >> 16, ack.key & 0xFFFF, ack.number);
+        self.count(Counter::NacksSent);
     }
 
     /// Takes an ack that has come for one of our messages.
@@ -154,32 +173,20 @@ impl<N: Nic> Emp<'_, N> {
     /// Marks the group that the ack at `start` names; the result is what to count it as.
     #[inline(always)]
     fn apply_ack(&mut self, start: u32) -> Counter {
-        let key = self.word(start, WORD_SOURCE_MESSAGE);
         let number_epoch = self.word(start, WORD_FRAME_EPOCH);
         let number = (number_epoch >> 16) as u16;
-        let epoch = self.word(start, WORD_OFFSET);
-        let node = key >> 16;
-        if node >= self.config.route_count {
+        let slot = match self.answered(start, number_epoch) {
+            Ok(slot) => slot,
+            Err(counter) => return counter,
+        };
+        if number >= self.tables.transmit_mut(slot).frames {
             return Counter::DropForeign;
-        }
-        if epoch != self.config.epoch || !self.counts_ack(node, number_epoch & 0xFFFF) {
-            return Counter::DropEpoch;
-        }
-        let mut slot = self.tables.peers[usize::from(node as u8)].first_transmit;
-        loop {
-            if slot == NO_SLOT {
-                return Counter::DropDuplicate;
-            }
-            let record = self.tables.transmit_mut(slot);
-            if record.id == key as u16 {
-                break;
-            }
-            slot = record.peer_next;
         }
         if !self.tables.unacked[usize::from(slot)].has(number) {
             return Counter::DropDuplicate;
         }
         let record = self.tables.transmit_mut(slot);
+        let (node, id) = (u32::from(record.node), u32::from(record.id));
         record.outstanding -= 1;
         if record.outstanding == 0 && record.sent() == record.frames {
             if record.code == Code::Pending {
@@ -196,8 +203,43 @@ impl<N: Nic> Emp<'_, N> {
             }
         }
         self.nic
-            .event(Event::AckReceived, node, key & 0xFFFF, u32::from(number));
+            .event(Event::AckReceived, node, id, u32::from(number));
         Counter::AcksReceived
+    }
+
+    /// The open message that an ack or nack at `start` answers, or what to count the answer as.
+    #[inline(always)]
+    fn answered(&mut self, start: u32, number_epoch: u32) -> Result<Slot, Counter> {
+        let key = self.word(start, WORD_SOURCE_MESSAGE);
+        let node = key >> 16;
+        if node >= self.config.route_count {
+            return Err(Counter::DropForeign);
+        }
+        if self.word(start, WORD_OFFSET) != self.config.epoch
+            || !self.knows(node, number_epoch & 0xFFFF)
+        {
+            return Err(Counter::DropEpoch);
+        }
+        self.find_transmit(node, key as u16)
+            .ok_or(Counter::DropDuplicate)
+    }
+
+    /// The receiver has given one of our messages up: so do we. The result is what to count the nack as.
+    pub(crate) fn apply_nack(&mut self, start: u32) -> Counter {
+        let number_epoch = self.word(start, WORD_FRAME_EPOCH);
+        let slot = match self.answered(start, number_epoch) {
+            Ok(slot) => slot,
+            Err(counter) => return counter,
+        };
+        let record = self.tables.transmit_mut(slot);
+        let (node, id) = (u32::from(record.node), u32::from(record.id));
+        self.nic
+            .event(Event::NackReceived, node, id, number_epoch >> 16);
+        if self.tables.transmit_mut(slot).code == Code::Pending {
+            self.tables.transmit_mut(slot).code = Code::Timeout;
+            self.settle_transmit(slot);
+        }
+        Counter::NacksReceived
     }
 
     /// Reads a word of the frame at `start`.

@@ -10,8 +10,9 @@ use crate::tables::{ACTIVE_SLOTS, NO_SLOT, Slot};
 use defs::emp::control::{
     ACK_GROUP, COMMAND, COMMAND_START, COUNTER_COUNT, COUNTERS, DEFAULT_ACK_GROUP,
     DEFAULT_FRAME_BYTES, DEFAULT_RETRY_LIMIT, DEFAULT_TIMEOUT_US, DESCRIPTORS, EPOCH, FRAME_BYTES,
-    NODE, READY, READY_MAGIC, RETRY_LIMIT, RETRY_LIMIT_MOST, ROUTE_CAPACITY, ROUTE_COUNT,
-    ROUTE_ENTRY_BYTES, ROUTE_TABLE_ENTRIES, ROUTES, TIMEOUT_LIMIT_US, TIMEOUT_US,
+    NODE, READY, READY_MAGIC, RECEIVE_TIMEOUT_LIMIT_US, RECEIVE_TIMEOUT_US, RETRY_LIMIT,
+    RETRY_LIMIT_MOST, ROUTE_CAPACITY, ROUTE_COUNT, ROUTE_ENTRY_BYTES, ROUTE_TABLE_ENTRIES, ROUTES,
+    TIMEOUT_LIMIT_US, TIMEOUT_US, receive_timeout_us,
 };
 use defs::emp::descriptor::{DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, SEND_DESCRIPTORS, WORD_STATUS};
 use defs::emp::frame::{GROUP_LIMIT, data_frame_capacity, header_frame_capacity};
@@ -87,6 +88,8 @@ pub(crate) struct Config {
     pub timeout_us: u32,
     /// Timeouts without progress before a message fails.
     pub retry_limit: u32,
+    /// After such a silence a message that has begun to arrive is given up; 0 = never.
+    pub receive_timeout_us: u32,
     /// Own MAC address: bytes 0..2 in the low half.
     pub mac_high: u32,
     /// Own MAC address: bytes 2..6.
@@ -118,6 +121,7 @@ impl<N: Nic> Emp<'_, N> {
         self.config = self.host_config();
         self.take_settings();
         self.tables.reset();
+        self.reset_peers();
         self.queue_first = NO_SLOT;
         self.queue_last = NO_SLOT;
         self.free_active = 0;
@@ -167,6 +171,11 @@ impl<N: Nic> Emp<'_, N> {
             ) as u8,
             timeout_us,
             retry_limit,
+            receive_timeout_us: self.host_word(
+                RECEIVE_TIMEOUT_US,
+                |us| us <= RECEIVE_TIMEOUT_LIMIT_US,
+                receive_timeout_us(timeout_us, retry_limit),
+            ),
             ..self.config
         };
         self.config = config;

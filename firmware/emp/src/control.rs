@@ -64,6 +64,7 @@ impl<N: Nic> Emp<'_, N> {
         }
         self.take_settings();
         // What is under way has other deadlines now.
+        self.watch_anew();
         self.on_timer();
     }
 }

@@ -10,7 +10,7 @@ use crate::Emp;
 use crate::descriptor::{Fetch, Seek};
 use crate::dma::{active_fetch_cookie, delivery_cookie};
 use crate::nic::{Event, Nic, RxFrame};
-use crate::tables::{Active, NO_SLOT, Posting, Slot};
+use crate::tables::{Active, Arriving, NO_SLOT, Posting, Slot};
 use defs::emp::descriptor::{Code, SEND_DESCRIPTORS};
 
 /// Write DMAs that must be free before a frame is taken: more than one that spans two pages needs.
@@ -33,6 +33,8 @@ pub(crate) struct Place {
 /// What a message header says.
 #[derive(Clone, Copy)]
 pub(crate) struct Opening {
+    /// Bytes of its frame.
+    pub frame_bytes: u16,
     /// Bytes of the message.
     pub length: u32,
     /// Tag (high half) and number of frames.
@@ -48,6 +50,13 @@ impl Active {
         if !self.has_failed() {
             self.code = code;
         }
+    }
+
+    /// No more frames are awaited: the message ends with `Timeout` unless it has failed already.
+    pub(crate) fn break_off(&mut self, state: Arriving) {
+        self.state = state;
+        self.missing = 0;
+        self.fail(Code::Timeout);
     }
 
     /// The message is longer than its receive.
@@ -189,27 +198,36 @@ impl<N: Nic> Emp<'_, N> {
         let (index, code, length) = (u32::from(record.descriptor), record.code, record.length);
         self.write_status(index, code, length);
 
-        let key = self.tables.active_mut(slot).key;
+        let record = self.tables.active_mut(slot);
+        let (key, state) = (record.key, record.state);
         let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
         self.tables.posted_mut(place).state = Posting::Free;
-        self.unlink_active(slot, key >> 16);
-        let free = self.free_active;
-        self.tables.active_mut(slot).next = free;
-        self.free_active = slot;
+        if state == Arriving::GivenUp {
+            self.tables.active_mut(slot).state = Arriving::Remembered;
+        } else {
+            self.free_active_record(slot);
+        }
         self.nic
             .event(Event::ReceiveComplete, key >> 16, key & 0xFFFF, code as u32);
     }
 
-    /// Takes a record out of its peer's list.
+    /// Takes a record out of its peer's list and frees it.
     #[inline(always)]
-    fn unlink_active(&mut self, slot: Slot, node: u32) {
-        let next = self.tables.active_mut(slot).next;
-        let first = self.tables.peers[usize::from(node as u8)].first_active;
-        if first == slot {
-            self.tables.peers[usize::from(node as u8)].first_active = next;
-            return;
+    pub(crate) fn free_active_record(&mut self, slot: Slot) {
+        let record = self.tables.active_mut(slot);
+        let (node, next) = (record.key >> 16, record.next);
+        if !self.pop_active(node, slot, next) {
+            self.unlink_active(slot, node, next);
         }
-        let mut at = first;
+        let free = self.free_active;
+        self.tables.active_mut(slot).next = free;
+        self.free_active = slot;
+    }
+
+    /// Takes a record that is not the first out of its peer's list.
+    #[inline(never)]
+    fn unlink_active(&mut self, slot: Slot, node: u32, next: Slot) {
+        let mut at = self.first_active(node);
         while at != NO_SLOT {
             let record = self.tables.active_mut(at);
             if record.next == slot {

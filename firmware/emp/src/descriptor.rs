@@ -57,14 +57,12 @@ pub const fn bytes_of(index: u32) -> u32 {
     (index << 4) + (index << 2)
 }
 
-/// Calls `sink(nic, position, word 0, word 1)` for each page entry of a short or chained descriptor
-/// and returns their number; `None` if its chain is broken or too long.
+/// Calls `sink(nic, position, word 0, word 1)` for each page entry of a chained descriptor and returns their number; `None` if its chain is broken or too long.
 #[inline(always)]
 fn each_entry<N: Nic>(
     nic: &mut N,
     array: u32,
     head: u32,
-    form: Form,
     mut sink: impl FnMut(&mut N, u32, u32, u32),
 ) -> Option<u32> {
     let mut at = array + bytes_of(head);
@@ -74,9 +72,6 @@ fn each_entry<N: Nic>(
     };
     let (high, low) = entry(nic, at, WORD_PAGE_HIGH);
     sink(nic, 0, high, low);
-    if form != Form::Chained {
-        return Some(1);
-    }
     let mut count = 1;
     loop {
         let next = nic.load(at + ((WORD_STATUS as u32) << 2)) & STATUS_NEXT_MASK;
@@ -111,7 +106,7 @@ pub(crate) fn covers<N: Nic>(nic: &mut N, array: u32, head: u32, form: Form, len
 fn chain_covers<N: Nic>(nic: &mut N, array: u32, head: u32, length: u32) -> bool {
     let mut total = 0;
     let add = |_: &mut N, _, high, _| total += high >> 16;
-    each_entry(nic, array, head, Form::Chained, add).is_some() && total >= length
+    each_entry(nic, array, head, add).is_some() && total >= length
 }
 
 /// Whether `total` bytes of entries (indirect: of the list) can stand for a message of `length`.
@@ -123,8 +118,10 @@ fn suffices(form: Form, total: u32, length: u32) -> bool {
     }
 }
 
-/// Where a message's bytes are: see the module's text. The cache's address is its owner's to know.
+/// Where a message's bytes are: see the module's text. The cache's address is its owner's to know. The
+/// fields are in such an order that those written together begin at a word: the chip has no unaligned store.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Pages {
     /// Host address of an indirect list.
     list: HostAddress,
@@ -134,14 +131,14 @@ pub(crate) struct Pages {
     count: u16,
     /// The entry at hand.
     entry: u16,
-    /// Its bytes; 0 while it is not known to be in the cache.
-    here: u16,
     /// The blocks in the two halves of the cache.
     blocks: [u8; 2],
     /// The block whose fetch is under way.
     fetching: u8,
     /// The entries stand in host memory.
     indirect: bool,
+    /// The bytes of the entry at hand; 0 while it is not known to be in the cache.
+    here: u16,
 }
 
 /// What [`Pages::seek`] found.
@@ -185,48 +182,72 @@ impl Pages {
         indirect: false,
     };
 
-    /// Takes over the entries of a descriptor for `length` bytes; `None` if its chain is broken or
+    /// Takes over the entries of a descriptor for `length` bytes. `false` if its chain is broken or
     /// they do not cover the length (what [`covers`] says).
     #[inline(always)]
-    pub(crate) fn of<N: Nic>(
+    pub(crate) fn take<N: Nic>(
+        &mut self,
         nic: &mut N,
         array: u32,
         head: u32,
         form: Form,
         length: u32,
         cache: u32,
-    ) -> Option<Self> {
-        let indirect = form == Form::Indirect;
-        let (mut list, mut total) = (HostAddress { high: 0, low: 0 }, 0);
-        let mut first = 0;
-        let count = each_entry(nic, array, head, form, |nic, position, high, low| {
-            total += high >> 16;
-            if indirect {
-                list = host_address(high, low);
-            } else {
-                if position == 0 {
-                    first = (high >> 16) as u16;
-                }
-                let at = cache + (position << 3);
-                nic.store(at, high);
-                nic.store(at + 4, low);
+    ) -> bool {
+        let at = array + bytes_of(head) + ((WORD_PAGE_HIGH as u32) << 2);
+        let (high, low) = (nic.load(at), nic.load(at + 4));
+        self.start = 0;
+        self.count = 1;
+        self.entry = 0;
+        self.blocks = [0, NO_BLOCK];
+        self.fetching = NO_BLOCK;
+        self.indirect = false;
+        self.here = (high >> 16) as u16;
+        let total = match form {
+            Form::Short => {
+                nic.store(cache, high);
+                nic.store(cache + 4, low);
+                high >> 16
             }
-        })?;
-        let (count, first_block) = if indirect {
-            ((total >> 3).min(INDIRECT_PAGES), NO_BLOCK)
-        } else {
-            (count, 0)
+            Form::Chained => match self.take_chain(nic, array, head, cache) {
+                Some(total) => total,
+                None => return false,
+            },
+            Form::Indirect => self.take_list(high, low),
         };
-        suffices(form, total, length).then_some(Self {
-            list,
-            start: 0,
-            count: count as u16,
-            entry: 0,
-            here: first,
-            blocks: [first_block, NO_BLOCK],
-            fetching: NO_BLOCK,
-            indirect,
-        })
+        suffices(form, total, length)
+    }
+
+    /// The list of an indirect descriptor; the result is its bytes.
+    #[inline(never)]
+    fn take_list(&mut self, high: u32, low: u32) -> u32 {
+        self.list = host_address(high, low);
+        self.count = (high >> 19).min(INDIRECT_PAGES) as u16;
+        self.here = 0;
+        self.blocks[0] = NO_BLOCK;
+        self.indirect = true;
+        high >> 16
+    }
+
+    /// Takes over the entries of a chain; the result is how many bytes they name, `None` if it is
+    /// broken.
+    #[inline(never)]
+    fn take_chain<N: Nic>(
+        &mut self,
+        nic: &mut N,
+        array: u32,
+        head: u32,
+        cache: u32,
+    ) -> Option<u32> {
+        let mut total = 0;
+        let count = each_entry(nic, array, head, |nic, position, high, low| {
+            total += high >> 16;
+            let at = cache + (position << 3);
+            nic.store(at, high);
+            nic.store(at + 4, low);
+        })?;
+        self.count = count as u16;
+        Some(total)
     }
 
     /// Moves to the entry that holds `offset`: mostly the one at hand.

@@ -22,7 +22,8 @@
 //! | `transmit` | posting a transmit; sending frames |
 //! | `receive` | posting a receive; matching frames |
 //! | `deliver` | frames to host memory; completion of a receive |
-//! | `ack` | acks, both ways |
+//! | `ack` | acks and nacks, both ways |
+//! | `abandon` | messages that break off while they arrive |
 //! | `control` | cancelled receives, settings while messages are under way |
 //! | `retransmit` | the timer |
 //! | `peer` | message identifiers and epochs |
@@ -35,6 +36,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod abandon;
 mod ack;
 mod config;
 mod control;
@@ -75,6 +77,10 @@ pub struct Emp<'a, N> {
     timer_armed: bool,
     /// The time that the timer is armed for, in us.
     armed_at_us: u32,
+    /// Messages of several frames may be arriving: their silence has an end.
+    watching: bool,
+    /// When silence is looked for next, in us; valid while `watching`.
+    look_at_us: u32,
     /// Transmit records in use, as a number and as a bitmap.
     open_count: u32,
     open_slots: [u32; 8],
@@ -95,6 +101,8 @@ impl<'a, N: Nic> Emp<'a, N> {
             send_raised: false,
             timer_armed: false,
             armed_at_us: 0,
+            watching: false,
+            look_at_us: 0,
             open_count: 0,
             open_slots: [0; 8],
             acks: ack::AckQueue::new(),
@@ -111,9 +119,9 @@ impl<'a, N: Nic> Emp<'a, N> {
         &mut self.nic
     }
 
-    /// Whether no message is under way: every record is free.
+    /// Whether no message is under way: every record is free, or remembers one that was given up.
     pub fn is_at_rest(&mut self) -> bool {
-        self.open_count == 0 && self.tables.free_records(self.free_active) == ACTIVE_SLOTS
+        self.open_count == 0 && self.tables.idle_records(self.free_active) == ACTIVE_SLOTS
     }
 
     /// The host wrote a mailbox: mostly it posted a transmit or a receive. What to do then comes as functions,

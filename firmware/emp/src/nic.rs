@@ -104,6 +104,10 @@ pub enum Event {
     ReceiveComplete,
     /// A mailbox named no descriptor that the NIC can take (both zero); the address.
     BadPost,
+    /// A nack is on its way; frame number.
+    NackSent,
+    /// A nack was taken; frame number.
+    NackReceived,
     /// The host took a receive back (node as given, 0); its tag.
     ReceiveCancelled,
 }

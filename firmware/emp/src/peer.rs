@@ -1,4 +1,5 @@
-//! What a node knows of its peers: message identifiers and epochs.
+//! What a node knows of its peers: message identifiers, epochs, and the heads of two lists, all in the
+//! peer's 16-byte entry of the route table.
 //!
 //! A message to a peer takes the next 16-bit identifier at its posting. The peer matches messages in
 //! that order: of a source it knows the identifier that must come next.
@@ -6,25 +7,29 @@
 //! A header frame carries the oldest identifier that its source still has open. Everything before it
 //! was acknowledged or given up, so the receiver goes on from there: this is how it gets past a
 //! message that the sender gave up, and where it begins with a peer that it does not know yet.
+//! Identifiers compare within half their range; so nobody may be far ahead of the oldest open message:
+//! a transmit more than [`WINDOW`] after it is refused.
 //!
 //! A node's epoch grows from start to start. Of a peer's frames only those of its latest known epoch
-//! count; a header frame of a later epoch shows that the peer has started anew: what it left unfinished
-//! is abandoned. An ack repeats the epoch of what it acknowledges, so that a node takes no ack
-//! that was meant for its earlier life.
-//!
-//! An ack tells its sender's epoch too. Without it a message could be done of which one life of the peer
-//! has acknowledged the beginning and the next life the rest, and nobody has all. So a peer that starts anew
-//! ends what its earlier life has acknowledged in part.
+//! count. A header frame or an ack of a later epoch shows that the peer has started anew: what it left
+//! unfinished is given up, and so are the messages to it of which its earlier life has a part. An ack repeats the
+//! epoch of what it acknowledges, so that a node takes no ack that was meant for its earlier life.
 
 use crate::Emp;
 use crate::nic::Nic;
-use crate::tables::{NO_SLOT, Slot};
+use crate::tables::{Arriving, NO_SLOT, Slot};
 use defs::emp::control::{
-    EPOCH_HEARD, EPOCH_KNOWN, ROUTE_ENTRY_BYTES, ROUTE_EPOCH, ROUTE_MESSAGE_IDS,
+    EPOCH_DOUBT, EPOCH_UNKNOWN, EPOCH_UNMET, ROUTE_ACTIVE_SHIFT, ROUTE_ENTRY_BYTES, ROUTE_EPOCH,
+    ROUTE_MAC_HIGH, ROUTE_MESSAGE_IDS, ROUTE_OLDEST_SHIFT, ROUTE_TABLE_ENTRIES,
 };
 use defs::emp::descriptor::Code;
 
 const ROUTE_SHIFT: u32 = ROUTE_ENTRY_BYTES.trailing_zeros();
+/// Identifiers from the oldest open message to a peer to the newest: half of what still compares right,
+/// so that the peer may be as far behind.
+pub(crate) const WINDOW: u16 = 1 << 14;
+/// The bits of the epoch word that are not the flow's.
+const EPOCH_BITS: u32 = EPOCH_DOUBT | EPOCH_UNMET | EPOCH_UNKNOWN | 0xFFFF;
 
 /// Whether identifier or epoch `a` comes after `b`; they wrap.
 #[inline(always)]
@@ -40,13 +45,118 @@ impl<N: Nic> Emp<'_, N> {
         self.memory.routes() + (node << ROUTE_SHIFT) + (word << 2)
     }
 
-    /// The identifier of the next message to `node`.
+    /// No message anywhere, and nothing known of any peer.
+    pub(crate) fn reset_peers(&mut self) {
+        for node in 0..ROUTE_TABLE_ENTRIES {
+            let at = self.route_word(node, ROUTE_MAC_HIGH);
+            let none = u32::from(NO_SLOT);
+            let lists = (none << ROUTE_OLDEST_SHIFT) | (none << ROUTE_ACTIVE_SHIFT);
+            self.nic.store(at, self.nic.load(at) | lists);
+            let at = self.route_word(node, ROUTE_EPOCH);
+            self.nic.store(at, EPOCH_UNKNOWN | EPOCH_UNMET);
+        }
+    }
+
     #[inline(always)]
-    pub(crate) fn next_id(&mut self, node: u32) -> u16 {
+    fn route_slot(&self, node: u32, shift: u32) -> Slot {
+        (self.nic.load(self.route_word(node, ROUTE_MAC_HIGH)) >> shift) as Slot
+    }
+
+    /// Replaces the head `old` of a list by `new` if it is the head; says whether it was.
+    #[inline(always)]
+    fn replace_route_slot(&mut self, node: u32, shift: u32, old: Slot, new: Slot) -> bool {
+        let at = self.route_word(node, ROUTE_MAC_HIGH);
+        let word = self.nic.load(at);
+        let is_head = (word >> shift) as Slot == old;
+        if is_head {
+            self.nic.store(at, word ^ (u32::from(old ^ new) << shift));
+        }
+        is_head
+    }
+
+    /// The oldest open message to `node`.
+    #[inline(always)]
+    pub(crate) fn oldest_transmit(&self, node: u32) -> Slot {
+        self.route_slot(node, ROUTE_OLDEST_SHIFT)
+    }
+
+    /// The first message in the list of those that arrive from `node`.
+    #[inline(always)]
+    pub(crate) fn first_active(&self, node: u32) -> Slot {
+        self.route_slot(node, ROUTE_ACTIVE_SHIFT)
+    }
+
+    /// Makes `slot` the first message in the list of those that arrive from `node`; the result is the
+    /// one that was it.
+    #[inline(always)]
+    pub(crate) fn push_active(&mut self, node: u32, slot: Slot) -> Slot {
+        let first = self.first_active(node);
+        self.replace_route_slot(node, ROUTE_ACTIVE_SHIFT, first, slot);
+        first
+    }
+
+    /// If `slot` is the first of those messages, makes `next` the first; says whether it was.
+    #[inline(always)]
+    pub(crate) fn pop_active(&mut self, node: u32, slot: Slot, next: Slot) -> bool {
+        self.replace_route_slot(node, ROUTE_ACTIVE_SHIFT, slot, next)
+    }
+
+    /// Makes `slot` the newest open message to `node`; the result is its next and its previous one.
+    #[inline(always)]
+    pub(crate) fn link_transmit(&mut self, node: u32, slot: Slot) -> (Slot, Slot) {
+        let oldest = self.oldest_transmit(node);
+        if oldest == NO_SLOT {
+            self.replace_route_slot(node, ROUTE_OLDEST_SHIFT, NO_SLOT, slot);
+            return (slot, slot);
+        }
+        let record = self.tables.transmit_mut(oldest);
+        let newest = record.peer_previous;
+        record.peer_previous = slot;
+        self.tables.transmit_mut(newest).peer_next = slot;
+        (oldest, newest)
+    }
+
+    /// Takes `slot` out of the list of open messages to `node`.
+    #[inline(always)]
+    pub(crate) fn unlink_transmit(&mut self, node: u32, slot: Slot) {
+        let record = self.tables.transmit_mut(slot);
+        let (next, previous) = (record.peer_next, record.peer_previous);
+        let heir = if next == slot { NO_SLOT } else { next };
+        self.replace_route_slot(node, ROUTE_OLDEST_SHIFT, slot, heir);
+        self.tables.transmit_mut(previous).peer_next = next;
+        self.tables.transmit_mut(next).peer_previous = previous;
+    }
+
+    /// The open message to `node` with identifier `id`.
+    #[inline(always)]
+    pub(crate) fn find_transmit(&mut self, node: u32, id: u16) -> Option<Slot> {
+        let oldest = self.oldest_transmit(node);
+        let mut slot = oldest;
+        while slot != NO_SLOT {
+            let record = self.tables.transmit_mut(slot);
+            if record.id == id {
+                return Some(slot);
+            }
+            slot = record.peer_next;
+            if slot == oldest {
+                break;
+            }
+        }
+        None
+    }
+
+    /// The identifier of the next message to `node`; `None` if that is too far from the oldest open one.
+    #[inline(always)]
+    pub(crate) fn next_id(&mut self, node: u32) -> Option<u16> {
         let at = self.route_word(node, ROUTE_MESSAGE_IDS);
         let ids = self.nic.load(at);
+        let id = (ids >> 16) as u16;
+        let oldest = self.oldest_transmit(node);
+        if oldest != NO_SLOT && id.wrapping_sub(self.tables.transmit_mut(oldest).id) >= WINDOW {
+            return None;
+        }
         self.nic.store(at, ids.wrapping_add(1 << 16));
-        (ids >> 16) as u16
+        Some(id)
     }
 
     /// The identifier of the message that `node` must begin next.
@@ -63,58 +173,90 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.store(at, (ids & 0xFFFF_0000) | u32::from(id));
     }
 
-    /// Whether `epoch` is the one that `node` is known by.
+    /// Whether `epoch` is the one in which `node`'s header frames are known, and nothing is in doubt.
     #[inline(always)]
-    pub(crate) fn knows_epoch(&self, node: u32, epoch: u32) -> bool {
-        self.nic.load(self.route_word(node, ROUTE_EPOCH)) == EPOCH_KNOWN | epoch
+    pub(crate) fn is_sure_of(&self, node: u32, epoch: u32) -> bool {
+        let word = self.nic.load(self.route_word(node, ROUTE_EPOCH));
+        // The bits are the lowest: a shift drops all others.
+        (word ^ epoch) << EPOCH_BITS.leading_zeros() == 0
     }
 
-    /// A header frame came with an epoch that is not the known one. Says whether it counts.
+    /// Whether a data frame of `epoch` counts, when [`is_sure_of`](Self::is_sure_of) says no.
     #[cold]
     #[inline(never)]
-    pub(crate) fn meet_epoch(&mut self, node: u32, epoch: u32, oldest: u16) -> bool {
-        if !self.hear_epoch(node, epoch) {
+    pub(crate) fn has_met(&self, node: u32, epoch: u32) -> bool {
+        let word = self.nic.load(self.route_word(node, ROUTE_EPOCH));
+        (word ^ epoch) & (EPOCH_UNMET | EPOCH_UNKNOWN | 0xFFFF) == 0
+    }
+
+    /// Whether there were messages from `node` that nobody remembers to have been given up here.
+    pub(crate) fn is_in_doubt(&self, node: u32) -> bool {
+        self.nic.load(self.route_word(node, ROUTE_EPOCH)) & EPOCH_DOUBT != 0
+    }
+
+    /// Notes that of `node`'s messages before the expected one some are given up and forgotten.
+    pub(crate) fn doubt(&mut self, node: u32) {
+        let at = self.route_word(node, ROUTE_EPOCH);
+        let word = self.nic.load(at);
+        self.nic.store(at, word | EPOCH_DOUBT);
+    }
+
+    /// A header frame came with an epoch of which [`is_sure_of`](Self::is_sure_of) says no. Says
+    /// whether it counts.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn meet(&mut self, node: u32, epoch: u32, oldest: u16) -> bool {
+        if !self.hear(node, epoch) {
             return false;
         }
         let at = self.route_word(node, ROUTE_EPOCH);
-        self.nic.store(at, EPOCH_KNOWN | epoch);
-        self.expect_id(node, oldest);
+        let word = self.nic.load(at);
+        if word & EPOCH_UNMET != 0 {
+            self.nic.store(at, word & !EPOCH_UNMET);
+            self.expect_id(node, oldest);
+        } else if !is_after(self.expected_id(node), oldest) {
+            // Nothing before the expected message is open at its source: no doubt is left.
+            self.nic.store(at, word & !EPOCH_DOUBT);
+        }
         true
     }
 
-    /// Whether an ack counts that `node` sent in its life `epoch`.
+    /// Whether an ack that `node` sent in `epoch` counts.
     #[inline(always)]
-    pub(crate) fn counts_ack(&mut self, node: u32, epoch: u32) -> bool {
-        let heard = self.nic.load(self.route_word(node, ROUTE_EPOCH));
-        heard & !(EPOCH_KNOWN & !EPOCH_HEARD) == EPOCH_HEARD | epoch || self.hear_epoch(node, epoch)
+    pub(crate) fn knows(&mut self, node: u32, epoch: u32) -> bool {
+        let word = self.nic.load(self.route_word(node, ROUTE_EPOCH));
+        (word ^ epoch) << EPOCH_UNKNOWN.leading_zeros() == 0 || self.hear(node, epoch)
     }
 
-    /// A frame came with an epoch that may not be the latest of `node`. Says whether it counts. If it is the
-    /// first of a new life, what the earlier one left behind is given up.
+    /// `node` has sent something in `epoch`: whether that counts. If it is a later life of the node, what
+    /// its earlier life has begun is over.
     #[cold]
     #[inline(never)]
-    fn hear_epoch(&mut self, node: u32, epoch: u32) -> bool {
+    fn hear(&mut self, node: u32, epoch: u32) -> bool {
         let at = self.route_word(node, ROUTE_EPOCH);
-        let heard = self.nic.load(at);
-        if heard & EPOCH_HEARD != 0 {
-            if heard & 0xFFFF == epoch {
-                return true;
-            }
-            if !is_after(epoch as u16, heard as u16) {
-                return false;
-            }
+        let word = self.nic.load(at);
+        let known = word & EPOCH_UNKNOWN == 0;
+        if known && word & 0xFFFF == epoch {
+            return true;
         }
-        self.nic.store(at, EPOCH_HEARD | epoch);
-        self.abandon(node, None);
-        self.fail_torn(node);
+        if known && !is_after(epoch as u16, word as u16) {
+            return false;
+        }
+        self.nic
+            .store(at, (word & !EPOCH_BITS) | EPOCH_UNMET | epoch);
+        if known {
+            self.abandon(node, None);
+            self.fail_begun(node);
+        }
         true
     }
 
-    /// Gives up the messages to `node` of which its earlier life has acknowledged a part: nobody will have
-    /// all of them.
-    fn fail_torn(&mut self, node: u32) {
-        let mut slot = self.tables.peers[usize::from(node as u8)].first_transmit;
-        while slot != NO_SLOT {
+    /// `node` has started anew: of the open messages to it, those of which it has acknowledged something can
+    /// never be whole any more. The others begin again.
+    fn fail_begun(&mut self, node: u32) {
+        let mut left = self.open_count;
+        let mut slot = self.oldest_transmit(node);
+        while slot != NO_SLOT && left != 0 {
             let record = self.tables.transmit_mut(slot);
             let next = record.peer_next;
             if record.code == Code::Pending && record.groups_sent() != record.outstanding {
@@ -122,35 +264,17 @@ impl<N: Nic> Emp<'_, N> {
                 self.settle_transmit(slot);
             }
             slot = next;
-        }
-    }
-
-    /// Gives up the unfinished messages from `node`: those before an identifier, or all.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn abandon(&mut self, node: u32, before: Option<u16>) {
-        let mut slot = self.tables.peers[usize::from(node as u8)].first_active;
-        while slot != NO_SLOT {
-            let record = self.tables.active_mut(slot);
-            let next = record.next;
-            let gone = before.is_none_or(|before| is_after(before, record.key as u16));
-            if gone && record.missing != 0 {
-                record.abandoned = true;
-                record.missing = 0;
-                record.code = Code::Timeout;
-                self.settle_receive(slot);
-            }
-            slot = next;
+            left -= 1;
         }
     }
 
     /// The message from `node` with the key (node and identifier) of which frames are awaited.
     #[inline(always)]
     pub(crate) fn find_active(&mut self, node: u32, key: u32) -> Option<Slot> {
-        let mut slot = self.tables.peers[usize::from(node as u8)].first_active;
+        let mut slot = self.first_active(node);
         while slot != NO_SLOT {
             let record = self.tables.active_mut(slot);
-            if record.key == key && !record.abandoned {
+            if record.key == key && record.state == Arriving::Open {
                 return Some(slot);
             }
             slot = record.next;

@@ -3,7 +3,7 @@
 //! ```text
 //! posted --header frame matches--> active --all frames in, all DMAs over--> settled
 //!                                    |                                        ^
-//!                                    +-- given up by its source, DMAs over ---+
+//!                                    +-- given up (`abandon`), DMAs over -----+
 //! ```
 //!
 //! * A header frame is matched only if its message is the next one of its source. Before that it
@@ -20,7 +20,7 @@ use crate::deliver::{FRAME_WRITES, Opening, Place};
 use crate::descriptor::{Pages, covers};
 use crate::nic::{Arrival, Event, Nic, RxFrame, Stage, type_kind};
 use crate::peer::is_after;
-use crate::tables::{FRAME_LIMIT, NO_SLOT, Posting, Slot};
+use crate::tables::{Arriving, FRAME_LIMIT, NO_SLOT, Posting, Slot};
 use defs::emp::control::{Counter, MAILBOX_RECEIVE};
 use defs::emp::descriptor::{
     ANY_NODE, ANY_TAG, Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH,
@@ -51,12 +51,28 @@ struct Header {
     group_end: bool,
 }
 
-/// Why a frame is not taken.
-enum Refusal {
-    /// It is here already, and its group was acknowledged: the ack must have been lost.
-    Again,
-    /// It is dropped, and counted.
-    Dropped(Counter),
+/// Why a frame is not taken: what it is counted as, and how it is answered.
+struct Refusal {
+    counter: Counter,
+    answer: Option<Kind>,
+}
+
+impl Refusal {
+    /// It is dropped.
+    const fn of(counter: Counter) -> Self {
+        Self {
+            counter,
+            answer: None,
+        }
+    }
+
+    /// It is dropped, and answered if it ends its group.
+    fn answered(counter: Counter, answer: Kind, header: &Header) -> Self {
+        Self {
+            counter,
+            answer: header.group_end.then_some(answer),
+        }
+    }
 }
 
 impl<N: Nic> Emp<'_, N> {
@@ -124,13 +140,25 @@ impl<N: Nic> Emp<'_, N> {
             return self.nic.stage_exit(Stage::Receiving);
         }
         let frame = self.nic.take_rx(arrival);
-        match check(&frame, type_kind) {
-            Ok(first) => self.receive_frame(frame, type_kind, first),
-            Err(counter) => {
-                self.drop_frame(frame, counter);
-                self.nic.stage_exit(Stage::Receiving);
-            }
+        match part_of_message(&frame, type_kind) {
+            Some(first) => self.receive_frame(frame, type_kind, first),
+            None => self.take_other(frame, type_kind),
         }
+    }
+
+    /// A frame that is no part of a message.
+    #[cold]
+    #[inline(never)]
+    fn take_other(&mut self, frame: RxFrame, type_kind: u32) {
+        let counter = if !frame.intact {
+            Counter::DropDamaged
+        } else if is_kind(type_kind, Kind::Nack) && frame.length >= DATA_PAYLOAD {
+            self.apply_nack(frame.start)
+        } else {
+            Counter::DropForeign
+        };
+        self.drop_frame(frame, counter);
+        self.nic.stage_exit(Stage::Receiving);
     }
 
     /// A frame of a message (`first`: its header frame): matches and delivers it, then acknowledges
@@ -140,54 +168,42 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_enter(Stage::ReceiveBookkeeping);
         let header = self.header(frame.start, type_kind);
         let place = if header.node >= self.config.route_count {
-            Err(Refusal::Dropped(Counter::DropForeign))
+            Err(Refusal::of(Counter::DropForeign))
         } else if first {
             self.place_header(frame, &header)
         } else {
             self.place_data(frame, &header)
         };
-        let acknowledge = match place {
+        match place {
             Ok(place) => {
                 self.deliver(frame, &place);
                 let complete = self.account(&place, &header);
                 if self.tables.active_mut(place.slot).pending == 0 {
                     self.settle_at_once(place.slot);
                 }
-                complete
+                self.nic.stage_exit(Stage::ReceiveBookkeeping);
+                if complete {
+                    self.send_ack(header.answer(Kind::Ack));
+                }
             }
             Err(refusal) => self.refuse(frame, &header, refusal),
-        };
-        if acknowledge {
-            self.nic.stage_exit(Stage::ReceiveBookkeeping);
-            self.send_ack(Ack {
-                key: header.key,
-                number: u32::from(header.number) + u32::from(header.after),
-                epoch: header.epoch,
-            });
-        } else {
-            self.nic.stage_exit(Stage::ReceiveBookkeeping);
         }
     }
 
-    /// Drops a frame; says whether its group must be acknowledged again.
+    /// Drops a frame and answers it.
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, frame: RxFrame, header: &Header, refusal: Refusal) -> bool {
+    fn refuse(&mut self, frame: RxFrame, header: &Header, refusal: Refusal) {
         self.nic.event(
             Event::FrameDropped,
             header.node,
             header.key & 0xFFFF,
             u32::from(header.number),
         );
-        match refusal {
-            Refusal::Again => {
-                self.drop_frame(frame, Counter::DropDuplicate);
-                true
-            }
-            Refusal::Dropped(counter) => {
-                self.drop_frame(frame, counter);
-                false
-            }
+        self.drop_frame(frame, refusal.counter);
+        self.nic.stage_exit(Stage::ReceiveBookkeeping);
+        if let Some(kind) = refusal.answer {
+            self.send_ack(header.answer(kind));
         }
     }
 
@@ -211,8 +227,21 @@ impl<N: Nic> Emp<'_, N> {
     fn place_header(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
         let node = header.node;
         let oldest = self.word(frame.start, WORD_OFFSET) as u16;
-        if !self.knows_epoch(node, header.epoch) && !self.meet_epoch(node, header.epoch, oldest) {
-            return Err(Refusal::Dropped(Counter::DropEpoch));
+        let tag_frames = self.word(frame.start, WORD_TAG_FRAMES);
+        let length = self.word(frame.start, WORD_MESSAGE_LENGTH);
+        let frames = tag_frames & 0xFFFF;
+        let room = frame.length - HEADER_PAYLOAD;
+        if frames.wrapping_sub(1) >= FRAME_LIMIT
+            || length > MESSAGE_LIMIT_BYTES
+            || (room >= length) != (frames == 1)
+            || !header.fits(frames as u16)
+            || header.number != 0
+            || is_after(oldest, header.key as u16)
+        {
+            return Err(Refusal::of(Counter::DropForeign));
+        }
+        if !self.is_sure_of(node, header.epoch) && !self.meet(node, header.epoch, oldest) {
+            return Err(Refusal::of(Counter::DropEpoch));
         }
         let mut expected = self.expected_id(node);
         if is_after(oldest, expected) {
@@ -220,37 +249,40 @@ impl<N: Nic> Emp<'_, N> {
             expected = oldest;
         }
         if header.key as u16 != expected {
+            self.abandon(node, Some(oldest));
             return Err(self.out_of_turn(header, expected));
         }
-        let tag_frames = self.word(frame.start, WORD_TAG_FRAMES);
-        let length = self.word(frame.start, WORD_MESSAGE_LENGTH);
-        let frames = tag_frames & 0xFFFF;
-        if frames.wrapping_sub(1) >= FRAME_LIMIT
-            || length > MESSAGE_LIMIT_BYTES
-            || !header.fits(frames as u16)
-            || header.number != 0
-        {
-            return Err(Refusal::Dropped(Counter::DropForeign));
-        }
         let Some(posted) = self.tables.find_posted((node << 16) | (tag_frames >> 16)) else {
-            return Err(Refusal::Dropped(Counter::DropUnmatched));
+            return Err(self.turn_away(node, oldest, Counter::DropUnmatched));
         };
+        if self.free_active == NO_SLOT {
+            self.forget_one();
+        }
         let slot = self.free_active;
         if slot == NO_SLOT {
-            return Err(Refusal::Dropped(Counter::DropResources));
+            return Err(self.turn_away(node, oldest, Counter::DropResources));
         }
         self.activate(slot, posted);
         Ok(Place {
             slot,
             header_bytes: HEADER_PAYLOAD,
             offset: 0,
-            payload: (frame.length - HEADER_PAYLOAD).min(length),
+            payload: room.min(length),
             opening: Some(Opening {
+                frame_bytes: frame.length as u16,
                 length,
                 tag_frames,
                 oldest,
             }),
         })
+    }
+
+    /// A message that is in turn and cannot be taken. What its header says of others holds nevertheless.
+    #[cold]
+    #[inline(never)]
+    fn turn_away(&mut self, node: u32, oldest: u16, counter: Counter) -> Refusal {
+        self.abandon(node, Some(oldest));
+        Refusal::of(counter)
     }
 
     /// Takes `slot`, the first free record, and gives it the memory of posted receive `place`.
@@ -262,42 +294,52 @@ impl<N: Nic> Emp<'_, N> {
         let array = self.memory.descriptors();
         let cache = self.memory.active_cache(slot);
         let form = Form::from_status(status).unwrap_or(Form::Short);
-        let pages = Pages::of(&mut self.nic, array, index, form, capacity, cache);
         let record = self.tables.active_mut(slot);
-        // It was valid when it was posted: only a host that rewrote it gets no pages here, and then
-        // `BadDescriptor` at the first delivery.
-        record.pages = pages.unwrap_or(Pages::ZERO);
+        let pages = &mut record.pages;
+        if !pages.take(&mut self.nic, array, index, form, capacity, cache) {
+            // It was valid when it was posted: only a host that rewrote it gets no pages here, and then
+            // `BadDescriptor` at the first delivery.
+            *pages = Pages::ZERO;
+        }
         self.free_active = record.next;
         record.capacity = capacity;
         record.descriptor = index as u16;
         record.pending = 0;
-        record.abandoned = false;
+        record.state = Arriving::Open;
         record.code = Code::Done;
     }
 
     /// A frame of a message after its first: finds its record.
     #[inline(always)]
     fn place_data(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
-        if !self.knows_epoch(header.node, header.epoch) {
-            return Err(Refusal::Dropped(Counter::DropEpoch));
+        let (node, epoch) = (header.node, header.epoch);
+        if !self.is_sure_of(node, epoch) && !self.has_met(node, epoch) {
+            return Err(Refusal::of(Counter::DropEpoch));
         }
-        let Some(slot) = self.find_active(header.node, header.key) else {
-            let expected = self.expected_id(header.node);
+        let Some(slot) = self.find_active(node, header.key) else {
+            let expected = self.expected_id(node);
             return Err(self.out_of_turn(header, expected));
         };
-        if self.tables.arrived_mut(slot).has(header.number) {
-            return Err(self.taken_before(slot, header));
-        }
         let offset = self.word(frame.start, WORD_OFFSET);
         let record = self.tables.active_mut(slot);
-        if !header.fits(record.frames) || offset >= record.length {
-            return Err(Refusal::Dropped(Counter::DropForeign));
+        let rest = record.length.wrapping_sub(offset);
+        let room = frame.length - DATA_PAYLOAD;
+        if !header.fits(record.frames)
+            || offset >= record.length
+            // All frames are as long as the first one, but the last, which brings the rest.
+            || (frame.length != u32::from(record.frame_bytes)
+                && (room < rest || header.number.wrapping_add(1) != record.frames))
+        {
+            return Err(Refusal::of(Counter::DropForeign));
+        }
+        if self.tables.arrived_mut(slot).has(header.number) {
+            return Err(self.taken_before(slot, header));
         }
         Ok(Place {
             slot,
             header_bytes: DATA_PAYLOAD,
             offset,
-            payload: (frame.length - DATA_PAYLOAD).min(record.length - offset),
+            payload: room.min(rest),
             opening: None,
         })
     }
@@ -327,16 +369,17 @@ impl<N: Nic> Emp<'_, N> {
     /// posted no more, its record is its peer's, and the next message may come.
     #[inline(always)]
     fn open_active(&mut self, slot: Slot, header: &Header, opening: Opening) {
-        let peer = &mut self.tables.peers[usize::from(header.node as u8)];
-        let next = peer.first_active;
-        peer.first_active = slot;
+        let next = self.push_active(header.node, slot);
         let frames = opening.tag_frames as u16;
         let record = self.tables.active_mut(slot);
         record.next = next;
         record.key = header.key;
         record.length = opening.length;
+        record.frame_bytes = opening.frame_bytes;
         record.frames = frames;
         record.missing = frames;
+        record.missing_then = frames;
+        record.quiet = 0;
         let index = record.descriptor;
         let place = index.wrapping_sub(SEND_DESCRIPTORS as u16);
         self.tables.arrived_mut(slot).clear(frames);
@@ -349,32 +392,39 @@ impl<N: Nic> Emp<'_, N> {
         if next != NO_SLOT {
             self.abandon(header.node, Some(opening.oldest));
         }
+        if frames != 1 {
+            self.watch();
+        }
     }
 
-    /// A frame whose message is neither the next one nor active.
+    /// A frame whose message is neither the next one nor one that awaits it.
     #[cold]
     #[inline(never)]
     fn out_of_turn(&mut self, header: &Header, expected: u16) -> Refusal {
         let id = header.key as u16;
         if id == expected || is_after(id, expected) {
-            Refusal::Dropped(Counter::DropEarly)
-        } else if let Some(slot) = self.find_active(header.node, header.key) {
-            self.taken_before(slot, header)
-        } else if header.group_end {
-            Refusal::Again
-        } else {
-            Refusal::Dropped(Counter::DropDuplicate)
+            return Refusal::of(Counter::DropEarly);
+        }
+        match self.find_old(header.node, header.key) {
+            Some((slot, Arriving::Open)) => self.taken_before(slot, header),
+            Some((_, Arriving::GivenUp | Arriving::Remembered)) => {
+                Refusal::answered(Counter::DropAbandoned, Kind::Nack, header)
+            }
+            Some((_, Arriving::Closed)) => Refusal::of(Counter::DropAbandoned),
+            None if self.is_in_doubt(header.node) => Refusal::of(Counter::DropAbandoned),
+            None => Refusal::answered(Counter::DropDuplicate, Kind::Ack, header),
         }
     }
 
-    /// A frame that its active message has already.
+    /// A frame that its active message has already. The source is alive.
     #[cold]
     #[inline(never)]
     fn taken_before(&mut self, slot: Slot, header: &Header) -> Refusal {
-        if header.group_end && header.group_in(self.tables.arrived_mut(slot)) {
-            Refusal::Again
+        self.tables.active_mut(slot).quiet = 0;
+        if header.group_in(self.tables.arrived_mut(slot)) {
+            Refusal::answered(Counter::DropDuplicate, Kind::Ack, header)
         } else {
-            Refusal::Dropped(Counter::DropDuplicate)
+            Refusal::of(Counter::DropDuplicate)
         }
     }
 
@@ -388,6 +438,17 @@ impl<N: Nic> Emp<'_, N> {
 }
 
 impl Header {
+    /// The answer to the frame's group.
+    #[inline(always)]
+    fn answer(&self, kind: Kind) -> Ack {
+        Ack {
+            key: self.key,
+            number: u32::from(self.number) + u32::from(self.after),
+            epoch: self.epoch,
+            kind,
+        }
+    }
+
     /// Whether the frame and its group lie within a message of `frames` frames.
     #[inline(always)]
     fn fits(&self, frames: u16) -> bool {
@@ -403,19 +464,18 @@ impl Header {
     }
 }
 
-/// Checks that a frame is whole and of a kind that belongs to messages. Whether it is a header frame,
-/// or what to count it as.
+/// Whether a frame is whole and part of a message: `Some(true)` for a header frame, `Some(false)` for a
+/// data frame.
 #[inline(always)]
-fn check(frame: &RxFrame, type_kind: u32) -> Result<bool, Counter> {
+fn part_of_message(frame: &RxFrame, type_kind: u32) -> Option<bool> {
     if !frame.intact {
-        return Err(Counter::DropDamaged);
-    }
-    if is_kind(type_kind, Kind::Header) && frame.length >= HEADER_PAYLOAD {
-        Ok(true)
+        None
+    } else if is_kind(type_kind, Kind::Header) && frame.length >= HEADER_PAYLOAD {
+        Some(true)
     } else if is_kind(type_kind, Kind::Data) && frame.length >= DATA_PAYLOAD {
-        Ok(false)
+        Some(false)
     } else {
-        Err(Counter::DropForeign)
+        None
     }
 }
 

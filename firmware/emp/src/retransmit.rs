@@ -1,12 +1,12 @@
-//! Retransmission: one timer for all messages.
+//! Retransmission: one timer for all messages, those that arrive included (`abandon`).
 //!
 //! A record's deadline moves when the last frame of a group is sent and when an ack brings progress.
 //! At its expiry all frames of every group that was sent and not acknowledged are sent again, and the
 //! next timeout is twice as long, up to 16 times the first. After the last retry the message fails.
 //!
 //! The hardware timer is armed for some time that is not after the earliest deadline: a restart moves
-//! only the record's deadline, and an expiry that finds nothing due arms the timer anew. With no message
-//! open the timer event is masked.
+//! only the record's deadline, and an expiry that finds nothing due arms the timer anew. With nothing to
+//! wait for the timer event is masked.
 
 use crate::Emp;
 use crate::nic::{Event, Nic};
@@ -30,6 +30,9 @@ impl<N: Nic> Emp<'_, N> {
                 slots >>= 1;
                 slot = slot.wrapping_add(1);
             }
+        }
+        if self.watching {
+            self.check_silence(now_us);
         }
         if !self.timer_armed {
             self.nic.disarm_timer();
@@ -78,7 +81,7 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Sees to it that the timer expires not after `deadline_us`.
     #[inline(always)]
-    fn arm_timer(&mut self, deadline_us: u32) {
+    pub(crate) fn arm_timer(&mut self, deadline_us: u32) {
         if !self.timer_armed || !is_due(self.armed_at_us, deadline_us) {
             self.timer_armed = true;
             self.armed_at_us = deadline_us;
@@ -86,10 +89,10 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Nothing is open: the timer need not expire.
+    /// No transmit is open: the timer need not expire, unless it watches messages that arrive.
     #[inline(always)]
     pub(crate) fn stop_timer(&mut self) {
-        if self.timer_armed {
+        if self.timer_armed && !self.watching {
             self.timer_armed = false;
             self.nic.disarm_timer();
         }
@@ -143,7 +146,7 @@ impl<N: Nic> Emp<'_, N> {
 
 /// Whether the time `at_us` has come at `now_us`.
 #[inline(always)]
-fn is_due(at_us: u32, now_us: u32) -> bool {
+pub(crate) fn is_due(at_us: u32, now_us: u32) -> bool {
     now_us.wrapping_sub(at_us) < 1 << 31
 }
 

@@ -4,6 +4,7 @@
 //! from a frame or from the host can miss, and none needs a check. A link is a `u8` slot;
 //! [`NO_SLOT`] ends a list.
 
+use crate::ack::{Ack, QUEUE_ENTRIES};
 use crate::descriptor::Pages;
 use defs::emp::descriptor::{Code, MESSAGE_LIMIT_BYTES};
 
@@ -23,7 +24,6 @@ pub const ACTIVE_SLOTS: usize = 64;
 const POSTED_ENTRIES: usize = 512;
 /// The head of the list of posted receives.
 pub(crate) const POSTED_HEAD: u16 = (POSTED_ENTRIES - 1) as u16;
-const PEERS: usize = 256;
 
 /// A frame bitmap. Longer than needed, so that a masked word index fits.
 #[derive(Debug, Clone, Copy)]
@@ -169,9 +169,9 @@ pub(crate) struct Transmit {
     pub node: u8,
     /// Next in the send queue.
     pub queue_next: Slot,
-    /// Next open message to the same peer, in the order of identifiers.
+    /// Next open message to the same peer, in the order of identifiers; after the newest the oldest.
     pub peer_next: Slot,
-    /// Previous open message to the same peer.
+    /// Previous open message to the same peer; before the oldest the newest.
     pub peer_previous: Slot,
 }
 
@@ -243,35 +243,52 @@ pub(crate) struct Active {
     pub pending: u16,
     /// The posted receive's descriptor.
     pub descriptor: u16,
-    /// The source has given the message up: no more frames are awaited.
-    pub abandoned: bool,
+    /// Bytes of its first frame.
+    pub frame_bytes: u16,
+    /// `missing` when silence was looked for last.
+    pub missing_then: u16,
+    /// How often in a row no frame had come.
+    pub quiet: u16,
+    pub state: Arriving,
     /// What will become of it: `Done` unless something goes wrong.
     pub code: Code,
     /// Next active message of the same peer, or next free record.
     pub next: Slot,
 }
 
-/// What the firmware keeps for a peer beside the route table.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(4))]
-pub(crate) struct Peer {
-    /// Oldest open message to it.
-    pub first_transmit: Slot,
-    /// Newest open message to it.
-    pub last_transmit: Slot,
-    /// Messages of which frames have arrived from it.
-    pub first_active: Slot,
+/// How an arriving message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Arriving {
+    /// Its frames, or the last DMAs, are awaited. Or the record is free.
+    Open,
+    /// Its source has given it up or started anew; its last DMAs are awaited.
+    Closed,
+    /// This node has given it up; its last DMAs are awaited.
+    GivenUp,
+    /// Given up, and the host knows. The record says so to frames that still come.
+    Remembered,
 }
 
-/// All records: about 100 KB of NIC memory.
+/// All records: [`TABLE_BYTES`] of NIC memory.
 pub struct Tables {
     pub(crate) transmit: [Transmit; TRANSMIT_SLOTS],
     pub(crate) unacked: [FrameBits; TRANSMIT_SLOTS],
     posted: [Posted; POSTED_ENTRIES],
     active: [Active; ACTIVE_SLOTS],
     arrived: [FrameBits; ACTIVE_SLOTS],
-    pub(crate) peers: [Peer; PEERS],
+    pub(crate) acks: [Ack; QUEUE_ENTRIES],
 }
+
+/// Bytes of [`Tables`]: a transmit record and bitmap for each slot, the posted receives, an
+/// active-receive record and bitmap for each slot, the acks that wait. Nothing in it grows with the number of peers.
+pub const TABLE_BYTES: usize = TRANSMIT_SLOTS * (64 + FRAME_LIMIT as usize / 8)
+    + POSTED_ENTRIES * 16
+    + ACTIVE_SLOTS * (64 + FRAME_LIMIT as usize / 8)
+    + QUEUE_ENTRIES * 16;
+
+const _: () = assert!(TABLE_BYTES == 90_624, "docs/emp.md states it");
+const _: () = assert!(size_of::<Tables>() == TABLE_BYTES);
 
 const _: () = assert!(size_of::<Transmit>() == 64, "an index is one shift");
 const _: () = assert!(size_of::<Active>() == 64, "an index is one shift");
@@ -317,7 +334,10 @@ impl Tables {
             missing: 0,
             pending: 0,
             descriptor: 0,
-            abandoned: false,
+            frame_bytes: 0,
+            missing_then: 0,
+            quiet: 0,
+            state: Arriving::Open,
             code: Code::Pending,
             next: 0,
         };
@@ -328,18 +348,13 @@ impl Tables {
             previous: 0,
             state: Posting::Free,
         };
-        let peer = Peer {
-            first_transmit: 0,
-            last_transmit: 0,
-            first_active: 0,
-        };
         Self {
             transmit: [transmit; TRANSMIT_SLOTS],
             unacked: [FrameBits([0; FRAME_WORDS]); TRANSMIT_SLOTS],
             posted: [posted; POSTED_ENTRIES],
             active: [active; ACTIVE_SLOTS],
             arrived: [FrameBits([0; FRAME_WORDS]); ACTIVE_SLOTS],
-            peers: [peer; PEERS],
+            acks: [Ack::NONE; QUEUE_ENTRIES],
         }
     }
 
@@ -349,13 +364,6 @@ impl Tables {
             self.active_mut(slot).next = slot + 1;
         }
         self.active_mut(ACTIVE_SLOTS as u8 - 1).next = NO_SLOT;
-        for peer in &mut self.peers {
-            *peer = Peer {
-                first_transmit: NO_SLOT,
-                last_transmit: NO_SLOT,
-                first_active: NO_SLOT,
-            };
-        }
         for posted in &mut self.posted {
             posted.state = Posting::Free;
         }
@@ -389,9 +397,11 @@ impl Tables {
         &mut self.arrived[usize::from(slot) & (ACTIVE_SLOTS - 1)]
     }
 
-    /// Active-receive records in the free list that begins with `first`.
-    pub(crate) fn free_records(&mut self, first: Slot) -> usize {
-        let (mut slot, mut count) = (first, 0);
+    /// Active-receive records in the free list that begins with `first`, and those that only remember.
+    pub(crate) fn idle_records(&mut self, first: Slot) -> usize {
+        let remembers = |record: &&Active| record.state == Arriving::Remembered;
+        let mut count = self.active.iter().filter(remembers).count();
+        let mut slot = first;
         while slot != NO_SLOT && count <= ACTIVE_SLOTS {
             slot = self.active_mut(slot).next;
             count += 1;

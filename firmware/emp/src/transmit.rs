@@ -17,10 +17,10 @@
 //!   payload cannot be had, its header says `Void`.
 
 use crate::Emp;
-use crate::descriptor::{Fetch, Pages, Seek};
+use crate::descriptor::{Fetch, Seek};
 use crate::dma::{frame_cookie, transmit_fetch_cookie};
 use crate::nic::{Event, Nic, Stage, type_kind};
-use crate::tables::{Cursor, FRAME_LIMIT, NO_SLOT, Slot, Transmit};
+use crate::tables::{Cursor, FRAME_LIMIT, NO_SLOT, Slot};
 use defs::emp::control::{Counter, MAILBOX_TRANSMIT, ROUTE_MAC_HIGH, ROUTE_MAC_LOW};
 use defs::emp::descriptor::{
     Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH, WORD_NODE_TAG,
@@ -77,39 +77,29 @@ impl<N: Nic> Emp<'_, N> {
         if node >= self.config.route_count {
             return self.write_status(index, Code::UnknownNode, 0);
         }
-        let Some((pages, frames)) = self.fragment(slot, status, length) else {
+        let Some(frames) = self.fragment(slot, status, length) else {
             return self.write_status(index, Code::BadDescriptor, 0);
         };
-        let id = self.next_id(node);
-        let peer = &mut self.tables.peers[usize::from(node as u8)];
-        let peer_previous = peer.last_transmit;
-        peer.last_transmit = slot;
-        if peer_previous == NO_SLOT {
-            peer.first_transmit = slot;
-        } else {
-            self.tables.transmit_mut(peer_previous).peer_next = slot;
-        }
-        let start = Cursor::start(self.config.ack_group);
-        *self.tables.transmit_mut(slot) = Transmit {
-            pages,
-            length,
-            cursor: start,
-            fresh: start,
-            deadline_us: 0,
-            frames,
-            outstanding: 0,
-            pending: 0,
-            id,
-            node: node as u8,
-            last_group: 0,
-            retries: 0,
-            resending: false,
-            queued: true,
-            code: Code::Pending,
-            queue_next: NO_SLOT,
-            peer_next: NO_SLOT,
-            peer_previous,
+        let Some(id) = self.next_id(node) else {
+            return self.write_status(index, Code::NoResources, 0);
         };
+        let (peer_next, peer_previous) = self.link_transmit(node, slot);
+        let start = Cursor::start(self.config.ack_group);
+        let record = self.tables.transmit_mut(slot);
+        record.length = length;
+        record.cursor = start;
+        record.fresh = start;
+        record.frames = frames;
+        record.outstanding = 0;
+        record.pending = 0;
+        record.id = id;
+        record.node = node as u8;
+        record.last_group = 0;
+        record.retries = 0;
+        record.resending = false;
+        record.code = Code::Pending;
+        record.peer_next = peer_next;
+        record.peer_previous = peer_previous;
         self.tables.unacked[usize::from(slot)].clear(frames);
         self.open_count += 1;
         self.mark_open(slot, true);
@@ -118,9 +108,9 @@ impl<N: Nic> Emp<'_, N> {
             .event(Event::PostTransmit, node, u32::from(id), length);
     }
 
-    /// The pages and the number of frames of a message; `None` if the descriptor makes no sense.
+    /// Finds a message's pages; the result is its number of frames, `None` if the descriptor makes no sense.
     #[inline(always)]
-    fn fragment(&mut self, slot: Slot, status: u32, length: u32) -> Option<(Pages, u16)> {
+    fn fragment(&mut self, slot: Slot, status: u32, length: u32) -> Option<u16> {
         let form = Form::from_status(status)?;
         if length > MESSAGE_LIMIT_BYTES {
             return None;
@@ -132,15 +122,11 @@ impl<N: Nic> Emp<'_, N> {
         if frames > FRAME_LIMIT {
             return None;
         }
-        let pages = Pages::of(
-            &mut self.nic,
-            self.memory.descriptors(),
-            u32::from(slot),
-            form,
-            length,
-            self.memory.transmit_cache(slot),
-        )?;
-        Some((pages, frames as u16))
+        let (array, cache) = (self.memory.descriptors(), self.memory.transmit_cache(slot));
+        let pages = &mut self.tables.transmit_mut(slot).pages;
+        pages
+            .take(&mut self.nic, array, u32::from(slot), form, length, cache)
+            .then_some(frames as u16)
     }
 
     /// Whether a record is taken: posted and its status not yet written.
@@ -364,7 +350,7 @@ impl<N: Nic> Emp<'_, N> {
         self.store(start, WORD_SOURCE_MESSAGE, self.config.node_high | id);
         self.store(start, WORD_FRAME_EPOCH, (number << 16) | self.config.epoch);
         if cursor.number == 0 {
-            let oldest = self.tables.peers[usize::from(node as u8)].first_transmit;
+            let oldest = self.oldest_transmit(node);
             let oldest = u32::from(self.tables.transmit_mut(oldest).id);
             let tag = self
                 .nic
@@ -485,29 +471,15 @@ impl<N: Nic> Emp<'_, N> {
         }
         self.write_status(u32::from(slot), code, 0);
         let record = self.tables.transmit_mut(slot);
-        let (node, id) = (record.node, record.id);
-        let (next, previous) = (record.peer_next, record.peer_previous);
-        if previous == NO_SLOT {
-            self.tables.peers[usize::from(node)].first_transmit = next;
-        } else {
-            self.tables.transmit_mut(previous).peer_next = next;
-        }
-        if next == NO_SLOT {
-            self.tables.peers[usize::from(node)].last_transmit = previous;
-        } else {
-            self.tables.transmit_mut(next).peer_previous = previous;
-        }
+        let (node, id) = (u32::from(record.node), u32::from(record.id));
+        self.unlink_transmit(node, slot);
         self.mark_open(slot, false);
         self.open_count -= 1;
         if self.open_count == 0 {
             self.stop_timer();
         }
-        self.nic.event(
-            Event::TransmitComplete,
-            u32::from(node),
-            u32::from(id),
-            code as u32,
-        );
+        self.nic
+            .event(Event::TransmitComplete, node, id, code as u32);
     }
 }
 

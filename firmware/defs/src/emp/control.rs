@@ -117,27 +117,44 @@ const _: () =
 /// Entries of the route table.
 pub const ROUTE_TABLE_ENTRIES: u32 = 256;
 
-/// One entry of the route table: a peer's address and the state that EMP keeps for it (16 bytes).
-/// The host writes the first two words and clears the others.
+/// One entry of the route table: a peer's address and all that EMP keeps for it (16 bytes), however many
+/// messages pass. The host writes the first two words, with zero in the high half of the first, and clears the
+/// others; the firmware fills in the rest.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RouteEntry {
-    /// MAC address, high 16 bits in the low half.
+    /// MAC address, high 16 bits in the low half. Above it the slot of the peer's message that arrives
+    /// ([`ROUTE_ACTIVE_SHIFT`]) and of the oldest open message to it ([`ROUTE_OLDEST_SHIFT`]): heads of lists.
     pub mac_high: u32,
     /// MAC address, low 32 bits.
     pub mac_low: u32,
     /// Identifier of the next message to this peer (high half) and of the next message to match
     /// from it (low half).
     pub message_ids: u32,
-    /// The peer's epoch in the low half; [`EPOCH_HEARD`] and [`EPOCH_KNOWN`] say what is known.
+    /// The peer's epoch in the low half; [`EPOCH_UNKNOWN`], [`EPOCH_UNMET`] and [`EPOCH_DOUBT`] say what it
+    /// is worth: all is well if none is set. Above them how fast the peer takes frames: [`FLOW_RATE_SHIFT`], [`FLOW_DUE_SHIFT`].
     pub epoch: u32,
 }
 
-/// Bits of [`RouteEntry::epoch`]: a header frame of the peer has told its epoch, and with it what is the next
-/// message to match from it.
-pub const EPOCH_KNOWN: u32 = EPOCH_HEARD | 1 << 16;
-/// Bit of [`RouteEntry::epoch`]: a frame of the peer has told its epoch, if only an ack.
-pub const EPOCH_HEARD: u32 = 1 << 17;
+const _: () = assert!(size_of::<RouteEntry>() == ROUTE_ENTRY_BYTES as usize);
+
+/// Position of the slot of the first message that arrives from the peer.
+pub const ROUTE_ACTIVE_SHIFT: u32 = 16;
+/// Position of the slot of the oldest open message to the peer.
+pub const ROUTE_OLDEST_SHIFT: u32 = 24;
+/// Bit of [`RouteEntry::epoch`]: no frame of the peer has told its epoch.
+pub const EPOCH_UNKNOWN: u32 = 1 << 16;
+/// Bit of [`RouteEntry::epoch`]: no header frame of this epoch has told which message comes next.
+pub const EPOCH_UNMET: u32 = 1 << 17;
+/// Bit of [`RouteEntry::epoch`]: messages of this epoch were given up here, and there is no record any more
+/// of which.
+pub const EPOCH_DOUBT: u32 = 1 << 18;
+/// Position of the rate at which the peer is sent frames.
+pub const FLOW_RATE_SHIFT: u32 = 19;
+/// Mask of the rate after the shift: 0 = no pause between frames.
+pub const FLOW_RATE_MASK: u32 = 0x7;
+/// Position of the time at which the peer may be sent the next frame.
+pub const FLOW_DUE_SHIFT: u32 = 22;
 /// Word index of [`RouteEntry::mac_high`].
 pub const ROUTE_MAC_HIGH: u32 = 0;
 /// Word index of [`RouteEntry::mac_low`].
@@ -172,7 +189,7 @@ pub enum Counter {
     DropEarly = 7,
     /// Dropped: CRC or other receive error.
     DropDamaged = 8,
-    /// Dropped: foreign Ethertype, impossible fields, or void.
+    /// Dropped: foreign Ethertype, wrong length, impossible fields, or void.
     DropForeign = 9,
     /// Dropped: another epoch.
     DropEpoch = 10,
@@ -182,7 +199,17 @@ pub enum Counter {
     BadPosts = 12,
     /// DMAs to or from host memory that failed.
     DmaErrors = 13,
+    /// Dropped: of a message that this node has given up.
+    DropAbandoned = 14,
+    /// Nacks sent: answers to frames of messages that this node has given up.
+    NacksSent = 15,
+    /// Nacks taken.
+    NacksReceived = 16,
+    /// Times that a message had to pause because its receiver was short of buffer space.
+    FramesHeld = 17,
 }
 
 /// Number of counters.
-pub const COUNTER_COUNT: u32 = 14;
+pub const COUNTER_COUNT: u32 = 18;
+
+const _: () = assert!(COUNTERS + (COUNTER_COUNT << 2) <= BASE + 0x100);

@@ -72,6 +72,12 @@ pub const GROUP_MASK: u32 = 0xF;
 /// Most frames of an ack group.
 pub const GROUP_LIMIT: u32 = GROUP_MASK + 1;
 
+/// Position in the low half of the word at [`WORD_TYPE_KIND`] of an ack's pressure: how full the receive
+/// buffer of the node that sends it is.
+pub const PRESSURE_SHIFT: u32 = 9;
+/// Mask of the pressure after the shift: 0 = room, 1 = half full, 2 = three quarters full.
+pub const PRESSURE_MASK: u32 = 3;
+
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
@@ -84,7 +90,7 @@ pub enum Kind {
     Data = 2,
     /// Acknowledges the group whose last frame it names.
     Ack = 3,
-    /// Tells the sender that the message cannot be taken.
+    /// Tells the sender that the receiver has given the message up. Otherwise like an ack.
     Nack = 4,
 }
 

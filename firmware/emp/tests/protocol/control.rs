@@ -30,7 +30,7 @@ fn cancel(world: &mut World, node: usize, head: u32) {
 }
 
 /// Writes control words and has them taken.
-fn set(world: &mut World, node: usize, words: &[(u32, u32)]) {
+pub fn set(world: &mut World, node: usize, words: &[(u32, u32)]) {
     for &(word, value) in words {
         world.nodes[node].nic().store(word, value);
     }

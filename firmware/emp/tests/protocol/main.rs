@@ -10,3 +10,4 @@ mod hosts;
 mod network;
 mod schedule;
 mod service;
+mod timeouts;

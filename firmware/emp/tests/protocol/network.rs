@@ -322,8 +322,8 @@ fn spoil(mut bytes: Vec<u8>, garbage: Garbage, seed: u64) -> Option<Vec<u8>> {
         }
         Garbage::Ethertype => (WORD_TYPE_KIND, 0xFFFF_0000, 0x0800_0000),
         Garbage::Kind(kind) => {
-            // A void frame, a negative ack, and two that are no kind.
-            let kind = [0, 4, 5, 15][usize::from(kind & 3)];
+            // A void frame, and three that are no kind. A negative ack would be believed.
+            let kind = [0, 5, 6, 15][usize::from(kind & 3)];
             (WORD_TYPE_KIND, 0xF << KIND_SHIFT, kind << KIND_SHIFT)
         }
         Garbage::Source => (WORD_SOURCE_MESSAGE, 0, 0xFF00_0000),

@@ -346,6 +346,8 @@ impl Nic for Tigon {
             Event::ReceiveComplete => {
                 tigon2_hal::event!("receive complete", node, message, number)
             }
+            Event::NackSent => tigon2_hal::event!("nack sent", node, message, number),
+            Event::NackReceived => tigon2_hal::event!("nack received", node, message, number),
             Event::ReceiveCancelled => {
                 tigon2_hal::event!("receive cancelled", node, message, number)
             }
