@@ -270,7 +270,7 @@ const CASES: [Case; 33] = [
     ("ack of an earlier life", |id| Words::ack(id).with(WORD_OFFSET, 0).frame(), Counter::DropEpoch),
     ("ack of nothing", |id| Words::ack(id).frame(), Counter::DropDuplicate),
     ("void", |id| Words::header(id).kind(Kind::Void as u32, 0).frame(), FOREIGN),
-    ("nack", |id| Words::header(id).kind(Kind::Nack as u32, 0).frame(), FOREIGN),
+    ("nack of nothing", |id| Words::ack(id).kind(Kind::Nack as u32, 0).frame(), Counter::DropDuplicate),
     ("no kind", |id| Words::header(id).kind(15, 0).frame(), FOREIGN),
     ("another Ethertype", |id| Words::header(id).with(WORD_TYPE_KIND, 0x0800_1100).frame(), FOREIGN),
     ("an ack of another Ethertype", |id| Words::ack(id).with(WORD_TYPE_KIND, 0x0800_3100).frame(), FOREIGN),
