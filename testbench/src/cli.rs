@@ -1,5 +1,6 @@
 //! The options of the `lanigon` command.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -27,6 +28,8 @@ Exit codes: 0 done, 1 a check failed or the guest faulted, 2 wrong request, 130 
 pub enum Command {
     /// Reproduce the published results of a paper
     Reproduce(ReproduceArgs),
+    /// Run a scenario: nodes, a network, host programs, faults
+    Run(RunArgs),
     /// Run an image or raw MIPS code on a board without a host
     Exec(ExecArgs),
     /// Run the firmware of an Ethernet adapter on two boards back to back
@@ -81,6 +84,38 @@ pub struct ReproduceArgs {
     /// Message size (repeatable)
     #[arg(long = "size", value_name = "BYTES", value_parser = number)]
     pub sizes: Vec<u32>,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A scenario names nodes, links, switches, host programs and faults; `lanigon list` shows examples. Every message is
+checked: it must arrive once, in order, with each byte as sent, or its sender must be told that it failed. Times
+count from the start of the host programs; in the trace they count from power-on, 20 000 us before.
+
+Examples:
+  lanigon run scenarios/pair.toml
+  lanigon run scenarios/star-with-loss.toml --seed 7 --json
+  lanigon run scenarios/exact-fault.toml --trace trace.txt")]
+pub struct RunArgs {
+    /// The scenario's file (TOML)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Seed of all chance, instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Threads that share the work; results do not depend on them
+    #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
+    pub threads: NonZeroUsize,
+    /// Write the trace of all nodes into this file
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// End the run after this many simulated microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// A CPU of the board.
@@ -148,6 +183,8 @@ pub struct ExecArgs {
 const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
 /// Limit of `--max-time` in microseconds: eleven days.
 const MOST_MICROSECONDS: f64 = 1e12;
+/// Limit of `--threads`.
+const MOST_THREADS: usize = 256;
 /// The profile of plain hardware.
 const DEFAULT_PROFILE: &str = "tigon2-88mhz";
 
@@ -293,6 +330,12 @@ fn dump(text: &str) -> Result<Dump, String> {
         address: number(address)?,
         length_bytes: number(length)?,
     })
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok().and_then(NonZeroUsize::new);
+    let threads = threads.filter(|threads| threads.get() <= MOST_THREADS);
+    threads.ok_or_else(|| format!("expected a number between 1 and {MOST_THREADS}"))
 }
 
 fn sram(text: &str) -> Result<SramSize, String> {

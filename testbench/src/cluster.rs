@@ -95,6 +95,13 @@ pub fn mac_address(node: u16) -> MacAddress {
     MacAddress([0x02, 0x4C, 0x61, 0x6E, high, low])
 }
 
+/// The node whose board has this address, if it is one that [`mac_address`] gives.
+#[must_use]
+pub fn node_of(address: [u8; 6]) -> Option<u16> {
+    let node = u16::from_be_bytes([address[4], address[5]]);
+    (mac_address(node).0 == address).then_some(node)
+}
+
 /// Stretches stages: factor for each stage, by name.
 pub type StageFactors = [(String, f64)];
 
@@ -107,13 +114,20 @@ pub fn node(
     factors: &StageFactors,
     sram: SramSize,
 ) -> Node<Tigon2> {
+    let board = board(image, profile, factors, sram);
+    Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
+}
+
+/// A board that knows the image's probes.
+#[must_use]
+pub fn board(image: &Image, profile: &Profile, factors: &StageFactors, sram: SramSize) -> Tigon2 {
     let mut board = Tigon2::new(sram, profile.timing);
     board.probes = ProbeTable::new(image.probes.clone());
     for (stage, factor) in factors {
         let ticks = (factor * TICKS_PER_CYCLE as f64).round().max(1.0);
         board.probes.set_stretch(stage, ticks as u64);
     }
-    Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
+    board
 }
 
 /// The cable that a profile describes.
@@ -262,7 +276,14 @@ impl EmpPairs {
 }
 
 /// Loads and starts the firmware, and waits for [`START`].
-async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<EmpNode, String> {
+///
+/// # Errors
+/// If board or firmware do not come up.
+pub async fn boot(
+    machine: Machine,
+    firmware: &Firmware,
+    config: Config,
+) -> Result<EmpNode, String> {
     let mut clock = machine.clone();
     let emp = Emp::start(machine.clone(), machine, Some(firmware), config)
         .await

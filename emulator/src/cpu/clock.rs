@@ -15,6 +15,8 @@ pub struct CpuClock {
     pub cycles: u64,
     /// Ticks spent waiting for somebody else (a busy SRAM bus).
     pub stalled: u64,
+    /// Ticks for which the core was halted before it was started (again).
+    pub halted: u64,
     /// Ticks that one cycle of own work takes: `TICKS_PER_CYCLE`, or more within a stretched stage.
     pub ticks_per_cycle: u64,
 }
@@ -25,6 +27,7 @@ impl Default for CpuClock {
             now: 0,
             cycles: 0,
             stalled: 0,
+            halted: 0,
             ticks_per_cycle: TICKS_PER_CYCLE,
         }
     }
@@ -36,6 +39,13 @@ impl CpuClock {
     pub const fn charge(&mut self, cycles: u64) {
         self.cycles += cycles;
         self.now += cycles * self.ticks_per_cycle;
+    }
+
+    /// A halted core starts at `tick` or now, whichever is later.
+    pub const fn start_at(&mut self, tick: u64) {
+        let halted = tick.saturating_sub(self.now);
+        self.halted += halted;
+        self.now += halted;
     }
 
     /// Waits until `tick` if that is later than now.

@@ -93,6 +93,14 @@ impl Tigon2 {
         self.window_write(regs::CPU_STATE + as_b, 0, ctx);
     }
 
+    /// How long a core has been at work: neither halted nor in whole rounds of its idle loop.
+    #[must_use]
+    pub fn busy_time(&self, cpu: usize) -> SimTime {
+        let CoreUnit { core, private } = &self.cores[cpu];
+        let rest = core.clock.halted + private.idle.skipped_ticks();
+        self.fabric.ticks.time_of(core.clock.now.saturating_sub(rest))
+    }
+
     /// Instructions that the core may execute in all.
     fn limit_of(&self, index: usize) -> u64 {
         let step = self.cores[index].private.step_until;
@@ -336,7 +344,7 @@ impl Tigon2 {
         match effect {
             ControlEffect::Started => {
                 let clock = &mut unit.core.clock;
-                clock.now = clock.now.max(self.fabric.ticks.first_at(ctx.now));
+                clock.start_at(self.fabric.ticks.first_at(ctx.now));
                 unit.private.stopped = None;
                 let kind = TraceKind::CoreStarted { pc: unit.core.pc() };
                 ctx.trace.record(ctx.now, unit.private.who, kind);

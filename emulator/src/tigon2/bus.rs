@@ -357,7 +357,7 @@ impl<'a> CpuBus<'a, '_> {
             ControlEffect::Started if !own => {
                 let pc = self.other_core.pc();
                 let clock = &mut self.other_core.clock;
-                clock.now = clock.now.max(core.clock.now);
+                clock.start_at(core.clock.now);
                 self.other_private.stopped = None;
                 let who = self.other_private.who;
                 let kind = TraceKind::CoreStarted { pc };

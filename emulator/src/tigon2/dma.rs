@@ -6,6 +6,8 @@
 use defs::tigon2::regs::DmaState;
 use defs::tigon2::rings::BURST_BYTES;
 
+use crate::sim::time::SimTime;
+
 /// A channel's direction, as the chip names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -63,6 +65,10 @@ pub struct Channel {
     pub by_assist: bool,
     /// Counts starts and resets: an event of an earlier transfer is recognised by it.
     generation: u32,
+    /// When the current or last transfer began.
+    began: SimTime,
+    /// Time that complete transfers took.
+    busy: SimTime,
 }
 
 type DmaStateBits = u32;
@@ -191,9 +197,21 @@ impl Channel {
         self.checksum = sum;
     }
 
+    /// The current transfer begins at `now`.
+    pub const fn begins_at(&mut self, now: SimTime) {
+        self.began = now;
+    }
+
+    /// Time that its transfers took, from their starts to their last bytes; those that were aborted do not count.
+    #[must_use]
+    pub const fn busy(&self) -> SimTime {
+        self.busy
+    }
+
     /// The transfer is complete.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, now: SimTime) {
         self.active = false;
+        self.busy += now.saturating_sub(self.began);
     }
 
     /// The transfer failed with these error bits.
@@ -278,7 +296,7 @@ mod tests {
                 while let Some(burst) = channel.next_burst(None) {
                     channel.advance(burst, None, part);
                 }
-                channel.finish();
+                channel.finish(SimTime::ZERO);
             }
             channel.checksum
         };

@@ -80,6 +80,8 @@ pub struct IdleDetector {
     reads: Reads,
     /// The round that will repeat.
     idle: Option<Round>,
+    /// Ticks of all rounds that were skipped.
+    skipped_ticks: u64,
 }
 
 impl IdleDetector {
@@ -155,9 +157,16 @@ impl IdleDetector {
         }
     }
 
+    /// Ticks of all rounds that were skipped: how long the core has idled.
+    #[must_use]
+    pub const fn skipped_ticks(&self) -> u64 {
+        self.skipped_ticks
+    }
+
     /// `rounds` whole rounds were skipped, wherever in its loop the core stands: the last read moves
     /// along, so that the next one is still one round away from it.
     pub fn skipped(&mut self, round: Round, rounds: u64) {
+        self.skipped_ticks += rounds * round.ticks;
         if let Some(last) = &mut self.last {
             last.ticks += rounds * round.ticks;
             last.cycles += rounds * round.cycles;

@@ -74,6 +74,7 @@ impl Fabric {
         let start = self.timing.dma_start + latency;
         self.rests[direction as usize].transfer_begins(ctx.now);
         let channel = self.channel(direction);
+        channel.begins_at(ctx.now);
         let step = DmaStep {
             direction,
             generation: channel.generation(),
@@ -209,7 +210,7 @@ impl Fabric {
     /// All bytes are moved: pointers, ring, next descriptor, waiting frames.
     fn complete(&mut self, direction: Direction, ctx: &mut BoardContext) {
         let channel = self.channel(direction);
-        channel.finish();
+        channel.finish(ctx.now);
         let local_end = channel.local;
         let by_assist = channel.by_assist;
         let release = channel.has(DmaState::RELEASE_TX);

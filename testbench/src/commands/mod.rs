@@ -6,6 +6,7 @@ pub mod exec;
 pub mod image;
 pub mod list;
 mod reproduce;
+pub mod run;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,7 @@ impl From<Status> for ExitCode {
 pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
+        Command::Run(args) => run::run(args, interrupt),
         Command::Exec(args) => exec::run(args, interrupt),
         Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),

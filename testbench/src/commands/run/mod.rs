@@ -1,0 +1,64 @@
+//! `lanigon run`: a scenario.
+
+mod report;
+
+use std::fs::File;
+
+use anyhow::Context;
+use emulator::sim::world::RunEnd;
+
+use super::Status;
+use crate::cli::RunArgs;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::scenario::Scenario;
+use crate::simulation::{RunOptions, Simulation};
+use crate::{logging, output};
+use report::Report;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request or the scenario is wrong, or a result cannot be written.
+pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let mut scenario = Scenario::load(&args.scenario)?;
+    if let Some(seed) = args.seed {
+        scenario.seed = seed;
+    }
+    let mut simulation = Simulation::new(&scenario)?;
+    if let Some(path) = &args.trace {
+        let file = File::create(path).with_context(|| path.display().to_string())?;
+        simulation.world.trace_to(Box::new(file));
+    }
+    for node in &mut simulation.world.nodes {
+        logging::show_trace(&mut node.trace);
+    }
+    let options = RunOptions {
+        max_time: args.max_time,
+        interrupt: Some(interrupt.flag()),
+        threads: args.threads,
+    };
+    let progress = Progress::steps("messages", scenario.messages());
+    let outcome = simulation.run(&options, |received| progress.set(received));
+    drop(progress);
+    // A trace that could not be written hides no result.
+    let traced = simulation.world.finish_trace();
+    let report = Report {
+        file: &args.scenario,
+        scenario: &scenario,
+        outcome: &outcome,
+    };
+    if args.json {
+        output::print_json(&report.json())?;
+    } else {
+        output::print(&report.text())?;
+    }
+    if let Some(path) = &args.trace {
+        traced.map_err(|error| output::WriteError::new(path.display(), error))?;
+    }
+    Ok(match outcome.end {
+        RunEnd::Interrupted => Status::Interrupted,
+        _ if outcome.is_good() => Status::Done,
+        _ => Status::Failed,
+    })
+}

@@ -1,0 +1,8 @@
+//! Host programs that scenarios name: what they do is a [`plan`], one engine carries every plan out, and every
+//! message is checked.
+
+pub mod content;
+pub mod ledger;
+pub mod plan;
+pub mod traffic;
+pub mod verdict;

@@ -1,0 +1,410 @@
+//! What each node of a program does: what it sends, when, and what it is ready to receive.
+
+use std::collections::BTreeMap;
+
+use defs::emp::descriptor::{CHAIN_PAGES, PAGE_BYTES, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS};
+use host_lib::emp::{Source, Tag};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::scenario::programs::{Program, ProgramSpec, Sizes};
+
+/// The tag of programs that need only one.
+const TAG: u16 = 1;
+/// Receives of a node that are posted ahead, unless the scenario says otherwise.
+const DEFAULT_RECEIVES: usize = 128;
+/// Memory that posted receives may hold by default.
+const RECEIVE_BYTES: u64 = 24 << 20;
+/// Most classes of receives of a node.
+const MOST_CLASSES: usize = 32;
+
+/// A message to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// To which node.
+    pub to: u16,
+    /// Its tag.
+    pub tag: u16,
+    /// Its length in bytes.
+    pub length: u32,
+    /// It is not posted before so many messages were received.
+    pub after: u64,
+    /// Nor before so much time has passed since the step before, in ns.
+    pub pause_ns: u64,
+}
+
+/// What a node sends, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sends {
+    /// Round by round, one message to each peer.
+    Rounds {
+        /// The peers.
+        peers: Vec<u16>,
+        /// How many rounds.
+        rounds: u64,
+        /// The lengths of the rounds' messages.
+        sizes: Sizes,
+        /// A round begins when so many messages more than its number were received.
+        gate: Option<u64>,
+        /// After so many rounds, a pause of so many ns.
+        pause: Option<(u64, u64)>,
+    },
+    /// As drawn.
+    Drawn(Vec<Step>),
+}
+
+impl Default for Sends {
+    fn default() -> Self {
+        Self::Drawn(Vec::new())
+    }
+}
+
+impl Sends {
+    fn to(peer: usize, spec: &ProgramSpec) -> Self {
+        Self::to_all(vec![peer as u16], spec)
+    }
+
+    fn to_all(peers: Vec<u16>, spec: &ProgramSpec) -> Self {
+        Self::Rounds {
+            peers,
+            rounds: spec.messages,
+            sizes: spec.sizes.clone(),
+            gate: None,
+            pause: None,
+        }
+    }
+
+    /// Step number `index`, if there are so many.
+    #[must_use]
+    pub fn step(&self, index: u64) -> Option<Step> {
+        match self {
+            Self::Drawn(steps) => steps.get(usize::try_from(index).ok()?).copied(),
+            Self::Rounds {
+                peers,
+                rounds,
+                sizes,
+                gate,
+                pause,
+            } => {
+                let (round, peer) = (index / peers.len() as u64, index % peers.len() as u64);
+                let rest = pause
+                    .filter(|(burst, _)| peer == 0 && round > 0 && round.is_multiple_of(*burst));
+                (round < *rounds).then(|| Step {
+                    to: peers[peer as usize],
+                    tag: TAG,
+                    length: sizes.nth(round),
+                    after: gate.map_or(0, |gate| round + gate),
+                    pause_ns: rest.map_or(0, |(_, pause_ns)| pause_ns),
+                })
+            }
+        }
+    }
+}
+
+/// Receives that are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Class {
+    /// From whom.
+    pub source: Source,
+    /// With which tag.
+    pub tag: Tag,
+    /// How many messages will come; `None`: nobody knows.
+    pub expected: Option<u64>,
+    /// How many are kept posted.
+    pub ahead: usize,
+}
+
+/// What one node does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// It begins so long after the start, in ns.
+    pub start_ns: u64,
+    /// What it sends, in this order.
+    pub sends: Sends,
+    /// Most transmits that are posted at a time.
+    pub window: usize,
+    /// What it is ready to receive.
+    pub classes: Vec<Class>,
+    /// Bytes of the longest message.
+    pub longest: u32,
+    /// A failed transmit ends it: nothing can come back.
+    pub lockstep: bool,
+}
+
+/// Descriptors that a message of this length takes.
+#[must_use]
+pub const fn descriptors(length: u32) -> usize {
+    let pages = length.div_ceil(PAGE_BYTES) as usize;
+    if pages > 1 && pages <= CHAIN_PAGES {
+        1 + pages / 2
+    } else {
+        1
+    }
+}
+
+/// Most transmits of this length that can be posted.
+#[must_use]
+pub const fn most_transmits(length: u32) -> usize {
+    SEND_DESCRIPTORS as usize / descriptors(length)
+}
+
+/// Most receives of this length that can be posted.
+#[must_use]
+pub const fn most_receives(length: u32) -> usize {
+    RECEIVE_DESCRIPTORS as usize / descriptors(length)
+}
+
+impl Plan {
+    fn new(spec: &ProgramSpec) -> Self {
+        Self {
+            start_ns: spec.start_ns,
+            window: spec.window,
+            longest: spec.longest(),
+            ..Self::default()
+        }
+    }
+
+    /// Makes ready for `expected` messages of a kind.
+    fn receive(&mut self, source: Source, tag: Tag, expected: u64) {
+        self.classes.push(Class {
+            source,
+            tag,
+            expected: Some(expected),
+            ahead: 0,
+        });
+    }
+
+    /// Shares the receives among the classes.
+    fn share_receives(&mut self, spec: &ProgramSpec) {
+        let each = (receives(spec) / self.classes.len().max(1)).max(1);
+        for class in &mut self.classes {
+            let expected = class.expected.and_then(|count| usize::try_from(count).ok());
+            class.ahead = expected.map_or(each, |count| count.min(each));
+        }
+    }
+}
+
+fn pages(spec: &ProgramSpec) -> u64 {
+    u64::from(spec.longest().div_ceil(PAGE_BYTES).max(1))
+}
+
+/// Receives that a node keeps posted, in all classes.
+fn receives(spec: &ProgramSpec) -> usize {
+    let fitting = (RECEIVE_BYTES / (pages(spec) * u64::from(PAGE_BYTES))) as usize;
+    let most = most_receives(spec.longest());
+    let default = DEFAULT_RECEIVES.min(fitting).min(most);
+    spec.receives.unwrap_or(default)
+}
+
+/// Bytes of host memory that a node's buffers take at most.
+#[must_use]
+pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
+    let posted = receives(spec).max(MOST_CLASSES) + spec.window;
+    // Pages of a buffer lie apart (`HostMemory::allocate`), and long messages need lists.
+    posted as u64 * (2 * pages(spec) + 4) * u64::from(PAGE_BYTES)
+}
+
+/// What each node of a program does; `seed` is the scenario's. If `endless`, nobody counts on how much comes:
+/// a node may be started anew.
+#[must_use]
+pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)> {
+    let mut plans = match &spec.program {
+        Program::PingPong { nodes } => ping_pong(spec, *nodes),
+        Program::Stream { from, to } => stream(spec, *from, *to),
+        Program::AllToAll { nodes } => all_to_all(spec, nodes),
+        Program::Random { nodes, tags } => random(spec, nodes, *tags, seed),
+        Program::Incast {
+            from,
+            to,
+            bursts,
+            pause_ns,
+        } => incast(spec, from, *to, *bursts, *pause_ns),
+        Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
+    };
+    for (_, plan) in &mut plans {
+        for class in &mut plan.classes {
+            class.expected = class.expected.filter(|_| !endless);
+        }
+        plan.share_receives(spec);
+    }
+    plans
+}
+
+fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, Plan)> {
+    let plan = |me: usize, peer: usize| {
+        let mut plan = Plan::new(spec);
+        plan.lockstep = true;
+        plan.sends = Sends::to(peer, spec);
+        if let Sends::Rounds { gate, .. } = &mut plan.sends {
+            *gate = Some(u64::from(me == pong));
+        }
+        plan.receive(Source::Node(peer as u16), Tag::Value(TAG), spec.messages);
+        (me, plan)
+    };
+    vec![plan(ping, pong), plan(pong, ping)]
+}
+
+fn stream(spec: &ProgramSpec, from: usize, to: usize) -> Vec<(usize, Plan)> {
+    let mut sender = Plan::new(spec);
+    sender.sends = Sends::to(to, spec);
+    let mut receiver = Plan::new(spec);
+    receiver.receive(Source::Node(from as u16), Tag::Value(TAG), spec.messages);
+    vec![(from, sender), (to, receiver)]
+}
+
+fn all_to_all(spec: &ProgramSpec, nodes: &[usize]) -> Vec<(usize, Plan)> {
+    let others = nodes.len() - 1;
+    let plan = |(place, &me): (usize, &usize)| {
+        let mut plan = Plan::new(spec);
+        // Each begins with its neighbour: not all send to the same node at once.
+        let after = nodes.iter().cycle().skip(place + 1).take(others);
+        plan.sends = Sends::to_all(after.map(|&peer| peer as u16).collect(), spec);
+        let expected = others as u64 * spec.messages;
+        plan.receive(Source::Any, Tag::Value(TAG), expected);
+        (me, plan)
+    };
+    nodes.iter().enumerate().map(plan).collect()
+}
+
+fn incast(
+    spec: &ProgramSpec,
+    from: &[usize],
+    to: usize,
+    bursts: u64,
+    pause_ns: u64,
+) -> Vec<(usize, Plan)> {
+    let mut receiver = Plan::new(spec);
+    let expected = from.len() as u64 * spec.messages * bursts;
+    receiver.receive(Source::Any, Tag::Any, expected);
+    let sender = |&me: &usize| {
+        let mut plan = Plan::new(spec);
+        plan.sends = Sends::Rounds {
+            peers: vec![to as u16],
+            rounds: spec.messages * bursts,
+            sizes: spec.sizes.clone(),
+            gate: None,
+            pause: Some((spec.messages, pause_ns)),
+        };
+        (me, plan)
+    };
+    let mut plans: Vec<_> = from.iter().map(sender).collect();
+    plans.push((to, receiver));
+    plans
+}
+
+/// How a node of the random program names what it receives. Its receives of one class are alike, and no message fits
+/// two classes: so whatever comes first, there is always a receive for what is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// Any node, any tag.
+    Open,
+    /// Any node, this tag.
+    ByTag,
+    /// This node, any tag.
+    BySource,
+    /// This node, this tag.
+    Exact,
+}
+
+impl Style {
+    fn class(self, from: usize, tag: u16) -> (Source, Tag) {
+        let source = Source::Node(from as u16);
+        match self {
+            Self::Open => (Source::Any, Tag::Any),
+            Self::ByTag => (Source::Any, Tag::Value(tag)),
+            Self::BySource => (source, Tag::Any),
+            Self::Exact => (source, Tag::Value(tag)),
+        }
+    }
+}
+
+fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usize, Plan)> {
+    let others = nodes.len() - 1;
+    let styles: Vec<Style> = [
+        (Style::Exact, others * usize::from(tags)),
+        (Style::BySource, others),
+        (Style::ByTag, usize::from(tags)),
+        (Style::Open, 1),
+    ]
+    .into_iter()
+    .filter(|(_, classes)| *classes <= MOST_CLASSES)
+    .map(|(style, _)| style)
+    .collect();
+    let drawn: Vec<Vec<Step>> = (0..nodes.len())
+        .map(|place| random_sends(spec, nodes, place, tags, seed))
+        .collect();
+    let plan = |(place, &me): (usize, &usize)| {
+        let mut plan = Plan::new(spec);
+        let style = styles[place % styles.len()];
+        for ((from, tag), count) in counts(style, nodes, &drawn, me) {
+            let (source, tag) = style.class(from, tag);
+            plan.receive(source, tag, count);
+        }
+        plan.sends = Sends::Drawn(drawn[place].clone());
+        (me, plan)
+    };
+    nodes.iter().enumerate().map(plan).collect()
+}
+
+/// Messages to node `me` by source and tag, as far as its style tells them apart; sorted, so that every run posts its
+/// receives in the same order.
+fn counts(
+    style: Style,
+    nodes: &[usize],
+    drawn: &[Vec<Step>],
+    me: usize,
+) -> BTreeMap<(usize, u16), u64> {
+    let (by_source, by_tag) = match style {
+        Style::Open => (false, false),
+        Style::ByTag => (false, true),
+        Style::BySource => (true, false),
+        Style::Exact => (true, true),
+    };
+    let mut counts = BTreeMap::new();
+    for (&from, steps) in nodes.iter().zip(drawn) {
+        for step in steps.iter().filter(|step| usize::from(step.to) == me) {
+            let from = if by_source { from } else { 0 };
+            let tag = if by_tag { step.tag } else { 0 };
+            *counts.entry((from, tag)).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn random_sends(
+    spec: &ProgramSpec,
+    nodes: &[usize],
+    place: usize,
+    tags: u16,
+    seed: u64,
+) -> Vec<Step> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(nodes[place] as u64 + 1);
+    let step = |_| {
+        let step = 1 + below(&mut random, nodes.len() as u32 - 1) as usize;
+        let tag = TAG + below(&mut random, u32::from(tags)) as u16;
+        let length = match &spec.sizes {
+            Sizes::List(sizes) => sizes[below(&mut random, sizes.len() as u32) as usize],
+            Sizes::UpTo(most) => up_to(&mut random, *most),
+        };
+        Step {
+            to: nodes[(place + step) % nodes.len()] as u16,
+            tag,
+            length,
+            after: 0,
+            pause_ns: 0,
+        }
+    };
+    (0..spec.messages).map(step).collect()
+}
+
+/// Below `limit`.
+fn below(random: &mut ChaCha8Rng, limit: u32) -> u32 {
+    random.next_u32() % limit.max(1)
+}
+
+/// A length of at most `most`: each power of two is as likely as any other, so that short ones are frequent.
+fn up_to(random: &mut ChaCha8Rng, most: u32) -> u32 {
+    let bits = below(random, u32::BITS - most.leading_zeros() + 1);
+    below(random, 1 << bits).min(most)
+}

@@ -1,0 +1,287 @@
+//! What became of every message: what was sent is held against what came.
+
+use std::collections::BTreeMap;
+
+use super::content::Flow;
+use super::ledger::{Got, Ledger, Records, Sending, Sent};
+
+/// One life of a node's program: from a start to the next one.
+#[derive(Debug, Clone)]
+pub struct Life {
+    /// The node.
+    pub node: usize,
+    /// When the node was reset; `None`: it was not.
+    pub ended_ps: Option<u64>,
+    /// What the program sent and received.
+    pub ledger: Ledger,
+}
+
+/// Counts of messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Messages {
+    /// Posted to a NIC.
+    pub posted: u64,
+    /// Received, each counted once.
+    pub delivered: u64,
+    /// Acknowledged to their senders, and never received.
+    pub lost: u64,
+    /// Received again by the same program.
+    pub duplicated: u64,
+    /// Received after a later message of their flow.
+    pub reordered: u64,
+    /// Received with other bytes or another length than sent.
+    pub corrupted: u64,
+    /// Whose sender was told that they failed.
+    pub failed_with_status: u64,
+    /// Whose sender or receiver was reset before it could see their end.
+    pub cut_off: u64,
+    /// Under way when the run ended.
+    pub unfinished: u64,
+}
+
+impl Messages {
+    /// Whether every promise was kept.
+    #[must_use]
+    pub const fn is_good(&self) -> bool {
+        self.lost == 0 && self.duplicated == 0 && self.reordered == 0 && self.corrupted == 0
+    }
+}
+
+/// What became of all messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// How many.
+    pub messages: Messages,
+    /// Bytes of the delivered ones.
+    pub bytes: u64,
+    /// From the post to the moment when the receiver saw it, for each delivered message, sorted, in ps.
+    pub latencies_ps: Vec<u64>,
+    /// The first post.
+    pub first_ps: Option<u64>,
+    /// The last delivery.
+    pub last_ps: Option<u64>,
+}
+
+/// When each message of a flow was first received.
+type Arrivals = BTreeMap<Flow, Vec<Option<u64>>>;
+
+/// Judges. With `over`, nothing more can come.
+#[must_use]
+pub fn judge(lives: &[Life], over: bool) -> Verdict {
+    let mut verdict = Verdict::default();
+    let mut sent: BTreeMap<Flow, Vec<Sent>> = BTreeMap::new();
+    for life in lives {
+        let records = life.ledger.records();
+        sent.extend(
+            records
+                .sent
+                .iter()
+                .map(|(flow, sent)| (*flow, sent.clone())),
+        );
+    }
+    let mut arrivals = Arrivals::new();
+    for life in lives {
+        for (flow, got) in &life.ledger.records().got {
+            let sent = sent.get(flow).map_or(&[][..], Vec::as_slice);
+            verdict.count_received(sent, got, arrivals.entry(*flow).or_default());
+        }
+    }
+    for (flow, sent) in &sent {
+        let arrivals = arrivals.get(flow).map_or(&[][..], Vec::as_slice);
+        for (sequence, sent) in sent.iter().enumerate() {
+            let arrival = arrivals.get(sequence).copied().flatten();
+            verdict.count_sent(sent, arrival, is_cut_off(lives, *flow, sent), over);
+        }
+    }
+    verdict.latencies_ps.sort_unstable();
+    verdict
+}
+
+impl Verdict {
+    /// Counts what one program received of a flow.
+    fn count_received(&mut self, sent: &[Sent], got: &[Got], arrivals: &mut Vec<Option<u64>>) {
+        let mut seen = vec![false; sent.len()];
+        let mut next = 0;
+        for got in got {
+            let index = got.sequence as usize;
+            let known = sent.get(index);
+            let wrong = !got.intact || known.is_none_or(|sent| sent.length != got.length);
+            self.messages.corrupted += u64::from(wrong);
+            if known.is_none() {
+                continue;
+            }
+            let again = std::mem::replace(&mut seen[index], true);
+            self.messages.duplicated += u64::from(again);
+            self.messages.reordered += u64::from(!again && index < next);
+            next = next.max(index + 1);
+            if arrivals.len() <= index {
+                arrivals.resize(index + 1, None);
+            }
+            arrivals[index].get_or_insert(got.time_ps);
+        }
+    }
+
+    fn count_sent(&mut self, sent: &Sent, arrival: Option<u64>, cut_off: bool, over: bool) {
+        let messages = &mut self.messages;
+        messages.posted += 1;
+        messages.failed_with_status += u64::from(sent.end == Sending::Failed);
+        self.first_ps = earliest(self.first_ps, Some(sent.posted_ps));
+        if let Some(arrival) = arrival {
+            messages.delivered += 1;
+            self.bytes += u64::from(sent.length);
+            self.latencies_ps
+                .push(arrival.saturating_sub(sent.posted_ps));
+            self.last_ps = self.last_ps.max(Some(arrival));
+            return;
+        }
+        match sent.end {
+            Sending::Failed => {}
+            _ if cut_off => messages.cut_off += 1,
+            Sending::Done if over => messages.lost += 1,
+            Sending::Done | Sending::Pending => messages.unfinished += 1,
+        }
+    }
+
+    /// The latency that this share of the messages does not exceed, in us.
+    #[must_use]
+    pub fn latency_us(&self, percent: usize) -> Option<f64> {
+        let count = self.latencies_ps.len();
+        let place = (count * percent).div_ceil(100).max(1) - 1;
+        self.latencies_ps.get(place).map(|&ps| ps as f64 / 1e6)
+    }
+
+    /// Delivered payload from the first post to the last delivery, in 10^6 bits per second.
+    #[must_use]
+    pub fn megabits_per_s(&self) -> Option<f64> {
+        let (first, last) = (self.first_ps?, self.last_ps?);
+        (last > first).then(|| self.bytes as f64 * 8e6 / (last - first) as f64)
+    }
+}
+
+fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    [a, b].into_iter().flatten().min()
+}
+
+/// Whether a reset came between a message and what would have seen its end.
+fn is_cut_off(lives: &[Life], flow: Flow, sent: &Sent) -> bool {
+    lives.iter().any(|life| {
+        let receiver = life.node == usize::from(flow.to);
+        let sender = life.node == usize::from(flow.from) && sent.end == Sending::Pending;
+        let after = |ended| sent.posted_ps <= ended;
+        (receiver || sender) && life.ended_ps.is_some_and(after)
+    })
+}
+
+/// Whether nobody sends any more, and each message has either come or failed: there is nothing to wait for.
+#[must_use]
+pub fn is_settled(lives: &[Life]) -> bool {
+    let over = |records: &Records| records.sending_over || records.problem.is_some();
+    lives
+        .iter()
+        .all(|life| life.ended_ps.is_some() || over(&life.ledger.records()))
+        && judge(lives, false).messages.unfinished == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: Flow = Flow {
+        from: 0,
+        to: 1,
+        tag: 1,
+        life: 0,
+    };
+
+    /// Judges three messages of 100 bytes from node 0 to 1: how each sending ended, and what came.
+    fn check(sent: [Sending; 3], came: &[(u32, bool)], reset: Option<u64>, expected: Messages) {
+        let ledgers = [Ledger::default(), Ledger::default()];
+        for end in sent {
+            let mut records = ledgers[0].records();
+            let sequence = records.post(FLOW, 1000, 100);
+            records.sent.get_mut(&FLOW).unwrap()[sequence as usize].end = end;
+        }
+        for &(sequence, intact) in came {
+            let got = Got {
+                sequence,
+                time_ps: 5000,
+                length: 100,
+                intact,
+            };
+            ledgers[1].records().got.entry(FLOW).or_default().push(got);
+        }
+        let life = |node: usize, ended_ps| Life {
+            node,
+            ended_ps,
+            ledger: ledgers[node].clone(),
+        };
+        let lives = [life(0, None), life(1, reset)];
+        let messages = judge(&lives, true).messages;
+        assert_eq!(messages, expected);
+    }
+
+    const ALL: Messages = Messages {
+        posted: 3,
+        delivered: 3,
+        lost: 0,
+        duplicated: 0,
+        reordered: 0,
+        corrupted: 0,
+        failed_with_status: 0,
+        cut_off: 0,
+        unfinished: 0,
+    };
+
+    #[test]
+    fn every_broken_promise_is_counted() {
+        use Sending::{Done, Failed, Pending};
+        let done = [Done; 3];
+        let good = |sequence| (sequence, true);
+        let in_order = [good(0), good(1), good(2)];
+        check(done, &in_order, None, ALL);
+        let [delivered, lost] = [2, 1];
+        let two = Messages { delivered, ..ALL };
+        check(done, &[good(0), good(2)], None, Messages { lost, ..two });
+        let duplicated = 1;
+        let again = [good(0), good(1), good(1), good(2)];
+        check(done, &again, None, Messages { duplicated, ..ALL });
+        let reordered = 1;
+        let turned = [good(0), good(2), good(1)];
+        check(done, &turned, None, Messages { reordered, ..ALL });
+        let corrupted = 1;
+        let damaged = [good(0), (1, false), good(2)];
+        check(done, &damaged, None, Messages { corrupted, ..ALL });
+        let invented = [good(0), good(1), good(2), good(7)];
+        check(done, &invented, None, Messages { corrupted, ..ALL });
+        let failed_with_status = 1;
+        let failed = Messages {
+            failed_with_status,
+            ..two
+        };
+        check([Done, Failed, Done], &[good(0), good(2)], None, failed);
+        let unfinished = 1;
+        let pending = Messages { unfinished, ..two };
+        check([Done, Done, Pending], &[good(0), good(1)], None, pending);
+        let cut_off = 1;
+        let reset = Messages { cut_off, ..two };
+        check(done, &[good(0), good(1)], Some(2000), reset);
+        check(
+            done,
+            &[good(0), good(1)],
+            Some(500),
+            Messages { lost, ..two },
+        );
+    }
+
+    #[test]
+    fn percentiles_are_messages_latencies() {
+        let verdict = Verdict {
+            latencies_ps: (1..=200).map(|us| us * 1_000_000).collect(),
+            ..Verdict::default()
+        };
+        assert_eq!(verdict.latency_us(50), Some(100.0));
+        assert_eq!(verdict.latency_us(99), Some(198.0));
+        assert_eq!(verdict.latency_us(100), Some(200.0));
+        assert_eq!(Verdict::default().latency_us(50), None);
+    }
+}

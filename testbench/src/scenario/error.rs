@@ -1,0 +1,89 @@
+//! What is wrong with a scenario, and where.
+
+use std::sync::Arc;
+
+/// Why a scenario cannot be run: file, line, key and reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {}{reason}", if .key.is_empty() { String::new() } else { format!("{}: ", .key) })]
+pub struct ScenarioError {
+    /// The file, as the user named it.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The key with its tables, as in `network.link.speed_mbit`; empty for the file as a whole.
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub reason: String,
+}
+
+/// A place in a scenario's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The key with its tables.
+    pub key: String,
+}
+
+impl Place {
+    /// What stands here is refused.
+    pub fn refuse(&self, reason: impl Into<String>) -> ScenarioError {
+        ScenarioError {
+            file: Arc::clone(&self.file),
+            line: self.line,
+            key: self.key.clone(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Whether one name may be a slip of the pen for another.
+pub fn is_near(name: &str, other: &str) -> bool {
+    strsim::damerau_levenshtein(name, other) <= 1 + name.chars().count() / 3
+}
+
+/// A name that nobody knows: what the user may have meant, or else what there is.
+pub fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let distance = |other: &&&str| strsim::damerau_levenshtein(name, other);
+    let nearest = known.iter().min_by_key(distance);
+    let near = |other: &&&str| is_near(name, other);
+    let name: String = name.chars().take(LONGEST_NAME).collect();
+    match nearest.filter(near) {
+        Some(nearest) => format!("no {what} \"{name}\"; did you mean \"{nearest}\"?"),
+        None if known.is_empty() => format!("no {what} \"{name}\"; there is none here"),
+        None if known.len() > MOST_NAMES => format!(
+            "no {what} \"{name}\"; there are {}, ... ({} in all)",
+            known[..MOST_NAMES].join(", "),
+            known.len()
+        ),
+        None => format!("no {what} \"{name}\"; there are {}", known.join(", ")),
+    }
+}
+
+/// Names that an error lists.
+const MOST_NAMES: usize = 20;
+/// Characters of a name that an error repeats.
+const LONGEST_NAME: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_suggested_and_others_listed() {
+        let check = |name, expected: &str| {
+            let known = ["bytes", "messages"].into_iter();
+            assert_eq!(unknown("key", name, known), expected);
+        };
+        check("byte", "no key \"byte\"; did you mean \"bytes\"?");
+        check("mesages", "no key \"mesages\"; did you mean \"messages\"?");
+        check("x", "no key \"x\"; there are bytes, messages");
+        assert_eq!(
+            unknown("node", "x", std::iter::empty()),
+            "no node \"x\"; there is none here"
+        );
+    }
+}

@@ -1,0 +1,343 @@
+//! What goes wrong in a scenario.
+
+use emulator::sim::time::SimTime;
+use emulator::tigon2::dma::Direction;
+use emulator::tigon2::stall::StallFrom;
+use emulator::wire::fault::FaultRates;
+
+use super::error::{Place, ScenarioError, unknown};
+use super::network::{End, Network};
+use super::nodes::Nodes;
+use super::table::{Item, Table};
+use crate::faults::{Action, Fault, FrameKind};
+
+/// Latest time of a fault and its longest span, in us: eleven days.
+const LATEST_US: f64 = 1e12;
+/// Longest delay of a frame, in us: a minute.
+const LONGEST_DELAY_US: f64 = 60e6;
+/// Longest delay of random delays that do not say, in us.
+const DEFAULT_DELAY_US: f64 = 100.0;
+
+/// A fault. Times count from the start of the programs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FaultSpec {
+    /// Frames of EMP that a pattern describes.
+    Exact(Fault),
+    /// By chance, on these links, in both directions.
+    Random {
+        /// The links.
+        links: Vec<usize>,
+        /// How often.
+        rates: FaultRates,
+    },
+    /// A link is cut.
+    Cut {
+        /// Which.
+        link: usize,
+        /// From when.
+        from: SimTime,
+        /// Until when; `None`: for ever.
+        until: Option<SimTime>,
+    },
+    /// A DMA channel rests.
+    Stall {
+        /// Of which node.
+        node: usize,
+        /// Which channel.
+        channel: Direction,
+        /// From when.
+        from: StallFrom,
+        /// For how long.
+        span: SimTime,
+    },
+    /// A node is reset.
+    Reset {
+        /// Which.
+        node: usize,
+        /// When.
+        at: SimTime,
+        /// It begins anew after so long; `None`: never.
+        pause: Option<SimTime>,
+    },
+}
+
+/// What a `[[fault]]` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Drop,
+    Duplicate,
+    Delay,
+    Corrupt,
+    Random,
+    Cut,
+    StallDma,
+    Reset,
+}
+
+const VERBS: [(&str, Verb); 8] = [
+    ("drop", Verb::Drop),
+    ("duplicate", Verb::Duplicate),
+    ("delay", Verb::Delay),
+    ("corrupt", Verb::Corrupt),
+    ("random", Verb::Random),
+    ("cut", Verb::Cut),
+    ("stall-dma", Verb::StallDma),
+    ("reset", Verb::Reset),
+];
+
+const KINDS: [(&str, FrameKind); 5] = [
+    ("any", FrameKind::Any),
+    ("header", FrameKind::Header),
+    ("data", FrameKind::Data),
+    ("fragment", FrameKind::Fragment),
+    ("ack", FrameKind::Ack),
+];
+
+/// Reads `[faults]`, rates that hold everywhere.
+pub(super) fn read_rates(table: Table<'_>, network: &Network) -> Result<FaultSpec, ScenarioError> {
+    let all = (0..network.links.len()).collect();
+    random(table, all)
+}
+
+/// Reads a `[[fault]]`.
+pub(super) fn read(
+    mut table: Table<'_>,
+    nodes: &Nodes,
+    network: &Network,
+    islands: usize,
+) -> Result<(FaultSpec, Place), ScenarioError> {
+    let item = table.need("do")?;
+    let verb = item.choice("fault", &VERBS)?;
+    let spec = match verb {
+        Verb::Drop => exact(&mut table, Action::Drop, nodes, islands)?,
+        Verb::Duplicate => exact(&mut table, Action::Duplicate, nodes, islands)?,
+        Verb::Delay => {
+            let by = span(&table.need("by_us")?, LONGEST_DELAY_US)?;
+            exact(&mut table, Action::Delay(by), nodes, islands)?
+        }
+        Verb::Corrupt => {
+            let action = Action::Corrupt {
+                byte: table.need("byte")?.integer(0..=9017)?,
+                valid_fcs: table.flag("valid_fcs", false)?,
+            };
+            exact(&mut table, action, nodes, islands)?
+        }
+        Verb::Random => {
+            let links = links(&mut table, nodes, network)?;
+            let all = || (0..network.links.len()).collect();
+            let links = links.unwrap_or_else(all);
+            return Ok((random(table, links)?, item.place));
+        }
+        Verb::Cut => cut(&mut table, nodes, network)?,
+        Verb::StallDma => stall(&mut table, nodes)?,
+        Verb::Reset => FaultSpec::Reset {
+            node: nodes.resolve_one(&table.need("node")?)?,
+            at: time(&table.need("at_us")?)?,
+            pause: match table.get("pause_us") {
+                Some(item) => Some(time(&item)?),
+                None => None,
+            },
+        },
+    };
+    table.finish()?;
+    Ok((spec, item.place))
+}
+
+fn ps(us: f64) -> SimTime {
+    SimTime::from_ps((us * 1e6).round() as u64)
+}
+
+/// A moment.
+fn time(item: &Item<'_>) -> Result<SimTime, ScenarioError> {
+    Ok(ps(item.number(0.0..=LATEST_US)?))
+}
+
+/// A span that is not nothing.
+fn span(item: &Item<'_>, longest_us: f64) -> Result<SimTime, ScenarioError> {
+    Ok(ps(item.number(1e-6..=longest_us)?))
+}
+
+fn exact(
+    table: &mut Table<'_>,
+    action: Action,
+    nodes: &Nodes,
+    islands: usize,
+) -> Result<FaultSpec, ScenarioError> {
+    let mut fault = Fault::new(action);
+    if let Some(item) = table.get("frame") {
+        fault = fault.kind(item.choice("kind of frame", &KINDS)?);
+    }
+    if let Some(item) = table.get("fragment") {
+        fault = fault.fragment(item.integer(1..=1536)?);
+    }
+    if let Some(item) = table.get("message") {
+        fault = fault.of_message(item.integer(1..=65_535)?);
+    }
+    match table.get("from") {
+        Some(item) => fault = fault.from(nodes.resolve_one(&item)? as u16),
+        None if islands > 1 => {
+            let reason = "\"from\" is missing: the nodes have no way to each other, \
+                          so that nobody could say which frame comes first";
+            return Err(table.place.refuse(reason));
+        }
+        None => {}
+    }
+    if let Some(item) = table.get("to") {
+        fault = fault.to(nodes.resolve_one(&item)? as u16);
+    }
+    if let Some(item) = table.get("after_us") {
+        fault = fault.after(time(&item)?);
+    }
+    let times = table.get("times");
+    if let Some(item) = &times {
+        fault = fault.times(item.integer(1..=1 << 30)?);
+    }
+    if table.flag("always", false)? {
+        if let Some(item) = times {
+            return Err(item.place.refuse("either \"times\" or \"always\""));
+        }
+        fault = fault.always();
+    }
+    Ok(FaultSpec::Exact(fault))
+}
+
+fn random(mut table: Table<'_>, links: Vec<usize>) -> Result<FaultSpec, ScenarioError> {
+    let mut rate = |key| match table.get(key) {
+        Some(item) => item.number(0.0..=1.0),
+        None => Ok(0.0),
+    };
+    let rates = FaultRates {
+        loss: rate("loss")?,
+        duplication: rate("duplication")?,
+        delay: rate("delay")?,
+        corruption: rate("corruption")?,
+        longest_delay: match table.get("longest_delay_us") {
+            Some(item) => span(&item, LONGEST_DELAY_US)?,
+            None => ps(DEFAULT_DELAY_US),
+        },
+    };
+    let place = table.place.clone();
+    table.finish()?;
+    if rates.loss + rates.duplication + rates.delay + rates.corruption == 0.0 {
+        let reason = "no rate: give loss, duplication, delay or corruption, between 0 and 1";
+        return Err(place.refuse(reason));
+    }
+    Ok(FaultSpec::Random { links, rates })
+}
+
+fn cut(
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+    network: &Network,
+) -> Result<FaultSpec, ScenarioError> {
+    let place = table.place.clone();
+    let links = links(table, nodes, network)?;
+    let link = match links.as_deref() {
+        Some(&[link]) => link,
+        Some(_) => return Err(place.refuse("it cuts one link")),
+        None => return Err(place.refuse("which link? \"nodes\" or \"link\" is missing")),
+    };
+    let from = time(&table.need("at_us")?)?;
+    let until = match table.get("for_us") {
+        Some(item) => Some(from.saturating_add(span(&item, LATEST_US)?)),
+        None => None,
+    };
+    Ok(FaultSpec::Cut { link, from, until })
+}
+
+fn stall(table: &mut Table<'_>, nodes: &Nodes) -> Result<FaultSpec, ScenarioError> {
+    let node = nodes.resolve_one(&table.need("node")?)?;
+    let channels = [("read", Direction::Read), ("write", Direction::Write)];
+    let channel = table.need("channel")?.choice("DMA channel", &channels)?;
+    let transfer = table.get("transfer");
+    let from = match (table.get("at_us"), &transfer) {
+        (Some(_), Some(item)) => {
+            return Err(item.place.refuse("either \"at_us\" or \"transfer\""));
+        }
+        (Some(item), None) => StallFrom::Time(time(&item)?),
+        (None, Some(item)) => StallFrom::Transfer(item.integer(1..=1 << 40)?),
+        (None, None) => {
+            let reason = "when? \"at_us\" or \"transfer\" is missing";
+            return Err(table.place.refuse(reason));
+        }
+    };
+    Ok(FaultSpec::Stall {
+        node,
+        channel,
+        from,
+        span: span(&table.need("for_us")?, LATEST_US)?,
+    })
+}
+
+/// The links of `nodes`, or the one between the two ends of `link`.
+fn links(
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+    network: &Network,
+) -> Result<Option<Vec<usize>>, ScenarioError> {
+    if let Some(item) = table.get("link") {
+        let items = item.list();
+        let [a, b] = items.as_slice() else {
+            let reason = format!("a link has two ends, not {}", items.len());
+            return Err(item.place.refuse(reason));
+        };
+        let (a, b) = (device(a, nodes, network)?, device(b, nodes, network)?);
+        let joins = |ends: [End; 2]| {
+            let ends = ends.map(Device::of);
+            ends == [a, b] || ends == [b, a]
+        };
+        let found = network.links.iter().position(|link| joins(link.ends));
+        let reason = "there is no link between these two";
+        return match found {
+            Some(link) => Ok(Some(vec![link])),
+            None => Err(item.place.refuse(reason)),
+        };
+    }
+    let Some(item) = table.get("nodes") else {
+        return Ok(None);
+    };
+    let mut links = Vec::new();
+    for node in nodes.resolve(&item)? {
+        let link = network.link_of(node).ok_or_else(|| {
+            let reason = format!("node {} has no cable", nodes.all[node].name);
+            item.place.refuse(reason)
+        })?;
+        if !links.contains(&link) {
+            links.push(link);
+        }
+    }
+    Ok(Some(links))
+}
+
+/// What has ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Device {
+    Node(usize),
+    Switch(usize),
+}
+
+impl Device {
+    const fn of(end: End) -> Self {
+        match end {
+            End::Node(node) => Self::Node(node),
+            End::Port { switch, .. } => Self::Switch(switch),
+        }
+    }
+}
+
+fn device(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<Device, ScenarioError> {
+    if item.is_text() {
+        let name = item.text()?;
+        let mut switches = network.switches.iter();
+        if let Some(switch) = switches.position(|switch| switch.name == name) {
+            return Ok(Device::Switch(switch));
+        }
+        if !nodes.all.iter().any(|node| node.name == name) {
+            let switches = network.switches.iter().map(|switch| switch.name.as_str());
+            let names = nodes.all.iter().map(|node| node.name.as_str());
+            let reason = unknown("node or switch", name, names.chain(switches));
+            return Err(item.place.refuse(reason));
+        }
+    }
+    nodes.resolve_one(item).map(Device::Node)
+}

@@ -1,0 +1,322 @@
+//! The nodes of a scenario, and how its other parts name them.
+
+use std::ops::Range;
+
+use defs::emp::control::{self, ROUTE_TABLE_ENTRIES};
+use defs::emp::frame::GROUP_LIMIT;
+use emulator::tigon2::timing::Profile;
+use host_lib::emp::{
+    Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT,
+    MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
+};
+
+use super::error::{Place, ScenarioError, unknown};
+use super::table::{Item, Table};
+
+/// Most nodes: what EMP's route table holds.
+pub const MOST_NODES: usize = ROUTE_TABLE_ENTRIES as usize;
+/// Host memory of a node, in megabytes. Only what is touched takes memory of the machine.
+const DEFAULT_MEMORY_MB: u32 = 128;
+/// The profile of plain hardware.
+const DEFAULT_PROFILE: &str = "tigon2-88mhz";
+/// What a node's firmware is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmpSettings {
+    /// Frames that one acknowledgment covers.
+    pub ack_group: u32,
+    /// Ethernet payload of a frame, in bytes.
+    pub frame_bytes: u32,
+    /// First retransmission timeout, in us.
+    pub timeout_us: u32,
+    /// Retransmissions before a message fails.
+    pub retry_limit: u32,
+    /// Whether senders slow down for receivers that are short of buffer space.
+    pub flow_control: bool,
+    /// When a receive fails that a message has begun to fill.
+    pub receive_timeout: ReceiveTimeout,
+}
+
+impl Default for EmpSettings {
+    fn default() -> Self {
+        Self {
+            ack_group: control::DEFAULT_ACK_GROUP,
+            frame_bytes: control::DEFAULT_FRAME_BYTES,
+            timeout_us: control::DEFAULT_TIMEOUT_US,
+            retry_limit: control::DEFAULT_RETRY_LIMIT,
+            flow_control: false,
+            receive_timeout: ReceiveTimeout::SenderGone,
+        }
+    }
+}
+
+impl EmpSettings {
+    /// Puts them into what a node tells its firmware.
+    pub const fn apply(&self, config: &mut Config) {
+        config.ack_group = self.ack_group;
+        config.frame_bytes = self.frame_bytes;
+        config.timeout_us = self.timeout_us;
+        config.retry_limit = self.retry_limit;
+        config.flow_control = self.flow_control;
+        config.receive_timeout = self.receive_timeout;
+    }
+
+    /// These, changed by what the table says.
+    pub(super) fn read(self, table: Option<Table<'_>>) -> Result<Self, ScenarioError> {
+        let Some(mut table) = table else {
+            return Ok(self);
+        };
+        let payload =
+            u64::from(MINIMUM_FRAME_PAYLOAD_BYTES)..=u64::from(MAXIMUM_FRAME_PAYLOAD_BYTES);
+        let timeouts = u64::from(*TIMEOUT_US_RANGE.start())..=u64::from(*TIMEOUT_US_RANGE.end());
+        let retries = 0..=u64::from(MAXIMUM_RETRY_LIMIT);
+        let settings = Self {
+            ack_group: table.integer("ack_group", 1..=u64::from(GROUP_LIMIT), self.ack_group)?,
+            frame_bytes: table.integer("frame_bytes", payload, self.frame_bytes)?,
+            timeout_us: table.integer("timeout_us", timeouts, self.timeout_us)?,
+            retry_limit: table.integer("retry_limit", retries, self.retry_limit)?,
+            flow_control: table.flag("flow_control", self.flow_control)?,
+            receive_timeout: match table.get("receive_timeout_us") {
+                Some(item) => match item.integer(0..=u64::from(MAXIMUM_RECEIVE_TIMEOUT_US))? {
+                    0 => ReceiveTimeout::Never,
+                    us => ReceiveTimeout::AfterUs(us),
+                },
+                None => self.receive_timeout,
+            },
+        };
+        table.finish()?;
+        Ok(settings)
+    }
+}
+
+/// A timing profile, by name or file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileName {
+    /// What the user wrote.
+    pub name: String,
+    /// Where.
+    pub place: Place,
+}
+
+impl ProfileName {
+    pub(super) fn read(item: Option<Item<'_>>, outer: &Place) -> Result<Self, ScenarioError> {
+        let Some(item) = item else {
+            return Ok(Self {
+                name: DEFAULT_PROFILE.into(),
+                place: outer.clone(),
+            });
+        };
+        let name = item.text()?;
+        if !is_file(name) && !Profile::names().any(|known| known == name) {
+            let reason = unknown("profile", name, Profile::names());
+            return Err(item.place.refuse(reason));
+        }
+        Ok(Self {
+            name: name.into(),
+            place: item.place,
+        })
+    }
+
+    /// Whether it is a file rather than one of the built-in profiles.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        is_file(&self.name)
+    }
+}
+
+/// Whether a name means a file.
+pub(super) fn is_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+/// A node.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Its firmware's settings.
+    pub emp: EmpSettings,
+    /// The speed of its board and host.
+    pub profile: ProfileName,
+    /// Its host's memory.
+    pub memory_mb: u32,
+}
+
+/// What holds for every node that does not say otherwise.
+#[derive(Debug, Clone)]
+pub(super) struct Defaults {
+    pub(super) emp: EmpSettings,
+    pub(super) profile: ProfileName,
+    pub(super) memory_mb: u32,
+}
+
+impl Defaults {
+    pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
+        let emp = root.table("emp")?;
+        let profile = root.get("profile");
+        Ok(Self {
+            emp: EmpSettings::default().read(emp)?,
+            profile: ProfileName::read(profile, &root.place)?,
+            memory_mb: memory(root, DEFAULT_MEMORY_MB)?,
+        })
+    }
+}
+
+fn memory(table: &mut Table<'_>, default: u32) -> Result<u32, ScenarioError> {
+    table.integer("host_memory_mb", 8..=4096, default)
+}
+
+/// The nodes and their groups.
+#[derive(Debug, Clone, Default)]
+pub struct Nodes {
+    /// The nodes, in the order of their numbers.
+    pub all: Vec<Node>,
+    /// Names of groups, and the nodes of each.
+    groups: Vec<(String, Range<usize>)>,
+}
+
+impl Nodes {
+    /// So many nodes that have nothing but a number.
+    pub(super) fn numbered(count: usize, defaults: &Defaults) -> Self {
+        let node = |index: usize| defaults.node(index.to_string());
+        Self {
+            all: (0..count).map(node).collect(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// Adds the nodes of a `[[node]]`.
+    pub(super) fn add_group(
+        &mut self,
+        mut table: Table<'_>,
+        defaults: &Defaults,
+    ) -> Result<(), ScenarioError> {
+        let name = table.need("name")?;
+        let group = checked_name(&name)?;
+        if self.find(group).is_some() {
+            let reason = format!("there is a node or group \"{group}\" already");
+            return Err(name.place.refuse(reason));
+        }
+        let count = table.get("count");
+        let number = match &count {
+            Some(item) => item.integer(1..=MOST_NODES as u64)?,
+            None => 1usize,
+        };
+        let first = self.all.len();
+        if first + number > MOST_NODES {
+            let reason = format!(
+                "{} nodes are more than the {MOST_NODES} addresses of a route table",
+                first + number
+            );
+            return Err(count.map_or(name.place, |item| item.place).refuse(reason));
+        }
+        let emp = table.table("emp")?;
+        let own = Defaults {
+            emp: defaults.emp.read(emp)?,
+            profile: match table.get("profile") {
+                Some(item) => ProfileName::read(Some(item), &table.place)?,
+                None => defaults.profile.clone(),
+            },
+            memory_mb: memory(&mut table, defaults.memory_mb)?,
+        };
+        table.finish()?;
+        let single = count.is_none();
+        let names = (0..number).map(|index| match single {
+            true => group.to_owned(),
+            false => format!("{group}{index}"),
+        });
+        self.all.extend(names.map(|name| own.node(name)));
+        self.groups.push((group.into(), first..self.all.len()));
+        Ok(())
+    }
+
+    /// The nodes of this name: a group, a node, or all of them.
+    fn find(&self, name: &str) -> Option<Range<usize>> {
+        if name == "all" {
+            return Some(0..self.all.len());
+        }
+        let group = self.groups.iter().find(|(group, _)| group == name);
+        group.map(|(_, range)| range.clone()).or_else(|| {
+            let index = self.all.iter().position(|node| node.name == name)?;
+            Some(index..index + 1)
+        })
+    }
+
+    /// `4..8` names nodes 4 to 7.
+    fn range(&self, name: &str) -> Option<Range<usize>> {
+        let (from, to) = name.split_once("..")?;
+        let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+        (from < to && to <= self.all.len()).then_some(from..to)
+    }
+
+    fn resolve_item(&self, item: &Item<'_>) -> Result<Range<usize>, ScenarioError> {
+        if item.is_text() {
+            let name = item.text()?;
+            let found = self.find(name).or_else(|| self.range(name));
+            return found.ok_or_else(|| {
+                let groups = self.groups.iter().map(|(group, _)| group.as_str());
+                let nodes = self.all.iter().map(|node| node.name.as_str());
+                item.place
+                    .refuse(unknown("node", name, groups.chain(nodes)))
+            });
+        }
+        let most = self.all.len().saturating_sub(1);
+        let index: usize = item.integer(0..=most as u64).map_err(|mut error| {
+            error.reason += " (the numbers of the nodes)";
+            error
+        })?;
+        Ok(index..index + 1)
+    }
+
+    /// The nodes that a list of numbers, names, groups and ranges names, each once.
+    pub(super) fn resolve(&self, item: &Item<'_>) -> Result<Vec<usize>, ScenarioError> {
+        let mut nodes: Vec<usize> = Vec::new();
+        for item in item.list() {
+            for node in self.resolve_item(&item)? {
+                if nodes.contains(&node) {
+                    let name = &self.all[node].name;
+                    return Err(item.place.refuse(format!("names node {name} twice")));
+                }
+                nodes.push(node);
+            }
+        }
+        if nodes.is_empty() {
+            return Err(item.place.refuse("names no node"));
+        }
+        Ok(nodes)
+    }
+
+    /// The one node that a number or a name names.
+    pub(super) fn resolve_one(&self, item: &Item<'_>) -> Result<usize, ScenarioError> {
+        match self.resolve(item)?.as_slice() {
+            [node] => Ok(*node),
+            several => {
+                let reason = format!("names {} nodes, expected one", several.len());
+                Err(item.place.refuse(reason))
+            }
+        }
+    }
+}
+
+impl Defaults {
+    fn node(&self, name: String) -> Node {
+        Node {
+            name,
+            emp: self.emp,
+            profile: self.profile.clone(),
+            memory_mb: self.memory_mb,
+        }
+    }
+}
+
+/// A name that the user gives: it must not look like anything else.
+pub(super) fn checked_name<'t>(item: &Item<'t>) -> Result<&'t str, ScenarioError> {
+    let name = item.text()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !starts || name == "all" || name.len() > 40 || !name.chars().all(plain) {
+        let reason = "a name starts with a letter, goes on with letters, digits, - and _, \
+                      has at most 40 characters, and is not \"all\"";
+        return Err(item.place.refuse(reason));
+    }
+    Ok(name)
+}

@@ -1,0 +1,297 @@
+//! The host programs that a scenario names, and their parameters.
+
+use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
+
+use super::error::{Place, ScenarioError};
+use super::nodes::Nodes;
+use super::table::{Item, Table};
+use crate::programs::plan::{most_receives, most_transmits};
+
+/// Most messages of a program's node.
+const MOST_MESSAGES: u64 = 10_000_000;
+/// Longest pause and latest start, in us.
+const LONGEST_PAUSE_US: f64 = 1e9;
+/// Transmits that are posted at a time, unless the scenario says otherwise (emp-149).
+const DEFAULT_WINDOW: usize = 2;
+
+/// The lengths of messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sizes {
+    /// These, in turn.
+    List(Vec<u32>),
+    /// Any up to this.
+    UpTo(u32),
+}
+
+impl Sizes {
+    /// The length of message `index`.
+    #[must_use]
+    pub fn nth(&self, index: u64) -> u32 {
+        match self {
+            Self::List(sizes) => sizes[(index % sizes.len() as u64) as usize],
+            Self::UpTo(most) => *most,
+        }
+    }
+}
+
+/// What a program does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// The first node sends, the second answers.
+    PingPong {
+        /// Both.
+        nodes: [usize; 2],
+    },
+    /// One way, as fast as it goes.
+    Stream {
+        /// The sender.
+        from: usize,
+        /// The receiver.
+        to: usize,
+    },
+    /// Each node to each other one.
+    AllToAll {
+        /// All of them.
+        nodes: Vec<usize>,
+    },
+    /// Each node to others by chance, with tags and wildcards.
+    Random {
+        /// All of them.
+        nodes: Vec<usize>,
+        /// How many tags there are.
+        tags: u16,
+    },
+    /// Bursts from many to one.
+    Incast {
+        /// The senders.
+        from: Vec<usize>,
+        /// The receiver.
+        to: usize,
+        /// How many bursts.
+        bursts: u64,
+        /// Between two bursts of a sender, in ns.
+        pause_ns: u64,
+    },
+    /// Boots and does nothing.
+    Idle {
+        /// Who.
+        nodes: Vec<usize>,
+    },
+}
+
+/// A program and its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramSpec {
+    /// What it does.
+    pub program: Program,
+    /// Its name in the scenario's language.
+    pub name: &'static str,
+    /// How many messages: of a pair, of a node, or of a burst, as the program has it.
+    pub messages: u64,
+    /// Their lengths.
+    pub sizes: Sizes,
+    /// Most transmits of a node that are posted at a time.
+    pub window: usize,
+    /// Receives of a node that are kept posted.
+    pub receives: Option<usize>,
+    /// It begins so long after the start, in ns.
+    pub start_ns: u64,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl ProgramSpec {
+    /// The nodes that it runs on.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<usize> {
+        match &self.program {
+            Program::PingPong { nodes } => nodes.to_vec(),
+            Program::Stream { from, to } => vec![*from, *to],
+            Program::AllToAll { nodes }
+            | Program::Random { nodes, .. }
+            | Program::Idle { nodes } => nodes.clone(),
+            Program::Incast { from, to, .. } => {
+                from.iter().copied().chain(std::iter::once(*to)).collect()
+            }
+        }
+    }
+
+    /// Whether its nodes send each other messages.
+    #[must_use]
+    pub const fn talks(&self) -> bool {
+        !matches!(self.program, Program::Idle { .. })
+    }
+
+    /// The length of the longest message.
+    #[must_use]
+    pub fn longest(&self) -> u32 {
+        match &self.sizes {
+            Sizes::List(sizes) => sizes.iter().copied().max().unwrap_or_default(),
+            Sizes::UpTo(most) => *most,
+        }
+    }
+
+    /// The length of the shortest message.
+    #[must_use]
+    pub fn shortest(&self) -> u32 {
+        match &self.sizes {
+            Sizes::List(sizes) => sizes.iter().copied().min().unwrap_or_default(),
+            Sizes::UpTo(_) => 0,
+        }
+    }
+}
+
+/// The programs' names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    PingPong,
+    Stream,
+    AllToAll,
+    Random,
+    Incast,
+    Idle,
+}
+
+const NAMES: [(&str, Name); 6] = [
+    ("ping-pong", Name::PingPong),
+    ("stream", Name::Stream),
+    ("all-to-all", Name::AllToAll),
+    ("random", Name::Random),
+    ("incast", Name::Incast),
+    ("idle", Name::Idle),
+];
+
+/// Reads a `[[program]]`.
+pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, ScenarioError> {
+    let run = table.need("run")?;
+    let name = run.choice("program", &NAMES)?;
+    let text = NAMES.iter().find(|(_, other)| *other == name);
+    let program = read_program(name, &mut table, nodes)?;
+    let talks = name != Name::Idle;
+    let mut spec = ProgramSpec {
+        program,
+        name: text.map_or("", |(text, _)| text),
+        messages: 0,
+        sizes: Sizes::List(vec![0]),
+        window: DEFAULT_WINDOW,
+        receives: None,
+        start_ns: match table.get("start_us") {
+            Some(item) => nanoseconds(&item)?,
+            None => 0,
+        },
+        place: run.place,
+    };
+    if talks {
+        read_traffic(&mut spec, &mut table, name == Name::Random)?;
+    }
+    table.finish()?;
+    Ok(spec)
+}
+
+fn nanoseconds(item: &Item<'_>) -> Result<u64, ScenarioError> {
+    Ok((item.number(0.0..=LONGEST_PAUSE_US)? * 1000.0).round() as u64)
+}
+
+fn read_program(
+    name: Name,
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+) -> Result<Program, ScenarioError> {
+    Ok(match name {
+        Name::PingPong => {
+            let item = table.need("nodes")?;
+            let pair: [usize; 2] = nodes.resolve(&item)?.try_into().map_err(|all: Vec<_>| {
+                let reason = format!("ping-pong takes two nodes, not {}", all.len());
+                item.place.refuse(reason)
+            })?;
+            Program::PingPong { nodes: pair }
+        }
+        Name::Stream => {
+            let from = nodes.resolve_one(&table.need("from")?)?;
+            let item = table.need("to")?;
+            let to = nodes.resolve_one(&item)?;
+            if to == from {
+                return Err(item.place.refuse("a node does not stream to itself"));
+            }
+            Program::Stream { from, to }
+        }
+        Name::AllToAll => Program::AllToAll {
+            nodes: several(table, nodes)?,
+        },
+        Name::Random => Program::Random {
+            nodes: several(table, nodes)?,
+            tags: table.integer("tags", 1..=16, 4)?,
+        },
+        Name::Incast => {
+            let to_item = table.need("to")?;
+            let to = nodes.resolve_one(&to_item)?;
+            let item = table.need("from")?;
+            let from = nodes.resolve(&item)?;
+            if from.contains(&to) {
+                let name = &nodes.all[to].name;
+                let reason = format!("node {name} is the one that the others send to");
+                return Err(item.place.refuse(reason));
+            }
+            Program::Incast {
+                from,
+                to,
+                bursts: table.integer("bursts", 1..=1_000_000, 1)?,
+                pause_ns: match table.get("pause_us") {
+                    Some(item) => nanoseconds(&item)?,
+                    None => 0,
+                },
+            }
+        }
+        Name::Idle => Program::Idle {
+            nodes: nodes.resolve(&table.need("nodes")?)?,
+        },
+    })
+}
+
+/// Two nodes at least.
+fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioError> {
+    let item = table.need("nodes")?;
+    let found = nodes.resolve(&item)?;
+    if found.len() < 2 {
+        return Err(item.place.refuse("it takes two nodes at least"));
+    }
+    Ok(found)
+}
+
+/// The parameters that all programs that send have.
+fn read_traffic(
+    spec: &mut ProgramSpec,
+    table: &mut Table<'_>,
+    random: bool,
+) -> Result<(), ScenarioError> {
+    spec.messages = table.integer("messages", 1..=MOST_MESSAGES, 1)?;
+    let limit = u64::from(MESSAGE_LIMIT_BYTES);
+    let list = table.get("bytes");
+    let most = if random { table.get("max_bytes") } else { None };
+    spec.sizes = match (&list, most) {
+        (Some(_), Some(item)) => {
+            return Err(item
+                .place
+                .refuse("the lengths are given by \"bytes\" already"));
+        }
+        (None, Some(item)) => Sizes::UpTo(item.integer(0..=limit)?),
+        (Some(item), None) => {
+            let sizes = item.list();
+            if sizes.is_empty() {
+                return Err(item.place.refuse("no length"));
+            }
+            let sizes = sizes.iter().map(|item| item.integer(0..=limit));
+            Sizes::List(sizes.collect::<Result<_, _>>()?)
+        }
+        (None, None) => return Err(table.place.refuse("\"bytes\" is missing")),
+    };
+    let longest = spec.longest();
+    let most = most_transmits(longest) as u64;
+    spec.window = table.integer("window", 1..=most, DEFAULT_WINDOW)?;
+    let most = most_receives(longest) as u64;
+    spec.receives = match table.get("receives") {
+        Some(item) => Some(item.integer(1..=most)?),
+        None => None,
+    };
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Routes: given, or the shortest; each must lead to its node.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::error::{Place, ScenarioError};
+use super::network::{End, Network};
+use super::nodes::Nodes;
+
+/// For each switch and port, what is at the other end.
+type Peers = Vec<Vec<Option<End>>>;
+
+/// Routes that the scenario gives: by switch and node the port, and where it says so.
+pub(super) type GivenRoutes = BTreeMap<(usize, usize), (usize, Place)>;
+
+/// Gives every switch a route to every node that it can reach, and checks those that were given.
+pub(super) fn fill(
+    network: &mut Network,
+    nodes: &Nodes,
+    given: &GivenRoutes,
+) -> Result<(), ScenarioError> {
+    let peers = peers(network);
+    for node in 0..nodes.all.len() {
+        let shortest = shortest(network, &peers, node);
+        for (index, switch) in network.switches.iter_mut().enumerate() {
+            let given = given.get(&(index, node)).map(|(port, _)| *port);
+            switch.routes.push(given.or(shortest[index]));
+        }
+    }
+    // Only what was given can be wrong.
+    for (&(switch, node), (_, place)) in given {
+        follow(network, nodes, &peers, switch, node).map_err(|reason| place.refuse(reason))?;
+    }
+    Ok(())
+}
+
+fn peers(network: &Network) -> Peers {
+    let ports = network
+        .switches
+        .iter()
+        .map(|switch| vec![None; switch.ports]);
+    let mut peers: Peers = ports.collect();
+    for link in &network.links {
+        let [a, b] = link.ends;
+        for (end, other) in [(a, b), (b, a)] {
+            if let End::Port { switch, port } = end {
+                peers[switch][port] = Some(other);
+            }
+        }
+    }
+    peers
+}
+
+/// For each switch the port of the shortest way to `node`; of equal ways the one by the lowest switch.
+fn shortest(network: &Network, peers: &Peers, node: usize) -> Vec<Option<usize>> {
+    let mut ports = vec![None; network.switches.len()];
+    let Some(link) = network.link_of(node) else {
+        return ports;
+    };
+    let mut queue = VecDeque::new();
+    for end in network.links[link].ends {
+        if let End::Port { switch, port } = end {
+            ports[switch] = Some(port);
+            queue.push_back(switch);
+        }
+    }
+    while let Some(near) = queue.pop_front() {
+        for end in peers[near].iter().flatten() {
+            if let &End::Port { switch, port } = end
+                && ports[switch].is_none()
+            {
+                ports[switch] = Some(port);
+                queue.push_back(switch);
+            }
+        }
+    }
+    ports
+}
+
+/// Follows the routes from a switch to a node, if there is one.
+fn follow(
+    network: &Network,
+    nodes: &Nodes,
+    peers: &Peers,
+    start: usize,
+    node: usize,
+) -> Result<(), String> {
+    let mut at = start;
+    for _ in 0..=network.switches.len() {
+        let Some(port) = network.switches[at].routes[node] else {
+            return Ok(());
+        };
+        let name = &network.switches[at].name;
+        match peers[at][port] {
+            Some(End::Node(end)) if end == node => return Ok(()),
+            Some(End::Port { switch, .. }) => at = switch,
+            Some(End::Node(other)) => {
+                let other = &nodes.all[other].name;
+                return Err(format!(
+                    "port {port} of {name} leads to node {other} and ends there"
+                ));
+            }
+            None => return Err(format!("port {port} of {name} leads nowhere")),
+        }
+    }
+    let name = &network.switches[start].name;
+    Err(format!("from {name} the routes lead in a circle"))
+}
+
+/// For each node a number that it shares with the nodes that it can reach.
+pub(super) fn islands(network: &Network, nodes: usize) -> Vec<Option<usize>> {
+    let mut parents: Vec<usize> = (0..nodes + network.switches.len()).collect();
+    let vertex = |end: End| match end {
+        End::Node(node) => node,
+        End::Port { switch, .. } => nodes + switch,
+    };
+    for link in &network.links {
+        let [a, b] = link.ends.map(vertex).map(|end| root(&parents, end));
+        parents[a.max(b)] = a.min(b);
+    }
+    let island = |node| network.link_of(node).map(|_| root(&parents, node));
+    (0..nodes).map(island).collect()
+}
+
+fn root(parents: &[usize], mut vertex: usize) -> usize {
+    while parents[vertex] != vertex {
+        vertex = parents[vertex];
+    }
+    vertex
+}

@@ -1,0 +1,256 @@
+//! A scenario's tables: each value is asked for by name and kind, and what nobody asked for is refused.
+
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Place, ScenarioError, is_near, unknown};
+
+/// The text of a scenario and its name.
+#[derive(Debug)]
+pub(super) struct Source<'t> {
+    file: Arc<str>,
+    text: &'t str,
+}
+
+impl<'t> Source<'t> {
+    pub(super) fn new(file: &str, text: &'t str) -> Self {
+        let file = file.into();
+        Self { file, text }
+    }
+
+    pub(super) fn place(&self, span: Range<usize>, key: String) -> Place {
+        let before = self.text.as_bytes().get(..span.start);
+        let breaks = before.map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
+        Place {
+            file: Arc::clone(&self.file),
+            line: breaks + 1,
+            key,
+        }
+    }
+}
+
+/// A table that is being read.
+#[derive(Debug)]
+pub(super) struct Table<'t> {
+    source: &'t Source<'t>,
+    entries: &'t DeTable<'t>,
+    /// Its place; the key is its name with the tables around it.
+    pub(super) place: Place,
+    /// What was asked for.
+    known: Vec<&'static str>,
+}
+
+/// A value that was asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Item<'t> {
+    source: &'t Source<'t>,
+    value: &'t DeValue<'t>,
+    pub(super) place: Place,
+}
+
+impl<'t> Table<'t> {
+    /// The whole document.
+    pub(super) fn root(source: &'t Source<'t>, entries: &'t DeTable<'t>) -> Self {
+        Self {
+            source,
+            entries,
+            place: source.place(0..0, String::new()),
+            known: Vec::new(),
+        }
+    }
+
+    fn name_of(&self, key: &str) -> String {
+        match self.place.key.as_str() {
+            "" => key.to_owned(),
+            outer => format!("{outer}.{key}"),
+        }
+    }
+
+    fn item(&self, key: &str, value: &'t Spanned<DeValue<'t>>) -> Item<'t> {
+        Item {
+            source: self.source,
+            place: self.source.place(value.span(), self.name_of(key)),
+            value: value.get_ref(),
+        }
+    }
+
+    /// The value of `key`, if it is there.
+    pub(super) fn get(&mut self, key: &'static str) -> Option<Item<'t>> {
+        self.known.push(key);
+        let entries = self.entries;
+        let mut found = entries.iter().filter(|(name, _)| name.get_ref() == key);
+        found.next().map(|(_, value)| self.item(key, value))
+    }
+
+    /// The value of `key`. If it is not there but something that looks like it, that is meant.
+    pub(super) fn need(&mut self, key: &'static str) -> Result<Item<'t>, ScenarioError> {
+        if let Some(item) = self.get(key) {
+            return Ok(item);
+        }
+        let mut names = self.entries.iter().map(|(name, _)| name);
+        match names.find(|name| is_near(name.get_ref(), key)) {
+            Some(name) => {
+                let place = self.source.place(name.span(), self.name_of(name.get_ref()));
+                let names = std::iter::once(key);
+                Err(place.refuse(unknown("key", name.get_ref(), names)))
+            }
+            None => Err(self.place.refuse(format!("\"{key}\" is missing"))),
+        }
+    }
+
+    /// The table `key`, if it is there.
+    pub(super) fn table(&mut self, key: &'static str) -> Result<Option<Self>, ScenarioError> {
+        self.get(key).map(|item| item.table()).transpose()
+    }
+
+    /// The tables of `[[key]]`.
+    pub(super) fn tables(&mut self, key: &'static str) -> Result<Vec<Self>, ScenarioError> {
+        match self.get(key) {
+            Some(item) => item.list().into_iter().map(|item| item.table()).collect(),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// All entries of a table whose keys are the user's own.
+    pub(super) fn entries(&self) -> Vec<(String, Item<'t>)> {
+        let entries = self.entries.iter();
+        entries
+            .map(|(key, value)| (key.get_ref().to_string(), self.item(key.get_ref(), value)))
+            .collect()
+    }
+
+    /// An integer, or `default` where there is none.
+    pub(super) fn integer<T: TryFrom<u64>>(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+        default: T,
+    ) -> Result<T, ScenarioError> {
+        self.get(key)
+            .map_or(Ok(default), |item| item.integer(range))
+    }
+
+    /// `true` or `false`, or `default` where there is none.
+    pub(super) fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, ScenarioError> {
+        self.get(key).map_or(Ok(default), |item| item.flag())
+    }
+
+    /// The table is read: every key must be one that was asked for.
+    pub(super) fn finish(self) -> Result<(), ScenarioError> {
+        for (key, _) in self.entries.iter() {
+            let name: &str = key.get_ref();
+            if !self.known.contains(&name) {
+                let place = self.source.place(key.span(), self.name_of(name));
+                return Err(place.refuse(unknown("key", name, self.known.into_iter())));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'t> Item<'t> {
+    fn wrong_kind(&self, expected: &str) -> ScenarioError {
+        let kind = self.value.type_str();
+        self.place
+            .refuse(format!("expected {expected}, found a value of kind {kind}"))
+    }
+
+    /// A whole number.
+    pub(super) fn integer<T: TryFrom<u64>>(
+        &self,
+        range: RangeInclusive<u64>,
+    ) -> Result<T, ScenarioError> {
+        let DeValue::Integer(digits) = self.value else {
+            return Err(self.wrong_kind("a whole number"));
+        };
+        u64::from_str_radix(digits.as_str(), digits.radix())
+            .ok()
+            .filter(|value| range.contains(value))
+            .and_then(|value| T::try_from(value).ok())
+            .ok_or_else(|| {
+                let (low, high) = (range.start(), range.end());
+                let reason = format!("{digits} is not between {low} and {high}");
+                self.place.refuse(reason)
+            })
+    }
+
+    /// A number, whole or not.
+    pub(super) fn number(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
+        let value = match self.value {
+            DeValue::Float(digits) => digits.as_str().parse().ok(),
+            DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
+                .ok()
+                .map(|value| value as f64),
+            _ => return Err(self.wrong_kind("a number")),
+        };
+        value.filter(|value| range.contains(value)).ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            self.place
+                .refuse(format!("it must lie between {low} and {high}"))
+        })
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&self) -> Result<bool, ScenarioError> {
+        match self.value {
+            DeValue::Boolean(value) => Ok(*value),
+            _ => Err(self.wrong_kind("true or false")),
+        }
+    }
+
+    /// A text.
+    pub(super) fn text(&self) -> Result<&'t str, ScenarioError> {
+        match self.value {
+            DeValue::String(text) => Ok(text),
+            _ => Err(self.wrong_kind("a text in quotes")),
+        }
+    }
+
+    /// One of the names in `choices`.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        what: &str,
+        choices: &[(&str, T)],
+    ) -> Result<T, ScenarioError> {
+        let text = self.text()?;
+        let found = choices.iter().find(|(name, _)| *name == text);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let names = choices.iter().map(|(name, _)| *name);
+            self.place.refuse(unknown(what, text, names))
+        })
+    }
+
+    /// A table.
+    pub(super) fn table(&self) -> Result<Table<'t>, ScenarioError> {
+        match self.value {
+            DeValue::Table(entries) => Ok(Table {
+                source: self.source,
+                entries,
+                place: self.place.clone(),
+                known: Vec::new(),
+            }),
+            _ => Err(self.wrong_kind("a table")),
+        }
+    }
+
+    /// Whether it is a text.
+    pub(super) const fn is_text(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
+    /// The items of a list; anything else is a list of one.
+    pub(super) fn list(&self) -> Vec<Self> {
+        let DeValue::Array(array) = self.value else {
+            return vec![self.clone()];
+        };
+        let items = array.iter().map(|value| Self {
+            source: self.source,
+            place: self.source.place(value.span(), self.place.key.clone()),
+            value: value.get_ref(),
+        });
+        items.collect()
+    }
+}

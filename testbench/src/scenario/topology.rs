@@ -1,0 +1,105 @@
+//! Shorthands for networks of a usual shape.
+
+use emulator::sim::time::SimTime;
+
+use super::error::ScenarioError;
+use super::network::{End, LinkSpec, Network, SwitchSpec};
+use super::table::Table;
+
+/// The shape of a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Nodes 0 and 1, 2 and 3, ... by a cable each.
+    Pair,
+    /// All nodes on one switch.
+    Star,
+    /// Switches with so many ports each, joined as a tree, nodes on its leaves.
+    Tree,
+    /// As `[[switch]]` and `[[link]]` say.
+    Custom,
+}
+
+pub(super) const SHAPES: [(&str, Shape); 4] = [
+    ("pair", Shape::Pair),
+    ("star", Shape::Star),
+    ("tree", Shape::Tree),
+    ("custom", Shape::Custom),
+];
+
+/// What the links and switches of a shorthand have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Parts {
+    pub(super) byte_time: SimTime,
+    pub(super) propagation: SimTime,
+    pub(super) switch: SwitchSpec,
+}
+
+impl Parts {
+    fn link(&self, a: End, b: End) -> LinkSpec {
+        LinkSpec {
+            ends: [a, b],
+            byte_time: self.byte_time,
+            propagation: self.propagation,
+        }
+    }
+
+    fn switch(&self, index: usize, ports: usize) -> SwitchSpec {
+        SwitchSpec {
+            name: format!("switch{index}"),
+            ports,
+            ..self.switch.clone()
+        }
+    }
+
+    pub(super) fn pairs(&self, nodes: usize) -> Network {
+        let first = (0..nodes).step_by(2);
+        Network {
+            switches: Vec::new(),
+            links: first
+                .map(|node| self.link(End::Node(node), End::Node(node + 1)))
+                .collect(),
+        }
+    }
+
+    pub(super) fn star(&self, nodes: usize) -> Network {
+        let port = |port| End::Port { switch: 0, port };
+        Network {
+            switches: vec![self.switch(0, nodes)],
+            links: (0..nodes)
+                .map(|node| self.link(End::Node(node), port(node)))
+                .collect(),
+        }
+    }
+
+    /// Leaves with `ports - 1` nodes each, joined by further switches until there is one root.
+    pub(super) fn tree(&self, nodes: usize, ports: usize) -> Network {
+        let mut network = Network::default();
+        let mut level: Vec<End> = (0..nodes).map(End::Node).collect();
+        while level.len() > 1 {
+            let room = if level.len() <= ports {
+                ports
+            } else {
+                ports - 1
+            };
+            let mut next = Vec::new();
+            for below in level.chunks(room) {
+                let switch = network.switches.len();
+                network.switches.push(self.switch(switch, ports));
+                for (port, &end) in below.iter().enumerate() {
+                    network
+                        .links
+                        .push(self.link(end, End::Port { switch, port }));
+                }
+                let port = ports - 1;
+                next.push(End::Port { switch, port });
+            }
+            level = next;
+        }
+        network
+    }
+}
+
+/// Ports of each switch of a tree.
+pub(super) fn tree_ports(table: &mut Table<'_>) -> Result<usize, ScenarioError> {
+    table.need("ports")?.integer(3..=256)
+}

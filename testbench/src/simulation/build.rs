@@ -1,0 +1,257 @@
+//! Builds the world that a scenario describes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use emulator::image::Image;
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{World, WorldError};
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::timing::Profile;
+use emulator::wire::fault::RandomFaults;
+use emulator::wire::link::Link;
+use emulator::wire::port::Port;
+use emulator::wire::switch::{self, SwitchConfig};
+use host_lib::emp::Config;
+use host_lib::firmware::Firmware;
+
+use super::{Lives, Simulation};
+use crate::cluster::{self, EMP_SRAM, START, mac_address};
+use crate::experiments::calibrate;
+use crate::faults;
+use crate::programs::plan::{Plan, plans};
+use crate::programs::traffic::{self, Identity};
+use crate::scenario::faults::FaultSpec;
+use crate::scenario::{End, Forwarding, Scenario, ScenarioError};
+
+/// A profile and the factors by which it stretches the stages of the image.
+struct Speed {
+    profile: Profile,
+    factors: Vec<(String, f64)>,
+}
+
+impl Simulation {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// If the image or a profile cannot be used; where the scenario names it.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let image = match scenario.image_file() {
+            Some(path) => cluster::read_image(&path, EMP_SRAM),
+            None => cluster::own_image(&scenario.image, EMP_SRAM),
+        };
+        let refuse = |error: &dyn std::fmt::Display| scenario.image_place.refuse(error.to_string());
+        let image = image.map_err(|error| refuse(&error))?;
+        let speeds = speeds(scenario, &image)?;
+        let mut world = world(scenario, &image, &speeds).map_err(|error| refuse(&error))?;
+        let mut resets = Vec::new();
+        for (index, fault) in scenario.faults.iter().enumerate() {
+            install(&mut world, scenario, index, fault).map_err(|error| refuse(&error))?;
+            if let FaultSpec::Reset { node, at, .. } = fault {
+                resets.push((START.saturating_add(*at), *node));
+            }
+        }
+        resets.sort_unstable();
+        let lives = spawn(&mut world, scenario, &image, &speeds);
+        Ok(Self {
+            world,
+            lives,
+            resets,
+            max_time: scenario.max_time,
+            names: scenario
+                .nodes
+                .iter()
+                .map(|node| node.name.clone())
+                .collect(),
+        })
+    }
+}
+
+/// The profiles that the nodes name.
+fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>, ScenarioError> {
+    let mut speeds = BTreeMap::new();
+    for node in &scenario.nodes {
+        let name = &node.profile;
+        if speeds.contains_key(&name.name) {
+            continue;
+        }
+        let file = scenario.folder.join(&name.name).display().to_string();
+        let path = if name.is_file() { &file } else { &name.name };
+        let profile =
+            crate::profile::load(path).map_err(|error| name.place.refuse(format!("{error:#}")))?;
+        let factors = calibrate::factors(image, &profile)
+            .map_err(|error| name.place.refuse(error.to_string()))?;
+        speeds.insert(name.name.clone(), Speed { profile, factors });
+    }
+    Ok(speeds)
+}
+
+fn world(
+    scenario: &Scenario,
+    image: &Image,
+    speeds: &BTreeMap<String, Speed>,
+) -> Result<World<Tigon2>, WorldError> {
+    let node = |(index, node): (usize, &crate::scenario::Node)| {
+        let Speed { profile, factors } = &speeds[&node.profile.name];
+        let board = cluster::board(image, profile, factors, EMP_SRAM);
+        Node::new(index as u16, board, &profile.timing.host, node.memory_mb)
+    };
+    let mut world = World::new(scenario.nodes.iter().enumerate().map(node).collect());
+    for spec in &scenario.network.switches {
+        let routes = spec.routes.iter().enumerate();
+        world.add_switch(&SwitchConfig {
+            ports: spec.ports,
+            forwarding: match spec.forwarding {
+                Forwarding::StoreAndForward => switch::Forwarding::StoreAndForward,
+                Forwarding::CutThrough => switch::Forwarding::CutThrough,
+            },
+            latency: spec.latency,
+            buffer_bytes: u64::from(spec.buffer_bytes),
+            routes: routes
+                .filter_map(|(node, &port)| Some((mac_address(node as u16), port?)))
+                .collect(),
+        })?;
+    }
+    for spec in &scenario.network.links {
+        let [a, b] = spec.ends.map(port);
+        let link = Link {
+            byte_time: spec.byte_time,
+            propagation: spec.propagation,
+        };
+        world.connect(a, b, link)?;
+    }
+    Ok(world)
+}
+
+const fn port(end: End) -> Port {
+    match end {
+        End::Node(node) => Port::Node(node),
+        End::Port { switch, port } => Port::Switch { switch, port },
+    }
+}
+
+/// The absolute time of one that counts from the start of the programs.
+const fn absolute(time: SimTime) -> SimTime {
+    START.saturating_add(time)
+}
+
+fn install(
+    world: &mut World<Tigon2>,
+    scenario: &Scenario,
+    index: usize,
+    fault: &FaultSpec,
+) -> Result<(), WorldError> {
+    match fault {
+        FaultSpec::Exact(fault) => {
+            let fault = fault.clone().later_by(START);
+            faults::install(world, &fault)?;
+        }
+        FaultSpec::Random { links, rates } => {
+            for &link in links {
+                let ends = scenario.network.links[link].ends;
+                for (direction, end) in ends.into_iter().enumerate() {
+                    // Rates were checked when they were read.
+                    let stream = ((index as u64) << 32) | (2 * link + direction) as u64;
+                    if let Ok(layer) = RandomFaults::new(*rates, scenario.seed, stream) {
+                        world.add_fault(port(end), Box::new(layer))?;
+                    }
+                }
+            }
+        }
+        FaultSpec::Cut { link, from, until } => {
+            let end = port(scenario.network.links[*link].ends[0]);
+            world.unplug(end, absolute(*from), until.map(absolute))?;
+        }
+        &FaultSpec::Stall {
+            node,
+            channel,
+            from,
+            span,
+        } => {
+            let from = match from {
+                emulator::tigon2::stall::StallFrom::Time(time) => {
+                    emulator::tigon2::stall::StallFrom::Time(absolute(time))
+                }
+                transfer => transfer,
+            };
+            let fabric = &mut world.nodes[node].board.fabric;
+            fabric.stall_dma(channel, from, span);
+        }
+        &FaultSpec::Reset { node, at, pause } => {
+            world.nodes[node].schedule_reset(absolute(at), pause);
+        }
+    }
+    Ok(())
+}
+
+/// Starts the programs; nodes that have none boot and do nothing.
+fn spawn(
+    world: &mut World<Tigon2>,
+    scenario: &Scenario,
+    image: &Image,
+    speeds: &BTreeMap<String, Speed>,
+) -> Vec<Lives> {
+    let firmware = Arc::new(cluster::firmware(image));
+    let count = scenario.nodes.len();
+    let routes: Vec<_> = (0..count).map(|node| mac_address(node as u16)).collect();
+    let mut tasks: Vec<(&str, Plan)> = vec![("idle", Plan::default()); count];
+    for spec in &scenario.programs {
+        for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
+            tasks[node] = (spec.name, plan);
+        }
+    }
+    let mut all_lives = Vec::with_capacity(count);
+    for (index, (name, plan)) in tasks.into_iter().enumerate() {
+        let node = &scenario.nodes[index];
+        let mut config = Config::new(index as u16, routes.clone());
+        node.emp.apply(&mut config);
+        let timing = &speeds[&node.profile.name].profile.timing;
+        config.post_overhead_ns = timing.host.post.ps() / 1000;
+        let lives = Lives::default();
+        all_lives.push(lives.clone());
+        let task = Arc::new(Task {
+            plan,
+            lives,
+            config,
+            firmware: Arc::clone(&firmware),
+            seed: scenario.seed,
+        });
+        let programs = &mut world.nodes[index].programs;
+        programs.spawn_restartable(name, move |machine, life| {
+            let task = Arc::clone(&task);
+            async move { task.run(machine, life).await }
+        });
+    }
+    all_lives
+}
+
+/// What a node's program needs at each start.
+struct Task {
+    plan: Plan,
+    lives: Lives,
+    config: Config,
+    firmware: Arc<Firmware>,
+    seed: u64,
+}
+
+impl Task {
+    async fn run(&self, machine: emulator::host::machine::Machine, life: u32) {
+        let ledger = self.lives.begin(machine.now().ps());
+        let mut config = self.config.clone();
+        let who = Identity {
+            node: config.node,
+            life: (life - 1) as u16,
+            seed: self.seed,
+        };
+        // Later in each life, as EMP wants it.
+        config.epoch = life as u16;
+        let done = match cluster::boot(machine, &self.firmware, config).await {
+            Ok(emp) => traffic::run(emp, who, self.plan.clone(), ledger.clone()).await,
+            Err(error) => Err(error),
+        };
+        let mut records = ledger.records();
+        records.sending_over = true;
+        records.problem = done.err();
+    }
+}
