@@ -1,5 +1,10 @@
 //! Nodes that go on in rounds: what comes out depends on nothing but the world.
 
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use emulator::observe::event::TraceEvent;
+use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::fault::{FaultRates, RandomFaults};
@@ -101,6 +106,40 @@ fn threads_and_parts_of_a_run_change_nothing() {
     }
 }
 
+/// What a trace is written to.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut page = self.0.lock().expect("nobody panicked");
+        page.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_written_trace_has_everything_in_its_place() {
+    let mut world = chatting(CutThrough);
+    let page = Page::default();
+    world.trace_to(Box::new(page.clone()));
+    world.traces().for_each(|trace| trace.keep(true));
+    for us in [250, 700, 1500] {
+        run_us(&mut world, us, 2);
+    }
+    world.finish_trace().unwrap();
+    let mut kept: Vec<_> = world.traces().flat_map(|trace| trace.take()).collect();
+    kept.sort_by_key(|event| (event.time, event.place));
+    let wire = |event: &&TraceEvent| event.initiator == Initiator::Wire;
+    assert!(kept.iter().filter(wire).count() > 100);
+    let expected: String = kept.iter().map(|event| format!("{event}\n")).collect();
+    let written = page.0.lock().unwrap().clone();
+    assert!(String::from_utf8(written).unwrap() == expected);
+}
+
 /// A frame that a station of a chain sends to the last one: from where, when, how long.
 #[derive(Debug, Clone)]
 struct Sent {
@@ -151,7 +190,13 @@ fn calculated(links: &[Link], chain: &[Link], sent: &[Sent]) -> Vec<(u64, u8)> {
         let own = sent.iter().enumerate().filter(|(_, s)| s.from == station);
         let mut own: Vec<_> = own.map(|(which, s)| (s.time_ns, which)).collect();
         follow(&links[station], &mut own, &lengths);
-        passing.extend(own.into_iter().map(|frame| whole(&links[station], frame)));
+        // At the same time the station's own line, which was connected before, comes first.
+        let mut all: Vec<_> = own
+            .into_iter()
+            .map(|frame| whole(&links[station], frame))
+            .collect();
+        all.append(&mut passing);
+        passing = all;
         let out = chain[station];
         follow(&out, &mut passing, &lengths);
         if station + 1 < CHAIN {
@@ -193,8 +238,7 @@ proptest! {
         let last = address(CHAIN as u8);
         world.route_to(CHAIN, last).unwrap();
         let mut sent = sent;
-        // No two frames are whole at the same time anywhere, nearly always; and a station's own order is
-        // the one of its times.
+        // A station's own order is the one of its times.
         sent.sort_by_key(|sent| sent.time_ns);
         for (which, frames) in sent.iter().enumerate() {
             let data = frame(last, 0, which as u8, frames.length as usize);
