@@ -107,10 +107,18 @@ impl Programs {
         back: SimTime,
         ctx: &mut HostContext<'_, E>,
     ) {
-        if let Some(rotation) = &mut self.programs[index].rotation {
-            rotation.advance();
+        let program = &mut self.programs[index];
+        let Some(rotation) = &mut program.rotation else {
+            return;
+        };
+        rotation.advance();
+        let (before, poll) = rotation.step();
+        if before.is_some() {
+            return schedule(ctx, back, HostEvent::Watch { program: index });
         }
-        schedule(ctx, back, HostEvent::Watch { program: index });
+        // Nothing but the read itself: it needs no event to begin.
+        program.polling = Some(poll);
+        self.ask(index, read(poll), back, ctx);
     }
 }
 
