@@ -1,5 +1,5 @@
 //! EMP messages from every node to every other one through a switch, for tools that measure:
-//! `target/release/examples/all_to_all NODES BYTES MESSAGES_EACH [THREADS]`
+//! `target/release/examples/all_to_all NODES BYTES MESSAGES_EACH [THREADS [FAULTS_PER_MILLE]]`
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,10 +9,13 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::fault::{FaultRates, RandomFaults};
 use emulator::wire::switch::{Forwarding, SwitchConfig};
 use host_lib::emp::{Buffer, Config, Emp, Source, Tag};
 use host_lib::window::System;
 use testbench::cluster::{EmpNode, Outcome, cable, firmware, mac_address, node, own_image};
+
+const USAGE: &str = "numbers: NODES BYTES MESSAGES_EACH [THREADS [FAULTS_PER_MILLE]]";
 
 /// In step `n` a node sends to the one `n` further and receives from the one `n` before.
 async fn exchange(emp: &mut EmpNode, me: u16, bytes: u32, messages: u16) -> Result<(), String> {
@@ -42,12 +45,20 @@ async fn exchange(emp: &mut EmpNode, me: u16, bytes: u32, messages: u16) -> Resu
 
 fn main() -> anyhow::Result<()> {
     let numbers: Result<Vec<u32>, _> = std::env::args().skip(1).map(|a| a.parse()).collect();
-    let numbers = numbers.context("numbers: NODES BYTES MESSAGES_EACH [THREADS]")?;
+    let numbers = numbers.context(USAGE)?;
     let [nodes, bytes, messages] = numbers
         .get(..3)
         .and_then(|n| n.try_into().ok())
-        .ok_or_else(|| anyhow!("NODES BYTES MESSAGES_EACH [THREADS]"))?;
+        .ok_or_else(|| anyhow!(USAGE))?;
     let threads = numbers.get(3).copied().unwrap_or(1) as usize;
+    let rate = f64::from(numbers.get(4).copied().unwrap_or(0)) / 1000.0;
+    let rates = FaultRates {
+        loss: rate,
+        duplication: rate,
+        delay: rate,
+        longest_delay: SimTime::from_us(50),
+        corruption: rate,
+    };
     let (nodes, messages) = (u16::try_from(nodes)?, u16::try_from(messages)?);
     ensure!(nodes >= 2, "two nodes at least");
     let image = own_image("emp-base", SramSize::M1)?;
@@ -68,6 +79,10 @@ fn main() -> anyhow::Result<()> {
         let here = usize::from(index);
         world.connect(here, (hub, here), cable(&profile))?;
         world.add_route(hub, mac_address(index), here)?;
+        if rate > 0.0 {
+            let faults = RandomFaults::new(rates, 1, index.into())?;
+            world.add_fault(here, Box::new(faults))?;
+        }
         let (firmware, config) = (Arc::clone(&firmware), Config::new(index, routes.clone()));
         let outcome = Outcome::<Result<(), String>>::default();
         outcomes.push(outcome.clone());

@@ -98,7 +98,9 @@ impl Tigon2 {
     pub fn busy_time(&self, cpu: usize) -> SimTime {
         let CoreUnit { core, private } = &self.cores[cpu];
         let rest = core.clock.halted + private.idle.skipped_ticks();
-        self.fabric.ticks.time_of(core.clock.now.saturating_sub(rest))
+        self.fabric
+            .ticks
+            .time_of(core.clock.now.saturating_sub(rest))
     }
 
     /// Instructions that the core may execute in all.
