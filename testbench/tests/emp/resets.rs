@@ -10,7 +10,9 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::dma;
 use emulator::tigon2::stall::StallFrom;
-use host_lib::emp::{Buffer, Config, Direction, Emp, Failure, Progress, Source, Tag};
+use host_lib::emp::{
+    Buffer, Config, Direction, Emp, Failure, Progress, ReceiveTimeout, Source, Tag,
+};
 use host_lib::window::System;
 use proptest::prelude::*;
 use testbench::cluster::{self, EmpNode, EmpPairs, Outcome};
@@ -207,8 +209,9 @@ fn a_sender_is_reset() {
 }
 
 /// Resets `node` for good; gives when the other one knew, after the reset, in microseconds.
-fn reset_for_good(node: usize) -> u64 {
+fn reset_for_good(node: usize, receive_timeout: ReceiveTimeout) -> u64 {
     let mut pair = impatient_pair();
+    pair.config_mut(1 - node).receive_timeout = receive_timeout;
     let told = Outcome::default();
     for me in 0..2 {
         let left = told.clone();
@@ -234,8 +237,14 @@ fn reset_for_good(node: usize) -> u64 {
 #[test]
 fn a_peer_that_is_gone_is_noticed_in_time() {
     // Timeouts of 1, 2, 4 and 8 ms, and each time the rest of the message, at most 20 ms.
-    let sender_us = reset_for_good(1);
+    let sender_us = reset_for_good(1, ReceiveTimeout::Never);
     assert!((15_000..95_000).contains(&sender_us), "{sender_us} us");
+    // The firmware looks for silence several times within a timeout: it may end one look early.
+    let receiver_us = reset_for_good(0, ReceiveTimeout::AfterUs(20_000));
+    assert!((17_000..25_000).contains(&receiver_us), "{receiver_us} us");
+    // A full send queue (4.2 s), and the sender's timeouts of 15 ms.
+    let usual_us = reset_for_good(0, ReceiveTimeout::SenderGone);
+    assert!((3_650_000..4_300_000).contains(&usual_us), "{usual_us} us");
 }
 
 /// Exchanges streams while both channels of both nodes rest now and then; gives the trace's hash.
