@@ -202,6 +202,7 @@ impl<N: Nic> Emp<'_, N> {
                 self.restart_timer(slot);
             }
         }
+        self.end_timing(slot, number);
         self.nic
             .event(Event::AckReceived, node, id, u32::from(number));
         Counter::AcksReceived

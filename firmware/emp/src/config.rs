@@ -6,6 +6,7 @@
 use crate::Emp;
 use crate::descriptor::CACHE_BYTES;
 use crate::nic::Nic;
+use crate::pace::Pace;
 use crate::tables::{ACTIVE_SLOTS, NO_SLOT, Slot};
 use defs::emp::control::{
     ACK_GROUP, COMMAND, COMMAND_START, COUNTER_COUNT, COUNTERS, DEFAULT_ACK_GROUP,
@@ -125,6 +126,7 @@ impl<N: Nic> Emp<'_, N> {
         self.queue_first = NO_SLOT;
         self.queue_last = NO_SLOT;
         self.free_active = 0;
+        self.pace = Pace::new();
         self.open_count = 0;
         self.open_slots = [0; 8];
         self.nic.store(COMMAND, 0);

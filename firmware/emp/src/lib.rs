@@ -26,6 +26,7 @@
 //! | `abandon` | messages that break off while they arrive |
 //! | `control` | cancelled receives, settings while messages are under way |
 //! | `retransmit` | the timer |
+//! | `pace` | how long acks take |
 //! | `peer` | message identifiers and epochs |
 //! | `dma` | what completions and failures mean |
 //!
@@ -44,6 +45,7 @@ mod deliver;
 mod descriptor;
 mod dma;
 pub mod nic;
+mod pace;
 mod peer;
 mod receive;
 mod retransmit;
@@ -81,6 +83,7 @@ pub struct Emp<'a, N> {
     watching: bool,
     /// When silence is looked for next, in us; valid while `watching`.
     look_at_us: u32,
+    pace: pace::Pace,
     /// Transmit records in use, as a number and as a bitmap.
     open_count: u32,
     open_slots: [u32; 8],
@@ -103,6 +106,7 @@ impl<'a, N: Nic> Emp<'a, N> {
             armed_at_us: 0,
             watching: false,
             look_at_us: 0,
+            pace: pace::Pace::new(),
             open_count: 0,
             open_slots: [0; 8],
             acks: ack::AckQueue::new(),

@@ -11,7 +11,7 @@
 use crate::Emp;
 use crate::nic::{Event, Nic};
 use crate::tables::{Cursor, Slot};
-use defs::emp::control::{Counter, TIMEOUT_DOUBLINGS};
+use defs::emp::control::{Counter, RETRY_LIMIT_MOST};
 use defs::emp::descriptor::Code;
 
 impl<N: Nic> Emp<'_, N> {
@@ -53,15 +53,24 @@ impl<N: Nic> Emp<'_, N> {
             return self.restart_timer(slot);
         }
         record.retries = record.retries.saturating_add(1);
-        let (node, id, retries) = (record.node, record.id, u32::from(record.retries));
-        if retries > self.config.retry_limit {
+        let (node, id, retries) = (record.node, record.id, record.retries);
+        let early = self.wait(retries).early;
+        // The count of retries must be able to come to its end.
+        let limit = (self.config.retry_limit + u32::from(early)).min(RETRY_LIMIT_MOST);
+        let record = self.tables.transmit_mut(slot);
+        if u32::from(retries) > limit {
             record.code = Code::Timeout;
             return self.settle_transmit(slot);
         }
         record.resending = true;
         record.fresh = record.cursor;
-        self.nic
-            .event(Event::Retransmit, u32::from(node), u32::from(id), retries);
+        self.nic.event(
+            Event::Retransmit,
+            u32::from(node),
+            u32::from(id),
+            u32::from(retries),
+        );
+        self.doubt_timing(slot);
         self.resend_from(slot, 0);
         self.enqueue(slot);
         self.raise_send();
@@ -73,9 +82,9 @@ impl<N: Nic> Emp<'_, N> {
     pub(crate) fn restart_timer(&mut self, slot: Slot) {
         let now_us = self.nic.now_us();
         let record = self.tables.transmit_mut(slot);
-        let timeout_us = self.config.timeout_us << u32::from(record.retries).min(TIMEOUT_DOUBLINGS);
-        let deadline_us = now_us.wrapping_add(timeout_us);
-        record.deadline_us = deadline_us;
+        let expired = record.retries;
+        let deadline_us = now_us.wrapping_add(self.wait(expired).us);
+        self.tables.transmit_mut(slot).deadline_us = deadline_us;
         self.arm_timer(deadline_us);
     }
 

@@ -398,6 +398,7 @@ impl<N: Nic> Emp<'_, N> {
             record.outstanding += 1;
             record.last_group = cursor.before + 1;
             self.tables.unacked[usize::from(slot)].insert(cursor.number);
+            self.time_group(slot, cursor.number);
             self.restart_timer(slot);
         }
         if last && last_read {
@@ -473,6 +474,9 @@ impl<N: Nic> Emp<'_, N> {
         let record = self.tables.transmit_mut(slot);
         let (node, id) = (u32::from(record.node), u32::from(record.id));
         self.unlink_transmit(node, slot);
+        if code != Code::Done {
+            self.stop_timing(slot);
+        }
         self.mark_open(slot, false);
         self.open_count -= 1;
         if self.open_count == 0 {

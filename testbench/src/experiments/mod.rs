@@ -1,6 +1,7 @@
 //! Experiments by the thesis's methods (docs/emp.md, "Benchmarks").
 
 pub mod calibrate;
+pub mod goodput;
 pub mod latency;
 pub mod ledger;
 pub mod one_way;
@@ -13,6 +14,7 @@ use emulator::image::Image;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, WorldError};
 use emulator::tigon2::timing::{Profile, ProfileError};
+use emulator::wire::fault::FaultError;
 
 use crate::cluster::FirmwareError;
 
@@ -28,6 +30,9 @@ pub enum ExperimentError {
     /// The world.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// Faults that cannot be.
+    #[error(transparent)]
+    Fault(#[from] FaultError),
     /// A host program reported an error.
     #[error("{program}: {message}")]
     Program {

@@ -90,7 +90,8 @@ pub const SENDER_QUEUE_US: u32 = 1 << 22;
 /// timeouts, after which it has given up, and the wait in its queue.
 #[must_use]
 pub const fn receive_timeout_us(timeout_us: u32, retry_limit: u32) -> u32 {
-    let mut sum_us = SENDER_QUEUE_US;
+    // Waits that are shorter than the first timeout come before it; each is twice as long as the one before.
+    let mut sum_us = SENDER_QUEUE_US.saturating_add(timeout_us << 1);
     let mut wait_us = timeout_us;
     let mut retry = 0;
     // The chip cannot multiply.
@@ -108,9 +109,9 @@ pub const fn receive_timeout_us(timeout_us: u32, retry_limit: u32) -> u32 {
     }
 }
 
-const _: () = assert!(receive_timeout_us(1000, 0) == SENDER_QUEUE_US + 1000);
-const _: () = assert!(receive_timeout_us(1000, 2) == SENDER_QUEUE_US + 7000);
-const _: () = assert!(receive_timeout_us(1000, 6) == SENDER_QUEUE_US + 63_000);
+const _: () = assert!(receive_timeout_us(1000, 0) == SENDER_QUEUE_US + 3000);
+const _: () = assert!(receive_timeout_us(1000, 2) == SENDER_QUEUE_US + 9000);
+const _: () = assert!(receive_timeout_us(1000, 6) == SENDER_QUEUE_US + 65_000);
 const _: () =
     assert!(receive_timeout_us(TIMEOUT_LIMIT_US, RETRY_LIMIT_MOST) == RECEIVE_TIMEOUT_LIMIT_US);
 

@@ -48,6 +48,15 @@ impl Received {
         self.from.is_none_or(|wanted| wanted == from) && self.tag.is_none_or(|wanted| wanted == tag)
     }
 
+    /// Whether what came can be only one message: few bytes, or those of a failure, look like others.
+    fn is_recognisable(&self) -> bool {
+        let Some((outcome, _)) = &self.result else {
+            return false;
+        };
+        let delivered = matches!(outcome.code, Code::Done | Code::Truncated);
+        delivered && !self.faulty && self.capacity.min(outcome.length as usize) > 3
+    }
+
     /// Source and tag of what came.
     fn source(&self) -> Option<(usize, u16)> {
         let (outcome, _) = self.result.as_ref()?;
@@ -238,18 +247,20 @@ impl Ledger {
     }
 
     /// Of two receives, the one that was posted first took the earlier message of a source, if it asked
-    /// for both. Messages of fewer than 4 bytes may look alike.
+    /// for both.
     fn check_overtaking(&self, receives: &[&Received], taken: &[Option<usize>]) {
-        for (position, &later) in taken.iter().enumerate() {
-            let Some(later) = later else { continue };
+        let known = |at: usize| taken[at].filter(|_| receives[at].is_recognisable());
+        for position in 0..receives.len() {
+            let Some(later) = known(position) else {
+                continue;
+            };
             let message = &self.sent[later];
-            for (first, &earlier) in taken[..position].iter().enumerate() {
-                let Some(earlier) = earlier else { continue };
-                let other = &self.sent[earlier];
-                let comparable = message.from == other.from
-                    && message.bytes.len() > 3
-                    && other.bytes.len() > 3
-                    && receives[first].asks_for(message.from as u16, message.tag);
+            for (first, received) in receives[..position].iter().enumerate() {
+                let Some(earlier) = known(first) else {
+                    continue;
+                };
+                let comparable = message.from == self.sent[earlier].from
+                    && received.asks_for(message.from as u16, message.tag);
                 assert!(
                     !comparable || earlier < later,
                     "message {later} overtook message {earlier}"

@@ -146,7 +146,8 @@ fn settings_change_at_run_time() {
         ];
         at.map(|at| fake.lock().word(at))
     };
-    let timeouts_us = 4000 * (1 + 2 + 4 + 8 + 16 * 7);
+    // Early waits are less than two timeouts in all.
+    let timeouts_us = 4000 * (2 + 1 + 2 + 4 + 8 + 16 * 7);
     let default = [
         3,
         4000,
