@@ -7,13 +7,14 @@ use std::time::Instant;
 use anyhow::{Context, anyhow, ensure};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::fault::{FaultRates, RandomFaults};
 use emulator::wire::switch::{Forwarding, SwitchConfig};
 use host_lib::emp::{Buffer, Config, Emp, Source, Tag};
 use host_lib::window::System;
-use testbench::cluster::{EmpNode, Outcome, cable, firmware, mac_address, node, own_image};
+use testbench::cluster::{EmpNode, Outcome, START, cable, firmware, mac_address, node, own_image};
 
 const USAGE: &str = "numbers: NODES BYTES MESSAGES_EACH [THREADS [FAULTS_PER_MILLE]]";
 
@@ -43,15 +44,16 @@ async fn exchange(emp: &mut EmpNode, me: u16, bytes: u32, messages: u16) -> Resu
     Ok(())
 }
 
-fn main() -> anyhow::Result<()> {
-    let numbers: Result<Vec<u32>, _> = std::env::args().skip(1).map(|a| a.parse()).collect();
-    let numbers = numbers.context(USAGE)?;
-    let [nodes, bytes, messages] = numbers
-        .get(..3)
-        .and_then(|n| n.try_into().ok())
-        .ok_or_else(|| anyhow!(USAGE))?;
-    let threads = numbers.get(3).copied().unwrap_or(1) as usize;
-    let rate = f64::from(numbers.get(4).copied().unwrap_or(0)) / 1000.0;
+/// How a program ended.
+type Ended = Outcome<Result<(), String>>;
+
+/// Nodes around one switch; their programs leave what they have come to.
+fn star(
+    [nodes, bytes, messages]: [u32; 3],
+    rate: f64,
+) -> anyhow::Result<(World<Tigon2>, Vec<Ended>)> {
+    let (nodes, messages) = (u16::try_from(nodes)?, u16::try_from(messages)?);
+    ensure!(nodes >= 2, "two nodes at least");
     let rates = FaultRates {
         loss: rate,
         duplication: rate,
@@ -59,8 +61,6 @@ fn main() -> anyhow::Result<()> {
         longest_delay: SimTime::from_us(50),
         corruption: rate,
     };
-    let (nodes, messages) = (u16::try_from(nodes)?, u16::try_from(messages)?);
-    ensure!(nodes >= 2, "two nodes at least");
     let image = own_image("emp-base", SramSize::M1)?;
     let profile = Profile::built_in("tigon2-88mhz")?;
     let boards = (0..nodes).map(|index| node(index, &image, &profile, &[], SramSize::M1));
@@ -84,43 +84,55 @@ fn main() -> anyhow::Result<()> {
             world.add_fault(here, Box::new(faults))?;
         }
         let (firmware, config) = (Arc::clone(&firmware), Config::new(index, routes.clone()));
-        let outcome = Outcome::<Result<(), String>>::default();
+        let outcome = Ended::default();
         outcomes.push(outcome.clone());
-        world.nodes[here]
-            .programs
-            .spawn("exchange", move |machine| async move {
-                let started = Emp::start(machine.clone(), machine, Some(&*firmware), config).await;
-                let mut emp = match started {
-                    Ok(emp) => emp,
-                    Err(error) => return outcome.set(Err(error.to_string())),
-                };
-                let rest = SimTime::from_us(20_000)
-                    .saturating_sub(SimTime::from_ps(emp.system().now_ps()));
-                emp.system_mut().compute(rest.ps() / 1000).await;
-                outcome.set(exchange(&mut emp, index, bytes, messages).await);
-            });
+        let programs = &mut world.nodes[here].programs;
+        programs.spawn("exchange", move |machine| async move {
+            let started = Emp::start(machine.clone(), machine, Some(&*firmware), config).await;
+            let mut emp = match started {
+                Ok(emp) => emp,
+                Err(error) => return outcome.set(Err(error.to_string())),
+            };
+            let rest = START.ps().saturating_sub(emp.system().now_ps());
+            emp.system_mut().compute(rest / 1000).await;
+            outcome.set(exchange(&mut emp, index, bytes, messages).await);
+        });
     }
+    Ok((world, outcomes))
+}
+
+fn main() -> anyhow::Result<()> {
+    let numbers: Result<Vec<u32>, _> = std::env::args().skip(1).map(|a| a.parse()).collect();
+    let numbers = numbers.context(USAGE)?;
+    let first: [u32; 3] = numbers
+        .get(..3)
+        .and_then(|numbers| numbers.try_into().ok())
+        .ok_or_else(|| anyhow!(USAGE))?;
+    let threads = numbers.get(3).copied().unwrap_or(1) as usize;
+    let rate = f64::from(numbers.get(4).copied().unwrap_or(0)) / 1000.0;
+    let (mut world, outcomes) = star(first, rate)?;
     let mut limits = RunLimits {
         threads: threads.try_into()?,
-        max_time: Some(SimTime::from_us(20_000)),
+        max_time: Some(START),
         ..RunLimits::default()
     };
     world.pass_time(&limits);
     limits.max_time = None;
     let clock = Instant::now();
     let end = world.run(&limits);
-    let (wall, simulated) = (clock.elapsed(), world.now().us() - 20_000.0);
+    let wall = clock.elapsed();
     ensure!(end == RunEnd::Completed, "{end:?}");
     for outcome in outcomes {
-        outcome
-            .take()
-            .context("a program ended early")?
-            .map_err(|error| anyhow!(error))?;
+        let outcome = outcome.take().context("a program ended early")?;
+        outcome.map_err(|error| anyhow!(error))?;
     }
+    let [nodes, bytes, messages] = first;
     let all = f64::from(nodes) * f64::from(messages);
     let us = wall.as_secs_f64() * 1e6 / all;
+    let simulated_us = (world.now() - START).us();
     println!(
-        "{nodes} nodes, {all} messages of {bytes} bytes in {simulated:.0} us simulated: {us:.2} us of wall time each, trace {:016x}",
+        "{nodes} nodes, {all} messages of {bytes} bytes in {simulated_us:.0} us simulated: \
+         {us:.2} us of wall time each, trace {:016x}",
         world.trace_hash()
     );
     Ok(())
