@@ -127,6 +127,9 @@ impl<N: Nic> Emp<'_, N> {
             let (node, message) = (ack.key >> 16, ack.key & 0xFFFF);
             self.write_addresses(start, node);
             self.store(start, WORD_TYPE_KIND, type_kind(ack.kind) | FLAG_GROUP_END);
+            if self.config.flow_control {
+                self.add_pressure(start);
+            }
             self.store(start, WORD_SOURCE_MESSAGE, self.config.node_high | message);
             let frame_epoch = (ack.number << 16) | self.config.epoch;
             self.store(start, WORD_FRAME_EPOCH, frame_epoch);
@@ -179,14 +182,18 @@ impl<N: Nic> Emp<'_, N> {
             Ok(slot) => slot,
             Err(counter) => return counter,
         };
-        if number >= self.tables.transmit_mut(slot).frames {
+        let record = self.tables.transmit_mut(slot);
+        let (node, id) = (u32::from(record.node), u32::from(record.id));
+        if number >= record.frames {
             return Counter::DropForeign;
+        }
+        if self.config.flow_control {
+            self.adapt_rate(start);
         }
         if !self.tables.unacked[usize::from(slot)].has(number) {
             return Counter::DropDuplicate;
         }
         let record = self.tables.transmit_mut(slot);
-        let (node, id) = (u32::from(record.node), u32::from(record.id));
         record.outstanding -= 1;
         if record.outstanding == 0 && record.sent() == record.frames {
             if record.code == Code::Pending {

@@ -10,10 +10,10 @@ use crate::pace::Pace;
 use crate::tables::{ACTIVE_SLOTS, NO_SLOT, Slot};
 use defs::emp::control::{
     ACK_GROUP, COMMAND, COMMAND_START, COUNTER_COUNT, COUNTERS, DEFAULT_ACK_GROUP,
-    DEFAULT_FRAME_BYTES, DEFAULT_RETRY_LIMIT, DEFAULT_TIMEOUT_US, DESCRIPTORS, EPOCH, FRAME_BYTES,
-    NODE, READY, READY_MAGIC, RECEIVE_TIMEOUT_LIMIT_US, RECEIVE_TIMEOUT_US, RETRY_LIMIT,
-    RETRY_LIMIT_MOST, ROUTE_CAPACITY, ROUTE_COUNT, ROUTE_ENTRY_BYTES, ROUTE_TABLE_ENTRIES, ROUTES,
-    TIMEOUT_LIMIT_US, TIMEOUT_US, receive_timeout_us,
+    DEFAULT_FRAME_BYTES, DEFAULT_RETRY_LIMIT, DEFAULT_TIMEOUT_US, DESCRIPTORS, EPOCH, FLOW_CONTROL,
+    FRAME_BYTES, NODE, READY, READY_MAGIC, RECEIVE_TIMEOUT_LIMIT_US, RECEIVE_TIMEOUT_US,
+    RETRY_LIMIT, RETRY_LIMIT_MOST, ROUTE_CAPACITY, ROUTE_COUNT, ROUTE_ENTRY_BYTES,
+    ROUTE_TABLE_ENTRIES, ROUTES, TIMEOUT_LIMIT_US, TIMEOUT_US, receive_timeout_us,
 };
 use defs::emp::descriptor::{DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, SEND_DESCRIPTORS, WORD_STATUS};
 use defs::emp::frame::{GROUP_LIMIT, data_frame_capacity, header_frame_capacity};
@@ -89,6 +89,8 @@ pub(crate) struct Config {
     pub timeout_us: u32,
     /// Timeouts without progress before a message fails.
     pub retry_limit: u32,
+    /// Senders slow down for receivers that are short of buffer space.
+    pub flow_control: bool,
     /// After such a silence a message that has begun to arrive is given up; 0 = never.
     pub receive_timeout_us: u32,
     /// Own MAC address: bytes 0..2 in the low half.
@@ -173,6 +175,7 @@ impl<N: Nic> Emp<'_, N> {
             ) as u8,
             timeout_us,
             retry_limit,
+            flow_control: self.nic.load(FLOW_CONTROL) == 1,
             receive_timeout_us: self.host_word(
                 RECEIVE_TIMEOUT_US,
                 |us| us <= RECEIVE_TIMEOUT_LIMIT_US,

@@ -24,6 +24,7 @@
 //! | `deliver` | frames to host memory; completion of a receive |
 //! | `ack` | acks and nacks, both ways |
 //! | `abandon` | messages that break off while they arrive |
+//! | `flow` | slower for receivers that are short of buffer space |
 //! | `control` | cancelled receives, settings while messages are under way |
 //! | `retransmit` | the timer |
 //! | `pace` | how long acks take |
@@ -44,6 +45,7 @@ mod control;
 mod deliver;
 mod descriptor;
 mod dma;
+mod flow;
 pub mod nic;
 mod pace;
 mod peer;
@@ -81,6 +83,8 @@ pub struct Emp<'a, N> {
     armed_at_us: u32,
     /// Messages of several frames may be arriving: their silence has an end.
     watching: bool,
+    /// Messages that wait for their receivers.
+    held: u32,
     /// When silence is looked for next, in us; valid while `watching`.
     look_at_us: u32,
     pace: pace::Pace,
@@ -105,6 +109,7 @@ impl<'a, N: Nic> Emp<'a, N> {
             timer_armed: false,
             armed_at_us: 0,
             watching: false,
+            held: 0,
             look_at_us: 0,
             pace: pace::Pace::new(),
             open_count: 0,

@@ -202,6 +202,9 @@ pub trait Nic {
     /// Frees a taken frame that no DMA frees and that ends at `end`, in ring order.
     fn free_rx(&mut self, end: u32);
 
+    /// How full the receive buffer is: [`pressure`] of the bytes in use.
+    fn rx_pressure(&self) -> u32;
+
     /// A protocol stage begins.
     fn stage_enter(&self, stage: Stage);
     /// The stage ends.
@@ -212,6 +215,20 @@ pub trait Nic {
     fn wait_exit(&self);
     /// Something that a trace shows: see [`Event`].
     fn event(&self, event: Event, node: u32, message: u32, number: u32);
+}
+
+/// How full a buffer of `bytes` is of which `used` are in use: 0 = less than half, 1 = half, 2 = three
+/// quarters or more.
+#[must_use]
+pub const fn pressure(used: u32, bytes: u32) -> u32 {
+    let half = bytes >> 1;
+    if used < half {
+        0
+    } else if used < half + (half >> 1) {
+        1
+    } else {
+        2
+    }
 }
 
 /// The kind's place in the frame's word, with the Ethertype above it.

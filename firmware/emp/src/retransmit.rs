@@ -10,7 +10,7 @@
 
 use crate::Emp;
 use crate::nic::{Event, Nic};
-use crate::tables::{Cursor, Slot};
+use crate::tables::{Cursor, Queueing, Slot};
 use defs::emp::control::{Counter, RETRY_LIMIT_MOST};
 use defs::emp::descriptor::Code;
 
@@ -31,6 +31,9 @@ impl<N: Nic> Emp<'_, N> {
                 slot = slot.wrapping_add(1);
             }
         }
+        if self.held != 0 {
+            self.release_held(now_us);
+        }
         if self.watching {
             self.check_silence(now_us);
         }
@@ -48,7 +51,7 @@ impl<N: Nic> Emp<'_, N> {
         if !is_due(deadline_us, now_us) {
             return self.arm_timer(deadline_us);
         }
-        if record.queued {
+        if record.queueing != Queueing::Out {
             // It has not even sent what it has: that is no silence of the peer's.
             return self.restart_timer(slot);
         }

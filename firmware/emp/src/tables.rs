@@ -133,6 +133,18 @@ impl Cursor {
     }
 }
 
+/// Whether a message has frames to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Queueing {
+    /// It has none.
+    Out,
+    /// It is in the send queue.
+    In,
+    /// It waits for its receiver (`flow`).
+    Held,
+}
+
 /// A message that is being sent: see `transmit.rs`. The order of the fields keeps neighbours that are
 /// cleared together on word boundaries: the chip has no unaligned store.
 #[derive(Debug, Clone, Copy)]
@@ -161,8 +173,7 @@ pub(crate) struct Transmit {
     pub resending: bool,
     /// Message identifier.
     pub id: u16,
-    /// In the send queue.
-    pub queued: bool,
+    pub queueing: Queueing,
     /// DMAs that name this record and are not over.
     pub pending: u8,
     /// Destination.
@@ -319,7 +330,7 @@ impl Tables {
             last_group: 0,
             retries: 0,
             resending: false,
-            queued: false,
+            queueing: Queueing::Out,
             code: Code::Pending,
             queue_next: 0,
             peer_next: 0,

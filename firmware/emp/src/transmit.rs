@@ -20,7 +20,7 @@ use crate::Emp;
 use crate::descriptor::{Fetch, Seek};
 use crate::dma::{frame_cookie, transmit_fetch_cookie};
 use crate::nic::{Event, Nic, Stage, type_kind};
-use crate::tables::{Cursor, FRAME_LIMIT, NO_SLOT, Slot};
+use crate::tables::{Cursor, FRAME_LIMIT, NO_SLOT, Queueing, Slot};
 use defs::emp::control::{Counter, MAILBOX_TRANSMIT, ROUTE_MAC_HIGH, ROUTE_MAC_LOW};
 use defs::emp::descriptor::{
     Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH, WORD_NODE_TAG,
@@ -146,7 +146,7 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, slot: Slot) {
         let record = self.tables.transmit_mut(slot);
-        record.queued = true;
+        record.queueing = Queueing::In;
         record.queue_next = NO_SLOT;
         let last = self.queue_last;
         self.queue_last = slot;
@@ -159,9 +159,9 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Takes the head out of the send queue.
     #[inline(always)]
-    fn unqueue(&mut self) {
+    pub(crate) fn unqueue(&mut self) {
         let record = self.tables.transmit_mut(self.queue_first);
-        record.queued = false;
+        record.queueing = Queueing::Out;
         self.queue_first = record.queue_next;
         if self.queue_first == NO_SLOT {
             self.queue_last = NO_SLOT;
@@ -220,6 +220,9 @@ impl<N: Nic> Emp<'_, N> {
         let place = record.pages.seek(&self.nic, cache, cursor.offset);
         if let Seek::Missing(block) = place {
             self.fetch_for_transmit(slot, block);
+            return None;
+        }
+        if self.config.flow_control && self.hold_back(slot) {
             return None;
         }
         let start = self.nic.reserve_tx(header + payload, consumer)?;
@@ -467,7 +470,11 @@ impl<N: Nic> Emp<'_, N> {
     pub(crate) fn settle_transmit(&mut self, slot: Slot) {
         let record = self.tables.transmit_mut(slot);
         let code = record.code;
-        if code == Code::Pending || record.pending != 0 || record.queued || !self.is_open(slot) {
+        if code == Code::Pending
+            || record.pending != 0
+            || record.queueing != Queueing::Out
+            || !self.is_open(slot)
+        {
             return;
         }
         self.write_status(u32::from(slot), code, 0);
@@ -489,7 +496,7 @@ impl<N: Nic> Emp<'_, N> {
 
 /// How many pieces of at most `capacity` bytes make `length` bytes (both at least 1): a division by
 /// shifting and subtracting.
-#[inline(always)]
+#[inline(never)]
 fn pieces(length: u32, capacity: u32) -> u32 {
     let mut left = length - 1;
     let (mut step, mut weight) = (capacity, 1);

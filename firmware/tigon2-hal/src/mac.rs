@@ -125,6 +125,17 @@ pub fn free_rx(end: u32) {
     regs::write(regs::RX_BUFFER_CONSUMER, end);
 }
 
+/// What of the receive buffer is in use: from the first address that is not free to where the MAC
+/// writes.
+#[inline(always)]
+#[must_use]
+pub fn rx_in_use() -> (u32, u32) {
+    (
+        regs::read(regs::RX_BUFFER_CONSUMER),
+        regs::read(regs::RX_BUFFER_PRODUCER),
+    )
+}
+
 /// The transmit descriptors: 256.
 pub enum TxRing {}
 

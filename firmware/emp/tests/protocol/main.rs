@@ -5,6 +5,7 @@ mod common;
 mod control;
 mod exchange;
 mod faults;
+mod flow;
 mod found;
 mod hosts;
 mod network;

@@ -2,7 +2,7 @@
 
 use defs::tigon2::rings::RX_STATUS_RUNT;
 use emp::Nic;
-use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage};
+use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage, pressure};
 use tigon2_hal::cpu::{A, Cpu};
 use tigon2_hal::dma::{self, Descriptor, DmaState, ReadRing, Transfer, WriteRing};
 use tigon2_hal::layout::Layout;
@@ -293,6 +293,11 @@ impl Nic for Tigon {
         if let Some(end) = self.rx_order.cpu_release(end) {
             mac::free_rx(end);
         }
+    }
+
+    fn rx_pressure(&self) -> u32 {
+        let (from, to) = mac::rx_in_use();
+        pressure(RX.distance(from, to), RX.bytes())
     }
 
     #[inline(always)]

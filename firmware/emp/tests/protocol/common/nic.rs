@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use defs::emp::frame::{Kind, WORD_TYPE_KIND};
 use defs::tigon2::map::mailbox_low;
 use emp::Nic;
-use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage};
+use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage, pressure};
 use rings::{Region, ReleaseOrder, TxSpace};
 
 use super::memory::HostMemory;
@@ -569,6 +569,10 @@ impl Nic for FakeNic {
         if let Some(end) = self.writes.order.cpu_release(end) {
             self.move_rx_consumer(end);
         }
+    }
+
+    fn rx_pressure(&self) -> u32 {
+        pressure(RX.distance(self.rx_consumer, self.rx_producer), RX.bytes())
     }
 
     fn stage_enter(&self, _: Stage) {}
