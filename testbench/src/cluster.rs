@@ -119,15 +119,21 @@ pub fn node(
 }
 
 /// A board that knows the image's probes.
-#[must_use]
-pub fn board(image: &Image, profile: &Profile, factors: &StageFactors, sram: SramSize) -> Tigon2 {
+fn board(image: &Image, profile: &Profile, factors: &StageFactors, sram: SramSize) -> Tigon2 {
     let mut board = Tigon2::new(sram, profile.timing);
-    board.probes = ProbeTable::new(image.probes.clone());
+    board.probes = probes(image, factors);
+    board
+}
+
+/// The image's probes; `factors` stretch its stages.
+#[must_use]
+pub fn probes(image: &Image, factors: &StageFactors) -> ProbeTable {
+    let mut probes = ProbeTable::new(image.probes.clone());
     for (stage, factor) in factors {
         let ticks = (factor * TICKS_PER_CYCLE as f64).round().max(1.0);
-        board.probes.set_stretch(stage, ticks as u64);
+        probes.set_stretch(stage, ticks as u64);
     }
-    board
+    probes
 }
 
 /// The cable that a profile describes.

@@ -520,10 +520,10 @@ fn lists_name_what_there_is() {
     has("profiles", "tigon2-88mhz");
     has("profiles", "emp-thesis");
     has("images", "hello");
-    assert_eq!(document["scenarios"], json!([]));
+    has("scenarios", "star-with-loss");
     let shown = text(&lanigon(&["list"]).stdout);
     assert!(
-        shown.contains("hello") && shown.contains("emp-thesis"),
+        shown.contains("hello") && shown.contains("emp-thesis") && shown.contains("exact-fault"),
         "{shown}"
     );
 }

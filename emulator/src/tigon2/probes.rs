@@ -29,15 +29,17 @@ pub struct BoardProbe {
     stage: StageIndex,
 }
 
-/// All probes, and the stages' stretching.
-#[derive(Debug, Default)]
+/// All probes, and the stages' stretching. Boards with the same firmware can share one: clones do.
+#[derive(Debug, Clone, Default)]
 pub struct ProbeTable {
     /// Sorted by address; several may mark the same one, in the order of the image.
-    probes: Vec<BoardProbe>,
+    probes: Arc<[BoardProbe]>,
+    /// Their addresses: what is searched lies close together.
+    addresses: Arc<[u32]>,
     /// The names of all stages, sorted.
-    stages: Vec<Arc<str>>,
+    stages: Arc<[Arc<str>]>,
     /// Ticks that one cycle of own work takes within each stage.
-    stretch: Vec<u64>,
+    stretch: Arc<[u64]>,
 }
 
 impl ProbeTable {
@@ -56,16 +58,18 @@ impl ProbeTable {
             probe,
         };
         Self {
+            addresses: probes.iter().map(|probe| probe.address).collect(),
             probes: probes.into_iter().map(place).collect(),
-            stretch: vec![TICKS_PER_CYCLE; stages.len()],
-            stages,
+            stretch: vec![TICKS_PER_CYCLE; stages.len()].into(),
+            stages: stages.into(),
         }
     }
 
     /// Within `stage`, a cycle of own work takes `ticks_per_cycle` ticks. A stage that the image does not
     /// have needs no stretching.
     pub fn set_stretch(&mut self, stage: &str, ticks_per_cycle: u64) {
-        for (name, stretch) in self.stages.iter().zip(&mut self.stretch) {
+        let stretches = Arc::make_mut(&mut self.stretch);
+        for (name, stretch) in self.stages.iter().zip(stretches) {
             if **name == *stage {
                 *stretch = ticks_per_cycle;
             }
@@ -83,11 +87,9 @@ impl ProbeTable {
     /// The probes that mark `address`.
     #[must_use]
     pub fn at(&self, address: u32) -> &[BoardProbe] {
-        let first = self
-            .probes
-            .partition_point(|place| place.probe.address < address);
-        let marks = |place: &&BoardProbe| place.probe.address == address;
-        let count = self.probes[first..].iter().take_while(marks).count();
+        let first = self.addresses.partition_point(|&place| place < address);
+        let marks = |place: &&u32| **place == address;
+        let count = self.addresses[first..].iter().take_while(marks).count();
         &self.probes[first..first + count]
     }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Status;
 use crate::cli::ListArgs;
+use crate::scenario::{self, Scenario};
 use crate::{cluster, output};
 
 /// Experiments: name and what they show.
@@ -26,14 +27,22 @@ struct Document {
     experiments: Vec<Named>,
     images: Vec<ImageRow>,
     profiles: Vec<Named>,
-    /// This version has none.
-    scenarios: [Named; 0],
+    scenarios: Vec<ScenarioRow>,
 }
 
 #[derive(Serialize)]
 struct Named {
     name: String,
     description: String,
+}
+
+#[derive(Serialize)]
+struct ScenarioRow {
+    name: String,
+    file: String,
+    description: String,
+    /// Why it cannot be run.
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -63,7 +72,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         experiments: EXPERIMENTS.into_iter().map(named).collect(),
         images: images(&cluster::image_folder()),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
-        scenarios: [],
+        scenarios: scenarios(&scenario::examples()),
     };
     if args.json {
         output::print_json(&document)?;
@@ -97,6 +106,25 @@ fn image(path: &Path) -> Option<ImageRow> {
     })
 }
 
+/// The scenarios in the folder, by name; none if it does not exist.
+fn scenarios(folder: &Path) -> Vec<ScenarioRow> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let row = |entry: std::fs::DirEntry| {
+        let path = entry.path().canonicalize().ok()?;
+        let name = path.file_name()?.to_str()?.strip_suffix(".toml")?;
+        let read = Scenario::load(&path);
+        Some(ScenarioRow {
+            name: name.into(),
+            file: path.display().to_string(),
+            error: read.as_ref().err().map(ToString::to_string),
+            description: read.map_or_else(|_| String::new(), |scenario| scenario.description),
+        })
+    };
+    let mut rows: Vec<_> = entries.filter_map(row).collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
 impl Document {
     fn text(&self) -> String {
         let rows = |rows: &[Named]| -> String {
@@ -114,8 +142,23 @@ impl Document {
             None => format!("images: none yet; `{HOW_TO_BUILD}` builds them\n"),
         };
         let (experiments, profiles) = (rows(&self.experiments), rows(&self.profiles));
+        let scenarios = self.scenarios();
+        format!("experiments\n{experiments}\n{images}\nprofiles\n{profiles}\n{scenarios}")
+    }
+
+    fn scenarios(&self) -> String {
+        let first = self.scenarios.first();
+        let Some(folder) = first.and_then(|row| Path::new(&row.file).parent()) else {
+            return "scenarios: none here\n".into();
+        };
+        let row = |row: &ScenarioRow| match &row.error {
+            Some(error) => format!("  {:<24}not fit: {error}\n", row.name),
+            None => format!("  {:<24}{}\n", row.name, row.description),
+        };
+        let rows: String = self.scenarios.iter().map(row).collect();
         format!(
-            "experiments\n{experiments}\n{images}\nprofiles\n{profiles}\nscenarios: none in this version\n"
+            "scenarios in {} (lanigon run FILE)\n{rows}",
+            folder.display()
         )
     }
 }

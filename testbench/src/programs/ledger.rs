@@ -47,6 +47,8 @@ pub struct Records {
     pub sent: BTreeMap<Flow, Vec<Sent>>,
     /// What came, by flow, in the order of the receives.
     pub got: BTreeMap<Flow, Vec<Got>>,
+    /// How many came.
+    pub received: u64,
     /// Receives that ended with an error status: what the status was.
     pub failed_receives: Vec<String>,
     /// What the first transmits that failed ended with.
@@ -99,9 +101,10 @@ impl Records {
         }
     }
 
-    /// Messages that came.
-    pub fn received(&self) -> u64 {
-        self.got.values().map(|got| got.len() as u64).sum()
+    /// A message came.
+    pub fn receive(&mut self, flow: Flow, got: Got) {
+        self.got.entry(flow).or_default().push(got);
+        self.received += 1;
     }
 
     /// The sequence number that the flow's next message should have.

@@ -305,7 +305,7 @@ impl Traffic {
             length: completion.length,
             intact,
         };
-        records.got.entry(flow).or_default().push(got);
+        records.receive(flow, got);
         Ok(())
     }
 }

@@ -208,7 +208,7 @@ mod tests {
                 length: 100,
                 intact,
             };
-            ledgers[1].records().got.entry(FLOW).or_default().push(got);
+            ledgers[1].records().receive(FLOW, got);
         }
         let life = |node: usize, ended_ps| Life {
             node,

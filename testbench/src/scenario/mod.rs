@@ -39,6 +39,12 @@ const LATEST_US: f64 = 1e12;
 /// Most messages of a run: their records are kept.
 const MOST_MESSAGES: u64 = 10_000_000;
 
+/// The folder of the project's examples.
+#[must_use]
+pub fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios")
+}
+
 /// A checked scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use emulator::host::machine::Machine;
 use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
 use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::probes::ProbeTable;
+use emulator::tigon2::stall::StallFrom;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::fault::RandomFaults;
 use emulator::wire::link::Link;
@@ -23,12 +26,12 @@ use crate::faults;
 use crate::programs::plan::{Plan, plans};
 use crate::programs::traffic::{self, Identity};
 use crate::scenario::faults::FaultSpec;
-use crate::scenario::{End, Forwarding, Scenario, ScenarioError};
+use crate::scenario::{self, End, Forwarding, Scenario, ScenarioError};
 
-/// A profile and the factors by which it stretches the stages of the image.
+/// A profile, and the image's probes with the factors by which it stretches their stages.
 struct Speed {
     profile: Profile,
-    factors: Vec<(String, f64)>,
+    probes: ProbeTable,
 }
 
 impl Simulation {
@@ -44,7 +47,7 @@ impl Simulation {
         let refuse = |error: &dyn std::fmt::Display| scenario.image_place.refuse(error.to_string());
         let image = image.map_err(|error| refuse(&error))?;
         let speeds = speeds(scenario, &image)?;
-        let mut world = world(scenario, &image, &speeds).map_err(|error| refuse(&error))?;
+        let mut world = world(scenario, &speeds).map_err(|error| refuse(&error))?;
         let mut resets = Vec::new();
         for (index, fault) in scenario.faults.iter().enumerate() {
             install(&mut world, scenario, index, fault).map_err(|error| refuse(&error))?;
@@ -82,19 +85,20 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
             crate::profile::load(path).map_err(|error| name.place.refuse(format!("{error:#}")))?;
         let factors = calibrate::factors(image, &profile)
             .map_err(|error| name.place.refuse(error.to_string()))?;
-        speeds.insert(name.name.clone(), Speed { profile, factors });
+        let probes = cluster::probes(image, &factors);
+        speeds.insert(name.name.clone(), Speed { profile, probes });
     }
     Ok(speeds)
 }
 
 fn world(
     scenario: &Scenario,
-    image: &Image,
     speeds: &BTreeMap<String, Speed>,
 ) -> Result<World<Tigon2>, WorldError> {
-    let node = |(index, node): (usize, &crate::scenario::Node)| {
-        let Speed { profile, factors } = &speeds[&node.profile.name];
-        let board = cluster::board(image, profile, factors, EMP_SRAM);
+    let node = |(index, node): (usize, &scenario::Node)| {
+        let Speed { profile, probes } = &speeds[&node.profile.name];
+        let mut board = Tigon2::new(EMP_SRAM, profile.timing);
+        board.probes = probes.clone();
         Node::new(index as u16, board, &profile.timing.host, node.memory_mb)
     };
     let mut world = World::new(scenario.nodes.iter().enumerate().map(node).collect());
@@ -170,9 +174,7 @@ fn install(
             span,
         } => {
             let from = match from {
-                emulator::tigon2::stall::StallFrom::Time(time) => {
-                    emulator::tigon2::stall::StallFrom::Time(absolute(time))
-                }
+                StallFrom::Time(time) => StallFrom::Time(absolute(time)),
                 transfer => transfer,
             };
             let fabric = &mut world.nodes[node].board.fabric;
@@ -236,7 +238,7 @@ struct Task {
 }
 
 impl Task {
-    async fn run(&self, machine: emulator::host::machine::Machine, life: u32) {
+    async fn run(&self, machine: Machine, life: u32) {
         let ledger = self.lives.begin(machine.now().ps());
         let mut config = self.config.clone();
         let who = Identity {

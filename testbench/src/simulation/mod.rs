@@ -122,7 +122,7 @@ impl Simulation {
 
 fn received(lives: &[Lives]) -> u64 {
     let ledgers = lives.iter().flat_map(Lives::all);
-    ledgers.map(|(_, ledger)| ledger.records().received()).sum()
+    ledgers.map(|(_, ledger)| ledger.records().received).sum()
 }
 
 /// The lives, and when each ended if `now` is later.

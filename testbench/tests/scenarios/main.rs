@@ -1,0 +1,34 @@
+//! Scenarios from file to outcome.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod command;
+mod examples;
+mod faults;
+mod runs;
+
+use testbench::scenario::Scenario;
+use testbench::simulation::result::Outcome;
+use testbench::simulation::{RunOptions, Simulation};
+
+/// Runs the text of a scenario.
+#[track_caller]
+fn run(text: &str, options: &RunOptions) -> Outcome {
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
+    simulation.run(options, |_| {})
+}
+
+/// Two nodes on a cable, with more text behind.
+fn pair(more: &str) -> String {
+    format!("[network]\ntopology = \"pair\"\n{more}")
+}
+
+/// So many messages from node 0 to node 1.
+fn stream(messages: u32, bytes: u32) -> String {
+    format!(
+        "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = {bytes}\n"
+    )
+}
