@@ -28,3 +28,10 @@ pub struct HostCosts {
     /// The host library's own instructions of one post.
     pub post: SimTime,
 }
+
+impl HostCosts {
+    /// When a value that was sampled then is back at the processor.
+    pub(super) fn back_at(&self, asked: SimTime, sampled: SimTime) -> SimTime {
+        (asked + self.pio_read).max(sampled + self.pio_read_return)
+    }
+}

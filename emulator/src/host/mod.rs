@@ -4,6 +4,7 @@ pub mod costs;
 pub mod machine;
 pub mod memory;
 pub mod pci;
+pub mod poller;
 pub mod program;
 mod read;
 pub mod request;

@@ -223,7 +223,7 @@ impl Programs {
     pub(crate) fn polls_in_vain<B: Board>(&self, board: &B, now: SimTime) -> bool {
         let of_memory = |program: &Program| match (&program.rotation, program.polling) {
             (Some(rotation), _) => rotation.is_of_memory(board),
-            (None, Some(poll)) => board.idle_cores_ignore_read(poll.offset),
+            (None, Some(poll)) => board.is_memory(poll.offset),
             (None, None) => true,
         };
         self.programs.iter().all(of_memory) && !self.poll_will_end(board, now)

@@ -1,9 +1,10 @@
 //! Programmed reads of the window, once or again and again until the word is as expected.
 //!
 //! A read has three times: the processor asks, the request reaches the PCI bus, and the board gives its
-//! value. What nobody could notice is not simulated step by step: the request's arrival when nobody else
-//! can ask for the bus before it, and polls of a word that nobody can change.
+//! value. The request's arrival is no event of its own when nobody else can ask for the bus before it. A
+//! program that polls SRAM in vain goes on in the [`poller`].
 
+use super::poller;
 use super::program::{HostContext, Programs, schedule};
 use super::request::{HostEvent, Read, Response};
 use crate::observe::event::TraceKind;
@@ -70,31 +71,23 @@ impl Programs {
         &mut self,
         program: usize,
         read: Read,
-        mut asked: SimTime,
+        asked: SimTime,
         board: &mut B,
         ctx: &mut HostContext<'_, B::Event>,
     ) {
-        loop {
-            let value = board.window_read(read.offset, ctx);
-            let back = self.back_at(asked, ctx.now);
-            if read.until.is_none_or(|poll| poll.holds(value)) {
-                return self.answered(program, read, value, back, ctx);
+        let value = board.window_read(read.offset, ctx);
+        let back = self.costs.back_at(asked, ctx.now);
+        match read.until {
+            Some(poll) if !poll.holds(value) => {
+                if self.programs[program].rotation.is_some() {
+                    self.watch_next(program, back, ctx);
+                } else if self.programs.len() == 1 && board.is_memory(read.offset) {
+                    poller::begin(program, poll, back, ctx);
+                } else {
+                    self.ask(program, read, back, ctx);
+                }
             }
-            if self.programs[program].rotation.is_some() {
-                return self.watch_next(program, back, ctx);
-            }
-            // Until then nothing but a poll happens to the cores, if they idle.
-            let idle_until = match board.next_activity(ctx.now) {
-                time if time > ctx.now && board.idle_cores_ignore_read(read.offset) => time,
-                _ => ctx.now,
-            };
-            asked = self.skip_polls(read.offset, back, idle_until, board, ctx);
-            let Some(sample) = self.request(program, read, asked, ctx) else {
-                return;
-            };
-            if !come_to(sample, idle_until, board, ctx) {
-                return schedule_sample(sample, program, read, asked, ctx);
-            }
+            _ => self.answered(program, read, value, back, ctx),
         }
     }
 
@@ -119,42 +112,6 @@ impl Programs {
         };
         schedule(ctx, back, HostEvent::Resume { program, response });
     }
-
-    /// When a value that was sampled then is back at the processor.
-    fn back_at(&self, asked: SimTime, sampled: SimTime) -> SimTime {
-        (asked + self.costs.pio_read).max(sampled + self.costs.pio_read_return)
-    }
-
-    /// Skips the polls, the first of which the processor asks for at `asked`, that come before anything
-    /// else can happen: they all read what the last one did. Gives the time at which it asks next.
-    fn skip_polls<B: Board>(
-        &self,
-        offset: u32,
-        asked: SimTime,
-        idle_until: SimTime,
-        board: &mut B,
-        ctx: &mut HostContext<'_, B::Event>,
-    ) -> SimTime {
-        let start = asked + self.costs.pio_read_request;
-        let quiet_until = ctx.queue.next_time().min(ctx.horizon).min(idle_until);
-        if quiet_until <= start || ctx.pci.free_at() > start {
-            return asked;
-        }
-        let span = ctx.pci.span_of(u64::from(self.costs.pio_read_bus_clocks));
-        let sample = start + span;
-        if quiet_until <= sample {
-            return asked;
-        }
-        let period = (self.back_at(asked, sample) - asked).ps();
-        let more = (quiet_until - sample).ps().saturating_sub(1) / period.max(1);
-        let skipped = SimTime::from_ps(more * period);
-        ctx.pci.repeat(start + skipped, more + 1, span);
-        // The last one stands for all: what a read costs the board is over before the next one comes.
-        let now = std::mem::replace(&mut ctx.now, sample + skipped);
-        board.window_read(offset, ctx);
-        ctx.now = now;
-        asked + skipped + SimTime::from_ps(period)
-    }
 }
 
 /// The board will have a read's value at `sample`.
@@ -171,22 +128,4 @@ fn schedule_sample<E>(
         asked,
     };
     schedule(ctx, sample, event);
-}
-
-/// Goes straight on to the next poll, at `sample`, if nothing else is due before and the cores come so far
-/// without causing anything; while they idle they may stay behind. Polls are the most frequent events of
-/// all: most of them never see the queue.
-fn come_to<B: Board>(
-    sample: SimTime,
-    idle_until: SimTime,
-    board: &mut B,
-    ctx: &mut HostContext<'_, B::Event>,
-) -> bool {
-    if ctx.queue.next_time() <= sample || ctx.horizon <= sample {
-        return false;
-    }
-    let now = ctx.now;
-    let come = idle_until > sample || board.run_cores(sample, ctx);
-    ctx.now = if come { sample } else { now };
-    come
 }

@@ -60,7 +60,7 @@ pub struct PollRequest {
 }
 
 impl PollRequest {
-    pub(super) const fn holds(&self, value: u32) -> bool {
+    pub(crate) const fn holds(&self, value: u32) -> bool {
         value & self.mask == self.expected
     }
 }

@@ -40,7 +40,7 @@ impl Rotation {
     /// Whether all words lie in the board's memory.
     pub(super) fn is_of_memory<B: Board>(&self, board: &B) -> bool {
         let mut offsets = self.watches.iter().map(|watch| watch.offset);
-        offsets.all(|offset| board.idle_cores_ignore_read(offset))
+        offsets.all(|offset| board.is_memory(offset))
     }
 
     /// Whether one of the words already is as expected.

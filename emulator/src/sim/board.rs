@@ -7,7 +7,8 @@ use super::queue::EventQueue;
 use super::time::SimTime;
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
-use crate::host::request::HostEvent;
+use crate::host::poller::Poller;
+use crate::host::request::{HostEvent, PollRequest};
 use crate::observe::tracer::Tracer;
 use crate::wire::frame::Frame;
 use crate::wire::link::{Departure, Link};
@@ -42,6 +43,8 @@ pub struct Context<'a, E> {
     pub bus_lead: SimTime,
     /// Pending events.
     pub queue: &'a mut EventQueue<NodeEvent<E>>,
+    /// The polls of the host.
+    pub poller: &'a mut Poller,
     /// Host memory.
     pub memory: &'a SharedMemory,
     /// The PCI bus.
@@ -73,8 +76,9 @@ pub trait Board: Send {
     /// Handles an event at `ctx.now`.
     fn handle(&mut self, event: Self::Event, ctx: &mut Context<'_, Self::Event>);
 
-    /// Lets the cores run until `until`, or until one of them caused something that the node must
-    /// see first. Tells whether all have reached `until` (or have nothing to do).
+    /// Lets the cores run until `until`, when the next event is due or `ctx.horizon` is reached, or until one of
+    /// them caused something that the node must see first. Tells whether all have reached `until` (or have
+    /// nothing to do). The board may handle its events itself and go on; then the node must look again.
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> bool;
 
     /// The host reads a word of the window.
@@ -125,8 +129,22 @@ pub trait Board: Send {
     /// they execute, and does not look at them. They may fall behind it.
     fn idle_cores_ignore(&self, event: &Self::Event) -> bool;
 
-    /// The same of a host's read of the window.
-    fn idle_cores_ignore_read(&self, offset: u32) -> bool;
+    /// The same of a host's read of the window: it reads memory.
+    fn is_memory(&self, offset: u32) -> bool;
+
+    /// The host polls at `now`. If it polls memory and the condition does not hold, carries out the access
+    /// and tells so; else nothing happens.
+    fn poll_in_vain(&mut self, poll: &PollRequest, now: SimTime) -> bool;
+
+    /// Polls that are in vain, `times` of them from `first` on, once in `period_ps`. Tells whether that
+    /// could be done: each found the board as the first one.
+    fn skip_polls(
+        &mut self,
+        poll: &PollRequest,
+        first: SimTime,
+        period_ps: u64,
+        times: u64,
+    ) -> bool;
 
     /// From the start of a transfer to its first use of the PCI bus, at least.
     fn bus_lead(&self) -> SimTime;

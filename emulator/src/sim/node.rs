@@ -9,7 +9,9 @@ use super::time::SimTime;
 use crate::host::costs::HostCosts;
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
+use crate::host::poller::{self, Poller};
 use crate::host::program::Programs;
+use crate::host::request::PollRequest;
 use crate::observe::event::{Place, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::wire::frame::Frame;
@@ -26,6 +28,7 @@ pub struct Node<B: Board> {
     pub trace: Tracer,
     memory: SharedMemory,
     pci: PciBus,
+    poller: Poller,
     queue: EventQueue<NodeEvent<B::Event>>,
     departures: Vec<Departure>,
     now: SimTime,
@@ -44,6 +47,7 @@ impl<B: Board> Node<B> {
             trace: Tracer::new(Place::Node(index)),
             memory,
             pci: PciBus::new(costs.pci_clock_hz),
+            poller: Poller::new(costs),
             queue: EventQueue::default(),
             departures: Vec::new(),
             now: SimTime::ZERO,
@@ -70,6 +74,7 @@ impl<B: Board> Node<B> {
             horizon: self.horizon,
             bus_lead: self.board.bus_lead(),
             queue: &mut self.queue,
+            poller: &mut self.poller,
             memory: &self.memory,
             pci: &mut self.pci,
             trace: &mut self.trace,
@@ -94,6 +99,7 @@ impl<B: Board> Node<B> {
             .next_time()
             .min(self.board.next_activity(self.now))
             .min(self.programs.next_activity(self.now))
+            .min(self.next_poll_with_effect())
             .max(self.now)
     }
 
@@ -110,14 +116,24 @@ impl<B: Board> Node<B> {
             .next_time_of(counts)
             .min(self.board.next_activity(self.now))
             .min(self.programs.next_activity(self.now))
+            .min(self.next_poll_with_effect())
             .max(self.now)
+    }
+
+    /// When the host notices that what it polls for has come; [`SimTime::MAX`] if it has not.
+    fn next_poll_with_effect(&self) -> SimTime {
+        let holds = |poll: PollRequest| poll.holds(self.board.window_peek(poll.offset, self.now));
+        match self.poller.condition() {
+            Some(poll) if holds(poll) => self.poller.next_time(),
+            _ => SimTime::MAX,
+        }
     }
 
     /// Whether something other than a host program's fruitless polling can happen here.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.board.next_activity(self.now) != SimTime::MAX
-            || self.queue.len() > self.programs.pending_polls()
+            || self.pending_events() > self.programs.pending_polls()
             || self.programs.next_activity(self.now) != SimTime::MAX
             || self.programs.poll_will_end(&self.board, self.now)
     }
@@ -125,7 +141,7 @@ impl<B: Board> Node<B> {
     /// How many events are pending.
     #[must_use]
     pub fn pending_events(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + usize::from(self.poller.condition().is_some())
     }
 
     /// Resets the machine at `time`, or now if that is over: its programs end wherever they are, the
@@ -175,10 +191,18 @@ impl<B: Board> Node<B> {
             }
             let horizon = self.horizon;
             let next = self.queue.next_time().min(horizon);
-            if !self.cores_may_lag(next)
-                && !self.with_board(|board, ctx| board.run_cores(next, ctx))
-            {
-                // A core scheduled something, perhaps earlier than `next`.
+            let lag = self.cores_may_lag(next);
+            let there = self.with_board(|board, ctx| match lag {
+                true => poller::carry_on(board, next, ctx),
+                false => board.run_cores(next, ctx),
+            });
+            if !there {
+                // A core or a poll scheduled something, perhaps earlier than `next`.
+                continue;
+            }
+            if next < horizon && self.poller.next_time() == next {
+                // The queue knows who comes first.
+                self.with_board(|_, ctx| poller::hand_over(ctx));
                 continue;
             }
             let Some((key, event)) = self.queue.pop_before(horizon) else {
@@ -199,7 +223,7 @@ impl<B: Board> Node<B> {
                 Some((key, event)) if key.time <= next => match event {
                     NodeEvent::Board(event) => self.board.idle_cores_ignore(event),
                     NodeEvent::Host(event) => {
-                        event.spares_board(|offset| self.board.idle_cores_ignore_read(offset))
+                        event.spares_board(|offset| self.board.is_memory(offset))
                     }
                     NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
                 },
@@ -211,12 +235,7 @@ impl<B: Board> Node<B> {
         let (board, programs, mut ctx) = self.parts();
         match event {
             NodeEvent::Board(event) => board.handle(event, &mut ctx),
-            NodeEvent::Host(event) => {
-                programs.handle(event, board, &mut ctx);
-                // A program that polls goes straight on where it can.
-                let now = ctx.now;
-                self.now = self.now.max(now);
-            }
+            NodeEvent::Host(event) => programs.handle(event, board, &mut ctx),
             NodeEvent::Reset { pause } => self.reset(pause),
             NodeEvent::PowerOn => self.power_on(),
         }
@@ -233,6 +252,7 @@ impl<B: Board> Node<B> {
         let (board, programs, ctx) = self.parts();
         board.reset();
         programs.reset(pause.is_some());
+        ctx.poller.stop();
         ctx.with_memory(HostMemory::clear);
         if let Some(pause) = pause {
             let on = self.now.saturating_add(pause);

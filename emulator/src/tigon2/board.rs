@@ -9,7 +9,6 @@ use std::sync::Arc;
 use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, WINDOW_VIEW};
 use defs::tigon2::regs::{self, HostControl};
 
-use super::bus::CpuBus;
 use super::cores::{
     ControlEffect, CorePrivate, CoreUnit, StopReason, owner_of, read_control, write_control,
 };
@@ -19,9 +18,11 @@ use super::mailbox::Mailbox;
 use super::probes::{ProbeTable, StageState};
 use super::sram::SramSize;
 use super::timing::Timing;
+use super::turns::Activity;
 use super::window::Target;
 use crate::cpu::clock::TICKS_PER_CYCLE;
-use crate::cpu::mips::exec::{self, Core, CoreTiming, Exit, Pause};
+use crate::cpu::mips::exec::{Core, CoreTiming};
+use crate::host::request::PollRequest;
 use crate::observe::event::TraceKind;
 use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
@@ -44,17 +45,6 @@ pub struct Tigon2 {
     pub skip_idle: bool,
     /// No core may execute more instructions than this.
     pub instruction_limit: u64,
-}
-
-/// What a core is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Activity {
-    /// It is halted, or may not execute more.
-    Stopped,
-    /// It repeats the rounds of its idle loop.
-    Idle,
-    /// It executes.
-    Busy,
 }
 
 impl Tigon2 {
@@ -103,176 +93,13 @@ impl Tigon2 {
             .time_of(core.clock.now.saturating_sub(rest))
     }
 
-    /// Instructions that the core may execute in all.
-    fn limit_of(&self, index: usize) -> u64 {
-        let step = self.cores[index].private.step_until;
-        step.map_or(self.instruction_limit, |until| {
-            until.min(self.instruction_limit)
-        })
-    }
-
-    /// Whether the core executes instructions and may execute more.
-    fn runnable(&self, index: usize) -> bool {
-        let unit = &self.cores[index];
-        unit.private.running() && unit.core.instructions() < self.limit_of(index)
-    }
-
-    /// Halts the cores that were to execute a single instruction and have done so.
-    fn end_steps(&mut self) {
-        for unit in &mut self.cores {
-            let done = unit.core.instructions();
-            if unit.private.step_until.is_some_and(|until| done >= until) {
-                unit.private.halt();
-            }
-        }
-    }
-
-    /// What both cores are at.
-    #[inline(always)]
-    fn activities(&self) -> [Activity; 2] {
-        [0, 1].map(|cpu| {
-            if !self.runnable(cpu) {
-                Activity::Stopped
-            } else if self.cores[cpu].private.idle.idle().is_some() {
-                Activity::Idle
-            } else {
-                Activity::Busy
-            }
-        })
-    }
-
-    /// The runnable core that is behind; A if both are at the same tick.
-    #[inline(always)]
-    fn behind(&self, activities: [Activity; 2]) -> Option<usize> {
-        let now = |index: usize| self.cores[index].core.clock.now;
-        match activities.map(|activity| activity != Activity::Stopped) {
-            [true, true] => Some(usize::from(now(1) < now(0))),
-            [true, false] => Some(0),
-            [false, true] => Some(1),
-            [false, false] => None,
-        }
-    }
-
-    /// Whether the timer event of an idle core has changed since that core last looked: it will find
-    /// out in the round that it is in.
-    fn timer_is_news(&self, cpu: usize, now: SimTime) -> bool {
-        let seen = |value: u32| value & 1 << defs::tigon2::event::TIMER != 0;
-        let idle_at = self.cores[cpu].private.idle.idle_at();
-        idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
-    }
-
-    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change. Nobody but an
-    /// event can wake the core: the other one is halted or idles too.
-    fn skip_idle_rounds(&mut self, index: usize, end: u64) {
-        let Some(round) = self.cores[index].private.idle.idle() else {
-            return;
-        };
-        // What is skipped cannot be taken back.
-        self.cores[index].go_back(0);
-        let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
-        if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
-            return;
-        }
-        let limit = self.limit_of(index);
-        let unit = &mut self.cores[index];
-        // The other core idles too, if it runs: its timer may wake it, and it this one.
-        let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
-        let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
-        let rounds = target.saturating_sub(unit.core.clock.now) / round.ticks.max(1);
-        let room = limit - unit.core.instructions();
-        let rounds = rounds.min(room / round.instructions.max(1));
-        if rounds > 0 {
-            unit.core.skip(
-                rounds * round.instructions,
-                rounds * round.cycles,
-                rounds * round.ticks,
-            );
-            unit.private.idle.skipped(round, rounds);
-        }
-    }
-
-    /// Lets the core `first` run up to `end` or until it must give way; if both cores are busy, they
-    /// take turns, each until it would overtake the other. Gives the core that came back last, and
-    /// why.
-    fn run_from(
-        &mut self,
-        first: usize,
-        activities: [Activity; 2],
-        end: u64,
-        ctx: &mut BoardContext,
-    ) -> (usize, Exit) {
-        // Up to there neither core exceeds its limit of instructions: the loop need not count.
-        let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
-        let take_turns = activities == [Activity::Busy; 2];
-        let until = end.min(safe(first));
-        let until = if take_turns {
-            until.min(safe(1 - first))
-        } else {
-            until
-        };
-        let other = activities[1 - first];
-        let other_runs = other != Activity::Stopped;
-        let may_idle = self.skip_idle && other != Activity::Busy;
-        let [a, b] = &mut self.cores;
-        let (me, other) = if first == 0 { (a, b) } else { (b, a) };
-        let mut core = &mut me.core;
-        let mut bus = CpuBus {
-            private: &mut me.private,
-            other_core: &mut other.core,
-            other_private: &mut other.private,
-            fabric: &mut self.fabric,
-            ctx,
-            probes: &self.probes,
-            stages: &mut self.stages,
-            goes_first: u64::from(first == 0),
-            limit: end,
-            other_runs,
-            turns_until: if take_turns { until } else { 0 },
-            may_idle,
-        };
-        if other_runs {
-            bus.set_limit(end);
-        }
-        loop {
-            match exec::run_until(core, &mut bus, until) {
-                // Nothing but the other core's time can have stopped an access here: it is behind.
-                Pause::Wait if core.clock.now < bus.turns_until => {
-                    bus.change_core(&mut core, until)
-                }
-                pause => return (bus.private.index(), core.take_exit(pause)),
-            }
-        }
-    }
-
-    /// Lets the cores run up to `end`; `false` if one started a device before it.
-    fn run_cores_to(&mut self, end: u64, ctx: &mut BoardContext) -> bool {
-        loop {
-            let activities = self.activities();
-            let Some(behind) = self.behind(activities) else {
-                return true;
-            };
-            if self.cores[behind].core.clock.now >= end {
-                return true;
-            }
-            if self.skip_idle && activities[1 - behind] != Activity::Busy {
-                self.skip_idle_rounds(behind, end);
-            }
-            let (index, exit) = self.run_from(behind, activities, end, ctx);
-            self.end_steps();
-            match exit {
-                Exit::Until | Exit::Limit | Exit::Wait => {}
-                Exit::Yield => return false,
-                Exit::Break { code } => self.core_stopped(index, StopReason::Break { code }, ctx),
-                Exit::Fault(fault) => {
-                    let text: Arc<str> = fault.to_string().into();
-                    self.core_stopped(index, StopReason::Fault(text), ctx);
-                }
-            }
-        }
-    }
-
     /// A core stopped by itself.
-    fn core_stopped(&mut self, index: usize, reason: StopReason, ctx: &mut BoardContext) {
+    pub(super) fn core_stopped(
+        &mut self,
+        index: usize,
+        reason: StopReason,
+        ctx: &mut BoardContext,
+    ) {
         let unit = &mut self.cores[index];
         let text: Arc<str> = match &reason {
             StopReason::Break { code } => format!("break {code}").into(),
@@ -301,7 +128,7 @@ impl Tigon2 {
         let events = std::mem::replace(&mut self.fabric.events, events);
         let mailbox = std::mem::replace(&mut self.fabric.mailbox, mailbox);
         let now = ctx.now;
-        let there = self.run_cores(now, ctx);
+        let there = self.run_up_to(now, now, ctx);
         debug_assert!(there, "an idle core started a device");
         ctx.now = now;
         self.fabric.events = events;
@@ -318,15 +145,6 @@ impl Tigon2 {
         for unit in &mut self.cores {
             unit.private.idle.wake();
         }
-    }
-
-    /// What the cores' event registers depend on, apart from the timer.
-    fn event_inputs(&self) -> [u32; 2] {
-        [0, 1].map(|cpu| {
-            self.fabric
-                .events
-                .read(cpu, self.fabric.mailbox.read(cpu), 0)
-        })
     }
 
     fn write_control_register(
@@ -388,22 +206,10 @@ impl Board for Tigon2 {
     type Event = BoardEvent;
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
-        let before = self.event_inputs();
+        let before = self.fabric.event_inputs();
         let inputs = (self.fabric.events.clone(), self.fabric.mailbox.clone());
-        match event {
-            BoardEvent::Dma(step) => self.fabric.dma_step(step, ctx),
-            BoardEvent::TxBurst(burst) => self.fabric.tx_burst(burst, ctx),
-            BoardEvent::TxDone => self.fabric.tx_done(ctx),
-            BoardEvent::RxBurst { frame, offset } => self.fabric.rx_burst(frame, offset, ctx),
-            BoardEvent::RxDone {
-                index,
-                address,
-                status_length,
-            } => self.fabric.rx_done(index, address, status_length, ctx),
-            BoardEvent::ConfigWord => self.fabric.config_word(),
-            BoardEvent::Signal { present } => self.fabric.signal_changes(present, ctx),
-        }
-        let changed = self.event_inputs() != before;
+        self.fabric.handle(event, ctx);
+        let changed = self.fabric.event_inputs() != before;
         if changed {
             self.catch_up(inputs, ctx);
         }
@@ -415,15 +221,8 @@ impl Board for Tigon2 {
     }
 
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> bool {
-        let end = self.fabric.ticks.first_at(until);
-        let done = self.run_cores_to(end, ctx);
-        for unit in &mut self.cores {
-            // Either both have come to `end`, and what they executed before it was right; or one of them
-            // has written to a register, and the other one was not ahead of that.
-            debug_assert!(done || !unit.private.ahead.is_active());
-            unit.private.ahead.settle();
-        }
-        done
+        let beyond = ctx.horizon.max(until);
+        self.run_up_to(until, beyond, ctx)
     }
 
     fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {
@@ -471,15 +270,13 @@ impl Board for Tigon2 {
         self.reset_chip();
         // The frame is on the wire; nobody waits for its end.
         self.fabric.mac.sending = None;
+        self.fabric.sram.stop_bursts();
     }
 
     fn outlives_reset(event: &BoardEvent) -> bool {
         match event {
             BoardEvent::RxBurst { .. } | BoardEvent::ConfigWord | BoardEvent::Signal { .. } => true,
-            BoardEvent::Dma(_)
-            | BoardEvent::TxBurst(_)
-            | BoardEvent::TxDone
-            | BoardEvent::RxDone { .. } => false,
+            BoardEvent::Dma(_) | BoardEvent::TxDone | BoardEvent::RxDone { .. } => false,
         }
     }
 
@@ -557,7 +354,6 @@ impl Board for Tigon2 {
         // brings the cores there.
         let spared = |(at, length)| !self.fabric.sram.holds_decoded(at, length);
         let spares_code = match event {
-            BoardEvent::TxBurst(_) => true,
             BoardEvent::Dma(step) => self.fabric.dma_writes(step).is_none_or(spared),
             BoardEvent::RxBurst { offset, .. } => {
                 self.fabric.rx_writes(*offset).into_iter().all(spared)
@@ -567,8 +363,22 @@ impl Board for Tigon2 {
         spares_code && !self.watching()
     }
 
-    fn idle_cores_ignore_read(&self, offset: u32) -> bool {
+    fn is_memory(&self, offset: u32) -> bool {
         matches!(self.fabric.window.target(offset), Target::Sram(_))
+    }
+
+    fn poll_in_vain(&mut self, poll: &PollRequest, now: SimTime) -> bool {
+        self.fabric.poll_in_vain(poll, now)
+    }
+
+    fn skip_polls(
+        &mut self,
+        poll: &PollRequest,
+        first: SimTime,
+        period_ps: u64,
+        times: u64,
+    ) -> bool {
+        self.fabric.skip_polls(poll, first, period_ps, times)
     }
 
     fn bus_lead(&self) -> SimTime {

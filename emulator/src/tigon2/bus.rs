@@ -1,6 +1,7 @@
 //! A core's bus: where its accesses go, in which order, and what they cost
 //! (docs/tigon2.md, sections 1 and 9).
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use defs::probe::Kind;
@@ -9,18 +10,18 @@ use defs::tigon2::regs;
 
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
-use super::idle::IdleDetector;
 use super::map::{self, Place};
+use super::own::{Memory, OwnScratchpad};
 use super::probes::{BoardProbe, ProbeTable, StageState};
-use super::scratchpad::Scratchpad;
-use super::timing::Timing;
-use crate::cpu::mips::bus::{Bus, BusStop, Fault, OwnMemory, Private, Width};
+use crate::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
+use crate::host::poller;
 use crate::observe::event::TraceKind;
+use crate::sim::board::NodeEvent;
 
-/// The bus of one core while it runs.
-pub struct CpuBus<'a, 'c> {
+/// The bus of one core while it runs; `ALONE`: the other one does not.
+pub struct CpuBus<'a, 'c, const ALONE: bool> {
     /// The core's own surroundings.
     pub private: &'a mut CorePrivate,
     /// The other core.
@@ -39,15 +40,15 @@ pub struct CpuBus<'a, 'c> {
     pub limit: u64,
     /// The cores take turns up to this tick.
     pub turns_until: u64,
-    /// Whether the other core runs.
-    pub other_runs: bool,
     /// 1 if the core goes first when both are at the same tick (CPU A), else 0.
     pub goes_first: u64,
     /// The core may stop when it idles: nobody but an event can wake it.
     pub may_idle: bool,
+    /// Whether it went on past an event.
+    pub went_on: bool,
 }
 
-impl<'a> CpuBus<'a, '_> {
+impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
     /// The other core goes on in the place of `core`, up to `end` or until it would overtake. Only
     /// references change places: busy cores that execute from SRAM do this at every instruction.
     #[inline(always)]
@@ -64,12 +65,55 @@ impl<'a> CpuBus<'a, '_> {
         self.limit = end.min(self.other_core.clock.now + self.goes_first);
     }
 
+    /// Carries out what is due, a poll of the host or an event of the board, and goes on up to what comes
+    /// next, at most up to `far`; `false` if the node must look first.
+    pub fn go_on(&mut self, far: u64) -> bool {
+        let (poll, event) = (self.ctx.poller.next_time(), self.ctx.queue.next_time());
+        debug_assert!(self.fabric.ticks.first_at(poll.min(event)) <= self.limit);
+        let went_on = match poll.cmp(&event) {
+            Ordering::Less => {
+                let fabric = &mut *self.fabric;
+                poller::step(self.ctx, |poll, now| fabric.poll_in_vain(poll, now))
+            }
+            Ordering::Equal => false,
+            Ordering::Greater => self.handle_event(),
+        };
+        let next = self.ctx.poller.next_time().min(self.ctx.queue.next_time());
+        self.limit = far.min(self.fabric.ticks.first_at(next));
+        went_on
+    }
+
+    /// Handles the board's event that is due, if it is the board's and no frame begins to leave with it.
+    fn handle_event(&mut self) -> bool {
+        if !matches!(self.ctx.queue.next(), Some((_, NodeEvent::Board(_)))) {
+            return false;
+        }
+        let Some((key, NodeEvent::Board(event))) = self.ctx.queue.pop_before(self.ctx.horizon)
+        else {
+            return false;
+        };
+        self.went_on = true;
+        self.ctx.now = key.time;
+        let inputs = self.fabric.event_inputs();
+        let departures = self.ctx.departures.len();
+        self.fabric.handle(event, self.ctx);
+        let changed = self.fabric.event_inputs() != inputs;
+        for private in [&mut *self.private, &mut *self.other_private] {
+            if changed || private.idle.watches() {
+                private.idle.wake();
+            }
+        }
+        self.ctx.departures.len() == departures
+    }
+
     /// A shared access must not overtake another actor. When it does not, all that the core has done is
     /// right.
     #[inline(always)]
     const fn in_turn(&mut self, core: &Core) -> Result<(), BusStop> {
         if core.clock.now < self.limit {
-            self.private.ahead.settle();
+            if !ALONE {
+                self.private.ahead.settle();
+            }
             Ok(())
         } else {
             Err(BusStop::Wait)
@@ -114,7 +158,7 @@ impl<'a> CpuBus<'a, '_> {
     /// core goes back, and this one waits for it.
     #[inline(always)]
     fn alone_with_board(&mut self, core: &Core) -> Result<(), BusStop> {
-        if self.other_private.ahead.is_active() {
+        if !ALONE && self.other_private.ahead.is_active() {
             Err(self.call_back(core))
         } else {
             Ok(())
@@ -139,13 +183,13 @@ impl<'a> CpuBus<'a, '_> {
     #[inline(always)]
     fn may_run_ahead(&mut self, core: &Core) -> bool {
         let single_step = self.private.step_until.is_some();
-        !self.other_runs || (!single_step && self.private.ahead.begin(core))
+        ALONE || (!single_step && self.private.ahead.begin(core))
     }
 
     /// The core is about to do something that is its own affair, but cannot be taken back.
     #[inline(always)]
     fn no_way_back(&mut self, core: &Core) -> Result<(), BusStop> {
-        if self.private.ahead.is_active() {
+        if !ALONE && self.private.ahead.is_active() {
             self.in_turn(core)
         } else {
             Ok(())
@@ -439,54 +483,33 @@ const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
     }
 }
 
-/// A scratchpad as its core sees it while it asks nobody.
-pub struct OwnScratchpad<'a> {
-    scratchpad: &'a Scratchpad,
-    idle: &'a mut IdleDetector,
-    timing: &'a Timing,
-    /// What the core writes need not be taken back.
-    writable: bool,
-}
-
-impl OwnMemory for OwnScratchpad<'_> {
-    #[inline(always)]
-    fn load(&self, address: u32, width: Width) -> Option<(u32, u32)> {
-        let value = self.scratchpad.get(address, width)?;
-        Some((value, self.timing.scratchpad_load_cycles))
-    }
-
-    #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32) -> Option<u32> {
-        if !self.writable || !self.scratchpad.set(address, width, value) {
-            return None;
-        }
-        self.idle.disturb();
-        Some(self.timing.scratchpad_store_cycles)
-    }
-}
-
-impl Bus for CpuBus<'_, '_> {
+impl<const ALONE: bool> Bus for CpuBus<'_, '_, ALONE> {
     type Own<'b>
-        = OwnScratchpad<'b>
+        = Memory<'b, ALONE>
     where
         Self: 'b;
 
     #[inline(always)]
-    fn private(&mut self, core: &Core) -> Private<'_, OwnScratchpad<'_>> {
+    fn private(&mut self, core: &Core) -> Private<'_, Memory<'_, ALONE>> {
         let (base, bytes) = self.private.cache.block();
+        let runs_ahead = core.pc() < SRAM_LIMIT
+            && core.pc().wrapping_sub(base) < bytes
+            && self.may_run_ahead(core);
+        let (code, sram) = self.fabric.sram.open();
         let (ops, base) = if core.pc() >= SRAM_LIMIT {
             (self.private.scratchpad.ops(), SCRATCHPAD_BASE)
-        } else if core.pc().wrapping_sub(base) < bytes && self.may_run_ahead(core) {
-            (self.fabric.sram.ops(base, bytes), base)
+        } else if runs_ahead {
+            (code.ops(base, bytes), base)
         } else {
             (&[][..], base)
         };
-        let memory = OwnScratchpad {
+        let own = OwnScratchpad {
             scratchpad: &self.private.scratchpad,
             idle: &mut self.private.idle,
             timing: &self.fabric.timing,
-            writable: !self.private.ahead.is_active(),
+            writable: ALONE || !self.private.ahead.is_active(),
         };
+        let memory = Memory::new(own, sram, &core.clock);
         Private { ops, base, memory }
     }
 

@@ -22,11 +22,11 @@ use super::sram::{Sram, SramSize};
 use super::stall::Rests;
 use super::timer::Timer;
 use super::timing::Timing;
-use super::traffic::{RxSide, TxBurst};
+use super::traffic::RxSide;
 use super::transfer::DmaStep;
-use super::window::Window;
+use super::window::{Target, Window};
 use crate::cpu::clock::TICKS_PER_CYCLE;
-use crate::host::request::HostEvent;
+use crate::host::request::{HostEvent, PollRequest};
 use crate::observe::event::TraceKind;
 use crate::sim::board::{Context, NodeEvent};
 use crate::sim::initiator::Initiator;
@@ -39,8 +39,6 @@ use crate::wire::link::Link;
 pub enum BoardEvent {
     /// A DMA channel takes its next step.
     Dma(DmaStep),
-    /// The MAC fetches the next part of the frame that it sends.
-    TxBurst(TxBurst),
     /// The frame that was being sent is gone.
     TxDone,
     /// 64 more bytes of a frame are in.
@@ -193,6 +191,27 @@ impl Fabric {
         self.rx_side.abandon();
     }
 
+    /// Handles an event at `ctx.now`.
+    pub(super) fn handle(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
+        match event {
+            BoardEvent::Dma(step) => self.dma_step(step, ctx),
+            BoardEvent::TxDone => self.tx_done(ctx),
+            BoardEvent::RxBurst { frame, offset } => self.rx_burst(frame, offset, ctx),
+            BoardEvent::RxDone {
+                index,
+                address,
+                status_length,
+            } => self.rx_done(index, address, status_length, ctx),
+            BoardEvent::ConfigWord => self.config_word(),
+            BoardEvent::Signal { present } => self.signal_changes(present, ctx),
+        }
+    }
+
+    /// What the cores' event registers depend on, apart from the timer.
+    pub(super) fn event_inputs(&self) -> [u32; 2] {
+        [0, 1].map(|cpu| self.events.read(cpu, self.mailbox.read(cpu), 0))
+    }
+
     /// Derives the event levels again from the blocks' states.
     pub(super) fn update_levels(&mut self) {
         let level = |on: bool, bit: u32| u32::from(on) << bit;
@@ -260,6 +279,33 @@ impl Fabric {
         self.sram.set_word(address, value);
         self.sram
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
+    }
+
+    /// [`Board::poll_in_vain`](crate::sim::board::Board::poll_in_vain).
+    pub(super) fn poll_in_vain(&mut self, poll: &PollRequest, now: SimTime) -> bool {
+        let Target::Sram(address) = self.window.target(poll.offset) else {
+            return false;
+        };
+        let in_vain = !poll.holds(self.sram.word(address));
+        if in_vain {
+            self.sram
+                .take_bus_at(self.ticks.first_at(now), self.timing.sram_word_cycles);
+        }
+        in_vain
+    }
+
+    /// [`Board::skip_polls`](crate::sim::board::Board::skip_polls).
+    pub(super) fn skip_polls(
+        &mut self,
+        poll: &PollRequest,
+        first: SimTime,
+        period_ps: u64,
+        times: u64,
+    ) -> bool {
+        // Each must find the bus free: then the last one stands for all.
+        let last = first + SimTime::from_ps(period_ps * (times - 1));
+        let (from, until) = (self.ticks.first_at(first), self.ticks.first_at(last));
+        self.sram.bus_stays_free(from, until) && self.poll_in_vain(poll, last)
     }
 
     /// The host has written a word in the fixed part of its window: a mailbox's low word raises its

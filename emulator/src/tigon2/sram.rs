@@ -6,12 +6,107 @@ use std::cell::Cell;
 use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
+use crate::sim::time::{ClockDomain, SimTime};
 
 /// Bytes of a page of decoded code.
 const CODE_PAGE_BYTES: usize = 4096;
 const CODE_PAGE_OPS: usize = CODE_PAGE_BYTES / 4;
 
 type CodePage = Box<[Cell<Op>; CODE_PAGE_OPS]>;
+
+/// Decoded instructions, a page at a time, from the first execution in that page on.
+#[derive(Debug)]
+pub(super) struct Code {
+    pages: Vec<Option<CodePage>>,
+    mask: usize,
+}
+
+impl Code {
+    /// The instructions of the `bytes` from `address` on, which stand in one page, as far as they are
+    /// decoded.
+    #[inline(always)]
+    pub(super) fn ops(&self, address: u32, bytes: u32) -> &[Cell<Op>] {
+        let at = address as usize & self.mask;
+        match self.pages.get(at / CODE_PAGE_BYTES) {
+            Some(Some(page)) => {
+                let from = at % CODE_PAGE_BYTES / 4;
+                page.get(from..from + bytes as usize / 4).unwrap_or(&[])
+            }
+            _ => &[],
+        }
+    }
+
+    /// Something is written at index `at` of memory.
+    #[inline(always)]
+    fn forget(&self, at: usize) {
+        if let Some(Some(page)) = self.pages.get(at / CODE_PAGE_BYTES) {
+            page[at % CODE_PAGE_BYTES / 4].set(Op::UNDECODED);
+        }
+    }
+}
+
+/// SRAM as a core sees it while it has the board to itself. Beside it the core may read decoded code.
+pub(super) struct AloneSram<'a> {
+    bytes: &'a mut [u8],
+    mask: usize,
+    code: &'a Code,
+    bus_free_at: &'a mut u64,
+    next_burst: u64,
+}
+
+impl AloneSram<'_> {
+    /// Takes the bus at `now` for `cycles`, if it is free; tells whether it is.
+    #[inline(always)]
+    pub(super) fn take_free_bus(&mut self, now: u64, cycles: u32) -> bool {
+        let free = *self.bus_free_at <= now && now < self.next_burst;
+        if free {
+            *self.bus_free_at = now + u64::from(cycles) * TICKS_PER_CYCLE;
+        }
+        free
+    }
+
+    /// [`Sram::read`].
+    #[inline(always)]
+    pub(super) fn read(&self, address: u32, width: Width) -> u32 {
+        read(self.bytes, address as usize & self.mask, width)
+    }
+
+    /// [`Sram::write`].
+    #[inline(always)]
+    pub(super) fn write(&mut self, address: u32, width: Width, value: u32) {
+        let at = address as usize & self.mask;
+        self.code.forget(at);
+        write(self.bytes, at, width, value);
+    }
+}
+
+#[inline(always)]
+fn read(bytes: &[u8], at: usize, width: Width) -> u32 {
+    match width {
+        Width::Word => bytes
+            .get(at..at + 4)
+            .and_then(|w| w.try_into().ok())
+            .map_or(0, u32::from_be_bytes),
+        Width::Half => bytes
+            .get(at..at + 2)
+            .and_then(|w| w.try_into().ok())
+            .map_or(0, |w| u32::from(u16::from_be_bytes(w))),
+        Width::Byte => bytes.get(at).copied().map_or(0, u32::from),
+    }
+}
+
+#[inline(always)]
+fn write(bytes: &mut [u8], at: usize, width: Width, value: u32) {
+    let value = value.to_be_bytes();
+    let (from, length) = match width {
+        Width::Word => (0, 4),
+        Width::Half => (2, 2),
+        Width::Byte => (3, 1),
+    };
+    if let Some(place) = bytes.get_mut(at..at + length) {
+        place.copy_from_slice(&value[from..]);
+    }
+}
 
 /// How much SRAM is installed. The space below `SRAM_LIMIT` repeats modulo this size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,15 +142,44 @@ impl SramSize {
     }
 }
 
+/// Bursts that take the bus at times that are known, whatever happens: nobody needs to look at them before the
+/// bus is used again.
+#[derive(Debug)]
+pub(super) struct Bursts {
+    /// When the next one comes.
+    pub(super) next: SimTime,
+    /// From one to the next.
+    pub(super) period: SimTime,
+    /// How many are left.
+    pub(super) left: u32,
+    /// Bus cycles of each.
+    pub(super) cycles: u32,
+    /// The clock that counts the bus's ticks.
+    pub(super) ticks: ClockDomain,
+}
+
+impl Bursts {
+    /// The tick of the next one; later than everything if none is left.
+    fn next_tick(&self) -> u64 {
+        match self.left {
+            0 => u64::MAX,
+            _ => self.ticks.first_at(self.next),
+        }
+    }
+}
+
 /// The memory and its bus.
 #[derive(Debug)]
 pub struct Sram {
     bytes: Vec<u8>,
     mask: usize,
-    /// Decoded instructions, a page at a time, from the first execution in that page on.
-    code: Vec<Option<CodePage>>,
+    code: Code,
     /// The bus is taken until this tick.
     bus_free_at: u64,
+    /// Bursts that take it later on.
+    bursts: Option<Bursts>,
+    /// The tick of the next one.
+    next_burst: u64,
 }
 
 impl Sram {
@@ -67,8 +191,13 @@ impl Sram {
         Self {
             bytes: vec![0; size.bytes()],
             mask: size.bytes() - 1,
-            code,
+            code: Code {
+                pages: code,
+                mask: size.bytes() - 1,
+            },
             bus_free_at: 0,
+            bursts: None,
+            next_burst: u64::MAX,
         }
     }
 
@@ -81,18 +210,64 @@ impl Sram {
     /// Pages of code that are held in decoded form.
     #[must_use]
     pub fn decoded_pages(&self) -> usize {
-        self.code.iter().flatten().count()
+        self.code.pages.iter().flatten().count()
     }
 
     /// A core waits for the bus and takes it for `cycles`.
     #[inline(always)]
     pub fn take_bus(&mut self, clock: &mut CpuClock, cycles: u32) {
+        self.pass_bursts(clock.now);
         clock.stall_until(self.bus_free_at);
         self.bus_free_at = clock.now + u64::from(cycles) * TICKS_PER_CYCLE;
     }
 
+    /// Whether nobody has the bus at `from` nor takes it up to `until`, apart from cores and from what happens
+    /// in between.
+    #[must_use]
+    pub fn bus_stays_free(&mut self, from: u64, until: u64) -> bool {
+        self.pass_bursts(from);
+        self.bus_free_at <= from && until < self.next_burst
+    }
+
+    /// From now on these bursts take the bus. Those that were known before are over by then.
+    pub(super) fn expect_bursts(&mut self, bursts: Bursts) {
+        let tick = bursts.next_tick();
+        self.pass_bursts(tick);
+        self.next_burst = tick;
+        self.bursts = Some(bursts);
+    }
+
+    /// No more bursts come.
+    pub(super) fn stop_bursts(&mut self) {
+        self.next_burst = u64::MAX;
+        self.bursts = None;
+    }
+
+    /// The bursts up to `tick` take the bus.
+    #[inline(always)]
+    fn pass_bursts(&mut self, tick: u64) {
+        if tick >= self.next_burst {
+            self.take_bursts(tick);
+        }
+    }
+
+    #[inline(never)]
+    fn take_bursts(&mut self, tick: u64) {
+        let Some(bursts) = &mut self.bursts else {
+            return;
+        };
+        while self.next_burst <= tick && bursts.left > 0 {
+            let span = u64::from(bursts.cycles) * TICKS_PER_CYCLE;
+            self.bus_free_at = self.bus_free_at.max(self.next_burst) + span;
+            bursts.left -= 1;
+            bursts.next += bursts.period;
+            self.next_burst = bursts.next_tick();
+        }
+    }
+
     /// A device that has priority takes the bus for `cycles` at `tick`: cores wait behind it.
     pub fn take_bus_at(&mut self, tick: u64, cycles: u32) {
+        self.pass_bursts(tick);
         self.bus_free_at = self.bus_free_at.max(tick) + u64::from(cycles) * TICKS_PER_CYCLE;
     }
 
@@ -100,37 +275,15 @@ impl Sram {
     #[inline(always)]
     #[must_use]
     pub fn read(&self, address: u32, width: Width) -> u32 {
-        let at = address as usize & self.mask;
-        let b = &self.bytes;
-        match width {
-            Width::Word => b
-                .get(at..at + 4)
-                .and_then(|w| w.try_into().ok())
-                .map_or(0, u32::from_be_bytes),
-            Width::Half => b
-                .get(at..at + 2)
-                .and_then(|w| w.try_into().ok())
-                .map_or(0, |w| u32::from(u16::from_be_bytes(w))),
-            Width::Byte => b.get(at).copied().map_or(0, u32::from),
-        }
+        read(&self.bytes, address as usize & self.mask, width)
     }
 
     /// Writes a value; `address` is aligned to `width`. Code that was decoded there is forgotten.
     #[inline(always)]
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
         let at = address as usize & self.mask;
-        if let Some(Some(page)) = self.code.get_mut(at / CODE_PAGE_BYTES) {
-            page[at % CODE_PAGE_BYTES / 4].set(Op::UNDECODED);
-        }
-        let bytes = value.to_be_bytes();
-        let (from, length) = match width {
-            Width::Word => (0, 4),
-            Width::Half => (2, 2),
-            Width::Byte => (3, 1),
-        };
-        if let Some(place) = self.bytes.get_mut(at..at + length) {
-            place.copy_from_slice(&bytes[from..]);
-        }
+        self.code.forget(at);
+        write(&mut self.bytes, at, width, value);
     }
 
     /// Reads a word without regard to time.
@@ -174,14 +327,14 @@ impl Sram {
     #[must_use]
     pub fn holds_decoded(&self, address: u32, length: u32) -> bool {
         let page = |at: u32| (at as usize & self.mask) / CODE_PAGE_BYTES;
-        let decoded = |at| matches!(self.code.get(page(at)), Some(Some(_)));
+        let decoded = |at| matches!(self.code.pages.get(page(at)), Some(Some(_)));
         // A burst is shorter than a page.
         decoded(address) || decoded(address.wrapping_add(length))
     }
 
     fn forget_code(&mut self, at: usize, length: usize) {
         let pages = at / CODE_PAGE_BYTES..=(at + length - 1) / CODE_PAGE_BYTES;
-        for ops in self.code[pages].iter_mut().flatten() {
+        for ops in self.code.pages[pages].iter_mut().flatten() {
             ops.fill(Cell::new(Op::UNDECODED));
         }
     }
@@ -198,31 +351,29 @@ impl Sram {
     #[must_use]
     pub fn op(&self, pc: u32) -> Op {
         let at = pc as usize & self.mask;
-        match self.code.get(at / CODE_PAGE_BYTES) {
+        match self.code.pages.get(at / CODE_PAGE_BYTES) {
             Some(Some(page)) => page[at % CODE_PAGE_BYTES / 4].get(),
             _ => Op::UNDECODED,
         }
     }
 
-    /// The instructions of the `bytes` from `address` on, which stand in one page, as far as they are
-    /// decoded.
+    /// Decoded code, and memory.
     #[inline(always)]
-    #[must_use]
-    pub fn ops(&self, address: u32, bytes: u32) -> &[Cell<Op>] {
-        let at = address as usize & self.mask;
-        match self.code.get(at / CODE_PAGE_BYTES) {
-            Some(Some(page)) => {
-                let from = at % CODE_PAGE_BYTES / 4;
-                page.get(from..from + bytes as usize / 4).unwrap_or(&[])
-            }
-            _ => &[],
-        }
+    pub(super) fn open(&mut self) -> (&Code, AloneSram<'_>) {
+        let memory = AloneSram {
+            bytes: &mut self.bytes,
+            mask: self.mask,
+            code: &self.code,
+            bus_free_at: &mut self.bus_free_at,
+            next_burst: self.next_burst,
+        };
+        (&self.code, memory)
     }
 
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
         let at = pc as usize & self.mask;
-        if let Some(page) = self.code.get_mut(at / CODE_PAGE_BYTES) {
+        if let Some(page) = self.code.pages.get_mut(at / CODE_PAGE_BYTES) {
             let page = page.get_or_insert_with(|| {
                 Box::new([const { Cell::new(Op::UNDECODED) }; CODE_PAGE_OPS])
             });

@@ -9,18 +9,12 @@ use defs::tigon2::rings::{
 
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::mac::Sending;
+use super::sram::Bursts;
 use crate::observe::event::{DropReason, TraceKind};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
 use crate::wire::link::{Departure, RECEIVE_HOLD_BYTES};
-
-/// The next part of a frame that the MAC fetches from SRAM.
-#[derive(Debug, Clone, Copy)]
-pub struct TxBurst {
-    /// Bytes that are left to fetch.
-    remaining: u32,
-}
 
 /// The receive side: the frame that is coming in.
 #[derive(Debug, Default)]
@@ -100,14 +94,14 @@ impl Fabric {
         let end = first_bit + self.link.frame_span(&frame);
         self.wire_free_at = end + self.link.gap();
         self.mac.sending = Some(sending);
-        let burst = TxBurst {
-            remaining: sending.length,
-        };
-        ctx.schedule(
-            first_bit,
-            Initiator::MacTransmit,
-            BoardEvent::TxBurst(burst),
-        );
+        // The transmitter fetches a burst and comes back for the next one when that is on the wire.
+        self.sram.expect_bursts(Bursts {
+            next: first_bit,
+            period: self.link.span(u64::from(BURST_BYTES)),
+            left: sending.length.div_ceil(BURST_BYTES),
+            cycles: self.timing.sram_burst_cycles,
+            ticks: self.ticks,
+        });
         ctx.schedule(end, Initiator::MacTransmit, BoardEvent::TxDone);
         let kind = TraceKind::FrameSent {
             address: sending.address,
@@ -116,18 +110,6 @@ impl Fabric {
         ctx.trace.record(first_bit, Initiator::MacTransmit, kind);
         if self.serdes.signal {
             ctx.departures.push(Departure { first_bit, frame });
-        }
-    }
-
-    /// The transmitter fetches a burst and comes back for the next one when that is on the wire.
-    pub(super) fn tx_burst(&mut self, burst: TxBurst, ctx: &mut BoardContext) {
-        let part = burst.remaining.min(BURST_BYTES);
-        self.charge_bursts(ctx.now, part);
-        let remaining = burst.remaining - part;
-        if remaining > 0 {
-            let next = ctx.now + self.link.span(u64::from(part));
-            let event = BoardEvent::TxBurst(TxBurst { remaining });
-            ctx.schedule(next, Initiator::MacTransmit, event);
         }
     }
 

@@ -52,23 +52,30 @@ pub enum Fault {
 }
 
 /// Memory that nobody but the core reads or writes while it runs.
+///
+/// `left` says how many of the cycles that the core was given are left before the access.
 pub trait OwnMemory {
+    /// The core begins, and has so many cycles.
+    fn begin(&mut self, cycles: u64);
+
     /// Reads a value, zero-extended, and says how many cycles that takes. `None` if this is not the
     /// core's own, or the core must ask its bus. `address` is aligned to `width`.
-    fn load(&self, address: u32, width: Width) -> Option<(u32, u32)>;
+    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)>;
 
     /// Writes a value, of which `width` counts, and says how many cycles that takes; `None` as for
     /// [`load`](Self::load).
-    fn store(&mut self, address: u32, width: Width, value: u32) -> Option<u32>;
+    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32>;
 }
 
 /// No memory.
 impl OwnMemory for () {
-    fn load(&self, _: u32, _: Width) -> Option<(u32, u32)> {
+    fn begin(&mut self, _: u64) {}
+
+    fn load(&mut self, _: u32, _: Width, _: u64) -> Option<(u32, u32)> {
         None
     }
 
-    fn store(&mut self, _: u32, _: Width, _: u32) -> Option<u32> {
+    fn store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Option<u32> {
         None
     }
 }

@@ -224,13 +224,12 @@ impl Core {
         self.clock.charge(u64::from(cycles));
     }
 
-    /// How many instructions begin before the clock reaches `until`, which it has not, if none takes longer
-    /// than it must.
+    /// How many cycles of the core begin before the clock reaches `until`, which it has not.
     #[inline(always)]
     pub(super) fn room(&self, until: u64) -> i64 {
         debug_assert!(self.clock.now < until);
         let ticks = until.wrapping_sub(self.clock.now);
-        let each = self.clock.ticks_per_cycle * u64::from(self.timing.instruction_cycles);
+        let each = self.clock.ticks_per_cycle;
         if each == TICKS_PER_CYCLE {
             // A shift.
             ticks.div_ceil(TICKS_PER_CYCLE).cast_signed()
@@ -246,15 +245,17 @@ impl Core {
         self.next_pc = self.pc.wrapping_add(4);
     }
 
-    /// Counts and charges executed instructions, which took `extra_cycles` beyond what each one takes,
-    /// and goes on at `pc` and then `next_pc`.
+    /// Counts and charges executed instructions, which took `cycles`, `extra_cycles` of them beyond what
+    /// each one takes, and goes on at `pc` and then `next_pc`.
     #[inline(always)]
-    pub(super) fn advance(&mut self, pc: u32, next_pc: u32, instructions: u64, extra_cycles: u64) {
+    pub(super) fn advance(&mut self, pc: u32, next_pc: u32, cycles: u64, extra_cycles: u64) {
         self.pc = pc;
         self.next_pc = next_pc;
-        self.instructions += instructions;
-        let each = u64::from(self.timing.instruction_cycles);
-        self.clock.charge(instructions * each + extra_cycles);
+        self.instructions += match self.timing.instruction_cycles {
+            0 | 1 => cycles - extra_cycles,
+            each => (cycles - extra_cycles) / u64::from(each),
+        };
+        self.clock.charge(cycles);
     }
 
     /// Retires an instruction that control leaves by `next`.

@@ -23,7 +23,7 @@ pub(super) enum Stop {
 struct Progress {
     pc: u32,
     next_pc: u32,
-    /// How many more instructions begin in time, or fewer.
+    /// The cycles that are left: an instruction begins in time as long as there are any.
     left: i64,
     /// Cycles beyond the ones that each instruction takes.
     extra_cycles: i64,
@@ -35,6 +35,7 @@ struct Progress {
 pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     let mut private = bus.private(core);
     let room = core.room(until);
+    private.memory.begin(room.cast_unsigned());
     let mut progress = Progress {
         pc: core.pc(),
         next_pc: core.next_pc(),
@@ -43,14 +44,9 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     };
     let (registers, timing) = core.parts();
     let stop = carry_out(registers, timing, &mut private, &mut progress);
-    // The extra cycles were taken from what was left, too.
-    let instructions = room - progress.left - progress.extra_cycles;
-    core.advance(
-        progress.pc,
-        progress.next_pc,
-        instructions.cast_unsigned(),
-        progress.extra_cycles.cast_unsigned(),
-    );
+    let cycles = (room - progress.left).cast_unsigned();
+    let extra = progress.extra_cycles.cast_unsigned();
+    core.advance(progress.pc, progress.next_pc, cycles, extra);
     stop
 }
 
@@ -68,9 +64,9 @@ fn carry_out<M: OwnMemory>(
         };
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
-            progress.go_on();
-        } else if let Some(cycles) = access(registers, op, &mut private.memory) {
-            progress.go_on();
+            progress.go_on(timing);
+        } else if let Some(cycles) = access(registers, op, &mut private.memory, progress.left) {
+            progress.go_on(timing);
             progress.take(cycles);
         } else if let Some(next) = flow::next(registers, op, progress.pc) {
             progress.go_to(next, timing);
@@ -86,13 +82,13 @@ fn carry_out<M: OwnMemory>(
 impl Progress {
     /// Goes on to the next instruction.
     #[inline(always)]
-    const fn go_on(&mut self) {
+    const fn go_on(&mut self, timing: &CoreTiming) {
         self.pc = self.next_pc;
         self.next_pc = self.pc.wrapping_add(4);
-        self.left -= 1;
+        self.left -= timing.instruction_cycles as i64;
     }
 
-    /// The instruction takes longer. No fewer instructions are left than if each of these cycles were one.
+    /// The instruction takes longer.
     #[inline(always)]
     const fn take(&mut self, cycles: u32) {
         self.left -= cycles as i64;
@@ -102,7 +98,7 @@ impl Progress {
     /// Goes on as a branch says.
     #[inline(always)]
     const fn go_to(&mut self, next: Next, timing: &CoreTiming) {
-        self.go_on();
+        self.go_on(timing);
         match next {
             Next::Sequence => {}
             Next::Target(target) => {
@@ -121,18 +117,28 @@ impl Progress {
 /// Reads or writes the core's own memory; gives what that costs. `None` if the instruction does
 /// anything else.
 #[inline(always)]
-fn access<M: OwnMemory>(registers: &mut Registers, op: Op, memory: &mut M) -> Option<u32> {
+fn access<M: OwnMemory>(
+    registers: &mut Registers,
+    op: Op,
+    memory: &mut M,
+    left: i64,
+) -> Option<u32> {
+    let left = left.cast_unsigned();
     let address = registers[op.rs() as usize].wrapping_add(op.imm());
     let value = registers[op.rt() as usize];
     let (loaded, cycles) = match op.plain_kind() {
-        Lb => load(memory, address, Width::Byte, extend_byte)?,
-        Lbu => load(memory, address, Width::Byte, |byte| byte)?,
-        Lh => load(memory, address, Width::Half, extend_half)?,
-        Lhu => load(memory, address, Width::Half, |half| half)?,
-        Lw => load(memory, address, Width::Word, |word| word)?,
-        Sb => return memory.store(address, Width::Byte, value),
-        Sh if address.is_multiple_of(2) => return memory.store(address, Width::Half, value),
-        Sw if address.is_multiple_of(4) => return memory.store(address, Width::Word, value),
+        Lb => load(memory, address, Width::Byte, left, extend_byte)?,
+        Lbu => load(memory, address, Width::Byte, left, |byte| byte)?,
+        Lh => load(memory, address, Width::Half, left, extend_half)?,
+        Lhu => load(memory, address, Width::Half, left, |half| half)?,
+        Lw => load(memory, address, Width::Word, left, |word| word)?,
+        Sb => return memory.store(address, Width::Byte, value, left),
+        Sh if address.is_multiple_of(2) => {
+            return memory.store(address, Width::Half, value, left);
+        }
+        Sw if address.is_multiple_of(4) => {
+            return memory.store(address, Width::Word, value, left);
+        }
         _ => return None,
     };
     registers[op.dst() as usize] = loaded;
@@ -141,14 +147,15 @@ fn access<M: OwnMemory>(registers: &mut Registers, op: Op, memory: &mut M) -> Op
 
 #[inline(always)]
 fn load<M: OwnMemory>(
-    memory: &M,
+    memory: &mut M,
     address: u32,
     width: Width,
+    left: u64,
     extend: impl FnOnce(u32) -> u32,
 ) -> Option<(u32, u32)> {
     if !address.is_multiple_of(width as u32) {
         return None;
     }
-    let (value, cycles) = memory.load(address, width)?;
+    let (value, cycles) = memory.load(address, width, left)?;
     Some((extend(value), cycles))
 }

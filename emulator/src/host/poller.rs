@@ -1,0 +1,194 @@
+//! A program that reads a word of SRAM again and again, in vain so far.
+//!
+//! Such polls are the most frequent actions of all, and the least eventful: each takes the PCI bus and the
+//! SRAM bus for a moment. So they are no events. The poller knows when the next one is due, and whoever
+//! comes to that time carries it out; one that finds what it looks for becomes an event, like any other read.
+
+use super::costs::HostCosts;
+use super::program::{HostContext, schedule};
+use super::request::{HostEvent, PollRequest, Read};
+use crate::sim::board::Board;
+use crate::sim::time::SimTime;
+
+/// The polls of the one program of a host.
+#[derive(Debug)]
+pub struct Poller {
+    costs: HostCosts,
+    polling: Option<Polling>,
+}
+
+/// What the program polls, and how far it is.
+#[derive(Debug, Clone, Copy)]
+struct Polling {
+    program: usize,
+    poll: PollRequest,
+    /// When the processor asked.
+    asked: SimTime,
+    step: Step,
+    /// When that step is due.
+    due: SimTime,
+}
+
+/// What a poll does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Its request reaches the PCI bus.
+    Start,
+    /// The board gives the value.
+    Sample,
+}
+
+impl Poller {
+    /// Nobody polls.
+    #[must_use]
+    pub const fn new(costs: &HostCosts) -> Self {
+        Self {
+            costs: *costs,
+            polling: None,
+        }
+    }
+
+    /// When the next poll takes its next step; [`SimTime::MAX`] if nobody polls.
+    #[must_use]
+    #[inline]
+    pub fn next_time(&self) -> SimTime {
+        self.polling.map_or(SimTime::MAX, |polling| polling.due)
+    }
+
+    /// Nobody polls any more.
+    pub fn stop(&mut self) {
+        self.polling = None;
+    }
+
+    /// The condition that is polled for.
+    #[must_use]
+    pub fn condition(&self) -> Option<PollRequest> {
+        self.polling.map(|polling| polling.poll)
+    }
+}
+
+/// From `asked` on `program` polls a word of SRAM.
+pub(super) fn begin<E>(
+    program: usize,
+    poll: PollRequest,
+    asked: SimTime,
+    ctx: &mut HostContext<'_, E>,
+) {
+    let polling = Polling {
+        program,
+        poll,
+        asked,
+        step: Step::Start,
+        due: ctx.now,
+    };
+    ask(polling, asked, ctx.now, ctx);
+}
+
+/// The processor asks once more. The request's way to the bus is no step of its own if nobody else can ask for
+/// the bus before it is there.
+fn ask<E>(mut polling: Polling, asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+    let start = asked + ctx.poller.costs.pio_read_request;
+    polling.asked = asked;
+    polling.step = Step::Start;
+    polling.due = start;
+    ctx.poller.polling = Some(polling);
+    if ctx.queue.next_time() > start && now + ctx.bus_lead > start {
+        start_read(polling, ctx);
+    }
+}
+
+/// The request is at the bus.
+fn start_read<E>(mut polling: Polling, ctx: &mut HostContext<'_, E>) {
+    let clocks = u64::from(ctx.poller.costs.pio_read_bus_clocks);
+    polling.step = Step::Sample;
+    polling.due = ctx.pci.acquire(polling.due, clocks);
+    ctx.poller.polling = Some(polling);
+}
+
+/// Carries out the next step of a poll. `polled` carries out the access at the board, if that is
+/// [fruitless](Board::poll_in_vain). If it is not, the step becomes an event; tells whether it did not.
+#[inline]
+pub fn step<E>(
+    ctx: &mut HostContext<'_, E>,
+    polled: impl FnOnce(&PollRequest, SimTime) -> bool,
+) -> bool {
+    let Some(polling) = ctx.poller.polling else {
+        return true;
+    };
+    match polling.step {
+        Step::Start => start_read(polling, ctx),
+        Step::Sample if polled(&polling.poll, polling.due) => {
+            let back = ctx.poller.costs.back_at(polling.asked, polling.due);
+            ask(polling, back, polling.due, ctx);
+        }
+        Step::Sample => {
+            hand_over(ctx);
+            return false;
+        }
+    }
+    true
+}
+
+/// The next step of a poll becomes an event: something else happens at that time, or the poll is not in vain.
+pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
+    let Some(polling) = ctx.poller.polling.take() else {
+        return;
+    };
+    let (program, asked) = (polling.program, polling.asked);
+    let read = Read {
+        offset: polling.poll.offset,
+        until: Some(polling.poll),
+    };
+    let event = match polling.step {
+        Step::Start => HostEvent::ReadStart {
+            program,
+            read,
+            asked,
+        },
+        Step::Sample => HostEvent::ReadSample {
+            program,
+            read,
+            asked,
+        },
+    };
+    schedule(ctx, polling.due, event);
+}
+
+/// Carries out all polls before `until`, up to which nobody changes SRAM. Tells whether all are in vain.
+pub fn carry_on<B: Board>(
+    board: &mut B,
+    until: SimTime,
+    ctx: &mut HostContext<'_, B::Event>,
+) -> bool {
+    while ctx.poller.next_time() < until {
+        if !step(ctx, |poll, now| board.poll_in_vain(poll, now)) {
+            return false;
+        }
+        skip(board, until, ctx);
+    }
+    true
+}
+
+/// The last poll was in vain, and so are all before `until`: skips those of them that find the buses free.
+fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut HostContext<'_, B::Event>) {
+    let Some(mut polling) = ctx.poller.polling else {
+        return;
+    };
+    let costs = &ctx.poller.costs;
+    let span = ctx.pci.span_of(u64::from(costs.pio_read_bus_clocks));
+    let start = polling.asked + costs.pio_read_request;
+    // A poll that had to wait for the PCI bus is not like the next one.
+    if polling.step != Step::Sample || polling.due != start + span || start >= until {
+        return;
+    }
+    let period = (costs.back_at(polling.asked, polling.due) - polling.asked).ps();
+    let times = (until - start).ps().saturating_sub(1) / period.max(1);
+    if times == 0 || !board.skip_polls(&polling.poll, polling.due, period, times) {
+        return;
+    }
+    let skipped = SimTime::from_ps(period * times);
+    ctx.pci.repeat(start + skipped, times, span);
+    polling.asked += skipped;
+    polling.due += skipped;
+    ctx.poller.polling = Some(polling);
+}

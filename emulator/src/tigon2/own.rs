@@ -1,0 +1,107 @@
+//! What a core reaches without asking its bus: its scratchpad, and all of SRAM while it runs alone.
+
+use defs::tigon2::map::SRAM_LIMIT;
+
+use super::idle::IdleDetector;
+use super::scratchpad::Scratchpad;
+use super::sram::AloneSram;
+use super::timing::Timing;
+use crate::cpu::clock::CpuClock;
+use crate::cpu::mips::bus::{OwnMemory, Width};
+
+/// A scratchpad as its core sees it while it asks nobody.
+pub struct OwnScratchpad<'a> {
+    pub(super) scratchpad: &'a Scratchpad,
+    pub(super) idle: &'a mut IdleDetector,
+    pub(super) timing: &'a Timing,
+    /// What the core writes need not be taken back.
+    pub(super) writable: bool,
+}
+
+impl OwnMemory for OwnScratchpad<'_> {
+    #[inline(always)]
+    fn begin(&mut self, _: u64) {}
+
+    #[inline(always)]
+    fn load(&mut self, address: u32, width: Width, _: u64) -> Option<(u32, u32)> {
+        let value = self.scratchpad.get(address, width)?;
+        Some((value, self.timing.scratchpad_load_cycles))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, width: Width, value: u32, _: u64) -> Option<u32> {
+        if !self.writable || !self.scratchpad.set(address, width, value) {
+            return None;
+        }
+        self.idle.disturb();
+        Some(self.timing.scratchpad_store_cycles)
+    }
+}
+
+/// A scratchpad, and SRAM too if the core runs `ALONE`: until its time is over nobody else can use SRAM
+/// then, so each of its accesses is in turn. One that has to wait for the SRAM bus is left to
+/// [`CpuBus`](super::bus::CpuBus).
+pub struct Memory<'a, const ALONE: bool> {
+    pub(super) own: OwnScratchpad<'a>,
+    pub(super) sram: AloneSram<'a>,
+    /// When all its cycles will be over, in ticks, and how many of them a cycle takes.
+    end: u64,
+    ticks_per_cycle: u64,
+}
+
+impl<'a, const ALONE: bool> Memory<'a, ALONE> {
+    /// The memory of the core whose clock this is.
+    #[inline(always)]
+    pub(super) const fn new(own: OwnScratchpad<'a>, sram: AloneSram<'a>, clock: &CpuClock) -> Self {
+        Self {
+            own,
+            sram,
+            end: clock.now,
+            ticks_per_cycle: clock.ticks_per_cycle,
+        }
+    }
+
+    #[inline(always)]
+    fn takes_bus(&mut self, left: u64) -> bool {
+        let now = self
+            .end
+            .wrapping_sub(left.wrapping_mul(self.ticks_per_cycle));
+        let free = self
+            .sram
+            .take_free_bus(now, self.own.timing.sram_word_cycles);
+        if free {
+            self.own.idle.disturb();
+        }
+        free
+    }
+}
+
+impl<const ALONE: bool> OwnMemory for Memory<'_, ALONE> {
+    #[inline(always)]
+    fn begin(&mut self, cycles: u64) {
+        let span = cycles.wrapping_mul(self.ticks_per_cycle);
+        self.end = self.end.wrapping_add(span);
+    }
+
+    #[inline(always)]
+    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)> {
+        if !ALONE || address >= SRAM_LIMIT {
+            return self.own.load(address, width, left);
+        }
+        let cycles = self.own.timing.sram_load_cycles;
+        self.takes_bus(left)
+            .then(|| (self.sram.read(address, width), cycles))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32> {
+        if !ALONE || address >= SRAM_LIMIT {
+            return self.own.store(address, width, value, left);
+        }
+        let cycles = self.own.timing.sram_store_cycles;
+        self.takes_bus(left).then(|| {
+            self.sram.write(address, width, value);
+            cycles
+        })
+    }
+}

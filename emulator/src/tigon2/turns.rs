@@ -1,0 +1,260 @@
+//! Who runs next: the cores take turns, idle rounds are skipped, and the host's polls happen on the way.
+
+use std::sync::Arc;
+
+use super::board::Tigon2;
+use super::bus::CpuBus;
+use super::cores::StopReason;
+use super::fabric::BoardContext;
+use crate::cpu::mips::exec::{self, Exit, Pause};
+use crate::host::poller;
+use crate::sim::board::Board;
+use crate::sim::time::SimTime;
+/// What a core is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// It is halted, or may not execute more.
+    Stopped,
+    /// It repeats the rounds of its idle loop.
+    Idle,
+    /// It executes.
+    Busy,
+}
+
+impl Tigon2 {
+    /// Instructions that the core may execute in all.
+    pub(super) fn limit_of(&self, index: usize) -> u64 {
+        let step = self.cores[index].private.step_until;
+        step.map_or(self.instruction_limit, |until| {
+            until.min(self.instruction_limit)
+        })
+    }
+
+    /// Whether the core executes instructions and may execute more.
+    fn runnable(&self, index: usize) -> bool {
+        let unit = &self.cores[index];
+        unit.private.running() && unit.core.instructions() < self.limit_of(index)
+    }
+
+    /// Halts the cores that were to execute a single instruction and have done so.
+    fn end_steps(&mut self) {
+        for unit in &mut self.cores {
+            let done = unit.core.instructions();
+            if unit.private.step_until.is_some_and(|until| done >= until) {
+                unit.private.halt();
+            }
+        }
+    }
+
+    /// What both cores are at.
+    #[inline(always)]
+    pub(super) fn activities(&self) -> [Activity; 2] {
+        [0, 1].map(|cpu| {
+            if !self.runnable(cpu) {
+                Activity::Stopped
+            } else if self.cores[cpu].private.idle.idle().is_some() {
+                Activity::Idle
+            } else {
+                Activity::Busy
+            }
+        })
+    }
+
+    /// The runnable core that is behind; A if both are at the same tick.
+    #[inline(always)]
+    fn behind(&self, activities: [Activity; 2]) -> Option<usize> {
+        let now = |index: usize| self.cores[index].core.clock.now;
+        match activities.map(|activity| activity != Activity::Stopped) {
+            [true, true] => Some(usize::from(now(1) < now(0))),
+            [true, false] => Some(0),
+            [false, true] => Some(1),
+            [false, false] => None,
+        }
+    }
+
+    /// Whether the timer event of an idle core has changed since that core last looked: it will find
+    /// out in the round that it is in.
+    fn timer_is_news(&self, cpu: usize, now: SimTime) -> bool {
+        let seen = |value: u32| value & 1 << defs::tigon2::event::TIMER != 0;
+        let idle_at = self.cores[cpu].private.idle.idle_at();
+        idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
+    }
+
+    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change. Nobody but an
+    /// event can wake the core: the other one is halted or idles too.
+    fn skip_idle_rounds(&mut self, index: usize, end: u64) {
+        let Some(round) = self.cores[index].private.idle.idle() else {
+            return;
+        };
+        // What is skipped cannot be taken back.
+        self.cores[index].go_back(0);
+        let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
+        if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
+            return;
+        }
+        let limit = self.limit_of(index);
+        let unit = &mut self.cores[index];
+        // The other core idles too, if it runs: its timer may wake it, and it this one.
+        let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
+        let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
+        let rounds = target.saturating_sub(unit.core.clock.now) / round.ticks.max(1);
+        let room = limit - unit.core.instructions();
+        let rounds = rounds.min(room / round.instructions.max(1));
+        if rounds > 0 {
+            unit.core.skip(
+                rounds * round.instructions,
+                rounds * round.cycles,
+                rounds * round.ticks,
+            );
+            unit.private.idle.skipped(round, rounds);
+        }
+    }
+
+    /// Lets the core `first` run up to `end` or until it must give way; if both cores are busy, they
+    /// take turns, each until it would overtake the other. A core that runs `ALONE` goes on up to `far`,
+    /// past polls that are in vain and the board's events. Gives the core that came back last, and why, and
+    /// whether events happened.
+    fn run_from<const ALONE: bool>(
+        &mut self,
+        first: usize,
+        activities: [Activity; 2],
+        (end, far): (u64, u64),
+        ctx: &mut BoardContext,
+    ) -> (usize, Exit, bool) {
+        // Up to there neither core exceeds its limit of instructions: the loop need not count.
+        let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
+        let take_turns = activities == [Activity::Busy; 2];
+        let mut safe_until = safe(first);
+        if take_turns {
+            safe_until = safe_until.min(safe(1 - first));
+        }
+        let mut until = end.min(safe_until);
+        let other = activities[1 - first];
+        let may_idle = self.skip_idle && other != Activity::Busy;
+        let [a, b] = &mut self.cores;
+        let (me, other) = if first == 0 { (a, b) } else { (b, a) };
+        let mut core = &mut me.core;
+        let mut bus = CpuBus::<ALONE> {
+            private: &mut me.private,
+            other_core: &mut other.core,
+            other_private: &mut other.private,
+            fabric: &mut self.fabric,
+            ctx,
+            probes: &self.probes,
+            stages: &mut self.stages,
+            goes_first: u64::from(first == 0),
+            limit: end,
+            turns_until: if take_turns { until } else { 0 },
+            may_idle,
+            went_on: false,
+        };
+        if ALONE {
+            bus.private.ahead.settle();
+        } else {
+            bus.set_limit(end);
+        }
+        loop {
+            match exec::run_until(core, &mut bus, until) {
+                // Nothing but the other core's time can have stopped an access here: it is behind.
+                Pause::Wait if !ALONE && core.clock.now < bus.turns_until => {
+                    bus.change_core(&mut core, until)
+                }
+                Pause::Until | Pause::Wait
+                    if ALONE && bus.limit < far && core.clock.now >= bus.limit =>
+                {
+                    if !bus.go_on(far) {
+                        return (first, Exit::Yield, true);
+                    }
+                    until = bus.limit.min(safe_until);
+                }
+                pause => {
+                    let exit = core.take_exit(pause);
+                    return (bus.private.index(), exit, bus.went_on);
+                }
+            }
+        }
+    }
+
+    /// Lets the cores run up to `end`; a busy one that runs alone goes on up to `far`. `false` if something was
+    /// scheduled or has happened.
+    fn run_cores_to(&mut self, end: u64, far: u64, ctx: &mut BoardContext) -> bool {
+        loop {
+            let activities = self.activities();
+            let Some(behind) = self.behind(activities) else {
+                return true;
+            };
+            if self.cores[behind].core.clock.now >= end {
+                return true;
+            }
+            if self.skip_idle && activities[1 - behind] != Activity::Busy {
+                self.skip_idle_rounds(behind, end);
+            }
+            let far = match activities[behind] {
+                Activity::Busy => far,
+                _ => end,
+            };
+            let (index, exit, went_on) = if activities[1 - behind] == Activity::Stopped {
+                self.run_from::<true>(behind, activities, (end, far), ctx)
+            } else {
+                self.run_from::<false>(behind, activities, (end, far), ctx)
+            };
+            self.end_steps();
+            match exit {
+                Exit::Until | Exit::Limit | Exit::Wait => {}
+                Exit::Yield => return false,
+                Exit::Break { code } => self.core_stopped(index, StopReason::Break { code }, ctx),
+                Exit::Fault(fault) => {
+                    let text: Arc<str> = fault.to_string().into();
+                    self.core_stopped(index, StopReason::Fault(text), ctx);
+                }
+            }
+            if went_on {
+                return false;
+            }
+        }
+    }
+
+    /// Lets the cores run up to `until`. A busy one that runs alone may go on up to `beyond`, and carry out what
+    /// happens on the way. `false` if something was scheduled or has happened.
+    pub(super) fn run_up_to(
+        &mut self,
+        until: SimTime,
+        beyond: SimTime,
+        ctx: &mut BoardContext,
+    ) -> bool {
+        let done = self.run_and_poll(until, beyond, ctx);
+        for unit in &mut self.cores {
+            // Either both have come to `until`, and what they executed before it was right; or one of them
+            // has written to a register, and the other one was not ahead of that.
+            debug_assert!(done || !unit.private.ahead.is_active());
+            unit.private.ahead.settle();
+        }
+        done
+    }
+
+    /// [`run_up_to`](Self::run_up_to); carries out the host's polls before `until`.
+    fn run_and_poll(&mut self, until: SimTime, beyond: SimTime, ctx: &mut BoardContext) -> bool {
+        loop {
+            // Nobody changes what the host polls as long as no core does anything.
+            if ctx.poller.next_time() < until
+                && self.next_activity(ctx.now) >= until
+                && !poller::carry_on(self, until, ctx)
+            {
+                return false;
+            }
+            let poll = ctx.poller.next_time();
+            let end = self.fabric.ticks.first_at(poll.min(until));
+            let far = self.fabric.ticks.first_at(beyond);
+            if !self.run_cores_to(end, far, ctx) {
+                return false;
+            }
+            if poll >= until {
+                return true;
+            }
+            let due = ctx.poller.next_time() == poll;
+            if due && !poller::step(ctx, |poll, now| self.fabric.poll_in_vain(poll, now)) {
+                return false;
+            }
+        }
+    }
+}
