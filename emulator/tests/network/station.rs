@@ -1,5 +1,6 @@
 //! A board without insides: it sends frames when it is told to, and notes what comes in.
 
+use emulator::host::request::PollRequest;
 use emulator::observe::event::TraceKind;
 use emulator::sim::board::{Board, Context};
 use emulator::sim::initiator::Initiator;
@@ -197,8 +198,16 @@ impl Board for Station {
         true
     }
 
-    fn idle_cores_ignore_read(&self, _: u32) -> bool {
+    fn is_memory(&self, _: u32) -> bool {
         true
+    }
+
+    fn poll_in_vain(&mut self, _: &PollRequest, _: SimTime) -> bool {
+        false
+    }
+
+    fn skip_polls(&mut self, _: &PollRequest, _: SimTime, _: u64, _: u64) -> bool {
+        false
     }
 
     fn bus_lead(&self) -> SimTime {
