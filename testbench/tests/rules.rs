@@ -196,6 +196,7 @@ fn paths_in_the_documents_exist() {
         "testbench/",
         "docs/",
         "data/",
+        "scenarios/",
         "scripts/",
     ];
     let mut broken = Vec::new();

@@ -101,14 +101,13 @@ pub(super) fn read(
     let groups = root.tables("node")?;
     let count = table.get("nodes");
     let nodes = read_nodes(groups, count.clone(), shape, &shape_item.place, defaults)?;
-    let (byte_time, propagation) = match table.table("link")? {
-        Some(mut link) => {
-            let timing = link_timing(&mut link)?;
-            link.finish()?;
-            timing
-        }
-        None => (byte_time(DEFAULT_SPEED_MBIT), propagation(DEFAULT_LENGTH_M)),
+    let default = (byte_time(DEFAULT_SPEED_MBIT), propagation(DEFAULT_LENGTH_M));
+    let (byte_time, propagation) = links_of(table.table("link")?, default)?;
+    let uplink = match shape {
+        Shape::Tree => table.table("uplink")?,
+        _ => None,
     };
+    let uplink = links_of(uplink, (byte_time, propagation))?;
     let mut switch = default_switch();
     if let Some(mut table) = table.table("switch")? {
         switch = read_switch(&mut table, switch)?;
@@ -117,6 +116,7 @@ pub(super) fn read(
     let parts = Parts {
         byte_time,
         propagation,
+        uplink,
         switch,
     };
     let at = count.map_or(shape_item.place, |item| item.place);
@@ -189,6 +189,19 @@ fn byte_time(speed_mbit: f64) -> SimTime {
 
 fn propagation(length_m: f64) -> SimTime {
     SimTime::from_ps((length_m * PS_PER_METRE).round() as u64)
+}
+
+/// Byte time and propagation of the links that a table describes.
+fn links_of(
+    table: Option<Table<'_>>,
+    default: (SimTime, SimTime),
+) -> Result<(SimTime, SimTime), ScenarioError> {
+    let Some(mut table) = table else {
+        return Ok(default);
+    };
+    let timing = link_timing(&mut table)?;
+    table.finish()?;
+    Ok(timing)
 }
 
 /// Byte time and propagation of a link.

@@ -31,15 +31,21 @@ pub(super) const SHAPES: [(&str, Shape); 4] = [
 pub(super) struct Parts {
     pub(super) byte_time: SimTime,
     pub(super) propagation: SimTime,
+    /// The same of links between switches.
+    pub(super) uplink: (SimTime, SimTime),
     pub(super) switch: SwitchSpec,
 }
 
 impl Parts {
     fn link(&self, a: End, b: End) -> LinkSpec {
+        let (byte_time, propagation) = match a {
+            End::Node(_) => (self.byte_time, self.propagation),
+            End::Port { .. } => self.uplink,
+        };
         LinkSpec {
             ends: [a, b],
-            byte_time: self.byte_time,
-            propagation: self.propagation,
+            byte_time,
+            propagation,
         }
     }
 
