@@ -11,7 +11,7 @@ FIRMWARE = $(MAKE) --no-print-directory -C firmware
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware run test test-independent bench check clean
+.PHONY: help setup firmware run test test-independent bench soak check clean
 
 help:
 	@echo 'make run       build everything and reproduce the EMP results (ARGS=--quick: a shorter run)'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test-independent  compare the core with Unicorn (optional; needs Python and its package registry)'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release)'
 	@echo 'make bench     measure how fast the emulator is'
+	@echo 'make soak      send a million messages over bad links; fails if EMP breaks a promise (minutes)'
 	@echo 'make check     formatting, lints, documentation and project rules'
 	@echo 'make setup     install the pinned Rust toolchain, if it is not there'
 	@echo 'make clean     remove everything that was built or written'
@@ -34,6 +35,9 @@ run: firmware
 
 bench: firmware
 	@$(LANIGON) bench $(ARGS)
+
+soak: firmware
+	@$(LANIGON) run scenarios/soak.toml --threads 2 $(ARGS)
 
 test: firmware
 	cargo test --workspace

@@ -204,6 +204,7 @@ impl<N: Nic> Emp<'_, N> {
         } else {
             record.retries = 0;
             let waiting = record.outstanding != 0;
+            self.tables.early[usize::from(slot)] = 0;
             self.tables.unacked[usize::from(slot)].remove(number);
             if waiting {
                 self.restart_timer(slot);

@@ -2,7 +2,7 @@
 //!
 //! One group at a time is timed, from its last frame's place in the transmit buffer to its ack. The estimate
 //! rises at once to a longer time and sinks slowly to shorter ones. If anything of the message is sent
-//! again the time is not taken: nobody knows which frame the ack is for. Then the estimate grows by a quarter, so
+//! again the time is not taken: nobody knows which frame the ack is for. Then the estimate grows by an eighth, so
 //! that peers that have become slow are believed in the end.
 //!
 //! The estimate only makes the first waits shorter. They double until they are as long as the host's
@@ -18,6 +18,8 @@ use defs::emp::control::TIMEOUT_DOUBLINGS;
 const MARGIN_US: u32 = 128;
 /// Longest estimate.
 const LONGEST_US: u32 = 1 << 20;
+/// Most early waits of a message in a row: the last one is 64 times the first.
+const MOST_EARLY: u8 = 7;
 
 /// What is known of the time that acks take.
 pub(crate) struct Pace {
@@ -41,11 +43,8 @@ impl Pace {
     }
 }
 
-/// How long to wait for an ack, and how many of the waits before were shorter than the host's timeout.
-pub(crate) struct Wait {
-    pub us: u32,
-    pub early: u8,
-}
+/// In the count of a message's early waits: the one that is under way is early too.
+const EARLY_NOW: u8 = 1 << 7;
 
 impl<N: Nic> Emp<'_, N> {
     /// The last frame of a group was sent for the first time.
@@ -89,26 +88,35 @@ impl<N: Nic> Emp<'_, N> {
     pub(crate) fn doubt_timing(&mut self, slot: Slot) {
         self.stop_timing(slot);
         let estimate_us = self.pace.estimate_us;
-        self.pace.estimate_us = (estimate_us + (estimate_us >> 2)).min(LONGEST_US);
+        self.pace.estimate_us = (estimate_us + (estimate_us >> 3)).min(LONGEST_US);
     }
 
-    /// The wait after `expired` waits without progress.
+    /// How long to wait now for an ack of a message that has seen `retries` of the host's timeouts expire
+    /// since the last progress.
     #[inline(never)]
-    pub(crate) fn wait(&self, expired: u8) -> Wait {
+    pub(crate) fn wait_us(&mut self, slot: Slot, retries: u8) -> u32 {
         let timeout_us = self.config.timeout_us;
-        let mut us = match self.pace.estimate_us {
-            0 => timeout_us,
-            estimate_us => (estimate_us << 1) + MARGIN_US,
-        };
-        let (mut left, mut early) = (expired, 0);
-        while us < timeout_us && left != 0 {
-            us <<= 1;
-            left -= 1;
-            early += 1;
+        let early = &mut self.tables.early[usize::from(slot)];
+        *early &= !EARLY_NOW;
+        let first_us = (self.pace.estimate_us << 1) + MARGIN_US;
+        if retries == 0 && self.pace.estimate_us != 0 && *early < MOST_EARLY {
+            let us = first_us << *early;
+            if us < timeout_us {
+                *early |= EARLY_NOW;
+                return us;
+            }
         }
-        if us >= timeout_us {
-            us = timeout_us << u32::from(left).min(TIMEOUT_DOUBLINGS);
+        timeout_us << u32::from(retries).min(TIMEOUT_DOUBLINGS)
+    }
+
+    /// A wait for an ack of a message has expired. Says whether it was an early one, which does not count
+    /// as a retry.
+    pub(crate) fn expire_early(&mut self, slot: Slot) -> bool {
+        let early = &mut self.tables.early[usize::from(slot)];
+        let was_early = *early & EARLY_NOW != 0;
+        if was_early {
+            *early = (*early & !EARLY_NOW) + 1;
         }
-        Wait { us, early }
+        was_early
     }
 }

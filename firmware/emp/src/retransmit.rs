@@ -11,7 +11,7 @@
 use crate::Emp;
 use crate::nic::{Event, Nic};
 use crate::tables::{Cursor, Queueing, Slot};
-use defs::emp::control::{Counter, RETRY_LIMIT_MOST};
+use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 
 impl<N: Nic> Emp<'_, N> {
@@ -55,12 +55,11 @@ impl<N: Nic> Emp<'_, N> {
             // It has not even sent what it has: that is no silence of the peer's.
             return self.restart_timer(slot);
         }
-        record.retries = record.retries.saturating_add(1);
-        let (node, id, retries) = (record.node, record.id, record.retries);
-        let early = self.wait(retries).early;
-        // The count of retries must be able to come to its end.
-        let limit = (self.config.retry_limit + u32::from(early)).min(RETRY_LIMIT_MOST);
+        let early = self.expire_early(slot);
+        let limit = self.config.retry_limit;
         let record = self.tables.transmit_mut(slot);
+        record.retries += u8::from(!early);
+        let (node, id, retries) = (record.node, record.id, record.retries);
         if u32::from(retries) > limit {
             record.code = Code::Timeout;
             return self.settle_transmit(slot);
@@ -85,8 +84,8 @@ impl<N: Nic> Emp<'_, N> {
     pub(crate) fn restart_timer(&mut self, slot: Slot) {
         let now_us = self.nic.now_us();
         let record = self.tables.transmit_mut(slot);
-        let expired = record.retries;
-        let deadline_us = now_us.wrapping_add(self.wait(expired).us);
+        let retries = record.retries;
+        let deadline_us = now_us.wrapping_add(self.wait_us(slot, retries));
         self.tables.transmit_mut(slot).deadline_us = deadline_us;
         self.arm_timer(deadline_us);
     }

@@ -289,16 +289,19 @@ pub struct Tables {
     active: [Active; ACTIVE_SLOTS],
     arrived: [FrameBits; ACTIVE_SLOTS],
     pub(crate) acks: [Ack; QUEUE_ENTRIES],
+    /// Of each open message the early waits that have expired: see `pace.rs`.
+    pub(crate) early: [u8; TRANSMIT_SLOTS],
 }
 
 /// Bytes of [`Tables`]: a transmit record and bitmap for each slot, the posted receives, an
-/// active-receive record and bitmap for each slot, the acks that wait. Nothing in it grows with the number of peers.
+/// active-receive record and bitmap for each slot, the acks that wait, a count for each transmit. Nothing in it grows with the number of peers.
 pub const TABLE_BYTES: usize = TRANSMIT_SLOTS * (64 + FRAME_LIMIT as usize / 8)
     + POSTED_ENTRIES * 16
     + ACTIVE_SLOTS * (64 + FRAME_LIMIT as usize / 8)
-    + QUEUE_ENTRIES * 16;
+    + QUEUE_ENTRIES * 16
+    + TRANSMIT_SLOTS;
 
-const _: () = assert!(TABLE_BYTES == 90_624, "docs/emp.md states it");
+const _: () = assert!(TABLE_BYTES == 90_880, "docs/emp.md states it");
 const _: () = assert!(size_of::<Tables>() == TABLE_BYTES);
 
 const _: () = assert!(size_of::<Transmit>() == 64, "an index is one shift");
@@ -366,6 +369,7 @@ impl Tables {
             active: [active; ACTIVE_SLOTS],
             arrived: [FrameBits([0; FRAME_WORDS]); ACTIVE_SLOTS],
             acks: [Ack::NONE; QUEUE_ENTRIES],
+            early: [0; TRANSMIT_SLOTS],
         }
     }
 

@@ -101,6 +101,7 @@ impl<N: Nic> Emp<'_, N> {
         record.peer_next = peer_next;
         record.peer_previous = peer_previous;
         self.tables.unacked[usize::from(slot)].clear(frames);
+        self.tables.early[usize::from(slot)] = 0;
         self.open_count += 1;
         self.mark_open(slot, true);
         self.enqueue(slot);

@@ -5,14 +5,18 @@
 )]
 
 mod bad_posts;
+mod boundaries;
 mod determinism;
+mod ends;
 #[path = "../../examples/emp_messages.rs"]
 mod example;
 mod exchange;
 mod golden;
+mod goodput;
 mod host_calls;
 mod resets;
 mod ring_order;
+mod situations;
 mod streams;
 mod support;
 mod wire;
