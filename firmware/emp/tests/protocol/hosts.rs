@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use crate::common::memory::{HostMemory, Random};
-use crate::common::{Buffer, Settings};
+use crate::common::{Buffer, Settings, descriptor_address};
 use crate::network::Network;
 use crate::service::{Ledger, Received, Sent};
+use defs::emp::control::MAILBOX_CANCEL;
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form, node_tag};
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use emp::nic::Event;
@@ -157,9 +158,28 @@ impl<'a> Hosts<'a> {
             faulty,
             posting,
             posted: false,
+            cancelled: false,
             result: None,
             forgotten: false,
         });
+    }
+
+    /// A host takes one of its posted receives back, if no message has begun to fill it.
+    pub fn cancel(&mut self, node: usize, pick: usize) {
+        let received = &self.ledger.received;
+        let is_posted = |&&index: &&usize| received[index].at == node && received[index].posted;
+        let posted: Vec<usize> = self
+            .open_receives
+            .iter()
+            .filter(is_posted)
+            .copied()
+            .collect();
+        let nic = self.network.stations[node].node.nic();
+        if !posted.is_empty() && nic.mailbox_free(MAILBOX_CANCEL) {
+            let received = &mut self.ledger.received[posted[pick % posted.len()]];
+            received.cancelled = true;
+            nic.write_mailbox(MAILBOX_CANCEL, descriptor_address(received.posting.head));
+        }
     }
 
     /// A node loses everything and starts anew; its host knows nothing of what it had posted.

@@ -94,6 +94,8 @@ enum Action {
     /// A node is held up for so many us.
     HoldUp(usize, Hold, u32),
     Restart(usize),
+    /// A node takes one of its receives back.
+    Cancel(usize, usize),
     Replay(usize),
     Spoil(usize, Garbage),
 }
@@ -239,6 +241,7 @@ impl Schedule {
             }
             Action::Pass(us) => hosts.pass(us.into()),
             Action::Restart(node) => hosts.restart(node % nodes),
+            Action::Cancel(node, pick) => hosts.cancel(node % nodes, pick),
             Action::Replay(back) => hosts.network.replay(back),
             Action::Spoil(back, garbage) => hosts.network.send_garbage(back, garbage),
             Action::HoldUp(node, hold, us) => {
@@ -299,6 +302,7 @@ fn action() -> impl Strategy<Value = Action> {
         6 => prop_oneof![0u32..60, 0u32..2500].prop_map(Action::Pass),
         1 => (0usize..4, hold, 0u32..2000).prop_map(|(node, hold, us)| Action::HoldUp(node, hold, us)),
         1 => (0usize..4).prop_map(Action::Restart),
+        2 => (0usize..4, 0usize..40).prop_map(|(node, pick)| Action::Cancel(node, pick)),
         2 => (0usize..200).prop_map(Action::Replay),
         2 => (0usize..20, garbage()).prop_map(|(back, garbage)| Action::Spoil(back, garbage)),
     ]
@@ -364,7 +368,7 @@ fn config() -> ProptestConfig {
     );
     let mut config = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = 400;
+        config.cases = 300;
     }
     config.failure_persistence = Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS)));
     config

@@ -38,6 +38,8 @@ pub struct Received {
     pub posting: Posting,
     /// The NIC has taken it.
     pub posted: bool,
+    /// Its host has asked for it back.
+    pub cancelled: bool,
     /// What came, with its bytes.
     pub result: Option<(Outcome, Vec<u8>)>,
     pub forgotten: bool,
@@ -60,7 +62,8 @@ impl Received {
     /// Source and tag of what came.
     fn source(&self) -> Option<(usize, u16)> {
         let (outcome, _) = self.result.as_ref()?;
-        Some((usize::from(outcome.node), outcome.tag))
+        let came = outcome.code != Code::Cancelled;
+        came.then_some((usize::from(outcome.node), outcome.tag))
     }
 }
 
@@ -134,6 +137,9 @@ impl Ledger {
             tag,
             length,
         } = outcome;
+        if code == Code::Cancelled {
+            return assert!(received.cancelled, "receive {index} came back");
+        }
         assert!(
             received.asks_for(node, tag),
             "receive {index}: {outcome:?} was not asked for"
