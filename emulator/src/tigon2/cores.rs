@@ -78,6 +78,12 @@ impl CorePrivate {
         }
     }
 
+    /// Ticks that the core has idled so far.
+    #[must_use]
+    pub const fn idle_ticks(&self) -> u64 {
+        self.idle.idle_ticks()
+    }
+
     /// Whether the core executes instructions.
     #[must_use]
     #[inline(always)]

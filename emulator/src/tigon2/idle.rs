@@ -82,6 +82,8 @@ pub struct IdleDetector {
     idle: Option<Round>,
     /// Ticks of all rounds that were skipped.
     skipped_ticks: u64,
+    /// Ticks of all rounds so far that repeated the one before them.
+    idle_ticks: u64,
 }
 
 impl IdleDetector {
@@ -118,6 +120,12 @@ impl IdleDetector {
         self.idle
     }
 
+    /// Ticks that the core has idled so far: rounds that were like the one before, stepped or skipped.
+    #[must_use]
+    pub const fn idle_ticks(&self) -> u64 {
+        self.idle_ticks
+    }
+
     /// What the event register read when the core was last seen to idle, if it idles.
     #[must_use]
     pub fn idle_at(&self) -> Option<u32> {
@@ -140,6 +148,7 @@ impl IdleDetector {
                 let round = last.round(core);
                 let steady = core.clock.stalled == last.stalled;
                 last.remember_time(core);
+                self.idle_ticks += round.ticks;
                 if steady {
                     self.idle = Some(round);
                 }
@@ -168,6 +177,7 @@ impl IdleDetector {
     pub fn skipped(&mut self, round: Round, rounds: u64) {
         self.skipped_ticks += rounds * round.ticks;
         if let Some(last) = &mut self.last {
+            self.idle_ticks += rounds * round.ticks;
             last.ticks += rounds * round.ticks;
             last.cycles += rounds * round.cycles;
             last.instructions += rounds * round.instructions;

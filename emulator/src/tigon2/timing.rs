@@ -3,7 +3,8 @@
 //! A profile is a TOML file (`emulator/profiles/`); users can supply their own. A table's entry is
 //! `{ value, unit, source, why }`. With `base = "NAME"` a profile takes all entries of another one
 //! and replaces or adds some. `[stages]` gives the durations to which protocol stages are
-//! stretched (ARCHITECTURE.md, "Timing").
+//! stretched (ARCHITECTURE.md, "Timing"). An *overlay* ([`Profile::with`]) replaces entries of any
+//! profile: another host for the same board.
 
 use std::collections::BTreeMap;
 
@@ -59,6 +60,9 @@ pub enum ProfileError {
     /// Profiles that name each other as base.
     #[error("profile \"{0}\": its base leads back to itself")]
     Cycle(String),
+    /// An overlay that is a profile of its own.
+    #[error("overlay \"{0}\": it has a base or stages, which only profiles have")]
+    NoOverlay(String),
 }
 
 /// One cost.
@@ -84,6 +88,18 @@ struct File {
     stages: BTreeMap<String, Entry>,
     #[serde(flatten)]
     groups: BTreeMap<String, BTreeMap<String, Entry>>,
+}
+
+impl File {
+    /// Its costs, by `group.name`.
+    fn entries(&self) -> impl Iterator<Item = (String, Entry)> + '_ {
+        self.groups.iter().flat_map(|(group, members)| {
+            let full = move |name: &str| format!("{group}.{name}");
+            members
+                .iter()
+                .map(move |(name, entry)| (full(name), entry.clone()))
+        })
+    }
 }
 
 /// A named set of costs.
@@ -290,14 +306,41 @@ impl Profile {
                 (base.entries, base.stages)
             }
         };
-        for (group, members) in file.groups {
-            for (name, entry) in members {
-                entries.insert(format!("{group}.{name}"), entry);
+        entries.extend(file.entries());
+        stages.extend(file.stages);
+        Self::build(file.name, file.description, entries, stages)
+    }
+
+    /// This profile with the entries of an overlay, such as a host's, in place of its own.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the overlay; a base in it, or an entry that this profile has not.
+    pub fn with(&self, overlay: &str) -> Result<Self, ProfileError> {
+        let file: File = toml::from_str(overlay)?;
+        let mut entries = self.entries.clone();
+        for (name, entry) in file.entries() {
+            if entries.insert(name.clone(), entry).is_none() {
+                return Err(ProfileError::Superfluous {
+                    profile: file.name.clone(),
+                    entry: name,
+                });
             }
         }
-        stages.extend(file.stages);
+        if file.base.is_some() || !file.stages.is_empty() {
+            return Err(ProfileError::NoOverlay(file.name));
+        }
+        let (name, description) = (self.name.clone(), self.description.clone());
+        Self::build(name, description, entries, self.stages.clone())
+    }
+
+    fn build(
+        name: String,
+        description: String,
+        entries: BTreeMap<String, Entry>,
+        stages: BTreeMap<String, Entry>,
+    ) -> Result<Self, ProfileError> {
         let mut reader = Reader {
-            profile: &file.name,
+            profile: &name,
             entries: &entries,
             read: Vec::new(),
         };
@@ -305,14 +348,14 @@ impl Profile {
         let read = reader.read;
         if let Some(entry) = entries.keys().find(|key| !read.contains(&key.as_str())) {
             return Err(ProfileError::Superfluous {
-                profile: file.name,
+                profile: name,
                 entry: entry.clone(),
             });
         }
-        check_stages(&file.name, &stages)?;
+        check_stages(&name, &stages)?;
         Ok(Self {
-            name: file.name,
-            description: file.description,
+            name,
+            description,
             entries,
             stages,
             timing,
@@ -359,6 +402,30 @@ mod tests {
         let thesis = Profile::built_in("emp-thesis").unwrap();
         assert_eq!(thesis.timing, hardware.timing);
         assert_eq!(thesis.stages.len(), 6);
+    }
+
+    #[test]
+    fn an_overlay_replaces_entries() {
+        let thesis = Profile::built_in("emp-thesis").unwrap();
+        let host = include_str!("../../profiles/host-700mhz.toml");
+        let slower = thesis.with(host).unwrap();
+        assert!(slower.timing.host.translate > thesis.timing.host.translate);
+        assert_eq!(slower.stages, thesis.stages);
+        assert_eq!(slower.name, "emp-thesis");
+        let check = |overlay: &str, expected: &str| {
+            let error = thesis.with(overlay).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check(&host.replace("700", "\""), "profile:");
+        check(&host.replace("[host.post]", "[host.psot]"), "host.psot");
+        check(
+            &host.replace("value = 200", "value = -200"),
+            "host.post = -200",
+        );
+        check(
+            "name = \"h\"\ndescription = \"d\"\nbase = \"emp-thesis\"",
+            "has a base",
+        );
     }
 
     #[test]
