@@ -22,6 +22,8 @@ fn main() -> anyhow::Result<()> {
         image: Arc::new(cluster::own_image("emp-base", cluster::EMP_SRAM)?),
         profile: Arc::new(Profile::built_in("tigon2-88mhz")?),
         factors: Arc::default(),
+        switch: None,
+        flow_control: false,
         rounds: Rounds::FULL,
         max_time: None,
         interrupt: Arc::default(),

@@ -7,6 +7,8 @@ use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 
+use crate::experiments::scheme::Scheme;
+
 /// Run NIC firmware on emulated programmable NICs.
 #[derive(Debug, Parser)]
 #[command(name = "lanigon", version, arg_required_else_help = true, after_help = EXIT_CODES)]
@@ -54,15 +56,21 @@ pub enum Paper {
 #[command(after_help = "\
 Examples:
   lanigon reproduce emp --quick
+  lanigon reproduce emp --out results
   lanigon reproduce emp --figure emp-004 --json
+  lanigon reproduce emp --figure 3.5
+  lanigon reproduce emp --explain base
   lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml")]
 pub struct ReproduceArgs {
     /// Which results: emp
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
-    /// Only this figure, table or number
-    #[arg(long, value_name = "ID")]
+    /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)
+    #[arg(long, value_name = "ID", conflicts_with = "explain")]
     pub figure: Option<String>,
+    /// Where each microsecond of a message goes, and what limits bandwidth: base, so, ro, dsr, sr
+    #[arg(long, value_name = "SCHEME", value_parser = scheme, conflicts_with = "sizes")]
+    pub explain: Option<Scheme>,
     /// Fewer sizes and rounds
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
@@ -72,7 +80,7 @@ pub struct ReproduceArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write tables and plots into this folder
+    /// Write a summary page (index.md), tables, JSON, CSV and plots into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Timing profile (see `lanigon list`)
@@ -341,6 +349,11 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 fn sram(text: &str) -> Result<SramSize, String> {
     let size = text.parse().ok().and_then(SramSize::from_kilobytes);
     size.ok_or_else(|| "the board has 512, 1024 or 2048 KB".into())
+}
+
+fn scheme(text: &str) -> Result<Scheme, String> {
+    let names = Scheme::ALL.map(Scheme::name).join(", ");
+    Scheme::by_name(text).ok_or_else(|| format!("there is no such scheme (there are: {names})"))
 }
 
 fn microseconds(text: &str) -> Result<SimTime, String> {

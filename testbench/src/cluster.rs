@@ -15,6 +15,7 @@ use emulator::tigon2::probes::ProbeTable;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::link::Link;
+use emulator::wire::switch::SwitchConfig;
 use host_lib::emp::{Config, Emp, MacAddress};
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
@@ -213,6 +214,24 @@ impl EmpPairs {
         Self::new(1, EMP_SRAM, image, profile, factors)
     }
 
+    /// One pair with a switch between its nodes, whose ports 0 and 1 they are plugged into.
+    ///
+    /// # Errors
+    /// If there cannot be such a switch.
+    pub fn switched(
+        image: &Image,
+        profile: &Profile,
+        factors: &StageFactors,
+        config: &SwitchConfig,
+    ) -> Result<Self, WorldError> {
+        let mut pair = Self::unconnected(1, EMP_SRAM, image, profile, factors);
+        let switch = pair.world.add_switch(config)?;
+        for node in 0..pair.world.nodes.len() {
+            pair.world.connect(node, (switch, node), cable(profile))?;
+        }
+        Ok(pair)
+    }
+
     /// So many pairs.
     ///
     /// # Errors
@@ -224,14 +243,26 @@ impl EmpPairs {
         profile: &Profile,
         factors: &StageFactors,
     ) -> Result<Self, WorldError> {
+        let mut cluster = Self::unconnected(pairs, sram, image, profile, factors);
+        for first in (0..cluster.world.nodes.len()).step_by(2) {
+            cluster.world.connect(first, first + 1, cable(profile))?;
+        }
+        Ok(cluster)
+    }
+
+    /// Nodes without cables.
+    fn unconnected(
+        pairs: u16,
+        sram: SramSize,
+        image: &Image,
+        profile: &Profile,
+        factors: &StageFactors,
+    ) -> Self {
         let indices = 0..pairs.saturating_mul(2);
         let nodes = indices
             .clone()
             .map(|index| node(index, image, profile, factors, sram));
-        let mut world = World::new(nodes.collect());
-        for first in indices.clone().step_by(2).map(usize::from) {
-            world.connect(first, first + 1, cable(profile))?;
-        }
+        let world = World::new(nodes.collect());
         let config = |index: u16| {
             let first = index & !1;
             let routes = vec![mac_address(first), mac_address(first + 1)];
@@ -239,11 +270,11 @@ impl EmpPairs {
             config.post_overhead_ns = profile.timing.host.post.ps() / 1000;
             config
         };
-        Ok(Self {
+        Self {
             world,
             firmware: Arc::new(firmware(image)),
             configs: indices.map(config).collect(),
-        })
+        }
     }
 
     /// A node's settings, to be changed before its program is spawned.

@@ -1,23 +1,26 @@
 //! `lanigon reproduce`.
 
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
+use emulator::image::Image;
 use emulator::tigon2::timing::Profile;
 
 use super::Status;
 use crate::cli::{Paper, ReproduceArgs};
+use crate::cluster::FirmwareError;
 use crate::experiments::rounds::Rounds;
+use crate::experiments::scheme::Scheme;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::reproduce::results::{Experiment, Results, TARGETS};
-use crate::reproduce::{Plan, QUICK_SIZES, SIZES, table};
+use crate::reproduce::results::Results;
+use crate::reproduce::rows::{self, Document};
+use crate::reproduce::{Plan, QUICK_SIZES, SIZES, Selection, explain, plot, summary, table};
 use crate::{cluster, output, profile, published};
-
-/// The image that carries the single-CPU protocol.
-const IMAGE: &str = "emp-base";
 
 /// Runs the benchmarks, prints the results, and writes them where the user wants them.
 ///
@@ -25,20 +28,23 @@ const IMAGE: &str = "emp-base";
 /// A wrong request, or an experiment that cannot be carried out.
 pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let Paper::Emp = args.paper;
-    let plan = plan(args, interrupt)?;
+    let selection = selection(args)?;
+    let plan = plan(args, &selection, interrupt)?;
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        prepare(folder)?;
     }
-    let progress = Progress::steps("measurements", plan.points() as u64);
+    let progress = Progress::steps("measurements", plan.steps() as u64);
     let results = plan.run(|done| progress.set(done as u64))?;
     drop(progress);
     if let Some(folder) = &args.out {
-        write_files(folder, &results)?;
+        write_files(folder, &results, &selection)?;
     }
     if args.json {
-        output::print_json(&results.document())?;
+        output::print_json(&Document::new(&results, &selection))?;
+    } else if let Some(scheme) = args.explain {
+        output::print(&explain::render(&results, scheme))?;
     } else {
-        output::print(&table::render(&results))?;
+        output::print(&table::render(&results, &selection))?;
     }
     Ok(if results.partial {
         Status::Interrupted
@@ -47,31 +53,72 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
     })
 }
 
-fn plan(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Plan> {
+/// What is asked for.
+fn selection(args: &ReproduceArgs) -> anyhow::Result<Selection> {
+    let sizes = sizes(args)?;
+    if let Some(scheme) = args.explain {
+        return Ok(Selection::explanation(scheme));
+    }
+    match &args.figure {
+        Some(id) => Selection::by_id(id, &sizes).with_context(|| unknown_figure(id)),
+        None if args.sizes.is_empty() => Ok(Selection::whole(&sizes)),
+        None => Ok(Selection::sizes(&sizes)),
+    }
+}
+
+fn unknown_figure(id: &str) -> String {
+    let known = Selection::known();
+    match published::by_id(id) {
+        Some(number) => format!(
+            "--figure {id} ({}): a parameter of the thesis, nothing that could be reproduced (known: {known})",
+            number.quantity
+        ),
+        None => format!(
+            "--figure {id}: there is no such figure, table, number or claim (known: {known})"
+        ),
+    }
+}
+
+fn plan(
+    args: &ReproduceArgs,
+    selection: &Selection,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Plan> {
     let profiles = match &args.profile {
         Some(name) => vec![profile::load(name)?],
         None => Profile::names()
             .map(Profile::built_in)
             .collect::<Result<_, _>>()?,
     };
-    let rounds = match (args.quick, args.full) {
-        (true, _) => Rounds::QUICK,
-        (_, true) => Rounds::FULL,
-        _ => Rounds::USUAL,
-    };
-    let (sizes, experiments) = match &args.figure {
-        Some(id) => figure(id)?,
-        None => (sizes(args)?, Experiment::ALL.to_vec()),
-    };
     Ok(Plan {
-        image: Arc::new(cluster::own_image(IMAGE, cluster::EMP_SRAM)?),
+        images: images(args.explain)?,
         profiles,
-        sizes,
-        experiments,
-        rounds,
+        tasks: selection.tasks.clone(),
+        rounds: match (args.quick, args.full) {
+            (true, _) => Rounds::QUICK,
+            (_, true) => Rounds::FULL,
+            _ => Rounds::USUAL,
+        },
         max_time: args.max_time,
         interrupt: interrupt.flag(),
     })
+}
+
+/// The images that are built. Without that of base, or of the one scheme that is asked for, there is nothing to do.
+fn images(asked: Option<Scheme>) -> anyhow::Result<BTreeMap<Scheme, Arc<Image>>> {
+    let needed = asked.unwrap_or(Scheme::Base);
+    let mut images = BTreeMap::new();
+    for scheme in Scheme::ALL {
+        match cluster::own_image(scheme.image(), cluster::EMP_SRAM) {
+            Ok(image) => {
+                images.insert(scheme, Arc::new(image));
+            }
+            Err(FirmwareError::File { error, .. })
+                if error.kind() == ErrorKind::NotFound && scheme != needed => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(images)
 }
 
 fn sizes(args: &ReproduceArgs) -> anyhow::Result<Vec<u32>> {
@@ -91,31 +138,38 @@ fn sizes(args: &ReproduceArgs) -> anyhow::Result<Vec<u32>> {
     Ok(sizes)
 }
 
-/// What to measure for one published number.
-fn figure(id: &str) -> anyhow::Result<(Vec<u32>, Vec<Experiment>)> {
-    if let Some(target) = TARGETS.iter().find(|target| target.id == id) {
-        return Ok((vec![target.size], vec![target.experiment]));
-    }
-    let known = TARGETS.map(|target| target.id).join(", ");
-    match published::by_id(id) {
-        Some(number) => bail!(
-            "--figure {id} ({}): not reproduced by this version (reproduced: {known})",
-            number.quantity
-        ),
-        None => bail!("--figure {id}: there is no such published number (reproduced: {known})"),
-    }
+/// The file by which a folder is found to be writable, before anything is measured.
+const FIRST_FILE: &str = "emp.txt";
+
+/// Makes the folder for the results, and sees that they can be written.
+fn prepare(folder: &Path) -> anyhow::Result<()> {
+    let refuse = || format!("--out {}: cannot be written", folder.display());
+    std::fs::create_dir_all(folder).with_context(refuse)?;
+    std::fs::write(folder.join(FIRST_FILE), "").with_context(refuse)
 }
 
-fn write_files(folder: &Path, results: &Results) -> anyhow::Result<()> {
-    let json = serde_json::to_string_pretty(&results.document())? + "\n";
-    let files = [
-        ("emp.json", json),
-        ("emp.csv", results.csv()),
-        ("emp.txt", table::render(results)),
-    ];
-    for (name, text) in files {
+fn write_files(folder: &Path, results: &Results, selection: &Selection) -> anyhow::Result<()> {
+    let write = |name: &str, text: &str| {
         let path = folder.join(name);
-        std::fs::write(&path, text).with_context(|| path.display().to_string())?;
+        std::fs::write(&path, text).map_err(|error| output::WriteError::new(path.display(), error))
+    };
+    let mut drawn = Vec::new();
+    for figure in &selection.figures {
+        for profile in &results.profiles {
+            if let Some(svg) = plot::svg(figure, profile)? {
+                let name = summary::figure_file(figure, profile);
+                write(&name, &svg)?;
+                drawn.push(name);
+            }
+        }
     }
+    let document = Document::new(results, selection);
+    write(
+        "emp.json",
+        &(serde_json::to_string_pretty(&document)? + "\n"),
+    )?;
+    write("emp.csv", &rows::csv(results, selection))?;
+    write(FIRST_FILE, &table::render(results, selection))?;
+    write("index.md", &summary::markdown(results, selection, &drawn))?;
     Ok(())
 }

@@ -28,10 +28,12 @@ const SETTLE_NS: u64 = 200_000;
 pub struct StageTime {
     /// The stage.
     pub stage: String,
-    /// Own cycles for one message.
+    /// Own cycles for one message, on both CPUs together.
     pub cycles: u64,
     /// The same in microseconds of the core's clock.
     pub us: f64,
+    /// Its part on CPU A and on CPU B, in microseconds.
+    pub cpus_us: [f64; 2],
 }
 
 /// Measures every stage's own cycles for one message of a quiet exchange.
@@ -43,15 +45,18 @@ pub struct StageTime {
 pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, ExperimentError> {
     let one = total_cycles(image, profile, 1)?;
     let two = total_cycles(image, profile, 2)?;
-    let per_us = profile.timing.core_clock_hz as f64 / 1e6;
+    let us = |cycles: u64| cycles as f64 / (profile.timing.core_clock_hz as f64 / 1e6);
     Ok(two
         .into_iter()
         .map(|(stage, cycles)| {
-            let cycles = cycles - one.get(&stage).copied().unwrap_or(0);
+            let first = one.get(&stage).copied().unwrap_or_default();
+            let cycles = [cycles[0] - first[0], cycles[1] - first[1]];
+            let total = cycles[0] + cycles[1];
             StageTime {
                 stage: stage.to_string(),
-                cycles,
-                us: cycles as f64 / per_us,
+                cycles: total,
+                us: us(total),
+                cpus_us: cycles.map(us),
             }
         })
         .collect())
@@ -66,12 +71,12 @@ fn measured_on(stage: &str) -> usize {
     }
 }
 
-/// Own cycles of each stage in an exchange of so many messages.
+/// Own cycles of each stage on each CPU, in an exchange of so many messages.
 fn total_cycles(
     image: &Image,
     profile: &Profile,
     messages: u32,
-) -> Result<BTreeMap<Arc<str>, u64>, ExperimentError> {
+) -> Result<BTreeMap<Arc<str>, [u64; 2]>, ExperimentError> {
     let mut pair = EmpPairs::one(image, profile, &[])?;
     let sender = pair.spawn(0, "sender", move |emp| send(emp, messages));
     let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, messages));
@@ -82,13 +87,14 @@ fn total_cycles(
         }
     }
     completed(end)?;
-    let mut totals = BTreeMap::new();
+    let mut totals: BTreeMap<_, [u64; 2]> = BTreeMap::new();
     for (index, node) in pair.world.nodes.iter().enumerate() {
         let stages = node.board.probes.stages().iter().enumerate();
         for (number, stage) in stages.filter(|(_, stage)| measured_on(stage) == index) {
-            let of_cores = node.board.stages.iter().map(|core| core.total(number));
-            for total in of_cores.filter(|total| total.visits > 0) {
-                *totals.entry(Arc::clone(stage)).or_insert(0) += total.cycles;
+            let of_cores = [0, 1].map(|core: usize| node.board.stages[core].total(number));
+            if of_cores.iter().any(|total| total.visits > 0) {
+                let cycles = of_cores.map(|total| total.cycles);
+                totals.insert(Arc::clone(stage), cycles);
             }
         }
     }
@@ -130,10 +136,19 @@ pub fn factors(image: &Image, profile: &Profile) -> Result<Vec<(String, f64)>, E
     if profile.stages.is_empty() {
         return Ok(Vec::new());
     }
-    let times = stage_times(image, profile)?;
-    profile
-        .stages
-        .iter()
+    factors_of(&stage_times(image, profile)?, profile)
+}
+
+/// The same for stages that were measured already.
+///
+/// # Errors
+/// A stage that the image does not mark.
+pub fn factors_of(
+    times: &[StageTime],
+    profile: &Profile,
+) -> Result<Vec<(String, f64)>, ExperimentError> {
+    let stages = profile.stages.iter();
+    stages
         .map(|(stage, target)| {
             times
                 .iter()

@@ -5,7 +5,7 @@ use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, Source, Tag};
 use host_lib::window::System;
 
-use super::{ExperimentError, Setup, completed};
+use super::{ExperimentError, Run, Setup};
 use crate::cluster::{EmpNode, EmpPairs, Outcome};
 
 /// The tag that both sides use.
@@ -73,26 +73,26 @@ pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), Stri
     Ok(())
 }
 
+/// Puts both sides on a pair.
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+    let stamps = Outcome::default();
+    let left = stamps.clone();
+    let pings = pair.spawn(0, "ping", move |emp| ping(emp, size, rounds, left));
+    let pongs = pair.spawn(1, "pong", move |emp| pong(emp, size, rounds));
+    Run {
+        stamps,
+        programs: [("ping", pings), ("pong", pongs)],
+    }
+}
+
 /// Measures the latency of messages of `size` bytes.
 ///
 /// # Errors
 /// Whatever keeps the programs from their rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Latency, ExperimentError> {
-    let mut pair = EmpPairs::one(&setup.image, &setup.profile, &setup.factors)?;
-    let most = setup.rounds.most;
-    let stamps = Outcome::default();
-    let left = stamps.clone();
-    let pings = pair.spawn(0, "ping", move |emp| ping(emp, size, most, left));
-    let pongs = pair.spawn(1, "pong", move |emp| pong(emp, size, most));
-    let mean = || stamps.with(|stamps| setup.rounds.mean(stamps.as_deref().unwrap_or_default()));
-    let end = pair.world.run_until(&setup.limits(), || mean().is_some());
-    for (program, outcome) in [("ping", pings), ("pong", pongs)] {
-        if let Some(Err(message)) = outcome.take() {
-            return Err(ExperimentError::Program { program, message });
-        }
-    }
-    completed(end)?;
-    let (mean_ps, rounds) = mean().ok_or(ExperimentError::Interrupted)?;
+    let mut pair = setup.pair()?;
+    let run = spawn(&mut pair, size, setup.rounds.all());
+    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
     Ok(Latency {
         us: mean_ps / 2.0 / 1e6,
         rounds,

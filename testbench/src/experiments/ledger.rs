@@ -1,20 +1,25 @@
 //! Where the time of one message went, from the sender's call to the receiver's.
 //!
-//! One quiet message with its receive posted in advance. The trace of both nodes is searched for
-//! milestones in the order in which a message passes them; each span ends where the next begins,
-//! so the spans add up to the whole exactly.
+//! One quiet message of one frame with its receive posted in advance. Four moments cut its way into
+//! parts: the mailbox write, the frame's departure, its arrival, the poll that sees the completion.
+//! Within a part each span has the same units of the NIC at work, as the trace tells. Each span ends where
+//! the next begins, so the spans add up to the whole exactly, however the work is divided.
+
+use std::collections::BTreeSet;
 
 use defs::emp::control::MAILBOX_TRANSMIT;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
+use emulator::tigon2::timing::Timing;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 
+use super::activity::{self, Activity};
 use super::latency::{buffer, text};
 use super::{ExperimentError, Setup, completed};
-use crate::cluster::{EmpNode, EmpPairs, Outcome};
+use crate::cluster::{EmpNode, Outcome};
 
 /// A span of the message's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +27,7 @@ pub struct Span {
     /// Who had it.
     pub owner: &'static str,
     /// What happened.
-    pub what: &'static str,
+    pub what: String,
     /// How long it took.
     pub time: SimTime,
 }
@@ -34,6 +39,8 @@ pub struct Ledger {
     pub message_bytes: u32,
     /// The spans, in order.
     pub spans: Vec<Span>,
+    /// How long each DMA of it took.
+    pub dma: Vec<SimTime>,
 }
 
 impl Ledger {
@@ -46,110 +53,15 @@ impl Ledger {
     }
 }
 
-/// The end of a span: the first event on `node`, from the last milestone on, that `is`.
-struct Milestone {
-    owner: &'static str,
-    what: &'static str,
-    node: u16,
-    is: fn(&TraceEvent) -> bool,
-}
-
 const SENDER: u16 = 0;
 const RECEIVER: u16 = 1;
-
-fn enters(event: &TraceEvent, name: &str) -> bool {
-    matches!(&event.kind, TraceKind::StageEnter { stage } if **stage == *name)
-}
-
-fn exits(event: &TraceEvent, name: &str) -> bool {
-    matches!(&event.kind, TraceKind::StageExit { stage } if **stage == *name)
-}
-
-/// A message's milestones after the sender's call, in the order in which it passes them.
-const MILESTONES: &[Milestone] = &[
-    Milestone {
-        owner: "sender host",
-        what: "translate, fill and write the descriptor, write the mailbox",
-        node: SENDER,
-        is: |e| matches!(e.kind, TraceKind::MailboxWrite { index, .. } if index == MAILBOX_TRANSMIT),
-    },
-    Milestone {
-        owner: "sender NIC",
-        what: "dispatch the mailbox event",
-        node: SENDER,
-        is: |e| enters(e, "send bookkeeping"),
-    },
-    Milestone {
-        owner: "sender NIC",
-        what: "send bookkeeping: take the descriptor, open a record, cut a frame",
-        node: SENDER,
-        is: |e| enters(e, "transmission"),
-    },
-    Milestone {
-        owner: "sender NIC",
-        what: "transmission, until its DMA starts",
-        node: SENDER,
-        is: |e| e.initiator == Initiator::DmaRead && matches!(e.kind, TraceKind::DmaStarted { .. }),
-    },
-    Milestone {
-        owner: "sender NIC",
-        what: "transmission goes on and DMA from the host, until the MAC starts",
-        node: SENDER,
-        is: |e| matches!(e.kind, TraceKind::FrameSent { .. }),
-    },
-    Milestone {
-        owner: "wire",
-        what: "frame on the wire and into the receiver's SRAM",
-        node: RECEIVER,
-        is: |e| matches!(e.kind, TraceKind::FrameReceived { .. }),
-    },
-    Milestone {
-        owner: "receiver NIC",
-        what: "dispatch the receive event",
-        node: RECEIVER,
-        is: |e| enters(e, "receiving"),
-    },
-    Milestone {
-        owner: "receiver NIC",
-        what: "receiving: take the frame from the MAC, check its CRC",
-        node: RECEIVER,
-        is: |e| enters(e, "receive bookkeeping"),
-    },
-    Milestone {
-        owner: "receiver NIC",
-        what: "receive bookkeeping",
-        node: RECEIVER,
-        is: |e| exits(e, "receive bookkeeping"),
-    },
-    Milestone {
-        owner: "receiver NIC",
-        what: "send ack",
-        node: RECEIVER,
-        is: |e| exits(e, "send ack"),
-    },
-    Milestone {
-        owner: "receiver NIC",
-        what: "wait for the DMA to the host and dispatch its event",
-        node: RECEIVER,
-        is: |e| enters(e, "receiving"),
-    },
-    Milestone {
-        owner: "receiver NIC",
-        what: "receiving: write the status, until the host's next poll sees it",
-        node: RECEIVER,
-        is: |e| matches!(e.kind, TraceKind::PollSatisfied { .. }),
-    },
-];
-
-/// What the last span is.
-const RETURN: (&str, &str) = ("receiver host", "the poll's way back");
 
 /// Follows one message of `size` bytes. `None` when the trace lacks a milestone.
 ///
 /// # Errors
 /// Whatever keeps the exchange from completing.
 pub fn follow(setup: &Setup, size: u32) -> Result<Option<Ledger>, ExperimentError> {
-    let mut pair = EmpPairs::one(&setup.image, &setup.profile, &setup.factors)?;
+    let mut pair = setup.pair()?;
     for node in &mut pair.world.nodes {
         node.trace.keep(true);
     }
@@ -176,9 +88,12 @@ pub fn follow(setup: &Setup, size: u32) -> Result<Option<Ledger>, ExperimentErro
         .flat_map(|node| node.trace.take())
         .collect();
     events.sort_by_key(|event| event.time);
-    Ok(spans(&events, start, returned).map(|spans| Ledger {
+    let timing = &setup.profile.timing;
+    let way = [start, returned];
+    Ok(spans(&events, timing, way).map(|spans| Ledger {
         message_bytes: size,
         spans,
+        dma: dma_spans(&events, timing, way),
     }))
 }
 
@@ -212,24 +127,128 @@ async fn receive(mut emp: EmpNode, size: u32) -> Result<SimTime, String> {
     Ok(emp.system().now())
 }
 
-fn spans(events: &[TraceEvent], start: SimTime, returned: SimTime) -> Option<Vec<Span>> {
-    let mut now = start;
-    let mut rest = &events[events.partition_point(|event| event.time < start)..];
-    let mut spans = Vec::new();
-    for milestone in MILESTONES {
-        let found = rest.iter().position(|event| {
-            event.place == Place::Node(milestone.node) && (milestone.is)(event)
-        })?;
-        spans.push(Span {
-            owner: milestone.owner,
-            what: milestone.what,
-            time: rest[found].time - now,
-        });
-        now = rest[found].time;
-        rest = &rest[found + 1..];
+/// The first event of a node from `from` on that `is`.
+fn moment(
+    events: &[TraceEvent],
+    node: u16,
+    from: SimTime,
+    is: impl Fn(&TraceKind) -> bool,
+) -> Option<SimTime> {
+    let mut later = events.iter().filter(|event| event.time >= from);
+    let found = later.find(|event| event.place == Place::Node(node) && is(&event.kind));
+    found.map(|event| event.time)
+}
+
+/// The name of a unit in a ledger.
+const fn unit_name(unit: Initiator) -> &'static str {
+    match unit {
+        Initiator::CpuA => "CPU A",
+        Initiator::CpuB => "CPU B",
+        Initiator::DmaRead => "read DMA",
+        Initiator::DmaWrite => "write DMA",
+        _ => "MAC",
     }
-    let (owner, what) = RETURN;
-    let time = returned.saturating_sub(now);
-    spans.push(Span { owner, what, time });
+}
+
+/// What the units of a NIC were at, at one moment.
+fn describe(activities: &[Activity], now: SimTime) -> String {
+    let mut at: Vec<_> = activities
+        .iter()
+        .filter(|activity| activity.from <= now && now < activity.to)
+        .collect();
+    at.sort_by_key(|activity| activity.unit);
+    // The CPUs come first: what they do explains the rest.
+    let is_core =
+        |activity: &&&Activity| matches!(activity.unit, Initiator::CpuA | Initiator::CpuB);
+    let words: Vec<_> = at
+        .iter()
+        .filter(is_core)
+        .chain(at.iter().filter(|activity| !is_core(activity)))
+        .map(|activity| match activity.unit {
+            Initiator::CpuA | Initiator::CpuB => {
+                format!("{} {}", unit_name(activity.unit), activity.what)
+            }
+            unit => unit_name(unit).to_owned(),
+        })
+        .collect();
+    if words.is_empty() {
+        "dispatch".into()
+    } else {
+        words.join(", ")
+    }
+}
+
+/// The spans of a NIC's part of the way.
+fn nic_spans(
+    owner: &'static str,
+    activities: &[Activity],
+    [start, end]: [SimTime; 2],
+) -> Vec<Span> {
+    let edges = activities
+        .iter()
+        .flat_map(|activity| [activity.from, activity.to]);
+    let inside = edges.filter(|edge| (start..end).contains(edge));
+    let edges: BTreeSet<_> = inside.chain([start, end]).collect();
+    let edges: Vec<_> = edges.into_iter().collect();
+    let mut spans: Vec<Span> = Vec::new();
+    for pair in edges.windows(2) {
+        let (time, what) = (pair[1] - pair[0], describe(activities, pair[0]));
+        match spans.last_mut() {
+            Some(last) if last.what == what => last.time += time,
+            _ => spans.push(Span { owner, what, time }),
+        }
+    }
+    spans
+}
+
+fn spans(
+    events: &[TraceEvent],
+    timing: &Timing,
+    [start, returned]: [SimTime; 2],
+) -> Option<Vec<Span>> {
+    let told = moment(
+        events,
+        SENDER,
+        start,
+        |kind| matches!(kind, TraceKind::MailboxWrite { index, .. } if *index == MAILBOX_TRANSMIT),
+    )?;
+    let sent = moment(events, SENDER, told, |kind| {
+        matches!(kind, TraceKind::FrameSent { .. })
+    })?;
+    let received = moment(events, RECEIVER, sent, |kind| {
+        matches!(kind, TraceKind::FrameReceived { .. })
+    })?;
+    let seen = moment(events, RECEIVER, received, |kind| {
+        matches!(kind, TraceKind::PollSatisfied { .. })
+    })?;
+    let of_node = |node, span| activity::of_node(events, node, timing, span);
+    let span = |owner, what: &str, from: SimTime, to: SimTime| Span {
+        owner,
+        what: what.into(),
+        time: to.saturating_sub(from),
+    };
+    let post = "translate, fill and write the descriptor, write the mailbox";
+    let (sending, receiving) = ([told, sent], [received, seen]);
+    let mut spans = vec![span("sender host", post, start, told)];
+    spans.extend(nic_spans("sender NIC", &of_node(SENDER, sending), sending));
+    let wire = "from the MAC's start to the frame in the receiver's SRAM";
+    spans.push(span("wire", wire, sent, received));
+    spans.extend(nic_spans(
+        "receiver NIC",
+        &of_node(RECEIVER, receiving),
+        receiving,
+    ));
+    let back = "the way back of the poll that saw it";
+    spans.push(span("receiver host", back, seen, returned));
     Some(spans)
+}
+
+/// How long DMA transfers take, from start to end.
+fn dma_spans(events: &[TraceEvent], timing: &Timing, span: [SimTime; 2]) -> Vec<SimTime> {
+    let nodes = [SENDER, RECEIVER].into_iter();
+    nodes
+        .flat_map(|node| activity::of_node(events, node, timing, span))
+        .filter(|activity| matches!(activity.unit, Initiator::DmaRead | Initiator::DmaWrite))
+        .map(|activity| activity.to - activity.from)
+        .collect()
 }

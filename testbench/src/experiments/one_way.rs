@@ -9,7 +9,7 @@ use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, Source, Tag};
 
 use super::latency::buffer;
-use super::{ExperimentError, Setup, completed};
+use super::{ExperimentError, Run, Setup};
 use crate::cluster::{EmpNode, EmpPairs, Outcome};
 
 /// The tag that both sides use.
@@ -19,7 +19,7 @@ const RECEIVES: usize = 400;
 /// Transmits that are kept posted (emp-149).
 const TRANSMITS: usize = 2;
 /// The receives share so many buffers: their contents are not looked at.
-const BUFFERS: usize = 8;
+pub(super) const BUFFERS: usize = 8;
 
 /// A measured bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Bandwidth {
 }
 
 /// Receives of `size` bytes that the descriptor pool allows.
-const fn receives(size: u32) -> usize {
+pub(super) const fn receives(size: u32) -> usize {
     let pages = size.div_ceil(PAGE_BYTES) as usize;
     if pages > 1 && pages <= CHAIN_PAGES {
         // A chain takes a descriptor for its first page and one for every two more.
@@ -107,26 +107,26 @@ pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(),
     Ok(())
 }
 
+/// Puts both sides on a pair.
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+    let stamps = Outcome::default();
+    let left = stamps.clone();
+    let sender = pair.spawn(0, "sender", move |emp| send(emp, size, rounds, left));
+    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size, rounds));
+    Run {
+        stamps,
+        programs: [("sender", sender), ("receiver", receiver)],
+    }
+}
+
 /// Measures the one-way bandwidth of messages of `size` bytes.
 ///
 /// # Errors
 /// Whatever keeps the programs from their rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
-    let mut pair = EmpPairs::one(&setup.image, &setup.profile, &setup.factors)?;
-    let most = setup.rounds.most;
-    let stamps = Outcome::default();
-    let left = stamps.clone();
-    let sender = pair.spawn(0, "sender", move |emp| send(emp, size, most, left));
-    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size, most));
-    let mean = || stamps.with(|stamps| setup.rounds.mean(stamps.as_deref().unwrap_or_default()));
-    let end = pair.world.run_until(&setup.limits(), || mean().is_some());
-    for (program, outcome) in [("sender", sender), ("receiver", receiver)] {
-        if let Some(Err(message)) = outcome.take() {
-            return Err(ExperimentError::Program { program, message });
-        }
-    }
-    completed(end)?;
-    let (mean_ps, rounds) = mean().ok_or(ExperimentError::Interrupted)?;
+    let mut pair = setup.pair()?;
+    let run = spawn(&mut pair, size, setup.rounds.all());
+    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
     Ok(Bandwidth {
         megabits_per_s: f64::from(size) * 8.0 / (mean_ps / 1e6),
         rounds,

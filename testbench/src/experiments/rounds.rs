@@ -9,6 +9,8 @@ pub struct Rounds {
     pub least: usize,
     /// At most so many.
     pub most: usize,
+    /// So many at the start are not counted: the way to the steady state.
+    pub skipped: usize,
     /// The mean stands still when it moved by less than this share over the last half of the rounds.
     pub tolerance: f64,
 }
@@ -16,27 +18,37 @@ pub struct Rounds {
 impl Rounds {
     /// Until the mean moves by less than 0.1 %, at most 300 rounds.
     pub const USUAL: Self = Self {
-        least: 16,
+        least: 32,
         most: 300,
+        skipped: 8,
         tolerance: 1e-3,
     };
     /// Fewer rounds, for a first look.
     pub const QUICK: Self = Self {
-        least: 6,
+        least: 12,
         most: 60,
+        skipped: 4,
         tolerance: 5e-3,
     };
     /// The thesis's own count (emp-147, emp-150).
     pub const FULL: Self = Self {
         least: 10_000,
         most: 10_000,
+        skipped: 0,
         tolerance: 0.0,
     };
+
+    /// Rounds that a benchmark's programs must be ready for.
+    #[must_use]
+    pub const fn all(&self) -> usize {
+        self.skipped + self.most
+    }
 
     /// The mean time of a round and the number of rounds that it was taken over, once `stamps`
     /// (the start, then the end of each round) are enough; a pure function of the stamps.
     #[must_use]
     pub fn mean(&self, stamps: &[SimTime]) -> Option<(f64, usize)> {
+        let stamps = stamps.get(self.skipped..)?;
         let rounds = stamps.len().checked_sub(1)?;
         (self.least..=rounds.min(self.most)).find_map(|count| {
             let mean = mean_ps(stamps, count)?;
@@ -72,8 +84,27 @@ mod tests {
             Rounds::USUAL.mean(&stamps([50; 40])),
             Some((50_000.0, Rounds::USUAL.least))
         );
-        assert_eq!(Rounds::USUAL.mean(&stamps([50; 15])), None);
+        let least = Rounds::USUAL.skipped + Rounds::USUAL.least;
+        let steady = stamps(vec![50; least]);
+        assert_eq!(Rounds::USUAL.mean(&steady[..least]), None);
+        assert!(Rounds::USUAL.mean(&steady).is_some());
         assert_eq!(Rounds::USUAL.mean(&[]), None);
+    }
+
+    #[test]
+    fn the_first_rounds_are_not_counted() {
+        let mut periods = vec![50; 60];
+        periods[..Rounds::USUAL.skipped].fill(5000);
+        let mean = Rounds::USUAL.mean(&stamps(periods));
+        assert_eq!(mean, Some((50_000.0, Rounds::USUAL.least)));
+    }
+
+    #[test]
+    fn programs_that_run_all_rounds_give_a_mean() {
+        for rounds in [Rounds::USUAL, Rounds::QUICK] {
+            let drifting = stamps((0..rounds.all() as u64).map(|round| 100 + 10 * round));
+            assert_eq!(rounds.mean(&drifting).map(|mean| mean.1), Some(rounds.most));
+        }
     }
 
     #[test]

@@ -1,93 +1,305 @@
-//! The results as text.
+//! The results as text, for a terminal of 80 columns.
 
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
 
-use super::results::{Experiment, Point, ProfileResults, Results, targets_of};
+use super::claims;
+use super::key::{Experiment, Key};
+use super::results::{ProfileResults, Results};
+use super::rows::{self, Median, NOT_MEASURED, Row};
+use super::{SMALL, Selection, Task, explain};
+use crate::experiments::scheme::Scheme;
+use crate::experiments::testbed::Testbed;
 use crate::published;
 
-/// Everything, for a terminal of 80 columns.
+/// Tables whose many rows are the same few inputs, each placed on a CPU: shown when asked for.
+const PLACED: [&str; 2] = ["table 3.2", "table 3.3"];
+
+/// Everything.
 #[must_use]
-pub fn render(results: &Results) -> String {
+pub fn render(results: &Results, selection: &Selection) -> String {
     let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_all(&mut text, results, selection);
+    text
+}
+
+fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt::Result {
     for profile in &results.profiles {
-        // Writing to a string cannot fail.
-        let _ = profile_table(&mut text, profile);
-        let _ = stage_table(&mut text, profile);
-        let _ = ledger_table(&mut text, profile);
+        writeln!(
+            text,
+            "EMP, profile {}: {}\n",
+            profile.profile.name, profile.profile.description
+        )?;
+        curve_tables(text, profile, selection)?;
+        published_table(text, results, profile, selection)?;
+        stage_table(text, profile)?;
+        for (scheme, measured) in &profile.schemes {
+            if let Some(ledger) = measured
+                .ledgers
+                .get(&SMALL)
+                .filter(|_| *scheme == Scheme::Base)
+            {
+                explain::ledger(text, *scheme, ledger)?;
+            }
+        }
+    }
+    claim_table(text, results, selection)?;
+    for scheme in &results.missing {
+        writeln!(
+            text,
+            "{}: not measured: no image {} (make firmware)",
+            scheme.title(),
+            scheme.image()
+        )?;
     }
     if results.partial {
         text.push_str("Interrupted: what was measured until then.\n");
     }
+    Ok(())
+}
+
+/// The points of one experiment on one testbed: a line for each size, a column for each scheme.
+fn curve_tables(text: &mut String, profile: &ProfileResults, selection: &Selection) -> fmt::Result {
+    let mut tables: BTreeMap<(Experiment, Testbed), BTreeSet<(bool, Scheme)>> = BTreeMap::new();
+    let keys = || {
+        selection.tasks.iter().filter_map(|task| match task {
+            Task::Point(key) => Some(*key),
+            Task::Ledger(..) | Task::Usage(..) => None,
+        })
+    };
+    for key in keys() {
+        let columns = tables.entry((key.experiment, key.testbed)).or_default();
+        columns.insert((key.flow_control, key.scheme));
+    }
+    for ((experiment, testbed), columns) in tables {
+        writeln!(
+            text,
+            "{} in {}: {}\n",
+            experiment.name(),
+            experiment.unit(),
+            testbed.title()
+        )?;
+        let names = columns.iter().map(|(flow_control, scheme)| {
+            let name = scheme.title();
+            if *flow_control {
+                format!("{name} fc")
+            } else {
+                name.to_owned()
+            }
+        });
+        let names: String = names.map(|name| format!("{name:>9}")).collect();
+        writeln!(text, "{:>9}{names}", "bytes")?;
+        let here = |key: &Key| key.experiment == experiment && key.testbed == testbed;
+        let sizes: BTreeSet<_> = keys().filter(here).map(|key| key.size).collect();
+        for size in sizes {
+            let cells = columns.iter().map(|&(flow_control, scheme)| {
+                let key = Key {
+                    flow_control,
+                    ..Key::new(experiment, scheme, size).on(testbed)
+                };
+                let value = profile.value(key);
+                value.map_or(format!("{:>9}", "-"), |value| format!("{value:>9.2}"))
+            });
+            writeln!(text, "{size:>9}{}", cells.collect::<String>())?;
+        }
+        writeln!(text)?;
+    }
+    Ok(())
+}
+
+/// What stands for the words of the published numbers where there is little room.
+const SHORT: &[(&str, &str)] = &[
+    ("reduction against base", "gain"),
+    ("increase against base: upper bound", "loss, at most"),
+    ("bandwidth gain over base", "gain"),
+    (
+        "added by a switch: lower bound",
+        "added by the switch, at least",
+    ),
+    (
+        "added by a switch: upper bound",
+        "added by the switch, at most",
+    ),
+    (
+        "share of the line rate that is delivered",
+        "share of the line rate",
+    ),
+    (
+        "host memory that page tables in all of the SRAM could map",
+        "memory that SRAM could map",
+    ),
+    (
+        "advantage over EMP below 256 bytes: largest",
+        "less than EMP, at most",
+    ),
+    (
+        "one poll of a descriptor by the host",
+        "one poll by the host",
+    ),
+    (": lower bound", ", at least"),
+    (": upper bound", ", at most"),
+];
+
+/// A length as people say it.
+fn length(bytes: u32) -> String {
+    match bytes {
+        large if large >= 1024 && large.is_multiple_of(1024) => format!("{} KB", large / 1024),
+        small => format!("{small} B"),
+    }
+}
+
+/// "RO latency gain, 14 KB, switch"
+fn what(row: &Row) -> String {
+    let mut words = Vec::new();
+    if !matches!(row.scheme, "-" | "base") {
+        words.push(row.scheme.to_uppercase());
+    }
+    let metric = row.metric.split("; ").next().unwrap_or_default();
+    if !matches!(row.experiment, "-" | "latency") {
+        words.push(row.experiment.to_owned());
+    } else if row.experiment == "latency" {
+        words.push("latency".into());
+    }
+    let short = |metric: String, (long, short): &(&str, &str)| metric.replace(long, short);
+    let metric = SHORT.iter().fold(metric.to_owned(), short);
+    if !matches!(metric.as_str(), "latency" | "bandwidth") {
+        words.push(metric);
+    }
+    let mut text = words.join(" ");
+    if let Some(bytes) = row.message_bytes {
+        text.push_str(&format!(", {}", length(bytes)));
+    }
+    if row.testbed.ends_with("switch") && !text.contains("switch") {
+        text.push_str(", switch");
+    }
     text
 }
 
-/// "24.31 emp-004 -1.2 %"
-fn comparison(point: &Point) -> String {
-    let numbers = targets_of(point).filter_map(|target| published::by_id(target.id));
-    let parts: Vec<_> = numbers
-        .map(|number| {
-            let error = 100.0 * (point.value / number.value - 1.0);
-            format!("{} {} {error:+.1} %", number.value, number.id)
-        })
-        .collect();
-    parts.join(", ")
+/// How a value compares with the published one.
+fn comparison(row: &Row) -> String {
+    match (row.error_percent, row.error_points, row.holds) {
+        (Some(error), ..) => format!("{error:+.1} %"),
+        (_, Some(error), _) => format!("{error:+.1} pt"),
+        (.., Some(true)) => "holds".into(),
+        (.., Some(false)) => "fails".into(),
+        _ => String::new(),
+    }
 }
 
-fn profile_table(text: &mut String, results: &ProfileResults) -> std::fmt::Result {
-    let profile = &results.profile;
+fn published_table(
+    text: &mut String,
+    results: &Results,
+    profile: &ProfileResults,
+    selection: &Selection,
+) -> fmt::Result {
+    let rows = rows::of_profile(results, profile, selection);
+    let whole = !selection.claims.is_empty();
+    let section = |row: &Row| {
+        row.id
+            .and_then(published::by_id)
+            .map(|number| number.section)
+    };
+    let shown = |row: &&Row| match section(row) {
+        Some(section) => !(whole && PLACED.contains(&section)),
+        None => false,
+    };
+    let shown: Vec<_> = rows.iter().filter(shown).collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "Published numbers:\n")?;
     writeln!(
         text,
-        "EMP, one CPU, profile {}: {}\n",
-        profile.name, profile.description
+        "{:<8} {:<35} {:>8} {:>9}  {:>8}  role",
+        "id", "what", "here", "published", "error"
     )?;
-    writeln!(
-        text,
-        "{:>9}  {:>10}  {:<23}  {:>11}  published",
-        "bytes", "latency", "published", "one-way"
-    )?;
-    let mut sizes: Vec<_> = results.points.iter().map(|point| point.size).collect();
-    sizes.dedup();
-    for size in sizes {
-        let cell = |experiment: Experiment| {
-            results
-                .point(experiment, size)
-                .map_or((String::from("-"), String::new()), |point| {
-                    let value = format!("{:.2} {}", point.value, experiment.unit());
-                    (value, comparison(point))
-                })
-        };
-        let (latency, latency_published) = cell(Experiment::Latency);
-        let (bandwidth, bandwidth_published) = cell(Experiment::OneWay);
+    for row in shown {
+        let here = row.value.map_or("-".into(), |value| format!("{value:.2}"));
+        let published = row
+            .published
+            .map_or(String::new(), |value| format!("{value} {}", row.unit));
         let line = format!(
-            "{size:>9}  {latency:>10}  {latency_published:<23}  {bandwidth:>11}  {bandwidth_published}"
+            "{:<7} {:<37} {here:>7} {published:>9} {:>8} {}",
+            row.id.unwrap_or_default(),
+            what(row),
+            comparison(row),
+            if row.role == NOT_MEASURED {
+                row.note.as_str()
+            } else {
+                row.role
+            },
         );
         writeln!(text, "{}", line.trim_end())?;
+    }
+    if whole {
+        writeln!(
+            text,
+            "{:<7} the stages of Tables 3.2 and 3.3 are in the JSON and CSV forms",
+            "..."
+        )?;
+    }
+    writeln!(text)?;
+    for median in rows::medians(&rows) {
+        writeln!(text, "{}", median_line(&median))?;
     }
     writeln!(text)
 }
 
-fn stage_table(text: &mut String, results: &ProfileResults) -> std::fmt::Result {
-    writeln!(text, "Stages (one quiet frame of 1500 bytes):\n")?;
+/// "Median error of 20 predictions: 3.4 %"
+#[must_use]
+pub fn median_line(median: &Median) -> String {
+    let unit = if median.of == "error_points" {
+        "percentage points"
+    } else {
+        "%"
+    };
+    format!(
+        "Median absolute error of {} predictions: {:.1} {unit}",
+        median.predictions, median.median
+    )
+}
+
+/// What the stages of each scheme's firmware take, beside Table 3.1.
+fn stage_table(text: &mut String, profile: &ProfileResults) -> fmt::Result {
+    let schemes: Vec<_> = profile
+        .schemes
+        .iter()
+        .filter(|(_, scheme)| !scheme.stages.is_empty())
+        .collect();
+    let Some((_, first)) = schemes.first() else {
+        return Ok(());
+    };
     writeln!(
         text,
-        "  {:<20} {:>7} {:>9}  {:>9}  factor, source",
-        "stage", "cycles", "hardware", "here"
+        "Stages (one quiet frame of 1500 bytes): own cycles of each firmware, and durations of the first\n"
     )?;
-    for stage in &results.stages {
-        let factor = results.factor(&stage.stage);
-        let source = results
-            .profile
-            .stages
-            .get(&stage.stage)
-            .zip(factor)
-            .map_or(String::from("as measured"), |(entry, factor)| {
-                format!("x {factor:.3}, calibrated on {}", entry.source)
+    let names: String = schemes
+        .iter()
+        .map(|(scheme, _)| format!("{:>6}", scheme.title()))
+        .collect();
+    writeln!(
+        text,
+        "  {:<20}{names} {:>9} {:>9}  factor, source",
+        "stage", "hardware", "here"
+    )?;
+    for stage in &first.stages {
+        let cycles = schemes
+            .iter()
+            .map(|(_, scheme)| match scheme.stage(&stage.stage) {
+                Some((stage, _)) => format!("{:>6}", stage.cycles),
+                None => format!("{:>6}", "-"),
             });
+        let factor = first.factor(&stage.stage);
+        let entry = profile.profile.stages.get(&stage.stage).zip(factor);
+        let source = entry.map_or(String::from("as it is"), |(entry, factor)| {
+            format!("x {factor:.3}, {}", entry.source)
+        });
         writeln!(
             text,
-            "  {:<20} {:>7} {:>6.2} us  {:>6.2} us  {source}",
+            "  {:<20}{} {:>6.2} us {:>6.2} us  {source}",
             stage.stage,
-            stage.cycles,
+            cycles.collect::<String>(),
             stage.us,
             stage.us * factor.unwrap_or(1.0),
         )?;
@@ -95,23 +307,48 @@ fn stage_table(text: &mut String, results: &ProfileResults) -> std::fmt::Result 
     writeln!(text)
 }
 
-fn ledger_table(text: &mut String, results: &ProfileResults) -> std::fmt::Result {
-    let Some(ledger) = &results.ledger else {
+fn claim_table(text: &mut String, results: &Results, selection: &Selection) -> fmt::Result {
+    let claims = claims::judge(results, selection);
+    let Some(first) = claims.first() else {
         return Ok(());
     };
     writeln!(
         text,
-        "Where the time of one {}-byte message went (quiet network, receive posted before):\n",
-        ledger.message_bytes
+        "What the thesis says in words, judged under {}:\n",
+        first.profile
     )?;
-    for span in &ledger.spans {
+    for claim in &claims {
+        let verdict = match claim.holds {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "open",
+        };
         writeln!(
             text,
-            "  {:>8.3} us  {:<13} {}",
-            span.time.us(),
-            span.owner,
-            span.what
+            "{:<8} {verdict:<5}  {}",
+            claim.id,
+            wrapped(&claim.claim)
         )?;
+        writeln!(text, "                {}", wrapped(&claim.evidence))?;
     }
-    writeln!(text, "  {:>8.3} us  in all\n", ledger.total().us())
+    writeln!(text)
+}
+
+/// A text in lines that fit between column 16 and 80.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > 64 {
+            out.push_str("\n                ");
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
 }

@@ -177,6 +177,8 @@ fn a_bandwidth_is_measured_twice_the_same() {
             image: Arc::new(IMAGE.clone()),
             profile: Arc::new(costs.profile.clone()),
             factors: Arc::new(costs.factors.clone()),
+            switch: None,
+            flow_control: false,
             rounds: Rounds::QUICK,
             max_time: None,
             interrupt: Arc::new(AtomicBool::new(false)),

@@ -1,0 +1,216 @@
+//! What the thesis says in words, judged by what was measured.
+
+mod base;
+mod one_way;
+mod other;
+mod two_way;
+
+use serde::Serialize;
+
+use super::Selection;
+use super::key::{Experiment, Key};
+use super::results::{ProfileResults, Results};
+use super::rows::why_missing;
+use crate::experiments::scheme::Scheme;
+use crate::experiments::testbed::Testbed;
+use crate::experiments::usage::{Flow, Usage};
+use crate::published;
+
+/// Whether a claim holds, and by which numbers; or why that cannot be said.
+type Verdict = Result<(bool, String), String>;
+
+/// A statement of the thesis without a number of its own (`data/published-emp-claims.csv`).
+#[derive(Debug, Clone, Copy)]
+pub struct Claim {
+    /// Its id.
+    pub id: &'static str,
+    /// What is taken for it here: sizes, and how much "about" or "considerably" is.
+    pub taken: &'static str,
+    judge: fn(&View<'_>) -> Verdict,
+}
+
+impl Claim {
+    /// The statement, and in brackets what is taken for it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let statement = published::claim(self.id).unwrap_or_default();
+        match self.taken {
+            "" => statement.to_owned(),
+            taken => format!("{statement} [{taken}]"),
+        }
+    }
+}
+
+/// A claim and what became of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct JudgedClaim {
+    /// The claim's id.
+    pub id: &'static str,
+    /// The statement, and what is taken for it.
+    pub claim: String,
+    /// Whether it holds; absent if that cannot be measured.
+    pub holds: Option<bool>,
+    /// The numbers, or what is missing.
+    pub evidence: String,
+    /// Under which profile.
+    pub profile: String,
+}
+
+/// All claims, in the order of the thesis.
+#[must_use]
+pub fn all() -> Vec<Claim> {
+    let lists = [
+        base::CLAIMS,
+        one_way::CLAIMS,
+        two_way::CLAIMS,
+        other::CLAIMS,
+    ];
+    let mut claims = lists.concat();
+    claims.sort_by_key(|claim| claim.id);
+    claims
+}
+
+/// Judges the claims that were asked for.
+#[must_use]
+pub fn judge(results: &Results, selection: &Selection) -> Vec<JudgedClaim> {
+    let Some(profile) = results.judged() else {
+        return Vec::new();
+    };
+    let view = View { results, profile };
+    let asked = all()
+        .into_iter()
+        .filter(|claim| selection.claims.contains(&claim.id));
+    asked
+        .map(|claim| {
+            let (holds, evidence) = match (claim.judge)(&view) {
+                Ok((holds, evidence)) => (Some(holds), evidence),
+                Err(why) => (None, why),
+            };
+            JudgedClaim {
+                id: claim.id,
+                claim: claim.text(),
+                holds,
+                evidence,
+                profile: profile.profile.name.clone(),
+            }
+        })
+        .collect()
+}
+
+/// What a claim is judged by.
+struct View<'a> {
+    results: &'a Results,
+    profile: &'a ProfileResults,
+}
+
+impl<'a> View<'a> {
+    fn value(&self, key: Key) -> Result<f64, String> {
+        self.profile.value(key).ok_or_else(|| {
+            let missing = self.results.missing.contains(&key.scheme);
+            let why = if missing || self.results.partial {
+                why_missing(self.results, Some(key.scheme))
+            } else {
+                format!(
+                    "no {} of {} bytes in this run",
+                    key.experiment.name(),
+                    key.size
+                )
+            };
+            format!("not measured: {why}")
+        })
+    }
+
+    /// Values of these schemes at the same point.
+    fn values(&self, key: Key, schemes: &[Scheme]) -> Result<Vec<(Scheme, f64)>, String> {
+        let values = schemes
+            .iter()
+            .map(|&scheme| Ok((scheme, self.value(key.of(scheme))?)));
+        values.collect()
+    }
+
+    /// Latency, one-way and two-way bandwidth on the first testbed.
+    fn latency(&self, scheme: Scheme, size: u32) -> Result<f64, String> {
+        self.value(Key::new(Experiment::Latency, scheme, size))
+    }
+
+    fn usage(&self, scheme: Scheme, flow: Flow) -> Result<&'a Usage, String> {
+        let usage = self
+            .profile
+            .schemes
+            .get(&scheme)
+            .and_then(|scheme| scheme.usage(flow));
+        usage.ok_or_else(|| format!("not measured: {}", why_missing(self.results, Some(scheme))))
+    }
+}
+
+/// By how many percent `a` is above `b`.
+fn above(a: f64, b: f64) -> f64 {
+    100.0 * (a / b - 1.0)
+}
+
+/// "base 870.1, SO 880.2 Mb/s"
+fn list(values: &[(Scheme, f64)], unit: &str) -> String {
+    let words: Vec<_> = values
+        .iter()
+        .map(|(scheme, value)| format!("{} {value:.1}", scheme.title()))
+        .collect();
+    format!("{} {unit}", words.join(", "))
+}
+
+/// The value of a scheme in a list.
+fn of(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
+    let found = values.iter().find(|(known, _)| *known == scheme);
+    found.map_or(f64::NAN, |(_, value)| *value)
+}
+
+/// The highest of the others' values.
+fn best_but(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
+    let others = values.iter().filter(|(known, _)| *known != scheme);
+    others
+        .map(|(_, value)| *value)
+        .fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The lowest of the others' values.
+fn worst_but(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
+    let others = values.iter().filter(|(known, _)| *known != scheme);
+    others
+        .map(|(_, value)| *value)
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// A point on the second testbed.
+const fn switched(experiment: Experiment, scheme: Scheme, size: u32) -> Key {
+    Key::new(experiment, scheme, size).on(Testbed::Switch700)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_unique() {
+        let claims = all();
+        let ids: BTreeSet<_> = claims.iter().map(|claim| claim.id).collect();
+        assert_eq!(ids.len(), claims.len());
+    }
+
+    #[test]
+    fn every_published_claim_is_judged() {
+        let judged: Vec<_> = all().iter().map(|claim| claim.id).collect();
+        let published: Vec<_> = published::claims().map(|(id, _)| id).collect();
+        assert_eq!(judged, published);
+    }
+
+    #[test]
+    fn orders_of_schemes() {
+        let values = [(Scheme::Base, 1.0), (Scheme::So, 3.0), (Scheme::Ro, 2.0)];
+        assert_eq!(of(&values, Scheme::So), 3.0);
+        assert_eq!(best_but(&values, Scheme::So), 2.0);
+        assert_eq!(worst_but(&values, Scheme::Base), 2.0);
+        assert_eq!(list(&values[..2], "us"), "base 1.0, SO 3.0 us");
+        assert!((above(1.1, 1.0) - 10.0).abs() < 1e-9);
+    }
+}

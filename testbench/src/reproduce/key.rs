@@ -1,0 +1,111 @@
+//! What a measured point is a point of.
+
+use crate::experiments::scheme::Scheme;
+use crate::experiments::testbed::Testbed;
+
+/// An experiment of the thesis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Experiment {
+    /// Half of a ping-pong's round trip.
+    Latency,
+    /// One-way bandwidth.
+    OneWay,
+    /// Bandwidth in both directions together.
+    TwoWay,
+}
+
+impl Experiment {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Latency, Self::OneWay, Self::TwoWay];
+
+    /// The word in rows, options and `data/published-emp.csv`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::OneWay => "one-way",
+            Self::TwoWay => "two-way",
+        }
+    }
+
+    /// What is measured.
+    #[must_use]
+    pub const fn metric(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::OneWay | Self::TwoWay => "bandwidth",
+        }
+    }
+
+    /// In which unit.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Latency => "us",
+            Self::OneWay | Self::TwoWay => "Mb/s",
+        }
+    }
+
+    /// The experiment with this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|experiment| experiment.name() == name)
+    }
+}
+
+/// A point: one experiment with one message size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// On which testbed.
+    pub testbed: Testbed,
+    /// How work is divided between the CPUs.
+    pub scheme: Scheme,
+    /// Whether senders slow down for receivers that are short of buffer space.
+    pub flow_control: bool,
+    /// Message length in bytes.
+    pub size: u32,
+}
+
+impl Key {
+    /// A point on the first testbed, without flow control.
+    #[must_use]
+    pub const fn new(experiment: Experiment, scheme: Scheme, size: u32) -> Self {
+        Self {
+            experiment,
+            testbed: Testbed::Direct933,
+            scheme,
+            flow_control: false,
+            size,
+        }
+    }
+
+    /// The same on another testbed.
+    #[must_use]
+    pub const fn on(self, testbed: Testbed) -> Self {
+        Self { testbed, ..self }
+    }
+
+    /// The same with flow control.
+    #[must_use]
+    pub const fn with_flow_control(self) -> Self {
+        Self {
+            flow_control: true,
+            ..self
+        }
+    }
+
+    /// The same with another scheme.
+    #[must_use]
+    pub const fn of(self, scheme: Scheme) -> Self {
+        Self { scheme, ..self }
+    }
+
+    /// The same with another size.
+    #[must_use]
+    pub const fn sized(self, size: u32) -> Self {
+        Self { size, ..self }
+    }
+}

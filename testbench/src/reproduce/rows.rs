@@ -1,0 +1,459 @@
+//! The results as rows: beside the published numbers, for JSON and CSV.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::answers::{Answer, Comparison, Quantity, answer};
+use super::claims::{self, JudgedClaim};
+use super::key::Key;
+use super::results::{ProfileResults, Results};
+use super::{Selection, Task};
+use crate::experiments::scheme::Scheme;
+use crate::experiments::usage::Resource;
+use crate::published::{self, Published};
+
+/// A row of the JSON and CSV forms.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// Id of the published number, if there is one.
+    pub id: Option<&'static str>,
+    /// The experiment.
+    pub experiment: &'static str,
+    /// The profile.
+    pub profile: String,
+    /// The division of work between the CPUs, or another system.
+    pub scheme: &'static str,
+    /// Hosts, and what is between them.
+    pub testbed: &'static str,
+    /// Whether senders slow down for receivers that are short of buffer space.
+    pub flow_control: bool,
+    /// Message length.
+    pub message_bytes: Option<u32>,
+    /// What is measured.
+    pub metric: &'static str,
+    /// The value; absent if it was not measured.
+    pub value: Option<f64>,
+    /// Rounds that it is the mean of, if it is one.
+    pub rounds: Option<usize>,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The published value.
+    pub published: Option<f64>,
+    /// How far off the value is.
+    pub error_percent: Option<f64>,
+    /// The same for a percentage, in percentage points.
+    pub error_points: Option<f64>,
+    /// For a bound: whether it holds.
+    pub holds: Option<bool>,
+    /// What the value is worth as evidence.
+    pub role: &'static str,
+    /// What a reader must know.
+    pub note: String,
+}
+
+/// The role of a value that could have been measured and was not.
+pub const NOT_MEASURED: &str = "not measured";
+
+/// Three decimals are more than any of these values is worth.
+pub(super) fn round(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+/// Why a value that needs these tasks is not there, if it is not.
+#[must_use]
+pub fn why_missing(results: &Results, scheme: Option<Scheme>) -> String {
+    match scheme.filter(|scheme| results.missing.contains(scheme)) {
+        Some(scheme) => format!("no image {}", scheme.image()),
+        None if results.partial => "interrupted".into(),
+        None => "this firmware does not tell it apart".into(),
+    }
+}
+
+/// A published number and its answer under a profile.
+fn published_row(
+    results: &Results,
+    profile: &ProfileResults,
+    number: &'static Published,
+    answer: &Answer,
+) -> Row {
+    let value = answer.quantity.value(profile).map(round);
+    let role = answer.role(&profile.profile);
+    let nothing = answer.quantity == Quantity::Nothing;
+    let (role, note) = if value.is_some() || nothing {
+        (role.name(), answer.note.to_owned())
+    } else {
+        (NOT_MEASURED, why_missing(results, answer.quantity.scheme()))
+    };
+    let error = |error: fn(f64, f64) -> f64, right: bool| {
+        let comparable = answer.comparison == Comparison::Error && right;
+        value
+            .filter(|_| comparable)
+            .map(|value| round(error(value, number.value)))
+    };
+    let percentage = number.unit == "%";
+    Row {
+        id: Some(number.id),
+        experiment: number.experiment,
+        profile: profile.profile.name.clone(),
+        scheme: number.scheme,
+        testbed: number.testbed,
+        flow_control: false,
+        message_bytes: number.message_bytes.or(match answer.quantity {
+            Quantity::Point(key) => Some(key.size),
+            _ => None,
+        }),
+        metric: match answer.quantity {
+            Quantity::Point(key) => key.experiment.metric(),
+            _ => number.quantity,
+        },
+        value,
+        rounds: match answer.quantity {
+            Quantity::Point(key) => profile.points.get(&key).map(|point| point.rounds),
+            _ => None,
+        },
+        unit: number.unit,
+        published: Some(number.value),
+        error_percent: error(
+            |value, published| 100.0 * (value / published - 1.0),
+            !percentage,
+        ),
+        error_points: error(|value, published| value - published, percentage),
+        holds: value.and_then(|value| match answer.comparison {
+            Comparison::Error => None,
+            Comparison::AtLeast => Some(value >= number.value),
+            Comparison::AtMost => Some(value <= number.value),
+        }),
+        role,
+        note,
+    }
+}
+
+/// A point for which nothing is published.
+fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
+    let value = profile.value(key).map(round);
+    let missing = || why_missing(results, Some(key.scheme));
+    Row {
+        id: None,
+        experiment: key.experiment.name(),
+        profile: profile.profile.name.clone(),
+        scheme: key.scheme.name(),
+        testbed: key.testbed.name(),
+        flow_control: key.flow_control,
+        message_bytes: Some(key.size),
+        metric: key.experiment.metric(),
+        value,
+        rounds: profile.points.get(&key).map(|point| point.rounds),
+        unit: key.experiment.unit(),
+        published: None,
+        error_percent: None,
+        error_points: None,
+        holds: None,
+        role: if value.is_some() {
+            "predicted"
+        } else {
+            NOT_MEASURED
+        },
+        note: value.map_or_else(missing, |_| String::new()),
+    }
+}
+
+/// All rows under a profile: published numbers first, in their order, then the other points.
+#[must_use]
+pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selection) -> Vec<Row> {
+    let mut answered = Vec::new();
+    let mut rows = Vec::new();
+    for id in &selection.numbers {
+        let Some((number, answer)) = published::by_id(id).and_then(|n| Some((n, answer(n)?)))
+        else {
+            continue;
+        };
+        if let Quantity::Point(key) = answer.quantity {
+            answered.push(key);
+        }
+        rows.push(published_row(results, profile, number, &answer));
+    }
+    for task in &selection.tasks {
+        if let Task::Point(key) = task
+            && !answered.contains(key)
+        {
+            rows.push(point_row(results, profile, *key));
+        }
+    }
+    rows
+}
+
+/// Median of the absolute errors of predictions.
+#[derive(Debug, Clone, Serialize)]
+pub struct Median {
+    /// The profile.
+    pub profile: String,
+    /// Of what: "error_percent" or "error_points".
+    pub of: &'static str,
+    /// How many predictions there are.
+    pub predictions: usize,
+    /// The median.
+    pub median: f64,
+}
+
+/// The medians over the predictions among some rows of one profile.
+#[must_use]
+pub fn medians(rows: &[Row]) -> Vec<Median> {
+    type Of = (&'static str, fn(&Row) -> Option<f64>);
+    let of: [Of; 2] = [
+        ("error_percent", |row| row.error_percent),
+        ("error_points", |row| row.error_points),
+    ];
+    of.into_iter()
+        .filter_map(|(name, error)| {
+            let predicted = rows.iter().filter(|row| row.role == "predicted");
+            let mut errors: Vec<_> = predicted.filter_map(error).map(f64::abs).collect();
+            errors.sort_by(f64::total_cmp);
+            let middle = errors.len() / 2;
+            let median = match errors.len() {
+                0 => return None,
+                odd if odd % 2 == 1 => errors[middle],
+                _ => f64::midpoint(errors[middle - 1], errors[middle]),
+            };
+            Some(Median {
+                profile: rows.first()?.profile.clone(),
+                of: name,
+                predictions: errors.len(),
+                median: round(median),
+            })
+        })
+        .collect()
+}
+
+/// The JSON form.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    /// The measured values, beside the published ones.
+    pub rows: Vec<Row>,
+    /// Qualitative claims, judged.
+    pub claims: Vec<JudgedClaim>,
+    /// Median errors of the predictions.
+    pub medians: Vec<Median>,
+    /// What each stage takes, by profile and scheme.
+    pub stages: Vec<StageRow>,
+    /// Where the time of one message went, by profile and scheme.
+    pub ledgers: Vec<LedgerDocument>,
+    /// How busy the resources were, by profile and scheme.
+    pub usages: Vec<UsageDocument>,
+    /// Schemes that were not measured, because their image is not built.
+    pub missing: Vec<&'static str>,
+    /// The user interrupted: rows are missing.
+    pub partial: bool,
+}
+
+/// A stage under a profile.
+#[derive(Debug, Serialize)]
+pub struct StageRow {
+    /// The profile.
+    pub profile: String,
+    /// The division of work between the CPUs.
+    pub scheme: &'static str,
+    /// The stage.
+    pub stage: String,
+    /// Own cycles on the hardware as it is, in a quiet exchange of one full frame.
+    pub cycles: u64,
+    /// The same in microseconds.
+    pub hardware_us: f64,
+    /// What the stage lasts under this profile.
+    pub us: f64,
+    /// Where the target duration comes from.
+    pub id: Option<String>,
+    /// "calibrated" where the profile stretches the stage, else "predicted".
+    pub role: &'static str,
+}
+
+/// A ledger with its profile.
+#[derive(Debug, Serialize)]
+pub struct LedgerDocument {
+    /// The profile.
+    pub profile: String,
+    /// The division of work between the CPUs.
+    pub scheme: &'static str,
+    /// Message length.
+    pub message_bytes: u32,
+    /// The sum.
+    pub total_us: f64,
+    /// Owner, what, microseconds.
+    pub spans: Vec<(&'static str, String, f64)>,
+}
+
+/// How busy the resources were.
+#[derive(Debug, Serialize)]
+pub struct UsageDocument {
+    /// The profile.
+    pub profile: String,
+    /// The division of work between the CPUs.
+    pub scheme: &'static str,
+    /// "one-way" or "two-way".
+    pub experiment: &'static str,
+    /// Message length.
+    pub message_bytes: u32,
+    /// The busiest one.
+    pub bottleneck: Option<String>,
+    /// The resources of both nodes.
+    pub resources: Vec<ResourceRow>,
+}
+
+/// How busy a resource was.
+#[derive(Debug, Serialize)]
+pub struct ResourceRow {
+    /// The node.
+    pub node: &'static str,
+    /// The resource.
+    pub resource: &'static str,
+    /// Share of the time, 0 to 1.
+    pub busy: f64,
+    /// What of it was spent on what.
+    pub parts: BTreeMap<String, f64>,
+}
+
+impl Document {
+    /// The JSON form of some results.
+    #[must_use]
+    pub fn new(results: &Results, selection: &Selection) -> Self {
+        let mut rows = Vec::new();
+        let mut all_medians = Vec::new();
+        for profile in &results.profiles {
+            let of_profile = of_profile(results, profile, selection);
+            all_medians.extend(medians(&of_profile));
+            rows.extend(of_profile);
+        }
+        Self {
+            rows,
+            claims: claims::judge(results, selection),
+            medians: all_medians,
+            stages: of_schemes(results, stage_rows),
+            ledgers: of_schemes(results, ledgers),
+            usages: of_schemes(results, usages),
+            missing: results.missing.iter().map(|scheme| scheme.name()).collect(),
+            partial: results.partial,
+        }
+    }
+}
+
+fn of_schemes<T>(results: &Results, make: impl Fn(&ProfileResults, Scheme) -> Vec<T>) -> Vec<T> {
+    let profiles = results.profiles.iter();
+    profiles
+        .flat_map(|profile| {
+            let schemes = profile.schemes.keys();
+            schemes.map(move |&scheme| (profile, scheme))
+        })
+        .flat_map(|(profile, scheme)| make(profile, scheme))
+        .collect()
+}
+
+fn stage_rows(results: &ProfileResults, scheme: Scheme) -> Vec<StageRow> {
+    let measured = &results.schemes[&scheme];
+    let stages = measured.stages.iter();
+    stages
+        .map(|stage| {
+            let factor = measured.factor(&stage.stage);
+            let entry = results.profile.stages.get(&stage.stage);
+            StageRow {
+                profile: results.profile.name.clone(),
+                scheme: scheme.name(),
+                stage: stage.stage.clone(),
+                cycles: stage.cycles,
+                hardware_us: round(stage.us),
+                us: round(stage.us * factor.unwrap_or(1.0)),
+                id: entry.map(|entry| entry.source.clone()),
+                role: if factor.is_some() {
+                    "calibrated"
+                } else {
+                    "predicted"
+                },
+            }
+        })
+        .collect()
+}
+
+fn ledgers(results: &ProfileResults, scheme: Scheme) -> Vec<LedgerDocument> {
+    let ledgers = results.schemes[&scheme].ledgers.values();
+    ledgers
+        .map(|ledger| LedgerDocument {
+            profile: results.profile.name.clone(),
+            scheme: scheme.name(),
+            message_bytes: ledger.message_bytes,
+            total_us: ledger.total().us(),
+            spans: ledger
+                .spans
+                .iter()
+                .map(|span| (span.owner, span.what.clone(), span.time.us()))
+                .collect(),
+        })
+        .collect()
+}
+
+fn usages(results: &ProfileResults, scheme: Scheme) -> Vec<UsageDocument> {
+    let usages = results.schemes[&scheme].usages.iter();
+    usages
+        .map(|usage| UsageDocument {
+            profile: results.profile.name.clone(),
+            scheme: scheme.name(),
+            experiment: usage.flow.name(),
+            message_bytes: usage.message_bytes,
+            bottleneck: usage.bottleneck_name(),
+            resources: usage
+                .nodes
+                .iter()
+                .enumerate()
+                .flat_map(|(node, of_node)| {
+                    let resources = of_node.resources.iter();
+                    resources.map(move |resource| resource_row(usage.flow.node(node), resource))
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn resource_row(node: &'static str, resource: &Resource) -> ResourceRow {
+    let parts = resource.parts.iter();
+    ResourceRow {
+        node,
+        resource: resource.name,
+        busy: round(resource.busy),
+        parts: parts
+            .map(|(what, share)| (what.to_string(), round(*share)))
+            .collect(),
+    }
+}
+
+/// The rows as CSV. No field contains a comma.
+#[must_use]
+pub fn csv(results: &Results, selection: &Selection) -> String {
+    let mut text = String::from(
+        "id,experiment,profile,scheme,message_bytes,metric,value,unit,published,error_percent,role,\
+         testbed,flow_control,error_points,holds,note\n",
+    );
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let profiles = results.profiles.iter();
+    for row in profiles.flat_map(|profile| of_profile(results, profile, selection)) {
+        let fields = [
+            row.id.unwrap_or_default().to_owned(),
+            row.experiment.to_owned(),
+            row.profile,
+            row.scheme.to_owned(),
+            row.message_bytes
+                .map_or(String::new(), |bytes| bytes.to_string()),
+            row.metric.to_owned(),
+            number(row.value),
+            row.unit.to_owned(),
+            number(row.published),
+            number(row.error_percent),
+            row.role.to_owned(),
+            row.testbed.to_owned(),
+            row.flow_control.to_string(),
+            number(row.error_points),
+            row.holds.map_or(String::new(), |holds| holds.to_string()),
+            row.note.replace(',', ";"),
+        ];
+        text.push_str(&fields.join(","));
+        text.push('\n');
+    }
+    text
+}
