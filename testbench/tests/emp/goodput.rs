@@ -13,6 +13,8 @@ fn one_percent_loss_leaves_most_of_the_goodput() {
         image: Arc::new(own_image("emp-base", EMP_SRAM).unwrap()),
         profile: Arc::new(Profile::built_in("tigon2-88mhz").unwrap()),
         factors: Arc::default(),
+        switch: None,
+        flow_control: false,
         rounds: Rounds::FULL,
         max_time: None,
         interrupt: Arc::default(),
