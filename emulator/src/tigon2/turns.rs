@@ -248,6 +248,10 @@ impl Tigon2 {
             if !self.run_cores_to(end, far, ctx) {
                 return false;
             }
+            // Both have come to `end`: what they executed before it was right, whatever the host is told now.
+            for unit in &mut self.cores {
+                unit.private.ahead.settle();
+            }
             if poll >= until {
                 return true;
             }
