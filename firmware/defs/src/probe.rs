@@ -62,7 +62,8 @@ impl Kind {
     }
 }
 
-/// Names of the stages of Table 3.1 of the thesis, as the probes spell them.
+/// Names of the stages of Table 3.1 of the thesis, as the probes spell them. Receive bookkeeping is in two parts, as
+/// in its two-CPU tables (3.2 and 3.3).
 pub mod stage {
     /// emp-080: handle a posted transmit, fragment, set up the record.
     pub const SEND_BOOKKEEPING: &str = "send bookkeeping";
@@ -70,9 +71,11 @@ pub mod stage {
     pub const TRANSMISSION: &str = "transmission";
     /// emp-082: take an ack, release resources, report completion.
     pub const RECEIVE_ACK: &str = "receive ack";
-    /// emp-083: classify and match a frame, store its header, start its DMA.
+    /// A part of emp-083: take a frame from the MAC, check its CRC, classify and match it.
     pub const RECEIVE_BOOKKEEPING: &str = "receive bookkeeping";
-    /// emp-084: take the frame from the MAC, check its CRC, finish its DMA.
+    /// The other part of emp-083: store what the frame brings, start its DMA.
+    pub const RECEIVE_FRAME: &str = "receive frame";
+    /// emp-084: finish a frame's DMA.
     pub const RECEIVING: &str = "receiving";
     /// emp-085: build and queue an ack.
     pub const SEND_ACK: &str = "send ack";

@@ -16,9 +16,11 @@
 //! until a header frame says that nothing before the expected message is open there.
 
 use crate::Emp;
+use crate::jobs::{self, Queue};
 use crate::nic::Nic;
 use crate::peer::is_after;
 use crate::retransmit::is_due;
+use crate::roles::Roles;
 use crate::tables::{ACTIVE_SLOTS, Arriving, NO_SLOT, Slot};
 
 /// In a receive timeout silence is looked for so often. Frames are not timed one by one: that would cost on each.
@@ -43,12 +45,25 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
+    /// No more frames of a message are awaited: it ends with `Timeout` unless it has failed already.
+    fn break_off(&mut self, slot: Slot, state: Arriving) {
+        let record = self.tables.active_mut(slot);
+        record.state = state;
+        record.missing = 0;
+        if N::Roles::DELIVERER {
+            self.break_off_sink(slot);
+        } else {
+            let job = (jobs::arrivals::BREAK_OFF << jobs::KIND_SHIFT)
+                | (u32::from(slot) << jobs::SLOT_SHIFT);
+            self.nic.put(Queue::Arrivals, [job]);
+        }
+    }
+
     fn close_active(&mut self, slot: Slot) {
         let record = self.tables.active_mut(slot);
         match record.state {
             Arriving::Open if record.missing != 0 => {
-                record.break_off(Arriving::Closed);
-                self.settle_receive(slot);
+                self.break_off(slot, Arriving::Closed);
             }
             Arriving::GivenUp => record.state = Arriving::Closed,
             Arriving::Remembered => {
@@ -79,8 +94,7 @@ impl<N: Nic> Emp<'_, N> {
             if record.quiet < LOOKS {
                 self.watch();
             } else {
-                record.break_off(Arriving::GivenUp);
-                self.settle_receive(slot);
+                self.break_off(slot, Arriving::GivenUp);
             }
         }
     }

@@ -12,13 +12,15 @@
 //! clears one; when all frames are sent and no bit is left, the message is done.
 
 use crate::Emp;
-use crate::nic::{Arrival, Event, Nic, Stage, type_kind};
-use crate::tables::Slot;
+use crate::jobs::{self, Queue};
+use crate::nic::{Arrival, Event, Nic, RxFrame, Stage, type_kind};
+use crate::roles::Roles;
+use crate::tables::{Closing, Slot};
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 use defs::emp::frame::{
-    DATA_PAYLOAD, FLAG_GROUP_END, Kind, WORD_FRAME_EPOCH, WORD_OFFSET, WORD_SOURCE_MESSAGE,
-    WORD_TYPE_KIND,
+    DATA_PAYLOAD, FLAG_GROUP_END, Kind, PRESSURE_MASK, WORD_FRAME_EPOCH, WORD_OFFSET,
+    WORD_SOURCE_MESSAGE, WORD_TYPE_KIND,
 };
 
 /// Most acks that wait, a power of two.
@@ -38,6 +40,29 @@ pub(crate) struct Ack {
 }
 
 impl Ack {
+    /// As a job for a transmitter on the other CPU.
+    #[inline(always)]
+    fn job(&self) -> [u32; 4] {
+        let job = (jobs::acks::ACK << jobs::KIND_SHIFT) | self.kind as u32;
+        [job, self.key, self.number, self.epoch]
+    }
+
+    /// The job's ack.
+    #[inline(always)]
+    pub(crate) fn from_job(job: [u32; 4]) -> Self {
+        let kind = if job[0] == Kind::Ack as u32 {
+            Kind::Ack
+        } else {
+            Kind::Nack
+        };
+        Self {
+            key: job[1],
+            number: job[2],
+            epoch: job[3],
+            kind,
+        }
+    }
+
     /// None at all, all bits zero.
     pub(crate) const NONE: Self = Self {
         key: 0,
@@ -85,6 +110,16 @@ impl AckQueue {
 }
 
 impl<N: Nic> Emp<'_, N> {
+    /// Answers a frame: the transmitter sends an ack.
+    #[inline(always)]
+    pub(crate) fn answer(&mut self, ack: Ack) {
+        if N::Roles::TRANSMITTER {
+            self.send_ack(ack);
+        } else {
+            self.nic.put(Queue::Acks, ack.job());
+        }
+    }
+
     /// Sends an ack, or lets it wait its turn.
     #[inline(always)]
     pub(crate) fn send_ack(&mut self, ack: Ack) {
@@ -97,8 +132,8 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(never)]
     fn defer_ack(&mut self, ack: Ack) {
         match self.acks.push() {
-            Some(place) => self.tables.acks[place] = ack,
-            None => self.count(Counter::DropResources),
+            Some(place) => *self.tables.ack_mut(place) = ack,
+            None => self.count_rarely(Counter::DropResources),
         }
         self.flush_acks();
         self.raise_send();
@@ -109,7 +144,7 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(never)]
     pub(crate) fn flush_acks(&mut self) {
         while !self.acks.is_empty() {
-            let ack = self.tables.acks[self.acks.front()];
+            let ack = *self.tables.ack_mut(self.acks.front());
             if !self.build_ack(ack) {
                 return;
             }
@@ -161,37 +196,75 @@ impl<N: Nic> Emp<'_, N> {
     pub fn take_ack(&mut self, arrival: Arrival) {
         let frame = self.nic.take_rx(arrival);
         let counter = if !frame.intact {
-            Counter::DropDamaged
+            Some(Counter::DropDamaged)
         } else if frame.length < DATA_PAYLOAD {
-            Counter::DropForeign
+            Some(Counter::DropForeign)
         } else {
-            self.apply_ack(frame.start)
+            self.take_answer(frame, Kind::Ack)
         };
-        let end = self.nic.rx_advance(frame.start, frame.length);
-        self.nic.free_rx(end);
-        self.count(counter);
+        self.free_frame(frame);
+        if let Some(counter) = counter {
+            self.count_rarely(counter);
+        }
         self.nic.stage_exit(Stage::ReceiveAck);
     }
 
-    /// Marks the group that the ack at `start` names; the result is what to count it as.
+    /// Takes the ack or nack in a frame. The result is what to count it as, unless that is done.
     #[inline(always)]
-    fn apply_ack(&mut self, start: u32) -> Counter {
+    pub(crate) fn take_answer(&mut self, frame: RxFrame, kind: Kind) -> Option<Counter> {
+        let start = frame.start;
+        let key = self.word(start, WORD_SOURCE_MESSAGE);
         let number_epoch = self.word(start, WORD_FRAME_EPOCH);
-        let number = (number_epoch >> 16) as u16;
-        let slot = match self.answered(start, number_epoch) {
-            Ok(slot) => slot,
-            Err(counter) => return counter,
+        let node = key >> 16;
+        if node >= self.config.route_count {
+            return Some(Counter::DropForeign);
+        }
+        if self.word(start, WORD_OFFSET) != self.config.epoch
+            || !self.knows(node, number_epoch & 0xFFFF)
+        {
+            return Some(Counter::DropEpoch);
+        }
+        let number = number_epoch >> 16;
+        let pressure = if self.config.flow_control {
+            self.pressure_of(start)
+        } else {
+            0
         };
+        if N::Roles::SENDER {
+            self.apply(kind == Kind::Ack, key, number as u16, pressure)
+        } else {
+            let job = (jobs::reports::ANSWER << jobs::KIND_SHIFT)
+                | (pressure << jobs::reports::PRESSURE_SHIFT)
+                | ((kind as u32) << jobs::SLOT_SHIFT)
+                | number;
+            self.nic.put(Queue::Reports, [job, key]);
+            None
+        }
+    }
+
+    /// What an answer means to its message; the result is what to count it as, if it is not an ack that is taken.
+    #[inline(always)]
+    fn apply(&mut self, is_ack: bool, key: u32, number: u16, pressure: u32) -> Option<Counter> {
+        match self.find_transmit(key >> 16, key as u16) {
+            None => Some(Counter::DropDuplicate),
+            Some(slot) if is_ack => self.apply_ack(slot, number, pressure),
+            Some(slot) => Some(self.apply_nack(slot, number)),
+        }
+    }
+
+    /// Marks the group of which frame `number` is the last.
+    #[inline(always)]
+    fn apply_ack(&mut self, slot: Slot, number: u16, pressure: u32) -> Option<Counter> {
         let record = self.tables.transmit_mut(slot);
         let (node, id) = (u32::from(record.node), u32::from(record.id));
         if number >= record.frames {
-            return Counter::DropForeign;
+            return Some(Counter::DropForeign);
         }
         if self.config.flow_control {
-            self.adapt_rate(start);
+            self.adapt_rate(node, pressure);
         }
-        if !self.tables.unacked[usize::from(slot)].has(number) {
-            return Counter::DropDuplicate;
+        if !self.tables.unacked_mut(slot).has(number) {
+            return Some(Counter::DropDuplicate);
         }
         let record = self.tables.transmit_mut(slot);
         record.outstanding -= 1;
@@ -200,55 +273,83 @@ impl<N: Nic> Emp<'_, N> {
                 record.code = Code::Done;
             }
             self.settle_transmit(slot);
-            self.tables.unacked[usize::from(slot)].remove(number);
+            self.tables.unacked_mut(slot).remove(number);
         } else {
             record.retries = 0;
+            record.early = 0;
             let waiting = record.outstanding != 0;
-            self.tables.early[usize::from(slot)] = 0;
-            self.tables.unacked[usize::from(slot)].remove(number);
+            self.tables.unacked_mut(slot).remove(number);
             if waiting {
                 self.restart_timer(slot);
             }
         }
         self.end_timing(slot, number);
+        self.count(Counter::AcksReceived);
         self.nic
             .event(Event::AckReceived, node, id, u32::from(number));
-        Counter::AcksReceived
+        None
     }
 
-    /// The open message that an ack or nack at `start` answers, or what to count the answer as.
-    #[inline(always)]
-    fn answered(&mut self, start: u32, number_epoch: u32) -> Result<Slot, Counter> {
-        let key = self.word(start, WORD_SOURCE_MESSAGE);
-        let node = key >> 16;
-        if node >= self.config.route_count {
-            return Err(Counter::DropForeign);
-        }
-        if self.word(start, WORD_OFFSET) != self.config.epoch
-            || !self.knows(node, number_epoch & 0xFFFF)
-        {
-            return Err(Counter::DropEpoch);
-        }
-        self.find_transmit(node, key as u16)
-            .ok_or(Counter::DropDuplicate)
-    }
-
-    /// The receiver has given one of our messages up: so do we. The result is what to count the nack as.
-    pub(crate) fn apply_nack(&mut self, start: u32) -> Counter {
-        let number_epoch = self.word(start, WORD_FRAME_EPOCH);
-        let slot = match self.answered(start, number_epoch) {
-            Ok(slot) => slot,
-            Err(counter) => return counter,
-        };
+    /// The receiver has given one of our messages up: so do we.
+    #[cold]
+    #[inline(never)]
+    fn apply_nack(&mut self, slot: Slot, number: u16) -> Counter {
         let record = self.tables.transmit_mut(slot);
         let (node, id) = (u32::from(record.node), u32::from(record.id));
         self.nic
-            .event(Event::NackReceived, node, id, number_epoch >> 16);
+            .event(Event::NackReceived, node, id, u32::from(number));
         if self.tables.transmit_mut(slot).code == Code::Pending {
             self.tables.transmit_mut(slot).code = Code::Timeout;
             self.settle_transmit(slot);
         }
         Counter::NacksReceived
+    }
+
+    /// Reports from the other CPU on our messages: takes one.
+    #[inline(always)]
+    pub fn on_reports(&mut self) {
+        if !N::Roles::SENDER || (N::Roles::TRANSMITTER && N::Roles::MATCHER) {
+            return;
+        }
+        let Some(at) = self.nic.front(Queue::Reports) else {
+            return self.nic.rest(Queue::Reports);
+        };
+        let job = self.nic.load(at);
+        let key = self.nic.load(at + 4);
+        self.nic.remove(Queue::Reports);
+        if !N::Roles::MATCHER && job >> jobs::KIND_SHIFT == jobs::reports::ANSWER {
+            self.nic.stage_enter(Stage::ReceiveAck);
+            let is_ack = (job >> jobs::SLOT_SHIFT) as u8 == Kind::Ack as u8;
+            let pressure = (job >> jobs::reports::PRESSURE_SHIFT) & PRESSURE_MASK;
+            if let Some(counter) = self.apply(is_ack, key, job as u16, pressure) {
+                self.count_rarely(counter);
+            }
+            self.nic.stage_exit(Stage::ReceiveAck);
+        } else {
+            self.take_report(job);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_report(&mut self, job: u32) {
+        let slot = (job >> jobs::SLOT_SHIFT) as Slot;
+        match job >> jobs::KIND_SHIFT {
+            jobs::reports::NEW_LIFE => self.fail_begun(u32::from(slot)),
+            jobs::reports::CLOSED => {
+                self.tables.transmit_mut(slot).closing = Closing::Closed;
+                self.settle_transmit(slot);
+            }
+            _ => {
+                let code = if job & 0xFFFF == Code::BadDescriptor as u32 {
+                    Code::BadDescriptor
+                } else {
+                    Code::HostMemory
+                };
+                self.fail_transmit(slot, code);
+                self.settle_transmit(slot);
+            }
+        }
     }
 
     /// Reads a word of the frame at `start`.

@@ -121,18 +121,24 @@ impl<N: Nic> Emp<'_, N> {
         if self.nic.load(COMMAND) != COMMAND_START {
             return false;
         }
+        self.begin();
+        self.reset_peers();
+        self.nic.store(COMMAND, 0);
+        true
+    }
+
+    /// Starts the part of CPU B, which CPU A starts when the host has asked for it.
+    #[inline(never)]
+    pub fn begin(&mut self) {
         self.config = self.host_config();
         self.take_settings();
         self.tables.reset();
-        self.reset_peers();
         self.queue_first = NO_SLOT;
         self.queue_last = NO_SLOT;
         self.free_active = 0;
         self.pace = Pace::new();
         self.open_count = 0;
         self.open_slots = [0; 8];
-        self.nic.store(COMMAND, 0);
-        true
     }
 
     /// The host's words; what makes no sense is replaced by its default.

@@ -4,9 +4,14 @@
 //! Handlers run one at a time, so a receive is either still in the list of those that wait, and then no
 //! frame has touched its memory, or it belongs to a message. The mailbox is answered last: a host that
 //! reads 0 there finds the status written if the receive came back.
+//!
+//! Both CPUs hear of every mailbox. Sender and matcher take what is theirs; the settings are both's, and the
+//! matcher answers. The sender takes them before any message that is posted after the answer, since its event
+//! for that mailbox stood first.
 
 use crate::Emp;
 use crate::nic::{Event, Nic};
+use crate::roles::Roles;
 use crate::tables::Posting;
 use defs::emp::control::{COMMAND_SET, MAILBOX_CANCEL, MAILBOX_COMMAND};
 use defs::emp::descriptor::{Code, SEND_DESCRIPTORS, WORD_NODE_TAG};
@@ -19,7 +24,7 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn on_control_mailboxes(&mut self, written: u32) {
-        if written & (1 << MAILBOX_CANCEL) != 0 {
+        if N::Roles::MATCHER && written & (1 << MAILBOX_CANCEL) != 0 {
             let word = mailbox_low(MAILBOX_CANCEL);
             self.cancel_receive(self.nic.load(word));
             self.nic.store(word, 0);
@@ -27,9 +32,11 @@ impl<N: Nic> Emp<'_, N> {
         if written & (1 << MAILBOX_COMMAND) != 0 {
             let word = mailbox_low(MAILBOX_COMMAND);
             self.obey(self.nic.load(word));
-            self.nic.store(word, 0);
+            if N::Roles::MATCHER {
+                self.nic.store(word, 0);
+            }
         }
-        if written & !((1 << MAILBOX_CANCEL) | (1 << MAILBOX_COMMAND)) != 0 {
+        if N::Roles::SENDER && written & !((1 << MAILBOX_CANCEL) | (1 << MAILBOX_COMMAND)) != 0 {
             // Nobody listens at these.
             self.bad_post(0);
         }
@@ -60,11 +67,16 @@ impl<N: Nic> Emp<'_, N> {
     /// Carries out a command.
     fn obey(&mut self, command: u32) {
         if command != COMMAND_SET {
-            return self.bad_post(command);
+            if N::Roles::SENDER {
+                self.bad_post(command);
+            }
+            return;
         }
         self.take_settings();
         // What is under way has other deadlines now.
-        self.watch_anew();
+        if N::Roles::MATCHER {
+            self.watch_anew();
+        }
         self.on_timer();
     }
 }

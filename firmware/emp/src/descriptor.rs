@@ -350,6 +350,11 @@ impl Pages {
         })
     }
 
+    /// Whether a fetch is under way.
+    pub(crate) fn is_fetching(&self) -> bool {
+        self.fetching != NO_BLOCK
+    }
+
     /// The fetch under way is over.
     pub(crate) fn end_fetch(&mut self) {
         let block = self.fetching;

@@ -8,7 +8,9 @@
 //! void before the channel goes on, since from then on a later frame's DMA can release it.
 
 use crate::Emp;
+use crate::jobs::{self, Queue};
 use crate::nic::{Completion, Nic, Stage, type_kind};
+use crate::roles::Roles;
 use crate::tables::Slot;
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
@@ -61,13 +63,16 @@ impl<N: Nic> Emp<'_, N> {
     /// Read DMAs are over.
     #[inline(always)]
     pub fn on_read_done(&mut self) {
+        if !N::Roles::TRANSMITTER {
+            return;
+        }
         while let Some(done) = self.nic.take_read() {
             let slot = cookie_slot(done.cookie);
             match done.cookie >> PURPOSE_SHIFT {
                 FRAME => {
-                    let record = self.tables.transmit_mut(slot);
-                    record.pending -= 1;
-                    if done.failed || record.code != Code::Pending {
+                    let source = self.tables.source_mut(slot);
+                    source.pending -= 1;
+                    if done.failed || source.closing || source.failed {
                         self.end_transmit_read(slot, done.failed);
                     }
                 }
@@ -80,37 +85,30 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     fn end_fetch(&mut self, done: Completion, slot: Slot) {
-        if done.cookie >> PURPOSE_SHIFT == ACTIVE_FETCH {
-            let record = self.tables.active_mut(slot);
-            record.pending -= 1;
-            record.pages.end_fetch();
-            if done.failed {
-                record.fail(Code::HostMemory);
-            }
-            self.settle_receive(slot);
-        } else {
-            let record = self.tables.transmit_mut(slot);
-            record.pending -= 1;
-            record.pages.end_fetch();
+        if done.cookie >> PURPOSE_SHIFT == TRANSMIT_FETCH {
+            let source = self.tables.source_mut(slot);
+            source.pending -= 1;
+            source.pages.end_fetch();
             self.end_transmit_read(slot, done.failed);
+        } else if N::Roles::DELIVERER {
+            self.take_pages(slot, done.failed);
+        } else {
+            let failed = if done.failed { jobs::PAGES_FAILED } else { 0 };
+            self.nic.put(Queue::Pages, [failed | u32::from(slot)]);
         }
     }
 
-    /// After a read for a transmit record: notes its failure, and settles the record if it can be.
+    /// After a read for a message: notes its failure, and lets the sender know if it wants to.
     #[cold]
     #[inline(never)]
     fn end_transmit_read(&mut self, slot: Slot, failed: bool) {
         if failed {
-            self.fail_transmit(slot);
+            self.fail_source(slot, Code::HostMemory);
         }
-        self.settle_transmit(slot);
-    }
-
-    fn fail_transmit(&mut self, slot: Slot) {
-        let open = self.is_open(slot);
-        let record = self.tables.transmit_mut(slot);
-        if open && record.code == Code::Pending {
-            record.code = Code::HostMemory;
+        if N::Roles::SENDER {
+            self.settle_transmit(slot);
+        } else if self.tables.source_mut(slot).closing {
+            self.close_source(slot);
         }
     }
 
@@ -118,6 +116,9 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     pub fn on_read_attention(&mut self) {
+        if !N::Roles::TRANSMITTER {
+            return;
+        }
         let Some(cookie) = self.nic.failed_read() else {
             return;
         };
@@ -126,17 +127,19 @@ impl<N: Nic> Emp<'_, N> {
         if cookie >> PURPOSE_SHIFT == FRAME {
             let start = (cookie & START_MASK) << START_SHIFT;
             self.store(start, WORD_TYPE_KIND, type_kind(Kind::Void));
-            self.fail_transmit(cookie_slot(cookie));
+            self.fail_source(cookie_slot(cookie), Code::HostMemory);
         }
         self.nic.skip_failed_read();
         self.on_read_done();
-        self.count(Counter::DmaErrors);
+        self.count_rarely(Counter::DmaErrors);
     }
 
     /// A write DMA is over: a frame is in host memory, and perhaps a whole message.
     #[inline(always)]
     pub fn on_write_done(&mut self) {
-        self.finish_write();
+        if N::Roles::DELIVERER {
+            self.finish_write();
+        }
     }
 
     /// The host's news come first, the ring's descriptor last. Says whether there was one.
@@ -148,10 +151,10 @@ impl<N: Nic> Emp<'_, N> {
             return false;
         };
         let slot = done.cookie as Slot;
-        let record = self.tables.active_mut(slot);
-        record.pending -= 1;
+        let sink = self.tables.sink_mut(slot);
+        sink.pending -= 1;
         if done.failed {
-            record.fail(Code::HostMemory);
+            sink.fail(Code::HostMemory);
         }
         self.settle_receive(slot);
         self.nic.retire_write();
@@ -169,11 +172,11 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     pub fn on_write_attention(&mut self) {
-        if self.nic.write_failed() {
+        if N::Roles::DELIVERER && self.nic.write_failed() {
             self.finish_writes();
             self.nic.skip_failed_write();
             self.finish_writes();
-            self.count(Counter::DmaErrors);
+            self.count_rarely(Counter::DmaErrors);
         }
     }
 

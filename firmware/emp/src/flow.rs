@@ -16,7 +16,7 @@ use crate::Emp;
 use crate::nic::Nic;
 use crate::tables::{NO_SLOT, Queueing, Slot};
 use defs::emp::control::{Counter, FLOW_DUE_SHIFT, FLOW_RATE_MASK, FLOW_RATE_SHIFT, ROUTE_EPOCH};
-use defs::emp::frame::{PRESSURE_MASK, PRESSURE_SHIFT, WORD_SOURCE_MESSAGE, WORD_TYPE_KIND};
+use defs::emp::frame::{PRESSURE_MASK, PRESSURE_SHIFT, WORD_TYPE_KIND};
 
 /// A pause is twice as long for each step of the rate.
 const PAUSE_US: u32 = 8;
@@ -37,21 +37,26 @@ impl<N: Nic> Emp<'_, N> {
         self.store(start, WORD_TYPE_KIND, word | pressure);
     }
 
-    /// Takes the pressure from the ack at `start`, whose source is known.
+    /// The pressure in the ack at `start`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn adapt_rate(&mut self, start: u32) {
-        let node = self.word(start, WORD_SOURCE_MESSAGE) >> 16;
-        let word = self.word(start, WORD_TYPE_KIND);
+    pub(crate) fn pressure_of(&self, start: u32) -> u32 {
+        (self.word(start, WORD_TYPE_KIND) >> PRESSURE_SHIFT) & PRESSURE_MASK
+    }
+
+    /// An ack from `node` says how much pressure there is.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn adapt_rate(&mut self, node: u32, pressure: u32) {
         let at = self.route_word(node, ROUTE_EPOCH);
         let entry = self.nic.load(at);
         let rate = rate_of(entry);
-        let rate = match (word >> PRESSURE_SHIFT) & PRESSURE_MASK {
+        let rate = match pressure {
             0 => rate.saturating_sub(1),
             steps => (rate + steps).min(SLOWEST),
         };
-        let others = entry & !(FLOW_RATE_MASK << FLOW_RATE_SHIFT);
-        self.nic.store(at, others | (rate << FLOW_RATE_SHIFT));
+        let others = !(FLOW_RATE_MASK << FLOW_RATE_SHIFT);
+        self.change(at, |entry| (entry & others) | (rate << FLOW_RATE_SHIFT));
     }
 
     /// Whether the head of the send queue must not send now; then it is held. Otherwise its frame counts as
@@ -105,8 +110,8 @@ impl<N: Nic> Emp<'_, N> {
         let at = self.route_word(node, ROUTE_EPOCH);
         let entry = self.nic.load(at);
         let due_us = self.nic.now_us().wrapping_add(pause_us(rate_of(entry)));
-        let others = entry & !(DUE_MASK << FLOW_DUE_SHIFT);
-        self.nic.store(at, others | (due_us << FLOW_DUE_SHIFT));
+        let others = !(DUE_MASK << FLOW_DUE_SHIFT);
+        self.change(at, |entry| (entry & others) | (due_us << FLOW_DUE_SHIFT));
     }
 
     /// Puts the messages whose pause is over back into the send queue, those to one node in their order.

@@ -13,15 +13,19 @@
 //! | [`Emp::on_read_done`], [`Emp::on_write_done`] | DMAs are over |
 //! | [`Emp::on_receive`] | a frame was received |
 //! | [`Emp::on_send`] | software: frames or acks wait to be sent |
+//! | [`Emp::on_frames`], [`Emp::on_acks`], [`Emp::on_reports`], [`Emp::on_arrivals`], [`Emp::on_pages`], [`Emp::on_closed`] | software: the other CPU has left jobs |
 //!
 //! | module | what |
 //! |--------|------|
 //! | [`nic`] | the hardware as the protocol sees it |
 //! | `descriptor` | descriptors, page entries, where a message's bytes are |
 //! | `tables` | the records and their lists |
-//! | `transmit` | posting a transmit; sending frames |
-//! | `receive` | posting a receive; matching frames |
-//! | `deliver` | frames to host memory; completion of a receive |
+//! | [`roles`] | four roles, the schemes that give them to CPUs |
+//! | [`jobs`] | what roles on two CPUs leave each other |
+//! | `transmit` | the sender: posting a transmit, cutting frames |
+//! | `frames` | the transmitter: frames to the MAC |
+//! | `receive` | the matcher: posting a receive, matching frames |
+//! | `deliver` | the deliverer: frames to host memory, completion of a receive |
 //! | `ack` | acks and nacks, both ways |
 //! | `abandon` | messages that break off while they arrive |
 //! | `flow` | slower for receivers that are short of buffer space |
@@ -46,11 +50,14 @@ mod deliver;
 mod descriptor;
 mod dma;
 mod flow;
+mod frames;
+pub mod jobs;
 pub mod nic;
 mod pace;
 mod peer;
 mod receive;
 mod retransmit;
+pub mod roles;
 mod tables;
 mod transmit;
 
@@ -64,25 +71,21 @@ use defs::emp::descriptor::{Code, STATUS_NIC_OWNS, WORD_STATUS, status_complete}
 use defs::tigon2::map::mailbox_low;
 use descriptor::{bytes_of, descriptor_at};
 use nic::{Event, Stage};
+use roles::Roles;
 use tables::{NO_SLOT, Slot};
 
-/// One node's protocol engine. Small and hot; the records are in [`Tables`].
-pub struct Emp<'a, N> {
+/// A CPU's part of one node's protocol engine. Small and hot; the records are in [`Tables`].
+///
+/// Bytes that begin as zeros stand together from a word boundary on: they are cleared as words, and the chip
+/// has no unaligned store.
+#[repr(C)]
+pub struct Emp<'a, N: Nic> {
     nic: N,
-    tables: &'a mut Tables,
+    tables: &'a mut Tables<N::Roles>,
     memory: Memory,
     config: Config,
-    /// Records with frames to send, oldest first.
-    queue_first: Slot,
-    queue_last: Slot,
-    /// Free active-receive records.
-    free_active: Slot,
-    send_raised: bool,
-    timer_armed: bool,
     /// The time that the timer is armed for, in us.
     armed_at_us: u32,
-    /// Messages of several frames may be arriving: their silence has an end.
-    watching: bool,
     /// Messages that wait for their receivers.
     held: u32,
     /// When silence is looked for next, in us; valid while `watching`.
@@ -91,12 +94,31 @@ pub struct Emp<'a, N> {
     /// Transmit records in use, as a number and as a bitmap.
     open_count: u32,
     open_slots: [u32; 8],
+    /// What is left of a frame that waits for page entries; valid while `stalled`.
+    rest: deliver::Rest,
+    /// End of the last frame behind it that only waits to be freed.
+    freed_behind: Option<u32>,
+    send_raised: bool,
+    timer_armed: bool,
+    /// Messages of several frames may be arriving: their silence has an end.
+    watching: bool,
+    /// The first frame in the queue from the sender belongs to a message that is open already.
+    frame_opened: bool,
+    /// A frame waits for page entries.
+    stalled: bool,
+    /// They have come.
+    wakes: bool,
     acks: ack::AckQueue,
+    /// Records with frames to send, oldest first.
+    queue_first: Slot,
+    queue_last: Slot,
+    /// Free active-receive records.
+    free_active: Slot,
 }
 
 impl<'a, N: Nic> Emp<'a, N> {
     /// An engine that has not started. `memory` is NIC memory that nobody else uses.
-    pub fn new(nic: N, tables: &'a mut Tables, memory: Memory) -> Self {
+    pub fn new(nic: N, tables: &'a mut Tables<N::Roles>, memory: Memory) -> Self {
         Self {
             nic,
             tables,
@@ -115,6 +137,11 @@ impl<'a, N: Nic> Emp<'a, N> {
             open_count: 0,
             open_slots: [0; 8],
             acks: ack::AckQueue::new(),
+            frame_opened: false,
+            stalled: false,
+            rest: deliver::Rest::NONE,
+            wakes: false,
+            freed_behind: None,
         }
     }
 
@@ -141,16 +168,16 @@ impl<'a, N: Nic> Emp<'a, N> {
         // Taking a descriptor from the host is send bookkeeping, until it turns out to be a receive.
         self.nic.stage_enter(Stage::SendBookkeeping);
         let written = self.nic.take_mailboxes();
-        if written != 1 << MAILBOX_TRANSMIT {
+        if written != 1 << MAILBOX_TRANSMIT || !N::Roles::SENDER {
             self.nic.stage_exit(Stage::SendBookkeeping);
-            if written & (1 << MAILBOX_RECEIVE) != 0 {
+            if N::Roles::MATCHER && written & (1 << MAILBOX_RECEIVE) != 0 {
                 post_receive(self);
             }
             let others = written & !((1 << MAILBOX_TRANSMIT) | (1 << MAILBOX_RECEIVE));
             if others != 0 {
                 self.on_control_mailboxes(others);
             }
-            if written & (1 << MAILBOX_TRANSMIT) == 0 {
+            if !N::Roles::SENDER || written & (1 << MAILBOX_TRANSMIT) == 0 {
                 return;
             }
             self.nic.stage_enter(Stage::SendBookkeeping);
@@ -158,29 +185,34 @@ impl<'a, N: Nic> Emp<'a, N> {
         post_transmit(self);
     }
 
-    /// Takes the descriptor that a mailbox names and acknowledges it at once. The result is its
-    /// index and its status word; `None` if there is no such descriptor or the NIC does not own it.
+    /// Takes the descriptor that a mailbox names and acknowledges it at once; a bad one is counted before that.
+    /// The result is its index and its status word; `None` if there is no such descriptor, if the NIC does not own
+    /// it or if it is not `free` for this.
     #[inline(always)]
-    fn take_post(&mut self, mailbox: u32) -> Option<(u32, u32)> {
+    fn take_post(
+        &mut self,
+        mailbox: u32,
+        free: impl FnOnce(&Self, u32) -> bool,
+    ) -> Option<(u32, u32)> {
         let word = mailbox_low(mailbox);
         let address = self.nic.load(word);
-        self.nic.store(word, 0);
-        let Some(index) = descriptor_at(address.wrapping_sub(self.memory.descriptors())) else {
-            self.bad_post(address);
-            return None;
-        };
-        let status = self.nic.load(address + ((WORD_STATUS as u32) << 2));
-        if status & STATUS_NIC_OWNS == 0 {
-            self.bad_post(address);
-            return None;
+        let index = descriptor_at(address.wrapping_sub(self.memory.descriptors()));
+        if let Some(index) = index {
+            let status = self.nic.load(address + ((WORD_STATUS as u32) << 2));
+            if status & STATUS_NIC_OWNS != 0 && free(self, index) {
+                self.nic.store(word, 0);
+                return Some((index, status));
+            }
         }
-        Some((index, status))
+        self.bad_post(address);
+        self.nic.store(word, 0);
+        None
     }
 
     #[cold]
     #[inline(never)]
     pub(crate) fn bad_post(&mut self, address: u32) {
-        self.count(Counter::BadPosts);
+        self.count_rarely(Counter::BadPosts);
         self.nic.event(Event::BadPost, 0, 0, address);
     }
 
@@ -204,6 +236,19 @@ impl<'a, N: Nic> Emp<'a, N> {
         self.nic.store(at, value);
     }
 
+    /// Counts what is rare, or what roles on both CPUs count.
+    #[cold]
+    #[inline(never)]
+    fn count_rarely(&mut self, counter: Counter) {
+        if !N::Roles::ALONE {
+            self.nic.lock();
+        }
+        self.count(counter);
+        if !N::Roles::ALONE {
+            self.nic.unlock();
+        }
+    }
+
     #[inline(always)]
     fn raise_send(&mut self) {
         if !self.send_raised {
@@ -216,12 +261,17 @@ impl<'a, N: Nic> Emp<'a, N> {
     /// event stands while there are more.
     #[inline(always)]
     pub fn on_send(&mut self) {
-        if !self.acks.is_empty() {
+        if N::Roles::TRANSMITTER && !self.acks.is_empty() {
             self.flush_acks();
         }
-        self.nic.stage_enter(Stage::SendBookkeeping);
-        self.transmit_next();
-        if self.queue_first != NO_SLOT || !self.acks.is_empty() {
+        if N::Roles::DELIVERER && self.wakes {
+            self.resume();
+        }
+        if N::Roles::SENDER {
+            self.nic.stage_enter(Stage::SendBookkeeping);
+            self.transmit_next();
+        }
+        if self.queue_first != NO_SLOT || !self.acks.is_empty() || self.wakes {
             self.raise_send();
         } else if self.send_raised {
             self.send_raised = false;

@@ -8,6 +8,8 @@
 //! Hardware that releases a range releases all that lies before it, so an implementation holds back
 //! what the CPU releases or frees until every earlier frame's DMA is complete.
 
+use crate::jobs::Queue;
+use crate::roles::Roles;
 use defs::emp::frame::Kind;
 
 /// A host memory address.
@@ -61,7 +63,8 @@ pub struct Completion {
     pub failed: bool,
 }
 
-/// The stages of Table 3.1 of the EMP thesis (emp-080 to emp-085).
+/// The stages of Table 3.1 of the EMP thesis (emp-080 to emp-085), with receive bookkeeping in the two parts in
+/// which its two-CPU tables have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Handle a posted transmit, set up its record.
@@ -70,9 +73,11 @@ pub enum Stage {
     Transmission,
     /// Take an ack.
     ReceiveAck,
-    /// Match a frame and start its DMA.
+    /// Take a frame from the MAC and match it.
     ReceiveBookkeeping,
-    /// Take a frame from the MAC; finish its DMA.
+    /// Store what the frame brings and start its DMA.
+    ReceiveFrame,
+    /// Finish a frame's DMA.
     Receiving,
     /// Build and queue an ack.
     SendAck,
@@ -114,6 +119,29 @@ pub enum Event {
 
 /// The hardware that EMP runs on.
 pub trait Nic {
+    /// What this CPU does.
+    type Roles: Roles;
+
+    /// Entries that can be put into a queue to the other CPU.
+    fn room(&self, queue: Queue) -> u32;
+    /// Puts a job into a queue to the other CPU and lets it know; there must be room. Fewer words than an entry has
+    /// are enough where the job needs no more.
+    fn put<const WORDS: usize>(&mut self, queue: Queue, job: [u32; WORDS]);
+    /// As [`put`](Self::put), and lets the other CPU know only with the [`ring`](Self::ring) that must follow.
+    fn leave<const WORDS: usize>(&mut self, queue: Queue, job: [u32; WORDS]);
+    /// Lets the other CPU know of what was left.
+    fn ring(&mut self, queue: Queue);
+    /// NIC address of the oldest job in a queue from the other CPU.
+    fn front(&self, queue: Queue) -> Option<u32>;
+    /// Gives the place of that job back. The queue's event ends with the last one.
+    fn remove(&mut self, queue: Queue);
+    /// A queue's event stands and there is no job: ends the event.
+    fn rest(&mut self, queue: Queue);
+    /// Takes the chip's semaphore: a word that both CPUs change is to be read and written.
+    fn lock(&mut self);
+    /// Gives the semaphore back.
+    fn unlock(&mut self);
+
     /// Reads the SRAM word at `address`.
     fn load(&self, address: u32) -> u32;
     /// Writes the SRAM word at `address`.

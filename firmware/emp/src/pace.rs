@@ -96,7 +96,7 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(never)]
     pub(crate) fn wait_us(&mut self, slot: Slot, retries: u8) -> u32 {
         let timeout_us = self.config.timeout_us;
-        let early = &mut self.tables.early[usize::from(slot)];
+        let early = &mut self.tables.transmit_mut(slot).early;
         *early &= !EARLY_NOW;
         let first_us = (self.pace.estimate_us << 1) + MARGIN_US;
         if retries == 0 && self.pace.estimate_us != 0 && *early < MOST_EARLY {
@@ -112,7 +112,7 @@ impl<N: Nic> Emp<'_, N> {
     /// A wait for an ack of a message has expired. Says whether it was an early one, which does not count
     /// as a retry.
     pub(crate) fn expire_early(&mut self, slot: Slot) -> bool {
-        let early = &mut self.tables.early[usize::from(slot)];
+        let early = &mut self.tables.transmit_mut(slot).early;
         let was_early = *early & EARLY_NOW != 0;
         if was_early {
             *early = (*early & !EARLY_NOW) + 1;

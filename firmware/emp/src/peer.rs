@@ -16,7 +16,9 @@
 //! epoch of what it acknowledges, so that a node takes no ack that was meant for its earlier life.
 
 use crate::Emp;
+use crate::jobs::{self, Queue};
 use crate::nic::Nic;
+use crate::roles::Roles;
 use crate::tables::{Arriving, NO_SLOT, Slot};
 use defs::emp::control::{
     EPOCH_DOUBT, EPOCH_UNKNOWN, EPOCH_UNMET, ROUTE_ACTIVE_SHIFT, ROUTE_ENTRY_BYTES, ROUTE_EPOCH,
@@ -57,6 +59,19 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
+    /// Changes a word of which one part is the sender's and one the matcher's: under the semaphore, where these
+    /// are on two CPUs.
+    #[inline(always)]
+    pub(crate) fn change(&mut self, at: u32, change: impl FnOnce(u32) -> u32) {
+        if N::Roles::PEERS_SHARED {
+            self.nic.lock();
+        }
+        self.nic.store(at, change(self.nic.load(at)));
+        if N::Roles::PEERS_SHARED {
+            self.nic.unlock();
+        }
+    }
+
     #[inline(always)]
     fn route_slot(&self, node: u32, shift: u32) -> Slot {
         (self.nic.load(self.route_word(node, ROUTE_MAC_HIGH)) >> shift) as Slot
@@ -66,10 +81,9 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     fn replace_route_slot(&mut self, node: u32, shift: u32, old: Slot, new: Slot) -> bool {
         let at = self.route_word(node, ROUTE_MAC_HIGH);
-        let word = self.nic.load(at);
-        let is_head = (word >> shift) as Slot == old;
+        let is_head = self.route_slot(node, shift) == old;
         if is_head {
-            self.nic.store(at, word ^ (u32::from(old ^ new) << shift));
+            self.change(at, |word| word ^ (u32::from(old ^ new) << shift));
         }
         is_head
     }
@@ -155,7 +169,7 @@ impl<N: Nic> Emp<'_, N> {
         if oldest != NO_SLOT && id.wrapping_sub(self.tables.transmit_mut(oldest).id) >= WINDOW {
             return None;
         }
-        self.nic.store(at, ids.wrapping_add(1 << 16));
+        self.change(at, |ids| ids.wrapping_add(1 << 16));
         Some(id)
     }
 
@@ -169,8 +183,7 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     pub(crate) fn expect_id(&mut self, node: u32, id: u16) {
         let at = self.route_word(node, ROUTE_MESSAGE_IDS);
-        let ids = self.nic.load(at);
-        self.nic.store(at, (ids & 0xFFFF_0000) | u32::from(id));
+        self.change(at, |ids| (ids & 0xFFFF_0000) | u32::from(id));
     }
 
     /// Whether `epoch` is the one in which `node`'s header frames are known, and nothing is in doubt.
@@ -197,8 +210,7 @@ impl<N: Nic> Emp<'_, N> {
     /// Notes that of `node`'s messages before the expected one some are given up and forgotten.
     pub(crate) fn doubt(&mut self, node: u32) {
         let at = self.route_word(node, ROUTE_EPOCH);
-        let word = self.nic.load(at);
-        self.nic.store(at, word | EPOCH_DOUBT);
+        self.change(at, |word| word | EPOCH_DOUBT);
     }
 
     /// A header frame came with an epoch of which [`is_sure_of`](Self::is_sure_of) says no. Says
@@ -212,11 +224,11 @@ impl<N: Nic> Emp<'_, N> {
         let at = self.route_word(node, ROUTE_EPOCH);
         let word = self.nic.load(at);
         if word & EPOCH_UNMET != 0 {
-            self.nic.store(at, word & !EPOCH_UNMET);
+            self.change(at, |word| word & !EPOCH_UNMET);
             self.expect_id(node, oldest);
         } else if !is_after(self.expected_id(node), oldest) {
             // Nothing before the expected message is open at its source: no doubt is left.
-            self.nic.store(at, word & !EPOCH_DOUBT);
+            self.change(at, |word| word & !EPOCH_DOUBT);
         }
         true
     }
@@ -242,18 +254,23 @@ impl<N: Nic> Emp<'_, N> {
         if known && !is_after(epoch as u16, word as u16) {
             return false;
         }
-        self.nic
-            .store(at, (word & !EPOCH_BITS) | EPOCH_UNMET | epoch);
+        self.change(at, |word| (word & !EPOCH_BITS) | EPOCH_UNMET | epoch);
         if known {
             self.abandon(node, None);
-            self.fail_begun(node);
+            if N::Roles::SENDER {
+                self.fail_begun(node);
+            } else {
+                let job =
+                    (jobs::reports::NEW_LIFE << jobs::KIND_SHIFT) | (node << jobs::SLOT_SHIFT);
+                self.nic.put(Queue::Reports, [job]);
+            }
         }
         true
     }
 
     /// `node` has started anew: of the open messages to it, those of which it has acknowledged something can
     /// never be whole any more. The others begin again.
-    fn fail_begun(&mut self, node: u32) {
+    pub(crate) fn fail_begun(&mut self, node: u32) {
         let mut left = self.open_count;
         let mut slot = self.oldest_transmit(node);
         while slot != NO_SLOT && left != 0 {

@@ -1,4 +1,4 @@
-//! Receiving: a posted receive waits in a list, a header frame makes it active, frames fill it.
+//! The matcher: a posted receive waits in a list, a header frame makes it active, frames fill it.
 //!
 //! ```text
 //! posted --header frame matches--> active --all frames in, all DMAs over--> settled
@@ -9,22 +9,24 @@
 //! * A header frame is matched only if its message is the next one of its source. Before that it
 //!   is early; after that its message is active, or complete and its acks must have been lost.
 //! * Data frames of an active message are taken in any order, each once.
-//! * A frame's DMA is started as soon as its place is known; records are brought up to date after it.
+//! * A frame goes to the deliverer as soon as its place is known; records are brought up to date after it.
 //! * A frame that is not wanted, or wanted only for its ack, is freed in ring order.
 //! * Bytes behind the end of the posted receive are dropped (`Truncated`). After a failure the rest of
 //!   the message is still acknowledged, and dropped.
 
 use crate::Emp;
 use crate::ack::Ack;
-use crate::deliver::{FRAME_WRITES, Opening, Place};
-use crate::descriptor::{Pages, covers};
+use crate::deliver::{Delivery, SinkOpening};
+use crate::descriptor::covers;
+use crate::jobs::{self, Queue};
 use crate::nic::{Arrival, Event, Nic, RxFrame, Stage, type_kind};
 use crate::peer::is_after;
+use crate::roles::Roles;
 use crate::tables::{Arriving, FRAME_LIMIT, NO_SLOT, Posting, Slot};
 use defs::emp::control::{Counter, MAILBOX_RECEIVE};
 use defs::emp::descriptor::{
     ANY_NODE, ANY_TAG, Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH,
-    WORD_NODE_TAG, WORD_STATUS, node_tag,
+    WORD_NODE_TAG, node_tag,
 };
 use defs::emp::frame::{
     DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, GROUP_MASK, HEADER_PAYLOAD, KIND_SHIFT, Kind,
@@ -49,6 +51,30 @@ struct Header {
     after: u16,
     /// The sender marked it as its group's last.
     group_end: bool,
+}
+
+/// A frame's place in its message.
+struct Place {
+    delivery: Delivery,
+    /// No frames are missing behind it.
+    last: bool,
+    /// Of a message's first frame: what its record must learn.
+    opening: Option<Opening>,
+}
+
+/// What a message header says.
+#[derive(Clone, Copy)]
+struct Opening {
+    /// The posted receive that takes the message.
+    posted: u16,
+    /// Bytes of its frame.
+    frame_bytes: u16,
+    /// Bytes of the message.
+    length: u32,
+    /// Tag (high half) and number of frames.
+    tag_frames: u32,
+    /// The oldest message that the source still has open.
+    oldest: u16,
 }
 
 /// Why a frame is not taken: what it is counted as, and how it is answered.
@@ -79,13 +105,18 @@ impl<N: Nic> Emp<'_, N> {
     /// The host posted a receive.
     #[inline(always)]
     pub fn post_receive(&mut self) {
-        let Some((index, status)) = self.take_post(MAILBOX_RECEIVE) else {
+        if !N::Roles::DELIVERER && self.nic.front(Queue::Closed).is_some() {
+            // What was complete before the host posted this may be the same receive.
+            self.take_closed_first();
+        }
+        let free = |emp: &Self, index: u32| {
+            let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
+            index >= SEND_DESCRIPTORS && emp.tables.posted(place).state == Posting::Free
+        };
+        let Some((index, status)) = self.take_post(MAILBOX_RECEIVE, free) else {
             return;
         };
         let place = index.wrapping_sub(SEND_DESCRIPTORS) as u16;
-        if index < SEND_DESCRIPTORS || self.tables.posted(place).state != Posting::Free {
-            return self.bad_post(self.descriptor_word(index, 0));
-        }
         let key = self.nic.load(self.descriptor_word(index, WORD_NODE_TAG));
         let capacity = self.nic.load(self.descriptor_word(index, WORD_LENGTH));
         let array = self.memory.descriptors();
@@ -117,14 +148,20 @@ impl<N: Nic> Emp<'_, N> {
         take_ack: fn(&mut Self, Arrival),
         take_frame: fn(&mut Self, Arrival, u32),
     ) {
-        // Taking a frame from the MAC is receiving, whatever it turns out to be.
-        self.nic.stage_enter(Stage::Receiving);
+        if !N::Roles::MATCHER {
+            return;
+        }
+        // Taking a frame from the MAC is receive bookkeeping, until it turns out to be an ack.
+        self.nic.stage_enter(Stage::ReceiveBookkeeping);
         let Some(arrival) = self.nic.next_rx() else {
-            return self.nic.stage_exit(Stage::Receiving);
+            return self.nic.stage_exit(Stage::ReceiveBookkeeping);
         };
         let type_kind = self.word(arrival.start, WORD_TYPE_KIND);
         if is_kind(type_kind, Kind::Ack) {
-            self.nic.stage_exit(Stage::Receiving);
+            self.nic.stage_exit(Stage::ReceiveBookkeeping);
+            if !self.has_room_for_frame() {
+                return;
+            }
             self.nic.stage_enter(Stage::ReceiveAck);
             take_ack(self, arrival);
         } else {
@@ -132,12 +169,38 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
+    /// Whether the queues to the other CPU take what a frame can bring. While they do not, frames stay with the
+    /// MAC, and what waits to be sent goes on.
+    #[inline(always)]
+    fn has_room_for_frame(&mut self) -> bool {
+        let fits = |queue: Queue| self.nic.room(queue) >= queue.room_for_frame();
+        let room = (N::Roles::DELIVERER || fits(Queue::Arrivals))
+            && (N::Roles::TRANSMITTER || fits(Queue::Acks))
+            && (N::Roles::SENDER || fits(Queue::Reports));
+        if !room {
+            self.send_meanwhile();
+        }
+        room
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_meanwhile(&mut self) {
+        if N::Roles::SENDER && self.queue_first != NO_SLOT {
+            self.on_send();
+        }
+    }
+
     /// A frame that is no ack was received; `type_kind` is its word at `WORD_TYPE_KIND`. It stays with
-    /// the MAC while the write DMA ring is full.
+    /// the MAC while it cannot be delivered.
     #[inline(always)]
     pub fn take_frame(&mut self, arrival: Arrival, type_kind: u32) {
-        if self.nic.write_slots() < FRAME_WRITES {
-            return self.nic.stage_exit(Stage::Receiving);
+        if N::Roles::DELIVERER && !self.can_deliver() {
+            self.nic.stage_exit(Stage::ReceiveBookkeeping);
+            return self.resume();
+        }
+        if !self.has_room_for_frame() {
+            return self.nic.stage_exit(Stage::ReceiveBookkeeping);
         }
         let frame = self.nic.take_rx(arrival);
         match part_of_message(&frame, type_kind) {
@@ -151,21 +214,23 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(never)]
     fn take_other(&mut self, frame: RxFrame, type_kind: u32) {
         let counter = if !frame.intact {
-            Counter::DropDamaged
+            Some(Counter::DropDamaged)
         } else if is_kind(type_kind, Kind::Nack) && frame.length >= DATA_PAYLOAD {
-            self.apply_nack(frame.start)
+            self.take_answer(frame, Kind::Nack)
         } else {
-            Counter::DropForeign
+            Some(Counter::DropForeign)
         };
-        self.drop_frame(frame, counter);
-        self.nic.stage_exit(Stage::Receiving);
+        self.free_frame(frame);
+        if let Some(counter) = counter {
+            self.count_rarely(counter);
+        }
+        self.nic.stage_exit(Stage::ReceiveBookkeeping);
     }
 
     /// A frame of a message (`first`: its header frame): matches and delivers it, then acknowledges
     /// its group.
     #[inline(always)]
     fn receive_frame(&mut self, frame: RxFrame, type_kind: u32, first: bool) {
-        self.nic.stage_enter(Stage::ReceiveBookkeeping);
         let header = self.header(frame.start, type_kind);
         let place = if header.node >= self.config.route_count {
             Err(Refusal::of(Counter::DropForeign))
@@ -176,18 +241,63 @@ impl<N: Nic> Emp<'_, N> {
         };
         match place {
             Ok(place) => {
-                self.deliver(frame, &place);
+                self.pass_on(&frame, &place, &header);
                 let complete = self.account(&place, &header);
-                if self.tables.active_mut(place.slot).pending == 0 {
-                    self.settle_at_once(place.slot);
+                if N::Roles::DELIVERER && place.last {
+                    self.end_sink(place.delivery.slot);
                 }
                 self.nic.stage_exit(Stage::ReceiveBookkeeping);
                 if complete {
-                    self.send_ack(header.answer(Kind::Ack));
+                    self.answer(header.answer(Kind::Ack));
                 }
             }
             Err(refusal) => self.refuse(frame, &header, refusal),
         }
+    }
+
+    /// Hands a frame to the deliverer.
+    #[inline(always)]
+    fn pass_on(&mut self, frame: &RxFrame, place: &Place, header: &Header) {
+        let delivery = &place.delivery;
+        let opening = place.opening.map(|opening| SinkOpening {
+            descriptor: (u32::from(opening.posted) + SEND_DESCRIPTORS) as u16,
+            key: header.key,
+            tag: opening.tag_frames >> 16,
+            length: opening.length,
+        });
+        self.nic.stage_exit(Stage::ReceiveBookkeeping);
+        if N::Roles::DELIVERER {
+            self.nic.stage_enter(Stage::ReceiveFrame);
+            if let Some(opening) = &opening {
+                self.open_sink(delivery.slot, opening);
+            }
+            self.deliver(frame.start, frame.length, delivery);
+            self.nic.stage_exit(Stage::ReceiveFrame);
+        } else {
+            self.queue_frame(frame, place, &opening);
+        }
+        self.nic.stage_enter(Stage::ReceiveBookkeeping);
+    }
+
+    /// Leaves a frame for a deliverer on the other CPU; there is room.
+    #[inline(always)]
+    fn queue_frame(&mut self, frame: &RxFrame, place: &Place, opening: &Option<SinkOpening>) {
+        let delivery = &place.delivery;
+        let job = (u32::from(delivery.slot) << jobs::SLOT_SHIFT)
+            | if place.last { jobs::arrivals::LAST } else { 0 }
+            | frame.length;
+        let (start, payload) = (frame.start, delivery.payload);
+        let (kind, place, key, length) = match opening {
+            Some(opening) => {
+                let descriptor_tag = (u32::from(opening.descriptor) << 16) | opening.tag;
+                let (key, length) = (opening.key, opening.length);
+                (jobs::arrivals::OPEN, descriptor_tag, key, length)
+            }
+            None => (jobs::arrivals::DELIVER, delivery.offset, 0, 0),
+        };
+        let job = job | (kind << jobs::KIND_SHIFT);
+        let job = [job, start, payload, place, key, length];
+        self.nic.put(Queue::Arrivals, job);
     }
 
     /// Drops a frame and answers it.
@@ -203,7 +313,7 @@ impl<N: Nic> Emp<'_, N> {
         self.drop_frame(frame, refusal.counter);
         self.nic.stage_exit(Stage::ReceiveBookkeeping);
         if let Some(kind) = refusal.answer {
-            self.send_ack(header.answer(kind));
+            self.answer(header.answer(kind));
         }
     }
 
@@ -262,13 +372,16 @@ impl<N: Nic> Emp<'_, N> {
         if slot == NO_SLOT {
             return Err(self.turn_away(node, oldest, Counter::DropResources));
         }
-        self.activate(slot, posted);
         Ok(Place {
-            slot,
-            header_bytes: HEADER_PAYLOAD,
-            offset: 0,
-            payload: room.min(length),
+            delivery: Delivery {
+                slot,
+                header_bytes: HEADER_PAYLOAD,
+                offset: 0,
+                payload: room.min(length),
+            },
+            last: frames == 1,
             opening: Some(Opening {
+                posted,
                 frame_bytes: frame.length as u16,
                 length,
                 tag_frames,
@@ -283,30 +396,6 @@ impl<N: Nic> Emp<'_, N> {
     fn turn_away(&mut self, node: u32, oldest: u16, counter: Counter) -> Refusal {
         self.abandon(node, Some(oldest));
         Refusal::of(counter)
-    }
-
-    /// Takes `slot`, the first free record, and gives it the memory of posted receive `place`.
-    #[inline(always)]
-    fn activate(&mut self, slot: Slot, place: u16) {
-        let index = u32::from(place) + SEND_DESCRIPTORS;
-        let status = self.nic.load(self.descriptor_word(index, WORD_STATUS));
-        let capacity = self.nic.load(self.descriptor_word(index, WORD_LENGTH));
-        let array = self.memory.descriptors();
-        let cache = self.memory.active_cache(slot);
-        let form = Form::from_status(status).unwrap_or(Form::Short);
-        let record = self.tables.active_mut(slot);
-        let pages = &mut record.pages;
-        if !pages.take(&mut self.nic, array, index, form, capacity, cache) {
-            // It was valid when it was posted: only a host that rewrote it gets no pages here, and then
-            // `BadDescriptor` at the first delivery.
-            *pages = Pages::ZERO;
-        }
-        self.free_active = record.next;
-        record.capacity = capacity;
-        record.descriptor = index as u16;
-        record.pending = 0;
-        record.state = Arriving::Open;
-        record.code = Code::Done;
     }
 
     /// A frame of a message after its first: finds its record.
@@ -335,11 +424,15 @@ impl<N: Nic> Emp<'_, N> {
         if self.tables.arrived_mut(slot).has(header.number) {
             return Err(self.taken_before(slot, header));
         }
+        let last = self.tables.active_mut(slot).missing == 1;
         Ok(Place {
-            slot,
-            header_bytes: DATA_PAYLOAD,
-            offset,
-            payload: room.min(rest),
+            delivery: Delivery {
+                slot,
+                header_bytes: DATA_PAYLOAD,
+                offset,
+                payload: room.min(rest),
+            },
+            last,
             opening: None,
         })
     }
@@ -347,7 +440,7 @@ impl<N: Nic> Emp<'_, N> {
     /// Notes a frame's arrival. Says whether all frames of its group are in.
     #[inline(always)]
     fn account(&mut self, place: &Place, header: &Header) -> bool {
-        let slot = place.slot;
+        let slot = place.delivery.slot;
         if let Some(opening) = place.opening {
             self.open_active(slot, header, opening);
         }
@@ -369,9 +462,12 @@ impl<N: Nic> Emp<'_, N> {
     /// posted no more, its record is its peer's, and the next message may come.
     #[inline(always)]
     fn open_active(&mut self, slot: Slot, header: &Header, opening: Opening) {
+        self.free_active = self.tables.active_mut(slot).next;
         let next = self.push_active(header.node, slot);
         let frames = opening.tag_frames as u16;
         let record = self.tables.active_mut(slot);
+        record.state = Arriving::Open;
+        record.descriptor = opening.posted + SEND_DESCRIPTORS as u16;
         record.next = next;
         record.key = header.key;
         record.length = opening.length;
@@ -380,15 +476,9 @@ impl<N: Nic> Emp<'_, N> {
         record.missing = frames;
         record.missing_then = frames;
         record.quiet = 0;
-        let index = record.descriptor;
-        let place = index.wrapping_sub(SEND_DESCRIPTORS as u16);
         self.tables.arrived_mut(slot).clear(frames);
-        self.tables.unlink_posted(place, Posting::Filling);
+        self.tables.unlink_posted(opening.posted, Posting::Filling);
         self.expect_id(header.node, (header.key as u16).wrapping_add(1));
-        // Only the status is left to write when the message is complete.
-        let at = self.descriptor_word(u32::from(index), WORD_NODE_TAG);
-        let peer_and_tag = (header.node << 16) | (opening.tag_frames >> 16);
-        self.nic.store(at, peer_and_tag);
         if next != NO_SLOT {
             self.abandon(header.node, Some(opening.oldest));
         }
@@ -431,9 +521,81 @@ impl<N: Nic> Emp<'_, N> {
     /// Frees a frame that is not delivered.
     #[inline(always)]
     fn drop_frame(&mut self, frame: RxFrame, counter: Counter) {
-        let end = self.nic.rx_advance(frame.start, frame.length);
-        self.nic.free_rx(end);
-        self.count(counter);
+        self.free_frame(frame);
+        self.count_rarely(counter);
+    }
+
+    /// The deliverer is through with a message, and the host knows.
+    #[inline(always)]
+    pub(crate) fn close(&mut self, slot: Slot) {
+        let record = self.tables.active_mut(slot);
+        let place = record.descriptor.wrapping_sub(SEND_DESCRIPTORS as u16);
+        let state = record.state;
+        self.tables.posted_mut(place).state = Posting::Free;
+        if state == Arriving::GivenUp {
+            self.tables.active_mut(slot).state = Arriving::Remembered;
+        } else {
+            self.free_active_record(slot);
+        }
+    }
+
+    /// Takes a record out of its peer's list and frees it.
+    #[inline(always)]
+    pub(crate) fn free_active_record(&mut self, slot: Slot) {
+        let record = self.tables.active_mut(slot);
+        let (node, next) = (record.key >> 16, record.next);
+        if !self.pop_active(node, slot, next) {
+            self.unlink_active(slot, node, next);
+        }
+        let free = self.free_active;
+        self.tables.active_mut(slot).next = free;
+        self.free_active = slot;
+    }
+
+    /// Takes a record that is not the first out of its peer's list.
+    #[inline(never)]
+    fn unlink_active(&mut self, slot: Slot, node: u32, next: Slot) {
+        let mut at = self.first_active(node);
+        while at != NO_SLOT {
+            let record = self.tables.active_mut(at);
+            if record.next == slot {
+                record.next = next;
+                return;
+            }
+            at = record.next;
+        }
+    }
+
+    /// A deliverer on the other CPU is through with messages.
+    #[inline(always)]
+    pub fn on_closed(&mut self) {
+        if N::Roles::DELIVERER || !N::Roles::MATCHER {
+            return;
+        }
+        if self.nic.front(Queue::Closed).is_none() {
+            return self.nic.rest(Queue::Closed);
+        }
+        self.take_closed();
+    }
+
+    #[inline(never)]
+    fn close_passed(&mut self, slot: Slot) {
+        self.close(slot);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_closed_first(&mut self) {
+        self.take_closed();
+    }
+
+    #[inline(always)]
+    fn take_closed(&mut self) {
+        while let Some(at) = self.nic.front(Queue::Closed) {
+            let slot = self.nic.load(at) as Slot;
+            self.nic.remove(Queue::Closed);
+            self.close_passed(slot);
+        }
     }
 }
 

@@ -10,7 +10,8 @@
 
 use crate::Emp;
 use crate::nic::{Event, Nic};
-use crate::tables::{Cursor, Queueing, Slot};
+use crate::roles::Roles;
+use crate::tables::{Closing, Cursor, Queueing, Slot};
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 
@@ -20,7 +21,12 @@ impl<N: Nic> Emp<'_, N> {
     pub fn on_timer(&mut self) {
         self.timer_armed = false;
         let now_us = self.nic.now_us();
-        for index in 0..self.open_slots.len() as u8 {
+        let words = if N::Roles::SENDER {
+            self.open_slots.len() as u8
+        } else {
+            0
+        };
+        for index in 0..words {
             let mut slots = self.open_slots[usize::from(index & 7)];
             let mut slot = index << 5;
             while slots != 0 {
@@ -31,10 +37,10 @@ impl<N: Nic> Emp<'_, N> {
                 slot = slot.wrapping_add(1);
             }
         }
-        if self.held != 0 {
+        if N::Roles::SENDER && self.held != 0 {
             self.release_held(now_us);
         }
-        if self.watching {
+        if N::Roles::MATCHER && self.watching {
             self.check_silence(now_us);
         }
         if !self.timer_armed {
@@ -65,6 +71,7 @@ impl<N: Nic> Emp<'_, N> {
             return self.settle_transmit(slot);
         }
         record.resending = true;
+        record.closing = Closing::Ask;
         record.fresh = record.cursor;
         self.nic.event(
             Event::Retransmit,
@@ -129,8 +136,7 @@ impl<N: Nic> Emp<'_, N> {
     /// Points the cursor at the first group from frame `number` on that is to be sent again; ends the
     /// resending if there is none.
     fn resend_from(&mut self, slot: Slot, number: u16) {
-        let record = &mut self.tables.transmit[usize::from(slot)];
-        let unacked = &self.tables.unacked[usize::from(slot)];
+        let (record, unacked) = self.tables.transmit_and_unacked(slot);
         let Some(last) = unacked.next(number, record.fresh.number) else {
             record.resending = false;
             record.cursor = record.fresh;

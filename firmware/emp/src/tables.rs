@@ -6,7 +6,8 @@
 
 use crate::ack::{Ack, QUEUE_ENTRIES};
 use crate::descriptor::Pages;
-use defs::emp::descriptor::{Code, MESSAGE_LIMIT_BYTES};
+use crate::roles::{A, Base, On, Records, Roles, Seat};
+use defs::emp::descriptor::{Code, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS};
 
 /// A transmit or active-receive record.
 pub(crate) type Slot = u8;
@@ -18,6 +19,8 @@ pub const FRAME_LIMIT: u32 = 1536;
 pub(crate) const FRAME_WORDS: usize = (FRAME_LIMIT / 32) as usize;
 /// Slots for transmit records: one for each send descriptor, which is its index.
 pub const TRANSMIT_SLOTS: usize = 256;
+/// Bitmaps of groups without an ack: they are big, and no slot above the descriptors is used.
+const UNACKED_BITMAPS: usize = SEND_DESCRIPTORS as usize;
 /// Slots for active receives: messages of which frames have arrived and others are to come.
 pub const ACTIVE_SLOTS: usize = 64;
 /// Entries of the list of posted receives, a power of two above the number of descriptors.
@@ -148,9 +151,8 @@ pub(crate) enum Queueing {
 /// A message that is being sent: see `transmit.rs`. The order of the fields keeps neighbours that are
 /// cleared together on word boundaries: the chip has no unaligned store.
 #[derive(Debug, Clone, Copy)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Transmit {
-    pub pages: Pages,
     /// Bytes of the message.
     pub length: u32,
     /// The frame to send next.
@@ -169,13 +171,15 @@ pub(crate) struct Transmit {
     pub code: Code,
     /// Timeouts since the last progress.
     pub retries: u8,
+    /// Early waits that have expired since then: see `pace.rs`.
+    pub early: u8,
     /// Sending again what was not acknowledged.
     pub resending: bool,
     /// Message identifier.
     pub id: u16,
     pub queueing: Queueing,
-    /// DMAs that name this record and are not over.
-    pub pending: u8,
+    /// Whether the transmitter may have something of it yet when all is acknowledged.
+    pub closing: Closing,
     /// Destination.
     pub node: u8,
     /// Next in the send queue.
@@ -186,7 +190,51 @@ pub(crate) struct Transmit {
     pub peer_previous: Slot,
 }
 
+/// What the sender knows of the transmitter's work for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Closing {
+    /// When all is acknowledged, all that was queued has left.
+    Clear,
+    /// Frames were sent again, or page entries are fetched: the transmitter must be asked.
+    Ask,
+    /// It was asked.
+    Asked,
+    /// It has nothing left.
+    Closed,
+}
+
+/// The transmitter's part of a message that is being sent: see `frames.rs`.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+pub(crate) struct Source {
+    pub pages: Pages,
+    /// DMAs that name this record and are not over.
+    pub pending: u8,
+    /// Its memory could not be read: nothing more of it is sent.
+    pub failed: bool,
+    /// The sender wants to know when nothing is pending.
+    pub closing: bool,
+}
+
 impl Transmit {
+    /// Whether a transmitter on the other CPU has nothing of this decided record left.
+    #[inline(always)]
+    pub(crate) fn is_closed(&self) -> bool {
+        match self.closing {
+            Closing::Clear => self.code == Code::Done,
+            Closing::Ask | Closing::Asked => false,
+            Closing::Closed => true,
+        }
+    }
+
+    /// Frames of the ack group behind the one at `cursor`.
+    #[inline(always)]
+    pub(crate) fn frames_after(&self, cursor: &Cursor) -> u32 {
+        let left = self.frames.wrapping_sub(1).wrapping_sub(cursor.number);
+        u32::from(cursor.group - 1 - cursor.before).min(u32::from(left))
+    }
+
     /// Frames that have been sent at least once.
     #[inline(always)]
     pub(crate) fn sent(&self) -> u16 {
@@ -237,21 +285,16 @@ pub(crate) enum Posting {
 
 /// A message that is being received: see `receive.rs`.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
+#[repr(align(32))]
 pub(crate) struct Active {
-    pub pages: Pages,
     /// Source node (high half) and message identifier: the frame's word.
     pub key: u32,
     /// Bytes of the message.
     pub length: u32,
-    /// Bytes of the posted receive.
-    pub capacity: u32,
     /// Frames of the message.
     pub frames: u16,
     /// Frames that have not arrived; none are awaited of an abandoned message.
     pub missing: u16,
-    /// DMAs that name this record and are not over.
-    pub pending: u16,
     /// The posted receive's descriptor.
     pub descriptor: u16,
     /// Bytes of its first frame.
@@ -261,10 +304,31 @@ pub(crate) struct Active {
     /// How often in a row no frame had come.
     pub quiet: u16,
     pub state: Arriving,
-    /// What will become of it: `Done` unless something goes wrong.
-    pub code: Code,
     /// Next active message of the same peer, or next free record.
     pub next: Slot,
+}
+
+/// The deliverer's part of a message that is being received: see `deliver.rs`.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Sink {
+    pub pages: Pages,
+    /// Source node (high half) and message identifier.
+    pub key: u32,
+    /// Bytes of the message.
+    pub length: u32,
+    /// Bytes of the posted receive.
+    pub capacity: u32,
+    /// The message's tag.
+    pub tag: u16,
+    /// The posted receive's descriptor.
+    pub descriptor: u16,
+    /// DMAs that name this record and are not over.
+    pub pending: u16,
+    /// What will become of it: `Done` unless something goes wrong.
+    pub code: Code,
+    /// No more frames come.
+    pub complete: bool,
 }
 
 /// How an arriving message stands.
@@ -281,105 +345,165 @@ pub(crate) enum Arriving {
     Remembered,
 }
 
-/// All records: [`TABLE_BYTES`] of NIC memory.
-pub struct Tables {
-    pub(crate) transmit: [Transmit; TRANSMIT_SLOTS],
-    pub(crate) unacked: [FrameBits; TRANSMIT_SLOTS],
-    posted: [Posted; POSTED_ENTRIES],
-    active: [Active; ACTIVE_SLOTS],
-    arrived: [FrameBits; ACTIVE_SLOTS],
-    pub(crate) acks: [Ack; QUEUE_ENTRIES],
-    /// Of each open message the early waits that have expired: see `pace.rs`.
-    pub(crate) early: [u8; TRANSMIT_SLOTS],
+/// The records of a CPU's roles: [`TABLE_BYTES`] of NIC memory on both CPUs together.
+///
+/// In this order, what is used most begins within 32 KB: the reach of an instruction's offset.
+#[repr(C)]
+pub struct Tables<R: Roles> {
+    transmit: R::Sender<[Transmit; TRANSMIT_SLOTS]>,
+    sources: R::Transmitter<[Source; TRANSMIT_SLOTS]>,
+    sinks: R::Deliverer<[Sink; ACTIVE_SLOTS]>,
+    active: R::Matcher<[Active; ACTIVE_SLOTS]>,
+    posted: R::Matcher<[Posted; POSTED_ENTRIES]>,
+    acks: R::Transmitter<[Ack; QUEUE_ENTRIES]>,
+    arrived: R::Matcher<[FrameBits; ACTIVE_SLOTS]>,
+    unacked: R::Sender<[FrameBits; UNACKED_BITMAPS]>,
 }
 
-/// Bytes of [`Tables`]: a transmit record and bitmap for each slot, the posted receives, an
-/// active-receive record and bitmap for each slot, the acks that wait, a count for each transmit. Nothing in it grows with the number of peers.
-pub const TABLE_BYTES: usize = TRANSMIT_SLOTS * (64 + FRAME_LIMIT as usize / 8)
+/// Bytes of all roles' records: a transmit record and bitmap for each slot, the posted receives, an
+/// active-receive record and bitmap for each slot, the acks that wait. Nothing in it grows with the number of peers.
+pub const TABLE_BYTES: usize = TRANSMIT_SLOTS * (64 + 32)
+    + UNACKED_BITMAPS * (FRAME_LIMIT as usize / 8)
     + POSTED_ENTRIES * 16
-    + ACTIVE_SLOTS * (64 + FRAME_LIMIT as usize / 8)
-    + QUEUE_ENTRIES * 16
-    + TRANSMIT_SLOTS;
+    + ACTIVE_SLOTS * (32 + 64 + FRAME_LIMIT as usize / 8)
+    + QUEUE_ENTRIES * 16;
 
-const _: () = assert!(TABLE_BYTES == 90_880, "docs/emp.md states it");
-const _: () = assert!(size_of::<Tables>() == TABLE_BYTES);
+const _: () = assert!(TABLE_BYTES == 90_112, "docs/emp.md states it");
+const _: () = assert!(size_of::<Tables<On<A, Base>>>() == TABLE_BYTES);
 
 const _: () = assert!(size_of::<Transmit>() == 64, "an index is one shift");
-const _: () = assert!(size_of::<Active>() == 64, "an index is one shift");
+const _: () = assert!(size_of::<Source>() == 32, "an index is one shift");
+const _: () = assert!(size_of::<Active>() == 32, "an index is one shift");
+const _: () = assert!(size_of::<Sink>() == 64, "an index is one shift");
 const _: () = assert!(size_of::<Posted>() == 16, "an index is one shift");
 const _: () = assert!(MESSAGE_LIMIT_BYTES < FRAME_LIMIT * 1486);
 
-impl Default for Tables {
+/// Which bitmap is a slot's.
+#[inline(always)]
+fn unacked_bitmap(slot: Slot) -> usize {
+    usize::from(slot).min(UNACKED_BITMAPS - 1)
+}
+
+/// A record that is made of zeros.
+trait Zero {
+    const ZERO: Self;
+}
+
+impl<T: Zero, const COUNT: usize> Records for [T; COUNT] {
+    const ZERO: Self = [const { T::ZERO }; COUNT];
+}
+
+impl Zero for FrameBits {
+    const ZERO: Self = Self([0; FRAME_WORDS]);
+}
+
+impl Zero for Ack {
+    const ZERO: Self = Self::NONE;
+}
+
+impl Zero for Transmit {
+    const ZERO: Self = Self {
+        length: 0,
+        cursor: Cursor::start(0),
+        fresh: Cursor::start(0),
+        deadline_us: 0,
+        frames: 0,
+        outstanding: 0,
+        id: 0,
+        node: 0,
+        last_group: 0,
+        retries: 0,
+        early: 0,
+        resending: false,
+        queueing: Queueing::Out,
+        closing: Closing::Clear,
+        code: Code::Pending,
+        queue_next: 0,
+        peer_next: 0,
+        peer_previous: 0,
+    };
+}
+
+impl Zero for Source {
+    const ZERO: Self = Self {
+        pages: Pages::ZERO,
+        pending: 0,
+        failed: false,
+        closing: false,
+    };
+}
+
+impl Zero for Posted {
+    const ZERO: Self = Self {
+        key: 0,
+        mask: 0,
+        next: 0,
+        previous: 0,
+        state: Posting::Free,
+    };
+}
+
+impl Zero for Active {
+    const ZERO: Self = Self {
+        key: 0,
+        length: 0,
+        frames: 0,
+        missing: 0,
+        descriptor: 0,
+        frame_bytes: 0,
+        missing_then: 0,
+        quiet: 0,
+        state: Arriving::Open,
+        next: 0,
+    };
+}
+
+impl Zero for Sink {
+    const ZERO: Self = Self {
+        pages: Pages::ZERO,
+        key: 0,
+        length: 0,
+        capacity: 0,
+        tag: 0,
+        descriptor: 0,
+        pending: 0,
+        code: Code::Pending,
+        complete: false,
+    };
+}
+
+impl<R: Roles> Default for Tables<R> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Tables {
+impl<R: Roles> Tables<R> {
     /// Empty tables, all bits zero; [`Emp::poll_start`](crate::Emp::poll_start) links the lists.
     #[must_use]
     pub const fn new() -> Self {
-        let transmit = Transmit {
-            pages: Pages::ZERO,
-            length: 0,
-            cursor: Cursor::start(0),
-            fresh: Cursor::start(0),
-            deadline_us: 0,
-            frames: 0,
-            outstanding: 0,
-            pending: 0,
-            id: 0,
-            node: 0,
-            last_group: 0,
-            retries: 0,
-            resending: false,
-            queueing: Queueing::Out,
-            code: Code::Pending,
-            queue_next: 0,
-            peer_next: 0,
-            peer_previous: 0,
-        };
-        let active = Active {
-            pages: Pages::ZERO,
-            key: 0,
-            length: 0,
-            capacity: 0,
-            frames: 0,
-            missing: 0,
-            pending: 0,
-            descriptor: 0,
-            frame_bytes: 0,
-            missing_then: 0,
-            quiet: 0,
-            state: Arriving::Open,
-            code: Code::Pending,
-            next: 0,
-        };
-        let posted = Posted {
-            key: 0,
-            mask: 0,
-            next: 0,
-            previous: 0,
-            state: Posting::Free,
-        };
         Self {
-            transmit: [transmit; TRANSMIT_SLOTS],
-            unacked: [FrameBits([0; FRAME_WORDS]); TRANSMIT_SLOTS],
-            posted: [posted; POSTED_ENTRIES],
-            active: [active; ACTIVE_SLOTS],
-            arrived: [FrameBits([0; FRAME_WORDS]); ACTIVE_SLOTS],
-            acks: [Ack::NONE; QUEUE_ENTRIES],
-            early: [0; TRANSMIT_SLOTS],
+            transmit: R::Sender::ZERO,
+            sources: R::Transmitter::ZERO,
+            sinks: R::Deliverer::ZERO,
+            active: R::Matcher::ZERO,
+            posted: R::Matcher::ZERO,
+            acks: R::Transmitter::ZERO,
+            arrived: R::Matcher::ZERO,
+            unacked: R::Sender::ZERO,
         }
     }
 
-    /// Links the lists: no message anywhere, all active records free.
+    /// Links the matcher's lists: no message anywhere, all active records free.
     pub(crate) fn reset(&mut self) {
+        if !R::MATCHER {
+            return;
+        }
         for slot in 0..ACTIVE_SLOTS as u8 {
             self.active_mut(slot).next = slot + 1;
         }
         self.active_mut(ACTIVE_SLOTS as u8 - 1).next = NO_SLOT;
-        for posted in &mut self.posted {
+        for posted in self.posted.get_mut() {
             posted.state = Posting::Free;
         }
         let head = self.posted_mut(POSTED_HEAD);
@@ -389,33 +513,71 @@ impl Tables {
 
     #[inline(always)]
     pub(crate) fn transmit_mut(&mut self, slot: Slot) -> &mut Transmit {
-        &mut self.transmit[usize::from(slot)]
+        &mut self.transmit.get_mut()[usize::from(slot)]
+    }
+
+    #[inline(always)]
+    pub(crate) fn transmit(&self, slot: Slot) -> &Transmit {
+        &self.transmit.get()[usize::from(slot)]
+    }
+
+    #[inline(always)]
+    pub(crate) fn unacked_mut(&mut self, slot: Slot) -> &mut FrameBits {
+        &mut self.unacked.get_mut()[unacked_bitmap(slot)]
+    }
+
+    /// A transmit record, to be changed, and the groups that are not acknowledged.
+    #[inline(always)]
+    pub(crate) fn transmit_and_unacked(&mut self, slot: Slot) -> (&mut Transmit, &FrameBits) {
+        (
+            &mut self.transmit.get_mut()[usize::from(slot)],
+            &self.unacked.get()[unacked_bitmap(slot)],
+        )
+    }
+
+    #[inline(always)]
+    pub(crate) fn source_mut(&mut self, slot: Slot) -> &mut Source {
+        &mut self.sources.get_mut()[usize::from(slot)]
+    }
+
+    /// A place for an ack that waits.
+    #[inline(always)]
+    pub(crate) fn ack_mut(&mut self, place: usize) -> &mut Ack {
+        &mut self.acks.get_mut()[place & (QUEUE_ENTRIES - 1)]
+    }
+
+    #[inline(always)]
+    pub(crate) fn sink_mut(&mut self, slot: Slot) -> &mut Sink {
+        &mut self.sinks.get_mut()[usize::from(slot) & (ACTIVE_SLOTS - 1)]
     }
 
     #[inline(always)]
     pub(crate) fn posted(&self, index: u16) -> &Posted {
-        &self.posted[usize::from(index) & (POSTED_ENTRIES - 1)]
+        &self.posted.get()[usize::from(index) & (POSTED_ENTRIES - 1)]
     }
 
     #[inline(always)]
     pub(crate) fn posted_mut(&mut self, index: u16) -> &mut Posted {
-        &mut self.posted[usize::from(index) & (POSTED_ENTRIES - 1)]
+        &mut self.posted.get_mut()[usize::from(index) & (POSTED_ENTRIES - 1)]
     }
 
     #[inline(always)]
     pub(crate) fn active_mut(&mut self, slot: Slot) -> &mut Active {
-        &mut self.active[usize::from(slot) & (ACTIVE_SLOTS - 1)]
+        &mut self.active.get_mut()[usize::from(slot) & (ACTIVE_SLOTS - 1)]
     }
 
     #[inline(always)]
     pub(crate) fn arrived_mut(&mut self, slot: Slot) -> &mut FrameBits {
-        &mut self.arrived[usize::from(slot) & (ACTIVE_SLOTS - 1)]
+        &mut self.arrived.get_mut()[usize::from(slot) & (ACTIVE_SLOTS - 1)]
     }
 
     /// Active-receive records in the free list that begins with `first`, and those that only remember.
     pub(crate) fn idle_records(&mut self, first: Slot) -> usize {
+        if !R::MATCHER {
+            return ACTIVE_SLOTS;
+        }
         let remembers = |record: &&Active| record.state == Arriving::Remembered;
-        let mut count = self.active.iter().filter(remembers).count();
+        let mut count = self.active.get().iter().filter(remembers).count();
         let mut slot = first;
         while slot != NO_SLOT && count <= ACTIVE_SLOTS {
             slot = self.active_mut(slot).next;
@@ -498,13 +660,13 @@ mod tests {
 
     #[test]
     fn posted_receives_match_in_posting_order() {
-        let mut tables = Box::new(Tables::new());
+        let mut tables = Box::new(Tables::<On<A, Base>>::new());
         tables.reset();
         let exact = 0xFFFF_FFFF;
         tables.append_posted(300, 0x0001_0005, exact);
         tables.append_posted(200, 0x0001_0007, 0xFFFF_0000);
         tables.append_posted(439, 0x0001_0005, exact);
-        let check = |tables: &Tables, key, expected| {
+        let check = |tables: &Tables<On<A, Base>>, key, expected| {
             assert_eq!(tables.find_posted(key), expected, "{key:#x}");
         };
         check(&tables, 0x0001_0005, Some(300));

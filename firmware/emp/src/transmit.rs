@@ -11,56 +11,64 @@
 //!   it has no more: messages to a peer begin in the order of their identifiers, which is the order in
 //!   which the peer matches them.
 //! * A record is *decided* once its outcome (`code`) is known, by its last ack, a timeout or a
-//!   failure. It is *settled*, its status written and its slot free, when besides no DMA names it and
-//!   it is not in the queue: after its completion the NIC touches the message's memory no more.
-//! * A frame takes its place in the transmit buffer first; from there on it must go out. If its
-//!   payload cannot be had, its header says `Void`.
+//!   failure. It is *settled*, its status written and its slot free, when besides it is not in the queue and
+//!   the transmitter (`frames`) has nothing of it left: after its completion the NIC touches the message's
+//!   memory no more. A transmitter on the other CPU is asked that only if it can be in doubt: frames that were
+//!   acknowledged have been fetched.
 
 use crate::Emp;
-use crate::descriptor::{Fetch, Seek};
-use crate::dma::{frame_cookie, transmit_fetch_cookie};
+use crate::descriptor::covers;
+use crate::jobs::{self, Queue};
 use crate::nic::{Event, Nic, Stage, type_kind};
-use crate::tables::{Cursor, FRAME_LIMIT, NO_SLOT, Queueing, Slot};
-use defs::emp::control::{Counter, MAILBOX_TRANSMIT, ROUTE_MAC_HIGH, ROUTE_MAC_LOW};
+use crate::roles::Roles;
+use crate::tables::{Closing, Cursor, FRAME_LIMIT, NO_SLOT, Queueing, Slot};
+use defs::emp::control::{Counter, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{
     Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH, WORD_NODE_TAG,
 };
-use defs::emp::frame::{
-    DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, HEADER_PAYLOAD, Kind, WORD_FRAME_EPOCH,
-    WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES, WORD_TYPE_KIND,
-};
+use defs::emp::frame::{DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, HEADER_PAYLOAD, Kind};
 
-/// Read DMAs that must be free before a frame begins: more than a frame that spans two pages needs.
-const FRAME_READS: u32 = 4;
-/// Frames wait in host memory, not in the transmit buffer, when so many bytes are in it: some 130 us
-/// on the wire. What waits there delays acks.
-const BACKLOG_LIMIT_BYTES: u32 = 16 * 1024;
-
-/// A frame whose place in the transmit buffer is taken.
-struct Outgoing {
+/// A frame that is cut from its message.
+pub(crate) struct Cut {
     /// Its message.
-    slot: Slot,
+    pub slot: Slot,
     /// Its place in the message.
-    cursor: Cursor,
-    /// Its address.
-    start: u32,
+    pub cursor: Cursor,
     /// Bytes before its payload.
-    header: u32,
+    pub header: u32,
     /// Bytes of its payload.
-    payload: u32,
+    pub payload: u32,
+}
+
+/// What the header of a frame says, beside what all frames of this node say alike.
+pub(crate) struct Words {
+    /// Its destination.
+    pub node: u32,
+    /// The word at `WORD_TYPE_KIND`.
+    pub type_kind: u32,
+    /// Frame number (high half) and message identifier.
+    pub number_id: u32,
+    /// The word at `WORD_OFFSET`.
+    pub offset: u32,
+    /// A header frame's tag and number of frames.
+    pub tag_frames: u32,
+    /// A header frame's message length.
+    pub length: u32,
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// The host posted a transmit. Its first frame leaves at once if nothing else waits to be sent.
+    /// The host posted a transmit. Its first frame leaves at once if nothing else waits to be sent: by `send`, which
+    /// is [`on_send`](Self::on_send), so that an image has that only once.
     #[inline(always)]
-    pub fn post_transmit(&mut self) {
-        if let Some((index, status)) = self.take_post(MAILBOX_TRANSMIT) {
+    pub fn post_transmit(&mut self, send: fn(&mut Self)) {
+        let free = |emp: &Self, index| index < SEND_DESCRIPTORS && !emp.is_open(index as Slot);
+        if let Some((index, status)) = self.take_post(MAILBOX_TRANSMIT, free) {
             self.open_transmit(index, status);
         }
         let sends = !self.send_raised && self.queue_first != NO_SLOT;
         self.nic.stage_exit(Stage::SendBookkeeping);
         if sends {
-            self.on_send();
+            send(self);
         }
     }
 
@@ -68,22 +76,24 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     fn open_transmit(&mut self, index: u32, status: u32) {
         let slot = index as Slot;
-        if index >= SEND_DESCRIPTORS || self.is_open(slot) {
-            return self.bad_post(self.descriptor_word(index, 0));
-        }
         let node_tag = self.nic.load(self.descriptor_word(index, WORD_NODE_TAG));
         let length = self.nic.load(self.descriptor_word(index, WORD_LENGTH));
         let node = node_tag >> 16;
         if node >= self.config.route_count {
             return self.write_status(index, Code::UnknownNode, 0);
         }
-        let Some(frames) = self.fragment(slot, status, length) else {
+        let form = Form::from_status(status);
+        let Some(frames) = self.fragment(slot, form, length) else {
             return self.write_status(index, Code::BadDescriptor, 0);
         };
         let Some(id) = self.next_id(node) else {
             return self.write_status(index, Code::NoResources, 0);
         };
         let (peer_next, peer_previous) = self.link_transmit(node, slot);
+        let closing = match form {
+            Some(Form::Indirect) => Closing::Ask,
+            _ => Closing::Clear,
+        };
         let start = Cursor::start(self.config.ack_group);
         let record = self.tables.transmit_mut(slot);
         record.length = length;
@@ -91,17 +101,17 @@ impl<N: Nic> Emp<'_, N> {
         record.fresh = start;
         record.frames = frames;
         record.outstanding = 0;
-        record.pending = 0;
         record.id = id;
         record.node = node as u8;
         record.last_group = 0;
         record.retries = 0;
+        record.early = 0;
         record.resending = false;
+        record.closing = closing;
         record.code = Code::Pending;
         record.peer_next = peer_next;
         record.peer_previous = peer_previous;
-        self.tables.unacked[usize::from(slot)].clear(frames);
-        self.tables.early[usize::from(slot)] = 0;
+        self.tables.unacked_mut(slot).clear(frames);
         self.open_count += 1;
         self.mark_open(slot, true);
         self.enqueue(slot);
@@ -111,8 +121,8 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Finds a message's pages; the result is its number of frames, `None` if the descriptor makes no sense.
     #[inline(always)]
-    fn fragment(&mut self, slot: Slot, status: u32, length: u32) -> Option<u16> {
-        let form = Form::from_status(status)?;
+    fn fragment(&mut self, slot: Slot, form: Option<Form>, length: u32) -> Option<u16> {
+        let form = form?;
         if length > MESSAGE_LIMIT_BYTES {
             return None;
         }
@@ -123,11 +133,13 @@ impl<N: Nic> Emp<'_, N> {
         if frames > FRAME_LIMIT {
             return None;
         }
-        let (array, cache) = (self.memory.descriptors(), self.memory.transmit_cache(slot));
-        let pages = &mut self.tables.transmit_mut(slot).pages;
-        pages
-            .take(&mut self.nic, array, u32::from(slot), form, length, cache)
-            .then_some(frames as u16)
+        let valid = if N::Roles::TRANSMITTER {
+            self.open_source(slot, form, length)
+        } else {
+            let array = self.memory.descriptors();
+            covers(&mut self.nic, array, u32::from(slot), form, length)
+        };
+        valid.then_some(frames as u16)
     }
 
     /// Whether a record is taken: posted and its status not yet written.
@@ -169,38 +181,61 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// The head of the send queue has no more to send: it leaves, and is settled if it can be.
+    /// The head of the send queue will have no more frames: it leaves. There is room for one job.
     #[cold]
     #[inline(never)]
-    pub(crate) fn leave_queue(&mut self, slot: Slot) {
+    fn dismiss(&mut self, slot: Slot) {
         self.unqueue();
-        self.settle_transmit(slot);
-    }
-
-    /// Sends one frame of the oldest record that has any, if DMA slots and buffer allow it. Cutting the
-    /// frame from its message is send bookkeeping, which grows with the frames; what follows is its
-    /// transmission.
-    #[inline(always)]
-    pub(crate) fn transmit_next(&mut self) {
-        let frame = self.cut_frame();
-        self.nic.stage_exit(Stage::SendBookkeeping);
-        if let Some((frame, place)) = frame {
-            self.nic.stage_enter(Stage::Transmission);
-            self.send_frame(&frame, place);
-            self.nic.stage_exit(Stage::Transmission);
+        let record = self.tables.transmit_mut(slot);
+        if N::Roles::TRANSMITTER || record.is_closed() {
+            return self.settle_transmit(slot);
+        }
+        if record.closing != Closing::Asked {
+            record.closing = Closing::Asked;
+            let job =
+                (jobs::frames::CLOSE << jobs::KIND_SHIFT) | (u32::from(slot) << jobs::SLOT_SHIFT);
+            self.nic.put(Queue::Frames, [job]);
         }
     }
 
-    /// The next frame, its place in the transmit buffer taken, and where its payload lies.
+    /// Sends one frame of the oldest record that has any, if DMA slots and buffer allow it. Cutting the
+    /// frame from its message is send bookkeeping, which grows with the frames; what the transmitter does is its
+    /// transmission.
     #[inline(always)]
-    fn cut_frame(&mut self) -> Option<(Outgoing, Seek)> {
+    pub(crate) fn transmit_next(&mut self) {
+        let Some(cut) = self.cut_frame() else {
+            return self.nic.stage_exit(Stage::SendBookkeeping);
+        };
+        if N::Roles::TRANSMITTER {
+            let place = self.place_frame(cut.slot, cut.cursor.offset, cut.header + cut.payload);
+            self.nic.stage_exit(Stage::SendBookkeeping);
+            let Some(place) = place else {
+                return;
+            };
+            self.nic.stage_enter(Stage::Transmission);
+            let whole = self.push_payload(&cut, &place);
+            let words = self.words_of(&cut);
+            self.finish_frame(&cut, &place, &words, whole);
+            self.account_frame(&cut);
+            self.nic.stage_exit(Stage::Transmission);
+        } else {
+            let words = self.words_of(&cut);
+            self.pass_frame(&cut, &words);
+            self.account_frame(&cut);
+            self.nic.stage_exit(Stage::SendBookkeeping);
+        }
+    }
+
+    /// The next frame.
+    #[inline(always)]
+    fn cut_frame(&mut self) -> Option<Cut> {
         let slot = self.queue_first;
-        if slot == NO_SLOT {
+        if slot == NO_SLOT || (!N::Roles::TRANSMITTER && self.nic.room(Queue::Frames) == 0) {
             return None;
         }
         let record = self.tables.transmit_mut(slot);
         if record.code != Code::Pending {
-            self.leave_queue(slot);
+            self.dismiss(slot);
             return None;
         }
         let cursor = record.cursor;
@@ -210,273 +245,146 @@ impl<N: Nic> Emp<'_, N> {
             (DATA_PAYLOAD, self.config.data_capacity)
         };
         let payload = record.length.saturating_sub(cursor.offset).min(capacity);
-        let consumer = self.nic.tx_consumer();
-        if self.nic.read_slots() < FRAME_READS
-            || self.nic.tx_backlog(consumer) > BACKLOG_LIMIT_BYTES
-        {
-            return None;
-        }
-        let cache = self.memory.transmit_cache(slot);
-        let record = self.tables.transmit_mut(slot);
-        let place = record.pages.seek(&self.nic, cache, cursor.offset);
-        if let Seek::Missing(block) = place {
-            self.fetch_for_transmit(slot, block);
-            return None;
-        }
         if self.config.flow_control && self.hold_back(slot) {
             return None;
         }
-        let start = self.nic.reserve_tx(header + payload, consumer)?;
-        let frame = Outgoing {
+        Some(Cut {
             slot,
             cursor,
-            start,
             header,
             payload,
-        };
-        Some((frame, place))
+        })
     }
 
-    /// One frame whose place is taken: its DMA, then its header while the DMA runs, then its MAC
-    /// descriptor, then the records.
+    /// The words of a frame's header.
     #[inline(always)]
-    fn send_frame(&mut self, frame: &Outgoing, place: Seek) {
-        let &Outgoing {
-            slot,
-            cursor,
-            start,
-            header,
-            payload,
-        } = frame;
-        let length = header + payload;
-        let whole = payload == 0 || self.push_payload(frame, place);
-        let frames = self.tables.transmit_mut(slot).frames;
-        let after = u32::from(cursor.group - 1 - cursor.before).min(u32::from(
-            frames.wrapping_sub(1).wrapping_sub(cursor.number),
-        ));
-        self.write_header(frame, after, whole);
-        self.nic.push_tx(start, length);
-        if !whole || payload == 0 {
-            let end = self.nic.tx_advance(start, length);
-            self.nic.release_cpu_frame(end);
-        }
-        let next = Cursor {
-            offset: cursor.offset + payload,
-            number: cursor.number + 1,
-            before: if after == 0 { 0 } else { cursor.before + 1 },
-            group: cursor.group,
-        };
-        self.account_frame(frame, next, whole && payload != 0);
-        if let Some(block) = self.tables.transmit_mut(slot).pages.next_block() {
-            self.fetch_for_transmit(slot, block);
-        }
-    }
-
-    /// Queues the DMAs of a frame's payload, the first of which is at `place`; the last one releases the
-    /// frame. Says whether they are all queued.
-    #[inline(always)]
-    fn push_payload(&mut self, frame: &Outgoing, mut place: Seek) -> bool {
-        let slot = frame.slot;
-        let cookie = frame_cookie(slot, frame.start);
-        let cache = self.memory.transmit_cache(slot);
-        let (mut offset, mut left) = (frame.cursor.offset, frame.payload);
-        let mut local = frame.start + frame.header;
-        let mut slots = FRAME_READS;
-        loop {
-            match place {
-                Seek::Found { host, room } => {
-                    let piece = room.min(left);
-                    left -= piece;
-                    self.nic.push_read(host, local, piece, left == 0, cookie);
-                    if left == 0 {
-                        // The last one is counted with the frame, when the MAC has that.
-                        return true;
-                    }
-                    self.tables.transmit_mut(slot).pending += 1;
-                    offset += piece;
-                    local = self.nic.tx_advance(local, piece);
-                    slots -= 1;
-                    if slots == 0 {
-                        slots = self.await_read_slots(slot);
-                    }
-                }
-                Seek::Missing(block) => self.await_transmit_fetch(slot, block),
-                Seek::End => break,
-            }
-            let record = self.tables.transmit_mut(slot);
-            if record.code != Code::Pending {
-                break;
-            }
-            place = record.pages.seek(&self.nic, cache, offset);
-        }
-        self.give_up_frame(slot);
-        false
-    }
-
-    /// A frame's memory ends too early or is gone: its message fails. Waits for the DMAs that it has
-    /// queued, so that none of them can meet a later frame's header in the buffer.
-    #[cold]
-    #[inline(never)]
-    fn give_up_frame(&mut self, slot: Slot) {
-        let record = self.tables.transmit_mut(slot);
-        if record.code == Code::Pending {
-            record.code = Code::BadDescriptor;
-        }
-        self.nic.wait_enter();
-        while self.tables.transmit_mut(slot).pending != 0 {
-            self.serve_reads();
-        }
-        self.nic.wait_exit();
-    }
-
-    /// Writes a frame's header. A frame that is not `whole` is void.
-    #[inline(always)]
-    fn write_header(&mut self, frame: &Outgoing, after: u32, whole: bool) {
-        let &Outgoing {
-            slot,
-            cursor,
-            start,
-            ..
-        } = frame;
-        let record = &self.tables.transmit[usize::from(slot)];
-        let node = u32::from(record.node);
-        let (id, number) = (u32::from(record.id), u32::from(cursor.number));
-        let (frames, length) = (u32::from(record.frames), record.length);
-        let kind = match (whole, cursor.number) {
-            (true, 0) => Kind::Header,
-            (true, _) => Kind::Data,
-            (false, _) => Kind::Void,
+    fn words_of(&mut self, cut: &Cut) -> Words {
+        let cursor = cut.cursor;
+        let record = self.tables.transmit(cut.slot);
+        let after = record.frames_after(&cursor);
+        let kind = if cursor.number == 0 {
+            Kind::Header
+        } else {
+            Kind::Data
         };
         let place = (u32::from(cursor.before) << GROUP_BEFORE_SHIFT) | after;
         let flags = if after == 0 { FLAG_GROUP_END } else { 0 };
-        self.write_addresses(start, node);
-        self.store(start, WORD_TYPE_KIND, type_kind(kind) | flags | place);
-        self.store(start, WORD_SOURCE_MESSAGE, self.config.node_high | id);
-        self.store(start, WORD_FRAME_EPOCH, (number << 16) | self.config.epoch);
+        let mut words = Words {
+            node: u32::from(record.node),
+            type_kind: type_kind(kind) | flags | place,
+            number_id: (u32::from(cursor.number) << 16) | u32::from(record.id),
+            offset: cursor.offset,
+            tag_frames: u32::from(record.frames),
+            length: record.length,
+        };
         if cursor.number == 0 {
-            let oldest = self.oldest_transmit(node);
-            let oldest = u32::from(self.tables.transmit_mut(oldest).id);
-            let tag = self
-                .nic
-                .load(self.descriptor_word(u32::from(slot), WORD_NODE_TAG))
-                << 16;
-            self.store(start, WORD_OFFSET, oldest);
-            self.store(start, WORD_TAG_FRAMES, tag | frames);
-            self.store(start, WORD_MESSAGE_LENGTH, length);
-        } else {
-            self.store(start, WORD_OFFSET, cursor.offset);
+            let oldest = self.oldest_transmit(words.node);
+            words.offset = u32::from(self.tables.transmit(oldest).id);
+            let at = self.descriptor_word(u32::from(cut.slot), WORD_NODE_TAG);
+            words.tag_frames |= self.nic.load(at) << 16;
         }
-        self.nic.event(Event::FrameSent, node, id, number);
+        words
     }
 
-    /// Writes a frame's Ethernet addresses.
+    /// Leaves a frame for the transmitter; there is room.
     #[inline(always)]
-    pub(crate) fn write_addresses(&mut self, start: u32, node: u32) {
-        let high = self.nic.load(self.route_word(node, ROUTE_MAC_HIGH));
-        let low = self.nic.load(self.route_word(node, ROUTE_MAC_LOW));
-        self.store(start, 0, (high << 16) | (low >> 16));
-        self.store(start, 1, (low << 16) | self.config.mac_high);
-        self.store(start, 2, self.config.mac_low);
+    fn pass_frame(&mut self, cut: &Cut, words: &Words) {
+        let first = cut.cursor.number == 0;
+        let opens = first && !self.tables.transmit(cut.slot).resending;
+        let job = (jobs::frames::FRAME << jobs::KIND_SHIFT)
+            | if opens { jobs::frames::OPENS } else { 0 }
+            | (u32::from(cut.slot) << jobs::SLOT_SHIFT)
+            | cut.payload;
+        let &Words {
+            node,
+            type_kind,
+            number_id,
+            offset,
+            tag_frames,
+            length,
+        } = words;
+        let job = [job, node, type_kind, number_id, offset, tag_frames, length];
+        self.nic.put(Queue::Frames, job);
     }
 
-    /// Writes a word of the frame at `start`.
+    /// Notes in the record that a frame was sent.
     #[inline(always)]
-    pub(crate) fn store(&mut self, start: u32, word: usize, value: u32) {
-        self.nic.store(start + ((word as u32) << 2), value);
-    }
-
-    /// Notes in the record that a frame was sent, and a last DMA queued for it if it has payload (`last_read`);
-    /// `next` is the one after it.
-    #[inline(always)]
-    fn account_frame(&mut self, frame: &Outgoing, next: Cursor, last_read: bool) {
-        let Outgoing { slot, cursor, .. } = *frame;
-        let group_end = next.before == 0;
+    fn account_frame(&mut self, cut: &Cut) {
+        let &Cut {
+            slot,
+            cursor,
+            payload,
+            ..
+        } = cut;
         let record = self.tables.transmit_mut(slot);
-        record.pending += u8::from(last_read);
+        let group_end = record.frames_after(&cursor) == 0;
+        let next = Cursor {
+            offset: cursor.offset + payload,
+            number: cursor.number + 1,
+            before: if group_end { 0 } else { cursor.before + 1 },
+            group: cursor.group,
+        };
         if record.resending {
             return self.account_resent(slot, next);
         }
         record.cursor = next;
         let last = next.number == record.frames;
+        let decided = record.code != Code::Pending;
         if group_end {
             record.outstanding += 1;
             record.last_group = cursor.before + 1;
-            self.tables.unacked[usize::from(slot)].insert(cursor.number);
+            self.tables.unacked_mut(slot).insert(cursor.number);
             self.time_group(slot, cursor.number);
             self.restart_timer(slot);
         }
-        if last && last_read {
+        if last {
             self.unqueue();
-        } else if last {
-            // No DMA will come back to settle a message that has failed.
-            self.leave_queue(slot);
+            if decided {
+                // It has failed, and perhaps no DMA will come back to settle it.
+                self.settle_at_last(slot);
+            }
         }
         self.count(Counter::FramesSent);
     }
 
-    /// Starts to fetch page entries, unless a fetch is under way or the DMA ring is full.
+    /// The head of the send queue has no more to send: it leaves, and is settled if it can be.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fetch_for_transmit(&mut self, slot: Slot, block: u8) {
-        if self.nic.read_slots() == 0 {
-            return;
-        }
-        let cache = self.memory.transmit_cache(slot);
+    pub(crate) fn leave_queue(&mut self, slot: Slot) {
+        self.unqueue();
+        self.settle_transmit(slot);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_at_last(&mut self, slot: Slot) {
+        self.settle_transmit(slot);
+    }
+
+    /// The transmitter could not read a message's memory.
+    pub(crate) fn fail_transmit(&mut self, slot: Slot, code: Code) {
+        let open = self.is_open(slot);
         let record = self.tables.transmit_mut(slot);
-        if let Some(Fetch {
-            host,
-            local,
-            length,
-        }) = record.pages.begin_fetch(cache, block)
-        {
-            record.pending += 1;
-            let cookie = transmit_fetch_cookie(slot);
-            self.nic.push_read(host, local, length, false, cookie);
+        if open && record.code == Code::Pending {
+            record.code = code;
         }
     }
 
-    /// Within a frame: waits until read DMAs can be queued again, and returns how many. The record is
-    /// pinned meanwhile.
-    #[cold]
-    #[inline(never)]
-    fn await_read_slots(&mut self, slot: Slot) -> u32 {
-        self.nic.wait_enter();
-        self.tables.transmit_mut(slot).pending += 1;
-        while self.nic.read_slots() == 0 {
-            self.serve_reads();
-        }
-        self.tables.transmit_mut(slot).pending -= 1;
-        self.nic.wait_exit();
-        self.nic.read_slots()
-    }
-
-    /// Within a frame: waits until a block of page entries has come, or its fetch has failed.
-    #[cold]
-    #[inline(never)]
-    fn await_transmit_fetch(&mut self, slot: Slot, block: u8) {
-        self.nic.wait_enter();
-        self.tables.transmit_mut(slot).pending += 1;
-        while self.tables.transmit_mut(slot).pages.lacks(block)
-            && self.tables.transmit_mut(slot).code == Code::Pending
-        {
-            self.fetch_for_transmit(slot, block);
-            self.serve_reads();
-        }
-        self.tables.transmit_mut(slot).pending -= 1;
-        self.nic.wait_exit();
-    }
-
-    /// Writes the status of a decided record and frees it, unless a DMA names it or it is queued.
+    /// Writes the status of a decided record and frees it, unless it is queued or the transmitter may have
+    /// something of it.
     #[inline(always)]
     pub(crate) fn settle_transmit(&mut self, slot: Slot) {
         let record = self.tables.transmit_mut(slot);
         let code = record.code;
-        if code == Code::Pending
-            || record.pending != 0
-            || record.queueing != Queueing::Out
-            || !self.is_open(slot)
-        {
+        if code == Code::Pending || record.queueing != Queueing::Out || !self.is_open(slot) {
             return;
+        }
+        if N::Roles::TRANSMITTER {
+            if self.awaits_source(slot) {
+                return;
+            }
+        } else if !self.tables.transmit_mut(slot).is_closed() {
+            return self.ask_transmitter(slot);
         }
         self.write_status(u32::from(slot), code, 0);
         let record = self.tables.transmit_mut(slot);
@@ -492,6 +400,16 @@ impl<N: Nic> Emp<'_, N> {
         }
         self.nic
             .event(Event::TransmitComplete, node, id, code as u32);
+    }
+
+    /// Queues a decided record once more, behind its frames: the transmitter is asked in its turn.
+    #[cold]
+    #[inline(never)]
+    fn ask_transmitter(&mut self, slot: Slot) {
+        if self.tables.transmit_mut(slot).closing != Closing::Asked {
+            self.enqueue(slot);
+            self.raise_send();
+        }
     }
 }
 

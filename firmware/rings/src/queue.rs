@@ -87,7 +87,21 @@ impl Producer {
     /// The end of an empty queue.
     #[must_use]
     pub const fn new(queue: Queue) -> Self {
-        Self { queue, index: 0 }
+        Self::at(queue, 0)
+    }
+
+    /// The end of a queue into which [`index`](Self::index) entries were put so far.
+    #[inline(always)]
+    #[must_use]
+    pub const fn at(queue: Queue, index: u32) -> Self {
+        Self { queue, index }
+    }
+
+    /// Entries that were put in so far; wraps.
+    #[inline(always)]
+    #[must_use]
+    pub const fn index(&self) -> u32 {
+        self.index
     }
 
     /// Entries that can be put in now. It grows while the consumer works, and never shrinks by itself.
@@ -102,12 +116,7 @@ impl Producer {
     /// an entry has: the others mean nothing then.
     #[inline(always)]
     pub fn put<const WORDS: usize>(&mut self, bell: &mut impl Bell, words: [u32; WORDS]) {
-        let mut at = self.queue.entry(self.index);
-        for word in words {
-            bell.store(at, word);
-            at += 4;
-        }
-        self.index = self.index.wrapping_add(1);
+        self.write(bell, words);
         bell.lock();
         // Where the consumer could see the entry before the ring, it could be through with it, too, and be
         // called for nothing.
@@ -116,6 +125,34 @@ impl Producer {
             bell.ring();
         }
         bell.unlock();
+    }
+
+    /// Puts an entry in as [`put`](Self::put) does, for whoever looks. [`ring`](Self::ring) must follow.
+    #[inline(always)]
+    pub fn leave<const WORDS: usize>(&mut self, memory: &mut impl Memory, words: [u32; WORDS]) {
+        self.write(memory, words);
+        memory.store(self.queue.base + PRODUCER_INDEX, self.index);
+    }
+
+    /// Rings for what was [left](Self::leave). The consumer may have found it already: it is called for
+    /// nothing then, and [rests](Consumer::rest).
+    #[inline(always)]
+    pub fn ring(&self, bell: &mut impl Bell) {
+        bell.lock();
+        if !bell.is_rung() {
+            bell.ring();
+        }
+        bell.unlock();
+    }
+
+    #[inline(always)]
+    fn write<const WORDS: usize>(&mut self, memory: &mut impl Memory, words: [u32; WORDS]) {
+        let mut at = self.queue.entry(self.index);
+        for word in words {
+            memory.store(at, word);
+            at += 4;
+        }
+        self.index = self.index.wrapping_add(1);
     }
 }
 
@@ -130,7 +167,21 @@ impl Consumer {
     /// The end of an empty queue.
     #[must_use]
     pub const fn new(queue: Queue) -> Self {
-        Self { queue, index: 0 }
+        Self::at(queue, 0)
+    }
+
+    /// The end of a queue from which [`index`](Self::index) entries were taken so far.
+    #[inline(always)]
+    #[must_use]
+    pub const fn at(queue: Queue, index: u32) -> Self {
+        Self { queue, index }
+    }
+
+    /// Entries that were taken so far; wraps.
+    #[inline(always)]
+    #[must_use]
+    pub const fn index(&self) -> u32 {
+        self.index
     }
 
     #[inline(always)]
@@ -158,7 +209,7 @@ impl Consumer {
     /// Quietens the bell if the queue is empty. The producer may put an entry in at any moment: the
     /// look that counts is the one under the semaphore, which its ring must wait for.
     #[inline(always)]
-    fn rest(&self, bell: &mut impl Bell) {
+    pub fn rest(&self, bell: &mut impl Bell) {
         bell.lock();
         if self.is_empty(bell) {
             bell.quieten();

@@ -7,6 +7,8 @@ use crate::regs;
 
 /// A CPU's own registers. Code that runs on either CPU is generic over this.
 pub trait Cpu {
+    /// The other CPU.
+    type Other: Cpu;
     /// Event register.
     const EVENT: u32;
     /// Mailbox event register.
@@ -41,6 +43,7 @@ impl B {
 }
 
 impl Cpu for A {
+    type Other = B;
     const EVENT: u32 = regs::EVENT_A;
     const MAILBOX_EVENT: u32 = regs::MAILBOX_EVENT_A;
     const TIMER_REFERENCE: u32 = regs::TIMER_REFERENCE_A;
@@ -48,6 +51,7 @@ impl Cpu for A {
 }
 
 impl Cpu for B {
+    type Other = A;
     const EVENT: u32 = regs::EVENT_B;
     const MAILBOX_EVENT: u32 = regs::MAILBOX_EVENT_B;
     const TIMER_REFERENCE: u32 = regs::TIMER_REFERENCE_B;

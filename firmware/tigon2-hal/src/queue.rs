@@ -10,12 +10,12 @@
 //! // CPU A:
 //! let mut to_b = Producer::new(INBOX_B);
 //! if to_b.room(&Sram) > 0 {
-//!     to_b.put(&mut Inbox::<A, B, 5>::new(), [what, which]);
+//!     to_b.put(&mut Inbox::<A, B>::new(5), [what, which]);
 //! }
 //! // CPU B, on event 5:
 //! if let Some(at) = inbox.front(&Sram) {
 //!     let (what, which) = (sram::read(at), sram::read(at + 4));
-//!     inbox.remove(&mut Inbox::<B, B, 5>::new());
+//!     inbox.remove(&mut Inbox::<B, B>::new(5));
 //! }
 //! ```
 
@@ -41,25 +41,25 @@ impl Memory for Sram {
     }
 }
 
-/// The event bit `BIT` of CPU `Owner`'s inbox, as CPU `Me` reaches it.
-pub struct Inbox<Me, Owner, const BIT: u32>(PhantomData<(Me, Owner)>);
+/// An event bit of CPU `Owner`, which tells of its inbox, as CPU `Me` reaches it.
+pub struct Inbox<Me, Owner> {
+    bit: u32,
+    cpus: PhantomData<(Me, Owner)>,
+}
 
-impl<Me, Owner, const BIT: u32> Inbox<Me, Owner, BIT> {
-    /// It holds nothing: each is as good as any other.
+impl<Me, Owner> Inbox<Me, Owner> {
+    /// The inbox of which event `bit` tells.
     #[inline(always)]
     #[must_use]
-    pub const fn new() -> Self {
-        Self(PhantomData)
+    pub const fn new(bit: u32) -> Self {
+        Self {
+            bit,
+            cpus: PhantomData,
+        }
     }
 }
 
-impl<Me, Owner, const BIT: u32> Default for Inbox<Me, Owner, BIT> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<Me, Owner, const BIT: u32> Memory for Inbox<Me, Owner, BIT> {
+impl<Me, Owner> Memory for Inbox<Me, Owner> {
     #[inline(always)]
     fn load(&self, address: u32) -> u32 {
         sram::read(address)
@@ -71,7 +71,7 @@ impl<Me, Owner, const BIT: u32> Memory for Inbox<Me, Owner, BIT> {
     }
 }
 
-impl<Me: Cpu, Owner: Cpu, const BIT: u32> rings::Bell for Inbox<Me, Owner, BIT> {
+impl<Me: Cpu, Owner: Cpu> rings::Bell for Inbox<Me, Owner> {
     #[inline(always)]
     fn lock(&mut self) {
         semaphore::spin_lock::<Me>();
@@ -84,16 +84,16 @@ impl<Me: Cpu, Owner: Cpu, const BIT: u32> rings::Bell for Inbox<Me, Owner, BIT> 
 
     #[inline(always)]
     fn is_rung(&self) -> bool {
-        event::is_raised::<Owner>(BIT)
+        event::is_raised::<Owner>(self.bit)
     }
 
     #[inline(always)]
     fn ring(&mut self) {
-        event::raise::<Owner>(BIT);
+        event::raise::<Owner>(self.bit);
     }
 
     #[inline(always)]
     fn quieten(&mut self) {
-        event::clear::<Owner>(BIT);
+        event::clear::<Owner>(self.bit);
     }
 }

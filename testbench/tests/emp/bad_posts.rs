@@ -449,7 +449,7 @@ async fn answers(mut emp: EmpNode) -> Result<(), String> {
 }
 
 #[test]
-fn nonsense_is_refused_and_nobody_else_notices() {
+pub fn nonsense_is_refused_and_nobody_else_notices() {
     run_well(
         &mut pair(),
         |emp| async move {
@@ -466,7 +466,7 @@ fn nonsense_is_refused_and_nobody_else_notices() {
 }
 
 #[test]
-fn a_receive_that_is_posted_again_is_counted() {
+pub fn a_receive_that_is_posted_again_is_counted() {
     run_well(
         &mut pair(),
         |emp| async move {
@@ -480,7 +480,7 @@ fn a_receive_that_is_posted_again_is_counted() {
 }
 
 #[test]
-fn where_nothing_answers_nothing_happens() {
+pub fn where_nothing_answers_nothing_happens() {
     let offsets = [WINDOW_USED_BYTES, 0x1004, 0x2000, WINDOW_BYTES - 4];
     let mut pair = pair();
     pair.world.nodes[0].trace.keep(true);

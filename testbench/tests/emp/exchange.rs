@@ -44,7 +44,7 @@ fn exchange(length: u32, room: u32) -> Result<u32, Failure> {
 }
 
 #[test]
-fn sizes_at_every_border() {
+pub fn sizes_at_every_border() {
     // Frames (1478, then 1486 bytes), pages, forms of descriptors, and the longest message.
     let borders = [0, 1478, 1478 + 1486, 4096, 7 * 4096, 65_536, 128 * 1024];
     for border in borders {
@@ -60,7 +60,7 @@ fn sizes_at_every_border() {
 }
 
 #[test]
-fn a_longer_message_is_truncated() {
+pub fn a_longer_message_is_truncated() {
     for (length, room) in [(100, 10), (5000, 4096), (100_000, 0)] {
         let failure = exchange(length, room).unwrap_err();
         let expected = Failure::Truncated {
@@ -72,7 +72,7 @@ fn a_longer_message_is_truncated() {
 }
 
 #[test]
-fn nobody_posts_a_receive() {
+pub fn nobody_posts_a_receive() {
     let mut pair = pair();
     for node in 0..2 {
         pair.config_mut(node).retry_limit = 3;
@@ -126,7 +126,7 @@ fn everybody_waits_for_ever() {
 }
 
 #[test]
-fn posts_that_cannot_be() {
+pub fn posts_that_cannot_be() {
     let mut pair = pair();
     let (end, outcome, _) = run_both(
         &mut pair,

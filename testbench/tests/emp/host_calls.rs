@@ -82,7 +82,7 @@ fn the_example_runs() {
 }
 
 #[test]
-fn whichever_of_several_transfers_is_over_first() {
+pub fn whichever_of_several_transfers_is_over_first() {
     let (order, hash) = wait_for_any(true);
     assert_eq!(order, [77, 4, 2, 5, 0, 3, 1]);
     assert_eq!(wait_for_any(false), (order, hash), "idle loops stepped");
@@ -111,7 +111,7 @@ fn a_wait_for_any_that_nothing_can_end_is_a_deadlock() {
 }
 
 #[test]
-fn a_cancelled_receive_takes_no_message() {
+pub fn a_cancelled_receive_takes_no_message() {
     let mut pair = pair();
     let (_, cancellation) = run_well(
         &mut pair,
@@ -160,7 +160,7 @@ fn cancel_late(length: u32, after_us: u64) -> Option<u32> {
 }
 
 #[test]
-fn a_message_that_came_first_is_not_cancelled() {
+pub fn a_message_that_came_first_is_not_cancelled() {
     assert_eq!(cancel_late(100, 1000), Some(100), "it is complete");
     assert_eq!(cancel_late(1 << 20, 3000), Some(1 << 20), "it is under way");
 }
@@ -193,7 +193,7 @@ fn acks(settings: impl Fn(Settings) -> Settings + Send + 'static) -> [u32; 2] {
 }
 
 #[test]
-fn the_ack_group_changes_at_run_time() {
+pub fn the_ack_group_changes_at_run_time() {
     let group = |ack_group| {
         move |settings| Settings {
             ack_group,
@@ -210,7 +210,7 @@ fn the_ack_group_changes_at_run_time() {
 }
 
 #[test]
-fn a_new_retry_limit_holds_at_once() {
+pub fn a_new_retry_limit_holds_at_once() {
     let mut pair = pair();
     let (failure, ()) = run_well(
         &mut pair,

@@ -16,6 +16,7 @@ mod goodput;
 mod host_calls;
 mod resets;
 mod ring_order;
+mod schemes;
 mod situations;
 mod streams;
 mod support;

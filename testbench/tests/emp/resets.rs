@@ -197,13 +197,13 @@ fn reset_in_the_middle(node: usize, threads: usize, skip_idle: bool) -> u64 {
 }
 
 #[test]
-fn a_receiver_is_reset() {
+pub fn a_receiver_is_reset() {
     let hash = reset_in_the_middle(1, 1, true);
     assert_eq!(reset_in_the_middle(1, 2, false), hash);
 }
 
 #[test]
-fn a_sender_is_reset() {
+pub fn a_sender_is_reset() {
     let hash = reset_in_the_middle(0, 1, true);
     assert_eq!(reset_in_the_middle(0, 2, false), hash);
 }
@@ -235,7 +235,7 @@ fn reset_for_good(node: usize, receive_timeout: ReceiveTimeout) -> u64 {
 }
 
 #[test]
-fn a_peer_that_is_gone_is_noticed_in_time() {
+pub fn a_peer_that_is_gone_is_noticed_in_time() {
     // Timeouts of 1, 2, 4 and 8 ms, and each time the rest of the message, at most 20 ms.
     let sender_us = reset_for_good(1, ReceiveTimeout::Never);
     assert!((15_000..95_000).contains(&sender_us), "{sender_us} us");
@@ -276,7 +276,7 @@ fn streams_with_rests(skip_idle: bool) -> u64 {
 }
 
 #[test]
-fn messages_pass_while_dma_channels_rest() {
+pub fn messages_pass_while_dma_channels_rest() {
     assert_eq!(streams_with_rests(true), streams_with_rests(false));
 }
 

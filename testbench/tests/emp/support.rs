@@ -1,5 +1,6 @@
 //! What the tests share: worlds, programs, and messages whose every byte is known.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
@@ -16,12 +17,26 @@ use testbench::cluster::{self, EmpNode, EmpPairs, Outcome};
 pub static IMAGE: LazyLock<Image> =
     LazyLock::new(|| cluster::own_image("emp-base", cluster::EMP_SRAM).unwrap());
 
+thread_local! {
+    /// The image of this test's pairs, if it is another one.
+    static OTHER_IMAGE: RefCell<Option<Image>> = const { RefCell::new(None) };
+}
+
+/// From now on the pairs of this test's thread have this image.
+pub fn use_image(name: &str) {
+    let image = cluster::own_image(name, cluster::EMP_SRAM).unwrap();
+    OTHER_IMAGE.set(Some(image));
+}
+
 /// What a node's firmware has counted.
 pub type Counters = [u32; COUNTER_COUNT as usize];
 
 pub fn pair() -> EmpPairs {
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
-    EmpPairs::one(&IMAGE, &profile, &[]).unwrap()
+    OTHER_IMAGE.with_borrow(|other| {
+        let image = other.as_ref().unwrap_or(&IMAGE);
+        EmpPairs::one(image, &profile, &[]).unwrap()
+    })
 }
 
 /// Any error as a program's own.

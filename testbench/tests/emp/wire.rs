@@ -291,7 +291,7 @@ const CASES: [Case; 33] = [
 ];
 
 #[test]
-fn every_bad_frame_is_counted_for_what_it_is() {
+pub fn every_bad_frame_is_counted_for_what_it_is() {
     let bad: Vec<_> = (1..)
         .zip(CASES)
         .map(|(id, (_, frame, _))| vec![frame(id)])

@@ -62,6 +62,8 @@ pub const WORD_MESSAGE_LENGTH: usize = 8;
 
 /// Position of the kind in the low half of the word at [`WORD_TYPE_KIND`].
 pub const KIND_SHIFT: u32 = 12;
+/// Mask of the kind after the shift.
+pub const KIND_MASK: u32 = 0xF;
 /// Flag in the low half of the word at [`WORD_TYPE_KIND`]: the frame is the last of its ack group.
 pub const FLAG_GROUP_END: u32 = 1 << 8;
 
@@ -98,7 +100,7 @@ impl Kind {
     /// Decodes the kind of the word at [`WORD_TYPE_KIND`]; `None` for an unused value.
     #[must_use]
     pub const fn from_word(word: u32) -> Option<Self> {
-        Some(match (word >> KIND_SHIFT) & 0xF {
+        Some(match (word >> KIND_SHIFT) & KIND_MASK {
             0 => Self::Void,
             1 => Self::Header,
             2 => Self::Data,

@@ -39,6 +39,18 @@ pub const HARDWARE_MASK: u32 = (1 << RX_COMPLETE)
 pub const SOFT_SEND: u32 = 3;
 /// Software bit of CPU B that our firmware uses for "descriptors wait for the software assist".
 pub const SOFT_ASSIST: u32 = 5;
+/// Software bit that our firmware uses for "frames of the other CPU wait to be transmitted".
+pub const SOFT_FRAMES: u32 = 2;
+/// Software bit that our firmware uses for "received frames of the other CPU wait to be delivered".
+pub const SOFT_ARRIVALS: u32 = 7;
+/// Software bit that our firmware uses for "acks and fetches of the other CPU wait".
+pub const SOFT_ACKS: u32 = 10;
+/// Software bit that our firmware uses for "the other CPU reports on transmits".
+pub const SOFT_REPORTS: u32 = 11;
+/// Software bit that our firmware uses for "the other CPU has fetched page entries".
+pub const SOFT_PAGES: u32 = 12;
+/// Software bit that our firmware uses for "the other CPU has completed receives".
+pub const SOFT_CLOSED: u32 = 13;
 
 /// The name of a bit; `None` if it has no fixed meaning.
 #[must_use]
@@ -55,6 +67,12 @@ pub const fn name(bit: u32) -> Option<&'static str> {
         TIMER => "timer",
         SOFT_SEND => "soft_send",
         SOFT_ASSIST => "soft_assist",
+        SOFT_FRAMES => "soft_frames",
+        SOFT_ARRIVALS => "soft_arrivals",
+        SOFT_ACKS => "soft_acks",
+        SOFT_REPORTS => "soft_reports",
+        SOFT_PAGES => "soft_pages",
+        SOFT_CLOSED => "soft_closed",
         _ => return None,
     })
 }

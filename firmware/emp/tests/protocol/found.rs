@@ -1,12 +1,12 @@
 //! Cases that random schedules (`schedule.rs`) found, each in its simplest form.
 
 use crate::common::memory::HostMemory;
+use crate::common::nic::Records;
 use crate::common::{Buffer, Faults, Settings, World};
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
 use crate::network::{Hold, Network};
 use defs::emp::control::Counter;
 use defs::emp::descriptor::{Code, Form, node_tag};
-use emp::Tables;
 
 /// Two frames of some 30 bytes are an ack group.
 fn settings() -> Settings {
@@ -23,7 +23,7 @@ fn settings() -> Settings {
 fn with_hosts(nodes: usize, restarts: usize, case: impl FnOnce(&mut Hosts)) {
     let settings = settings();
     let lives = nodes + restarts;
-    let mut tables: Vec<Tables> = (0..lives).map(|_| Tables::new()).collect();
+    let mut tables: Vec<Records> = (0..lives).map(|_| Records::new()).collect();
     let network = Network::new(nodes, 1, 0, 1, settings, &mut tables);
     case(&mut Hosts::new(network, settings, 1));
 }

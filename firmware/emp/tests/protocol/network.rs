@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::common::memory::Random;
+use crate::common::nic::Records;
 use crate::common::nic::{Entry, SHARED_BASE, word_of};
 use crate::common::{Node, Settings};
 use defs::emp::frame::{
     DATA_PAYLOAD, GROUP_MASK, HEADER_PAYLOAD, KIND_SHIFT, Kind, WORD_FRAME_EPOCH,
     WORD_MESSAGE_LENGTH, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES, WORD_TYPE_KIND,
 };
-use emp::{FRAME_LIMIT, Memory, Nic, Tables};
+use emp::{FRAME_LIMIT, Memory, Nic};
 
 /// What the wire does by chance, in percent of the frames, and how often a DMA channel stands still.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,7 +78,7 @@ pub struct Network<'a> {
     pub rates: Rates,
     pub now_us: u64,
     settings: Settings,
-    spare: std::slice::IterMut<'a, Tables>,
+    spare: std::slice::IterMut<'a, Records>,
     seed: u64,
     first_id: u16,
     first_epoch: u16,
@@ -96,7 +97,7 @@ impl<'a> Network<'a> {
         first_id: u16,
         first_epoch: u16,
         settings: Settings,
-        tables: &'a mut [Tables],
+        tables: &'a mut [Records],
     ) -> Self {
         let mut network = Self {
             stations: Vec::new(),

@@ -6,11 +6,11 @@
 use std::fmt;
 
 use crate::common::Settings;
+use crate::common::nic::Records;
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
 use crate::network::{Garbage, Hold, Network, Rates};
 use defs::emp::descriptor::PAGE_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
-use emp::Tables;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -161,7 +161,7 @@ impl Schedule {
     fn check(&self) {
         let settings = self.settings();
         let lives = self.nodes + self.restarts();
-        let mut tables: Vec<Tables> = (0..lives).map(|_| Tables::new()).collect();
+        let mut tables: Vec<Records> = (0..lives).map(|_| Records::new()).collect();
         let mut network = Network::new(
             self.nodes,
             self.seed,

@@ -76,14 +76,13 @@ impl Side {
         };
         self.sum += sram::read(at);
         self.taken += 1;
-        self.inbox.remove(&mut Inbox::<Me, Me, BIT>::new());
+        self.inbox.remove(&mut Inbox::<Me, Me>::new(BIT));
     }
 
     fn put<Me: Cpu, Other: Cpu>(&mut self) {
         if self.sent < NUMBERS && self.out.room(&Sram) > 0 {
             self.sent += 1;
-            self.out
-                .put(&mut Inbox::<Me, Other, BIT>::new(), [self.sent]);
+            self.out.put(&mut Inbox::<Me, Other>::new(BIT), [self.sent]);
         }
     }
 

@@ -15,7 +15,8 @@ use defs::emp::descriptor::{
     STATUS_NEXT_NONE, STATUS_NIC_OWNS, node_tag, page_entry, status_posted,
 };
 use emp::nic::Event;
-use emp::{Emp, Memory, Nic, Tables};
+use emp::{Emp, Memory, Nic};
+use nic::Records;
 
 use memory::Random;
 use nic::{FakeNic, SHARED_BASE};
@@ -75,14 +76,14 @@ pub struct Node<'a> {
 impl Node<'static> {
     /// A node whose records stay for good.
     pub fn start(number: u32, nodes: u32, epoch: u32, settings: &Settings) -> Self {
-        let tables = Box::leak(Box::new(Tables::new()));
+        let tables = Box::leak(Box::new(Records::new()));
         Self::start_in(tables, number, nodes, epoch, settings)
     }
 }
 
 impl<'a> Node<'a> {
     pub fn start_in(
-        tables: &'a mut Tables,
+        tables: &'a mut Records,
         number: u32,
         nodes: u32,
         epoch: u32,
@@ -139,7 +140,8 @@ impl<'a> Node<'a> {
         if nic.timer_due() {
             self.emp.on_timer();
         } else if nic.mailbox_written() {
-            self.emp.on_mailbox(Emp::post_transmit, Emp::post_receive);
+            self.emp
+                .on_mailbox(|emp| emp.post_transmit(Emp::on_send), Emp::post_receive);
         } else if nic.read_stopped() {
             self.emp.on_read_attention();
         } else if nic.write_stopped() {

@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 
 use defs::emp::frame::{Kind, WORD_TYPE_KIND};
 use defs::tigon2::map::mailbox_low;
-use emp::Nic;
+use emp::jobs::Queue;
 use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage, pressure};
+use emp::roles::{A, Base, On};
+use emp::{Nic, Tables};
 use rings::{Region, ReleaseOrder, TxSpace};
 
 use super::memory::HostMemory;
@@ -358,7 +360,44 @@ fn wrapped(region: Region, address: u32, bytes: u32) -> u32 {
     }
 }
 
+/// The records of a node on one CPU.
+pub type Records = Tables<On<A, Base>>;
+
 impl Nic for FakeNic {
+    type Roles = On<A, Base>;
+
+    fn room(&self, _: Queue) -> u32 {
+        unreachable!("there is one CPU")
+    }
+
+    fn put<const WORDS: usize>(&mut self, _: Queue, _: [u32; WORDS]) {
+        unreachable!("there is one CPU")
+    }
+
+    fn leave<const WORDS: usize>(&mut self, _: Queue, _: [u32; WORDS]) {
+        unreachable!("there is one CPU")
+    }
+
+    fn ring(&mut self, _: Queue) {
+        unreachable!("there is one CPU")
+    }
+
+    fn front(&self, _: Queue) -> Option<u32> {
+        unreachable!("there is one CPU")
+    }
+
+    fn remove(&mut self, _: Queue) {
+        unreachable!("there is one CPU")
+    }
+
+    fn rest(&mut self, _: Queue) {
+        unreachable!("there is one CPU")
+    }
+
+    fn lock(&mut self) {}
+
+    fn unlock(&mut self) {}
+
     fn load(&self, address: u32) -> u32 {
         assert!(address.is_multiple_of(4), "unaligned load at {address:#x}");
         word_of(&self.sram[address as usize..address as usize + 4], 0)

@@ -1,14 +1,22 @@
-//! The Tigon2 as EMP sees it: [`emp::Nic`] on the chip's blocks.
+//! The Tigon2 as one CPU's part of EMP sees it: [`emp::Nic`] on the chip's blocks.
 
+use core::marker::PhantomData;
 use defs::tigon2::rings::RX_STATUS_RUNT;
+
 use emp::Nic;
+use emp::jobs::Queue;
 use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage, pressure};
-use tigon2_hal::cpu::{A, Cpu};
+use emp::roles::{Roles, Scheme};
 use tigon2_hal::dma::{self, Descriptor, DmaState, ReadRing, Transfer, WriteRing};
 use tigon2_hal::layout::Layout;
 use tigon2_hal::mac::{self, RxRing, TxRing};
+use tigon2_hal::queue::{Consumer, Inbox, Producer, Sram};
 use tigon2_hal::rings::{Region, ReleaseOrder, TxSpace};
-use tigon2_hal::{event, log, regs, sram, stage_enter, stage_exit, timer, wait_enter, wait_exit};
+use tigon2_hal::{
+    event, log, regs, semaphore, sram, stage_enter, stage_exit, timer, wait_enter, wait_exit,
+};
+
+use crate::{Side, queues};
 
 const TX: Region = Layout::DEFAULT.tx_region();
 const RX: Region = Layout::DEFAULT.rx_region();
@@ -17,8 +25,10 @@ const CONTIGUOUS_BYTES: u32 = 64;
 /// A DMA's `kind`: it releases (frees) the frame that it ends.
 const RELEASES: u32 = 1;
 
-/// CPU A's view of the chip.
-pub struct Tigon {
+/// CPU `Me`'s view of the chip in scheme `S`.
+pub struct Chip<Me, S> {
+    /// Jobs put into each queue, or taken from it.
+    counts: [u32; Queue::ALL.len()],
     space: TxSpace,
     tx_order: ReleaseOrder,
     rx_order: ReleaseOrder,
@@ -26,17 +36,49 @@ pub struct Tigon {
     read_failed: bool,
     /// The next write that is over has failed.
     write_failed: bool,
+    side: PhantomData<(Me, S)>,
 }
 
-impl Tigon {
+impl<Me, S> Default for Chip<Me, S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<Me, S> Chip<Me, S> {
     /// The chip after [`tigon2_hal::layout::initialise`] with the default layout.
+    #[must_use]
     pub const fn new() -> Self {
         Self {
+            counts: [0; Queue::ALL.len()],
             space: TxSpace::new(TX),
             tx_order: ReleaseOrder::new(),
             rx_order: ReleaseOrder::new(),
             read_failed: false,
             write_failed: false,
+            side: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn producer(&self, queue: Queue) -> Producer {
+        Producer::at(queues::place(queue), self.counts[queue as usize])
+    }
+
+    #[inline(always)]
+    fn consumer(&self, queue: Queue) -> Consumer {
+        Consumer::at(queues::place(queue), self.counts[queue as usize])
+    }
+}
+
+impl<Me: Side, S: Scheme> Chip<Me, S> {
+    /// Raises or clears the send event: with the semaphore, where the other CPU writes the register as well.
+    #[inline(always)]
+    fn change_own_event(&self, change: fn(u32)) {
+        if <Me::Roles<S> as Roles>::ALONE {
+            change(event::SOFT_SEND);
+        } else {
+            semaphore::locked::<Me, _>(|| change(event::SOFT_SEND));
         }
     }
 }
@@ -83,7 +125,64 @@ fn retire<D: dma::Direction>(
     owed
 }
 
-impl Nic for Tigon {
+impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
+    type Roles = Me::Roles<S>;
+
+    #[inline(always)]
+    fn room(&self, queue: Queue) -> u32 {
+        self.producer(queue).room(&Sram)
+    }
+
+    #[inline(always)]
+    fn put<const WORDS: usize>(&mut self, queue: Queue, job: [u32; WORDS]) {
+        let mut producer = self.producer(queue);
+        let mut inbox = Inbox::<Me, Me::Other>::new(queues::event(queue));
+        producer.put(&mut inbox, job);
+        self.counts[queue as usize] = producer.index();
+    }
+
+    #[inline(always)]
+    fn leave<const WORDS: usize>(&mut self, queue: Queue, job: [u32; WORDS]) {
+        let mut producer = self.producer(queue);
+        producer.leave(&mut Sram, job);
+        self.counts[queue as usize] = producer.index();
+    }
+
+    #[inline(always)]
+    fn ring(&mut self, queue: Queue) {
+        let mut inbox = Inbox::<Me, Me::Other>::new(queues::event(queue));
+        self.producer(queue).ring(&mut inbox);
+    }
+
+    #[inline(always)]
+    fn front(&self, queue: Queue) -> Option<u32> {
+        self.consumer(queue).front(&Sram)
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, queue: Queue) {
+        let mut consumer = self.consumer(queue);
+        consumer.remove(&mut Inbox::<Me, Me>::new(queues::event(queue)));
+        self.counts[queue as usize] = consumer.index();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn rest(&mut self, queue: Queue) {
+        let mut inbox = Inbox::<Me, Me>::new(queues::event(queue));
+        self.consumer(queue).rest(&mut inbox);
+    }
+
+    #[inline(always)]
+    fn lock(&mut self) {
+        semaphore::spin_lock::<Me>();
+    }
+
+    #[inline(always)]
+    fn unlock(&mut self) {
+        semaphore::spin_unlock::<Me>();
+    }
+
     #[inline(always)]
     fn load(&self, address: u32) -> u32 {
         sram::read(address)
@@ -105,7 +204,7 @@ impl Nic for Tigon {
 
     #[inline(always)]
     fn arm_timer(&mut self, at_us: u32) {
-        timer::set_at::<A>(at_us);
+        timer::set_at::<Me>(at_us);
         event::enable(event::TIMER);
     }
 
@@ -116,19 +215,19 @@ impl Nic for Tigon {
 
     #[inline(always)]
     fn take_mailboxes(&mut self) -> u32 {
-        let written = regs::read(A::MAILBOX_EVENT);
-        regs::write(A::MAILBOX_EVENT, written);
+        let written = regs::read(Me::MAILBOX_EVENT);
+        regs::write(Me::MAILBOX_EVENT, written);
         written
     }
 
     #[inline(always)]
     fn raise_send(&mut self) {
-        event::raise::<A>(event::SOFT_SEND);
+        self.change_own_event(event::raise::<Me>);
     }
 
     #[inline(always)]
     fn clear_send(&mut self) {
-        event::clear::<A>(event::SOFT_SEND);
+        self.change_own_event(event::clear::<Me>);
     }
 
     #[inline(always)]
@@ -307,6 +406,7 @@ impl Nic for Tigon {
             Stage::Transmission => stage_enter!(TRANSMISSION),
             Stage::ReceiveAck => stage_enter!(RECEIVE_ACK),
             Stage::ReceiveBookkeeping => stage_enter!(RECEIVE_BOOKKEEPING),
+            Stage::ReceiveFrame => stage_enter!(RECEIVE_FRAME),
             Stage::Receiving => stage_enter!(RECEIVING),
             Stage::SendAck => stage_enter!(SEND_ACK),
         }
@@ -319,6 +419,7 @@ impl Nic for Tigon {
             Stage::Transmission => stage_exit!(TRANSMISSION),
             Stage::ReceiveAck => stage_exit!(RECEIVE_ACK),
             Stage::ReceiveBookkeeping => stage_exit!(RECEIVE_BOOKKEEPING),
+            Stage::ReceiveFrame => stage_exit!(RECEIVE_FRAME),
             Stage::Receiving => stage_exit!(RECEIVING),
             Stage::SendAck => stage_exit!(SEND_ACK),
         }

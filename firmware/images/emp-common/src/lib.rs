@@ -1,0 +1,266 @@
+//! EMP's images: the protocol on the chip's two CPUs. A scheme of [`emp::roles`] says which CPU does what; an
+//! image is that scheme's name and [`emp_image!`].
+#![no_std]
+#![forbid(unsafe_code)]
+#![feature(asm_experimental_arch)]
+
+pub mod chip;
+pub mod queues;
+
+pub use defs;
+pub use emp;
+pub use tigon2_hal;
+
+use emp::roles::{self, On, Roles, Scheme};
+use tigon2_hal::cpu::{A, B, Cpu};
+use tigon2_hal::event;
+
+/// A CPU of the chip, and its name in a scheme.
+pub trait Side: Cpu {
+    /// Its roles.
+    type Roles<S: Scheme>: Roles;
+}
+
+impl Side for A {
+    type Roles<S: Scheme> = On<roles::A, S>;
+}
+
+impl Side for B {
+    type Roles<S: Scheme> = On<roles::B, S>;
+}
+
+/// The events that a CPU with these roles dispatches; the timer is enabled when it is armed.
+#[must_use]
+pub const fn events<R: Roles>() -> u32 {
+    let mut events = 1 << event::SOFT_SEND;
+    if R::SENDER || R::MATCHER {
+        events |= 1 << event::MAILBOX;
+    }
+    if R::TRANSMITTER {
+        events |= 1 << event::READ_DMA_ATTENTION | 1 << event::READ_DMA_DONE;
+    }
+    if R::DELIVERER {
+        events |= 1 << event::WRITE_DMA_ATTENTION | 1 << event::WRITE_DMA_DONE;
+    }
+    if R::MATCHER {
+        events |= 1 << event::RX_COMPLETE;
+    }
+    if !R::ALONE {
+        let mut number = 0;
+        while number < emp::jobs::Queue::ALL.len() {
+            events |= 1 << queues::event(emp::jobs::Queue::ALL[number]);
+            number += 1;
+        }
+    }
+    events
+}
+
+/// A handler for the dispatch table: the loop starts with the engine in place.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __emp_handlers {
+    ($($name:ident)*) => {
+        $(fn $name(state: &mut State) {
+            if let Some(emp) = state {
+                emp.$name();
+            }
+        })*
+    };
+}
+
+/// A function that is called for each message and not for each frame stays in SRAM where both CPUs' code must fit
+/// into one range of scratchpad addresses.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __in_sram {
+    (fn $($function:tt)*) => { #[inline(never)] fn $($function)* };
+}
+
+/// One CPU's event loop and hot functions, in a module of their own. `$more`: handlers beside those that
+/// an image on one CPU has.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __emp_cpu {
+    (
+        $module:ident, $cpu:ident, $scratchpad:ident, $scheme:ty, { $($receive:tt)* }, { $($ack:tt)* },
+        $($event:ident => $handler:ident),*
+    ) => {
+        mod $module {
+            use super::*;
+            use $crate::emp::nic::Arrival;
+            use $crate::emp::{Emp, Tables};
+            use $crate::tigon2_hal::cpu::$cpu;
+            use $crate::tigon2_hal::{Singleton, dispatch, $scratchpad};
+
+            pub(super) type Roles = <$cpu as $crate::Side>::Roles<$scheme>;
+            pub(super) type Engine = Emp<'static, $crate::chip::Chip<$cpu, $scheme>>;
+            /// The engine, once it has started.
+            pub(super) type State = Option<Engine>;
+
+            pub(super) static TABLES: Singleton<Tables<Roles>> = Singleton::new(Tables::new());
+
+            dispatch! {
+                fn start(cpu: $cpu, state: State = None);
+                TIMER => on_timer,
+                MAILBOX => on_mailbox,
+                READ_DMA_ATTENTION => on_read_attention,
+                WRITE_DMA_ATTENTION => on_write_attention,
+                READ_DMA_DONE => on_read_done,
+                WRITE_DMA_DONE => on_write_done,
+                RX_COMPLETE => on_receive,
+                SOFT_SEND => on_send,
+                $($event => $handler,)*
+            }
+
+            /// Handles events for ever.
+            pub(super) fn run(cpu: $cpu, emp: Engine) -> ! {
+                $crate::tigon2_hal::event::set_mask($crate::events::<Roles>());
+                start(cpu, |state| *state = Some(emp))
+            }
+
+            $crate::__emp_handlers! {
+                on_timer on_read_attention on_write_attention on_read_done on_write_done
+                $($handler)*
+            }
+
+            fn on_mailbox(state: &mut State) {
+                if let Some(emp) = state {
+                    emp.on_mailbox(post_transmit, post_receive);
+                }
+            }
+
+            fn on_send(state: &mut State) {
+                if let Some(emp) = state {
+                    send(emp);
+                }
+            }
+
+            fn on_receive(state: &mut State) {
+                if let Some(emp) = state {
+                    emp.on_receive(take_ack, take_frame);
+                }
+            }
+
+            $($receive)* {
+                fn post_receive(emp: &mut Engine) {
+                    emp.post_receive();
+                }
+            }
+
+            $($ack)* {
+                fn take_ack(emp: &mut Engine, arrival: Arrival) {
+                    emp.take_ack(arrival);
+                }
+            }
+
+            $scratchpad! {
+                fn post_transmit(emp: &mut Engine) {
+                    emp.post_transmit(send);
+                }
+
+                fn send(emp: &mut Engine) {
+                    emp.on_send();
+                }
+
+                fn take_frame(emp: &mut Engine, arrival: Arrival, type_kind: u32) {
+                    emp.take_frame(arrival, type_kind);
+                }
+            }
+        }
+    };
+}
+
+/// The whole of an image: `emp_image!(Base, one CPU);` or `emp_image!(So, two CPUs);`, and where these do not fit
+/// otherwise, `emp_image!(Sr, two CPUs, acks in SRAM);`.
+#[macro_export]
+macro_rules! emp_image {
+    ($scheme:ident, one CPU) => {
+        $crate::__emp_main! { $scheme, |_| {}, { scratchpad_a! }, { scratchpad_a! }, }
+    };
+    ($scheme:ident, two CPUs) => {
+        $crate::__emp_two_cpus! { $scheme, { scratchpad_a! }, { scratchpad_b! } }
+    };
+    ($scheme:ident, two CPUs, acks in SRAM) => {
+        $crate::__emp_two_cpus! { $scheme, { $crate::__in_sram! }, { $crate::__in_sram! } }
+    };
+}
+
+/// An image in which both CPUs work; acks are taken in memory of these kinds.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __emp_two_cpus {
+    ($scheme:ident, { $($ack_a:tt)* }, { $($ack_b:tt)* }) => {
+        $crate::__emp_main! {
+            $scheme, $crate::tigon2_hal::cpu::start_b, { $crate::__in_sram! }, { $($ack_a)* },
+            SOFT_FRAMES => on_frames,
+            SOFT_ARRIVALS => on_arrivals,
+            SOFT_ACKS => on_acks,
+            SOFT_REPORTS => on_reports,
+            SOFT_PAGES => on_pages,
+            SOFT_CLOSED => on_closed
+        }
+
+        $crate::__emp_cpu! {
+            cpu_b, B, scratchpad_b, $crate::emp::roles::$scheme, { $crate::__in_sram! }, { $($ack_b)* },
+            SOFT_FRAMES => on_frames,
+            SOFT_ARRIVALS => on_arrivals,
+            SOFT_ACKS => on_acks,
+            SOFT_REPORTS => on_reports,
+            SOFT_PAGES => on_pages,
+            SOFT_CLOSED => on_closed
+        }
+
+        $crate::tigon2_hal::entry_b!(main_b);
+
+        fn main_b(cpu: $crate::tigon2_hal::cpu::B) -> ! {
+            let nic = $crate::chip::Chip::new();
+            let memory = $crate::emp::Memory::at($crate::tigon2_hal::sram::image_end());
+            let mut emp = $crate::emp::Emp::new(nic, cpu_b::TABLES.take(), memory);
+            emp.begin();
+            cpu_b::run(cpu, emp)
+        }
+    };
+}
+
+/// CPU A: the image's start, and its events.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __emp_main {
+    ($scheme:ident, $start_b:expr, { $($receive:tt)* }, { $($ack:tt)* }, $($event:ident => $handler:ident),*) => {
+        $crate::__emp_cpu! {
+            cpu_a, A, scratchpad_a, $crate::emp::roles::$scheme, { $($receive)* }, { $($ack)* }, $($event => $handler),*
+        }
+
+        $crate::tigon2_hal::entry_a!(main);
+
+        fn main(cpu: $crate::tigon2_hal::cpu::A) -> ! {
+            use $crate::emp::{Emp, Memory, RESERVED_BYTES};
+            use $crate::tigon2_hal::layout::{self, Layout};
+            use $crate::tigon2_hal::{cpu, dma, log, mac, sram};
+
+            layout::initialise(&Layout::DEFAULT);
+            let base = sram::image_end();
+            let end = base + RESERVED_BYTES;
+            if end > $crate::queues::BASE {
+                log!("EMP needs memory up to {x}, beyond what is free", end);
+                cpu::stop()
+            }
+            let nic = $crate::chip::Chip::new();
+            let mut emp = Emp::new(nic, cpu_a::TABLES.take(), Memory::at(base));
+            emp.publish();
+            log!(
+                "EMP ready: descriptors at {x}, memory used up to {x}",
+                base,
+                end
+            );
+            while !emp.poll_start() {}
+            $crate::queues::reset();
+            let start_b: fn(&$crate::tigon2_hal::cpu::A) = $start_b;
+            start_b(&cpu);
+            dma::enable_assist();
+            mac::enable_fixed_link();
+            log!("EMP started");
+            cpu_a::run(cpu, emp)
+        }
+    };
+}

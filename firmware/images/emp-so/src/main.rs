@@ -1,0 +1,7 @@
+//! EMP on two CPUs, scheme SO: the send path is split. CPU B sends what CPU A tells it to.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+#![feature(asm_experimental_arch)]
+
+emp_common::emp_image!(So, two CPUs);
