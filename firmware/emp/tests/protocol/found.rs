@@ -4,7 +4,7 @@ use crate::common::memory::HostMemory;
 use crate::common::nic::Records;
 use crate::common::{Buffer, Faults, Settings, World};
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
-use crate::network::{Hold, Network};
+use crate::network::{Hold, Network, Numbers};
 use defs::emp::control::Counter;
 use defs::emp::descriptor::{Code, Form, node_tag};
 
@@ -19,12 +19,19 @@ fn settings() -> Settings {
     }
 }
 
+/// As the firmware begins: each life with the same identifiers.
+const NUMBERS: Numbers = Numbers {
+    id: 0,
+    id_step: 0,
+    epoch: 1,
+};
+
 /// Hosts on a good wire.
 fn with_hosts(nodes: usize, restarts: usize, case: impl FnOnce(&mut Hosts)) {
     let settings = settings();
     let lives = nodes + restarts;
     let mut tables: Vec<Records> = (0..lives).map(|_| Records::new()).collect();
-    let network = Network::new(nodes, 1, 0, 1, settings, &mut tables);
+    let network = Network::new(nodes, 1, NUMBERS, settings, &mut tables);
     case(&mut Hosts::new(network, settings, 1));
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::common::memory::{HostMemory, Random};
+use crate::common::nic::Entry;
 use crate::common::{Buffer, Settings, descriptor_address};
 use crate::network::Network;
 use crate::service::{Ledger, Received, Sent};
@@ -118,6 +119,7 @@ impl<'a> Hosts<'a> {
         self.open_sends.push(index);
         self.ledger.sent.push(Sent {
             from,
+            life: station.life,
             to,
             tag,
             bytes,
@@ -235,16 +237,19 @@ impl<'a> Hosts<'a> {
     /// Learns identifiers of messages, and which frames were accepted.
     fn read_log(&mut self, node: usize) {
         let life = self.network.stations[node].life;
-        for (event, peer, id, third) in self.network.take_log(node) {
-            match event {
+        for entry in self.network.take_log(node) {
+            let Entry { peer, id, .. } = entry;
+            match entry.event {
                 Event::PostTransmit => {
                     let index = self.unnamed[node].pop_front().expect("it was posted");
                     self.ledger.sent[index].id = Some(id as u16);
                 }
                 Event::FrameMatched => {
-                    let way = (node, life, peer as usize, id as u16);
-                    let new = self.ledger.accepted.entry(way).or_default().insert(third);
-                    assert!(new, "frame {third} of message {id} was accepted twice");
+                    let source = (peer as usize, self.network.life_of(entry.epoch));
+                    let accepted = &mut self.ledger.accepted;
+                    let frames = accepted.entry(((node, life), source, id as u16));
+                    let new = frames.or_default().insert(entry.third);
+                    assert!(new, "frame {} of message {id} came twice", entry.third);
                 }
                 _ => {}
             }

@@ -55,6 +55,18 @@ const LONGEST_DELAY_US: u64 = 3000;
 /// On a good wire.
 const LATENCY_US: u64 = 2;
 
+/// Where the numbers in frames begin.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbers {
+    /// Of the first message of a node's first life to each peer.
+    pub id: u16,
+    /// From each life's first identifier to the next life's. The firmware begins each life with the same
+    /// ones, so that frames and acks of an earlier life name messages of a later one.
+    pub id_step: u16,
+    /// Of each node's first life.
+    pub epoch: u16,
+}
+
 struct Flying {
     to: usize,
     bytes: Vec<u8>,
@@ -78,10 +90,9 @@ pub struct Network<'a> {
     pub rates: Rates,
     pub now_us: u64,
     settings: Settings,
+    numbers: Numbers,
     spare: std::slice::IterMut<'a, Records>,
     seed: u64,
-    first_id: u16,
-    first_epoch: u16,
     /// Frames that were sent to each node from each.
     frames: Vec<u64>,
     flying: BTreeMap<(u64, u64), Flying>,
@@ -94,8 +105,7 @@ impl<'a> Network<'a> {
     pub fn new(
         nodes: usize,
         seed: u64,
-        first_id: u16,
-        first_epoch: u16,
+        numbers: Numbers,
         settings: Settings,
         tables: &'a mut [Records],
     ) -> Self {
@@ -104,10 +114,9 @@ impl<'a> Network<'a> {
             rates: Rates::default(),
             now_us: 0,
             settings,
+            numbers,
             spare: tables.iter_mut(),
             seed,
-            first_id,
-            first_epoch,
             frames: vec![0; nodes * nodes],
             flying: BTreeMap::new(),
             serial: 0,
@@ -120,14 +129,15 @@ impl<'a> Network<'a> {
         network
     }
 
-    /// A node in its life number `life`. Identifiers of each life begin elsewhere.
+    /// A node in its life number `life`.
     fn start(&mut self, number: usize, nodes: usize, life: u16) -> Station<'a> {
         let tables = self.spare.next().expect("tables for every life");
-        let epoch = u32::from(self.first_epoch.wrapping_add(life));
+        let epoch = u32::from(self.numbers.epoch.wrapping_add(life));
         let mut node = Node::start_in(tables, number as u32, nodes as u32, epoch, &self.settings);
         let nic = node.nic();
         nic.log = Some(Default::default());
-        let id = self.first_id.wrapping_add(life.wrapping_mul(1000));
+        let Numbers { id, id_step, .. } = self.numbers;
+        let id = id.wrapping_add(life.wrapping_mul(id_step));
         for peer in 0..nodes as u32 {
             let at = Memory::at(SHARED_BASE).routes() + 16 * peer + 8;
             nic.store(at, u32::from(id) << 16);
@@ -293,6 +303,11 @@ impl<'a> Network<'a> {
             nic.is_quiet() && !nic.timer_armed()
         };
         self.flying.is_empty() && self.stations.iter().all(settled)
+    }
+
+    /// The life in which a node sent frames of this epoch.
+    pub fn life_of(&self, epoch: u16) -> u16 {
+        epoch.wrapping_sub(self.numbers.epoch)
     }
 
     /// What a node has reported since the last call.

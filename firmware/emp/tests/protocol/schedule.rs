@@ -8,7 +8,7 @@ use std::fmt;
 use crate::common::Settings;
 use crate::common::nic::Records;
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
-use crate::network::{Garbage, Hold, Network, Rates};
+use crate::network::{Garbage, Hold, Network, Numbers, Rates};
 use defs::emp::descriptor::PAGE_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use proptest::option;
@@ -108,8 +108,7 @@ struct Schedule {
     frame_bytes: u32,
     /// Senders try longer than any fault lasts.
     patient: bool,
-    first_id: u16,
-    first_epoch: u16,
+    numbers: Numbers,
     seed: u64,
     rates: Rates,
     actions: Vec<Action>,
@@ -123,16 +122,15 @@ impl fmt::Debug for Schedule {
             ack_group,
             frame_bytes,
             patient,
-            first_id,
-            first_epoch,
+            numbers,
             seed,
             rates,
             actions,
         } = self;
         write!(
             f,
-            "{nodes} nodes, group {ack_group}, frames {frame_bytes}, patient {patient}, id {first_id}, \
-             epoch {first_epoch}, seed {seed}, {rates:?}"
+            "{nodes} nodes, group {ack_group}, frames {frame_bytes}, patient {patient}, {numbers:?}, \
+             seed {seed}, {rates:?}"
         )?;
         for action in actions {
             write!(f, "\n    {action:?}")?;
@@ -162,14 +160,7 @@ impl Schedule {
         let settings = self.settings();
         let lives = self.nodes + self.restarts();
         let mut tables: Vec<Records> = (0..lives).map(|_| Records::new()).collect();
-        let mut network = Network::new(
-            self.nodes,
-            self.seed,
-            self.first_id,
-            self.first_epoch,
-            settings,
-            &mut tables,
-        );
+        let mut network = Network::new(self.nodes, self.seed, self.numbers, settings, &mut tables);
         network.rates = self.rates;
         let mut hosts = Hosts::new(network, settings, self.seed);
         hosts.ledger.all_succeed = self.patient && self.restarts() == 0;
@@ -320,42 +311,34 @@ fn rates() -> impl Strategy<Value = Rates> {
     )
 }
 
+/// Lives mostly begin with the same identifiers, else a few before or behind, or far away.
+fn numbers() -> impl Strategy<Value = Numbers> {
+    let first = || prop_oneof![Just(0u16), 0xFFF0..=0xFFFFu16, any::<u16>()];
+    let step = prop_oneof![4 => Just(0), 1 => 1u16..6, 1 => 0xFFFA..=0xFFFFu16, 1 => Just(1000)];
+    (first(), step, first()).prop_map(|(id, id_step, epoch)| Numbers { id, id_step, epoch })
+}
+
 fn schedule() -> impl Strategy<Value = Schedule> {
-    let numbers = || prop_oneof![Just(0u16), 0xFFF0..=0xFFFFu16, any::<u16>()];
     (
         2usize..=4,
         1u32..=16,
         prop_oneof![4 => Just(1500u32), 2 => Just(576), 1 => Just(46), 2 => Just(9000)],
         any::<bool>(),
         numbers(),
-        numbers(),
         any::<u64>(),
         prop_oneof![1 => Just(Rates::default()), 3 => rates()],
         prop::collection::vec(action(), 1..40),
     )
         .prop_map(
-            |(
+            |(nodes, ack_group, frame_bytes, patient, numbers, seed, rates, actions)| Schedule {
                 nodes,
                 ack_group,
                 frame_bytes,
                 patient,
-                first_id,
-                first_epoch,
+                numbers,
                 seed,
                 rates,
                 actions,
-            )| {
-                Schedule {
-                    nodes,
-                    ack_group,
-                    frame_bytes,
-                    patient,
-                    first_id,
-                    first_epoch,
-                    seed,
-                    rates,
-                    actions,
-                }
             },
         )
 }

@@ -9,6 +9,8 @@ use defs::emp::descriptor::Code;
 /// A message, as its sender's host knows it.
 pub struct Sent {
     pub from: usize,
+    /// The sender's life.
+    pub life: u16,
     pub to: usize,
     pub tag: u16,
     pub bytes: Vec<u8>,
@@ -67,8 +69,11 @@ impl Received {
     }
 }
 
-/// A message to one life of a node: receiver, its life, sender, identifier.
-pub type Way = (usize, u16, usize, u16);
+/// A life of a node.
+pub type Life = (usize, u16);
+/// A message from one life of a node to another node's: receiver, sender, identifier. The sender's life is that
+/// in the frames themselves: lives use the same identifiers.
+pub type Key = (Life, Life, u16);
 
 /// Everything that was posted, in the order of posting.
 #[derive(Default)]
@@ -76,7 +81,7 @@ pub struct Ledger {
     pub sent: Vec<Sent>,
     pub received: Vec<Received>,
     /// The frames that each life of each node has accepted of each message.
-    pub accepted: BTreeMap<Way, BTreeSet<u32>>,
+    pub accepted: BTreeMap<Key, BTreeSet<u32>>,
     /// The last life of each node.
     pub lives: Vec<u16>,
     /// No send may have failed: senders were patient, nobody started anew.
@@ -122,7 +127,8 @@ impl Ledger {
     /// Whether one life of the receiver has accepted all frames of a message.
     fn took_all(&self, sent: &Sent, life: u16) -> bool {
         let Some(id) = sent.id else { return false };
-        let frames = self.accepted.get(&(sent.to, life, sent.from, id));
+        let key = ((sent.to, life), (sent.from, sent.life), id);
+        let frames = self.accepted.get(&key);
         frames.is_some_and(|frames| frames.len() as u32 == sent.frames)
     }
 

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use defs::emp::frame::{Kind, WORD_TYPE_KIND};
+use defs::emp::frame::{Kind, WORD_FRAME_EPOCH, WORD_TYPE_KIND};
 use defs::tigon2::map::mailbox_low;
 use emp::jobs::Queue;
 use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage, pressure};
@@ -84,8 +84,15 @@ struct RxSlot {
     intact: bool,
 }
 
-/// What the NIC reported: event, peer, message identifier, third argument.
-pub type Entry = (Event, u32, u32, u32);
+/// What the NIC reported.
+pub struct Entry {
+    pub event: Event,
+    pub peer: u32,
+    pub id: u32,
+    pub third: u32,
+    /// The epoch in the frame that the firmware took last: of the frame, if the event is about one.
+    pub epoch: u16,
+}
 
 /// The NIC. Its host memory is behind it, its wire is a queue.
 pub struct FakeNic {
@@ -109,6 +116,8 @@ pub struct FakeNic {
     rx_taken: VecDeque<(u32, u32)>,
     rx_producer: u32,
     rx_consumer: u32,
+    /// The epoch in the frame that was taken last.
+    rx_epoch: u16,
     pub mac: u64,
     /// Frames on the wire.
     pub sent: VecDeque<Vec<u8>>,
@@ -139,6 +148,7 @@ impl FakeNic {
             rx_taken: VecDeque::new(),
             rx_producer: RX.base(),
             rx_consumer: RX.base(),
+            rx_epoch: 0,
             mac,
             sent: VecDeque::new(),
             events: Cell::new([0; 16]),
@@ -593,6 +603,7 @@ impl Nic for FakeNic {
         let slot = self.rx_frames.pop_front().expect("a received frame");
         assert_eq!(slot.start, arrival.start);
         self.rx_taken.push_back((slot.start, slot.length));
+        self.rx_epoch = self.load(slot.start + 4 * WORD_FRAME_EPOCH as u32) as u16;
         RxFrame {
             start: slot.start,
             length: slot.length,
@@ -628,7 +639,13 @@ impl Nic for FakeNic {
 
     fn event(&self, event: Event, peer: u32, id: u32, third: u32) {
         if let Some(log) = &self.log {
-            log.borrow_mut().push((event, peer, id, third));
+            log.borrow_mut().push(Entry {
+                event,
+                peer,
+                id,
+                third,
+                epoch: self.rx_epoch,
+            });
         }
         let mut events = self.events.get();
         events[event as usize] += 1;
