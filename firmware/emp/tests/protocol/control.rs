@@ -11,6 +11,7 @@ use emp::nic::Event;
 
 fn pair() -> World {
     let settings = Settings {
+        receive_timeout_us: 0,
         host_bytes: 1 << 20,
         ..Settings::default()
     };

@@ -10,6 +10,7 @@ const LENGTH: usize = 60_000;
 
 fn world(nodes: u32, flow_control: bool) -> World {
     let settings = Settings {
+        receive_timeout_us: 0,
         host_bytes: 4 << 20,
         ..Settings::default()
     };

@@ -15,6 +15,7 @@ fn settings() -> Settings {
         frame_bytes: 46,
         timeout_us: 300,
         retry_limit: 3,
+        receive_timeout_us: 0,
         host_bytes: 1 << 20,
     }
 }
@@ -77,7 +78,7 @@ fn what_two_lives_have_in_parts_is_not_done() {
         hosts.restart(1);
         post_receive(hosts, 1, 112);
         let first = hosts.network.frames_sent() - 1;
-        hosts.network.replay(first);
+        hosts.network.replay(first, false);
         hosts.finish();
         assert_eq!(hosts.ledger.sent[0].code, Some(Code::Timeout));
     });

@@ -258,10 +258,12 @@ impl<'a> Network<'a> {
         self.history.len()
     }
 
-    /// A frame of old comes again.
-    pub fn replay(&mut self, back: usize) {
-        if let Some(at) = self.history.len().checked_sub(1 + back) {
-            let (to, bytes) = self.history[at].clone();
+    /// A frame of old, or an ack of old, comes again.
+    pub fn replay(&mut self, back: usize, ack: bool) {
+        let fits = |(_, bytes): &&(usize, Vec<u8>)| {
+            !ack || Kind::from_word(word_of(bytes, WORD_TYPE_KIND)) == Some(Kind::Ack)
+        };
+        if let Some((to, bytes)) = self.history.iter().rev().filter(fits).nth(back).cloned() {
             self.fly(to, bytes, true, 1);
         }
     }

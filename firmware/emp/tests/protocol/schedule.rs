@@ -94,9 +94,19 @@ enum Action {
     /// A node is held up for so many us.
     HoldUp(usize, Hold, u32),
     Restart(usize),
+    /// An exchange during which, after so many us, its receiver or else its sender starts anew; then the same
+    /// again, with other bytes.
+    Interrupted {
+        way: Way,
+        tag: u16,
+        size: Size,
+        us: u32,
+        receiver: bool,
+    },
     /// A node takes one of its receives back.
     Cancel(usize, usize),
-    Replay(usize),
+    /// A frame, or an ack, of old comes again.
+    Replay(usize, bool),
     Spoil(usize, Garbage),
 }
 
@@ -108,6 +118,7 @@ struct Schedule {
     frame_bytes: u32,
     /// Senders try longer than any fault lasts.
     patient: bool,
+    receive_timeout_us: u32,
     numbers: Numbers,
     seed: u64,
     rates: Rates,
@@ -122,6 +133,7 @@ impl fmt::Debug for Schedule {
             ack_group,
             frame_bytes,
             patient,
+            receive_timeout_us,
             numbers,
             seed,
             rates,
@@ -129,8 +141,8 @@ impl fmt::Debug for Schedule {
         } = self;
         write!(
             f,
-            "{nodes} nodes, group {ack_group}, frames {frame_bytes}, patient {patient}, {numbers:?}, \
-             seed {seed}, {rates:?}"
+            "{nodes} nodes, group {ack_group}, frames {frame_bytes}, patient {patient}, \
+             receive timeout {receive_timeout_us}, {numbers:?}, seed {seed}, {rates:?}"
         )?;
         for action in actions {
             write!(f, "\n    {action:?}")?;
@@ -146,12 +158,14 @@ impl Schedule {
             frame_bytes: self.frame_bytes,
             timeout_us: 300,
             retry_limit: if self.patient { 60 } else { 3 },
+            receive_timeout_us: self.receive_timeout_us,
             host_bytes: 8 << 20,
         }
     }
 
     fn restarts(&self) -> usize {
-        let restart = |action: &&Action| matches!(action, Action::Restart(_));
+        let restart =
+            |action: &&Action| matches!(action, Action::Restart(_) | Action::Interrupted { .. });
         self.actions.iter().filter(restart).count()
     }
 
@@ -163,7 +177,8 @@ impl Schedule {
         let mut network = Network::new(self.nodes, self.seed, self.numbers, settings, &mut tables);
         network.rates = self.rates;
         let mut hosts = Hosts::new(network, settings, self.seed);
-        hosts.ledger.all_succeed = self.patient && self.restarts() == 0;
+        hosts.ledger.all_succeed =
+            self.patient && self.receive_timeout_us == 0 && self.restarts() == 0;
         for action in &self.actions {
             self.act(&mut hosts, action);
         }
@@ -181,22 +196,22 @@ impl Schedule {
                 wild,
                 spare,
             } => {
+                let ways = way.nodes(nodes);
+                exchange(hosts, ways, tag, size.bytes(&settings), wild, spare);
+            }
+            Action::Interrupted {
+                way,
+                tag,
+                size,
+                us,
+                receiver,
+            } => {
                 let (from, to) = way.nodes(nodes);
                 let length = size.bytes(&settings);
-                hosts.receive(ReceiveRequest {
-                    at: to,
-                    from: (!wild.0).then_some(from as u16),
-                    tag: (!wild.1).then_some(tag),
-                    capacity: length.saturating_add_signed(spare),
-                    hole: false,
-                });
-                hosts.send(SendRequest {
-                    from,
-                    to,
-                    tag,
-                    length,
-                    hole: false,
-                });
+                exchange(hosts, (from, to), tag, length, (false, false), 0);
+                hosts.pass(us.into());
+                hosts.restart(if receiver { to } else { from });
+                exchange(hosts, (from, to), tag, length, (false, false), 0);
             }
             Action::Send {
                 way,
@@ -233,13 +248,38 @@ impl Schedule {
             Action::Pass(us) => hosts.pass(us.into()),
             Action::Restart(node) => hosts.restart(node % nodes),
             Action::Cancel(node, pick) => hosts.cancel(node % nodes, pick),
-            Action::Replay(back) => hosts.network.replay(back),
+            Action::Replay(back, ack) => hosts.network.replay(back, ack),
             Action::Spoil(back, garbage) => hosts.network.send_garbage(back, garbage),
             Action::HoldUp(node, hold, us) => {
                 hosts.network.hold_up(node % nodes, hold, us.into());
             }
         }
     }
+}
+
+/// A send, and before it its receive.
+fn exchange(
+    hosts: &mut Hosts,
+    (from, to): (usize, usize),
+    tag: u16,
+    length: usize,
+    wild: (bool, bool),
+    spare: isize,
+) {
+    hosts.receive(ReceiveRequest {
+        at: to,
+        from: (!wild.0).then_some(from as u16),
+        tag: (!wild.1).then_some(tag),
+        capacity: length.saturating_add_signed(spare),
+        hole: false,
+    });
+    hosts.send(SendRequest {
+        from,
+        to,
+        tag,
+        length,
+        hole: false,
+    });
 }
 
 fn size() -> impl Strategy<Value = Size> {
@@ -294,7 +334,12 @@ fn action() -> impl Strategy<Value = Action> {
         1 => (0usize..4, hold, 0u32..2000).prop_map(|(node, hold, us)| Action::HoldUp(node, hold, us)),
         1 => (0usize..4).prop_map(Action::Restart),
         2 => (0usize..4, 0usize..40).prop_map(|(node, pick)| Action::Cancel(node, pick)),
-        2 => (0usize..200).prop_map(Action::Replay),
+        2 => (way(), tag(), size(), 0u32..400, any::<bool>())
+            .prop_map(|(way, tag, size, us, receiver)| {
+                Action::Interrupted { way, tag, size, us, receiver }
+            }),
+        3 => (prop_oneof![0usize..20, 0usize..200], any::<bool>())
+            .prop_map(|(back, ack)| Action::Replay(back, ack)),
         2 => (0usize..20, garbage()).prop_map(|(back, garbage)| Action::Spoil(back, garbage)),
     ]
 }
@@ -324,17 +369,29 @@ fn schedule() -> impl Strategy<Value = Schedule> {
         1u32..=16,
         prop_oneof![4 => Just(1500u32), 2 => Just(576), 1 => Just(46), 2 => Just(9000)],
         any::<bool>(),
+        prop_oneof![2 => Just(0u32), 1 => 300..8000u32],
         numbers(),
         any::<u64>(),
         prop_oneof![1 => Just(Rates::default()), 3 => rates()],
         prop::collection::vec(action(), 1..40),
     )
         .prop_map(
-            |(nodes, ack_group, frame_bytes, patient, numbers, seed, rates, actions)| Schedule {
+            |(
                 nodes,
                 ack_group,
                 frame_bytes,
                 patient,
+                receive_timeout_us,
+                numbers,
+                seed,
+                rates,
+                actions,
+            )| Schedule {
+                nodes,
+                ack_group,
+                frame_bytes,
+                patient,
+                receive_timeout_us,
                 numbers,
                 seed,
                 rates,

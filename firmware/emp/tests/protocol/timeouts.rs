@@ -16,6 +16,7 @@ fn settings() -> Settings {
     Settings {
         timeout_us: 1000,
         retry_limit: 50,
+        receive_timeout_us: 0,
         host_bytes: 4 << 20,
         ..Settings::default()
     }

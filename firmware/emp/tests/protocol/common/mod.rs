@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 use defs::emp::control::{
     ACK_GROUP, COMMAND, COMMAND_START, COUNTERS, Counter, EPOCH, FRAME_BYTES, MAILBOX_RECEIVE,
-    MAILBOX_TRANSMIT, NODE, READY, READY_MAGIC, RETRY_LIMIT, ROUTE_COUNT, TIMEOUT_US,
+    MAILBOX_TRANSMIT, NODE, READY, READY_MAGIC, RECEIVE_TIMEOUT_US, RETRY_LIMIT, ROUTE_COUNT,
+    TIMEOUT_US,
 };
 use defs::emp::descriptor::{
     Code, DESCRIPTOR_BYTES, Form, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS, STATUS_LENGTH_MASK,
@@ -28,6 +29,8 @@ pub struct Settings {
     pub frame_bytes: u32,
     pub timeout_us: u32,
     pub retry_limit: u32,
+    /// 0: never.
+    pub receive_timeout_us: u32,
     pub host_bytes: usize,
 }
 
@@ -38,6 +41,7 @@ impl Default for Settings {
             frame_bytes: 1500,
             timeout_us: 2000,
             retry_limit: 10,
+            receive_timeout_us: 0,
             host_bytes: 64 << 20,
         }
     }
@@ -109,6 +113,7 @@ impl<'a> Node<'a> {
             (FRAME_BYTES, settings.frame_bytes),
             (TIMEOUT_US, settings.timeout_us),
             (RETRY_LIMIT, settings.retry_limit),
+            (RECEIVE_TIMEOUT_US, settings.receive_timeout_us),
             (COMMAND, COMMAND_START),
         ] {
             nic.store(word, value);
