@@ -345,7 +345,7 @@ pub(crate) enum Arriving {
     Remembered,
 }
 
-/// The records of a CPU's roles: [`TABLE_BYTES`] of NIC memory on both CPUs together.
+/// The records of a CPU's roles: `TABLE_BYTES` of NIC memory on both CPUs together.
 ///
 /// In this order, what is used most begins within 32 KB: the reach of an instruction's offset.
 #[repr(C)]

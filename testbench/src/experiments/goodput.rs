@@ -1,4 +1,4 @@
-//! Goodput against loss: one-way messages as in [`one_way`](super::one_way), while the cable loses frames by
+//! Goodput against loss: one-way messages as in [`one_way`], while the cable loses frames by
 //! chance in both directions.
 
 use std::fmt::Write;
