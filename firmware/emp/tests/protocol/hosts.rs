@@ -128,6 +128,7 @@ impl<'a> Hosts<'a> {
             posting,
             id: None,
             code: None,
+            refused: false,
             forgotten: false,
         });
     }
@@ -250,6 +251,15 @@ impl<'a> Hosts<'a> {
                     let frames = accepted.entry(((node, life), source, id as u16));
                     let new = frames.or_default().insert(entry.third);
                     assert!(new, "frame {} of message {id} came twice", entry.third);
+                }
+                Event::NackReceived => {
+                    let sent = self.ledger.sent_by((node, life), peer as usize, id as u16);
+                    sent.expect("it was posted").refused = true;
+                }
+                Event::Retransmit => {
+                    let sent = self.ledger.sent_by((node, life), peer as usize, id as u16);
+                    let refused = sent.expect("it was posted").refused;
+                    assert!(!refused, "message {id}, given up, is sent again");
                 }
                 _ => {}
             }

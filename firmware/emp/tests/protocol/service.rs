@@ -22,6 +22,8 @@ pub struct Sent {
     /// Once the NIC has taken it.
     pub id: Option<u16>,
     pub code: Option<Code>,
+    /// Its receiver has given it up, and it has heard so: from then on nothing of it is sent again.
+    pub refused: bool,
     /// Its host has started anew: it will never hear of it.
     pub forgotten: bool,
 }
@@ -122,6 +124,12 @@ impl Ledger {
             }
             _ => panic!("send {index}: {code:?}"),
         }
+    }
+
+    /// The message that a life of a node has sent to another node by this identifier.
+    pub fn sent_by(&mut self, from: Life, to: usize, id: u16) -> Option<&mut Sent> {
+        let mut sent = self.sent.iter_mut();
+        sent.find(|sent| (sent.from, sent.life) == from && (sent.to, sent.id) == (to, Some(id)))
     }
 
     /// Whether one life of the receiver has accepted all frames of a message.
