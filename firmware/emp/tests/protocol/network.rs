@@ -2,6 +2,7 @@
 //! nodes stand still, fall off the wire and start anew.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use crate::common::memory::Random;
 use crate::common::nic::Records;
@@ -28,6 +29,8 @@ pub struct Rates {
 pub enum Hold {
     /// The wire loses all its frames.
     Wire,
+    /// The wire loses all frames to it.
+    Deaf,
     /// The MAC sends nothing.
     Mac,
     /// The CPU does nothing.
@@ -81,6 +84,7 @@ pub struct Station<'a> {
     random: Random,
     /// Until when each [`Hold`] lasts.
     cut_until: u64,
+    deaf_until: u64,
     stalled_until: u64,
     frozen_until: u64,
 }
@@ -147,6 +151,7 @@ impl<'a> Network<'a> {
             life,
             random: Random::new(self.seed ^ (number as u64 * 77 + u64::from(life))),
             cut_until: 0,
+            deaf_until: 0,
             stalled_until: 0,
             frozen_until: 0,
         }
@@ -167,8 +172,9 @@ impl<'a> Network<'a> {
             && due.0 <= self.now_us
         {
             let Flying { to, bytes, intact } = self.flying.remove(&due).expect("it is there");
-            if self.stations[to].cut_until < self.now_us {
-                self.stations[to].node.nic().receive(&bytes, intact);
+            let station = &mut self.stations[to];
+            if station.cut_until.max(station.deaf_until) < self.now_us {
+                station.node.nic().receive(&bytes, intact);
             }
         }
         for from in 0..self.stations.len() {
@@ -260,10 +266,17 @@ impl<'a> Network<'a> {
 
     /// A frame of old, or an ack of old, comes again.
     pub fn replay(&mut self, back: usize, ack: bool) {
-        let fits = |(_, bytes): &&(usize, Vec<u8>)| {
-            !ack || Kind::from_word(word_of(bytes, WORD_TYPE_KIND)) == Some(Kind::Ack)
-        };
+        let fits = |(_, bytes): &&(usize, Vec<u8>)| !ack || is_ack(bytes);
         if let Some((to, bytes)) = self.history.iter().rev().filter(fits).nth(back).cloned() {
+            self.fly(to, bytes, true, 1);
+        }
+    }
+
+    /// The acks among these frames, counted from the first one ever, come again.
+    pub fn echo_acks(&mut self, frames: Range<usize>) {
+        let frames = self.history[frames].iter();
+        let acks: Vec<_> = frames.filter(|frame| is_ack(&frame.1)).cloned().collect();
+        for (to, bytes) in acks {
             self.fly(to, bytes, true, 1);
         }
     }
@@ -282,6 +295,7 @@ impl<'a> Network<'a> {
         let station = &mut self.stations[node];
         let until = match hold {
             Hold::Wire => &mut station.cut_until,
+            Hold::Deaf => &mut station.deaf_until,
             Hold::Mac => &mut station.stalled_until,
             Hold::Cpu => &mut station.frozen_until,
         };
@@ -293,6 +307,7 @@ impl<'a> Network<'a> {
         self.rates = Rates::default();
         for station in &mut self.stations {
             station.cut_until = 0;
+            station.deaf_until = 0;
             station.stalled_until = 0;
             station.frozen_until = 0;
         }
@@ -317,6 +332,10 @@ impl<'a> Network<'a> {
         let log = self.stations[number].node.nic().log.as_mut();
         std::mem::take(log.expect("it is kept").get_mut())
     }
+}
+
+fn is_ack(bytes: &[u8]) -> bool {
+    Kind::from_word(word_of(bytes, WORD_TYPE_KIND)) == Some(Kind::Ack)
 }
 
 /// Makes a frame impossible; `None` if this kind of frame cannot be spoiled in this way.

@@ -94,20 +94,44 @@ enum Action {
     /// A node is held up for so many us.
     HoldUp(usize, Hold, u32),
     Restart(usize),
-    /// An exchange during which, after so many us, its receiver or else its sender starts anew; then the same
-    /// again, with other bytes.
-    Interrupted {
-        way: Way,
-        tag: u16,
-        size: Size,
-        us: u32,
-        receiver: bool,
-    },
+    Interrupted(Interruption),
     /// A node takes one of its receives back.
     Cancel(usize, usize),
     /// A frame, or an ack, of old comes again.
     Replay(usize, bool),
     Spoil(usize, Garbage),
+}
+
+/// An exchange during which, after so many us, its receiver or else its sender starts anew; then the same
+/// again, with other bytes. So many us later the acks come that were sent before; until then the sender
+/// may have heard nothing.
+#[derive(Debug, Clone, Copy)]
+struct Interruption {
+    way: Way,
+    tag: u16,
+    size: Size,
+    us: u32,
+    receiver: bool,
+    deaf: bool,
+    late_us: u32,
+}
+
+impl Interruption {
+    fn happen(self, hosts: &mut Hosts, settings: &Settings) {
+        let (from, to) = self.way.nodes(hosts.network.stations.len());
+        let length = self.size.bytes(settings);
+        exchange(hosts, (from, to), self.tag, length, (false, false), 0);
+        if self.deaf {
+            hosts.network.hold_up(from, Hold::Deaf, self.us.into());
+        }
+        let first = hosts.network.frames_sent();
+        hosts.pass(self.us.into());
+        hosts.restart(if self.receiver { to } else { from });
+        let before = first..hosts.network.frames_sent();
+        exchange(hosts, (from, to), self.tag, length, (false, false), 0);
+        hosts.pass(self.late_us.into());
+        hosts.network.echo_acks(before);
+    }
 }
 
 /// A case.
@@ -165,7 +189,7 @@ impl Schedule {
 
     fn restarts(&self) -> usize {
         let restart =
-            |action: &&Action| matches!(action, Action::Restart(_) | Action::Interrupted { .. });
+            |action: &&Action| matches!(action, Action::Restart(_) | Action::Interrupted(_));
         self.actions.iter().filter(restart).count()
     }
 
@@ -199,20 +223,7 @@ impl Schedule {
                 let ways = way.nodes(nodes);
                 exchange(hosts, ways, tag, size.bytes(&settings), wild, spare);
             }
-            Action::Interrupted {
-                way,
-                tag,
-                size,
-                us,
-                receiver,
-            } => {
-                let (from, to) = way.nodes(nodes);
-                let length = size.bytes(&settings);
-                exchange(hosts, (from, to), tag, length, (false, false), 0);
-                hosts.pass(us.into());
-                hosts.restart(if receiver { to } else { from });
-                exchange(hosts, (from, to), tag, length, (false, false), 0);
-            }
+            Action::Interrupted(interruption) => interruption.happen(hosts, &settings),
             Action::Send {
                 way,
                 tag,
@@ -320,7 +331,12 @@ fn garbage() -> impl Strategy<Value = Garbage> {
 
 fn action() -> impl Strategy<Value = Action> {
     let tag = || 0u16..3;
-    let hold = prop_oneof![Just(Hold::Wire), Just(Hold::Mac), Just(Hold::Cpu)];
+    let hold = prop_oneof![
+        Just(Hold::Wire),
+        Just(Hold::Deaf),
+        Just(Hold::Mac),
+        Just(Hold::Cpu)
+    ];
     prop_oneof![
         8 => (way(), tag(), size(), any::<(bool, bool)>(), prop_oneof![Just(0), -2000isize..2000])
             .prop_map(|(way, tag, size, wild, spare)| Action::Exchange { way, tag, size, wild, spare }),
@@ -334,9 +350,9 @@ fn action() -> impl Strategy<Value = Action> {
         1 => (0usize..4, hold, 0u32..2000).prop_map(|(node, hold, us)| Action::HoldUp(node, hold, us)),
         1 => (0usize..4).prop_map(Action::Restart),
         2 => (0usize..4, 0usize..40).prop_map(|(node, pick)| Action::Cancel(node, pick)),
-        2 => (way(), tag(), size(), 0u32..400, any::<bool>())
-            .prop_map(|(way, tag, size, us, receiver)| {
-                Action::Interrupted { way, tag, size, us, receiver }
+        2 => (way(), tag(), size(), 0u32..400, any::<(bool, bool)>(), 0u32..600)
+            .prop_map(|(way, tag, size, us, (receiver, deaf), late_us)| {
+                Action::Interrupted(Interruption { way, tag, size, us, receiver, deaf, late_us })
             }),
         3 => (prop_oneof![0usize..20, 0usize..200], any::<bool>())
             .prop_map(|(back, ack)| Action::Replay(back, ack)),
