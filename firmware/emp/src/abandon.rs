@@ -130,10 +130,19 @@ impl<N: Nic> Emp<'_, N> {
         self.begin_to_watch();
     }
 
-    /// Frees the record of one remembered message, if there is one.
+    /// Frees a record for a message from `node`, whose oldest open message is `oldest`: those that remember what
+    /// that node has closed, or else one that remembers another message, if there is one.
     #[cold]
     #[inline(never)]
-    pub(crate) fn forget_one(&mut self) {
+    pub(crate) fn make_room(&mut self, node: u32, oldest: u16) {
+        self.abandon(node, Some(oldest));
+        if self.free_active == NO_SLOT {
+            self.forget_one();
+        }
+    }
+
+    /// Frees the record of one remembered message, if there is one.
+    fn forget_one(&mut self) {
         for slot in 0..ACTIVE_SLOTS as Slot {
             let record = self.tables.active_mut(slot);
             if record.state == Arriving::Remembered {

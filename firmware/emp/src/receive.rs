@@ -366,7 +366,7 @@ impl<N: Nic> Emp<'_, N> {
             return Err(self.turn_away(node, oldest, Counter::DropUnmatched));
         };
         if self.free_active == NO_SLOT {
-            self.forget_one();
+            self.make_room(node, oldest);
         }
         let slot = self.free_active;
         if slot == NO_SLOT {
