@@ -66,11 +66,9 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Carries out a command.
     fn obey(&mut self, command: u32) {
-        if command != COMMAND_SET {
-            if N::Roles::SENDER {
-                self.bad_post(command);
-            }
-            return;
+        // A sender without the matcher may come too late to read the command: it is answered already.
+        if N::Roles::MATCHER && command != COMMAND_SET {
+            return self.bad_post(command);
         }
         self.take_settings();
         // What is under way has other deadlines now.
