@@ -393,7 +393,7 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Leaves a frame that is not delivered for a deliverer on the other CPU.
-    #[inline(never)]
+    #[inline(always)]
     fn queue_drop(&mut self, end: u32) {
         let job = jobs::arrivals::DROP << jobs::KIND_SHIFT;
         self.nic.put(Queue::Arrivals, [job, end]);

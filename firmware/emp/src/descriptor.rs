@@ -272,6 +272,18 @@ impl Pages {
         }
     }
 
+    /// The entry at hand is used up: goes on to the next one, if that is known. [`seek`](Self::seek) would find it
+    /// too, by a longer way.
+    #[inline(always)]
+    pub(crate) fn step<N: Nic>(&mut self, nic: &N, cache: u32) {
+        let next = self.entry + 1;
+        if next < self.count && self.missing(next).is_none() {
+            self.start = self.start.wrapping_add(u32::from(self.here));
+            self.entry = next;
+            self.here = (nic.load(entry_address(cache, next)) >> 16) as u16;
+        }
+    }
+
     /// Steps back or forward from the entry at hand.
     #[inline(never)]
     fn walk<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Walk {

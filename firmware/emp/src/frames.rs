@@ -100,7 +100,9 @@ impl<N: Nic> Emp<'_, N> {
                         // The last one is counted when the MAC has the frame.
                         return true;
                     }
-                    self.tables.source_mut(slot).pending += 1;
+                    let source = self.tables.source_mut(slot);
+                    source.pending += 1;
+                    source.pages.step(&self.nic, cache);
                     offset += piece;
                     local = self.nic.tx_advance(local, piece);
                     slots -= 1;
