@@ -6,7 +6,6 @@ use defs::emp::control::{
     ACK_GROUP, COMMAND_SET, Counter, MAILBOX_CANCEL, MAILBOX_COMMAND, RETRY_LIMIT, TIMEOUT_US,
 };
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form};
-use emp::Nic;
 use emp::nic::Event;
 
 fn pair() -> World {
@@ -39,7 +38,7 @@ pub fn set(world: &mut World, node: usize, words: &[(u32, u32)]) {
 }
 
 #[test]
-fn a_receive_that_waits_comes_back_and_matches_nothing() {
+pub fn a_receive_that_waits_comes_back_and_matches_nothing() {
     let mut world = pair();
     let receives: Vec<_> = (0..3)
         .map(|_| world.receive(1, ANY_NODE, ANY_TAG, 100, Form::Short))
@@ -63,7 +62,7 @@ fn a_receive_that_waits_comes_back_and_matches_nothing() {
 }
 
 #[test]
-fn a_cancel_at_any_moment_yields_one_outcome() {
+pub fn a_cancel_at_any_moment_yields_one_outcome() {
     let mut cancelled = 0;
     let mut delivered = 0;
     for steps in 0..150 {
@@ -97,7 +96,7 @@ fn a_cancel_at_any_moment_yields_one_outcome() {
 }
 
 #[test]
-fn what_cannot_be_cancelled_or_obeyed_changes_nothing() {
+pub fn what_cannot_be_cancelled_or_obeyed_changes_nothing() {
     let mut world = pair();
     let receive = world.receive(1, 0, 7, 100, Form::Short);
     world.run(1000, |world| world.nodes[1].mailbox_free(true));
@@ -152,7 +151,7 @@ fn a_posting_and_its_cancel_may_be_seen_together() {
 }
 
 #[test]
-fn ack_groups_change_between_messages_not_within() {
+pub fn ack_groups_change_between_messages_not_within() {
     for (first, second) in [(3, 1), (1, 16), (16, 3), (2, 5)] {
         let mut world = pair();
         set(&mut world, 0, &[(ACK_GROUP, first)]);
@@ -180,7 +179,7 @@ fn ack_groups_change_between_messages_not_within() {
 }
 
 #[test]
-fn timeout_and_retry_limit_hold_at_once() {
+pub fn timeout_and_retry_limit_hold_at_once() {
     let mut world = pair();
     world.loses = |_| true;
     set(&mut world, 0, &[(TIMEOUT_US, 1000), (RETRY_LIMIT, 254)]);

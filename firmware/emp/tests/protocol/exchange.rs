@@ -193,7 +193,7 @@ proptest! {
 }
 
 #[test]
-fn a_good_wire_needs_no_retransmission() {
+pub fn a_good_wire_needs_no_retransmission() {
     use defs::emp::control::Counter;
     let settings = Settings {
         timeout_us: 100_000,
@@ -208,7 +208,7 @@ fn a_good_wire_needs_no_retransmission() {
 }
 
 #[test]
-fn the_longest_message_arrives() {
+pub fn the_longest_message_arrives() {
     let check = |seed, faults, ack_group| {
         let settings = Settings {
             ack_group,

@@ -11,7 +11,7 @@ use defs::emp::descriptor::{
 };
 use defs::emp::frame::{FLAG_GROUP_END, Kind, WORD_TYPE_KIND};
 use emp::nic::Event;
-use emp::{ACTIVE_SLOTS, Memory, Nic};
+use emp::{ACTIVE_SLOTS, Memory};
 use proptest::prelude::*;
 
 fn pair(settings: Settings) -> World {
@@ -39,7 +39,7 @@ fn is_ack(frame: &[u8]) -> bool {
 }
 
 #[test]
-fn a_silent_peer_is_given_up_after_the_last_retry() {
+pub fn a_silent_peer_is_given_up_after_the_last_retry() {
     let check = |length: usize, frames: u32| {
         let mut world = pair(quick());
         world.loses = |_| true;
@@ -60,7 +60,7 @@ fn a_silent_peer_is_given_up_after_the_last_retry() {
 }
 
 #[test]
-fn a_message_that_was_given_up_does_not_hold_up_the_next() {
+pub fn a_message_that_was_given_up_does_not_hold_up_the_next() {
     let mut world = pair(quick());
     let unwanted = world.send(0, 1, 1, &[1; 100], Form::Short);
     let wanted = world.send(0, 1, 2, &[2; 100], Form::Short);
@@ -81,7 +81,7 @@ fn a_message_that_was_given_up_does_not_hold_up_the_next() {
 }
 
 #[test]
-fn a_message_that_breaks_off_is_reported_at_its_receive() {
+pub fn a_message_that_breaks_off_is_reported_at_its_receive() {
     let mut world = pair(quick());
     world.loses = is_data;
     let receive = world.receive(1, 0, ANY_TAG, 20_000, Form::Chained);
@@ -99,7 +99,7 @@ fn a_message_that_breaks_off_is_reported_at_its_receive() {
 }
 
 #[test]
-fn lost_acks_are_sent_again() {
+pub fn lost_acks_are_sent_again() {
     let mut world = pair(quick());
     world.loses = is_ack;
     let receive = world.receive(1, 0, 1, 9000, Form::Chained);
@@ -113,7 +113,7 @@ fn lost_acks_are_sent_again() {
 }
 
 #[test]
-fn descriptors_that_make_no_sense_come_back() {
+pub fn descriptors_that_make_no_sense_come_back() {
     let mut world = pair(Settings::default());
     let memory = world.nodes[0].nic().host.allocate(4096, 0);
     let [high, low] = page_entry(memory, 4096);
@@ -163,7 +163,7 @@ fn descriptors_that_make_no_sense_come_back() {
 }
 
 #[test]
-fn a_list_that_ends_too_early_fails_its_message() {
+pub fn a_list_that_ends_too_early_fails_its_message() {
     let check = |receive: bool| {
         let mut world = pair(quick());
         let node = usize::from(receive);
@@ -194,7 +194,7 @@ fn a_list_that_ends_too_early_fails_its_message() {
 }
 
 #[test]
-fn mailboxes_that_name_nothing_are_acknowledged_and_ignored() {
+pub fn mailboxes_that_name_nothing_are_acknowledged_and_ignored() {
     let mut world = pair(Settings::default());
     let owned = status_posted(Form::Short, STATUS_NEXT_NONE);
     let node = &mut world.nodes[0];
@@ -243,7 +243,7 @@ fn holey(node: &mut Node, hole: usize, form: Form) -> Buffer {
 }
 
 #[test]
-fn host_memory_that_does_not_answer_fails_the_message_alone() {
+pub fn host_memory_that_does_not_answer_fails_the_message_alone() {
     let check = |hole: usize, form: Form, receive: bool| {
         let mut world = pair(quick());
         world.faults.slow_dma = 60;
@@ -276,7 +276,7 @@ fn host_memory_that_does_not_answer_fails_the_message_alone() {
 }
 
 #[test]
-fn a_list_that_does_not_answer_fails_the_message_alone() {
+pub fn a_list_that_does_not_answer_fails_the_message_alone() {
     let check = |receive: bool| {
         let mut world = pair(quick());
         let node = usize::from(receive);
@@ -299,7 +299,7 @@ fn a_list_that_does_not_answer_fails_the_message_alone() {
 }
 
 #[test]
-fn tiny_pieces_outnumber_the_dma_ring() {
+pub fn tiny_pieces_outnumber_the_dma_ring() {
     let check = |receive: bool| {
         let mut world = pair(Settings::default());
         let node = usize::from(receive);
@@ -358,7 +358,7 @@ fn check_burst(world: &mut World, burst: &[(Posting, Posting)]) {
 }
 
 #[test]
-fn active_records_run_out_and_come_back() {
+pub fn active_records_run_out_and_come_back() {
     let mut world = pair(Settings {
         timeout_us: 2000,
         retry_limit: 200,
@@ -374,14 +374,14 @@ fn active_records_run_out_and_come_back() {
 }
 
 #[test]
-fn all_send_descriptors_at_once() {
+pub fn all_send_descriptors_at_once() {
     let mut world = pair(Settings::default());
     let messages = burst(&mut world, 200, 2000);
     check_burst(&mut world, &messages);
 }
 
 #[test]
-fn acks_wait_for_a_mac_that_stands() {
+pub fn acks_wait_for_a_mac_that_stands() {
     let mut world = pair(Settings {
         timeout_us: 500,
         retry_limit: 100,
@@ -397,7 +397,7 @@ fn acks_wait_for_a_mac_that_stands() {
 }
 
 #[test]
-fn identifiers_wrap() {
+pub fn identifiers_wrap() {
     let mut world = pair(Settings::default());
     let at = Memory::at(SHARED_BASE).routes() + 16 + 8;
     world.nodes[0].nic().store(at, 0xFFF0 << 16);
@@ -408,7 +408,7 @@ fn identifiers_wrap() {
 }
 
 #[test]
-fn a_node_that_starts_anew_is_met_again() {
+pub fn a_node_that_starts_anew_is_met_again() {
     let settings = quick();
     let mut world = pair(settings);
     for _ in 0..3 {

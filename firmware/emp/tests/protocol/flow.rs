@@ -4,7 +4,6 @@ use crate::common::{Faults, Settings, World};
 use crate::control::set;
 use defs::emp::control::{Counter, FLOW_CONTROL};
 use defs::emp::descriptor::{ANY_NODE, Code, Form};
-use emp::Nic;
 
 const LENGTH: usize = 60_000;
 
@@ -50,13 +49,13 @@ fn flood(flow_control: bool) -> (u32, u32) {
 }
 
 #[test]
-fn off_it_holds_nothing_back() {
+pub fn off_it_holds_nothing_back() {
     let (_, held) = flood(false);
     assert_eq!(held, 0);
 }
 
 #[test]
-fn on_every_message_arrives() {
+pub fn on_every_message_arrives() {
     let (_, _) = flood(true);
 }
 

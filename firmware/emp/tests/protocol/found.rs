@@ -1,7 +1,7 @@
 //! Cases that random schedules (`schedule.rs`) found, each in its simplest form.
 
+use crate::common::engine::Records;
 use crate::common::memory::HostMemory;
-use crate::common::nic::Records;
 use crate::common::{Buffer, Faults, Settings, World};
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
 use crate::network::{Hold, Network, Numbers};

@@ -10,5 +10,6 @@ mod found;
 mod hosts;
 mod network;
 mod schedule;
+mod schemes;
 mod service;
 mod timeouts;

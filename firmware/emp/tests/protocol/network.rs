@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use crate::common::engine::Records;
 use crate::common::memory::Random;
-use crate::common::nic::Records;
 use crate::common::nic::{Entry, SHARED_BASE, word_of};
 use crate::common::{Node, Settings};
 use defs::emp::frame::{
     DATA_PAYLOAD, GROUP_MASK, HEADER_PAYLOAD, KIND_SHIFT, Kind, WORD_FRAME_EPOCH,
     WORD_MESSAGE_LENGTH, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES, WORD_TYPE_KIND,
 };
-use emp::{FRAME_LIMIT, Memory, Nic};
+use emp::{FRAME_LIMIT, Memory};
 
 /// What the wire does by chance, in percent of the frames, and how often a DMA channel stands still.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::common::Settings;
-use crate::common::nic::Records;
+use crate::common::engine::Records;
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
 use crate::network::{Garbage, Hold, Network, Numbers, Rates};
 use defs::emp::descriptor::PAGE_BYTES;
@@ -136,7 +136,7 @@ impl Interruption {
 
 /// A case.
 #[derive(Clone)]
-struct Schedule {
+pub struct Schedule {
     nodes: usize,
     ack_group: u32,
     frame_bytes: u32,
@@ -194,7 +194,7 @@ impl Schedule {
     }
 
     /// Runs the case; panics where EMP breaks its promise.
-    fn check(&self) {
+    pub fn check(&self) {
         let settings = self.settings();
         let lives = self.nodes + self.restarts();
         let mut tables: Vec<Records> = (0..lives).map(|_| Records::new()).collect();
@@ -379,7 +379,7 @@ fn numbers() -> impl Strategy<Value = Numbers> {
     (first(), step, first()).prop_map(|(id, id_step, epoch)| Numbers { id, id_step, epoch })
 }
 
-fn schedule() -> impl Strategy<Value = Schedule> {
+pub fn schedule() -> impl Strategy<Value = Schedule> {
     (
         2usize..=4,
         1u32..=16,

@@ -7,8 +7,8 @@ use crate::control::set;
 use defs::emp::control::{Counter, RECEIVE_TIMEOUT_US, RETRY_LIMIT, TIMEOUT_US};
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form};
 use defs::emp::frame::{Kind, WORD_FRAME_EPOCH, WORD_TYPE_KIND};
+use emp::ACTIVE_SLOTS;
 use emp::nic::Event;
-use emp::{ACTIVE_SLOTS, Nic};
 
 const PATIENCE_US: u32 = 8000;
 
@@ -50,7 +50,7 @@ fn now_us(world: &World, node: usize) -> u32 {
 }
 
 #[test]
-fn a_receive_ends_when_its_sender_dies() {
+pub fn a_receive_ends_when_its_sender_dies() {
     let mut world = pair();
     let receive = world.receive(1, ANY_NODE, ANY_TAG, 60_000, Form::Indirect);
     world.send(0, 1, 5, &[1; 60_000], Form::Indirect);
@@ -72,7 +72,7 @@ fn a_receive_ends_when_its_sender_dies() {
 }
 
 #[test]
-fn a_message_that_arrives_slowly_is_not_given_up() {
+pub fn a_message_that_arrives_slowly_is_not_given_up() {
     let mut world = pair();
     set(
         &mut world,
@@ -92,7 +92,7 @@ fn a_message_that_arrives_slowly_is_not_given_up() {
 }
 
 #[test]
-fn a_sender_learns_that_its_receiver_gave_up() {
+pub fn a_sender_learns_that_its_receiver_gave_up() {
     let check = |loses: fn(&[u8]) -> bool, length: usize| {
         let mut world = pair();
         world.loses = loses;
@@ -115,7 +115,7 @@ fn a_sender_learns_that_its_receiver_gave_up() {
 }
 
 #[test]
-fn what_is_forgotten_is_not_acknowledged_either() {
+pub fn what_is_forgotten_is_not_acknowledged_either() {
     let mut world = pair();
     world.loses = is_data;
     // More than there are records, so that some must be forgotten.
@@ -145,7 +145,7 @@ fn what_is_forgotten_is_not_acknowledged_either() {
 }
 
 #[test]
-fn a_peer_that_starts_anew_has_not_half_a_message() {
+pub fn a_peer_that_starts_anew_has_not_half_a_message() {
     let mut world = pair();
     // Its second group is there and acknowledged; of the first a frame is missing.
     world.loses = |frame| is_data(frame) && word_of(frame, WORD_FRAME_EPOCH) >> 16 == 1;
@@ -168,7 +168,7 @@ fn a_peer_that_starts_anew_has_not_half_a_message() {
 }
 
 #[test]
-fn epochs_wrap() {
+pub fn epochs_wrap() {
     let mut world = pair();
     for epoch in [0x7FFF, 0xFFFE, 0xFFFF, 0, 1, 0x8000] {
         world.nodes[0] = Node::start(0, 2, epoch, &settings());

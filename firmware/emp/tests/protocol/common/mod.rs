@@ -1,6 +1,7 @@
 //! Two nodes with fake NICs, a wire between them that loses, repeats and reorders frames, and hosts
 //! that post messages and look at what became of them.
 
+pub mod engine;
 pub mod memory;
 pub mod nic;
 
@@ -15,12 +16,12 @@ use defs::emp::descriptor::{
     Code, DESCRIPTOR_BYTES, Form, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS, STATUS_LENGTH_MASK,
     STATUS_NEXT_NONE, STATUS_NIC_OWNS, node_tag, page_entry, status_posted,
 };
+use emp::Memory;
 use emp::nic::Event;
-use emp::{Emp, Memory, Nic};
-use nic::Records;
 
+use engine::{Engine, Records};
 use memory::Random;
-use nic::{FakeNic, SHARED_BASE};
+use nic::{Chip, SHARED_BASE};
 
 /// What the hosts ask for.
 #[derive(Clone, Copy)]
@@ -72,7 +73,7 @@ pub struct Outcome {
 
 /// A node: the protocol, its NIC and its host.
 pub struct Node<'a> {
-    pub emp: Emp<'a, FakeNic>,
+    pub emp: Box<dyn Engine + 'a>,
     free_sends: VecDeque<u32>,
     free_receives: VecDeque<u32>,
 }
@@ -94,10 +95,9 @@ impl<'a> Node<'a> {
         settings: &Settings,
     ) -> Self {
         let mac = 0x0260_0000_0000 + u64::from(number);
-        let nic = FakeNic::new(mac, settings.host_bytes);
-        let mut emp = Emp::new(nic, tables, Memory::at(SHARED_BASE));
-        emp.publish();
-        assert!(!emp.poll_start());
+        let chip = Chip::new(mac, settings.host_bytes);
+        let mut emp = tables.engine(chip);
+        assert!(!emp.start());
         let nic = emp.nic_mut();
         assert_eq!(nic.load(READY), READY_MAGIC);
         let routes = Memory::at(SHARED_BASE).routes();
@@ -118,7 +118,7 @@ impl<'a> Node<'a> {
         ] {
             nic.store(word, value);
         }
-        assert!(emp.poll_start());
+        assert!(emp.start());
         assert_eq!(emp.nic().load(COMMAND), 0);
         Self {
             emp,
@@ -127,7 +127,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    pub fn nic(&mut self) -> &mut FakeNic {
+    pub fn nic(&mut self) -> &mut Chip {
         self.emp.nic_mut()
     }
 
@@ -141,28 +141,7 @@ impl<'a> Node<'a> {
 
     /// Runs the handler of the most urgent event; `false` if there is none.
     pub fn dispatch(&mut self) -> bool {
-        let nic = self.emp.nic();
-        if nic.timer_due() {
-            self.emp.on_timer();
-        } else if nic.mailbox_written() {
-            self.emp
-                .on_mailbox(|emp| emp.post_transmit(Emp::on_send), Emp::post_receive);
-        } else if nic.read_stopped() {
-            self.emp.on_read_attention();
-        } else if nic.write_stopped() {
-            self.emp.on_write_attention();
-        } else if nic.read_done() {
-            self.emp.on_read_done();
-        } else if nic.write_done() {
-            self.emp.on_write_done();
-        } else if nic.frame_received() {
-            self.emp.on_receive(Emp::take_ack, Emp::take_frame);
-        } else if nic.send_raised() {
-            self.emp.on_send();
-        } else {
-            return false;
-        }
-        true
+        self.emp.dispatch()
     }
 
     /// Host memory for `length` bytes in a form, cut and scattered at random.

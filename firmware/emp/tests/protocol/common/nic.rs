@@ -7,15 +7,17 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
+mod side;
+
 use defs::emp::frame::{Kind, WORD_FRAME_EPOCH, WORD_TYPE_KIND};
 use defs::tigon2::map::mailbox_low;
 use emp::jobs::Queue;
-use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage, pressure};
-use emp::roles::{A, Base, On};
-use emp::{Nic, Tables};
+use emp::nic::{Event, HostAddress};
 use rings::{Region, ReleaseOrder, TxSpace};
 
 use super::memory::HostMemory;
+
+pub use side::Side;
 
 /// Where the protocol's shared structures lie.
 pub const SHARED_BASE: u32 = 0x4000;
@@ -95,13 +97,18 @@ pub struct Entry {
 }
 
 /// The NIC. Its host memory is behind it, its wire is a queue.
-pub struct FakeNic {
+pub struct Chip {
     sram: Vec<u8>,
     pub host: HostMemory,
     pub now_us: u32,
-    timer_at: Option<u32>,
-    mailboxes: u32,
-    send_event: bool,
+    timer_at: [Option<u32>; 2],
+    mailboxes: [u32; 2],
+    /// CPU B looks at its mailbox events.
+    pub b_listens: bool,
+    send_event: [bool; 2],
+    /// The events of the queues between the CPUs.
+    bells: [bool; Queue::ALL.len()],
+    locked: bool,
     reads: Channel,
     writes: Channel,
     waiting: Cell<bool>,
@@ -126,15 +133,18 @@ pub struct FakeNic {
     pub log: Option<RefCell<Vec<Entry>>>,
 }
 
-impl FakeNic {
+impl Chip {
     pub fn new(mac: u64, host_bytes: usize) -> Self {
         Self {
             sram: vec![0; SRAM_BYTES],
             host: HostMemory::new(host_bytes),
             now_us: u32::MAX - 20_000,
-            timer_at: None,
-            mailboxes: 0,
-            send_event: false,
+            timer_at: [None; 2],
+            mailboxes: [0; 2],
+            b_listens: false,
+            send_event: [false; 2],
+            bells: [false; Queue::ALL.len()],
+            locked: false,
             reads: Channel::default(),
             writes: Channel::default(),
             waiting: Cell::new(false),
@@ -156,20 +166,25 @@ impl FakeNic {
         }
     }
 
-    pub fn timer_due(&self) -> bool {
-        self.timer_at
-            .is_some_and(|at| self.now_us.wrapping_sub(at) < 1 << 31)
+    pub fn timer_due(&self, cpu: usize) -> bool {
+        self.timer_at[cpu].is_some_and(|at| self.now_us.wrapping_sub(at) < 1 << 31)
     }
     pub fn timer_armed(&self) -> bool {
-        self.timer_at.is_some()
+        self.timer_at != [None; 2]
     }
-    /// Time until the timer expires, in us; `None` while it is masked.
+    /// Time until a timer expires, in us; `None` while both are masked.
     pub fn timer_in(&self) -> Option<u32> {
-        let left = self.timer_at?.wrapping_sub(self.now_us);
-        Some(if left < 1 << 31 { left } else { 0 })
+        let left = |at: u32| at.wrapping_sub(self.now_us);
+        let times = self.timer_at.into_iter().flatten().map(left);
+        times
+            .map(|left| if left < 1 << 31 { left } else { 0 })
+            .min()
     }
-    pub fn mailbox_written(&self) -> bool {
-        self.mailboxes != 0
+    pub fn mailbox_written(&self, cpu: usize) -> bool {
+        self.mailboxes[cpu] != 0
+    }
+    pub fn has_jobs(&self, queue: Queue) -> bool {
+        self.bells[queue as usize]
     }
     pub fn read_stopped(&self) -> bool {
         self.reads.stopped
@@ -186,8 +201,22 @@ impl FakeNic {
     pub fn frame_received(&self) -> bool {
         !self.rx_frames.is_empty()
     }
-    pub fn send_raised(&self) -> bool {
-        self.send_event
+    pub fn send_raised(&self, cpu: usize) -> bool {
+        self.send_event[cpu]
+    }
+
+    pub fn load(&self, address: u32) -> u32 {
+        assert!(address.is_multiple_of(4), "unaligned load at {address:#x}");
+        word_of(&self.sram[address as usize..address as usize + 4], 0)
+    }
+
+    pub fn store(&mut self, address: u32, value: u32) {
+        assert!(address.is_multiple_of(4), "unaligned store at {address:#x}");
+        self.sram[address as usize..address as usize + 4].copy_from_slice(&value.to_be_bytes());
+    }
+
+    pub fn now_us(&self) -> u32 {
+        self.now_us
     }
 
     /// Nothing is queued or under way anywhere in the NIC.
@@ -199,8 +228,9 @@ impl FakeNic {
             && self.tx_frames.is_empty()
             && self.rx_frames.is_empty()
             && self.sent.is_empty()
-            && !self.mailbox_written()
-            && !self.send_event
+            && self.mailboxes == [0; 2]
+            && !self.send_event.contains(&true)
+            && !self.bells.contains(&true)
     }
 
     /// Both buffers are empty: every frame was sent or given back.
@@ -210,7 +240,10 @@ impl FakeNic {
 
     pub fn write_mailbox(&mut self, mailbox: u32, value: u32) {
         self.store(mailbox_low(mailbox), value);
-        self.mailboxes |= 1 << mailbox;
+        self.mailboxes[0] |= 1 << mailbox;
+        if self.b_listens {
+            self.mailboxes[1] |= 1 << mailbox;
+        }
     }
 
     pub fn mailbox_free(&self, mailbox: u32) -> bool {
@@ -367,289 +400,6 @@ fn wrapped(region: Region, address: u32, bytes: u32) -> u32 {
         region.advance(address, bytes)
     } else {
         address + bytes
-    }
-}
-
-/// The records of a node on one CPU.
-pub type Records = Tables<On<A, Base>>;
-
-impl Nic for FakeNic {
-    type Roles = On<A, Base>;
-
-    fn room(&self, _: Queue) -> u32 {
-        unreachable!("there is one CPU")
-    }
-
-    fn put<const WORDS: usize>(&mut self, _: Queue, _: [u32; WORDS]) {
-        unreachable!("there is one CPU")
-    }
-
-    fn leave<const WORDS: usize>(&mut self, _: Queue, _: [u32; WORDS]) {
-        unreachable!("there is one CPU")
-    }
-
-    fn ring(&mut self, _: Queue) {
-        unreachable!("there is one CPU")
-    }
-
-    fn front(&self, _: Queue) -> Option<u32> {
-        unreachable!("there is one CPU")
-    }
-
-    fn remove(&mut self, _: Queue) {
-        unreachable!("there is one CPU")
-    }
-
-    fn rest(&mut self, _: Queue) {
-        unreachable!("there is one CPU")
-    }
-
-    fn lock(&mut self) {}
-
-    fn unlock(&mut self) {}
-
-    fn load(&self, address: u32) -> u32 {
-        assert!(address.is_multiple_of(4), "unaligned load at {address:#x}");
-        word_of(&self.sram[address as usize..address as usize + 4], 0)
-    }
-
-    fn store(&mut self, address: u32, value: u32) {
-        assert!(address.is_multiple_of(4), "unaligned store at {address:#x}");
-        self.sram[address as usize..address as usize + 4].copy_from_slice(&value.to_be_bytes());
-    }
-
-    fn own_mac(&self) -> (u32, u32) {
-        ((self.mac >> 32) as u32, self.mac as u32)
-    }
-
-    fn now_us(&self) -> u32 {
-        self.now_us
-    }
-
-    fn arm_timer(&mut self, at_us: u32) {
-        self.timer_at = Some(at_us);
-    }
-
-    fn disarm_timer(&mut self) {
-        self.timer_at = None;
-    }
-
-    fn take_mailboxes(&mut self) -> u32 {
-        std::mem::take(&mut self.mailboxes)
-    }
-
-    fn raise_send(&mut self) {
-        self.send_event = true;
-    }
-
-    fn clear_send(&mut self) {
-        self.send_event = false;
-    }
-
-    fn read_slots(&self) -> u32 {
-        self.reads.room()
-    }
-
-    fn push_read(
-        &mut self,
-        host: HostAddress,
-        local: u32,
-        length: u32,
-        release_tx: bool,
-        cookie: u32,
-    ) {
-        self.reads.push(Dma {
-            host: joined(host),
-            local,
-            length,
-            releases: release_tx,
-            cookie,
-            failed: false,
-        });
-    }
-
-    fn take_read(&mut self) -> Option<Completion> {
-        if self.waiting.get() {
-            self.step_read();
-        }
-        let dma = self.reads.done.pop_front()?;
-        let end = wrapped(TX, dma.local, dma.length);
-        if dma.failed && dma.cookie >> 30 == 0 {
-            self.tx_failed.push((dma.local, dma.length));
-        }
-        if dma.releases {
-            let owed = if dma.failed {
-                self.reads.order.dma_failed(end)
-            } else {
-                self.reads.order.dma_completed()
-            };
-            if let Some(end) = owed {
-                self.move_tx_producer(end);
-            }
-        }
-        Some(Completion {
-            cookie: dma.cookie,
-            failed: dma.failed,
-        })
-    }
-
-    fn failed_read(&self) -> Option<u32> {
-        let failed = self.reads.queued.front()?;
-        self.reads.stopped.then_some(failed.cookie)
-    }
-
-    fn skip_failed_read(&mut self) {
-        self.reads.skip_failed();
-    }
-
-    fn write_slots(&self) -> u32 {
-        self.writes.room()
-    }
-
-    fn push_write(
-        &mut self,
-        host: HostAddress,
-        local: u32,
-        length: u32,
-        free_rx: bool,
-        cookie: u32,
-    ) {
-        self.writes.push(Dma {
-            host: joined(host),
-            local,
-            length,
-            releases: free_rx,
-            cookie,
-            failed: false,
-        });
-    }
-
-    fn next_write(&mut self) -> Option<Completion> {
-        if self.waiting.get() {
-            self.step_write();
-        }
-        self.writes.done.front().map(|dma| Completion {
-            cookie: dma.cookie,
-            failed: dma.failed,
-        })
-    }
-
-    fn retire_write(&mut self) {
-        let dma = self.writes.done.pop_front().expect("a write that is over");
-        if dma.releases {
-            let owed = if dma.failed {
-                self.writes
-                    .order
-                    .dma_failed(wrapped(RX, dma.local, dma.length))
-            } else {
-                self.writes.order.dma_completed()
-            };
-            if let Some(end) = owed {
-                self.move_rx_consumer(end);
-            }
-        }
-    }
-
-    fn write_failed(&self) -> bool {
-        self.writes.stopped
-    }
-
-    fn skip_failed_write(&mut self) {
-        self.writes.skip_failed();
-    }
-
-    fn tx_consumer(&self) -> u32 {
-        self.tx_consumer
-    }
-
-    fn reserve_tx(&mut self, length: u32, consumer: u32) -> Option<u32> {
-        assert_eq!(self.reserved, 0, "a reserved frame was not pushed");
-        if self.tx_frames.len() >= MAC_SLOTS {
-            return None;
-        }
-        let start = self.tx_space.reserve(length, 64, consumer)?;
-        self.reserved = length;
-        Some(start)
-    }
-
-    fn tx_backlog(&self, consumer: u32) -> u32 {
-        self.tx_space.backlog(consumer)
-    }
-
-    fn tx_advance(&self, address: u32, bytes: u32) -> u32 {
-        TX.advance(address, bytes)
-    }
-
-    fn push_tx(&mut self, start: u32, length: u32) {
-        assert_eq!(self.reserved, length, "pushed what was not reserved");
-        self.reserved = 0;
-        self.tx_frames.push_back(TxFrame { start, length });
-    }
-
-    fn release_cpu_frame(&mut self, end: u32) {
-        if let Some(end) = self.reads.order.cpu_release(end) {
-            self.move_tx_producer(end);
-        }
-    }
-
-    fn next_rx(&self) -> Option<Arrival> {
-        self.rx_frames.front().map(|slot| Arrival {
-            start: slot.start,
-            descriptor: 0,
-        })
-    }
-
-    fn take_rx(&mut self, arrival: Arrival) -> RxFrame {
-        let slot = self.rx_frames.pop_front().expect("a received frame");
-        assert_eq!(slot.start, arrival.start);
-        self.rx_taken.push_back((slot.start, slot.length));
-        self.rx_epoch = self.load(slot.start + 4 * WORD_FRAME_EPOCH as u32) as u16;
-        RxFrame {
-            start: slot.start,
-            length: slot.length,
-            intact: slot.intact,
-        }
-    }
-
-    fn rx_advance(&self, address: u32, bytes: u32) -> u32 {
-        RX.advance(address, bytes)
-    }
-
-    fn free_rx(&mut self, end: u32) {
-        if let Some(end) = self.writes.order.cpu_release(end) {
-            self.move_rx_consumer(end);
-        }
-    }
-
-    fn rx_pressure(&self) -> u32 {
-        pressure(RX.distance(self.rx_consumer, self.rx_producer), RX.bytes())
-    }
-
-    fn stage_enter(&self, _: Stage) {}
-
-    fn stage_exit(&self, _: Stage) {}
-
-    fn wait_enter(&self) {
-        assert!(!self.waiting.replace(true), "a wait within a wait");
-    }
-
-    fn wait_exit(&self) {
-        self.waiting.set(false);
-    }
-
-    fn event(&self, event: Event, peer: u32, id: u32, third: u32) {
-        if let Some(log) = &self.log {
-            log.borrow_mut().push(Entry {
-                event,
-                peer,
-                id,
-                third,
-                epoch: self.rx_epoch,
-            });
-        }
-        let mut events = self.events.get();
-        events[event as usize] += 1;
-        self.events.set(events);
     }
 }
 
