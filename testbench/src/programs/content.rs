@@ -6,6 +6,9 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// Bytes at a message's start that say which one it is.
 pub const LABEL_BYTES: u32 = 12;
 
+/// Bytes of the message's number, with which the label begins.
+pub const NUMBER_BYTES: u32 = 4;
+
 /// A flow: the messages of one tag from one node to another, in one life of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
@@ -49,15 +52,31 @@ pub fn life(bytes: &[u8]) -> u16 {
     }
 }
 
+/// As much of the message's number as there is room for.
+#[must_use]
+pub fn number(bytes: &[u8]) -> u32 {
+    let known = bytes.len().min(NUMBER_BYTES as usize);
+    let mut low = [0; NUMBER_BYTES as usize];
+    low[..known].copy_from_slice(&bytes[..known]);
+    u32::from_le_bytes(low)
+}
+
+/// What [`number`] says of message number `sequence` of this length.
+#[must_use]
+pub fn number_in(sequence: u32, length: u32) -> u32 {
+    match length {
+        NUMBER_BYTES.. => sequence,
+        length => sequence % (1 << (8 * length)),
+    }
+}
+
 /// The sequence number that a message's label names. Of a number that is cut short by the message's end, the one
 /// nearest to `expected`.
 #[must_use]
 pub fn sequence(bytes: &[u8], expected: u32) -> u32 {
-    let known = bytes.len().min(4);
-    let mut low = [0; 4];
-    low[..known].copy_from_slice(&bytes[..known]);
-    let low = u32::from_le_bytes(low);
-    if known == 4 {
+    let low = number(bytes);
+    let known = bytes.len();
+    if known >= NUMBER_BYTES as usize {
         return low;
     }
     let period = 1u32 << (8 * known);
@@ -90,6 +109,7 @@ mod tests {
             let message = bytes(7, FLOW, 70_000, length);
             assert_eq!(message.len(), length as usize);
             assert_eq!(sequence(&message, 70_001), 70_000 + u32::from(length == 0));
+            assert_eq!(number(&message), number_in(70_000, length));
             let life = life(&message);
             assert_eq!(life, if length >= LABEL_BYTES { 2 } else { 0 });
         }

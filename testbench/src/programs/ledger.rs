@@ -30,8 +30,10 @@ pub struct Sent {
 /// A message that was received.
 #[derive(Debug, Clone, Copy)]
 pub struct Got {
-    /// Its place in its flow.
+    /// Its place in its flow, as the receiver saw it.
     pub sequence: u32,
+    /// As much of that place's number as there was room for in the message.
+    pub number: u32,
     /// When the program saw that it was complete.
     pub time_ps: u64,
     /// Its length.
@@ -53,7 +55,7 @@ pub struct Records {
     pub failed_receives: Vec<String>,
     /// What the first transmits that failed ended with.
     pub failures: Vec<String>,
-    /// Everything that was to be sent was posted and has ended.
+    /// What was posted has ended, and nothing is left to send but answers to messages that have not come.
     pub sending_over: bool,
     /// What kept the program from its work.
     pub problem: Option<String>,

@@ -127,18 +127,26 @@ impl Traffic {
         }
         loop {
             self.post_transmits().await?;
-            if self.sends.step(self.next).is_none() && self.transmits.is_empty() {
+            if self.transmits.is_empty() && !self.may_send() {
                 self.ledger.records().sending_over = true;
-                if self
-                    .receives
-                    .iter()
-                    .all(|receives| receives.posted.is_empty())
-                {
+                let mut receives = self.receives.iter();
+                if self.is_done() && receives.all(|receives| receives.posted.is_empty()) {
                     return Ok(());
                 }
             }
             self.complete_one().await?;
         }
+    }
+
+    /// Whether everything was posted.
+    fn is_done(&self) -> bool {
+        self.sends.step(self.next).is_none()
+    }
+
+    /// Whether there is a message that waits for no other one to come first.
+    fn may_send(&self) -> bool {
+        let step = self.sends.step(self.next);
+        step.is_some_and(|step| self.received >= step.after)
     }
 
     /// Keeps as many receives of a class posted as its plan says.
@@ -283,6 +291,7 @@ impl Traffic {
 
     fn check(&mut self, buffer: Buffer, completion: Completion) -> Result<(), String> {
         self.received += 1;
+        let may_send = self.may_send();
         let system = self.emp.system();
         let mut bytes = vec![0; completion.length.min(self.longest) as usize];
         system
@@ -301,11 +310,14 @@ impl Traffic {
         let got = Got {
             // A damaged label says nothing: it is taken for the next message.
             sequence: if intact { sequence } else { expected },
+            number: content::number(&bytes),
             time_ps: system.now_ps(),
             length: completion.length,
             intact,
         };
         records.receive(flow, got);
+        // At once, so that nobody sees a message that has come and an answer that nobody owes.
+        records.sending_over &= !may_send;
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! What became of every message: what was sent is held against what came.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use super::content::Flow;
+use super::content::{Flow, NUMBER_BYTES, number_in};
 use super::ledger::{Got, Ledger, Records, Sending, Sent};
 
 /// One life of a node's program: from a start to the next one.
@@ -33,6 +33,8 @@ pub struct Messages {
     pub corrupted: u64,
     /// Whose sender was told that they failed.
     pub failed_with_status: u64,
+    /// Of these and of the delivered ones: what came although its sender heard nothing of it.
+    pub failed_yet_delivered: u64,
     /// Whose sender or receiver was reset before it could see their end.
     pub cut_off: u64,
     /// Under way when the run ended.
@@ -63,7 +65,9 @@ pub struct Verdict {
 }
 
 /// When each message of a flow was first received.
-type Arrivals = BTreeMap<Flow, Vec<Option<u64>>>;
+type Arrived = Vec<Option<u64>>;
+/// Those of all flows.
+type Arrivals = BTreeMap<Flow, Arrived>;
 
 /// Judges. With `over`, nothing more can come.
 #[must_use]
@@ -99,10 +103,15 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
 
 impl Verdict {
     /// Counts what one program received of a flow.
-    fn count_received(&mut self, sent: &[Sent], got: &[Got], arrivals: &mut Vec<Option<u64>>) {
+    fn count_received(&mut self, sent: &[Sent], got: &[Got], arrivals: &mut Arrived) {
         let mut seen = vec![false; sent.len()];
         let mut next = 0;
-        for got in got {
+        let failures = sent.iter().any(|sent| sent.end == Sending::Failed);
+        let (unclear, clear) = got
+            .iter()
+            .partition(|got| failures && got.length < NUMBER_BYTES);
+        self.count_unclear(sent, unclear, arrivals);
+        for got in clear {
             let index = got.sequence as usize;
             let known = sent.get(index);
             let wrong = !got.intact || known.is_none_or(|sent| sent.length != got.length);
@@ -114,10 +123,30 @@ impl Verdict {
             self.messages.duplicated += u64::from(again);
             self.messages.reordered += u64::from(!again && index < next);
             next = next.max(index + 1);
-            if arrivals.len() <= index {
-                arrivals.resize(index + 1, None);
+            note_arrival(arrivals, index, got);
+        }
+    }
+
+    /// Counts messages that are too short to tell which one they are when some may be missing. Each is taken for the
+    /// first one of the same bytes that has not come yet, those that failed last. Their order says nothing.
+    fn count_unclear(&mut self, sent: &[Sent], got: Vec<&Got>, arrivals: &mut Arrived) {
+        let mut alike: BTreeMap<(u32, u32), VecDeque<usize>> = BTreeMap::new();
+        for failed in [false, true] {
+            for (index, sent) in sent.iter().enumerate() {
+                if (sent.end == Sending::Failed) == failed {
+                    let bytes = (sent.length, number_in(index as u32, sent.length));
+                    alike.entry(bytes).or_default().push_back(index);
+                }
             }
-            arrivals[index].get_or_insert(got.time_ps);
+        }
+        for got in got {
+            match alike.get_mut(&(got.length, got.number)) {
+                None => self.messages.corrupted += 1,
+                Some(rest) => match rest.pop_front() {
+                    None => self.messages.duplicated += 1,
+                    Some(index) => note_arrival(arrivals, index, got),
+                },
+            }
         }
     }
 
@@ -128,6 +157,7 @@ impl Verdict {
         self.first_ps = earliest(self.first_ps, Some(sent.posted_ps));
         if let Some(arrival) = arrival {
             messages.delivered += 1;
+            messages.failed_yet_delivered += u64::from(sent.end == Sending::Failed);
             self.bytes += u64::from(sent.length);
             self.latencies_ps
                 .push(arrival.saturating_sub(sent.posted_ps));
@@ -156,6 +186,13 @@ impl Verdict {
         let (first, last) = (self.first_ps?, self.last_ps?);
         (last > first).then(|| self.bytes as f64 * 8e6 / (last - first) as f64)
     }
+}
+
+fn note_arrival(arrivals: &mut Arrived, index: usize, got: &Got) {
+    if arrivals.len() <= index {
+        arrivals.resize(index + 1, None);
+    }
+    arrivals[index].get_or_insert(got.time_ps);
 }
 
 fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
@@ -195,17 +232,28 @@ mod tests {
 
     /// Judges three messages of 100 bytes from node 0 to 1: how each sending ended, and what came.
     fn check(sent: [Sending; 3], came: &[(u32, bool)], reset: Option<u64>, expected: Messages) {
+        check_length(100, sent, came, reset, expected);
+    }
+
+    fn check_length(
+        length: u32,
+        sent: [Sending; 3],
+        came: &[(u32, bool)],
+        reset: Option<u64>,
+        expected: Messages,
+    ) {
         let ledgers = [Ledger::default(), Ledger::default()];
         for end in sent {
             let mut records = ledgers[0].records();
-            let sequence = records.post(FLOW, 1000, 100);
+            let sequence = records.post(FLOW, 1000, length);
             records.sent.get_mut(&FLOW).unwrap()[sequence as usize].end = end;
         }
         for &(sequence, intact) in came {
             let got = Got {
                 sequence,
+                number: number_in(sequence, length),
                 time_ps: 5000,
-                length: 100,
+                length,
                 intact,
             };
             ledgers[1].records().receive(FLOW, got);
@@ -228,6 +276,7 @@ mod tests {
         reordered: 0,
         corrupted: 0,
         failed_with_status: 0,
+        failed_yet_delivered: 0,
         cut_off: 0,
         unfinished: 0,
     };
@@ -271,6 +320,40 @@ mod tests {
             Some(500),
             Messages { lost, ..two },
         );
+    }
+
+    #[test]
+    fn messages_without_room_for_a_number_are_told_apart_by_what_failed() {
+        use Sending::{Done, Failed};
+        let failed_with_status = 1;
+        // Empty messages look alike: the receiver takes the third one for the second.
+        let two = Messages {
+            delivered: 2,
+            failed_with_status,
+            ..ALL
+        };
+        let ends = [Done, Failed, Done];
+        check_length(0, ends, &[(0, true), (1, true)], None, two);
+        let failed_yet_delivered = 1;
+        let all = Messages {
+            failed_with_status,
+            failed_yet_delivered,
+            ..ALL
+        };
+        let three = [(0, true), (1, true), (2, true)];
+        check_length(0, ends, &three, None, all);
+        let one = Messages {
+            delivered: 1,
+            lost: 1,
+            ..two
+        };
+        check_length(0, ends, &[(0, true)], None, one);
+        let four = [(0, true), (1, true), (2, true), (3, true)];
+        let duplicated = 1;
+        check_length(0, ends, &four, None, Messages { duplicated, ..all });
+        let corrupted = 1;
+        let invented = [(0, true), (2, true), (9, true)];
+        check_length(1, ends, &invented, None, Messages { corrupted, ..two });
     }
 
     #[test]

@@ -172,6 +172,11 @@ impl Report<'_> {
             (messages.reordered, "REORDERED", false),
             (messages.corrupted, "CORRUPTED", false),
             (messages.failed_with_status, "failed with a status", false),
+            (
+                messages.failed_yet_delivered,
+                "of these delivered all the same",
+                false,
+            ),
             (messages.cut_off, "cut off by a reset", false),
             (messages.unfinished, "under way", false),
         ] {
