@@ -1,5 +1,6 @@
 //! What is wrong with a scenario, and where.
 
+use std::fmt;
 use std::sync::Arc;
 
 /// Why a scenario cannot be run: file, line, key and reason.
@@ -25,6 +26,12 @@ pub struct Place {
     pub line: usize,
     /// The key with its tables.
     pub key: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
 }
 
 impl Place {

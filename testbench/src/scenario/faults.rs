@@ -21,8 +21,8 @@ const DEFAULT_DELAY_US: f64 = 100.0;
 /// A fault. Times count from the start of the programs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultSpec {
-    /// Frames of EMP that a pattern describes.
-    Exact(Fault),
+    /// Frames of EMP that a pattern describes, and where it stands.
+    Exact(Fault, Place),
     /// By chance, on these links, in both directions.
     Random {
         /// The links.
@@ -164,17 +164,30 @@ fn exact(
     islands: usize,
 ) -> Result<FaultSpec, ScenarioError> {
     let mut fault = Fault::new(action);
-    if let Some(item) = table.get("frame") {
-        fault = fault.kind(item.choice("kind of frame", &KINDS)?);
-    }
+    let kind = match table.get("frame") {
+        Some(item) => item.choice("kind of frame", &KINDS)?,
+        None => FrameKind::Any,
+    };
+    fault = fault.kind(kind);
     if let Some(item) = table.get("fragment") {
-        fault = fault.fragment(item.integer(1..=1536)?);
+        let fragment = item.integer(1..=1536)?;
+        if (kind == FrameKind::Header && fragment > 1) || (kind == FrameKind::Data && fragment == 1)
+        {
+            let reason = "a message's first fragment is its header frame, and no other is";
+            return Err(item.place.refuse(reason));
+        }
+        fault = fault.fragment(fragment);
     }
     if let Some(item) = table.get("message") {
         fault = fault.of_message(item.integer(1..=65_535)?);
     }
+    let mut from = None;
     match table.get("from") {
-        Some(item) => fault = fault.from(nodes.resolve_one(&item)? as u16),
+        Some(item) => {
+            let node = nodes.resolve_one(&item)?;
+            fault = fault.from(node as u16);
+            from = Some(node);
+        }
         None if islands > 1 => {
             let reason = "\"from\" is missing: the nodes have no way to each other, \
                           so that nobody could say which frame comes first";
@@ -183,7 +196,11 @@ fn exact(
         None => {}
     }
     if let Some(item) = table.get("to") {
-        fault = fault.to(nodes.resolve_one(&item)? as u16);
+        let node = nodes.resolve_one(&item)?;
+        if from == Some(node) {
+            return Err(item.place.refuse("a node sends nothing to itself"));
+        }
+        fault = fault.to(node as u16);
     }
     if let Some(item) = table.get("after_us") {
         fault = fault.after(time(&item)?);
@@ -198,7 +215,7 @@ fn exact(
         }
         fault = fault.always();
     }
-    Ok(FaultSpec::Exact(fault))
+    Ok(FaultSpec::Exact(fault, table.place.clone()))
 }
 
 fn random(mut table: Table<'_>, links: Vec<usize>) -> Result<FaultSpec, ScenarioError> {

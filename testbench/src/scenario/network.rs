@@ -161,13 +161,13 @@ fn read_nodes(
             let reason = "the nodes are given by [[node]] already";
             return Err(count.place.refuse(reason));
         }
-        let wanted: u64 = count.integer(least..=u64::from(u32::MAX))?;
-        if wanted > MOST_NODES as u64 {
-            let reason =
-                format!("{wanted} nodes are more than the {MOST_NODES} addresses of a route table");
-            return Err(count.place.refuse(reason));
-        }
-        return Ok(Nodes::numbered(wanted as usize, defaults));
+        let wanted = count
+            .integer(least..=MOST_NODES as u64)
+            .map_err(|mut error| {
+                error.reason += " (the addresses of a route table)";
+                error
+            })?;
+        return Ok(Nodes::numbered(wanted, defaults));
     }
     if groups.is_empty() {
         if shape == Shape::Pair {

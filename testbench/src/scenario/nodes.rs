@@ -255,8 +255,8 @@ impl Nodes {
             return found.ok_or_else(|| {
                 let groups = self.groups.iter().map(|(group, _)| group.as_str());
                 let nodes = self.all.iter().map(|node| node.name.as_str());
-                item.place
-                    .refuse(unknown("node", name, groups.chain(nodes)))
+                let names = groups.chain(nodes).chain(std::iter::once("all"));
+                item.place.refuse(unknown("node", name, names))
             });
         }
         let most = self.all.len().saturating_sub(1);

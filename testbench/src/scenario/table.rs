@@ -8,25 +8,30 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Place, ScenarioError, is_near, unknown};
 
-/// The text of a scenario and its name.
+/// The name of a scenario's file, and its lines.
 #[derive(Debug)]
-pub(super) struct Source<'t> {
+pub(super) struct Source {
     file: Arc<str>,
-    text: &'t str,
+    /// Where lines end.
+    breaks: Vec<usize>,
 }
 
-impl<'t> Source<'t> {
-    pub(super) fn new(file: &str, text: &'t str) -> Self {
-        let file = file.into();
-        Self { file, text }
+impl Source {
+    pub(super) fn new(file: &str, text: &str) -> Self {
+        let bytes = text.bytes().enumerate();
+        Self {
+            file: file.into(),
+            breaks: bytes
+                .filter(|&(_, byte)| byte == b'\n')
+                .map(|(at, _)| at)
+                .collect(),
+        }
     }
 
     pub(super) fn place(&self, span: Range<usize>, key: String) -> Place {
-        let before = self.text.as_bytes().get(..span.start);
-        let breaks = before.map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
         Place {
             file: Arc::clone(&self.file),
-            line: breaks + 1,
+            line: self.breaks.partition_point(|&at| at < span.start) + 1,
             key,
         }
     }
@@ -35,7 +40,7 @@ impl<'t> Source<'t> {
 /// A table that is being read.
 #[derive(Debug)]
 pub(super) struct Table<'t> {
-    source: &'t Source<'t>,
+    source: &'t Source,
     entries: &'t DeTable<'t>,
     /// Its place; the key is its name with the tables around it.
     pub(super) place: Place,
@@ -46,14 +51,14 @@ pub(super) struct Table<'t> {
 /// A value that was asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Item<'t> {
-    source: &'t Source<'t>,
+    source: &'t Source,
     value: &'t DeValue<'t>,
     pub(super) place: Place,
 }
 
 impl<'t> Table<'t> {
     /// The whole document.
-    pub(super) fn root(source: &'t Source<'t>, entries: &'t DeTable<'t>) -> Self {
+    pub(super) fn root(source: &'t Source, entries: &'t DeTable<'t>) -> Self {
         Self {
             source,
             entries,

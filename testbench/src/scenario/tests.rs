@@ -351,6 +351,24 @@ fn faults_must_be_possible() {
         check(&format!("{PAIR}{STREAM}[[fault]]\n{text}"), at, key, reason);
     };
     refuse(
+        "do = \"drop\"\nfrom = 0\nto = 0",
+        "to = 0",
+        "fault.to",
+        "nothing to itself",
+    );
+    refuse(
+        "do = \"drop\"\nframe = \"header\"\nfragment = 2",
+        "fragment = 2",
+        "fault.fragment",
+        "first fragment is its header",
+    );
+    refuse(
+        "do = \"drop\"\nframe = \"data\"\nfragment = 1",
+        "fragment = 1",
+        "fault.fragment",
+        "first fragment is its header",
+    );
+    refuse(
         "do = \"delay\"",
         "[[fault]]",
         "fault",

@@ -22,7 +22,7 @@ use host_lib::firmware::Firmware;
 use super::{Lives, Simulation};
 use crate::cluster::{self, EMP_SRAM, START, mac_address};
 use crate::experiments::calibrate;
-use crate::faults;
+use crate::faults::{self, Strikes};
 use crate::programs::plan::{Plan, plans};
 use crate::programs::traffic::{self, Identity};
 use crate::scenario::faults::FaultSpec;
@@ -49,8 +49,13 @@ impl Simulation {
         let speeds = speeds(scenario, &image)?;
         let mut world = world(scenario, &speeds).map_err(|error| refuse(&error))?;
         let mut resets = Vec::new();
+        let mut exact_faults = Vec::new();
         for (index, fault) in scenario.faults.iter().enumerate() {
-            install(&mut world, scenario, index, fault).map_err(|error| refuse(&error))?;
+            let strikes =
+                install(&mut world, scenario, index, fault).map_err(|error| refuse(&error))?;
+            if let FaultSpec::Exact(_, place) = fault {
+                exact_faults.push((place.clone(), strikes));
+            }
             if let FaultSpec::Reset { node, at, .. } = fault {
                 resets.push((START.saturating_add(*at), *node));
             }
@@ -61,6 +66,7 @@ impl Simulation {
             world,
             lives,
             resets,
+            exact_faults,
             max_time: scenario.max_time,
             names: scenario
                 .nodes
@@ -140,16 +146,17 @@ const fn absolute(time: SimTime) -> SimTime {
     START.saturating_add(time)
 }
 
+/// Installs a fault. Of an exact one what is given back counts how often it strikes.
 fn install(
     world: &mut World<Tigon2>,
     scenario: &Scenario,
     index: usize,
     fault: &FaultSpec,
-) -> Result<(), WorldError> {
+) -> Result<Strikes, WorldError> {
     match fault {
-        FaultSpec::Exact(fault) => {
+        FaultSpec::Exact(fault, _) => {
             let fault = fault.clone().later_by(START);
-            faults::install(world, &fault)?;
+            return faults::install(world, &fault);
         }
         FaultSpec::Random { links, rates } => {
             for &link in links {
@@ -184,7 +191,7 @@ fn install(
             world.nodes[node].schedule_reset(absolute(at), pause);
         }
     }
-    Ok(())
+    Ok(Strikes::default())
 }
 
 /// Starts the programs; nodes that have none boot and do nothing.

@@ -12,8 +12,10 @@ use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 
 use crate::cluster::START;
+use crate::faults::Strikes;
 use crate::programs::ledger::Ledger;
 use crate::programs::verdict::{self, Life};
+use crate::scenario::Place;
 use result::{Counters, Outcome};
 
 /// How a scenario is run.
@@ -64,6 +66,8 @@ pub struct Simulation {
     lives: Vec<Lives>,
     /// Nodes that are reset, and when; sorted by time.
     resets: Vec<(SimTime, usize)>,
+    /// Exact faults: where they stand, and how often they have struck.
+    exact_faults: Vec<(Place, Strikes)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }
@@ -116,7 +120,11 @@ impl Simulation {
             })
         });
         let lives = lives_at(lives, all_resets, self.world.now());
-        Outcome::new(&self.world, &self.names, &lives, counters, end)
+        let mut outcome = Outcome::new(&self.world, &self.names, &lives, counters, end);
+        let idle = self.exact_faults.iter();
+        let idle = idle.filter(|(_, strikes)| strikes.count() == 0);
+        outcome.idle_faults = idle.map(|(place, _)| place.to_string()).collect();
+        outcome
     }
 }
 

@@ -112,6 +112,8 @@ pub struct Outcome {
     pub drops: BTreeMap<String, u64>,
     /// Other faults that frames suffered.
     pub faults: BTreeMap<String, u64>,
+    /// Where exact faults stand that have met no frame.
+    pub idle_faults: Vec<String>,
     /// How busy each board was.
     pub boards: Vec<BoardUse>,
     /// What kept programs from their work, and CPUs that stopped.
@@ -146,6 +148,7 @@ impl Outcome {
             verdict: judge(lives, over),
             drops: drops(world, &nics),
             faults: faults(world),
+            idle_faults: Vec::new(),
             boards: boards
                 .map(|((node, before), name)| board_use(node, before, name, simulated))
                 .collect(),

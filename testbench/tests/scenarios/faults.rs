@@ -140,3 +140,42 @@ fn links_are_cut_and_channels_rest() {
     check("do = \"stall-dma\"\nnode = 1\nchannel = \"write\"\ntransfer = 20\nfor_us = 700\n");
     check("do = \"random\"\nnodes = 1\nloss = 0.05\nduplication = 0.05\n");
 }
+
+#[test]
+fn a_ping_pong_whose_message_fails_is_over() {
+    let text = pair(
+        "[emp]\ntimeout_us = 500\nretry_limit = 2\n
+[[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 9\nbytes = [100]\n
+[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 3\nframe = \"header\"\nalways = true\n
+[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 300\n",
+    );
+    let outcome = run(&text, &RunOptions::default());
+    assert_eq!(outcome.end, RunEnd::Completed);
+    assert!(outcome.is_good(), "{outcome:?}");
+    let counts = outcome.verdict.messages;
+    let failed = (counts.failed_with_status, counts.failed_yet_delivered);
+    assert_eq!((counts.posted, counts.delivered, failed), (6, 5, (1, 0)));
+    assert_eq!(outcome.drops["fault_lost"], 3);
+    let places: Vec<_> = outcome.idle_faults.iter().collect();
+    assert_eq!(
+        places.len(),
+        1,
+        "only the last fault met nothing: {places:?}"
+    );
+}
+
+#[test]
+fn empty_messages_that_fail_are_not_taken_for_lost_ones() {
+    let text = pair(
+        "[emp]\ntimeout_us = 500\nretry_limit = 2\n
+[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 6\nbytes = [0]\n
+[[fault]]\ndo = \"drop\"\nfrom = 0\nmessage = 3\nalways = true\n
+[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 5\nframe = \"ack\"\nalways = true\n",
+    );
+    let outcome = run(&text, &RunOptions::default());
+    assert!(outcome.is_good(), "{outcome:?}");
+    let counts = outcome.verdict.messages;
+    let failed = (counts.failed_with_status, counts.failed_yet_delivered);
+    // The fourth message has to wait for the third one, and gives up with it.
+    assert_eq!((counts.posted, counts.delivered, failed), (6, 4, (3, 1)));
+}

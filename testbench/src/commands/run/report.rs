@@ -43,6 +43,8 @@ pub struct Document<'a> {
     acks_sent: u64,
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
+    /// Where exact faults stand that have met no frame.
+    idle_faults: &'a [String],
     latency_us: Latency,
     bandwidth_mbit: Option<f64>,
     simulated_us: f64,
@@ -105,6 +107,7 @@ impl Report<'_> {
             acks_sent: outcome.counted(Counter::AcksSent),
             drops: &outcome.drops,
             faults: &outcome.faults,
+            idle_faults: &outcome.idle_faults,
             latency_us: self.latency(),
             bandwidth_mbit: outcome.verdict.megabits_per_s(),
             simulated_us: outcome.simulated.us(),
@@ -130,6 +133,9 @@ impl Report<'_> {
         ] {
             // A string takes everything.
             let _ = writeln!(text, "{name:<10}{line}");
+        }
+        for place in &self.outcome.idle_faults {
+            let _ = writeln!(text, "{:<10}none met the fault at {place}", "");
         }
         text += &boards(&self.outcome.boards);
         for (what, lines) in [
