@@ -44,6 +44,29 @@ impl Cpu<B> for A {
 }
 
 /// Which CPU has which role. The sender is always on CPU A, to which the host's mailboxes speak.
+///
+/// A scheme that leaves a role without a CPU, or gives it two, is no program:
+///
+/// ```compile_fail,E0046
+/// use emp::roles::{A, B, Scheme};
+/// struct NobodyDelivers;
+/// impl Scheme for NobodyDelivers {
+///     const NAME: &'static str = "nobody-delivers";
+///     type Transmitter = B;
+///     type Matcher = A;
+/// }
+/// ```
+/// ```compile_fail,E0201
+/// use emp::roles::{A, B, Scheme};
+/// struct BothMatch;
+/// impl Scheme for BothMatch {
+///     const NAME: &'static str = "both-match";
+///     type Transmitter = B;
+///     type Matcher = A;
+///     type Matcher = B;
+///     type Deliverer = A;
+/// }
+/// ```
 pub trait Scheme {
     /// Name of the scheme's image.
     const NAME: &'static str;
