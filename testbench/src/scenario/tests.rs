@@ -225,7 +225,7 @@ fn impossible_values_are_refused() {
         "[network]\ntopology = \"star\"\nnodes = 300\n",
         "nodes",
         "network.nodes",
-        "256 addresses",
+        "256 (the addresses of a route table)",
     );
     check(
         "[network]\ntopology = \"pair\"\nnodes = 3\n",
