@@ -37,6 +37,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "flow-control",
         "pair",
         "restart",
+        "soak",
         "star-with-loss",
     ];
     assert_eq!(names, known, "each has a test here");
