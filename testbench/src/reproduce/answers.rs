@@ -12,6 +12,7 @@ use super::results::ProfileResults;
 use super::{FRAME, LARGE, LEDGERS, SMALL, Task};
 use crate::cluster::EMP_SRAM;
 use crate::experiments::activity::wire_bytes;
+use crate::experiments::calibrate::SEND_FRAME;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::published::{Kind, Published};
@@ -153,11 +154,14 @@ impl Answer {
         Self { note, ..self }
     }
 
-    /// What the value is worth under a profile: plain hardware is given no durations of stages.
+    /// What the value of the number `id` is worth under a profile: plain hardware is given no durations of
+    /// stages; a result that an entry names as its source was not predicted from it.
     #[must_use]
-    pub fn role(&self, profile: &Profile) -> Role {
+    pub fn role(&self, id: &str, profile: &Profile) -> Role {
+        let named = || profile.stages.values().any(|entry| entry.source == id);
         match self.quantity {
             Quantity::Stage { .. } if profile.stages.is_empty() => Role::Compared,
+            Quantity::Point(_) if named() => Role::Calibrated,
             _ => self.role,
         }
     }
@@ -248,10 +252,10 @@ fn stage_us(
         Some(factor * cpu.map_or(stage.us, |cpu| stage.cpus_us[cpu]))
     };
     // Without the mark, one stage is both parts.
-    let apart = scheme.stage(FRAME_STAGE).is_some();
+    let marked = |name: &str| scheme.stage(name).is_some();
     match stages {
-        [whole, FRAME_STAGE] if !apart => us(whole),
-        ["receive bookkeeping"] if !apart => None,
+        [whole, part] if !marked(part) => us(whole),
+        ["receive bookkeeping"] if !marked(FRAME_STAGE) => None,
         _ => stages.iter().map(us).sum(),
     }
 }
@@ -385,7 +389,7 @@ const FRAME_STAGE: &str = "receive frame";
 
 /// The stages' parts in Tables 3.1 to 3.3, and the stages of the firmware that they consist of.
 const STAGES: [(&str, &[&str]); 9] = [
-    ("send bookkeeping", &["send bookkeeping"]),
+    ("send bookkeeping", &["send bookkeeping", SEND_FRAME]),
     ("transmission", &["transmission"]),
     ("receive ack", &["receive ack"]),
     ("receive ack (part)", &["receive ack"]),
@@ -414,5 +418,14 @@ fn stage_answer(number: &Published) -> Option<Answer> {
         stages,
         cpu,
     };
-    Some(Answer::new(Role::Input, quantity))
+    // The whole is given; where a firmware divides it is its own.
+    let (role, note) = if name.ends_with("(part)") {
+        (
+            Role::Predicted,
+            "the whole is an input; where the firmware divides it is not",
+        )
+    } else {
+        (Role::Input, "")
+    };
+    Some(Answer::new(role, quantity).note(note))
 }

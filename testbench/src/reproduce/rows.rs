@@ -78,7 +78,7 @@ fn published_row(
     answer: &Answer,
 ) -> Row {
     let value = answer.quantity.value(profile).map(round);
-    let role = answer.role(&profile.profile);
+    let role = answer.role(number.id, &profile.profile);
     let nothing = answer.quantity == Quantity::Nothing;
     let (role, note) = if value.is_some() || nothing {
         (role.name(), answer.note.to_owned())

@@ -138,7 +138,7 @@ fn sr_latency(view: &View<'_>) -> Verdict {
         "gain at 10 bytes and 14 KB: SR {:.2} and {:.2} %, RO {:.2} and {:.2} %",
         sr[0], sr[1], ro[0], ro[1]
     );
-    Ok((sr[1] > sr[0] && sr[1] < ro[1], evidence))
+    Ok((sr[1] > 0.0 && sr[1] > sr[0] && sr[1] < ro[1], evidence))
 }
 
 fn switch_keeps_bandwidth(view: &View<'_>) -> Verdict {
