@@ -65,8 +65,10 @@ impl Kind {
 /// Names of the stages of Table 3.1 of the thesis, as the probes spell them. Receive bookkeeping is in two parts, as
 /// in its two-CPU tables (3.2 and 3.3).
 pub mod stage {
-    /// emp-080: handle a posted transmit, fragment, set up the record.
+    /// emp-080, but for its frames: handle a posted transmit, set up the record.
     pub const SEND_BOOKKEEPING: &str = "send bookkeeping";
+    /// The part of emp-080 that grows with the frames: cut one from its message.
+    pub const SEND_FRAME: &str = "send frame";
     /// emp-081: queue the frame's DMA and its MAC descriptor.
     pub const TRANSMISSION: &str = "transmission";
     /// emp-082: take an ack, release resources, report completion.

@@ -268,7 +268,7 @@ impl<'a, N: Nic> Emp<'a, N> {
             self.resume();
         }
         if N::Roles::SENDER {
-            self.nic.stage_enter(Stage::SendBookkeeping);
+            self.nic.stage_enter(Stage::SendFrame);
             self.transmit_next();
         }
         if self.queue_first != NO_SLOT || !self.acks.is_empty() || self.wakes {

@@ -69,6 +69,8 @@ pub struct Completion {
 pub enum Stage {
     /// Handle a posted transmit, set up its record.
     SendBookkeeping,
+    /// The part of send bookkeeping that grows with the frames: cut one from its message.
+    SendFrame,
     /// Queue one frame's DMA and MAC descriptor.
     Transmission,
     /// Take an ack.

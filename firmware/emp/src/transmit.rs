@@ -204,11 +204,11 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     pub(crate) fn transmit_next(&mut self) {
         let Some(cut) = self.cut_frame() else {
-            return self.nic.stage_exit(Stage::SendBookkeeping);
+            return self.nic.stage_exit(Stage::SendFrame);
         };
         if N::Roles::TRANSMITTER {
             let place = self.place_frame(cut.slot, cut.cursor.offset, cut.header + cut.payload);
-            self.nic.stage_exit(Stage::SendBookkeeping);
+            self.nic.stage_exit(Stage::SendFrame);
             let Some(place) = place else {
                 return;
             };
@@ -222,7 +222,7 @@ impl<N: Nic> Emp<'_, N> {
             let words = self.words_of(&cut);
             self.pass_frame(&cut, &words);
             self.account_frame(&cut);
-            self.nic.stage_exit(Stage::SendBookkeeping);
+            self.nic.stage_exit(Stage::SendFrame);
         }
     }
 

@@ -62,14 +62,11 @@ pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, E
         .collect())
 }
 
-/// The part of send bookkeeping that grows with the frames, where a firmware marks it.
-pub const SEND_FRAME: &str = "send frame";
-
 /// The node on which a stage is measured: that whose work it is in Table 3.1. The other one passes
 /// through some of them too, for an ack, or to find nothing to send.
 fn measured_on(stage: &str) -> usize {
     match stage {
-        stage::SEND_BOOKKEEPING | SEND_FRAME | stage::TRANSMISSION | stage::RECEIVE_ACK => 0,
+        stage::SEND_BOOKKEEPING | stage::SEND_FRAME | stage::TRANSMISSION | stage::RECEIVE_ACK => 0,
         _ => 1,
     }
 }

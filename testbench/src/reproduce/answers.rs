@@ -5,6 +5,7 @@
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::descriptor::PAGE_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
+use defs::probe::stage;
 use emulator::tigon2::timing::{Profile, Timing};
 
 use super::key::{Experiment, Key};
@@ -12,7 +13,6 @@ use super::results::ProfileResults;
 use super::{FRAME, LARGE, LEDGERS, SMALL, Task};
 use crate::cluster::EMP_SRAM;
 use crate::experiments::activity::wire_bytes;
-use crate::experiments::calibrate::SEND_FRAME;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::published::{Kind, Published};
@@ -255,7 +255,7 @@ fn stage_us(
     let marked = |name: &str| scheme.stage(name).is_some();
     match stages {
         [whole, part] if !marked(part) => us(whole),
-        ["receive bookkeeping"] if !marked(FRAME_STAGE) => None,
+        [stage::RECEIVE_BOOKKEEPING] if !marked(stage::RECEIVE_FRAME) => None,
         _ => stages.iter().map(us).sum(),
     }
 }
@@ -384,23 +384,26 @@ fn cost_answer(number: &Published, head: &str) -> Option<Answer> {
     })
 }
 
-/// The mark by which a firmware tells the two parts of receive bookkeeping apart.
-const FRAME_STAGE: &str = "receive frame";
-
 /// The stages' parts in Tables 3.1 to 3.3, and the stages of the firmware that they consist of.
 const STAGES: [(&str, &[&str]); 9] = [
-    ("send bookkeeping", &["send bookkeeping", SEND_FRAME]),
-    ("transmission", &["transmission"]),
-    ("receive ack", &["receive ack"]),
-    ("receive ack (part)", &["receive ack"]),
-    ("receive bookkeeping", &["receive bookkeeping", FRAME_STAGE]),
+    (
+        "send bookkeeping",
+        &[stage::SEND_BOOKKEEPING, stage::SEND_FRAME],
+    ),
+    ("transmission", &[stage::TRANSMISSION]),
+    ("receive ack", &[stage::RECEIVE_ACK]),
+    ("receive ack (part)", &[stage::RECEIVE_ACK]),
+    (
+        "receive bookkeeping",
+        &[stage::RECEIVE_BOOKKEEPING, stage::RECEIVE_FRAME],
+    ),
     (
         "receive bookkeeping (without the frame)",
-        &["receive bookkeeping"],
+        &[stage::RECEIVE_BOOKKEEPING],
     ),
-    ("receive bookkeeping (the frame)", &[FRAME_STAGE]),
-    ("receiving", &["receiving"]),
-    ("send ack", &["send ack"]),
+    ("receive bookkeeping (the frame)", &[stage::RECEIVE_FRAME]),
+    ("receiving", &[stage::RECEIVING]),
+    ("send ack", &[stage::SEND_ACK]),
 ];
 
 fn stage_answer(number: &Published) -> Option<Answer> {

@@ -403,6 +403,7 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
     fn stage_enter(&self, stage: Stage) {
         match stage {
             Stage::SendBookkeeping => stage_enter!(SEND_BOOKKEEPING),
+            Stage::SendFrame => stage_enter!(SEND_FRAME),
             Stage::Transmission => stage_enter!(TRANSMISSION),
             Stage::ReceiveAck => stage_enter!(RECEIVE_ACK),
             Stage::ReceiveBookkeeping => stage_enter!(RECEIVE_BOOKKEEPING),
@@ -416,6 +417,7 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
     fn stage_exit(&self, stage: Stage) {
         match stage {
             Stage::SendBookkeeping => stage_exit!(SEND_BOOKKEEPING),
+            Stage::SendFrame => stage_exit!(SEND_FRAME),
             Stage::Transmission => stage_exit!(TRANSMISSION),
             Stage::ReceiveAck => stage_exit!(RECEIVE_ACK),
             Stage::ReceiveBookkeeping => stage_exit!(RECEIVE_BOOKKEEPING),
