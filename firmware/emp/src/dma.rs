@@ -60,12 +60,20 @@ fn cookie_slot(cookie: u32) -> Slot {
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// Read DMAs are over.
+    /// Read DMAs are over: the last of a frame's transmission.
     #[inline(always)]
     pub fn on_read_done(&mut self) {
         if !N::Roles::TRANSMITTER {
             return;
         }
+        self.nic.stage_enter(Stage::Transmission);
+        self.finish_reads();
+        self.nic.stage_exit(Stage::Transmission);
+    }
+
+    /// Takes the read DMAs that are over.
+    #[inline(always)]
+    fn finish_reads(&mut self) {
         while let Some(done) = self.nic.take_read() {
             let slot = cookie_slot(done.cookie);
             match done.cookie >> PURPOSE_SHIFT {
@@ -123,14 +131,14 @@ impl<N: Nic> Emp<'_, N> {
             return;
         };
         // The channel stands: what it completed before can be taken now, and nothing comes after.
-        self.on_read_done();
+        self.finish_reads();
         if cookie >> PURPOSE_SHIFT == FRAME {
             let start = (cookie & START_MASK) << START_SHIFT;
             self.store(start, WORD_TYPE_KIND, type_kind(Kind::Void));
             self.fail_source(cookie_slot(cookie), Code::HostMemory);
         }
         self.nic.skip_failed_read();
-        self.on_read_done();
+        self.finish_reads();
         self.count_rarely(Counter::DmaErrors);
     }
 
@@ -184,8 +192,10 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn serve_reads(&mut self) {
-        self.on_read_attention();
-        self.on_read_done();
+        if N::Roles::TRANSMITTER {
+            self.on_read_attention();
+            self.finish_reads();
+        }
     }
 
     /// While waiting for the write channel: does what its events ask for.
