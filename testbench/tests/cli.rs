@@ -453,7 +453,7 @@ fn images_are_described() {
         "instruction set: ok",
         ".text",
         "scratchpad_a",
-        "of 1024 bytes: ",
+        "of 256 bytes: ",
         "mailbox",
     ] {
         assert!(shown.contains(part), "{part} not in\n{shown}");
