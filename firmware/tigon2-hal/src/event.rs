@@ -130,15 +130,10 @@ impl<T> State<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// The state.
-    ///
-    /// # Safety
-    /// Only the loop of one CPU and what it calls may use it, one handler at a time.
+    /// Where the state is. Only the loop of one CPU and what it calls may use it, one handler at a time.
     #[inline(always)]
-    #[allow(clippy::mut_from_ref)]
-    pub unsafe fn get(&self) -> &mut T {
-        // SAFETY: the caller's promise.
-        unsafe { &mut *self.0.get() }
+    pub const fn get(&self) -> *mut T {
+        self.0.get()
     }
 }
 
@@ -216,7 +211,7 @@ macro_rules! __dispatch {
                 pub(super) extern "C" fn $event() {
                     let handler: fn(&mut $state) = $handler;
                     // SAFETY: only the loop calls handlers, one at a time, on one CPU.
-                    handler(unsafe { STATE.get() })
+                    handler(unsafe { &mut *STATE.get() })
                 }
             )*
 
@@ -265,7 +260,7 @@ macro_rules! __dispatch {
 
             pub(super) fn run(_: $crate::cpu::$cpu, first: impl FnOnce(&mut $state)) -> ! {
                 // SAFETY: no handler runs yet, and the CPU's value is used up: this happens once.
-                first(unsafe { STATE.get() });
+                first(unsafe { &mut *STATE.get() });
                 // SAFETY: the loop takes over this CPU with a fresh stack and never returns.
                 unsafe {
                     ::core::arch::asm!(
