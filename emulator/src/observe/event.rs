@@ -1,7 +1,10 @@
 //! The one trace event.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use bitflags::bitflags;
 
 use super::line::Line;
 use crate::sim::initiator::Initiator;
@@ -19,7 +22,7 @@ pub enum Place {
 }
 
 /// Something that happened, when, and by whom.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEvent {
     /// When.
     pub time: SimTime,
@@ -27,6 +30,8 @@ pub struct TraceEvent {
     pub place: Place,
     /// By whom.
     pub initiator: Initiator,
+    /// The instruction that did it, if one did. No part of the hash.
+    pub pc: Option<u32>,
     /// What.
     pub kind: TraceKind,
 }
@@ -200,6 +205,63 @@ pub enum TraceKind {
         /// Until then.
         until: SimTime,
     },
+    /// A register was read ([`Details::REGISTERS`]).
+    RegisterRead {
+        /// Its address, as CPUs have it.
+        address: u32,
+        /// What was read.
+        value: u32,
+    },
+    /// A register was written ([`Details::REGISTERS`]).
+    RegisterWrite {
+        /// Its address, as CPUs have it.
+        address: u32,
+        /// What was written.
+        value: u32,
+    },
+    /// A CPU's dispatch jumped to a handler ([`Details::HANDLERS`]).
+    HandlerEnter {
+        /// Where the handler begins.
+        address: u32,
+    },
+    /// The CPU is back at its dispatch ([`Details::HANDLERS`]).
+    HandlerExit,
+    /// A CPU owns the semaphore now ([`Details::SEMAPHORE`]).
+    SemaphoreTaken,
+    /// A CPU asked for the semaphore, and the other one has it ([`Details::SEMAPHORE`]).
+    SemaphoreRefused,
+    /// Its owner gave the semaphore back ([`Details::SEMAPHORE`]).
+    SemaphoreReleased,
+    /// Hardware moved an index of a ring or a buffer ([`Details::RINGS`]).
+    RingIndex {
+        /// The address of the register that shows it, as CPUs have it.
+        address: u32,
+        /// The new value.
+        value: u32,
+    },
+    /// What a host program called has come back ([`Details::HOST`]).
+    HostReturn {
+        /// The call, as when it began.
+        what: Arc<str>,
+    },
+}
+
+bitflags! {
+    /// Kinds of events that are recorded only when somebody asks for them, and enter neither a trace's hash
+    /// nor its count: looking at them changes no result.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Details: u8 {
+        /// Accesses to registers.
+        const REGISTERS = 1;
+        /// Handlers of events.
+        const HANDLERS = 1 << 1;
+        /// The semaphore.
+        const SEMAPHORE = 1 << 2;
+        /// Indices of rings and buffers that hardware moves.
+        const RINGS = 1 << 3;
+        /// Ends of host programs' calls.
+        const HOST = 1 << 4;
+    }
 }
 
 impl TraceKind {
@@ -277,8 +339,46 @@ impl TraceKind {
                 .decimal(until.ps() / 1_000_000)
                 .text(".")
                 .padded_decimal(until.ps() % 1_000_000, 6, b'0'),
+            Self::RegisterRead { address, value } => {
+                write_register(line, "read ", *address, *value)
+            }
+            Self::RegisterWrite { address, value } => {
+                write_register(line, "write ", *address, *value)
+            }
+            Self::HandlerEnter { address } => line.field("{ handler ", (*address).into()),
+            Self::HandlerExit => line.text("} handler"),
+            Self::SemaphoreTaken => line.text("semaphore taken"),
+            Self::SemaphoreRefused => line.text("semaphore refused"),
+            Self::SemaphoreReleased => line.text("semaphore released"),
+            Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
+            Self::HostReturn { what } => line.text("return ").text(what),
         };
     }
+
+    /// The details to which it belongs; none if it is always recorded.
+    #[must_use]
+    pub const fn details(&self) -> Details {
+        match self {
+            Self::RegisterRead { .. } | Self::RegisterWrite { .. } => Details::REGISTERS,
+            Self::HandlerEnter { .. } | Self::HandlerExit => Details::HANDLERS,
+            Self::SemaphoreTaken | Self::SemaphoreRefused | Self::SemaphoreReleased => {
+                Details::SEMAPHORE
+            }
+            Self::RingIndex { .. } => Details::RINGS,
+            Self::HostReturn { .. } => Details::HOST,
+            _ => Details::empty(),
+        }
+    }
+}
+
+/// What happened to a register.
+fn write_register<'a, 'b>(
+    line: &'a mut Line<'b>,
+    verb: &str,
+    address: u32,
+    value: u32,
+) -> &'a mut Line<'b> {
+    line.field(verb, address.into()).field(" = ", value.into())
 }
 
 /// What happened to a frame outside the nodes.
@@ -311,6 +411,13 @@ impl DropReason {
             Self::Filtered => "Filtered",
             Self::NoSpace => "NoSpace",
         }
+    }
+}
+
+impl Hash for TraceEvent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Where code lies is not what happens.
+        (self.time, self.place, self.initiator, &self.kind).hash(state);
     }
 }
 
@@ -398,6 +505,12 @@ mod tests {
         );
         let reason = DropReason::NoSpace;
         check(TraceKind::FrameDropped { reason }, "dropped: NoSpace");
+        let address = 0xC000_0040;
+        check(
+            TraceKind::RegisterWrite { address, value },
+            "write 0xc0000040 = 0x4a",
+        );
+        check(TraceKind::HandlerEnter { address }, "{ handler 0xc0000040");
         let (length, fcs) = (64, 0x12AB);
         let (port, fault) = (None, FaultKind::Delayed);
         check(
@@ -427,6 +540,7 @@ mod tests {
             time: SimTime::from_ps(ps),
             place: Place::Node(12),
             initiator,
+            pc: None,
             kind: TraceKind::InterruptTaken,
         };
         assert_eq!(

@@ -2,8 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::event::{Place, TraceEvent, TraceKind};
-use super::text::Lines;
+use super::event::{Details, Place, TraceEvent, TraceKind};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
@@ -76,7 +75,10 @@ pub struct Tracer {
     /// Guests' mistakes so far.
     mistakes: u64,
     kept: Option<Vec<TraceEvent>>,
-    lines: Option<Lines>,
+    /// Events that wait for the [`Stream`](super::stream::Stream), if there is one.
+    streamed: Option<Vec<TraceEvent>>,
+    /// The details that somebody asked for.
+    details: Details,
     sinks: Vec<Box<dyn Sink>>,
 }
 
@@ -99,7 +101,8 @@ impl Tracer {
             count: 0,
             mistakes: 0,
             kept: None,
-            lines: None,
+            streamed: None,
+            details: Details::empty(),
             sinks: Vec::new(),
         }
     }
@@ -114,15 +117,23 @@ impl Tracer {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// From now on keep every event as a line of text until a
-    /// [`TraceWriter`](super::text::TraceWriter) fetches it (or stop doing so).
-    pub fn keep_lines(&mut self, keep: bool) {
-        self.lines = keep.then(Lines::default);
+    /// From now on keep every event, and these details, until a [`Stream`](super::stream::Stream) fetches
+    /// them; `None`: stop doing so.
+    pub(super) fn stream(&mut self, details: Option<Details>) {
+        self.streamed = details.map(|_| Vec::new());
+        self.details = details.unwrap_or_default();
     }
 
-    /// The lines kept so far.
-    pub(super) const fn lines_mut(&mut self) -> Option<&mut Lines> {
-        self.lines.as_mut()
+    /// The events that wait for the stream.
+    pub(super) const fn streamed_mut(&mut self) -> Option<&mut Vec<TraceEvent>> {
+        self.streamed.as_mut()
+    }
+
+    /// Whether somebody asked for any of these details.
+    #[inline]
+    #[must_use]
+    pub const fn wants(&self, details: Details) -> bool {
+        self.details.intersects(details)
     }
 
     /// Adds a sink.
@@ -149,8 +160,41 @@ impl Tracer {
         self.mistakes < MISTAKES_TRACED
     }
 
+    /// Records a detail, which [`Tracer::wants`].
+    pub fn record_detail(
+        &mut self,
+        time: SimTime,
+        initiator: Initiator,
+        pc: Option<u32>,
+        kind: TraceKind,
+    ) {
+        let event = TraceEvent {
+            time,
+            place: self.place,
+            initiator,
+            pc,
+            kind,
+        };
+        if self.wants(event.kind.details())
+            && let Some(streamed) = &mut self.streamed
+        {
+            streamed.push(event);
+        }
+    }
+
     /// Records an event.
     pub fn record(&mut self, time: SimTime, initiator: Initiator, kind: TraceKind) {
+        self.record_at(time, initiator, None, kind);
+    }
+
+    /// Records an event that the instruction at `pc` caused.
+    pub fn record_at(
+        &mut self,
+        time: SimTime,
+        initiator: Initiator,
+        pc: Option<u32>,
+        kind: TraceKind,
+    ) {
         if let TraceKind::GuestMistake { text } = &kind {
             self.mistakes += 1;
             let level = match self.mistakes {
@@ -172,6 +216,7 @@ impl Tracer {
             time,
             place: self.place,
             initiator,
+            pc,
             kind,
         };
         event.hash(&mut self.hash);
@@ -179,11 +224,11 @@ impl Tracer {
         for sink in &mut self.sinks {
             sink.event(&event);
         }
-        if let Some(lines) = &mut self.lines {
-            lines.push(&event);
-        }
         if let Some(kept) = &mut self.kept {
-            kept.push(event);
+            kept.push(event.clone());
+        }
+        if let Some(streamed) = &mut self.streamed {
+            streamed.push(event);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! itself, on any thread; between two slices every node stands at the same time, and only then it is
 //! asked whether the run is over. So neither states nor the end of a run depend on threads.
 
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::node::Node;
 use super::threads::Crew;
 use super::time::SimTime;
 use super::topology::Topology;
-use crate::observe::text::TraceWriter;
+use crate::observe::stream::{Observer, Stream};
 use crate::observe::tracer::Tracer;
 use crate::wire::fault::{FaultCounts, FaultLayer};
 use crate::wire::line::LineCounts;
@@ -114,7 +114,7 @@ pub struct World<B: Board> {
     /// The nodes.
     pub nodes: Vec<Node<B>>,
     topology: Topology,
-    trace: Option<TraceWriter>,
+    stream: Stream,
 }
 
 impl<B: Board> World<B> {
@@ -124,7 +124,7 @@ impl<B: Board> World<B> {
         Self {
             topology: Topology::new(nodes.len()),
             nodes,
-            trace: None,
+            stream: Stream::default(),
         }
     }
 
@@ -273,28 +273,18 @@ impl<B: Board> World<B> {
         nodes.chain(self.topology.traces_mut())
     }
 
-    /// From now on writes every event of every node and of what lies between them to `out`, a line each,
-    /// ordered by time and place, while the world runs.
-    pub fn trace_to(&mut self, out: Box<dyn Write + Send>) {
-        for trace in self.traces() {
-            trace.keep_lines(true);
-        }
-        self.trace = Some(TraceWriter::new(out));
+    /// From now on `observer` sees every event of every node and of what lies between them, ordered by time
+    /// and place, while the world runs.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
+        self.stream
+            .add(observer, nodes.chain(self.topology.traces_mut()));
     }
 
-    /// Ends what [`World::trace_to`] began, and writes what is left.
-    ///
-    /// # Errors
-    /// If any of the trace could not be written.
-    pub fn finish_trace(&mut self) -> io::Result<()> {
-        let outcome = match self.trace.take() {
-            Some(writer) => writer.finish(self.traces()),
-            None => Ok(()),
-        };
-        for trace in self.traces() {
-            trace.keep_lines(false);
-        }
-        outcome
+    /// Shows the observers what is left and lets them go; gives the errors of those that have any.
+    pub fn finish_observing(&mut self) -> Vec<io::Error> {
+        let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
+        self.stream.finish(nodes.chain(self.topology.traces_mut()))
     }
 
     /// Runs until every program has ended, or a limit.
@@ -341,7 +331,7 @@ impl<B: Board> World<B> {
         self.topology.span_tree();
         let places = self.topology.components();
         let mut components = Component::split(&mut self.nodes, &mut self.topology, &places);
-        let trace = &mut self.trace;
+        let stream = &mut self.stream;
         let most_threads = components.iter().map(Component::most_threads).sum();
         let crew = Crew::new(limits.threads.get().min(most_threads));
         let stop = crew.lead(|| {
@@ -362,10 +352,8 @@ impl<B: Board> World<B> {
                 crew.for_each(&mut components, |component| {
                     component.run_until(end, &crew, || limits.interrupted());
                 });
-                if let Some(writer) = trace {
-                    let all = earliest(components.iter().map(Component::now));
-                    writer.write_before(all, components.iter_mut().flat_map(Component::traces));
-                }
+                let all = earliest(components.iter().map(Component::now));
+                stream.pass_on_before(all, components.iter_mut().flat_map(Component::traces));
             }
         });
         let pending = components.into_iter().flat_map(Component::into_pending);

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use emulator::observe::event::TraceEvent;
+use emulator::observe::text::TextTrace;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
@@ -125,12 +126,12 @@ impl Write for Page {
 fn a_written_trace_has_everything_in_its_place() {
     let mut world = chatting(CutThrough);
     let page = Page::default();
-    world.trace_to(Box::new(page.clone()));
+    world.observe(Box::new(TextTrace::new(Box::new(page.clone()))));
     world.traces().for_each(|trace| trace.keep(true));
     for us in [250, 700, 1500] {
         run_us(&mut world, us, 2);
     }
-    world.finish_trace().unwrap();
+    assert!(world.finish_observing().is_empty());
     let mut kept: Vec<_> = world.traces().flat_map(|trace| trace.take()).collect();
     kept.sort_by_key(|event| (event.time, event.place));
     let wire = |event: &&TraceEvent| event.initiator == Initiator::Wire;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use emulator::image::Image;
+use emulator::observe::text::TextTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use emulator::tigon2::timing::Profile;
@@ -182,9 +183,10 @@ impl Traced {
     fn traced(&mut self, pace: &Pace<'_>) -> anyhow::Result<Option<f64>> {
         let shown = || self.path.display().to_string();
         let file = File::create(&self.path).with_context(shown)?;
-        self.world.trace_to(Box::new(file));
+        self.world.observe(Box::new(TextTrace::new(Box::new(file))));
         let speed = realtime(&mut self.world, 1, SLICE, pace);
-        let written = self.world.finish_trace().with_context(shown);
+        let failed = self.world.finish_observing().into_iter().next();
+        let written = failed.map_or(Ok(()), Err).with_context(shown);
         std::fs::remove_file(&self.path).with_context(shown)?;
         written?;
         Ok(speed)

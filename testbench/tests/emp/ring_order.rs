@@ -173,6 +173,7 @@ fn a_frame_that_leaves_too_early_is_seen() {
         time: SimTime::ZERO,
         place: Place::Node(0),
         initiator,
+        pc: None,
         kind,
     };
     // The payload of a full frame that wraps at the buffer's end.

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use emulator::observe::text::TextTrace;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
@@ -100,7 +101,8 @@ fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
     }
     let page = Page::default();
     if manner.written {
-        pairs.world.trace_to(Box::new(page.clone()));
+        let text = TextTrace::new(Box::new(page.clone()));
+        pairs.world.observe(Box::new(text));
     }
     for pair in 0..4 {
         let streams = Streams {
@@ -119,7 +121,7 @@ fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
         ..RunLimits::default()
     };
     let end = pairs.world.run(&limits);
-    pairs.world.finish_trace().unwrap();
+    assert!(pairs.world.finish_observing().is_empty());
     let now = pairs.world.now();
     let nodes = &mut pairs.world.nodes;
     assert!(nodes.iter().all(|node| node.now() == now), "{manner:?}");
@@ -215,10 +217,13 @@ impl Write for Full {
 fn a_trace_that_cannot_be_written_is_reported_and_harms_nobody() {
     let mut pairs = pairs(1, EMP_SRAM);
     Streams::new(1, 4, 20_000).spawn(&mut pairs, 0);
-    pairs.world.trace_to(Box::new(Full));
+    pairs
+        .world
+        .observe(Box::new(TextTrace::new(Box::new(Full))));
     assert_eq!(pairs.world.run(&RunLimits::default()), RunEnd::Completed);
-    let error = pairs.world.finish_trace().unwrap_err();
-    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    let errors = pairs.world.finish_observing();
+    let kinds: Vec<_> = errors.iter().map(io::Error::kind).collect();
+    assert_eq!(kinds, [io::ErrorKind::StorageFull]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use defs::acenic::Mode;
+use emulator::observe::text::TextTrace;
 use emulator::sim::node::Node;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
@@ -36,7 +37,7 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let mut world = acenic::pair(&firmware, &profile, args.sram, config.link)?;
     if let Some(path) = &args.trace {
         let file = File::create(path).with_context(|| path.display().to_string())?;
-        world.trace_to(Box::new(file));
+        world.observe(Box::new(TextTrace::new(Box::new(file))));
     }
     for node in &mut world.nodes {
         logging::show_trace(&mut node.trace);
@@ -61,11 +62,11 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     drop(progress);
     shown.outcome?;
-    // A trace that could not be written hides no result.
-    let traced = world.finish_trace();
+    // A file that could not be written hides no result.
+    let failed = world.finish_observing().into_iter().next();
     let status = finish(&world.nodes, &logs, &end, &firmware, args)?;
-    if let Some(path) = &args.trace {
-        traced.map_err(|error| output::WriteError::new(path.display(), error))?;
+    if let (Some(path), Some(error)) = (&args.trace, failed) {
+        return Err(output::WriteError::new(path.display(), error).into());
     }
     Ok(status)
 }

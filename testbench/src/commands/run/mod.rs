@@ -5,6 +5,7 @@ mod report;
 use std::fs::File;
 
 use anyhow::Context;
+use emulator::observe::text::TextTrace;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
@@ -28,7 +29,9 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let mut simulation = Simulation::new(&scenario)?;
     if let Some(path) = &args.trace {
         let file = File::create(path).with_context(|| path.display().to_string())?;
-        simulation.world.trace_to(Box::new(file));
+        simulation
+            .world
+            .observe(Box::new(TextTrace::new(Box::new(file))));
     }
     for node in &mut simulation.world.nodes {
         logging::show_trace(&mut node.trace);
@@ -41,8 +44,8 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let progress = Progress::steps("messages", scenario.messages());
     let outcome = simulation.run(&options, |received| progress.set(received));
     drop(progress);
-    // A trace that could not be written hides no result.
-    let traced = simulation.world.finish_trace();
+    // A file that could not be written hides no result.
+    let failed = simulation.world.finish_observing().into_iter().next();
     let report = Report {
         file: &args.scenario,
         scenario: &scenario,
@@ -53,8 +56,8 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } else {
         output::print(&report.text())?;
     }
-    if let Some(path) = &args.trace {
-        traced.map_err(|error| output::WriteError::new(path.display(), error))?;
+    if let (Some(path), Some(error)) = (&args.trace, failed) {
+        return Err(output::WriteError::new(path.display(), error).into());
     }
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
