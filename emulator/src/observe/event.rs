@@ -51,6 +51,9 @@ pub enum DropReason {
     NoSpace,
 }
 
+/// The first bytes of a frame as big-endian words: all of EMP's headers fit.
+pub type FrameHead = [u32; 9];
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TraceKind {
@@ -239,6 +242,14 @@ pub enum TraceKind {
         /// The new value.
         value: u32,
     },
+    /// The head of a frame ([`Details::FRAMES`]): the one that the MAC's `FrameSent` or `FrameDropped` at the same
+    /// time is about, or the next `FrameReceived`, and then it is recorded when the frame's last bit is in.
+    FrameHead {
+        /// Its FCS, as in what happens to it outside the nodes.
+        fcs: u32,
+        /// Its first bytes as big-endian words.
+        head: FrameHead,
+    },
     /// What a host program called has come back ([`Details::HOST`]).
     HostReturn {
         /// The call, as when it began.
@@ -261,6 +272,8 @@ bitflags! {
         const RINGS = 1 << 3;
         /// Ends of host programs' calls.
         const HOST = 1 << 4;
+        /// Heads of the frames that MACs send and receive.
+        const FRAMES = 1 << 5;
     }
 }
 
@@ -351,6 +364,10 @@ impl TraceKind {
             Self::SemaphoreRefused => line.text("semaphore refused"),
             Self::SemaphoreReleased => line.text("semaphore released"),
             Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
+            Self::FrameHead { fcs, head } => {
+                let line = line.text("frame fcs=0x").digits(*fcs).text(" head=");
+                head.iter().fold(line, |line, word| line.digits(*word))
+            }
             Self::HostReturn { what } => line.text("return ").text(what),
         };
     }
@@ -365,6 +382,7 @@ impl TraceKind {
                 Details::SEMAPHORE
             }
             Self::RingIndex { .. } => Details::RINGS,
+            Self::FrameHead { .. } => Details::FRAMES,
             Self::HostReturn { .. } => Details::HOST,
             _ => Details::empty(),
         }
@@ -511,6 +529,12 @@ mod tests {
             "write 0xc0000040 = 0x4a",
         );
         check(TraceKind::HandlerEnter { address }, "{ handler 0xc0000040");
+        let (fcs, head) = (7, [0x0200, 0, 0, 0, 0, 0, 0, 0, u32::MAX]);
+        let zeros = "00000000".repeat(7);
+        check(
+            TraceKind::FrameHead { fcs, head },
+            &format!("frame fcs=0x00000007 head=00000200{zeros}ffffffff"),
+        );
         let (length, fcs) = (64, 0x12AB);
         let (port, fault) = (None, FaultKind::Delayed);
         check(

@@ -10,7 +10,7 @@ use defs::tigon2::rings::{
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::mac::Sending;
 use super::sram::Bursts;
-use crate::observe::event::{DropReason, TraceKind};
+use crate::observe::event::{Details, DropReason, TraceKind};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
@@ -103,6 +103,7 @@ impl Fabric {
             ticks: self.ticks,
         });
         ctx.schedule(end, Initiator::MacTransmit, BoardEvent::TxDone);
+        note_head(&frame, first_bit, Initiator::MacTransmit, ctx);
         let kind = TraceKind::FrameSent {
             address: sending.address,
             length: sending.length,
@@ -235,6 +236,7 @@ impl Fabric {
             Some([first, ..]) if first & 1 != 0 => counters::KEPT_MULTICAST,
             _ => counters::KEPT_UNICAST,
         });
+        note_head(frame, ctx.now, Initiator::MacReceive, ctx);
         let (index, address) = self.mac.reserve(length);
         let event = BoardEvent::RxDone {
             index,
@@ -280,7 +282,17 @@ impl Fabric {
             DropReason::Filtered => self.count(counters::DROPPED_UNICAST),
             DropReason::NoSpace => self.count(counters::DROPPED_SPACE),
         }
+        note_head(frame, ctx.now, Initiator::MacReceive, ctx);
         let kind = TraceKind::FrameDropped { reason };
         ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+    }
+}
+
+/// Records a frame's head, if somebody wants to see it.
+fn note_head(frame: &Frame, time: SimTime, initiator: Initiator, ctx: &mut BoardContext) {
+    if ctx.trace.wants(Details::FRAMES) {
+        let (fcs, head) = (frame.fcs(), frame.head());
+        let kind = TraceKind::FrameHead { fcs, head };
+        ctx.trace.record_detail(time, initiator, None, kind);
     }
 }

@@ -50,6 +50,18 @@ impl Frame {
         &self.bytes
     }
 
+    /// The first bytes as big-endian words; zeros behind the end of a frame that a fault made shorter.
+    #[must_use]
+    pub fn head(&self) -> [u32; 9] {
+        let mut head = [0; 9];
+        for (word, bytes) in head.iter_mut().zip(self.bytes.chunks_exact(4)) {
+            *word = bytes
+                .iter()
+                .fold(0, |word, &byte| word << 8 | u32::from(byte));
+        }
+        head
+    }
+
     /// The frame check sequence.
     #[must_use]
     pub const fn fcs(&self) -> u32 {
@@ -84,6 +96,8 @@ mod tests {
         assert_eq!(frame.bytes().len(), MINIMUM_BYTES);
         assert_eq!(frame.length_with_fcs(), 64);
         assert!(frame.is_intact());
+        assert_eq!(frame.head(), [0x0102_0300, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(Frame::with_fcs(vec![1; 7], 0).head()[..2], [0x0101_0101, 0]);
     }
 
     #[test]
