@@ -3,6 +3,7 @@
 //! On the emulator these calls take simulated time; on a real host they would be `mmap`ed PIO,
 //! an `ioctl` and the program's own instructions. The library does not know which.
 
+use std::fmt;
 use std::future::Future;
 
 /// A board's memory-mapped PCI window: 32-bit accesses at byte offsets.
@@ -101,6 +102,13 @@ pub trait System: Send {
     /// for ever). Tells whether it did. While the line stays asserted every wait ends at once, after
     /// the processor's latency.
     fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> impl Future<Output = bool> + Send;
+
+    /// A call of the library begins: `what` says which, and what for. Takes no time; for whoever looks at
+    /// what happens.
+    fn call_begins(&mut self, _what: &(dyn fmt::Display + Sync)) {}
+
+    /// The call returns. `what` is the same.
+    fn call_returns(&mut self, _what: &(dyn fmt::Display + Sync)) {}
 
     /// The time since the start, in picoseconds (as a time-stamp counter would tell it).
     fn now_ps(&self) -> u64;

@@ -1,5 +1,6 @@
 //! The machine that a host program runs on: window, memory and time, as the host library sees them.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::PoisonError;
@@ -7,7 +8,7 @@ use std::task::{Context, Poll};
 
 use host_lib::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
 
-use super::request::{PollRequest, Request, Response, SharedPort, lock};
+use super::request::{Call, PollRequest, Request, Response, SharedPort, lock};
 use crate::sim::board::SharedMemory;
 use crate::sim::time::SimTime;
 
@@ -54,6 +55,13 @@ impl Machine {
         match self.ask(request).await {
             Response::Word(word) => word,
             _ => 0,
+        }
+    }
+
+    fn note_call(&self, what: &dyn fmt::Display, returned: bool) {
+        if let Some(calls) = &mut lock(&self.port).calls {
+            let what = what.to_string();
+            calls.push(Call { what, returned });
         }
     }
 
@@ -161,6 +169,14 @@ impl System for Machine {
             Response::Interrupt(came) => came,
             _ => false,
         }
+    }
+
+    fn call_begins(&mut self, what: &(dyn fmt::Display + Sync)) {
+        self.note_call(what, false);
+    }
+
+    fn call_returns(&mut self, what: &(dyn fmt::Display + Sync)) {
+        self.note_call(what, true);
     }
 
     fn now_ps(&self) -> u64 {

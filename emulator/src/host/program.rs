@@ -12,9 +12,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use super::costs::HostCosts;
 use super::machine::Machine;
-use super::request::{HostEvent, PollRequest, Read, Request, Response, SharedPort, lock};
+use super::request::{Call, HostEvent, PollRequest, Read, Request, Response, SharedPort, lock};
 use super::rotation::Rotation;
-use crate::observe::event::TraceKind;
+use crate::observe::event::{Details, TraceKind};
 use crate::sim::board::{Board, Context, NodeEvent, SharedMemory};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -363,13 +363,17 @@ impl Programs {
             let mut port = lock(&program.port);
             port.now = ctx.now;
             port.response = response;
+            port.calls = ctx.trace.wants(Details::HOST).then(Vec::new);
         }
         let mut task = TaskContext::from_waker(Waker::noop());
-        match future.as_mut().poll(&mut task) {
+        let poll = future.as_mut().poll(&mut task);
+        let calls = lock(&program.port).calls.take().unwrap_or_default();
+        record_calls(&program.name, calls, ctx);
+        match poll {
             Poll::Ready(()) => {
                 program.future = None;
-                let what = format!("end of {}", program.name).into();
-                let kind = TraceKind::HostCall { what };
+                let name = program.name.as_str().into();
+                let kind = TraceKind::ProgramEnded { name };
                 ctx.trace.record(ctx.now, Initiator::Host, kind);
             }
             Poll::Pending => {
@@ -431,6 +435,19 @@ impl Programs {
     ) {
         let event = HostEvent::Resume { program, response };
         schedule(ctx, ctx.now.saturating_add(span), event);
+    }
+}
+
+/// Records what a program has called, and what has returned to it.
+fn record_calls<E>(program: &str, calls: Vec<Call>, ctx: &mut HostContext<'_, E>) {
+    for Call { what, returned } in calls {
+        let what = format!("{program}: {what}").into();
+        let kind = match returned {
+            false => TraceKind::HostCall { what },
+            true => TraceKind::HostReturn { what },
+        };
+        ctx.trace
+            .record_detail(ctx.now, Initiator::Host, None, kind);
     }
 }
 

@@ -90,6 +90,18 @@ pub struct Port {
     pub response: Option<Response>,
     /// The time, while the program runs.
     pub now: SimTime,
+    /// Calls that it has begun, and that have returned, since it was last let go; `None` if nobody asks for
+    /// them.
+    pub calls: Option<Vec<Call>>,
+}
+
+/// A call that a program has begun, or that has returned to it.
+#[derive(Debug)]
+pub struct Call {
+    /// The call, and what it is for.
+    pub what: String,
+    /// Whether it has returned.
+    pub returned: bool,
 }
 
 /// A port that program and node share.

@@ -57,9 +57,9 @@ pub type FrameHead = [u32; 9];
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TraceKind {
-    /// A host program began a call.
+    /// A host program began a call of the host library ([`Details::HOST`]).
     HostCall {
-        /// The call and what it is for.
+        /// The program, the call, and what it is for.
         what: Arc<str>,
     },
     /// The host wrote a mailbox.
@@ -250,10 +250,16 @@ pub enum TraceKind {
         /// Its first bytes as big-endian words.
         head: FrameHead,
     },
-    /// What a host program called has come back ([`Details::HOST`]).
+    /// What a host program called has come back ([`Details::HOST`]). A program that is cut off by a reset gets
+    /// nothing back.
     HostReturn {
         /// The call, as when it began.
         what: Arc<str>,
+    },
+    /// A host program has ended.
+    ProgramEnded {
+        /// Its name.
+        name: Arc<str>,
     },
 }
 
@@ -270,7 +276,7 @@ bitflags! {
         const SEMAPHORE = 1 << 2;
         /// Indices of rings and buffers that hardware moves.
         const RINGS = 1 << 3;
-        /// Ends of host programs' calls.
+        /// Host programs' calls of the host library.
         const HOST = 1 << 4;
         /// Heads of the frames that MACs send and receive.
         const FRAMES = 1 << 5;
@@ -369,6 +375,7 @@ impl TraceKind {
                 head.iter().fold(line, |line, word| line.digits(*word))
             }
             Self::HostReturn { what } => line.text("return ").text(what),
+            Self::ProgramEnded { name } => line.text("end of ").text(name),
         };
     }
 
@@ -383,7 +390,7 @@ impl TraceKind {
             }
             Self::RingIndex { .. } => Details::RINGS,
             Self::FrameHead { .. } => Details::FRAMES,
-            Self::HostReturn { .. } => Details::HOST,
+            Self::HostCall { .. } | Self::HostReturn { .. } => Details::HOST,
             _ => Details::empty(),
         }
     }

@@ -50,6 +50,24 @@ impl Initiator {
     }
 }
 
+/// Who acts, and by which instruction if a core does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Actor {
+    /// Who.
+    pub initiator: Initiator,
+    /// The address of the instruction.
+    pub pc: Option<u32>,
+}
+
+impl From<Initiator> for Actor {
+    fn from(initiator: Initiator) -> Self {
+        Self {
+            initiator,
+            pc: None,
+        }
+    }
+}
+
 impl fmt::Display for Initiator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -15,6 +15,7 @@ use super::cores::{
 use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::mailbox::Mailbox;
+use super::map;
 use super::probes::{ProbeTable, StageState};
 use super::sram::SramSize;
 use super::timing::Timing;
@@ -23,7 +24,7 @@ use super::window::Target;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::{Core, CoreTiming};
 use crate::host::request::PollRequest;
-use crate::observe::event::TraceKind;
+use crate::observe::event::{Details, TraceKind};
 use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -112,7 +113,8 @@ impl Tigon2 {
             reason: text,
         };
         let now = self.fabric.ticks.time_of(unit.core.clock.now);
-        ctx.trace.record(now, unit.private.who, kind);
+        let pc = Some(unit.core.pc());
+        ctx.trace.record_at(now, unit.private.who, pc, kind);
     }
 
     /// Why a core stopped by itself, if it did.
@@ -189,6 +191,12 @@ impl Tigon2 {
     }
 
     fn host_writes_register(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) {
+        if ctx.trace.wants(Details::REGISTERS) {
+            let address = map::register_address(offset);
+            let kind = TraceKind::RegisterWrite { address, value };
+            ctx.trace
+                .record_detail(ctx.now, Initiator::Host, None, kind);
+        }
         if let Some(owner) = owner_of(offset)
             && self.write_control_register(owner, offset, value, ctx)
         {
@@ -198,7 +206,7 @@ impl Tigon2 {
             self.reset_chip();
         }
         self.fabric
-            .write_register(offset, value, Initiator::Host, ctx);
+            .write_register(offset, value, Initiator::Host.into(), ctx);
     }
 }
 
@@ -226,7 +234,14 @@ impl Board for Tigon2 {
     }
 
     fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {
+        let value = self.window_peek(offset, ctx.now);
         match self.fabric.window.target(offset) {
+            Target::Register(offset) if ctx.trace.wants(Details::REGISTERS) => {
+                let address = map::register_address(offset);
+                let kind = TraceKind::RegisterRead { address, value };
+                ctx.trace
+                    .record_detail(ctx.now, Initiator::Host, None, kind);
+            }
             Target::Register(_) => {}
             Target::Sram(_) => {
                 let tick = self.fabric.ticks.first_at(ctx.now);
@@ -238,7 +253,7 @@ impl Board for Tigon2 {
                 Fabric::mistake(Initiator::Host, text, ctx);
             }
         }
-        self.window_peek(offset, ctx.now)
+        value
     }
 
     fn window_peek(&self, offset: u32, now: SimTime) -> u32 {

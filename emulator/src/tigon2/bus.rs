@@ -17,8 +17,9 @@ use crate::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::host::poller;
-use crate::observe::event::TraceKind;
+use crate::observe::event::{Details, TraceKind};
 use crate::sim::board::NodeEvent;
+use crate::sim::initiator::Actor;
 
 /// The bus of one core while it runs; `ALONE`: the other one does not.
 pub struct CpuBus<'a, 'c, const ALONE: bool> {
@@ -303,6 +304,10 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
         } else {
             self.private.idle.watch(offset, value);
         }
+        if self.ctx.trace.wants(Details::REGISTERS) {
+            let address = map::register_address(offset);
+            self.record_detail(core, TraceKind::RegisterRead { address, value });
+        }
         core.clock
             .charge(u64::from(self.fabric.timing.register_load_cycles));
         Ok(value)
@@ -361,11 +366,15 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
                 width as u32,
                 map::probe(self.private.who, address)
             );
-            Fabric::mistake(self.private.who, text, self.ctx);
+            Fabric::mistake(self.who(core), text, self.ctx);
         }
         core.clock
             .charge(u64::from(self.fabric.timing.register_store_cycles));
         let offset = offset & !3;
+        if self.ctx.trace.wants(Details::REGISTERS) {
+            let address = map::register_address(offset);
+            self.record_detail(core, TraceKind::RegisterWrite { address, value });
+        }
         self.other_private.idle.wake();
         if let Some(owner) = owner_of(offset) {
             let as_a = offset - regs::CPU_B * owner as u32;
@@ -380,10 +389,8 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
                 return self.control_written(core, own, effect);
             }
         }
-        if self
-            .fabric
-            .write_register(offset, value, self.private.who, self.ctx)
-        {
+        let who = self.who(core);
+        if self.fabric.write_register(offset, value, who, self.ctx) {
             Err(BusStop::Yield)
         } else {
             Ok(())
@@ -405,7 +412,8 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
                 self.other_private.stopped = None;
                 let who = self.other_private.who;
                 let kind = TraceKind::CoreStarted { pc };
-                self.ctx.trace.record(self.ctx.now, who, kind);
+                let cause = Some(core.pc());
+                self.ctx.trace.record_at(self.ctx.now, who, cause, kind);
                 Err(BusStop::Yield)
             }
             ControlEffect::Started | ControlEffect::Halted | ControlEffect::Stepped => {
@@ -429,7 +437,23 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
         }
         let place = map::probe(self.private.who, address);
         let text = format!("{verb} at pc {:#x}: {place}", core.pc());
-        Fabric::mistake(self.private.who, text, self.ctx);
+        Fabric::mistake(self.who(core), text, self.ctx);
+    }
+
+    /// The core, at its present instruction.
+    const fn who(&self, core: &Core) -> Actor {
+        Actor {
+            initiator: self.private.who,
+            pc: Some(core.pc()),
+        }
+    }
+
+    #[cold]
+    fn record_detail(&mut self, core: &Core, kind: TraceKind) {
+        let Actor { initiator, pc } = self.who(core);
+        self.ctx
+            .trace
+            .record_detail(self.ctx.now, initiator, pc, kind);
     }
 
     fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe) {
@@ -458,7 +482,8 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
             }
         };
         let now = self.fabric.ticks.time_of(core.clock.now);
-        self.ctx.trace.record(now, self.private.who, kind);
+        let Actor { initiator, pc } = self.who(core);
+        self.ctx.trace.record_at(now, initiator, pc, kind);
         let stage = self.stages[self.private.index()].pass(place, core.clock.cycles);
         core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
     }

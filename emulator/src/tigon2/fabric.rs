@@ -16,6 +16,7 @@ use super::eeprom::Eeprom;
 use super::event::EventRegisters;
 use super::mac::Mac;
 use super::mailbox::Mailbox;
+use super::map;
 use super::semaphore::Semaphore;
 use super::serdes::Serdes;
 use super::sram::{Sram, SramSize};
@@ -27,9 +28,9 @@ use super::transfer::DmaStep;
 use super::window::{Target, Window};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::host::request::{HostEvent, PollRequest};
-use crate::observe::event::TraceKind;
+use crate::observe::event::{Details, TraceKind};
 use crate::sim::board::{Context, NodeEvent};
-use crate::sim::initiator::Initiator;
+use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::wire::frame::Frame;
 use crate::wire::link::Link;
@@ -242,13 +243,13 @@ impl Fabric {
     pub(super) fn set_interrupt(
         &mut self,
         asserted: bool,
-        who: Initiator,
+        who: Actor,
         ctx: &mut BoardContext,
     ) -> bool {
         if self.interrupt != asserted {
             self.interrupt = asserted;
-            ctx.trace
-                .record(ctx.now, who, TraceKind::Interrupt { asserted });
+            let kind = TraceKind::Interrupt { asserted };
+            ctx.trace.record_at(ctx.now, who.initiator, who.pc, kind);
         }
         self.drive_interrupt_line(ctx)
     }
@@ -316,14 +317,26 @@ impl Fabric {
             let kind = TraceKind::MailboxWrite { index, value };
             ctx.trace.record(ctx.now, Initiator::Host, kind);
             if index == 0 {
-                self.set_interrupt(false, Initiator::Host, ctx);
+                self.set_interrupt(false, Initiator::Host.into(), ctx);
             }
         }
     }
 
+    /// Hardware has moved an index, which the register at `offset` shows.
+    pub(super) fn index_moved(&self, initiator: Initiator, offset: u32, ctx: &mut BoardContext) {
+        if ctx.trace.wants(Details::RINGS) {
+            let kind = TraceKind::RingIndex {
+                address: map::register_address(offset),
+                value: self.read_register(offset, ctx.now),
+            };
+            ctx.trace.record_detail(ctx.now, initiator, None, kind);
+        }
+    }
+
     /// Logs something that the chip does not define.
-    pub(super) fn mistake(who: Initiator, text: String, ctx: &mut BoardContext) {
+    pub(super) fn mistake(who: impl Into<Actor>, text: String, ctx: &mut BoardContext) {
+        let who = who.into();
         let kind = TraceKind::GuestMistake { text: text.into() };
-        ctx.trace.record(ctx.now, who, kind);
+        ctx.trace.record_at(ctx.now, who.initiator, who.pc, kind);
     }
 }

@@ -6,7 +6,7 @@ use defs::tigon2::regs::{LocalControl, MacRxState, MacTxState};
 
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::observe::event::TraceKind;
-use crate::sim::initiator::Initiator;
+use crate::sim::initiator::{Actor, Initiator};
 
 impl Fabric {
     /// What LOCAL_CONTROL reads, given what was stored: inputs come from their wires. A fibre board
@@ -25,7 +25,7 @@ impl Fabric {
     pub(super) fn write_local_control(
         &mut self,
         value: u32,
-        who: Initiator,
+        who: Actor,
         ctx: &mut BoardContext,
     ) -> bool {
         let lines = LocalControl::from_bits_retain(value);

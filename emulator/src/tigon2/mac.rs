@@ -164,13 +164,15 @@ impl Mac {
         }
     }
 
-    /// The frame that was being sent is gone.
-    pub fn sent(&mut self) {
-        if let Some(sending) = self.sending.take() {
+    /// The frame that was being sent is gone; tells whether there was one.
+    pub fn sent(&mut self) -> bool {
+        let sending = self.sending.take();
+        if let Some(sending) = sending {
             self.tx.reference = self.tx.next(self.tx.reference);
             self.tx.consumer = self.tx.reference;
             self.tx_buffer.consumer = sending.end;
         }
+        sending.is_some()
     }
 
     /// Whether a frame may come in, and if not, why.

@@ -138,6 +138,12 @@ pub fn probe(initiator: Initiator, address: u32) -> String {
     }
 }
 
+/// The address of the register at `offset`, as CPUs have it.
+#[must_use]
+pub const fn register_address(offset: u32) -> u32 {
+    REGISTER_BASE + offset
+}
+
 /// Block and name of a register.
 #[must_use]
 pub fn register_name(offset: u32) -> Option<(&'static str, &'static str)> {

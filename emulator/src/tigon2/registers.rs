@@ -10,8 +10,9 @@ use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RIN
 
 use super::dma::Direction;
 use super::fabric::{BoardContext, Fabric};
-use super::semaphore::Side;
-use crate::sim::initiator::Initiator;
+use super::semaphore::{Outcome, Side};
+use crate::observe::event::{Details, TraceKind};
+use crate::sim::initiator::Actor;
 use crate::sim::time::SimTime;
 
 /// Chip revision in HOST_CONTROL, bits 31:28: Tigon2.
@@ -130,14 +131,14 @@ impl Fabric {
         &mut self,
         offset: u32,
         value: u32,
-        who: Initiator,
+        who: Actor,
         ctx: &mut BoardContext,
     ) -> bool {
         match offset {
             r::HOST_CONTROL => return self.write_host_control(value, who, ctx),
             r::LOCAL_CONTROL => return self.write_local_control(value, who, ctx),
-            r::SEMAPHORE_A => self.semaphore.write(Side::A),
-            r::SEMAPHORE_B => self.semaphore.write(Side::B),
+            r::SEMAPHORE_A => self.write_semaphore(Side::A, who, ctx),
+            r::SEMAPHORE_B => self.write_semaphore(Side::B, who, ctx),
             r::TIMER => self.timer.write(value, ctx.now),
             r::TIMER_REFERENCE_A => self.timer.set_reference(0, value),
             r::TIMER_REFERENCE_B => self.timer.set_reference(1, value),
@@ -147,16 +148,18 @@ impl Fabric {
             r::MAILBOX_EVENT_B => self.mailbox.clear(1, value),
             r::WINDOW_BASE => self.window.set_base(value),
             r::WINDOW_DATA => self.sram.set_word(self.window.base(), value),
-            r::WRITE_HOST_HIGH..=r::READ_CHECKSUM => return self.write_dma(offset, value, ctx),
+            r::WRITE_HOST_HIGH..=r::READ_CHECKSUM => {
+                return self.write_dma(offset, value, who, ctx);
+            }
             r::RX_BUFFER_BASE..=r::TX_DESCRIPTOR_FREE => {
-                return self.write_mac_ring(offset, value, ctx);
+                return self.write_mac_ring(offset, value, who, ctx);
             }
             r::READ_RING_PRODUCER..=r::WRITE_RING_FREE => {
-                return self.write_assist(offset, value, ctx);
+                return self.write_assist(offset, value, who, ctx);
             }
             // The PCI configuration header is read only here.
             0x000..0x040 => {}
-            r::MAC_TX_STATE..0x238 => return self.write_mac_state(offset, value, ctx),
+            r::MAC_TX_STATE..0x238 => return self.write_mac_state(offset, value, who, ctx),
             _ => self.store(offset, value),
         }
         false
@@ -167,7 +170,7 @@ impl Fabric {
     }
 
     /// Host control: the drivers write the value in both byte orders, so only the low byte counts.
-    fn write_host_control(&mut self, value: u32, who: Initiator, ctx: &mut BoardContext) -> bool {
+    fn write_host_control(&mut self, value: u32, who: Actor, ctx: &mut BoardContext) -> bool {
         let control = HostControl::from_bits_retain(value);
         if control.contains(HostControl::CLEAR_INTERRUPT) {
             self.set_interrupt(false, who, ctx);
@@ -181,12 +184,25 @@ impl Fabric {
         self.drive_interrupt_line(ctx)
     }
 
+    fn write_semaphore(&mut self, side: Side, who: Actor, ctx: &mut BoardContext) {
+        let outcome = self.semaphore.write(side);
+        if ctx.trace.wants(Details::SEMAPHORE) {
+            let kind = match outcome {
+                Outcome::Taken => TraceKind::SemaphoreTaken,
+                Outcome::Released => TraceKind::SemaphoreReleased,
+                Outcome::Refused => TraceKind::SemaphoreRefused,
+            };
+            ctx.trace
+                .record_detail(ctx.now, who.initiator, who.pc, kind);
+        }
+    }
+
     /// Whether the host keeps the interrupt line quiet.
     pub(super) fn interrupt_masked(&self) -> bool {
         self.stored(r::HOST_CONTROL) & HostControl::MASK_INTERRUPTS.bits() != 0
     }
 
-    fn write_dma(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+    fn write_dma(&mut self, offset: u32, value: u32, who: Actor, ctx: &mut BoardContext) -> bool {
         let low = |host: u64| host & !0xFFFF_FFFF | u64::from(value);
         let high = |host: u64| host & 0xFFFF_FFFF | u64::from(value) << 32;
         match offset {
@@ -200,24 +216,36 @@ impl Fabric {
             r::WRITE_LOCAL => self.dma_write.local = value,
             r::READ_CHECKSUM => self.dma_read.checksum = value & 0xFFFF,
             r::WRITE_CHECKSUM => self.dma_write.checksum = value & 0xFFFF,
-            r::READ_STATE => return self.write_dma_state(Direction::Read, value, ctx),
-            r::WRITE_STATE => return self.write_dma_state(Direction::Write, value, ctx),
+            r::READ_STATE => return self.write_dma_state(Direction::Read, value, who, ctx),
+            r::WRITE_STATE => return self.write_dma_state(Direction::Write, value, who, ctx),
             _ => self.store(offset, value),
         }
         false
     }
 
-    fn write_dma_state(&mut self, way: Direction, value: u32, ctx: &mut BoardContext) -> bool {
+    fn write_dma_state(
+        &mut self,
+        way: Direction,
+        value: u32,
+        who: Actor,
+        ctx: &mut BoardContext,
+    ) -> bool {
         let start = self.channel(way).write_state(value);
         if start {
-            self.start_transfer(way, ctx);
+            self.start_transfer(way, who.pc, ctx);
         }
         self.update_levels();
         let reset = value & DmaState::RESET.bits() != 0;
-        (reset && self.poll_assist(ctx)) || start
+        (reset && self.poll_assist(who.pc, ctx)) || start
     }
 
-    fn write_mac_ring(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+    fn write_mac_ring(
+        &mut self,
+        offset: u32,
+        value: u32,
+        who: Actor,
+        ctx: &mut BoardContext,
+    ) -> bool {
         let mac = &mut self.mac;
         match offset {
             r::RX_BUFFER_BASE => mac.rx_buffer.place(value, RX_BUFFER_LIMIT),
@@ -236,10 +264,16 @@ impl Fabric {
             _ => self.store(offset, value),
         }
         self.update_levels();
-        self.try_transmit(ctx)
+        self.try_transmit(who.pc, ctx)
     }
 
-    fn write_assist(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+    fn write_assist(
+        &mut self,
+        offset: u32,
+        value: u32,
+        who: Actor,
+        ctx: &mut BoardContext,
+    ) -> bool {
         let (read, write) = (&mut self.assist.read, &mut self.assist.write);
         match offset {
             r::READ_RING_PRODUCER => read.producer = read.index(value),
@@ -253,10 +287,16 @@ impl Fabric {
             _ => self.store(offset, value),
         }
         self.update_levels();
-        self.poll_assist(ctx)
+        self.poll_assist(who.pc, ctx)
     }
 
-    fn write_mac_state(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) -> bool {
+    fn write_mac_state(
+        &mut self,
+        offset: u32,
+        value: u32,
+        who: Actor,
+        ctx: &mut BoardContext,
+    ) -> bool {
         let mac = &mut self.mac;
         match offset {
             r::MAC_TX_STATE => {
@@ -264,7 +304,7 @@ impl Fabric {
                 mac.tx_state = write_one_to_clear(mac.tx_state, value, attentions);
                 self.update_levels();
                 let word = self.poll_partner(ctx);
-                return self.try_transmit(ctx) || word;
+                return self.try_transmit(who.pc, ctx) || word;
             }
             r::MAC_RX_STATE => self.write_rx_state(value),
             r::TX_CONFIG_WORD => {

@@ -13,6 +13,17 @@ pub enum Side {
     B,
 }
 
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The semaphore was free: the side owns it now.
+    Taken,
+    /// The side owned it: it is free now.
+    Released,
+    /// The other side owns it.
+    Refused,
+}
+
 /// The semaphore.
 #[derive(Debug, Default)]
 pub struct Semaphore {
@@ -21,12 +32,18 @@ pub struct Semaphore {
 
 impl Semaphore {
     /// A write of any value to `side`'s register.
-    pub fn write(&mut self, side: Side) {
-        self.owner = match self.owner {
-            None => Some(side),
-            Some(owner) if owner == side => None,
-            other => other,
-        };
+    pub fn write(&mut self, side: Side) -> Outcome {
+        match self.owner {
+            None => {
+                self.owner = Some(side);
+                Outcome::Taken
+            }
+            Some(owner) if owner == side => {
+                self.owner = None;
+                Outcome::Released
+            }
+            Some(_) => Outcome::Refused,
+        }
     }
 
     /// A read of `side`'s register: 1 when that side owns the semaphore.
@@ -43,13 +60,13 @@ mod tests {
     #[test]
     fn any_write_toggles() {
         let mut semaphore = Semaphore::default();
-        semaphore.write(Side::A);
-        assert_eq!((semaphore.read(Side::A), semaphore.read(Side::B)), (1, 0));
-        semaphore.write(Side::B);
-        assert_eq!((semaphore.read(Side::A), semaphore.read(Side::B)), (1, 0));
-        semaphore.write(Side::A);
-        assert_eq!((semaphore.read(Side::A), semaphore.read(Side::B)), (0, 0));
-        semaphore.write(Side::B);
-        assert_eq!(semaphore.read(Side::B), 1);
+        let mut check = |side, outcome, reads| {
+            assert_eq!(semaphore.write(side), outcome);
+            assert_eq!((semaphore.read(Side::A), semaphore.read(Side::B)), reads);
+        };
+        check(Side::A, Outcome::Taken, (1, 0));
+        check(Side::B, Outcome::Refused, (1, 0));
+        check(Side::A, Outcome::Released, (0, 0));
+        check(Side::B, Outcome::Taken, (0, 1));
     }
 }

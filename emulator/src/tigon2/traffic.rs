@@ -1,7 +1,7 @@
 //! Carries out what the MAC decides: frames leave and arrive (docs/tigon2.md, section 6).
 
 use defs::tigon2::counters;
-use defs::tigon2::regs::VLAN_TAG_TYPE;
+use defs::tigon2::regs as r;
 use defs::tigon2::rings::{
     BURST_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, MAC_TX_INSERT_VLAN,
     RX_STATUS_CRC, RX_STATUS_LINK_LOST, RX_STATUS_RUNT,
@@ -11,7 +11,7 @@ use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::mac::Sending;
 use super::sram::Bursts;
 use crate::observe::event::{Details, DropReason, TraceKind};
-use crate::sim::initiator::Initiator;
+use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::SimTime;
 use crate::wire::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
 use crate::wire::link::{Departure, RECEIVE_HOLD_BYTES};
@@ -34,33 +34,42 @@ impl RxSide {
 
 impl Fabric {
     /// Starts the next frame if the transmitter is free and the frame is complete. Tells whether
-    /// it scheduled anything.
-    pub(super) fn try_transmit(&mut self, ctx: &mut BoardContext) -> bool {
+    /// it scheduled anything. `pc`: the instruction because of which it looks.
+    pub(super) fn try_transmit(&mut self, pc: Option<u32>, ctx: &mut BoardContext) -> bool {
         while self.mac.wants_descriptor() {
             let base = self.mac.tx_buffer.base.wrapping_sub(MAC_TX_BELOW);
             let at = self.mac.tx.address(base, self.mac.tx.reference);
             let (word0, word1) = (self.sram.word(at), self.sram.word(at.wrapping_add(4)));
             let (address, length) = (word0 & !MAC_TX_INSERT_VLAN, word1 & 0xFFFF);
             if length == 0 || length as usize > MAXIMUM_BYTES {
-                self.skip_descriptor(length, ctx);
+                self.skip_descriptor(length, pc, ctx);
                 continue;
             }
             let Some(sending) = self.mac.covered(address, length) else {
                 return false;
             };
             let tag = (word0 & MAC_TX_INSERT_VLAN != 0).then_some((word1 >> 16) as u16);
-            self.transmit(sending, tag, ctx);
+            self.transmit(sending, tag, pc, ctx);
             return true;
         }
         false
     }
 
     /// A descriptor whose length no frame can have: nothing is sent for it.
-    fn skip_descriptor(&mut self, length: u32, ctx: &mut BoardContext) {
+    fn skip_descriptor(&mut self, length: u32, pc: Option<u32>, ctx: &mut BoardContext) {
         let text = format!("MAC transmit descriptor with length {length}: skipped");
-        Self::mistake(Initiator::MacTransmit, text, ctx);
+        let initiator = Initiator::MacTransmit;
+        Self::mistake(Actor { initiator, pc }, text, ctx);
         self.mac.tx.reference = self.mac.tx.next(self.mac.tx.reference);
         self.mac.tx.consumer = self.mac.tx.reference;
+        self.tx_descriptor_moved(ctx);
+    }
+
+    /// The MAC is done with a transmit descriptor.
+    fn tx_descriptor_moved(&self, ctx: &mut BoardContext) {
+        for offset in [r::TX_DESCRIPTOR_REFERENCE, r::TX_DESCRIPTOR_CONSUMER] {
+            self.index_moved(Initiator::MacTransmit, offset, ctx);
+        }
     }
 
     /// The bytes of a frame, which may wrap in the transmit buffer.
@@ -78,13 +87,19 @@ impl Fabric {
     fn insert_tag(&self, bytes: &mut Vec<u8>, tag: u16) {
         const ADDRESSES: usize = 12;
         if bytes.len() >= ADDRESSES {
-            let kind = self.stored(VLAN_TAG_TYPE) & 0xFFFF_0000;
+            let kind = self.stored(r::VLAN_TAG_TYPE) & 0xFFFF_0000;
             let words = (kind | u32::from(tag)).to_be_bytes();
             bytes.splice(ADDRESSES..ADDRESSES, words);
         }
     }
 
-    fn transmit(&mut self, sending: Sending, tag: Option<u16>, ctx: &mut BoardContext) {
+    fn transmit(
+        &mut self,
+        sending: Sending,
+        tag: Option<u16>,
+        pc: Option<u32>,
+        ctx: &mut BoardContext,
+    ) {
         let mut bytes = self.gather(sending);
         if let Some(tag) = tag {
             self.insert_tag(&mut bytes, tag);
@@ -108,7 +123,8 @@ impl Fabric {
             address: sending.address,
             length: sending.length,
         };
-        ctx.trace.record(first_bit, Initiator::MacTransmit, kind);
+        ctx.trace
+            .record_at(first_bit, Initiator::MacTransmit, pc, kind);
         if self.serdes.signal {
             ctx.departures.push(Departure { first_bit, frame });
         }
@@ -116,8 +132,11 @@ impl Fabric {
 
     /// The last bit is on the wire.
     pub(super) fn tx_done(&mut self, ctx: &mut BoardContext) {
-        self.mac.sent();
-        self.try_transmit(ctx);
+        if self.mac.sent() {
+            self.tx_descriptor_moved(ctx);
+            self.index_moved(Initiator::MacTransmit, r::TX_BUFFER_CONSUMER, ctx);
+        }
+        self.try_transmit(None, ctx);
     }
 
     /// A frame's first bit arrives at `first_bit`.
@@ -238,6 +257,7 @@ impl Fabric {
         });
         note_head(frame, ctx.now, Initiator::MacReceive, ctx);
         let (index, address) = self.mac.reserve(length);
+        self.index_moved(Initiator::MacReceive, r::RX_BUFFER_PRODUCER, ctx);
         let event = BoardEvent::RxDone {
             index,
             address,
@@ -264,6 +284,7 @@ impl Fabric {
         self.sram.set_word(at, address);
         self.sram.set_word(at.wrapping_add(4), status_length);
         self.mac.deliver();
+        self.index_moved(Initiator::MacReceive, r::RX_DESCRIPTOR_PRODUCER, ctx);
         self.update_levels();
         let kind = TraceKind::FrameReceived {
             address,

@@ -1,7 +1,7 @@
 //! Carries out DMA: when bursts happen, what they cost, what a completion causes
 //! (docs/tigon2.md, section 5).
 
-use defs::tigon2::regs::DmaState;
+use defs::tigon2::regs::{self, DmaState};
 use defs::tigon2::rings::{READ_RING_BELOW, WRITE_RING_BELOW};
 
 use super::dma::{Burst, Channel, Direction, swap_words};
@@ -65,8 +65,13 @@ impl Fabric {
         Some((burst.local, burst.length))
     }
 
-    /// Schedules the first step of a transfer that was just started.
-    pub(super) fn start_transfer(&mut self, direction: Direction, ctx: &mut BoardContext) {
+    /// Schedules the first step of a transfer that was just started, by the instruction at `pc` if by any.
+    pub(super) fn start_transfer(
+        &mut self,
+        direction: Direction,
+        pc: Option<u32>,
+        ctx: &mut BoardContext,
+    ) {
         let latency = match direction {
             Direction::Read => self.timing.dma_read_latency,
             Direction::Write => self.timing.dma_write_latency,
@@ -85,7 +90,8 @@ impl Fabric {
             local: channel.local,
             length: channel.length,
         };
-        ctx.trace.record(ctx.now, direction.initiator(), started);
+        ctx.trace
+            .record_at(ctx.now, direction.initiator(), pc, started);
         self.schedule_step(ctx.now + start, step, ctx);
     }
 
@@ -93,14 +99,20 @@ impl Fabric {
         ctx.schedule(time, step.direction.initiator(), BoardEvent::Dma(step));
     }
 
-    /// Starts waiting ring entries where the assist may. Tells whether it started any.
-    pub(super) fn poll_assist(&mut self, ctx: &mut BoardContext) -> bool {
-        self.poll_assist_from(Direction::Read, ctx)
+    /// Starts waiting ring entries where the assist may. Tells whether it started any. `pc`: the
+    /// instruction because of which it looks.
+    pub(super) fn poll_assist(&mut self, pc: Option<u32>, ctx: &mut BoardContext) -> bool {
+        self.poll_assist_from(Direction::Read, pc, ctx)
     }
 
     /// Like [`poll_assist`](Self::poll_assist), with a preference: where one DMA runs at a time, the
     /// channels take turns.
-    fn poll_assist_from(&mut self, first: Direction, ctx: &mut BoardContext) -> bool {
+    fn poll_assist_from(
+        &mut self,
+        first: Direction,
+        pc: Option<u32>,
+        ctx: &mut BoardContext,
+    ) -> bool {
         let mut started = false;
         for direction in [first, first.other()] {
             let other_busy = self.channel(direction.other()).active();
@@ -118,7 +130,7 @@ impl Fabric {
             let base = self.mac.tx_buffer.base.wrapping_sub(below);
             let at = ring.address(base, ring.reference);
             self.load_descriptor(direction, at);
-            self.start_transfer(direction, ctx);
+            self.start_transfer(direction, pc, ctx);
             started = true;
         }
         started
@@ -222,15 +234,26 @@ impl Fabric {
         );
         if by_assist {
             self.retire_descriptor(direction);
+            let reference = match direction {
+                Direction::Read => regs::READ_RING_REFERENCE,
+                Direction::Write => regs::WRITE_RING_REFERENCE,
+            };
+            self.index_moved(direction.initiator(), reference, ctx);
         }
         match direction {
-            Direction::Read if release => self.mac.tx_buffer.producer = local_end,
-            Direction::Write if free => self.mac.rx_buffer.consumer = local_end,
+            Direction::Read if release => {
+                self.mac.tx_buffer.producer = local_end;
+                self.index_moved(Initiator::DmaRead, regs::TX_BUFFER_PRODUCER, ctx);
+            }
+            Direction::Write if free => {
+                self.mac.rx_buffer.consumer = local_end;
+                self.index_moved(Initiator::DmaWrite, regs::RX_BUFFER_CONSUMER, ctx);
+            }
             _ => {}
         }
         self.update_levels();
-        self.poll_assist_from(direction.other(), ctx);
-        self.try_transmit(ctx);
+        self.poll_assist_from(direction.other(), None, ctx);
+        self.try_transmit(None, ctx);
     }
 
     /// The assist stores the checksum and moves its reference on.

@@ -4,6 +4,7 @@ use defs::emp::control::MAILBOX_CANCEL;
 use defs::emp::descriptor::WORD_PAGE_HIGH;
 
 use super::Emp;
+use super::call::Call;
 use super::error::{Failure, TransferError};
 use super::transfer::{Completion, Direction, Handle, Persistent, Started, Transfer};
 use crate::window::{System, Window};
@@ -37,6 +38,14 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 
     async fn cancel_transfer(&mut self, transfer: &Transfer) -> Cancellation {
+        let call = Call::of("cancel", transfer);
+        self.system.call_begins(&call);
+        let cancellation = self.take_back(transfer).await;
+        self.system.call_returns(&call);
+        cancellation
+    }
+
+    async fn take_back(&mut self, transfer: &Transfer) -> Cancellation {
         if transfer.label.direction == Direction::Transmit {
             return Cancellation::Came(self.wait_transfer(transfer).await);
         }

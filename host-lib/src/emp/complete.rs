@@ -5,6 +5,7 @@ use defs::emp::descriptor::{
 };
 
 use super::Emp;
+use super::call::Call;
 use super::error::{Failure, TransferError};
 use super::transfer::{
     AnyHandle, Completion, Direction, Handle, Label, Progress, Source, Tag, Transfer,
@@ -21,13 +22,24 @@ impl<W: Window, S: System> Emp<W, S> {
     /// [`TransferError`]: the transfer failed.
     pub async fn wait<D>(&mut self, handle: Handle<D>) -> Result<Completion, TransferError> {
         let transfer = handle.transfer;
+        let call = Call::of("wait for", &transfer);
+        self.system.call_begins(&call);
         let result = self.wait_transfer(&transfer).await;
         self.put_back(transfer);
+        self.system.call_returns(&call);
         result
     }
 
     /// Looks once (one PIO read) whether a transfer is over; if so, its descriptors are free.
     pub async fn test<D>(&mut self, handle: Handle<D>) -> Progress<D> {
+        let call = Call::of("test", &handle.transfer);
+        self.system.call_begins(&call);
+        let progress = self.look(handle).await;
+        self.system.call_returns(&call);
+        progress
+    }
+
+    async fn look<D>(&mut self, handle: Handle<D>) -> Progress<D> {
         let address = self.status_address(&handle.transfer);
         let status = self.board.read_sram(address).await;
         if status & STATUS_NIC_OWNS != 0 {
@@ -60,6 +72,17 @@ impl<W: Window, S: System> Emp<W, S> {
     /// }
     /// ```
     pub async fn wait_any(
+        &mut self,
+        handles: &mut Vec<AnyHandle>,
+    ) -> Option<(usize, Result<Completion, TransferError>)> {
+        let call = Call::WaitAny(handles.len());
+        self.system.call_begins(&call);
+        let first = self.wait_first(handles).await;
+        self.system.call_returns(&call);
+        first
+    }
+
+    async fn wait_first(
         &mut self,
         handles: &mut Vec<AnyHandle>,
     ) -> Option<(usize, Result<Completion, TransferError>)> {

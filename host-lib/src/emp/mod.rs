@@ -52,6 +52,7 @@
 //! ```
 
 mod buffer;
+mod call;
 mod cancel;
 mod complete;
 mod config;

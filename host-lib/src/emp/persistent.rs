@@ -4,6 +4,7 @@ use defs::emp::descriptor::{WORD_NODE_TAG, WORD_PAGE_HIGH, WORD_STATUS};
 
 use super::Emp;
 use super::buffer::Buffer;
+use super::call::Call;
 use super::error::{PostError, TransferError};
 use super::transfer::{Completion, Direction, Label, Persistent, Source, Started, Tag};
 use crate::window::{System, Window};
@@ -45,7 +46,10 @@ impl<W: Window, S: System> Emp<W, S> {
             // The NIC has replaced wildcards and capacity by what arrived.
             Direction::Receive => WORD_NODE_TAG,
         };
+        let call = Call::of("start", &persistent.0);
+        self.system.call_begins(&call);
         self.hand_over(&persistent.0, first_word).await;
+        self.system.call_returns(&call);
         Started(persistent.0)
     }
 
@@ -54,7 +58,10 @@ impl<W: Window, S: System> Emp<W, S> {
         &mut self,
         started: Started,
     ) -> (Persistent, Result<Completion, TransferError>) {
+        let call = Call::of("wait for", &started.0);
+        self.system.call_begins(&call);
         let result = self.wait_transfer(&started.0).await;
+        self.system.call_returns(&call);
         (Persistent(started.0), result)
     }
 
@@ -64,6 +71,18 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 
     async fn prepare_persistent(
+        &mut self,
+        label: Label,
+        buffers: &[Buffer],
+    ) -> Result<Persistent, PostError> {
+        let call = Call::post("prepare", label, buffers);
+        self.system.call_begins(&call);
+        let prepared = self.write_head(label, buffers).await;
+        self.system.call_returns(&call);
+        prepared
+    }
+
+    async fn write_head(
         &mut self,
         label: Label,
         buffers: &[Buffer],

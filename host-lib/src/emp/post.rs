@@ -5,6 +5,7 @@ use defs::emp::descriptor::{Form, PAGE_BYTES, WORD_PAGE_HIGH};
 
 use super::Emp;
 use super::buffer::{Buffer, Piece, message_length, pieces};
+use super::call::Call;
 use super::error::PostError;
 use super::layout;
 use super::pool::ListPage;
@@ -77,9 +78,14 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 
     async fn post(&mut self, label: Label, buffers: &[Buffer]) -> Result<Transfer, PostError> {
-        let transfer = self.prepare(label, buffers).await?;
-        self.hand_over(&transfer, WORD_PAGE_HIGH).await;
-        Ok(transfer)
+        let call = Call::post("post", label, buffers);
+        self.system.call_begins(&call);
+        let posted = self.prepare(label, buffers).await;
+        if let Ok(transfer) = &posted {
+            self.hand_over(transfer, WORD_PAGE_HIGH).await;
+        }
+        self.system.call_returns(&call);
+        posted
     }
 
     /// Does all of a post but the head's words: translation, descriptors, continuations, list.
