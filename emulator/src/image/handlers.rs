@@ -6,9 +6,13 @@ use defs::tigon2::event::TABLE_ENTRIES;
 
 use super::Image;
 use crate::cpu::mips::isa::{self, Kind};
+use crate::sim::initiator::Initiator;
 
 /// Symbols of the tables of CPU A and CPU B.
-const TABLES: [&str; 2] = ["__dispatch_table_a", "__dispatch_table_b"];
+const TABLES: [(Initiator, &str); 2] = [
+    (Initiator::CpuA, "__dispatch_table_a"),
+    (Initiator::CpuB, "__dispatch_table_b"),
+];
 /// Where the HAL sends events without a handler.
 const UNEXPECTED: &str = "::event::unexpected";
 /// Bytes of an entry.
@@ -30,7 +34,7 @@ pub struct Handler {
 /// Reads the tables that the image has.
 pub(super) fn read(image: &Image) -> Vec<Handler> {
     let mut handlers = Vec::new();
-    for (cpu, symbol) in TABLES.iter().enumerate() {
+    for (cpu, (who, symbol)) in TABLES.into_iter().enumerate() {
         let Some(table) = image.symbols.named(symbol) else {
             continue;
         };
@@ -38,7 +42,7 @@ pub(super) fn read(image: &Image) -> Vec<Handler> {
             let at = table.address.wrapping_add(ENTRY_BYTES * index);
             let jump = image.instruction(at).filter(|&word| is_jump(word))?;
             let address = isa::jump_target(jump, at);
-            let name = image.symbols.describe(address);
+            let name = image.symbols.describe_for(who, address);
             let event = index.checked_sub(1);
             (!name.ends_with(UNEXPECTED)).then_some(Handler {
                 cpu,

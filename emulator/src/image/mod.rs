@@ -8,6 +8,7 @@
 pub mod check;
 pub mod error;
 pub mod handlers;
+pub mod identity;
 pub mod probes;
 pub mod stack;
 pub mod symbols;
@@ -18,6 +19,7 @@ mod tests;
 pub use check::Forbidden;
 pub use error::ImageError;
 pub use handlers::Handler;
+pub use identity::{Identity, SymbolTable};
 pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
 
@@ -26,6 +28,7 @@ use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, EM
 use goblin::elf::program_header::PT_LOAD;
 use goblin::elf::section_header::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS};
 use goblin::elf::{Elf, ProgramHeader, SectionHeader};
+use serde::{Deserialize, Serialize};
 
 /// The memories that an image must fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl MemoryLimits {
 }
 
 /// A memory of the board.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Memory {
     /// SRAM, which both CPUs and the host share.
     Sram,

@@ -3,9 +3,13 @@
 use goblin::elf::Elf;
 use goblin::elf::section_header::{SHF_ALLOC, SHN_ABS};
 use goblin::elf::sym::{STT_FUNC, STT_NOTYPE, STT_OBJECT, Sym};
+use serde::{Deserialize, Serialize};
+
+use super::{Memory, memory_of, section_name};
+use crate::sim::initiator::Initiator;
 
 /// What a symbol names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SymbolKind {
     /// Code.
     Function,
@@ -18,7 +22,7 @@ pub enum SymbolKind {
 }
 
 /// A name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
     /// As the source spells it (demangled).
     pub name: String,
@@ -28,11 +32,26 @@ pub struct Symbol {
     pub size_bytes: u32,
     /// What it names.
     pub kind: SymbolKind,
+    /// Where it lies, unless it is a constant. The scratchpads have the same addresses.
+    pub memory: Option<Memory>,
 }
 
 /// All symbols of an image, by address.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Symbol>", into = "Vec<Symbol>")]
 pub struct Symbols(Vec<Symbol>);
+
+impl From<Vec<Symbol>> for Symbols {
+    fn from(symbols: Vec<Symbol>) -> Self {
+        Self::new(symbols)
+    }
+}
+
+impl From<Symbols> for Vec<Symbol> {
+    fn from(symbols: Symbols) -> Self {
+        symbols.0
+    }
+}
 
 impl Symbols {
     /// Sorts the symbols for [`at`](Self::at).
@@ -40,7 +59,8 @@ impl Symbols {
     pub fn new(mut symbols: Vec<Symbol>) -> Self {
         // At one address the sized ones come last, since the search begins there.
         symbols.sort_by(|a, b| {
-            (a.address, a.size_bytes, &a.name).cmp(&(b.address, b.size_bytes, &b.name))
+            let key = |symbol: &Symbol| (symbol.address, symbol.size_bytes, symbol.memory);
+            (key(a), &a.name).cmp(&(key(b), &b.name))
         });
         symbols.dedup();
         Self(symbols)
@@ -69,27 +89,52 @@ impl Symbols {
     }
 
     /// The function or object that holds `address`, or the label right at it, and how far into it
-    /// the address is.
+    /// the address is. Of an address in the scratchpads, in either of them.
     #[must_use]
     pub fn at(&self, address: u32) -> Option<(&Symbol, u32)> {
+        self.find(address, |_| true)
+    }
+
+    /// The same of an address as `who` sees it: CPU B has a scratchpad of its own, everybody else means CPU A's.
+    #[must_use]
+    pub fn seen_by(&self, who: Initiator, address: u32) -> Option<(&Symbol, u32)> {
+        let unseen = match who {
+            Initiator::CpuB => Memory::ScratchpadA,
+            _ => Memory::ScratchpadB,
+        };
+        self.find(address, |symbol| symbol.memory != Some(unseen))
+    }
+
+    fn find(&self, address: u32, seen: impl Fn(&Symbol) -> bool) -> Option<(&Symbol, u32)> {
         let end = self.0.partition_point(|symbol| symbol.address <= address);
+        let before = self.0[..end].iter().rev();
+        let named = before.filter(|symbol| symbol.kind != SymbolKind::Constant && seen(symbol));
         // Symbols hardly ever nest; a few steps find the one that reaches this far.
         const STEPS: usize = 8;
-        self.0[..end].iter().rev().take(STEPS).find_map(|symbol| {
+        named.take(STEPS).find_map(|symbol| {
             let offset = address - symbol.address;
-            let named = symbol.kind != SymbolKind::Constant;
-            (named && offset < symbol.size_bytes.max(1)).then_some((symbol, offset))
+            (offset < symbol.size_bytes.max(1)).then_some((symbol, offset))
         })
     }
 
     /// `name+0x10`, or the bare address where nothing has a name: for one line of a trace.
     #[must_use]
     pub fn describe(&self, address: u32) -> String {
-        match self.at(address) {
-            Some((symbol, 0)) => symbol.name.clone(),
-            Some((symbol, offset)) => format!("{}+{offset:#x}", symbol.name),
-            None => format!("{address:#x}"),
-        }
+        describe(self.at(address), address)
+    }
+
+    /// The same of an address as `who` sees it.
+    #[must_use]
+    pub fn describe_for(&self, who: Initiator, address: u32) -> String {
+        describe(self.seen_by(who, address), address)
+    }
+}
+
+fn describe(found: Option<(&Symbol, u32)>, address: u32) -> String {
+    match found {
+        Some((symbol, 0)) => symbol.name.clone(),
+        Some((symbol, offset)) => format!("{}+{offset:#x}", symbol.name),
+        None => format!("{address:#x}"),
     }
 }
 
@@ -108,16 +153,20 @@ fn read_symbol(elf: &Elf, symbol: &Sym) -> Option<Symbol> {
         STT_NOTYPE => SymbolKind::Label,
         _ => return None,
     };
+    let mut memory = None;
     if kind != SymbolKind::Constant {
         let section = elf.section_headers.get(index)?;
         if section.sh_flags & u64::from(SHF_ALLOC) == 0 {
             return None;
         }
+        let name = section_name(elf, section);
+        memory = Some(memory_of(symbol.st_value as u32, name));
     }
     Some(Symbol {
         name: format!("{:#}", rustc_demangle::demangle(name)),
         address: symbol.st_value as u32,
         size_bytes: symbol.st_size as u32,
         kind,
+        memory,
     })
 }

@@ -20,9 +20,17 @@ const MISTAKES_TRACED: u64 = 100_000;
 /// A hash that is the same on every machine and in every release of the standard library: FNV-1a, with
 /// whole numbers instead of bytes as its steps. It finds differences; it need not resist anybody.
 #[derive(Debug, Clone)]
-struct Fnv(u64);
+pub(crate) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self::NEW
+    }
+}
 
 impl Fnv {
+    const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
+
     const fn step(&mut self, value: u64) {
         // The rotation brings the high bits back, which the product alone would only lose.
         self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x0000_0100_0000_01b3);
@@ -97,7 +105,7 @@ impl Tracer {
     pub const fn new(place: Place) -> Self {
         Self {
             place,
-            hash: Fnv(0xcbf2_9ce4_8422_2325),
+            hash: Fnv::NEW,
             count: 0,
             mistakes: 0,
             kept: None,

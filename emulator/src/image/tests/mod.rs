@@ -1,6 +1,7 @@
 //! Images built byte by byte: what the loader takes, what it refuses, and that nothing makes it panic.
 
 mod builder;
+mod symbols;
 
 use builder::{
     CLASS_AT, CODE, DATA, DATA_AT, FUNC, MACHINE_AT, NOBITS, NOTYPE, Name, OBJECT, Part, TYPE_AT,
@@ -445,25 +446,6 @@ fn lines_are_filled_in() {
     check("{y} {", &[1], "{y} {");
     check("}{{}", &[5], "}{{}");
     assert_eq!(probes::format("{s}", &[0, u32::MAX], |_| b'x').len(), 256);
-}
-
-#[test]
-fn nested_symbols_give_the_inner_one() {
-    let symbol = |name: &str, address, size_bytes| Symbol {
-        name: name.into(),
-        address,
-        size_bytes,
-        kind: SymbolKind::Function,
-    };
-    let symbols = Symbols::new(vec![symbol("inner", 16, 8), symbol("outer", 0, 64)]);
-    let name = |address| {
-        symbols
-            .at(address)
-            .map(|(symbol, offset)| (symbol.name.as_str(), offset))
-    };
-    assert_eq!(name(20), Some(("inner", 4)));
-    assert_eq!(name(24), Some(("outer", 24)));
-    assert_eq!(name(64), None);
 }
 
 /// Whatever the file says, the loader answers.
