@@ -208,34 +208,43 @@ pub enum TraceKind {
         /// Until then.
         until: SimTime,
     },
-    /// A register was read ([`Details::REGISTERS`]).
+    /// A CPU or the host read a register ([`Details::REGISTERS`]). The rounds of an idle loop that the board skips
+    /// are not recorded: they are like the last one that is.
     RegisterRead {
         /// Its address, as CPUs have it.
         address: u32,
-        /// What was read.
+        /// What was read: the whole word, however narrow the access.
         value: u32,
     },
-    /// A register was written ([`Details::REGISTERS`]).
+    /// A CPU or the host wrote a register ([`Details::REGISTERS`]).
     RegisterWrite {
         /// Its address, as CPUs have it.
         address: u32,
         /// What was written.
         value: u32,
     },
-    /// A CPU's dispatch jumped to a handler ([`Details::HANDLERS`]).
+    /// A CPU's `JOFF` led to a handler; recorded when the `JOFF` is executed ([`Details::HANDLERS`]). One that finds
+    /// no event due leads to no handler, whatever stands in that entry of the table.
     HandlerEnter {
-        /// Where the handler begins.
+        /// Where the handler begins: where the jump in its entry of the table leads.
         address: u32,
+        /// The event's bit in the event register.
+        event: u32,
     },
-    /// The CPU is back at its dispatch ([`Details::HANDLERS`]).
+    /// The handler is over: the CPU is back at the read of its event register that begins a round of its dispatch
+    /// loop, or dispatches anew without it ([`Details::HANDLERS`]). A handler in which its CPU stops, or is sent
+    /// elsewhere, has no exit.
     HandlerExit,
-    /// A CPU owns the semaphore now ([`Details::SEMAPHORE`]).
+    /// A write took the semaphore for the side whose register it wrote ([`Details::SEMAPHORE`]). The initiator is who
+    /// wrote: firmware uses its own CPU's side.
     SemaphoreTaken,
-    /// A CPU asked for the semaphore, and the other one has it ([`Details::SEMAPHORE`]).
+    /// A write asked for the semaphore, and the other side has it ([`Details::SEMAPHORE`]). Firmware that waits for it
+    /// asks again and again.
     SemaphoreRefused,
-    /// Its owner gave the semaphore back ([`Details::SEMAPHORE`]).
+    /// A write gave the semaphore back ([`Details::SEMAPHORE`]).
     SemaphoreReleased,
-    /// Hardware moved an index of a ring or a buffer ([`Details::RINGS`]).
+    /// MAC, DMA channel or DMA assist moved an index of a ring or a buffer ([`Details::RINGS`]). What software writes
+    /// to such a register is a [`RegisterWrite`](Self::RegisterWrite).
     RingIndex {
         /// The address of the register that shows it, as CPUs have it.
         address: u32,
@@ -364,7 +373,10 @@ impl TraceKind {
             Self::RegisterWrite { address, value } => {
                 write_register(line, "write ", *address, *value)
             }
-            Self::HandlerEnter { address } => line.field("{ handler ", (*address).into()),
+            Self::HandlerEnter { address, event } => line
+                .field("{ handler ", (*address).into())
+                .text(" event=")
+                .decimal((*event).into()),
             Self::HandlerExit => line.text("} handler"),
             Self::SemaphoreTaken => line.text("semaphore taken"),
             Self::SemaphoreRefused => line.text("semaphore refused"),
@@ -535,7 +547,9 @@ mod tests {
             TraceKind::RegisterWrite { address, value },
             "write 0xc0000040 = 0x4a",
         );
-        check(TraceKind::HandlerEnter { address }, "{ handler 0xc0000040");
+        let (address, event) = (0xC0_0328, 6);
+        let entered = TraceKind::HandlerEnter { address, event };
+        check(entered, "{ handler 0xc00328 event=6");
         let (fcs, head) = (7, [0x0200, 0, 0, 0, 0, 0, 0, 0, u32::MAX]);
         let zeros = "00000000".repeat(7);
         check(

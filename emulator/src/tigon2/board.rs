@@ -44,6 +44,8 @@ pub struct Tigon2 {
     pub stages: [StageState; 2],
     /// Whether idle loops may be skipped (the result is the same).
     pub skip_idle: bool,
+    /// Whether each `JOFF` carries a probe, since somebody wants to see handlers.
+    pub(super) marks_dispatch: bool,
     /// No core may execute more instructions than this.
     pub instruction_limit: u64,
 }
@@ -73,6 +75,7 @@ impl Tigon2 {
             probes: ProbeTable::default(),
             stages: Default::default(),
             skip_idle: true,
+            marks_dispatch: false,
             instruction_limit: u64::MAX,
         }
     }

@@ -9,6 +9,7 @@ use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs;
 
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
+use super::dispatch::{self, Jump};
 use super::fabric::{BoardContext, Fabric};
 use super::map::{self, Place};
 use super::own::{Memory, OwnScratchpad};
@@ -257,7 +258,8 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
 
     fn decode(&self, pc: u32, word: u32) -> Op {
         let op = Op::decode(word);
-        if self.probes.at(pc).is_empty() {
+        let marks_dispatch = op.is_dispatch() && self.ctx.trace.wants(Details::HANDLERS);
+        if self.probes.at(pc).is_empty() && !marks_dispatch {
             op
         } else {
             op.with_probe()
@@ -298,6 +300,9 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
         let value = self.read_any_register(core, offset);
         let own_event = regs::EVENT_A + 0x10 * self.private.index() as u32;
         if offset == own_event {
+            if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
+                self.record_detail(core, TraceKind::HandlerExit);
+            }
             if self.private.idle.poll(core, value) && self.may_idle {
                 return Err(BusStop::Wait);
             }
@@ -488,6 +493,23 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
         core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
     }
 
+    /// The core stands at an instruction that carries a probe. If it dispatches, tells what begins and ends.
+    /// What it does is not disturbed by that.
+    #[cold]
+    fn dispatch(&mut self, core: &Core) {
+        let Some(jump) = dispatch::jump(core, self.private, &self.fabric.sram) else {
+            return;
+        };
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        if self.private.dispatch.dispatch(jump.is_some()) {
+            self.record_detail(core, TraceKind::HandlerExit);
+        }
+        if let Some(Jump { event, handler }) = jump {
+            let address = handler;
+            self.record_detail(core, TraceKind::HandlerEnter { address, event });
+        }
+    }
+
     /// Fills in a log line; a text argument is an address and a length in the core's memory.
     fn format(&self, format: &str, values: &[u32]) -> String {
         crate::image::probes::format(format, values, |address| {
@@ -589,10 +611,15 @@ impl<const ALONE: bool> Bus for CpuBus<'_, '_, ALONE> {
 
     #[inline(never)]
     fn probe(&mut self, core: &mut Core, pc: u32) {
-        self.private.idle.disturb();
-        let probes = self.probes;
-        for place in probes.at(pc) {
+        let places = self.probes.at(pc);
+        if !places.is_empty() {
+            self.private.idle.disturb();
+        }
+        for place in places {
             self.pass_probe(core, place);
+        }
+        if self.ctx.trace.wants(Details::HANDLERS) {
+            self.dispatch(core);
         }
     }
 }

@@ -7,6 +7,7 @@ use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
 
 use super::ahead::RunAhead;
+use super::dispatch::Dispatch;
 use super::icache::InstructionCache;
 use super::idle::IdleDetector;
 use super::scratchpad::Scratchpad;
@@ -40,6 +41,8 @@ pub struct CorePrivate {
     pub(super) ahead: RunAhead,
     /// Recognises an idle loop.
     pub(super) idle: IdleDetector,
+    /// Where it is in its dispatch loop, as far as somebody asks for that.
+    pub(super) dispatch: Dispatch,
     /// State register.
     state: u32,
     /// Single step: the core halts once it has executed so many instructions.
@@ -61,6 +64,7 @@ impl CorePrivate {
             cache: InstructionCache::new(cache_bytes),
             ahead: RunAhead::default(),
             idle: IdleDetector::default(),
+            dispatch: Dispatch::default(),
             state: CpuState::HALT.bits(),
             step_until: None,
             stack_map: 0,
@@ -188,6 +192,7 @@ pub fn write_control(
         r::CPU_PC if private.running() => Some(ControlEffect::Ignored),
         r::CPU_PC => {
             core.start_at(value);
+            private.dispatch = Dispatch::default();
             Some(ControlEffect::Stored)
         }
         r::STACK_MAP => {

@@ -83,6 +83,13 @@ impl Scratchpad {
             .map_or(Op::UNDECODED, Cell::get)
     }
 
+    /// All code must be decoded anew.
+    pub(super) fn forget_all_code(&self) {
+        for op in &self.code {
+            op.set(Op::UNDECODED);
+        }
+    }
+
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
         if let Some(place) = self.code.get_mut(Self::index(pc)) {

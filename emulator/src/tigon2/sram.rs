@@ -207,6 +207,19 @@ impl Sram {
         self.bytes.len()
     }
 
+    /// All code must be decoded anew.
+    pub(super) fn forget_all_code(&self) {
+        for op in self
+            .code
+            .pages
+            .iter()
+            .flatten()
+            .flat_map(|page| page.iter())
+        {
+            op.set(Op::UNDECODED);
+        }
+    }
+
     /// Pages of code that are held in decoded form.
     #[must_use]
     pub fn decoded_pages(&self) -> usize {

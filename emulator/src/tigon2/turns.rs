@@ -5,11 +5,14 @@ use std::sync::Arc;
 use super::board::Tigon2;
 use super::bus::CpuBus;
 use super::cores::StopReason;
+use super::dispatch::Dispatch;
 use super::fabric::BoardContext;
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
+use crate::observe::event::Details;
 use crate::sim::board::Board;
 use crate::sim::time::SimTime;
+
 /// What a core is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
@@ -222,6 +225,10 @@ impl Tigon2 {
         beyond: SimTime,
         ctx: &mut BoardContext,
     ) -> bool {
+        let marks = ctx.trace.wants(Details::HANDLERS);
+        if self.marks_dispatch != marks {
+            self.mark_dispatch(marks);
+        }
         let done = self.run_and_poll(until, beyond, ctx);
         for unit in &mut self.cores {
             // Either both have come to `until`, and what they executed before it was right; or one of them
@@ -230,6 +237,17 @@ impl Tigon2 {
             unit.private.ahead.settle();
         }
         done
+    }
+
+    /// From now on each `JOFF` carries a probe, or none does. No core is ahead.
+    #[cold]
+    fn mark_dispatch(&mut self, marks: bool) {
+        self.marks_dispatch = marks;
+        self.fabric.sram.forget_all_code();
+        for unit in &mut self.cores {
+            unit.private.scratchpad.forget_all_code();
+            unit.private.dispatch = Dispatch::default();
+        }
     }
 
     /// [`run_up_to`](Self::run_up_to); carries out the host's polls before `until`.

@@ -85,6 +85,12 @@ impl Op {
             && self.imm() == 0
     }
 
+    /// Whether the instruction dispatches an event.
+    #[must_use]
+    pub const fn is_dispatch(self) -> bool {
+        matches!(self.kind(), Kind::Joff)
+    }
+
     /// What the instruction does.
     #[must_use]
     #[inline(always)]
