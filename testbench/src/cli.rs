@@ -118,6 +118,9 @@ pub struct RunArgs {
     /// Write the trace of all nodes into this file
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Write the frames on all wires into this file (pcapng, for Wireshark; - is standard output)
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// End the run after this many simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,

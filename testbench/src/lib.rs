@@ -3,6 +3,7 @@
 
 pub mod acenic;
 pub mod bench;
+pub mod capture;
 pub mod cli;
 pub mod cluster;
 pub mod commands;

@@ -39,6 +39,12 @@ pub fn print(text: &str) -> Result<(), WriteError> {
     }
 }
 
+/// Prints a text on standard error, since standard output is taken.
+pub fn print_aside(text: &str) {
+    // Without a place for messages nobody can be told.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// Prints one JSON document.
 ///
 /// # Errors

@@ -1,8 +1,11 @@
 //! Seeing inside: one [`TraceEvent`](event::TraceEvent); everything else is an
-//! [`Observer`](stream::Observer) of the stream of events.
+//! [`Observer`](stream::Observer) of the stream of events, or of the frames on the wires
+//! ([`FrameObserver`](capture::FrameObserver)).
 
+pub mod capture;
 pub mod event;
 mod line;
+pub mod pcapng;
 pub mod stream;
 pub mod text;
 pub mod tracer;

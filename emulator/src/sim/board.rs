@@ -53,6 +53,8 @@ pub struct Context<'a, E> {
     pub trace: &'a mut Tracer,
     /// Frames that begin to leave.
     pub departures: &'a mut Vec<Departure>,
+    /// Frames that are sent while there is no signal: nobody gets them.
+    pub in_vain: &'a mut Vec<Departure>,
 }
 
 impl<E> Context<'_, E> {

@@ -9,8 +9,11 @@ use super::node::Node;
 use super::threads::Crew;
 use super::time::SimTime;
 use super::topology::Topology;
+use crate::observe::capture::Tap;
 use crate::observe::tracer::Tracer;
-use crate::wire::link::Link;
+use crate::wire::line::Line;
+use crate::wire::link::{Departure, Link};
+use crate::wire::port::Port;
 
 /// A node, and what is known of the frames that it may send.
 #[derive(Debug)]
@@ -30,9 +33,17 @@ enum Joint<'a> {
     /// Nothing: it is one node.
     Nothing,
     /// A cable without fault layers: they are two.
-    Cable(Link),
+    Cable(Cable<'a>),
     /// Whatever there is.
     Network(Network<'a>),
+}
+
+/// A cable without fault layers: its lines do nothing but capture.
+#[derive(Debug)]
+struct Cable<'a> {
+    link: Link,
+    /// For each of the two nodes, the line that leads away from it.
+    lines: [Option<&'a mut Line>; 2],
 }
 
 /// A set of nodes that nobody else can reach, in the order of the nodes.
@@ -57,7 +68,10 @@ impl<'a, B: Board> Component<'a, B> {
                     members: Vec::new(),
                     joint: match (topology.node_lines[index], topology.plain_peer(index)) {
                         (None, _) => Joint::Nothing,
-                        (_, Some(link)) => Joint::Cable(link),
+                        (_, Some(link)) => Joint::Cable(Cable {
+                            link,
+                            lines: [None, None],
+                        }),
                         _ => Joint::Network(Network::new(places)),
                     },
                 });
@@ -71,8 +85,13 @@ impl<'a, B: Board> Component<'a, B> {
         }
         let pending = std::mem::take(&mut topology.pending);
         for (line, place) in topology.lines.iter_mut().zip(&places.lines) {
-            if let Some(network) = network_of(&mut components, place.component) {
-                network.add_line(line);
+            let component = place.component.and_then(|index| components.get_mut(index));
+            match (component.map(|component| &mut component.joint), line.from) {
+                (Some(Joint::Network(network)), _) => network.add_line(line),
+                (Some(Joint::Cable(cable)), Port::Node(node)) => {
+                    cable.lines[places.members[node]] = Some(line);
+                }
+                _ => {}
             }
         }
         for (switch, place) in topology.switches.iter_mut().zip(&places.switches) {
@@ -131,6 +150,18 @@ impl<'a, B: Board> Component<'a, B> {
         nodes.chain(network.into_iter().flatten())
     }
 
+    /// Where frames between its nodes are captured.
+    pub(super) fn taps(&mut self) -> impl Iterator<Item = &mut Tap> {
+        let (cable, network) = match &mut self.joint {
+            Joint::Nothing => (None, None),
+            Joint::Cable(cable) => (Some(&mut cable.lines), None),
+            Joint::Network(network) => (None, Some(network.taps())),
+        };
+        let lines = cable.into_iter().flatten().flatten();
+        let taps = lines.filter_map(|line| line.tap.as_mut());
+        taps.chain(network.into_iter().flatten())
+    }
+
     /// The time up to which every node has come.
     pub(super) fn now(&self) -> SimTime {
         self.nodes().map(Node::now).min().unwrap_or(SimTime::MAX)
@@ -164,10 +195,7 @@ impl<'a, B: Board> Component<'a, B> {
     pub(super) fn run_until(&mut self, end: SimTime, crew: &Crew, interrupted: impl Fn() -> bool) {
         match &mut self.joint {
             Joint::Nothing => self.run_alone(end),
-            Joint::Cable(link) => {
-                let link = *link;
-                self.take_turns(link, end, interrupted);
-            }
+            Joint::Cable(cable) => take_turns(&mut self.members, cable, end, interrupted),
             Joint::Network(network) => {
                 network.run_rounds(&mut self.members, end, crew, interrupted);
             }
@@ -179,38 +207,58 @@ impl<'a, B: Board> Component<'a, B> {
             member.node.run_until(end);
             // Nobody is there to see them.
             member.node.take_departures();
+            member.node.take_in_vain();
         }
     }
+}
 
-    /// Lets both nodes of a pair run, each as far as no frame from the other one can reach it.
-    fn take_turns(&mut self, link: Link, end: SimTime, interrupted: impl Fn() -> bool) {
-        while self.now() < end && !interrupted() {
-            for index in 0..self.members.len() {
-                self.run_member(index, link, end);
-            }
-        }
-        for member in &mut self.members {
-            let now = member.node.now();
-            member.node.run_until(now);
+/// Lets both nodes of a pair run, each as far as no frame from the other one can reach it.
+fn take_turns<B: Board>(
+    members: &mut [Member<'_, B>],
+    cable: &mut Cable<'_>,
+    end: SimTime,
+    interrupted: impl Fn() -> bool,
+) {
+    let now = |members: &[Member<'_, B>]| members.iter().map(|member| member.node.now()).min();
+    while now(members) < Some(end) && !interrupted() {
+        for index in 0..members.len() {
+            run_member(members, index, cable, end);
         }
     }
+    for member in members {
+        let now = member.node.now();
+        member.node.run_until(now);
+    }
+}
 
-    fn run_member(&mut self, index: usize, link: Link, end: SimTime) {
-        let peer = 1 - index;
-        let other = &self.members[peer].node;
-        let earliest = other.next_effect().max(other.board.transmitter_free_at());
-        let horizon = earliest.saturating_add(link.look_ahead()).min(end);
-        let node = &mut *self.members[index].node;
-        if horizon <= node.now() {
-            return;
+fn run_member<B: Board>(
+    members: &mut [Member<'_, B>],
+    index: usize,
+    cable: &mut Cable<'_>,
+    end: SimTime,
+) {
+    let (link, line) = (cable.link, &mut cable.lines[index]);
+    let peer = 1 - index;
+    let other = &members[peer].node;
+    let earliest = other.next_effect().max(other.board.transmitter_free_at());
+    let horizon = earliest.saturating_add(link.look_ahead()).min(end);
+    let node = &mut *members[index].node;
+    if horizon <= node.now() {
+        return;
+    }
+    let round_trip = link.look_ahead() + link.look_ahead();
+    node.run_until_reply(horizon, round_trip);
+    let in_vain = node.take_in_vain();
+    let departures = node.take_departures();
+    if let Some(line) = line {
+        for Departure { first_bit, frame } in in_vain.iter().chain(&departures) {
+            line.capture(*first_bit, frame, Vec::new());
         }
-        let round_trip = link.look_ahead() + link.look_ahead();
-        node.run_until_reply(horizon, round_trip);
-        for departure in node.take_departures() {
-            let first_bit = departure.first_bit + link.propagation;
-            let receiver = &mut *self.members[peer].node;
-            receiver.frame_arrives(departure.frame, first_bit);
-        }
+    }
+    for departure in departures {
+        let first_bit = departure.first_bit + link.propagation;
+        let receiver = &mut *members[peer].node;
+        receiver.frame_arrives(departure.frame, first_bit);
     }
 }
 

@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 
 use super::look_ahead::{LookAhead, header_span};
 use super::time::SimTime;
+use crate::observe::capture::{Note, Tap};
+use crate::observe::tracer::Tracer;
 use crate::wire::fault::Passage;
 use crate::wire::frame::Frame;
 use crate::wire::line::{Line, LossReason};
@@ -45,6 +47,8 @@ pub(super) struct Event {
     /// Switches that it has passed.
     switches: u8,
     frame: Frame,
+    /// What fault layers of this line have done to it, if it is to be captured.
+    notes: Vec<Note>,
 }
 
 impl Event {
@@ -164,10 +168,23 @@ impl<'a> Network<'a> {
     }
 
     /// The traces of lines and switches.
-    pub(super) fn traces(&mut self) -> impl Iterator<Item = &mut crate::observe::tracer::Tracer> {
+    pub(super) fn traces(&mut self) -> impl Iterator<Item = &mut Tracer> {
         let lines = self.lines.iter_mut().map(|line| &mut line.trace);
         let switches = self.switches.iter_mut().map(|switch| &mut switch.trace);
         lines.chain(switches)
+    }
+
+    /// Where frames of lines and switches are captured.
+    pub(super) fn taps(&mut self) -> impl Iterator<Item = &mut Tap> {
+        let lines = self.lines.iter_mut().map(|line| &mut line.tap);
+        let switches = self.switches.iter_mut().map(|switch| &mut switch.tap);
+        lines.chain(switches).flatten()
+    }
+
+    /// A frame was sent while there was no signal.
+    pub(super) fn send_in_vain(&mut self, line: usize, departure: &Departure) {
+        let Departure { first_bit, frame } = departure;
+        self.line(line).capture(*first_bit, frame, Vec::new());
     }
 
     fn line(&mut self, index: usize) -> &mut Line {
@@ -184,6 +201,17 @@ impl<'a> Network<'a> {
     }
 
     fn schedule(&mut self, time: SimTime, line: usize, step: Step, frame: Frame, switches: u8) {
+        self.schedule_noted(time, line, step, (frame, Vec::new()), switches);
+    }
+
+    fn schedule_noted(
+        &mut self,
+        time: SimTime,
+        line: usize,
+        step: Step,
+        (frame, notes): (Frame, Vec<Note>),
+        switches: u8,
+    ) {
         let sequence = self.line(line).next_sequence();
         self.queue.push(Event {
             time,
@@ -192,6 +220,7 @@ impl<'a> Network<'a> {
             sequence,
             switches,
             frame,
+            notes,
         });
     }
 
@@ -200,16 +229,22 @@ impl<'a> Network<'a> {
     pub(super) fn leave(&mut self, line: usize, departure: Departure, switches: u8) {
         let Departure { first_bit, frame } = departure;
         if self.line(line).layers() == 0 {
-            self.carry(line, first_bit, frame, switches);
+            self.carry(line, first_bit, (frame, Vec::new()), switches);
         } else {
             self.schedule(first_bit, line, Step::Layer(0), frame, switches);
         }
     }
 
     /// A frame goes on a line's wire at `time`, or as soon as that is free.
-    fn carry(&mut self, index: usize, time: SimTime, frame: Frame, switches: u8) {
+    fn carry(
+        &mut self,
+        index: usize,
+        time: SimTime,
+        (frame, notes): (Frame, Vec<Note>),
+        switches: u8,
+    ) {
         let line = self.line(index);
-        let Some(first_bit) = line.carry(&frame, time) else {
+        let Some(first_bit) = line.carry(&frame, time, notes) else {
             return;
         };
         let link = line.link;
@@ -267,7 +302,10 @@ impl<'a> Network<'a> {
             Step::Layer(layer) if layer < self.line(event.line).layers() => {
                 self.pass_layer(layer, event);
             }
-            Step::Layer(_) => self.carry(event.line, event.time, event.frame, event.switches),
+            Step::Layer(_) => {
+                let noted = (event.frame, event.notes);
+                self.carry(event.line, event.time, noted, event.switches);
+            }
             Step::Tell => {
                 let first_bit = event.time.saturating_add(TOLD_AHEAD);
                 self.tell(event.line, first_bit, event.frame);
@@ -284,10 +322,23 @@ impl<'a> Network<'a> {
             first_bit: event.time,
             frame: event.frame,
         };
-        self.line(event.line).pass(layer, departure, &mut passage);
-        for Departure { first_bit, frame } in passage.frames.drain(..) {
-            let next = Step::Layer(layer + 1);
-            self.schedule(first_bit, event.line, next, frame, event.switches);
+        let line = self.line(event.line);
+        let before = line.tap.is_some().then(|| departure.clone());
+        line.pass(layer, departure, &mut passage);
+        if let Some(before) = &before
+            && passage.frames.is_empty()
+        {
+            let notes = event.notes.iter().cloned().chain([Note::Dropped]);
+            line.capture_lost(before.first_bit, &before.frame, notes.collect());
+        }
+        let copies = passage.frames.len();
+        for (index, after) in passage.frames.drain(..).enumerate() {
+            let mut notes = event.notes.clone();
+            if let Some(before) = &before {
+                notes.extend(Note::of_fault(before, &after, index + 1, copies));
+            }
+            let (next, noted) = (Step::Layer(layer + 1), (after.frame, notes));
+            self.schedule_noted(after.first_bit, event.line, next, noted, event.switches);
         }
         self.passage = passage;
     }

@@ -31,6 +31,8 @@ pub struct Node<B: Board> {
     poller: Poller,
     queue: EventQueue<NodeEvent<B::Event>>,
     departures: Vec<Departure>,
+    /// Frames that were sent while there was no signal.
+    in_vain: Vec<Departure>,
     now: SimTime,
     /// Up to there it runs at present.
     horizon: SimTime,
@@ -50,6 +52,7 @@ impl<B: Board> Node<B> {
             poller: Poller::new(costs),
             queue: EventQueue::default(),
             departures: Vec::new(),
+            in_vain: Vec::new(),
             now: SimTime::ZERO,
             horizon: SimTime::ZERO,
         }
@@ -79,6 +82,7 @@ impl<B: Board> Node<B> {
             pci: &mut self.pci,
             trace: &mut self.trace,
             departures: &mut self.departures,
+            in_vain: &mut self.in_vain,
         };
         (&mut self.board, &mut self.programs, ctx)
     }
@@ -168,6 +172,11 @@ impl<B: Board> Node<B> {
     /// The same one by one, without giving the list away.
     pub(super) fn drain_departures(&mut self) -> impl Iterator<Item = Departure> {
         self.departures.drain(..)
+    }
+
+    /// The frames that were sent while there was no signal.
+    pub(super) fn take_in_vain(&mut self) -> Vec<Departure> {
+        std::mem::take(&mut self.in_vain)
     }
 
     /// Lets everything happen that is due before `horizon`.

@@ -99,6 +99,9 @@ impl Network<'_> {
             let Some(line) = member.line else {
                 continue;
             };
+            for departure in member.node.take_in_vain() {
+                self.send_in_vain(line, &departure);
+            }
             for departure in member.node.drain_departures() {
                 self.leave(line, departure, 0);
             }

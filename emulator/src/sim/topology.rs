@@ -5,6 +5,7 @@ use host_lib::address::MacAddress;
 use super::network::{Event, Place, Places};
 use super::time::SimTime;
 use super::world::WorldError;
+use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
 use crate::wire::line::Line;
 use crate::wire::link::Link;
@@ -212,6 +213,28 @@ impl Topology {
     pub(super) fn traces_mut(&mut self) -> impl Iterator<Item = &mut Tracer> {
         let lines = self.lines.iter_mut().map(|line| &mut line.trace);
         lines.chain(self.switches.iter_mut().map(|switch| &mut switch.trace))
+    }
+
+    /// Lets every line and switch capture frames, or none; gives what their places are called.
+    pub(super) fn tap(&mut self, on: bool) -> Vec<Interface> {
+        let lines = self.lines.iter_mut();
+        let lines = lines.map(|line| (line.interface(), &mut line.tap));
+        let switches = self.switches.iter_mut();
+        let switches = switches.map(|switch| (switch.interface(), &mut switch.tap));
+        let places = lines.chain(switches).enumerate();
+        places
+            .map(|(index, (interface, tap))| {
+                *tap = on.then(|| Tap::new(index));
+                interface
+            })
+            .collect()
+    }
+
+    /// Where frames are captured.
+    pub(super) fn taps(&mut self) -> impl Iterator<Item = &mut Tap> {
+        let lines = self.lines.iter_mut().map(|line| &mut line.tap);
+        let switches = self.switches.iter_mut().map(|switch| &mut switch.tap);
+        lines.chain(switches).flatten()
     }
 
     /// Finds the components: sets of nodes and switches that can reach each other.

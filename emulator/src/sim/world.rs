@@ -17,6 +17,7 @@ use super::node::Node;
 use super::threads::Crew;
 use super::time::SimTime;
 use super::topology::Topology;
+use crate::observe::capture::{Captures, FrameObserver};
 use crate::observe::stream::{Observer, Stream};
 use crate::observe::tracer::Tracer;
 use crate::wire::fault::{FaultCounts, FaultLayer};
@@ -115,6 +116,7 @@ pub struct World<B: Board> {
     pub nodes: Vec<Node<B>>,
     topology: Topology,
     stream: Stream,
+    captures: Captures,
 }
 
 impl<B: Board> World<B> {
@@ -125,6 +127,7 @@ impl<B: Board> World<B> {
             topology: Topology::new(nodes.len()),
             nodes,
             stream: Stream::default(),
+            captures: Captures::default(),
         }
     }
 
@@ -287,6 +290,20 @@ impl<B: Board> World<B> {
         self.stream.finish(nodes.chain(self.topology.traces_mut()))
     }
 
+    /// From now on `observer` sees every frame on every wire that there is, ordered by time and wire, while the
+    /// world runs. Wires that are laid and switches that are added later are not seen.
+    pub fn capture(&mut self, observer: Box<dyn FrameObserver>) {
+        let interfaces = self.topology.tap(true);
+        self.captures.add(observer, &interfaces);
+    }
+
+    /// Shows those who see frames what is left and lets them go; gives the errors of those that have any.
+    pub fn finish_capturing(&mut self) -> Vec<io::Error> {
+        let errors = self.captures.finish(self.topology.taps());
+        self.topology.tap(false);
+        errors
+    }
+
     /// Runs until every program has ended, or a limit.
     pub fn run(&mut self, limits: &RunLimits) -> RunEnd {
         self.run_until(limits, || false)
@@ -331,7 +348,7 @@ impl<B: Board> World<B> {
         self.topology.span_tree();
         let places = self.topology.components();
         let mut components = Component::split(&mut self.nodes, &mut self.topology, &places);
-        let stream = &mut self.stream;
+        let (stream, captures) = (&mut self.stream, &mut self.captures);
         let most_threads = components.iter().map(Component::most_threads).sum();
         let crew = Crew::new(limits.threads.get().min(most_threads));
         let stop = crew.lead(|| {
@@ -354,6 +371,7 @@ impl<B: Board> World<B> {
                 });
                 let all = earliest(components.iter().map(Component::now));
                 stream.pass_on_before(all, components.iter_mut().flat_map(Component::traces));
+                captures.pass_on_before(all, components.iter_mut().flat_map(Component::taps));
             }
         });
         let pending = components.into_iter().flat_map(Component::into_pending);

@@ -125,8 +125,11 @@ impl Fabric {
         };
         ctx.trace
             .record_at(first_bit, Initiator::MacTransmit, pc, kind);
+        let departure = Departure { first_bit, frame };
         if self.serdes.signal {
-            ctx.departures.push(Departure { first_bit, frame });
+            ctx.departures.push(departure);
+        } else {
+            ctx.in_vain.push(departure);
         }
     }
 

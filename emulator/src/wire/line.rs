@@ -4,6 +4,7 @@ use super::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
 use super::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
 use super::link::{Departure, Link};
 use super::port::Port;
+use crate::observe::capture::{Interface, Note, Tap};
 use crate::observe::event::{Place, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
@@ -109,6 +110,8 @@ pub struct Line {
     pub(crate) to: Port,
     pub(crate) link: Link,
     pub(crate) trace: Tracer,
+    /// Where its frames are captured, if somebody wants to see them.
+    pub(crate) tap: Option<Tap>,
     layers: Vec<Layer>,
     /// From when until when the link is cut.
     cuts: Vec<(SimTime, SimTime)>,
@@ -131,6 +134,7 @@ impl Line {
             to,
             link,
             trace: Tracer::new(place),
+            tap: None,
             layers: Vec::new(),
             cuts: Vec::new(),
             counts: LineCounts::default(),
@@ -192,11 +196,60 @@ impl Line {
         }
     }
 
+    /// What a capture calls it.
+    pub(crate) fn interface(&self) -> Interface {
+        let to = match self.to {
+            Port::Node(node) => format!("n{node}"),
+            Port::Switch { switch, .. } => format!("s{switch}"),
+        };
+        let from = match self.from {
+            Port::Node(node) => format!("n{node}"),
+            Port::Switch { switch, port } => format!("s{switch} port {port}"),
+        };
+        let second = SimTime::from_us(1_000_000).ps();
+        Interface {
+            name: format!("{from} -> {to}"),
+            description: format!("from {} to {}", self.from, self.to),
+            bits_per_s: Some(8 * second / self.link.byte_time.ps().max(1)),
+        }
+    }
+
+    /// Captures a frame that goes on the wire at `first_bit`.
+    pub(crate) fn capture(&mut self, first_bit: SimTime, frame: &Frame, mut notes: Vec<Note>) {
+        if self.tap.is_none() {
+            return;
+        }
+        let begins = first_bit.saturating_add(self.link.propagation);
+        let ends = begins.saturating_add(self.link.frame_span(frame));
+        if self.is_cut(first_bit, begins) {
+            let (reason, port) = (LossReason::Cut, None);
+            notes.push(Note::Lost { reason, port });
+        } else if self.is_cut(begins, ends) {
+            notes.push(Note::Interrupted);
+        }
+        self.capture_lost(first_bit, frame, notes);
+    }
+
+    /// Captures a frame that does not go on the wire, as its notes say.
+    pub(crate) fn capture_lost(&mut self, time: SimTime, frame: &Frame, notes: Vec<Note>) {
+        if let Some(tap) = &mut self.tap {
+            tap.capture(time, frame, notes);
+        }
+    }
+
     /// A frame goes on the wire at `time` or as soon as it is free. Gives when its first bit leaves, unless
     /// the frame is lost.
-    pub(crate) fn carry(&mut self, frame: &Frame, time: SimTime) -> Option<SimTime> {
+    pub(crate) fn carry(
+        &mut self,
+        frame: &Frame,
+        time: SimTime,
+        mut notes: Vec<Note>,
+    ) -> Option<SimTime> {
         if !(MINIMUM_BYTES..=MAXIMUM_BYTES).contains(&frame.bytes().len()) {
             self.lose(time, LossReason::Length, frame);
+            let (reason, port) = (LossReason::Length, None);
+            notes.push(Note::Lost { reason, port });
+            self.capture_lost(time, frame, notes);
             return None;
         }
         let first_bit = time.max(self.free_at);
@@ -204,6 +257,7 @@ impl Line {
         self.free_at = end.saturating_add(self.link.gap());
         self.counts.frames += 1;
         self.counts.bytes += frame.length_with_fcs();
+        self.capture(first_bit, frame, notes);
         let begins = first_bit.saturating_add(self.link.propagation);
         if self.is_cut(first_bit, begins) {
             self.lose(first_bit, LossReason::Cut, frame);

@@ -7,6 +7,7 @@ use host_lib::address::MacAddress;
 use super::frame::Frame;
 use super::line::{Happening, LossCounts, LossReason};
 use super::link::Link;
+use crate::observe::capture::{Interface, Note, Tap};
 use crate::observe::event::Place;
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
@@ -98,6 +99,8 @@ pub struct Switch {
     routes: BTreeMap<MacAddress, usize>,
     pub(crate) ports: Vec<SwitchPort>,
     pub(crate) trace: Tracer,
+    /// Where the frames that it drops are captured, if somebody wants to see them.
+    pub(crate) tap: Option<Tap>,
 }
 
 /// Where a frame goes.
@@ -119,6 +122,7 @@ impl Switch {
             routes: BTreeMap::new(),
             ports: (0..config.ports).map(|_| SwitchPort::default()).collect(),
             trace: Tracer::new(Place::Switch(index as u16)),
+            tap: None,
         }
     }
 
@@ -143,6 +147,20 @@ impl Switch {
         self.ports[port].counts.dropped.count(reason);
         let kind = Happening::Loss(reason).on(Some(port), frame);
         self.trace.record(now, Initiator::Wire, kind);
+        if let Some(tap) = &mut self.tap {
+            let port = Some(port);
+            tap.capture(now, frame, vec![Note::Lost { reason, port }]);
+        }
+    }
+
+    /// What a capture calls the place of the frames that it drops.
+    pub(crate) fn interface(&self) -> Interface {
+        let index = self.index;
+        Interface {
+            name: format!("s{index} drops"),
+            description: format!("dropped in switch {index}"),
+            bits_per_s: None,
+        }
     }
 
     /// Where a frame goes that came in at `ingress`.

@@ -4,11 +4,12 @@ mod report;
 
 use std::fs::File;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use emulator::observe::text::TextTrace;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
+use crate::capture::{self, Capture};
 use crate::cli::RunArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -22,6 +23,15 @@ use report::Report;
 /// # Errors
 /// If the request or the scenario is wrong, or a result cannot be written.
 pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let piped = args.pcap.as_deref().is_some_and(capture::is_stdout);
+    ensure!(
+        !(piped && args.json),
+        "standard output cannot take both the capture (--pcap -) and the document (--json)"
+    );
+    ensure!(
+        args.pcap.is_none() || args.pcap != args.trace,
+        "--trace and --pcap name the same file"
+    );
     let mut scenario = Scenario::load(&args.scenario)?;
     if let Some(seed) = args.seed {
         scenario.seed = seed;
@@ -33,6 +43,9 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
             .world
             .observe(Box::new(TextTrace::new(Box::new(file))));
     }
+    let capture = args.pcap.as_deref();
+    let capture = capture.map(|path| Capture::start(path, &mut simulation.world));
+    let capture = capture.transpose()?;
     for node in &mut simulation.world.nodes {
         logging::show_trace(&mut node.trace);
     }
@@ -46,6 +59,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     drop(progress);
     // A file that could not be written hides no result.
     let failed = simulation.world.finish_observing().into_iter().next();
+    let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut simulation.world));
     let report = Report {
         file: &args.scenario,
         scenario: &scenario,
@@ -53,9 +67,12 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     };
     if args.json {
         output::print_json(&report.json())?;
+    } else if piped {
+        output::print_aside(&report.text());
     } else {
         output::print(&report.text())?;
     }
+    captured?;
     if let (Some(path), Some(error)) = (&args.trace, failed) {
         return Err(output::WriteError::new(path.display(), error).into());
     }

@@ -1,0 +1,153 @@
+//! A capture file (pcapng), as Wireshark and its like read it.
+//!
+//! Frames stand in it with their FCS, with nanoseconds since power-on, and with their notes as comments.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, Endianness, PcapError};
+
+use super::capture::{CapturedFrame, FrameObserver, Interface};
+use crate::wire::frame::{FCS_BYTES, Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
+
+/// Timestamps count 10^-9 s.
+const NANOSECONDS: u8 = 9;
+/// Position of the FCS's length in a packet's flags.
+const FLAG_FCS_SHIFT: u32 = 5;
+/// The FCS does not fit.
+const FLAG_CRC_ERROR: u32 = 1 << 24;
+/// The frame is longer than frames can be.
+const FLAG_TOO_LONG: u32 = 1 << 25;
+/// The frame is shorter than frames can be.
+const FLAG_TOO_SHORT: u32 = 1 << 26;
+
+/// Writes frames into a capture file. What is written at a time is whole blocks, so that others can read the file
+/// while the run goes on.
+pub struct PcapNg {
+    out: Box<dyn Write + Send>,
+    /// Blocks that are not yet written.
+    blocks: Option<PcapNgWriter<Vec<u8>>>,
+    error: Option<io::Error>,
+}
+
+impl PcapNg {
+    /// Writes to `out`; it need not be buffered.
+    #[must_use]
+    pub fn new(out: Box<dyn Write + Send>) -> Self {
+        Self {
+            out,
+            blocks: None,
+            error: None,
+        }
+    }
+
+    /// Writes blocks.
+    fn write<'a, B: PcapNgBlock<'a>>(&mut self, blocks: impl Iterator<Item = B>) -> io::Result<()> {
+        let writer = match &mut self.blocks {
+            Some(writer) => writer,
+            none => none
+                .insert(PcapNgWriter::with_section_header(Vec::new(), header()).map_err(io_error)?),
+        };
+        for block in blocks {
+            writer.write_pcapng_block(block).map_err(io_error)?;
+        }
+        self.out.write_all(writer.get_ref())?;
+        writer.get_mut().clear();
+        self.out.flush()
+    }
+
+    /// Writes blocks. The first error is kept for the end; nothing is written after it.
+    fn add<'a, B: PcapNgBlock<'a>>(&mut self, blocks: impl Iterator<Item = B>) {
+        if self.error.is_none() {
+            self.error = self.write(blocks).err();
+        }
+    }
+}
+
+impl FrameObserver for PcapNg {
+    fn begin(&mut self, interfaces: &[Interface]) {
+        self.add(interfaces.iter().map(interface_block));
+    }
+
+    fn frames(&mut self, frames: &[CapturedFrame]) {
+        self.add(frames.iter().map(frame_block));
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
+
+fn header() -> SectionHeaderBlock<'static> {
+    let about = concat!("Lanigon ", env!("CARGO_PKG_VERSION"));
+    SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![
+            SectionHeaderOption::UserApplication(about.into()),
+            SectionHeaderOption::Comment("times count from power-on".into()),
+        ],
+        ..SectionHeaderBlock::default()
+    }
+}
+
+fn interface_block(interface: &Interface) -> InterfaceDescriptionBlock<'_> {
+    use InterfaceDescriptionOption as Opt;
+    let speed = interface.bits_per_s.map(Opt::IfSpeed);
+    let options = [
+        Opt::IfName(Cow::Borrowed(&interface.name)),
+        Opt::IfDescription(Cow::Borrowed(&interface.description)),
+        Opt::IfTsResol(NANOSECONDS),
+        Opt::IfFcsLen(FCS_BYTES as u8),
+    ];
+    InterfaceDescriptionBlock {
+        linktype: DataLink::ETHERNET,
+        snaplen: 0,
+        options: options.into_iter().chain(speed).collect(),
+    }
+}
+
+fn frame_block(captured: &CapturedFrame) -> EnhancedPacketBlock<'_> {
+    let frame = &captured.frame;
+    let mut data = frame.bytes().to_vec();
+    data.extend(frame.fcs().to_le_bytes());
+    let notes = captured.notes.iter();
+    let comments = notes.map(|note| EnhancedPacketOption::Comment(note.to_string().into()));
+    EnhancedPacketBlock {
+        interface_id: captured.interface as u32,
+        timestamp: Duration::from_nanos(captured.time.ps() / 1000),
+        original_len: data.len() as u32,
+        data: data.into(),
+        options: comments
+            .chain([EnhancedPacketOption::Flags(flags(frame))])
+            .collect(),
+    }
+}
+
+/// A packet's flags: how long its FCS is, and what is wrong with it.
+fn flags(frame: &Frame) -> u32 {
+    let length = frame.bytes().len();
+    [
+        (!frame.is_intact(), FLAG_CRC_ERROR),
+        (length < MINIMUM_BYTES, FLAG_TOO_SHORT),
+        (length > MAXIMUM_BYTES, FLAG_TOO_LONG),
+    ]
+    .into_iter()
+    .filter(|(wrong, _)| *wrong)
+    .fold((FCS_BYTES as u32) << FLAG_FCS_SHIFT, |flags, (_, flag)| {
+        flags | flag
+    })
+}
+
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}

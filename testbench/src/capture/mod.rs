@@ -1,0 +1,58 @@
+//! Captures of frames (`--pcap FILE`).
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use emulator::observe::pcapng::PcapNg;
+use emulator::sim::board::Board;
+use emulator::sim::world::World;
+
+use crate::output::WriteError;
+
+/// A capture under way.
+#[derive(Debug)]
+pub struct Capture {
+    place: String,
+    to_stdout: bool,
+}
+
+/// Whether a path means standard output.
+#[must_use]
+pub fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+impl Capture {
+    /// From now on writes the frames on all wires to the file `path`, or to standard output.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn start<B: Board>(path: &Path, world: &mut World<B>) -> anyhow::Result<Self> {
+        let to_stdout = is_stdout(path);
+        let place = match to_stdout {
+            true => "standard output".to_owned(),
+            false => path.display().to_string(),
+        };
+        let out: Box<dyn Write + Send> = match to_stdout {
+            true => Box::new(io::stdout()),
+            false => Box::new(File::create(path).with_context(|| place.clone())?),
+        };
+        world.capture(Box::new(PcapNg::new(out)));
+        Ok(Self { place, to_stdout })
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first of all. A reader that has gone away (`| tshark -c 10 -r -`) has seen enough.
+    pub fn finish<B: Board>(self, world: &mut World<B>) -> Result<(), WriteError> {
+        match world.finish_capturing().into_iter().next() {
+            Some(error) if !(self.to_stdout && error.kind() == ErrorKind::BrokenPipe) => {
+                Err(WriteError::new(self.place, error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
