@@ -23,7 +23,7 @@ const STATIONS: u8 = 24;
 
 /// Three switches in a chain with eight stations each, that send frames on to each other; faults on
 /// every line of a station, and a cut.
-fn chatting(forwarding: Forwarding) -> World<Station> {
+pub fn chatting(forwarding: Forwarding) -> World<Station> {
     let mut world = stations(STATIONS.into());
     let rates = FaultRates {
         loss: 0.005,
