@@ -29,13 +29,13 @@ impl Disk {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().expect("no panic before").clone()
     }
 }
 
 impl Write for Disk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut disk = self.0.lock().unwrap();
+        let mut disk = self.0.lock().expect("no panic before");
         if disk.len() + bytes.len() > self.1 {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -67,10 +67,10 @@ impl Read {
 
 /// Reads a capture file.
 fn read(bytes: &[u8]) -> Vec<Read> {
-    let mut reader = PcapNgReader::new(bytes).unwrap();
+    let mut reader = PcapNgReader::new(bytes).expect("a section header");
     let (mut wires, mut frames) = (Vec::new(), Vec::new());
     while let Some(block) = reader.next_block() {
-        match block.unwrap() {
+        match block.expect("a block") {
             Block::InterfaceDescription(block) => {
                 use InterfaceDescriptionOption as Opt;
                 assert!(block.options.contains(&Opt::IfTsResol(9)));
@@ -169,7 +169,7 @@ impl FaultLayer for Harm {
 
 /// A certain fault.
 fn always(rates: FaultRates) -> Box<dyn FaultLayer> {
-    Box::new(RandomFaults::new(rates, 5, 0).unwrap())
+    Box::new(RandomFaults::new(rates, 5, 0).expect("possible rates"))
 }
 
 #[test]
