@@ -102,7 +102,7 @@ impl Programs {
     ) {
         if let Some(poll) = read.until {
             self.programs[program].polling = None;
-            let why = poll.why;
+            let why = poll.why.into();
             let kind = TraceKind::PollSatisfied { why, value };
             ctx.trace.record(ctx.now, Initiator::Host, kind);
         }

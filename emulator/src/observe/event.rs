@@ -1,5 +1,6 @@
 //! The one trace event.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub enum TraceKind {
     /// The condition that a host program polled for came true.
     PollSatisfied {
         /// What it waited for.
-        why: &'static str,
+        why: Cow<'static, str>,
         /// The value that was read.
         value: u32,
     },
@@ -438,6 +439,15 @@ fn write_frame<'a, 'b>(
 }
 
 impl DropReason {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Disabled,
+        Self::NoSignal,
+        Self::Pause,
+        Self::Filtered,
+        Self::NoSpace,
+    ];
+
     /// The name in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -459,6 +469,11 @@ impl Hash for TraceEvent {
 }
 
 impl TraceEvent {
+    /// Appends it to a text as a line without its end.
+    pub fn write_to(&self, text: &mut Vec<u8>) {
+        self.write(&mut Line::new(text));
+    }
+
     /// Writes it as a line without its end.
     pub(super) fn write(&self, line: &mut Line<'_>) {
         let ps = self.time.ps();
@@ -519,7 +534,7 @@ mod tests {
         check(TraceKind::PowerOn, "on again");
         let until = SimTime::from_ns(12_345);
         check(TraceKind::DmaRests { until }, "rests until 12.345000");
-        let why = "a word";
+        let why = "a word".into();
         check(
             TraceKind::PollSatisfied { why, value },
             "polled a word: 0x0000004a",

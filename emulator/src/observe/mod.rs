@@ -4,6 +4,7 @@
 
 pub mod capture;
 pub mod event;
+pub mod file;
 mod line;
 pub mod pcapng;
 pub mod stream;

@@ -32,6 +32,20 @@ impl Initiator {
     /// Number of variants.
     pub const COUNT: usize = 10;
 
+    /// All of them, by rank.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::MacReceive,
+        Self::MacTransmit,
+        Self::DmaRead,
+        Self::DmaWrite,
+        Self::Host,
+        Self::CpuA,
+        Self::CpuB,
+        Self::Debugger,
+        Self::Power,
+        Self::Wire,
+    ];
+
     /// The name in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {

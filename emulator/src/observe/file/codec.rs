@@ -1,0 +1,405 @@
+//! Events as bytes. Every chunk begins anew: texts are numbered within it, times and addresses count from the
+//! event before.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::bytes::{fold_sign, put_number, take, take_number, unfold_sign};
+use super::kinds::{kind_code, put_fields, take_fields};
+use crate::observe::event::{DropReason, Place, TraceEvent};
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+use crate::wire::fault::FaultKind;
+use crate::wire::line::LossReason;
+
+/// In an event's second byte, beside the initiator: it has a `pc`.
+const HAS_PC: u8 = 0x10;
+/// ... it happens where the event before did.
+const SAME_PLACE: u8 = 0x20;
+const INITIATOR: u8 = 0x0F;
+
+/// What an event's bytes leave out, since it follows from the event before.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    time_ps: u64,
+    place: Place,
+    pc: [u32; Initiator::COUNT],
+}
+
+impl Before {
+    const fn new(time: SimTime) -> Self {
+        Self {
+            time_ps: time.ps(),
+            place: Place::Node(0),
+            pc: [0; Initiator::COUNT],
+        }
+    }
+}
+
+/// Texts that were met lately, so that one with the same address is known without a look at it.
+const RECENT_TEXTS: usize = 64;
+
+/// Turns events into bytes.
+#[derive(Debug)]
+pub(super) struct Sink {
+    pub(super) bytes: Vec<u8>,
+    before: Before,
+    texts: HashMap<Arc<str>, u64>,
+    recent: Vec<Option<(Arc<str>, u64)>>,
+}
+
+impl Sink {
+    /// Begins a chunk whose first event happens at `time`, in a buffer that was used before.
+    pub(super) fn begin(&mut self, time: SimTime) {
+        self.bytes.clear();
+        self.before = Before::new(time);
+        self.texts.clear();
+        self.recent.fill(None);
+    }
+
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
+            before: Before::new(SimTime::ZERO),
+            texts: HashMap::new(),
+            recent: vec![None; RECENT_TEXTS],
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, value: u64) {
+        put_number(&mut self.bytes, value);
+    }
+
+    /// A text's number; a new one is followed by its bytes.
+    fn text(&mut self, text: &Arc<str>) {
+        let slot = (text.as_ptr() as usize >> 4) % RECENT_TEXTS;
+        if let Some((recent, number)) = &self.recent[slot]
+            && Arc::ptr_eq(recent, text)
+        {
+            let number = *number;
+            return self.number(number);
+        }
+        let number = match self.texts.get(text) {
+            Some(&number) => {
+                self.number(number);
+                number
+            }
+            None => self.new_text(Arc::clone(text)),
+        };
+        self.recent[slot] = Some((Arc::clone(text), number));
+    }
+
+    /// The same for a text that has no owner.
+    fn borrowed_text(&mut self, text: &str) {
+        match self.texts.get(text) {
+            Some(&number) => self.number(number),
+            None => {
+                self.new_text(text.into());
+            }
+        }
+    }
+
+    fn new_text(&mut self, text: Arc<str>) -> u64 {
+        self.number(0);
+        self.number(text.len() as u64);
+        self.bytes.extend_from_slice(text.as_bytes());
+        let number = self.texts.len() as u64 + 1;
+        self.texts.insert(text, number);
+        number
+    }
+
+    /// Appends an event.
+    pub(super) fn event(&mut self, event: &TraceEvent) {
+        let before = &mut self.before;
+        let mut second = event.initiator as u8;
+        if event.pc.is_some() {
+            second |= HAS_PC;
+        }
+        if event.place == before.place {
+            second |= SAME_PLACE;
+        }
+        self.bytes.push(kind_code(&event.kind));
+        self.bytes.push(second);
+        let span = event.time.ps().wrapping_sub(before.time_ps);
+        before.time_ps = event.time.ps();
+        put_number(&mut self.bytes, span);
+        if event.place != before.place {
+            before.place = event.place;
+            put_number(&mut self.bytes, place_number(event.place));
+        }
+        if let Some(pc) = event.pc {
+            let last = &mut before.pc[event.initiator as usize];
+            put_number(&mut self.bytes, fold_sign(pc.wrapping_sub(*last)).into());
+            *last = pc;
+        }
+        put_fields(&event.kind, self);
+    }
+}
+
+/// Turns a chunk's bytes into events.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    bytes: &'a [u8],
+    state: &'a mut SourceState,
+}
+
+/// What a [`Source`] remembers from event to event.
+#[derive(Debug)]
+pub(super) struct SourceState {
+    before: Before,
+    texts: Vec<Arc<str>>,
+}
+
+impl SourceState {
+    /// For a chunk whose first event happens at `time`.
+    pub(super) const fn new(time: SimTime) -> Self {
+        Self {
+            before: Before::new(time),
+            texts: Vec::new(),
+        }
+    }
+
+    /// Takes the next event from the front of `bytes`; `None` if they hold none.
+    pub(super) fn event<'a>(&'a mut self, bytes: &mut &'a [u8]) -> Option<TraceEvent> {
+        let mut source = Source { bytes, state: self };
+        let event = source.event()?;
+        *bytes = source.bytes;
+        Some(event)
+    }
+}
+
+impl Source<'_> {
+    #[inline]
+    fn number(&mut self) -> Option<u64> {
+        take_number(&mut self.bytes)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(byte)
+    }
+
+    fn text(&mut self) -> Option<Arc<str>> {
+        let texts = &mut self.state.texts;
+        match take_number(&mut self.bytes)? {
+            0 => {
+                let length = take_number(&mut self.bytes)?;
+                let bytes = take(&mut self.bytes, usize::try_from(length).ok()?)?;
+                let text: Arc<str> = std::str::from_utf8(bytes).ok()?.into();
+                texts.push(Arc::clone(&text));
+                Some(text)
+            }
+            number => texts.get(usize::try_from(number - 1).ok()?).cloned(),
+        }
+    }
+
+    fn event(&mut self) -> Option<TraceEvent> {
+        let code = self.byte()?;
+        let second = self.byte()?;
+        let initiator = *Initiator::ALL.get(usize::from(second & INITIATOR))?;
+        let span = self.number()?;
+        let before = &mut self.state.before;
+        before.time_ps = before.time_ps.wrapping_add(span);
+        let time = SimTime::from_ps(before.time_ps);
+        if second & SAME_PLACE == 0 {
+            before.place = numbered_place(take_number(&mut self.bytes)?)?;
+        }
+        let place = before.place;
+        let mut pc = None;
+        if second & HAS_PC != 0 {
+            let folded = u32::try_from(take_number(&mut self.bytes)?).ok()?;
+            let last = &mut before.pc[initiator as usize];
+            *last = last.wrapping_add(unfold_sign(folded));
+            pc = Some(*last);
+        }
+        Some(TraceEvent {
+            time,
+            place,
+            initiator,
+            pc,
+            kind: take_fields(code, self)?,
+        })
+    }
+}
+
+/// Nodes have even numbers, switches odd ones.
+pub(super) const fn place_number(place: Place) -> u64 {
+    match place {
+        Place::Node(node) => (node as u64) << 1,
+        Place::Switch(switch) => (switch as u64) << 1 | 1,
+    }
+}
+
+/// The reverse of [`place_number`].
+pub(super) fn numbered_place(number: u64) -> Option<Place> {
+    let index = u16::try_from(number >> 1).ok()?;
+    Some(match number & 1 {
+        0 => Place::Node(index),
+        _ => Place::Switch(index),
+    })
+}
+
+/// A field of an event as bytes.
+pub(super) trait Fields: Sized {
+    /// Appends it.
+    fn put(&self, sink: &mut Sink);
+    /// Takes it from the front; `None` if the bytes are not one.
+    fn take(source: &mut Source<'_>) -> Option<Self>;
+    /// It as JSON has it.
+    fn value(&self) -> Value;
+}
+
+impl Fields for u64 {
+    fn put(&self, sink: &mut Sink) {
+        sink.number(*self);
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        source.number()
+    }
+
+    fn value(&self) -> Value {
+        (*self).into()
+    }
+}
+
+impl Fields for u32 {
+    fn put(&self, sink: &mut Sink) {
+        sink.number((*self).into());
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        source.number()?.try_into().ok()
+    }
+
+    fn value(&self) -> Value {
+        (*self).into()
+    }
+}
+
+impl Fields for bool {
+    fn put(&self, sink: &mut Sink) {
+        sink.bytes.push((*self).into());
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        match source.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn value(&self) -> Value {
+        (*self).into()
+    }
+}
+
+impl Fields for SimTime {
+    fn put(&self, sink: &mut Sink) {
+        sink.number(self.ps());
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        source.number().map(Self::from_ps)
+    }
+
+    fn value(&self) -> Value {
+        self.ps().into()
+    }
+}
+
+/// 0 for none, else the number and one.
+impl Fields for Option<u16> {
+    fn put(&self, sink: &mut Sink) {
+        sink.number(self.map_or(0, |value| u64::from(value) + 1));
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        match source.number()? {
+            0 => Some(None),
+            number => u16::try_from(number - 1).ok().map(Some),
+        }
+    }
+
+    fn value(&self) -> Value {
+        (*self).into()
+    }
+}
+
+impl Fields for Arc<str> {
+    fn put(&self, sink: &mut Sink) {
+        sink.text(self);
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        source.text()
+    }
+
+    fn value(&self) -> Value {
+        (**self).into()
+    }
+}
+
+impl Fields for Cow<'static, str> {
+    fn put(&self, sink: &mut Sink) {
+        sink.borrowed_text(self);
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        Some(Cow::Owned(source.text()?.to_string()))
+    }
+
+    fn value(&self) -> Value {
+        (**self).into()
+    }
+}
+
+/// The count, then the numbers.
+impl Fields for Vec<u32> {
+    fn put(&self, sink: &mut Sink) {
+        sink.number(self.len() as u64);
+        for value in self {
+            value.put(sink);
+        }
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        let count = source.number()?;
+        // Each takes a byte at least: no damaged count asks for more memory than there are bytes.
+        if count > source.bytes.len() as u64 {
+            return None;
+        }
+        (0..count).map(|_| Fields::take(source)).collect()
+    }
+
+    fn value(&self) -> Value {
+        self.as_slice().into()
+    }
+}
+
+/// Names by number.
+macro_rules! named {
+    ($($type:ty),*) => {$(
+        impl Fields for $type {
+            fn put(&self, sink: &mut Sink) {
+                sink.bytes.push(*self as u8);
+            }
+
+            fn take(source: &mut Source<'_>) -> Option<Self> {
+                Self::ALL.get(usize::from(source.byte()?)).copied()
+            }
+
+            fn value(&self) -> Value {
+                self.name().into()
+            }
+        }
+    )*};
+}
+
+named!(DropReason, FaultKind, LossReason);

@@ -1,0 +1,148 @@
+//! What a trace file says about the run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::image::{Image, Symbol, SymbolKind, Symbols};
+
+/// What was run. Readers must do without what an older writer did not know.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Header {
+    /// Who wrote the file.
+    pub program: String,
+    /// What was run: a scenario's file, or a command.
+    pub run: String,
+    /// Seed of all chance.
+    pub seed: u64,
+    /// When the host programs started.
+    pub start_ps: u64,
+    /// By number.
+    pub nodes: Vec<NodeInfo>,
+    /// Number of switches.
+    pub switches: u16,
+    /// What runs on the nodes.
+    pub images: Vec<ImageInfo>,
+    /// The details that were recorded, by name.
+    pub details: Vec<String>,
+    /// What was left out, in the words of the options; none if nothing was.
+    pub selection: Option<String>,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeInfo {
+    /// The name that the scenario gives it.
+    pub name: String,
+    /// Which of the header's images runs on CPU A and on CPU B, if any does.
+    pub images: [Option<usize>; 2],
+}
+
+/// An image, as far as a trace's readers need it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ImageInfo {
+    /// File or name.
+    pub name: String,
+    /// Differs if anything that is loaded differs.
+    pub identity: String,
+    /// Functions, objects and labels.
+    pub symbols: Vec<SymbolInfo>,
+    /// Names of its event probes.
+    pub probes: Vec<String>,
+    /// Names of the stages that it marks.
+    pub stages: Vec<String>,
+}
+
+/// A symbol.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SymbolInfo {
+    /// Address.
+    #[serde(rename = "a")]
+    pub address: u32,
+    /// Bytes.
+    #[serde(rename = "s")]
+    pub size_bytes: u32,
+    /// Whether it is code.
+    #[serde(rename = "c")]
+    pub code: bool,
+    /// Name.
+    #[serde(rename = "n")]
+    pub name: String,
+}
+
+/// What the end of a file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct End {
+    /// Events in the file.
+    pub events: u64,
+    /// What came of the run, by name.
+    pub results: BTreeMap<String, String>,
+}
+
+impl ImageInfo {
+    /// What a trace keeps of an image.
+    #[must_use]
+    pub fn new(name: &str, image: &Image) -> Self {
+        use defs::probe::Kind;
+        let texts = |wanted: Kind| {
+            let probes = image.probes.iter().filter(|probe| probe.kind == wanted);
+            let mut texts: Vec<String> = probes.map(|probe| probe.text.to_string()).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            texts
+        };
+        let named = |symbol: &&Symbol| symbol.kind != SymbolKind::Constant;
+        Self {
+            name: name.into(),
+            identity: identity(image),
+            symbols: image.symbols.iter().filter(named).map(info).collect(),
+            probes: texts(Kind::Event),
+            stages: texts(Kind::StageEnter),
+        }
+    }
+
+    /// The symbols, to be searched by address.
+    #[must_use]
+    pub fn symbols(&self) -> Symbols {
+        let symbol = |info: &SymbolInfo| Symbol {
+            name: info.name.clone(),
+            address: info.address,
+            size_bytes: info.size_bytes,
+            kind: match info.code {
+                true => SymbolKind::Function,
+                false => SymbolKind::Object,
+            },
+        };
+        Symbols::new(self.symbols.iter().map(symbol).collect())
+    }
+}
+
+fn info(symbol: &Symbol) -> SymbolInfo {
+    SymbolInfo {
+        address: symbol.address,
+        size_bytes: symbol.size_bytes,
+        code: symbol.kind == SymbolKind::Function,
+        name: symbol.name.clone(),
+    }
+}
+
+/// A number that differs if anything that is loaded differs, or the place at which it starts.
+fn identity(image: &Image) -> String {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&image.entry.to_be_bytes());
+    for segment in &image.segments {
+        for word in [
+            segment.load_address,
+            segment.run_address,
+            segment.memory_bytes,
+        ] {
+            sum.update(&word.to_be_bytes());
+        }
+        sum.update(&segment.bytes);
+    }
+    format!("{:08x}", sum.finalize())
+}

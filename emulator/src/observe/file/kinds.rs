@@ -1,0 +1,90 @@
+//! Kinds of events in a file: number, name, fields. What stands here is the file format: a number is never
+//! given to another kind, and a change of a kind's fields is a new version of the format.
+
+use serde_json::{Map, Value};
+
+use super::codec::{Fields, Sink, Source};
+use crate::observe::event::TraceKind;
+
+/// One table for both directions.
+macro_rules! kinds {
+    ($($code:literal $name:literal $variant:ident { $($field:ident),* })*) => {
+        /// Names of all kinds, by number: what filters and statistics call them.
+        pub const KIND_NAMES: &[&str] = &[$($name),*];
+
+        /// The number of a kind.
+        #[must_use]
+        pub const fn kind_code(kind: &TraceKind) -> u8 {
+            match kind {
+                $(TraceKind::$variant { .. } => $code,)*
+            }
+        }
+
+        /// Writes a kind's fields.
+        pub(super) fn put_fields(kind: &TraceKind, sink: &mut Sink) {
+            match kind {
+                $(TraceKind::$variant { $($field),* } => { $($field.put(sink);)* })*
+            }
+            // A kind without fields writes nothing.
+            let _ = sink;
+        }
+
+        /// The fields of an event by name, for programs and for comparisons.
+        #[must_use]
+        pub fn fields_by_name(kind: &TraceKind) -> Map<String, Value> {
+            let mut fields = Map::new();
+            match kind {
+                $(TraceKind::$variant { $($field),* } => {
+                    $(fields.insert(stringify!($field).into(), $field.value());)*
+                })*
+            }
+            fields
+        }
+
+        /// Reads the fields of the kind with this number.
+        pub(super) fn take_fields(code: u8, source: &mut Source<'_>) -> Option<TraceKind> {
+            Some(match code {
+                $($code => TraceKind::$variant { $($field: Fields::take(source)?),* },)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+kinds! {
+    0 "call" HostCall { what }
+    1 "mailbox" MailboxWrite { index, value }
+    2 "poll" PollSatisfied { why, value }
+    3 "cpu_start" CoreStarted { pc }
+    4 "cpu_stop" CoreStopped { pc, reason }
+    5 "probe" Probe { name, arguments }
+    6 "stage_enter" StageEnter { stage }
+    7 "stage_exit" StageExit { stage }
+    8 "wait_enter" WaitEnter { what }
+    9 "wait_exit" WaitExit { what }
+    10 "log" Log { text }
+    11 "dma_start" DmaStarted { host, local, length }
+    12 "dma_done" DmaDone { local_end }
+    13 "dma_failed" DmaFailed { host }
+    14 "frame_sent" FrameSent { address, length }
+    15 "frame_received" FrameReceived { address, length, status }
+    16 "frame_dropped" FrameDropped { reason }
+    17 "fault" Fault { port, fault, length, fcs }
+    18 "frame_lost" FrameLost { port, reason, length, fcs }
+    19 "interrupt" Interrupt { asserted }
+    20 "interrupt_taken" InterruptTaken {}
+    21 "signal" Signal { present }
+    22 "mistake" GuestMistake { text }
+    23 "reset" Reset {}
+    24 "power_on" PowerOn {}
+    25 "dma_rests" DmaRests { until }
+    26 "register_read" RegisterRead { address, value }
+    27 "register_write" RegisterWrite { address, value }
+    28 "handler_enter" HandlerEnter { address }
+    29 "handler_exit" HandlerExit {}
+    30 "semaphore_taken" SemaphoreTaken {}
+    31 "semaphore_refused" SemaphoreRefused {}
+    32 "semaphore_released" SemaphoreReleased {}
+    33 "ring_index" RingIndex { address, value }
+    34 "return" HostReturn { what }
+}

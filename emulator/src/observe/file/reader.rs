@@ -1,0 +1,147 @@
+//! Reads a trace file.
+
+use std::io::Read;
+
+use super::chunk::{Chunk, ChunkKind, ChunkReader};
+use super::codec::SourceState;
+use super::error::TraceFileError;
+use super::header::{End, Header};
+use crate::observe::event::TraceEvent;
+use crate::sim::time::SimTime;
+
+/// A trace file whose header was read.
+#[derive(Debug)]
+pub struct TraceReader<R> {
+    /// What was run.
+    pub header: Header,
+    chunks: ChunkReader<R>,
+}
+
+impl<R: Read> TraceReader<R> {
+    /// Begins to read; `source` should be buffered. It may be a pipe.
+    ///
+    /// # Errors
+    /// If it is no trace file, or one of another version, or its header is cut off or damaged.
+    pub fn new(source: R) -> Result<Self, TraceFileError> {
+        let mut chunks = ChunkReader::new(source)?;
+        let first = chunks.next_chunk()?;
+        if first.is_none_or(|chunk| chunk.kind != ChunkKind::HEADER) {
+            return Err(chunks.damaged("no header"));
+        }
+        let header = json(&mut chunks)?;
+        Ok(Self { header, chunks })
+    }
+
+    /// All events.
+    pub fn events(self) -> Events<R> {
+        self.events_of(Box::new(|_| true))
+    }
+
+    /// The events of the chunks that may hold something of interest.
+    pub fn events_of(self, interesting: Interest) -> Events<R> {
+        Events {
+            chunks: self.chunks,
+            interesting,
+            bytes: Vec::new(),
+            at: 0,
+            left: 0,
+            state: SourceState::new(SimTime::ZERO),
+            end: None,
+            over: false,
+        }
+    }
+
+    /// The chunks themselves, for what is no event.
+    pub fn into_chunks(self) -> ChunkReader<R> {
+        self.chunks
+    }
+}
+
+/// Whether a chunk may hold something of interest.
+pub type Interest = Box<dyn Fn(&Chunk) -> bool>;
+
+fn json<R: Read, T: serde::de::DeserializeOwned>(
+    chunks: &mut ChunkReader<R>,
+) -> Result<T, TraceFileError> {
+    let mut bytes = Vec::new();
+    chunks.read_bytes(&mut bytes)?;
+    serde_json::from_slice(&bytes).map_err(|_| chunks.damaged("a text that says nothing"))
+}
+
+/// The events of a file, in its order. After an error there are no more.
+pub struct Events<R> {
+    chunks: ChunkReader<R>,
+    interesting: Interest,
+    bytes: Vec<u8>,
+    at: usize,
+    /// Events of the chunk that were not read yet.
+    left: u64,
+    state: SourceState,
+    end: Option<End>,
+    over: bool,
+}
+
+impl<R> std::fmt::Debug for Events<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events")
+            .field("left", &self.left)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: Read> Events<R> {
+    /// What the end of the file says, once all events were read.
+    #[must_use]
+    pub const fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// Goes to the next chunk of interest; `false` at the end.
+    fn next_chunk(&mut self) -> Result<bool, TraceFileError> {
+        while let Some(chunk) = self.chunks.next_chunk()? {
+            match chunk.kind {
+                ChunkKind::EVENTS if (self.interesting)(&chunk) => {
+                    self.chunks.read_bytes(&mut self.bytes)?;
+                    self.state = SourceState::new(chunk.first);
+                    (self.at, self.left) = (0, chunk.count);
+                    return Ok(true);
+                }
+                ChunkKind::END => self.end = Some(json(&mut self.chunks)?),
+                // What other tools read.
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+
+    fn read(&mut self) -> Result<Option<TraceEvent>, TraceFileError> {
+        while self.left == 0 {
+            if !self.next_chunk()? {
+                return Ok(None);
+            }
+        }
+        let mut rest = &self.bytes[self.at..];
+        let event = self.state.event(&mut rest);
+        let event = event.ok_or_else(|| self.chunks.damaged("an event that cannot be"))?;
+        self.at = self.bytes.len() - rest.len();
+        self.left -= 1;
+        if self.left == 0 && !rest.is_empty() {
+            return Err(self.chunks.damaged("more bytes than events"));
+        }
+        Ok(Some(event))
+    }
+}
+
+impl<R: Read> Iterator for Events<R> {
+    type Item = Result<TraceEvent, TraceFileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let read = self.read().transpose();
+        self.over = !matches!(read, Some(Ok(_)));
+        read
+    }
+}

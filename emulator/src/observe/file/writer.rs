@@ -1,0 +1,134 @@
+//! Writes the events of a run into a trace file.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::chunk::{Chunk, ChunkKind, ChunkWriter};
+use super::codec::Sink;
+use super::header::Header;
+use super::kinds::kind_code;
+use crate::observe::event::{Details, TraceEvent};
+use crate::observe::stream::Observer;
+
+/// Bytes of a chunk of events: enough for compression to find what repeats, few enough to lose at a
+/// sudden end.
+const CHUNK_BYTES: usize = 1 << 17;
+
+/// What came of a run: told while the trace is with its world, written at its end.
+#[derive(Debug, Clone, Default)]
+pub struct Results(Arc<Mutex<BTreeMap<String, String>>>);
+
+impl Results {
+    /// Something came to a value.
+    pub fn set(&self, name: &str, value: impl ToString) {
+        let mut results = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        results.insert(name.into(), value.to_string());
+    }
+}
+
+/// Writes each event into a trace file.
+#[derive(Debug)]
+pub struct BinaryTrace {
+    /// `None` once it is finished, or has failed.
+    chunks: Option<ChunkWriter>,
+    sink: Sink,
+    /// What is said of the chunk that grows in the sink.
+    chunk: Chunk,
+    events: u64,
+    details: Details,
+    results: Results,
+    error: Option<io::Error>,
+}
+
+impl BinaryTrace {
+    /// A trace file on `out`, which need not be buffered, with these details beside what is always recorded.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn new(out: Box<dyn Write + Send>, header: &Header, details: Details) -> io::Result<Self> {
+        Ok(Self::into_chunks(ChunkWriter::new(out, header)?, details))
+    }
+
+    /// The same, into a file that others may write into too.
+    #[must_use]
+    pub fn into_chunks(chunks: ChunkWriter, details: Details) -> Self {
+        Self {
+            chunks: Some(chunks),
+            sink: Sink::new(),
+            chunk: Self::empty_chunk(),
+            events: 0,
+            details,
+            results: Results::default(),
+            error: None,
+        }
+    }
+
+    /// Where to tell what came of the run.
+    #[must_use]
+    pub fn results(&self) -> Results {
+        self.results.clone()
+    }
+
+    const fn empty_chunk() -> Chunk {
+        let mut chunk = Chunk::new(ChunkKind::EVENTS);
+        chunk.compressed = true;
+        chunk
+    }
+
+    fn write_chunk(&mut self) {
+        let chunk = std::mem::replace(&mut self.chunk, Self::empty_chunk());
+        if chunk.count > 0
+            && let Some(chunks) = &self.chunks
+            && let Err(error) = chunks.chunk(&chunk, &self.sink.bytes)
+        {
+            self.error = Some(error);
+            self.chunks = None;
+        }
+    }
+}
+
+impl Observer for BinaryTrace {
+    fn details(&self) -> Details {
+        self.details
+    }
+
+    /// The first error is kept for the end; nothing is written after it.
+    fn event(&mut self, event: &TraceEvent) {
+        let details = event.kind.details();
+        if self.chunks.is_none() || !self.details.contains(details) {
+            return;
+        }
+        if self.chunk.count == 0 {
+            self.sink.begin(event.time);
+            self.chunk.first = event.time;
+        }
+        self.sink.event(event);
+        self.events += 1;
+        let chunk = &mut self.chunk;
+        chunk.count += 1;
+        chunk.last = event.time;
+        chunk.kinds |= 1 << kind_code(&event.kind);
+        chunk.places |= Chunk::place_bit(event.place);
+        chunk.blocks |= 1 << event.initiator as u16;
+        if self.sink.bytes.len() >= CHUNK_BYTES {
+            self.write_chunk();
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.write_chunk();
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let Some(chunks) = self.chunks.take() else {
+            return Ok(());
+        };
+        let results = self.results.0.lock();
+        let results = std::mem::take(&mut *results.unwrap_or_else(PoisonError::into_inner));
+        chunks.finish(|end| {
+            end.events += self.events;
+            end.results.extend(results);
+        })
+    }
+}
