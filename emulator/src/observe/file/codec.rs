@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::bytes::{fold_sign, put_number, take, take_number, unfold_sign};
 use super::kinds::{kind_code, put_fields, take_fields};
-use crate::observe::event::{DropReason, Place, TraceEvent};
+use crate::observe::event::{DropReason, FrameHead, Place, TraceEvent};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
@@ -376,6 +376,28 @@ impl Fields for Vec<u32> {
             return None;
         }
         (0..count).map(|_| Fields::take(source)).collect()
+    }
+
+    fn value(&self) -> Value {
+        self.as_slice().into()
+    }
+}
+
+/// The words, all four bytes of each: they are not small.
+impl Fields for FrameHead {
+    fn put(&self, sink: &mut Sink) {
+        for word in self {
+            sink.bytes.extend_from_slice(&word.to_be_bytes());
+        }
+    }
+
+    fn take(source: &mut Source<'_>) -> Option<Self> {
+        let mut head = Self::default();
+        for word in &mut head {
+            let bytes = take(&mut source.bytes, 4)?;
+            *word = bytes.try_into().map(u32::from_be_bytes).ok()?;
+        }
+        Some(head)
     }
 
     fn value(&self) -> Value {

@@ -1,5 +1,5 @@
-//! Kinds of events in a file: number, name, fields. What stands here is the file format: a number is never
-//! given to another kind, and a change of a kind's fields is a new version of the format.
+//! Kinds of events in a file: number, name, fields. A new kind needs a line here, at the end, and one in the
+//! tests. What stands here is the file format: a number is never given to another kind, and a change of a kind's fields is a new version of the format.
 
 use serde_json::{Map, Value};
 
@@ -87,4 +87,5 @@ kinds! {
     32 "semaphore_released" SemaphoreReleased {}
     33 "ring_index" RingIndex { address, value }
     34 "return" HostReturn { what }
+    35 "frame_head" FrameHead { fcs, head }
 }

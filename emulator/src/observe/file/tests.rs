@@ -174,6 +174,10 @@ fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
             value: word()
         }),
         kind!(HostReturn { what: text() }),
+        kind!(FrameHead {
+            fcs: word(),
+            head: any::<[u32; 9]>()
+        }),
     ]
 }
 
