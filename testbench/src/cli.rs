@@ -8,6 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 
 use crate::experiments::scheme::Scheme;
+use crate::trace::args::{RecordArgs, TraceArgs};
 
 /// Run NIC firmware on emulated programmable NICs.
 #[derive(Debug, Parser)]
@@ -32,6 +33,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a scenario: nodes, a network, host programs, faults
     Run(RunArgs),
+    /// Look into a recorded trace
+    Trace(TraceArgs),
     /// Run an image or raw MIPS code on a board without a host
     Exec(ExecArgs),
     /// Run the firmware of an Ethernet adapter on two boards back to back
@@ -104,7 +107,7 @@ count from the start of the host programs; in the trace they count from power-on
 Examples:
   lanigon run scenarios/pair.toml
   lanigon run scenarios/star-with-loss.toml --seed 7 --json
-  lanigon run scenarios/exact-fault.toml --trace trace.txt")]
+  lanigon run scenarios/exact-fault.toml --trace fault.trace")]
 pub struct RunArgs {
     /// The scenario's file (TOML)
     #[arg(value_name = "SCENARIO")]
@@ -115,9 +118,9 @@ pub struct RunArgs {
     /// Threads that share the work; results do not depend on them
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: NonZeroUsize,
-    /// Write the trace of all nodes into this file
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
+    /// The trace to write.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Write the frames on all wires into this file (pcapng, for Wireshark; - is standard output)
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
@@ -238,9 +241,9 @@ pub struct AcenicArgs {
     /// Negotiate the link instead of fixing it
     #[arg(long)]
     pub negotiate: bool,
-    /// Write the trace of both nodes into this file
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
+    /// The trace to write.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// End the run after this many simulated microseconds from power-on (CPU A is released after about 10 000)
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,

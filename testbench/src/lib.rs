@@ -20,3 +20,4 @@ pub mod published;
 pub mod reproduce;
 pub mod scenario;
 pub mod simulation;
+pub mod trace;

@@ -1,6 +1,6 @@
 //! Standard output: results, as text or as one JSON document, and nothing else.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 
 use serde::Serialize;
 
@@ -43,6 +43,59 @@ pub fn print(text: &str) -> Result<(), WriteError> {
 pub fn print_aside(text: &str) {
     // Without a place for messages nobody can be told.
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Standard output for much text, which is written while it comes into being.
+#[derive(Debug)]
+pub struct Lines(Option<BufWriter<StdoutLock<'static>>>);
+
+/// Bytes that [`Lines`] writes at a time.
+const LINES_BYTES: usize = 1 << 16;
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self(Some(BufWriter::with_capacity(
+            LINES_BYTES,
+            io::stdout().lock(),
+        )))
+    }
+}
+
+impl Lines {
+    /// Writes some of it; `false` when the reader has gone away, and more is of no use.
+    ///
+    /// # Errors
+    /// [`WriteError`], for example when the disk is full.
+    pub fn write(&mut self, text: &[u8]) -> Result<bool, WriteError> {
+        let written = self.0.as_mut().map(|out| out.write_all(text));
+        self.outcome(written)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn finish(&mut self) -> Result<(), WriteError> {
+        let written = self.0.as_mut().map(BufWriter::flush);
+        self.outcome(written).map(|_| ())
+    }
+
+    fn outcome(&mut self, written: Option<io::Result<()>>) -> Result<bool, WriteError> {
+        match written {
+            Some(Ok(())) => Ok(true),
+            None => Ok(false),
+            Some(Err(error)) => {
+                // What is left in the buffer is written nowhere: not a second time either.
+                if let Some(out) = self.0.take() {
+                    let _ = out.into_parts();
+                }
+                match error.kind() {
+                    ErrorKind::BrokenPipe => Ok(false),
+                    _ => Err(error.into()),
+                }
+            }
+        }
+    }
 }
 
 /// Prints one JSON document.

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::event::TraceEvent;
+use super::event::{Details, TraceEvent};
 use super::line::Line;
 use super::stream::Observer;
 
@@ -10,6 +10,7 @@ use super::stream::Observer;
 pub struct TextTrace {
     out: BufWriter<Box<dyn Write + Send>>,
     line: Vec<u8>,
+    details: Details,
     error: Option<io::Error>,
 }
 
@@ -23,15 +24,28 @@ impl TextTrace {
         Self {
             out: BufWriter::with_capacity(BUFFER_BYTES, out),
             line: Vec::new(),
+            details: Details::empty(),
             error: None,
         }
+    }
+
+    /// Writes these details too.
+    #[must_use]
+    pub fn with_details(mut self, details: Details) -> Self {
+        self.details = details;
+        self
     }
 }
 
 impl Observer for TextTrace {
+    fn details(&self) -> Details {
+        self.details
+    }
+
     /// The first error is kept for the end; nothing is written after it.
     fn event(&mut self, event: &TraceEvent) {
-        if self.error.is_none() {
+        let wanted = self.details.contains(event.kind.details());
+        if wanted && self.error.is_none() {
             self.line.clear();
             event.write(&mut Line::new(&mut self.line));
             self.line.push(b'\n');

@@ -7,6 +7,7 @@ pub mod image;
 pub mod list;
 mod reproduce;
 pub mod run;
+pub mod trace;
 
 use std::process::ExitCode;
 
@@ -58,6 +59,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Run(args) => run::run(args, interrupt),
+        Command::Trace(args) => trace::run(args),
         Command::Exec(args) => exec::run(args, interrupt),
         Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),

@@ -64,6 +64,7 @@ impl Simulation {
         let lives = spawn(&mut world, scenario, &image, &speeds);
         Ok(Self {
             world,
+            image,
             lives,
             resets,
             exact_faults,

@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use emulator::image::Image;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
@@ -62,6 +63,8 @@ impl Lives {
 pub struct Simulation {
     /// The world. Its time counts from power-on; the programs start at [`START`].
     pub world: World<Tigon2>,
+    /// What its boards run.
+    pub image: Image,
     /// For each node.
     lives: Vec<Lives>,
     /// Nodes that are reset, and when; sorted by time.

@@ -2,12 +2,9 @@
 
 mod report;
 
-use std::fs::File;
 use std::sync::Arc;
 
-use anyhow::Context;
 use defs::acenic::Mode;
-use emulator::observe::text::TextTrace;
 use emulator::sim::node::Node;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
@@ -20,6 +17,7 @@ use crate::acenic::{self, AceFirmware};
 use crate::cli::{AcenicArgs, Assist};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::trace::record;
 use crate::{logging, output, profile};
 use report::Report;
 
@@ -35,10 +33,10 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let profile = profile::load(&args.profile)?;
     let config = config(args);
     let mut world = acenic::pair(&firmware, &profile, args.sram, config.link)?;
-    if let Some(path) = &args.trace {
-        let file = File::create(path).with_context(|| path.display().to_string())?;
-        world.observe(Box::new(TextTrace::new(Box::new(file))));
-    }
+    let recording = args.record.begin(&mut world, || {
+        let run = format!("acenic {}", args.firmware.display());
+        record::header(&run, 0, ["node 0", "node 1"].map(String::from))
+    })?;
     for node in &mut world.nodes {
         logging::show_trace(&mut node.trace);
     }
@@ -65,9 +63,7 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     // A file that could not be written hides no result.
     let failed = world.finish_observing().into_iter().next();
     let status = finish(&world.nodes, &logs, &end, &firmware, args)?;
-    if let (Some(path), Some(error)) = (&args.trace, failed) {
-        return Err(output::WriteError::new(path.display(), error).into());
-    }
+    recording.finish(failed)?;
     Ok(status)
 }
 

@@ -2,10 +2,8 @@
 
 mod report;
 
-use std::fs::File;
-
-use anyhow::{Context, ensure};
-use emulator::observe::text::TextTrace;
+use anyhow::ensure;
+use emulator::observe::file::Header;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
@@ -15,6 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
 use crate::simulation::{RunOptions, Simulation};
+use crate::trace::record;
 use crate::{logging, output};
 use report::Report;
 
@@ -37,12 +36,14 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         scenario.seed = seed;
     }
     let mut simulation = Simulation::new(&scenario)?;
-    if let Some(path) = &args.trace {
-        let file = File::create(path).with_context(|| path.display().to_string())?;
-        simulation
-            .world
-            .observe(Box::new(TextTrace::new(Box::new(file))));
-    }
+    let recording = args.record.begin(&mut simulation.world, || {
+        let names = scenario.nodes.iter().map(|node| node.name.clone());
+        let header = record::header(&args.scenario.display(), scenario.seed, names);
+        Header {
+            switches: scenario.network.switches.len() as u16,
+            ..record::with_image(header, &scenario.image, &simulation.image)
+        }
+    })?;
     let capture = args.pcap.as_deref();
     let capture = capture.map(|path| Capture::start(path, &mut simulation.world));
     let capture = capture.transpose()?;
@@ -57,14 +58,15 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let progress = Progress::steps("messages", scenario.messages());
     let outcome = simulation.run(&options, |received| progress.set(received));
     drop(progress);
-    // A file that could not be written hides no result.
-    let failed = simulation.world.finish_observing().into_iter().next();
-    let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut simulation.world));
     let report = Report {
         file: &args.scenario,
         scenario: &scenario,
         outcome: &outcome,
     };
+    recording.results(report.results());
+    // A file that could not be written hides no result.
+    let failed = simulation.world.finish_observing().into_iter().next();
+    let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut simulation.world));
     if args.json {
         output::print_json(&report.json())?;
     } else if piped {
@@ -73,9 +75,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         output::print(&report.text())?;
     }
     captured?;
-    if let (Some(path), Some(error)) = (&args.trace, failed) {
-        return Err(output::WriteError::new(path.display(), error).into());
-    }
+    recording.finish(failed)?;
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if outcome.is_good() => Status::Done,

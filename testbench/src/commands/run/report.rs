@@ -155,6 +155,20 @@ impl Report<'_> {
         text
     }
 
+    /// What a trace file keeps of the results.
+    pub fn results(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("end", self.ending()),
+            ("messages", self.messages()),
+            ("payload", self.payload()),
+            ("latency", self.latencies()),
+            ("frames", self.frames()),
+            ("drops", listed(&self.outcome.drops)),
+            ("faults", listed(&self.outcome.faults)),
+            ("trace", format!("{:016x}", self.outcome.trace_hash)),
+        ]
+    }
+
     fn title(&self) -> String {
         let (nodes, switches) = (&self.scenario.nodes, &self.scenario.network.switches);
         let switches = match switches.len() {

@@ -1,0 +1,183 @@
+//! Events as rows: text in columns, or JSON.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use emulator::image::Symbols;
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::observe::file::{Header, KIND_NAMES, fields_by_name, kind_code};
+use emulator::sim::initiator::Initiator;
+use serde_json::json;
+
+/// Where the column of symbols begins.
+const SYMBOL_COLUMN: usize = 80;
+
+/// The symbols of the images that a trace names.
+#[derive(Debug, Default)]
+pub struct SymbolTable {
+    images: Vec<Symbols>,
+    /// For each node, which of them runs on CPU A and CPU B.
+    nodes: Vec<[Option<usize>; 2]>,
+    /// What was found: the search is slow, and few addresses occur.
+    found: HashMap<(usize, u32), String>,
+}
+
+impl SymbolTable {
+    /// Those of a trace.
+    #[must_use]
+    pub fn new(header: &Header) -> Self {
+        Self {
+            images: header.images.iter().map(|image| image.symbols()).collect(),
+            nodes: header.nodes.iter().map(|node| node.images).collect(),
+            found: HashMap::new(),
+        }
+    }
+
+    /// The function and offset of an event's code, if it has any and its image is known.
+    pub fn of(&mut self, event: &TraceEvent) -> Option<&str> {
+        let address = code_address(event)?;
+        let Place::Node(node) = event.place else {
+            return None;
+        };
+        let cpu = usize::from(event.initiator == Initiator::CpuB);
+        let image = (*self.nodes.get(usize::from(node))?)[cpu]?;
+        let symbols = self.images.get(image)?;
+        let describe = || symbols.describe(address);
+        Some(self.found.entry((image, address)).or_insert_with(describe))
+    }
+}
+
+/// The instruction that an event is about.
+const fn code_address(event: &TraceEvent) -> Option<u32> {
+    match event.kind {
+        TraceKind::CoreStarted { pc } | TraceKind::CoreStopped { pc, .. } => Some(pc),
+        TraceKind::HandlerEnter { address } => Some(address),
+        _ => event.pc,
+    }
+}
+
+/// The name of an event's kind.
+#[must_use]
+pub fn kind_name(kind: &TraceKind) -> &'static str {
+    KIND_NAMES[usize::from(kind_code(kind))]
+}
+
+/// A place as it stands in a trace: `n0`, `s0`.
+#[must_use]
+pub fn place_name(place: Place) -> String {
+    match place {
+        Place::Node(node) => format!("n{node}"),
+        Place::Switch(switch) => format!("s{switch}"),
+    }
+}
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Nothing beyond this column, on a terminal.
+    pub width: Option<usize>,
+    /// With colours, on a terminal that wants them.
+    pub colour: bool,
+}
+
+impl Style {
+    /// What suits standard output: plain in a pipe, and where `NO_COLOR` says so.
+    #[must_use]
+    pub fn of_stdout() -> Self {
+        let terminal = console::Term::stdout();
+        if !terminal.is_term() {
+            return Self::default();
+        }
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var("TERM").is_ok_and(|terminal| terminal == "dumb");
+        Self {
+            width: terminal.size_checked().map(|(_, columns)| columns.into()),
+            colour: !set("NO_COLOR") && !dumb,
+        }
+    }
+}
+
+/// Writes events as rows.
+#[derive(Debug)]
+pub struct Rows {
+    symbols: SymbolTable,
+    style: Style,
+}
+
+impl Rows {
+    /// Rows of the events of this trace.
+    #[must_use]
+    pub fn new(header: &Header, style: Style) -> Self {
+        Self {
+            symbols: SymbolTable::new(header),
+            style,
+        }
+    }
+
+    /// Appends an event's row and the end of the line.
+    pub fn text(&mut self, event: &TraceEvent, text: &mut Vec<u8>) {
+        let start = text.len();
+        event.write_to(text);
+        if let Some(symbol) = self.symbols.of(event) {
+            let column = (start + SYMBOL_COLUMN).max(text.len() + 2);
+            text.resize(column, b' ');
+            text.extend_from_slice(symbol.as_bytes());
+        }
+        if self.style != Style::default() {
+            let row = String::from_utf8_lossy(&text[start..]).into_owned();
+            text.truncate(start);
+            text.extend_from_slice(self.style.apply(&row, event).as_bytes());
+        }
+        text.push(b'\n');
+    }
+
+    /// Appends an event as one JSON object and the end of the line.
+    pub fn json(&mut self, event: &TraceEvent, text: &mut Vec<u8>) {
+        let mut line = String::new();
+        let _ = write!(line, "{}", event.kind);
+        let object = json!({
+            "time_ps": event.time.ps(),
+            "place": place_name(event.place),
+            "block": event.initiator.name(),
+            "kind": kind_name(&event.kind),
+            "text": line,
+            "fields": fields_by_name(&event.kind),
+            "pc": event.pc,
+            "symbol": self.symbols.of(event),
+        });
+        // A vector takes everything.
+        let _ = serde_json::to_writer(&mut *text, &object);
+        text.push(b'\n');
+    }
+}
+
+/// What deserves a look.
+const fn is_bad(kind: &TraceKind) -> bool {
+    matches!(
+        kind,
+        TraceKind::FrameDropped { .. }
+            | TraceKind::Fault { .. }
+            | TraceKind::FrameLost { .. }
+            | TraceKind::GuestMistake { .. }
+            | TraceKind::DmaFailed { .. }
+            | TraceKind::CoreStopped { .. }
+            | TraceKind::Reset
+    )
+}
+
+impl Style {
+    fn apply(self, row: &str, event: &TraceEvent) -> String {
+        let width = self.width.unwrap_or(usize::MAX);
+        let mut row: String = row.chars().take(width).collect();
+        if self.colour {
+            let colour = match &event.kind {
+                kind if is_bad(kind) => "31",
+                TraceKind::Probe { .. } => "1",
+                TraceKind::HostCall { .. } | TraceKind::HostReturn { .. } => "36",
+                _ => return row,
+            };
+            row = format!("\x1b[{colour}m{row}\x1b[0m");
+        }
+        row
+    }
+}
