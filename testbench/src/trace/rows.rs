@@ -14,7 +14,7 @@ const SYMBOL_COLUMN: usize = 80;
 
 /// The symbols of the images that a trace names.
 #[derive(Debug, Default)]
-pub struct SymbolTable {
+pub struct NodeSymbols {
     images: Vec<Symbols>,
     /// For each node, which of them runs on CPU A and CPU B.
     nodes: Vec<[Option<usize>; 2]>,
@@ -22,12 +22,16 @@ pub struct SymbolTable {
     found: HashMap<(usize, u32), String>,
 }
 
-impl SymbolTable {
+impl NodeSymbols {
     /// Those of a trace.
     #[must_use]
     pub fn new(header: &Header) -> Self {
         Self {
-            images: header.images.iter().map(|image| image.symbols()).collect(),
+            images: header
+                .images
+                .iter()
+                .map(|image| image.table.symbols.clone())
+                .collect(),
             nodes: header.nodes.iter().map(|node| node.images).collect(),
             found: HashMap::new(),
         }
@@ -42,7 +46,7 @@ impl SymbolTable {
         let cpu = usize::from(event.initiator == Initiator::CpuB);
         let image = (*self.nodes.get(usize::from(node))?)[cpu]?;
         let symbols = self.images.get(image)?;
-        let describe = || symbols.describe(address);
+        let describe = || symbols.describe_for(event.initiator, address);
         Some(self.found.entry((image, address)).or_insert_with(describe))
     }
 }
@@ -51,7 +55,7 @@ impl SymbolTable {
 const fn code_address(event: &TraceEvent) -> Option<u32> {
     match event.kind {
         TraceKind::CoreStarted { pc } | TraceKind::CoreStopped { pc, .. } => Some(pc),
-        TraceKind::HandlerEnter { address } => Some(address),
+        TraceKind::HandlerEnter { address, .. } => Some(address),
         _ => event.pc,
     }
 }
@@ -100,7 +104,7 @@ impl Style {
 /// Writes events as rows.
 #[derive(Debug)]
 pub struct Rows {
-    symbols: SymbolTable,
+    symbols: NodeSymbols,
     style: Style,
 }
 
@@ -109,7 +113,7 @@ impl Rows {
     #[must_use]
     pub fn new(header: &Header, style: Style) -> Self {
         Self {
-            symbols: SymbolTable::new(header),
+            symbols: NodeSymbols::new(header),
             style,
         }
     }

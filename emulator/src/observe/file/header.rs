@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::image::{Image, Symbol, SymbolKind, Symbols};
+use crate::image::{Image, SymbolTable};
 
 /// What was run. Readers must do without what an older writer did not know.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,36 +41,16 @@ pub struct NodeInfo {
 }
 
 /// An image, as far as a trace's readers need it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageInfo {
     /// File or name.
     pub name: String,
-    /// Differs if anything that is loaded differs.
-    pub identity: String,
-    /// Functions, objects and labels.
-    pub symbols: Vec<SymbolInfo>,
+    /// Which one it was, and the names of its addresses.
+    pub table: SymbolTable,
     /// Names of its event probes.
     pub probes: Vec<String>,
     /// Names of the stages that it marks.
     pub stages: Vec<String>,
-}
-
-/// A symbol.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SymbolInfo {
-    /// Address.
-    #[serde(rename = "a")]
-    pub address: u32,
-    /// Bytes.
-    #[serde(rename = "s")]
-    pub size_bytes: u32,
-    /// Whether it is code.
-    #[serde(rename = "c")]
-    pub code: bool,
-    /// Name.
-    #[serde(rename = "n")]
-    pub name: String,
 }
 
 /// What the end of a file says.
@@ -95,54 +75,11 @@ impl ImageInfo {
             texts.dedup();
             texts
         };
-        let named = |symbol: &&Symbol| symbol.kind != SymbolKind::Constant;
         Self {
             name: name.into(),
-            identity: identity(image),
-            symbols: image.symbols.iter().filter(named).map(info).collect(),
+            table: image.symbol_table(),
             probes: texts(Kind::Event),
             stages: texts(Kind::StageEnter),
         }
     }
-
-    /// The symbols, to be searched by address.
-    #[must_use]
-    pub fn symbols(&self) -> Symbols {
-        let symbol = |info: &SymbolInfo| Symbol {
-            name: info.name.clone(),
-            address: info.address,
-            size_bytes: info.size_bytes,
-            kind: match info.code {
-                true => SymbolKind::Function,
-                false => SymbolKind::Object,
-            },
-        };
-        Symbols::new(self.symbols.iter().map(symbol).collect())
-    }
-}
-
-fn info(symbol: &Symbol) -> SymbolInfo {
-    SymbolInfo {
-        address: symbol.address,
-        size_bytes: symbol.size_bytes,
-        code: symbol.kind == SymbolKind::Function,
-        name: symbol.name.clone(),
-    }
-}
-
-/// A number that differs if anything that is loaded differs, or the place at which it starts.
-fn identity(image: &Image) -> String {
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(&image.entry.to_be_bytes());
-    for segment in &image.segments {
-        for word in [
-            segment.load_address,
-            segment.run_address,
-            segment.memory_bytes,
-        ] {
-            sum.update(&word.to_be_bytes());
-        }
-        sum.update(&segment.bytes);
-    }
-    format!("{:08x}", sum.finalize())
 }

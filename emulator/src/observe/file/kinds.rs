@@ -80,7 +80,7 @@ kinds! {
     25 "dma_rests" DmaRests { until }
     26 "register_read" RegisterRead { address, value }
     27 "register_write" RegisterWrite { address, value }
-    28 "handler_enter" HandlerEnter { address }
+    28 "handler_enter" HandlerEnter { address, event }
     29 "handler_exit" HandlerExit {}
     30 "semaphore_taken" SemaphoreTaken {}
     31 "semaphore_refused" SemaphoreRefused {}
@@ -88,4 +88,5 @@ kinds! {
     33 "ring_index" RingIndex { address, value }
     34 "return" HostReturn { what }
     35 "frame_head" FrameHead { fcs, head }
+    36 "program_end" ProgramEnded { name }
 }

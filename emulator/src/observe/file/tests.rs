@@ -164,7 +164,10 @@ fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
             address: word(),
             value: word()
         }),
-        kind!(HandlerEnter { address: word() }),
+        kind!(HandlerEnter {
+            address: word(),
+            event: word()
+        }),
         kind!(HandlerExit),
         kind!(SemaphoreTaken),
         kind!(SemaphoreRefused),
@@ -178,6 +181,7 @@ fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
             fcs: word(),
             head: any::<[u32; 9]>()
         }),
+        kind!(ProgramEnded { name: text() }),
     ]
 }
 
