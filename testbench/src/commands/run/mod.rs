@@ -28,7 +28,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         "standard output cannot take both the capture (--pcap -) and the document (--json)"
     );
     ensure!(
-        args.pcap.is_none() || args.pcap != args.trace,
+        args.pcap.is_none() || args.pcap != args.record.trace,
         "--trace and --pcap name the same file"
     );
     let mut scenario = Scenario::load(&args.scenario)?;
