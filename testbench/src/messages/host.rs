@@ -1,0 +1,185 @@
+//! What hosts do: post, poll.
+
+use std::collections::VecDeque;
+
+use defs::emp::control::MAILBOX_TRANSMIT;
+use defs::emp::descriptor::{STATUS_CODE_SHIFT, STATUS_LENGTH_MASK};
+use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::sim::time::SimTime;
+
+use super::message::{Completion, Message, Post};
+use super::tracker::Tracker;
+
+/// A side of a message that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Side {
+    message: usize,
+    is_sender: bool,
+}
+
+/// An end that no poll has seen yet.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    side: Side,
+    code: u32,
+    length: Option<u32>,
+}
+
+/// A poll that came true before the firmware told of it.
+#[derive(Debug, Clone, Copy)]
+struct Poll {
+    time: SimTime,
+    value: u32,
+    number: u64,
+}
+
+/// What a host's program is at.
+#[derive(Debug, Default)]
+pub(super) struct HostState {
+    /// The call that it is in.
+    call: Option<(SimTime, u64)>,
+    /// The mailbox that it wrote last for a transmit.
+    post: Post,
+    post_events: Vec<u64>,
+    /// The message whose post has not come back.
+    posting: Option<usize>,
+    /// The message that was posted in this call.
+    posted: Option<usize>,
+    /// The end that it has seen in this call.
+    seen: Option<Side>,
+    ended: VecDeque<Ended>,
+    polls: VecDeque<Poll>,
+}
+
+/// Polls that are remembered: the firmware tells of an end soon after it has written the status.
+const MOST_POLLS: usize = 16;
+/// What a program waits for when it waits for the end of a transfer.
+const STATUS_POLLS: [&str; 3] = [
+    "a transmit to be acknowledged",
+    "a posted receive to be filled",
+    "any of several transfers to be over",
+];
+
+impl HostState {
+    /// The post of the message that the firmware has just taken, and the numbers of its events.
+    pub(super) fn take_post(&mut self, message: usize) -> (Post, Vec<u64>) {
+        self.posting = Some(message);
+        let events = std::mem::take(&mut self.post_events);
+        (std::mem::take(&mut self.post), events)
+    }
+}
+
+impl Ended {
+    fn has(&self, value: u32) -> bool {
+        value >> STATUS_CODE_SHIFT == self.code
+            && self
+                .length
+                .is_none_or(|length| length == value & STATUS_LENGTH_MASK)
+    }
+}
+
+impl Side {
+    fn of<'a>(&self, message: &'a mut Message) -> Option<&'a mut Completion> {
+        if self.is_sender {
+            message.sent.as_mut()
+        } else {
+            message.received.as_mut()
+        }
+    }
+}
+
+impl Tracker {
+    pub(super) fn host_event(&mut self, node: u16, event: &TraceEvent) {
+        let number = self.number;
+        let host = &mut self.node(node).host;
+        match &event.kind {
+            TraceKind::HostCall { .. } => {
+                host.call = Some((event.time, number));
+                host.seen = None;
+                host.posted = None;
+            }
+            TraceKind::MailboxWrite { index, .. } if *index == MAILBOX_TRANSMIT => {
+                let call = host.call;
+                host.post = Post {
+                    call: call.map(|(time, _)| time),
+                    mailbox: Some(event.time),
+                    ..Post::default()
+                };
+                host.post_events = call.map(|(_, number)| number).into_iter().collect();
+                host.post_events.push(number);
+            }
+            TraceKind::PollSatisfied { why, value } if STATUS_POLLS.contains(why) => {
+                let ended = host.ended.iter().position(|ended| ended.has(*value));
+                match ended.and_then(|place| host.ended.remove(place)) {
+                    Some(ended) => self.saw(node, ended.side, event.time, number),
+                    None => {
+                        host.polls.push_back(Poll {
+                            time: event.time,
+                            value: *value,
+                            number,
+                        });
+                        if host.polls.len() > MOST_POLLS {
+                            host.polls.pop_front();
+                        }
+                    }
+                }
+            }
+            TraceKind::PollSatisfied { .. } => {
+                if let Some(message) = host.posting.take() {
+                    self.own(message);
+                    let back = self.timing.host.pio_read_return;
+                    self.message(message).post.returned = Some(event.time.saturating_add(back));
+                    self.node(node).host.posted = Some(message);
+                }
+            }
+            TraceKind::HostReturn { .. } => {
+                let (seen, posted) = (host.seen.take(), host.posted.take());
+                host.call = None;
+                if let Some(message) = posted {
+                    self.own(message);
+                    self.message(message).post.returned = Some(event.time);
+                }
+                if let Some(side) = seen {
+                    self.own(side.message);
+                    if let Some(end) = side.of(self.message(side.message)) {
+                        end.returned = Some(event.time);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A side has ended: the poll that sees it is to come, or has come already.
+    pub(super) fn await_poll(
+        &mut self,
+        node: u16,
+        message: usize,
+        is_sender: bool,
+        (code, length): (u32, Option<u32>),
+    ) {
+        let side = Side { message, is_sender };
+        let ended = Ended { side, code, length };
+        let not_before = side.of(self.message(message)).map(|end| end.not_before);
+        let host = &mut self.node(node).host;
+        let saw =
+            |poll: &Poll| not_before.is_some_and(|time| time <= poll.time) && ended.has(poll.value);
+        let place = host.polls.iter().position(saw);
+        match place.and_then(|place| host.polls.remove(place)) {
+            Some(poll) => self.saw(node, side, poll.time, poll.number),
+            None => host.ended.push_back(ended),
+        }
+    }
+
+    /// A poll saw the end of a side.
+    fn saw(&mut self, node: u16, side: Side, time: SimTime, number: u64) {
+        let back = self.timing.host.pio_read_return;
+        let message = self.message(side.message);
+        message.events.push(number);
+        if let Some(end) = side.of(message) {
+            end.seen = Some(time);
+            end.returned = Some(time.saturating_add(back));
+        }
+        self.node(node).host.seen = Some(side);
+    }
+}

@@ -1,0 +1,231 @@
+//! Which message an event belongs to, and what is remembered for that.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use defs::emp::frame::Kind;
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
+use emulator::tigon2::timing::Timing;
+
+use super::cpu::CpuState;
+use super::frames::{Channel, Head, RxFrame};
+use super::host::HostState;
+use super::message::{Arrival, Cpu, FrameWay, Message, MessageId, Work};
+
+/// A frame: its message's index and its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FrameRef {
+    pub message: usize,
+    pub frame: usize,
+}
+
+/// An arrival of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ArrivalRef {
+    pub frame: FrameRef,
+    pub arrival: usize,
+}
+
+/// A stage that is over, and the numbers of its two events.
+#[derive(Debug, Clone)]
+pub(super) struct Stint {
+    pub work: Work,
+    pub events: [u64; 2],
+}
+
+/// What is under way in a node.
+#[derive(Debug, Default)]
+pub(super) struct NodeState {
+    pub cpus: [CpuState; 2],
+    /// The CPU that takes frames from the MAC.
+    pub matcher: Option<Cpu>,
+    pub host: HostState,
+    pub read: Channel,
+    pub write: Channel,
+    /// The head of the frame that the MAC sends next.
+    pub sending: Option<Head>,
+    /// Heads of frames whose last bit is in.
+    pub receiving: VecDeque<Head>,
+    /// Frames that are built and not sent.
+    pub built: VecDeque<FrameRef>,
+    /// Frames that the MAC has stored and the firmware has not taken.
+    pub stored: VecDeque<RxFrame>,
+    /// The last frame at each place in SRAM.
+    pub places: BTreeMap<u32, ArrivalRef>,
+    /// Matched frames that a deliverer on the other CPU has not begun with.
+    pub matched: VecDeque<ArrivalRef>,
+    /// What that deliverer did before the matcher told of the frame.
+    pub delivered: VecDeque<Stint>,
+    /// Acks that wait for a sender on the other CPU.
+    pub answers: VecDeque<ArrivalRef>,
+}
+
+/// Follows all messages.
+#[derive(Debug)]
+pub(super) struct Tracker {
+    pub timing: Timing,
+    /// The present event's number.
+    pub number: u64,
+    messages: Vec<Message>,
+    /// By sender, receiver and the identifier in frames.
+    known: BTreeMap<(u16, u16, u16), usize>,
+    /// The latest number, by sender and receiver.
+    numbers: BTreeMap<(u16, u16), u32>,
+    /// How often each node was reset.
+    lives: BTreeMap<u16, u16>,
+    nodes: BTreeMap<u16, NodeState>,
+    /// The latest frame with each FCS.
+    pub by_fcs: BTreeMap<u32, FrameRef>,
+}
+
+impl Tracker {
+    pub(super) fn new(timing: &Timing) -> Self {
+        Self {
+            timing: *timing,
+            number: 0,
+            messages: Vec::new(),
+            known: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            lives: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            by_fcs: BTreeMap::new(),
+        }
+    }
+
+    /// All messages; what comes later begins anew.
+    pub(super) fn take(&mut self) -> Vec<Message> {
+        let mut messages = std::mem::take(&mut self.messages);
+        for message in &mut messages {
+            message.events.sort_unstable();
+            message.events.dedup();
+        }
+        self.known.clear();
+        self.nodes.clear();
+        self.by_fcs.clear();
+        messages
+    }
+
+    pub(super) fn event(&mut self, event: &TraceEvent) {
+        match (event.place, event.initiator) {
+            (Place::Node(node), Initiator::CpuA | Initiator::CpuB) => self.cpu_event(node, event),
+            (Place::Node(node), Initiator::Host) => self.host_event(node, event),
+            (Place::Node(node), Initiator::DmaRead) => self.read_event(node, event),
+            (Place::Node(node), Initiator::DmaWrite) => self.write_event(node, event),
+            (Place::Node(node), Initiator::MacTransmit | Initiator::MacReceive) => {
+                self.mac_event(node, event);
+            }
+            (_, Initiator::Wire) => self.wire_event(event),
+            (Place::Node(node), Initiator::Power) if event.kind == TraceKind::Reset => {
+                self.reset(node);
+            }
+            _ => {}
+        }
+        self.number += 1;
+    }
+
+    /// A node forgets everything.
+    fn reset(&mut self, node: u16) {
+        self.nodes.remove(&node);
+        *self.lives.entry(node).or_default() += 1;
+        self.known.retain(|(from, ..), _| *from != node);
+        self.numbers.retain(|(from, _), _| *from != node);
+    }
+
+    pub(super) fn node(&mut self, node: u16) -> &mut NodeState {
+        self.nodes.entry(node).or_default()
+    }
+
+    pub(super) fn message(&mut self, index: usize) -> &mut Message {
+        &mut self.messages[index]
+    }
+
+    pub(super) fn frame(&mut self, frame: FrameRef) -> &mut FrameWay {
+        &mut self.messages[frame.message].frames[frame.frame]
+    }
+
+    pub(super) fn arrival(&mut self, arrival: ArrivalRef) -> &mut Arrival {
+        &mut self.frame(arrival.frame).arrivals[arrival.arrival]
+    }
+
+    /// The present event is a message's.
+    pub(super) fn own(&mut self, message: usize) {
+        let number = self.number;
+        self.messages[message].events.push(number);
+    }
+
+    /// A stage belongs to a message.
+    pub(super) fn own_stint(&mut self, message: usize, stint: &Stint) {
+        self.messages[message].events.extend(stint.events);
+    }
+
+    /// The message that frames name so.
+    pub(super) fn find(&mut self, from: u16, to: u16, id: u16) -> usize {
+        match self.known.get(&(from, to, id)) {
+            Some(&index) => index,
+            None => self.open(from, to, id),
+        }
+    }
+
+    /// A new message.
+    pub(super) fn open(&mut self, from: u16, to: u16, id: u16) -> usize {
+        let latest = self.numbers.entry((from, to)).or_insert(u32::from(id));
+        // Identifiers wrap; the nearest number is meant.
+        let step = id.wrapping_sub(*latest as u16).cast_signed();
+        let number = latest.saturating_add_signed(step.into());
+        *latest = number.max(*latest);
+        let life = self.lives.get(&from).copied().unwrap_or_default();
+        let index = self.messages.len();
+        self.messages.push(Message::new(MessageId {
+            from,
+            to,
+            life,
+            number,
+        }));
+        self.known.insert((from, to, id), index);
+        index
+    }
+
+    /// Adds a sending of a frame to its message.
+    pub(super) fn add_frame(&mut self, message: usize, kind: Kind, number: u16) -> FrameRef {
+        let frames = &mut self.messages[message].frames;
+        let same = |other: &&FrameWay| other.kind == kind && other.number == number;
+        let again = frames.iter().filter(same).count() as u16;
+        frames.push(FrameWay {
+            kind,
+            number,
+            again,
+            works: Vec::new(),
+            reads: Vec::new(),
+            built: None,
+            sent: None,
+            mishaps: Vec::new(),
+            arrivals: Vec::new(),
+        });
+        FrameRef {
+            message,
+            frame: frames.len() - 1,
+        }
+    }
+
+    /// The last sending of a frame for which `is` holds.
+    pub(super) fn find_last_frame(
+        &self,
+        message: usize,
+        is: impl Fn(&FrameWay) -> bool,
+    ) -> Option<FrameRef> {
+        let frames = &self.messages[message].frames;
+        let frame = frames.iter().rposition(is)?;
+        Some(FrameRef { message, frame })
+    }
+
+    /// The first sending of a frame for which `is` holds.
+    pub(super) fn find_frame(
+        &self,
+        message: usize,
+        is: impl Fn(&FrameWay) -> bool,
+    ) -> Option<FrameRef> {
+        let frames = &self.messages[message].frames;
+        let frame = frames.iter().position(is)?;
+        Some(FrameRef { message, frame })
+    }
+}
