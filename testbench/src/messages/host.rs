@@ -108,7 +108,7 @@ impl Tracker {
                 host.post_events = call.map(|(_, number)| number).into_iter().collect();
                 host.post_events.push(number);
             }
-            TraceKind::PollSatisfied { why, value } if STATUS_POLLS.contains(why) => {
+            TraceKind::PollSatisfied { why, value } if STATUS_POLLS.contains(&&**why) => {
                 let ended = host.ended.iter().position(|ended| ended.has(*value));
                 match ended.and_then(|place| host.ended.remove(place)) {
                     Some(ended) => self.saw(node, ended.side, event.time, number),
