@@ -71,7 +71,9 @@ pub mod stage {
     pub const SEND_FRAME: &str = "send frame";
     /// emp-081: queue the frame's DMA and its MAC descriptor.
     pub const TRANSMISSION: &str = "transmission";
-    /// emp-082: take an ack, release resources, report completion.
+    /// emp-104, the matcher's part of emp-082: take an ack from the MAC, check it, free it.
+    pub const TAKE_ACK: &str = "take ack";
+    /// emp-103, the sender's part of emp-082: release resources, report completion.
     pub const RECEIVE_ACK: &str = "receive ack";
     /// A part of emp-083: take a frame from the MAC, check its CRC, classify and match it.
     pub const RECEIVE_BOOKKEEPING: &str = "receive bookkeeping";

@@ -206,7 +206,7 @@ impl<N: Nic> Emp<'_, N> {
         if let Some(counter) = counter {
             self.count_rarely(counter);
         }
-        self.nic.stage_exit(Stage::ReceiveAck);
+        self.nic.stage_exit(Stage::TakeAck);
     }
 
     /// Takes the ack or nack in a frame. The result is what to count it as, unless that is done.
@@ -230,8 +230,17 @@ impl<N: Nic> Emp<'_, N> {
         } else {
             0
         };
-        if N::Roles::SENDER {
-            self.apply(kind == Kind::Ack, key, number as u16, pressure)
+        // What the answer means is the sender's work.
+        let stage = match kind {
+            Kind::Ack => Stage::TakeAck,
+            _ => Stage::ReceiveBookkeeping,
+        };
+        self.nic.stage_exit(stage);
+        let counter = if N::Roles::SENDER {
+            self.nic.stage_enter(Stage::ReceiveAck);
+            let counter = self.apply(kind == Kind::Ack, key, number as u16, pressure);
+            self.nic.stage_exit(Stage::ReceiveAck);
+            counter
         } else {
             let job = (jobs::reports::ANSWER << jobs::KIND_SHIFT)
                 | (pressure << jobs::reports::PRESSURE_SHIFT)
@@ -239,7 +248,9 @@ impl<N: Nic> Emp<'_, N> {
                 | number;
             self.nic.put(Queue::Reports, [job, key]);
             None
-        }
+        };
+        self.nic.stage_enter(stage);
+        counter
     }
 
     /// What an answer means to its message; the result is what to count it as, if it is not an ack that is taken.

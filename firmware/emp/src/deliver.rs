@@ -351,14 +351,29 @@ impl<N: Nic> Emp<'_, N> {
         self.settle_receive(slot);
     }
 
-    /// Tells the host of a message that is all in memory, or given up, and the matcher. A matcher on the
-    /// other CPU finds that before the host can have posted the receive again.
+    /// Ends a message that is all in memory, or given up.
     #[inline(always)]
     pub(crate) fn settle_receive(&mut self, slot: Slot) {
-        let sink = self.tables.sink_mut(slot);
-        if sink.pending != 0 || !sink.complete {
-            return;
+        if self.is_over(slot) {
+            self.hand_back(slot);
+            if N::Roles::MATCHER {
+                self.close(slot);
+            }
         }
+    }
+
+    /// Whether nothing more of a message comes, neither frames nor DMAs.
+    #[inline(always)]
+    pub(crate) fn is_over(&mut self, slot: Slot) -> bool {
+        let sink = self.tables.sink_mut(slot);
+        sink.pending == 0 && sink.complete
+    }
+
+    /// Tells the host of a message that is over, and a matcher on the other CPU. That one finds it before the host can
+    /// have posted the receive again.
+    #[inline(always)]
+    pub(crate) fn hand_back(&mut self, slot: Slot) {
+        let sink = self.tables.sink_mut(slot);
         sink.complete = false;
         let (index, code, length) = (u32::from(sink.descriptor), sink.code, sink.length);
         let (key, tag) = (sink.key, u32::from(sink.tag));
@@ -366,7 +381,6 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.store(at, (key & 0xFFFF_0000) | tag);
         if N::Roles::MATCHER {
             self.write_status(index, code, length);
-            self.close(slot);
         } else {
             self.nic.leave(Queue::Closed, [u32::from(slot)]);
             self.write_status(index, code, length);

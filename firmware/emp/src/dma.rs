@@ -164,10 +164,25 @@ impl<N: Nic> Emp<'_, N> {
         if done.failed {
             sink.fail(Code::HostMemory);
         }
-        self.settle_receive(slot);
+        if self.is_over(slot) {
+            self.end_receive(slot);
+        }
         self.nic.retire_write();
         self.nic.stage_exit(Stage::Receiving);
         true
+    }
+
+    /// The last DMA of a message is over. Its record is the matcher's, whose work is receive bookkeeping on whatever CPU.
+    #[inline(always)]
+    fn end_receive(&mut self, slot: Slot) {
+        self.hand_back(slot);
+        if N::Roles::MATCHER {
+            self.nic.stage_exit(Stage::Receiving);
+            self.nic.stage_enter(Stage::ReceiveBookkeeping);
+            self.close(slot);
+            self.nic.stage_exit(Stage::ReceiveBookkeeping);
+            self.nic.stage_enter(Stage::Receiving);
+        }
     }
 
     #[cold]

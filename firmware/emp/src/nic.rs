@@ -73,7 +73,9 @@ pub enum Stage {
     SendFrame,
     /// Queue one frame's DMA and MAC descriptor.
     Transmission,
-    /// Take an ack.
+    /// Take an ack from the MAC.
+    TakeAck,
+    /// What the ack means to its message.
     ReceiveAck,
     /// Take a frame from the MAC and match it.
     ReceiveBookkeeping,

@@ -162,7 +162,7 @@ impl<N: Nic> Emp<'_, N> {
             if !self.has_room_for_frame() {
                 return;
             }
-            self.nic.stage_enter(Stage::ReceiveAck);
+            self.nic.stage_enter(Stage::TakeAck);
             take_ack(self, arrival);
         } else {
             take_frame(self, arrival, type_kind);
@@ -580,7 +580,9 @@ impl<N: Nic> Emp<'_, N> {
 
     #[inline(never)]
     fn close_passed(&mut self, slot: Slot) {
+        self.nic.stage_enter(Stage::ReceiveBookkeeping);
         self.close(slot);
+        self.nic.stage_exit(Stage::ReceiveBookkeeping);
     }
 
     #[cold]

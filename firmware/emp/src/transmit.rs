@@ -220,7 +220,9 @@ impl<N: Nic> Emp<'_, N> {
             self.nic.stage_exit(Stage::Transmission);
         } else {
             let words = self.words_of(&cut);
+            self.nic.stage_exit(Stage::SendFrame);
             self.pass_frame(&cut, &words);
+            self.nic.stage_enter(Stage::SendFrame);
             self.account_frame(&cut);
             self.nic.stage_exit(Stage::SendFrame);
         }

@@ -43,8 +43,20 @@ pub struct StageTime {
 /// # Errors
 /// Whatever keeps the exchange from completing.
 pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, ExperimentError> {
-    let one = total_cycles(image, profile, 1)?;
-    let two = total_cycles(image, profile, 2)?;
+    stage_times_of(image, profile, MESSAGE_BYTES)
+}
+
+/// The same for messages of `bytes` bytes.
+///
+/// # Errors
+/// Whatever keeps the exchange from completing.
+pub fn stage_times_of(
+    image: &Image,
+    profile: &Profile,
+    bytes: u32,
+) -> Result<Vec<StageTime>, ExperimentError> {
+    let one = total_cycles(image, profile, 1, bytes)?;
+    let two = total_cycles(image, profile, 2, bytes)?;
     let us = |cycles: u64| cycles as f64 / (profile.timing.core_clock_hz as f64 / 1e6);
     Ok(two
         .into_iter()
@@ -66,7 +78,11 @@ pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, E
 /// through some of them too, for an ack, or to find nothing to send.
 fn measured_on(stage: &str) -> usize {
     match stage {
-        stage::SEND_BOOKKEEPING | stage::SEND_FRAME | stage::TRANSMISSION | stage::RECEIVE_ACK => 0,
+        stage::SEND_BOOKKEEPING
+        | stage::SEND_FRAME
+        | stage::TRANSMISSION
+        | stage::TAKE_ACK
+        | stage::RECEIVE_ACK => 0,
         _ => 1,
     }
 }
@@ -76,10 +92,11 @@ fn total_cycles(
     image: &Image,
     profile: &Profile,
     messages: u32,
+    bytes: u32,
 ) -> Result<BTreeMap<Arc<str>, [u64; 2]>, ExperimentError> {
     let mut pair = EmpPairs::one(image, profile, &[])?;
-    let sender = pair.spawn(0, "sender", move |emp| send(emp, messages));
-    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, messages));
+    let sender = pair.spawn(0, "sender", move |emp| send(emp, messages, bytes));
+    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, messages, bytes));
     let end = pair.world.run(&RunLimits::default());
     for (program, outcome) in [("sender", sender), ("receiver", receiver)] {
         if let Some(Err(message)) = outcome.take() {
@@ -104,8 +121,8 @@ fn total_cycles(
 /// A message that fills one frame.
 const MESSAGE_BYTES: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
 
-async fn send(mut emp: EmpNode, messages: u32) -> Result<(), String> {
-    let out = buffer(&mut emp, MESSAGE_BYTES)?;
+async fn send(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String> {
+    let out = buffer(&mut emp, bytes)?;
     for _ in 0..messages {
         emp.system_mut().compute(SETTLE_NS).await;
         let transmit = emp.post_transmit(1, 1, out).await.map_err(text)?;
@@ -116,8 +133,8 @@ async fn send(mut emp: EmpNode, messages: u32) -> Result<(), String> {
     Ok(())
 }
 
-async fn receive(mut emp: EmpNode, messages: u32) -> Result<(), String> {
-    let space = buffer(&mut emp, MESSAGE_BYTES)?;
+async fn receive(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String> {
+    let space = buffer(&mut emp, bytes)?;
     for _ in 0..messages {
         let receive = emp
             .post_receive(Source::Node(0), Tag::Value(1), space)

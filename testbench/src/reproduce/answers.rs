@@ -385,14 +385,13 @@ fn cost_answer(number: &Published, head: &str) -> Option<Answer> {
 }
 
 /// The stages' parts in Tables 3.1 to 3.3, and the stages of the firmware that they consist of.
-const STAGES: [(&str, &[&str]); 9] = [
+const STAGES: [(&str, &[&str]); 8] = [
     (
         "send bookkeeping",
         &[stage::SEND_BOOKKEEPING, stage::SEND_FRAME],
     ),
     ("transmission", &[stage::TRANSMISSION]),
-    ("receive ack", &[stage::RECEIVE_ACK]),
-    ("receive ack (part)", &[stage::RECEIVE_ACK]),
+    ("receive ack", &[stage::TAKE_ACK, stage::RECEIVE_ACK]),
     (
         "receive bookkeeping",
         &[stage::RECEIVE_BOOKKEEPING, stage::RECEIVE_FRAME],
@@ -409,26 +408,30 @@ const STAGES: [(&str, &[&str]); 9] = [
 fn stage_answer(number: &Published) -> Option<Answer> {
     let mut words = number.quantity.strip_prefix("stage: ")?.split("; ");
     let name = words.next()?;
-    let (_, stages) = STAGES.iter().find(|(known, _)| *known == name)?;
     let cpu = match words.next() {
         None => None,
         Some("CPU A") => Some(0),
         Some("CPU B") => Some(1),
         Some(_) => return None,
     };
+    let stages = stages_of(name, cpu)?;
     let quantity = Quantity::Stage {
         scheme: Scheme::by_name(number.scheme)?,
         stages,
         cpu,
     };
-    // The whole is given; where a firmware divides it is its own.
-    let (role, note) = if name.ends_with("(part)") {
-        (
-            Role::Predicted,
-            "the whole is an input; where the firmware divides it is not",
-        )
-    } else {
-        (Role::Input, "")
-    };
-    Some(Answer::new(role, quantity).note(note))
+    Some(Answer::new(Role::Input, quantity))
+}
+
+/// The firmware's stages for a stage of the tables. Where receive ack is divided, the sender, which is always on CPU A,
+/// has what is named after the whole.
+fn stages_of(name: &str, cpu: Option<usize>) -> Option<&'static [&'static str]> {
+    match (name, cpu) {
+        ("receive ack (part)", Some(0)) => Some(&[stage::RECEIVE_ACK]),
+        ("receive ack (part)", Some(_)) => Some(&[stage::TAKE_ACK]),
+        _ => STAGES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, stages)| *stages),
+    }
 }

@@ -19,6 +19,9 @@ const CHECKS: &[fn()] = &[
     host_calls::the_ack_group_changes_at_run_time,
     host_calls::a_new_retry_limit_holds_at_once,
     resets::messages_pass_while_dma_channels_rest,
+    resets::either_node_is_reset,
+    resets::a_peer_that_is_gone_is_noticed_in_time,
+    resets::a_talk_survives_resets,
     streams_both_ways,
     streams_of_small_frames,
 ];

@@ -31,12 +31,14 @@ pub fn use_image(name: &str) {
 /// What a node's firmware has counted.
 pub type Counters = [u32; COUNTER_COUNT as usize];
 
+/// Something done with the image of this test's pairs.
+pub fn with_image<T>(what: impl FnOnce(&Image) -> T) -> T {
+    OTHER_IMAGE.with_borrow(|other| what(other.as_ref().unwrap_or(&IMAGE)))
+}
+
 pub fn pair() -> EmpPairs {
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
-    OTHER_IMAGE.with_borrow(|other| {
-        let image = other.as_ref().unwrap_or(&IMAGE);
-        EmpPairs::one(image, &profile, &[]).unwrap()
-    })
+    with_image(|image| EmpPairs::one(image, &profile, &[]).unwrap())
 }
 
 /// Any error as a program's own.

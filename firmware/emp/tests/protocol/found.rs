@@ -1,6 +1,6 @@
 //! Cases that random schedules (`schedule.rs`) found, each in its simplest form.
 
-use crate::common::engine::Records;
+use crate::common::engine::{Records, SCHEMES, use_scheme};
 use crate::common::memory::HostMemory;
 use crate::common::{Buffer, Faults, Settings, World};
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
@@ -82,6 +82,39 @@ fn what_two_lives_have_in_parts_is_not_done() {
         hosts.finish();
         assert_eq!(hosts.ledger.sent[0].code, Some(Code::Timeout));
     });
+}
+
+/// The same, and the acks of both lives wait in the queue to the sender's CPU, where that is not the matcher's. The news
+/// of the second life stands between them there: nobody has to compare epochs again.
+#[test]
+fn acks_of_two_lives_wait_in_their_order() {
+    for scheme in 0..SCHEMES {
+        use_scheme(scheme);
+        with_hosts(2, 1, |hosts| {
+            post_receive(hosts, 1, 112);
+            hosts.send(SendRequest {
+                from: 0,
+                to: 1,
+                tag: 1,
+                length: 112,
+                hole: false,
+            });
+            wait(hosts, |hosts| hosts.network.frames_sent() == 2);
+            hosts.network.hold_up(0, Hold::Mac, 200);
+            hosts.network.hold_up(0, Hold::OneCpu(0), 250);
+            wait(hosts, |hosts| {
+                let node = &hosts.network.stations[1].node;
+                node.counter(Counter::AcksSent) == 1
+            });
+            hosts.pass(20);
+            hosts.restart(1);
+            post_receive(hosts, 1, 112);
+            let first = hosts.network.frames_sent() - 1;
+            hosts.network.replay(first, false);
+            hosts.finish();
+            assert_eq!(hosts.ledger.sent[0].code, Some(Code::Timeout), "{scheme}");
+        });
+    }
 }
 
 /// The memory of a message's only frame is not there, and that is known before all of it is queued.

@@ -33,8 +33,10 @@ pub enum Hold {
     Deaf,
     /// The MAC sends nothing.
     Mac,
-    /// The CPU does nothing.
+    /// The CPUs do nothing.
     Cpu,
+    /// One of the CPUs, 0 or 1, does nothing.
+    OneCpu(usize),
 }
 
 /// Frames that no NIC of this network has sent.
@@ -87,6 +89,7 @@ pub struct Station<'a> {
     deaf_until: u64,
     stalled_until: u64,
     frozen_until: u64,
+    resting_until: [u64; 2],
 }
 
 pub struct Network<'a> {
@@ -154,6 +157,7 @@ impl<'a> Network<'a> {
             deaf_until: 0,
             stalled_until: 0,
             frozen_until: 0,
+            resting_until: [0; 2],
         }
     }
 
@@ -217,7 +221,8 @@ impl<'a> Network<'a> {
         }
         if station.frozen_until < now_us {
             for _ in 0..=station.random.below(3) {
-                station.node.dispatch();
+                let works = station.resting_until.map(|until| until < now_us);
+                station.node.emp.dispatch(works);
             }
         }
         std::mem::take(&mut station.node.nic().sent)
@@ -298,6 +303,7 @@ impl<'a> Network<'a> {
             Hold::Deaf => &mut station.deaf_until,
             Hold::Mac => &mut station.stalled_until,
             Hold::Cpu => &mut station.frozen_until,
+            Hold::OneCpu(cpu) => &mut station.resting_until[cpu],
         };
         *until = self.now_us + us;
     }
@@ -310,6 +316,7 @@ impl<'a> Network<'a> {
             station.deaf_until = 0;
             station.stalled_until = 0;
             station.frozen_until = 0;
+            station.resting_until = [0; 2];
         }
     }
 

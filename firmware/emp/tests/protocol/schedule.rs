@@ -335,7 +335,8 @@ fn action() -> impl Strategy<Value = Action> {
         Just(Hold::Wire),
         Just(Hold::Deaf),
         Just(Hold::Mac),
-        Just(Hold::Cpu)
+        Just(Hold::Cpu),
+        (0usize..2).prop_map(Hold::OneCpu)
     ];
     prop_oneof![
         8 => (way(), tag(), size(), any::<(bool, bool)>(), prop_oneof![Just(0), -2000isize..2000])

@@ -91,8 +91,8 @@ pub trait Engine {
     fn start(&mut self) -> bool;
     /// Whether no message is under way.
     fn is_at_rest(&mut self) -> bool;
-    /// Lets each CPU run a handler, in either order; `false` if neither had anything to do.
-    fn dispatch(&mut self) -> bool;
+    /// Lets each CPU that `works` run a handler, in either order; `false` if neither had anything to do.
+    fn dispatch(&mut self, works: [bool; 2]) -> bool;
 }
 
 /// Both CPUs. CPU A has the chip between handlers.
@@ -136,11 +136,11 @@ impl<S: Scheme + 'static> Engine for Cpus<'_, S> {
         self.on_b(|emp| emp.is_at_rest()) && rests
     }
 
-    fn dispatch(&mut self) -> bool {
+    fn dispatch(&mut self, [a_works, b_works]: [bool; 2]) -> bool {
         let b_first = self.random.chance(50);
-        let early = b_first && self.on_b(|emp| dispatch(emp, 1));
-        let acted = dispatch(&mut self.a, 0);
-        let late = !b_first && self.on_b(|emp| dispatch(emp, 1));
+        let early = b_works && b_first && self.on_b(|emp| dispatch(emp, 1));
+        let acted = a_works && dispatch(&mut self.a, 0);
+        let late = b_works && !b_first && self.on_b(|emp| dispatch(emp, 1));
         early | acted | late
     }
 }

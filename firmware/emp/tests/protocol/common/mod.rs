@@ -141,7 +141,7 @@ impl<'a> Node<'a> {
 
     /// Runs the handler of the most urgent event; `false` if there is none.
     pub fn dispatch(&mut self) -> bool {
-        self.emp.dispatch()
+        self.emp.dispatch([true; 2])
     }
 
     /// Host memory for `length` bytes in a form, cut and scattered at random.
