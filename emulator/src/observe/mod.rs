@@ -6,6 +6,7 @@ pub mod capture;
 pub mod event;
 pub mod file;
 mod line;
+pub mod names;
 pub mod pcapng;
 pub mod stream;
 pub mod text;

@@ -26,32 +26,32 @@ pub const REGISTERS: &[(u32, &str, &str)] = &[
     (r::MAILBOX_EVENT_B, "mailbox", "event_b"),
     (r::TIMER_REFERENCE_B, "timer", "reference_b"),
     (r::SERIAL, "serial", "data"),
-    (r::WRITE_HOST_HIGH, "dma", "write_host_high"),
-    (r::WRITE_HOST_LOW, "dma", "write_host_low"),
-    (r::READ_HOST_HIGH, "dma", "read_host_high"),
-    (r::READ_HOST_LOW, "dma", "read_host_low"),
-    (r::READ_LENGTH, "dma", "read_length"),
-    (r::WRITE_STATE, "dma", "write_state"),
-    (r::WRITE_LOCAL, "dma", "write_local"),
-    (r::WRITE_CHECKSUM, "dma", "write_checksum"),
-    (r::WRITE_LENGTH, "dma", "write_length"),
-    (r::READ_STATE, "dma", "read_state"),
-    (r::READ_LOCAL, "dma", "read_local"),
-    (r::READ_CHECKSUM, "dma", "read_checksum"),
-    (r::RX_BUFFER_BASE, "mac", "rx_buffer_base"),
-    (r::RX_BUFFER_PRODUCER, "mac", "rx_buffer_producer"),
-    (r::RX_BUFFER_CONSUMER, "mac", "rx_buffer_consumer"),
-    (r::TX_BUFFER_BASE, "mac", "tx_buffer_base"),
-    (r::TX_BUFFER_PRODUCER, "mac", "tx_buffer_producer"),
-    (r::TX_BUFFER_CONSUMER, "mac", "tx_buffer_consumer"),
-    (r::RX_DESCRIPTOR_PRODUCER, "mac", "rx_descriptor_producer"),
-    (r::RX_DESCRIPTOR_REFERENCE, "mac", "rx_descriptor_reference"),
-    (r::RX_DESCRIPTOR_CONSUMER, "mac", "rx_descriptor_consumer"),
-    (r::RX_RING_CONFIG, "mac", "rx_ring_config"),
-    (r::TX_DESCRIPTOR_PRODUCER, "mac", "tx_descriptor_producer"),
-    (r::TX_DESCRIPTOR_REFERENCE, "mac", "tx_descriptor_reference"),
-    (r::TX_DESCRIPTOR_CONSUMER, "mac", "tx_descriptor_consumer"),
-    (r::TX_DESCRIPTOR_FREE, "mac", "tx_descriptor_free"),
+    (r::WRITE_HOST_HIGH, "dma_write", "host_high"),
+    (r::WRITE_HOST_LOW, "dma_write", "host_low"),
+    (r::READ_HOST_HIGH, "dma_read", "host_high"),
+    (r::READ_HOST_LOW, "dma_read", "host_low"),
+    (r::READ_LENGTH, "dma_read", "length"),
+    (r::WRITE_STATE, "dma_write", "state"),
+    (r::WRITE_LOCAL, "dma_write", "local"),
+    (r::WRITE_CHECKSUM, "dma_write", "checksum"),
+    (r::WRITE_LENGTH, "dma_write", "length"),
+    (r::READ_STATE, "dma_read", "state"),
+    (r::READ_LOCAL, "dma_read", "local"),
+    (r::READ_CHECKSUM, "dma_read", "checksum"),
+    (r::RX_BUFFER_BASE, "mac_rx", "buffer_base"),
+    (r::RX_BUFFER_PRODUCER, "mac_rx", "buffer_producer"),
+    (r::RX_BUFFER_CONSUMER, "mac_rx", "buffer_consumer"),
+    (r::TX_BUFFER_BASE, "mac_tx", "buffer_base"),
+    (r::TX_BUFFER_PRODUCER, "mac_tx", "buffer_producer"),
+    (r::TX_BUFFER_CONSUMER, "mac_tx", "buffer_consumer"),
+    (r::RX_DESCRIPTOR_PRODUCER, "mac_rx", "descriptor_producer"),
+    (r::RX_DESCRIPTOR_REFERENCE, "mac_rx", "descriptor_reference"),
+    (r::RX_DESCRIPTOR_CONSUMER, "mac_rx", "descriptor_consumer"),
+    (r::RX_RING_CONFIG, "mac_rx", "ring_config"),
+    (r::TX_DESCRIPTOR_PRODUCER, "mac_tx", "descriptor_producer"),
+    (r::TX_DESCRIPTOR_REFERENCE, "mac_tx", "descriptor_reference"),
+    (r::TX_DESCRIPTOR_CONSUMER, "mac_tx", "descriptor_consumer"),
+    (r::TX_DESCRIPTOR_FREE, "mac_tx", "descriptor_free"),
     (r::READ_RING_PRODUCER, "assist", "read_ring_producer"),
     (r::READ_RING_REFERENCE, "assist", "read_ring_reference"),
     (r::READ_RING_CONSUMER, "assist", "read_ring_consumer"),
@@ -71,13 +71,13 @@ pub const REGISTERS: &[(u32, &str, &str)] = &[
     (r::CPU_B + r::STACK_MAP, "cpu_b", "stack_map"),
     (r::CPU_B + r::SCRATCH_ADDRESS, "cpu_b", "scratch_address"),
     (r::CPU_B + r::SCRATCH_DATA, "cpu_b", "scratch_data"),
-    (r::MAC_TX_STATE, "mac", "tx_state"),
+    (r::MAC_TX_STATE, "mac_tx", "state"),
     (r::TX_CONFIG_WORD, "serdes", "tx_config_word"),
     (r::MAC_ADDRESS_HIGH, "mac", "address_high"),
     (r::MAC_ADDRESS_LOW, "mac", "address_low"),
     (r::VLAN_TAG_TYPE, "mac", "vlan_tag_type"),
     (r::MAC_THRESHOLDS, "mac", "thresholds"),
-    (r::MAC_RX_STATE, "mac", "rx_state"),
+    (r::MAC_RX_STATE, "mac_rx", "state"),
     (r::RX_CONFIG_WORD, "serdes", "rx_config_word"),
     (r::MULTICAST_HASH, "mac", "multicast_hash_3"),
     (r::MULTICAST_HASH + 4, "mac", "multicast_hash_2"),
@@ -120,7 +120,7 @@ pub const fn place(initiator: Initiator, address: u32) -> Place {
     }
 }
 
-/// Names what `initiator` meets at `address`: `cpu_b > dma > read_state`.
+/// Names what `initiator` meets at `address`: `cpu_b > dma_read > state`.
 #[must_use]
 pub fn probe(initiator: Initiator, address: u32) -> String {
     match place(initiator, address) {
@@ -144,6 +144,23 @@ pub const fn register_address(offset: u32) -> u32 {
     REGISTER_BASE + offset
 }
 
+/// The block of the register at an address as CPUs have it.
+#[must_use]
+pub fn block_of(address: u32) -> &'static str {
+    let offset = address.wrapping_sub(REGISTER_BASE);
+    match register_name(offset) {
+        Some((block, _)) => block,
+        None => match offset & 0x380 {
+            r::CPU_REGISTERS => Initiator::CpuA.name(),
+            B_REGISTERS => Initiator::CpuB.name(),
+            _ => "storage",
+        },
+    }
+}
+
+/// Where CPU B's general registers are shown.
+const B_REGISTERS: u32 = r::CPU_B + r::CPU_REGISTERS;
+
 /// Block and name of a register.
 #[must_use]
 pub fn register_name(offset: u32) -> Option<(&'static str, &'static str)> {
@@ -162,7 +179,7 @@ mod tests {
         let check = |initiator, address, expected: &str| {
             assert_eq!(probe(initiator, address), expected);
         };
-        check(Initiator::CpuB, 0xC000_00B0, "cpu_b > dma > read_state");
+        check(Initiator::CpuB, 0xC000_00B0, "cpu_b > dma_read > state");
         check(Initiator::CpuA, 0xC000_0048, "cpu_a > semaphore > a");
         check(Initiator::CpuA, 0xC0_2000, "cpu_a > scratchpad > 0x2000");
         check(Initiator::CpuB, 0xC0_2000, "cpu_b > nothing > 0x00c02000");

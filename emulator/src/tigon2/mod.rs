@@ -5,6 +5,7 @@ pub mod assist;
 pub mod board;
 mod bus;
 pub mod cores;
+pub mod describe;
 mod dispatch;
 pub mod dma;
 pub mod eeprom;

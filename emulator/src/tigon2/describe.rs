@@ -1,0 +1,128 @@
+//! Registers and their values in words, for people: names of registers and of their bits, and the way back.
+
+use bitflags::Flags;
+use defs::tigon2::event;
+use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES};
+use defs::tigon2::regs as r;
+
+use super::cores::owner_of;
+use super::map::{register_address, register_name};
+
+/// Where CPU B's general registers are shown.
+const GENERAL_B: u32 = r::CPU_B + r::CPU_REGISTERS;
+
+/// The name of the register at an address, as CPUs have it: `dma_read_state`, `cpu_b_r29`. Storage without a
+/// meaning is called after its offset: `storage_3f0`. `None` where no register is.
+#[must_use]
+pub fn register(address: u32) -> Option<String> {
+    let offset = address.wrapping_sub(REGISTER_BASE) & !3;
+    if offset >= REGISTER_BYTES {
+        return None;
+    }
+    if let Some((block, name)) = register_name(offset) {
+        return Some(format!("{block}_{name}"));
+    }
+    Some(match offset {
+        r::CPU_REGISTERS..0x200 => format!("cpu_a_r{}", (offset - r::CPU_REGISTERS) / 4),
+        GENERAL_B..0x300 => format!("cpu_b_r{}", (offset - GENERAL_B) / 4),
+        _ => format!("storage_{offset:03x}"),
+    })
+}
+
+/// All registers, by address: name and address.
+pub fn registers() -> impl Iterator<Item = (String, u32)> {
+    let addresses = (0..REGISTER_BYTES).step_by(4).map(register_address);
+    addresses.filter_map(|address| Some((register(address)?, address)))
+}
+
+/// The bits of a register's value by name, `mailbox|timer`, the ones without a name by number; `None` if the register
+/// holds no bits, or all are 0.
+#[must_use]
+pub fn bits(address: u32, value: u32) -> Option<String> {
+    let offset = address.wrapping_sub(REGISTER_BASE) & !3;
+    let offset = match owner_of(offset) {
+        Some(1) => offset - r::CPU_B,
+        _ => offset,
+    };
+    let names = match offset {
+        r::EVENT_A | r::EVENT_B => each_bit(value, event::name),
+        r::MAILBOX_EVENT_A | r::MAILBOX_EVENT_B => each_bit(value, |_| None),
+        r::HOST_CONTROL => flags::<r::HostControl>(value),
+        r::LOCAL_CONTROL => flags::<r::LocalControl>(value),
+        r::MISC_CONFIG => flags::<r::MiscConfig>(value),
+        r::PCI_STATE => flags::<r::PciState>(value),
+        r::READ_STATE | r::WRITE_STATE => flags::<r::DmaState>(value),
+        r::ASSIST_STATE => flags::<r::AssistState>(value),
+        r::CPU_STATE => flags::<r::CpuState>(value),
+        r::MAC_TX_STATE => flags::<r::MacTxState>(value),
+        r::MAC_RX_STATE => flags::<r::MacRxState>(value),
+        _ => return None,
+    };
+    (!names.is_empty()).then(|| names.join("|"))
+}
+
+fn each_bit(value: u32, name: impl Fn(u32) -> Option<&'static str>) -> Vec<String> {
+    let set = (0..u32::BITS).filter(|bit| value >> bit & 1 != 0);
+    set.map(|bit| name(bit).map_or_else(|| bit.to_string(), str::to_owned))
+        .collect()
+}
+
+fn flags<F: Flags<Bits = u32>>(value: u32) -> Vec<String> {
+    let mut named = F::from_bits_retain(value).iter_names();
+    let mut names: Vec<String> = named
+        .by_ref()
+        .map(|(name, _)| name.to_ascii_lowercase())
+        .collect();
+    names.extend(each_bit(named.remaining().bits(), |_| None));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_register_has_a_name_of_its_own() {
+        let mut names: Vec<_> = registers().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 256);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 256);
+    }
+
+    #[test]
+    fn names() {
+        let check = |address, name: &str| assert_eq!(register(address).as_deref(), Some(name));
+        check(0xC000_0040, "pci_host_control");
+        check(0xC000_00B0, "dma_read_state");
+        check(0xC000_00C4, "mac_rx_buffer_producer");
+        check(0xC000_0060, "event_a");
+        check(0xC000_0104, "assist_read_ring_reference");
+        check(0xC000_0244, "cpu_b_pc");
+        check(0xC000_02F4, "cpu_b_r29");
+        check(0xC000_03F0, "storage_3f0");
+        assert_eq!(register(0xC000_0400), None);
+        assert_eq!(register(0x4000), None);
+    }
+
+    #[test]
+    fn values() {
+        let check = |address, value, expected: Option<&str>| {
+            assert_eq!(bits(address, value).as_deref(), expected);
+        };
+        check(
+            0xC000_0060,
+            1 << 22 | 1 << 28 | 1 << 1,
+            Some("1|mailbox|timer"),
+        );
+        check(0xC000_0070, 0, None);
+        check(0xC000_0064, 1 << 31, Some("31"));
+        check(
+            0xC000_00B0,
+            0x0002_0006,
+            Some("no_byte_swap|start|release_tx"),
+        );
+        check(0xC000_0240, 0x0001_0100, Some("halt|8"));
+        check(0xC000_0054, 7, None);
+    }
+}
