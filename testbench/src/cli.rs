@@ -8,6 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 
 use crate::experiments::scheme::Scheme;
+use crate::timeline::args::TimelineArgs;
 use crate::trace::args::{RecordArgs, TraceArgs};
 
 /// Run NIC firmware on emulated programmable NICs.
@@ -124,6 +125,9 @@ pub struct RunArgs {
     /// Write the frames on all wires into this file (pcapng, for Wireshark; - is standard output)
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    /// The timeline to draw.
+    #[command(flatten)]
+    pub timeline: TimelineArgs,
     /// End the run after this many simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,

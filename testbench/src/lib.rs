@@ -21,4 +21,5 @@ pub mod published;
 pub mod reproduce;
 pub mod scenario;
 pub mod simulation;
+pub mod timeline;
 pub mod trace;

@@ -2,7 +2,9 @@
 
 mod report;
 
-use anyhow::ensure;
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure};
 use emulator::observe::file::Header;
 use emulator::sim::world::RunEnd;
 
@@ -14,7 +16,7 @@ use crate::progress::Progress;
 use crate::scenario::Scenario;
 use crate::simulation::{RunOptions, Simulation};
 use crate::trace::record;
-use crate::{logging, output};
+use crate::{logging, output, timeline};
 use report::Report;
 
 /// Runs the command.
@@ -27,10 +29,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !(piped && args.json),
         "standard output cannot take both the capture (--pcap -) and the document (--json)"
     );
-    ensure!(
-        args.pcap.is_none() || args.pcap != args.record.trace,
-        "--trace and --pcap name the same file"
-    );
+    one_file_each(args)?;
     let mut scenario = Scenario::load(&args.scenario)?;
     if let Some(seed) = args.seed {
         scenario.seed = seed;
@@ -47,6 +46,8 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let capture = args.pcap.as_deref();
     let capture = capture.map(|path| Capture::start(path, &mut simulation.world));
     let capture = capture.transpose()?;
+    let shown = timeline_options(&scenario, &simulation);
+    let drawing = args.timeline.begin(&mut simulation.world, shown)?;
     for node in &mut simulation.world.nodes {
         logging::show_trace(&mut node.trace);
     }
@@ -76,9 +77,36 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     captured?;
     recording.finish(failed)?;
+    drawing.finish()?;
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if outcome.is_good() => Status::Done,
         _ => Status::Failed,
     })
+}
+
+/// What is written goes into a file of its own.
+fn one_file_each(args: &RunArgs) -> anyhow::Result<()> {
+    let files = [
+        ("--trace", &args.record.trace),
+        ("--pcap", &args.pcap),
+        ("--timeline", &args.timeline.timeline),
+    ];
+    for (index, (option, file)) in files.iter().enumerate() {
+        let same = |other: &&(_, &Option<PathBuf>)| file.is_some() && other.1 == *file;
+        if let Some((other, _)) = files[..index].iter().find(same) {
+            bail!("{other} and {option} name the same file");
+        }
+    }
+    Ok(())
+}
+
+/// What a timeline of a scenario is like.
+fn timeline_options(scenario: &Scenario, simulation: &Simulation) -> timeline::Options {
+    let names = scenario.nodes.iter().map(|node| node.name.clone());
+    timeline::Options {
+        symbols: simulation.image.symbols.clone(),
+        names: names.collect(),
+        ..timeline::Options::default()
+    }
 }

@@ -1,0 +1,187 @@
+//! A run as a timeline for Perfetto (docs/timeline.md): a process for each node, a track for each block, a flow
+//! for each message.
+
+pub mod args;
+mod gauges;
+mod lane;
+mod messages;
+mod packets;
+mod place;
+pub mod proto;
+mod track;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use emulator::image::Symbols;
+use emulator::observe::event::{Details, Place, TraceEvent};
+use emulator::observe::stream::Observer;
+
+use messages::Flows;
+use packets::Packets;
+use place::Canvas;
+
+/// A timeline takes no more than this, unless the user says otherwise: what Perfetto opens at once.
+pub const DEFAULT_LIMIT_BYTES: u64 = 50_000_000;
+/// Process numbers of nodes and of switches begin here.
+const FIRST_PID: [i32; 2] = [1000, 100_000];
+
+/// Says of each event whether it is drawn.
+pub type Filter = Box<dyn FnMut(&TraceEvent) -> bool + Send>;
+
+/// What could not be written, when the timeline has ended.
+pub type Outcome = Arc<Mutex<Option<io::Error>>>;
+
+/// What a timeline is like.
+pub struct Options {
+    /// It ends when it has so many bytes.
+    pub limit_bytes: u64,
+    /// What is drawn.
+    pub filter: Filter,
+    /// The firmware's symbols, as far as they are known.
+    pub symbols: Symbols,
+    /// Names of the nodes that have one.
+    pub names: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            limit_bytes: DEFAULT_LIMIT_BYTES,
+            filter: Box::new(|_| true),
+            symbols: Symbols::default(),
+            names: Vec::new(),
+        }
+    }
+}
+
+/// Writes a timeline while a world runs.
+pub struct Timeline {
+    packets: Packets,
+    places: BTreeMap<Place, place::Place>,
+    flows: Flows,
+    symbols: Symbols,
+    names: Vec<String>,
+    filter: Filter,
+    limit_bytes: u64,
+    now_ns: u64,
+    is_drawn: bool,
+    is_over: bool,
+    outcome: Outcome,
+}
+
+impl Timeline {
+    /// Writes to `out`, which need not be buffered.
+    #[must_use]
+    pub fn new(out: Box<dyn Write + Send>, options: Options) -> Self {
+        Self {
+            packets: Packets::new(out, options.limit_bytes),
+            places: BTreeMap::new(),
+            flows: Flows::default(),
+            symbols: options.symbols,
+            names: options.names,
+            filter: options.filter,
+            limit_bytes: options.limit_bytes,
+            now_ns: 0,
+            is_drawn: false,
+            is_over: false,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// Where the first error will be found: a world reports those of all its observers, and does not say whose.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        Arc::clone(&self.outcome)
+    }
+
+    /// What is open begins or ends where what is drawn does.
+    fn draw(&mut self, is_drawn: bool) {
+        if self.is_drawn == is_drawn {
+            return;
+        }
+        self.is_drawn = is_drawn;
+        for track in self.places.values_mut().flat_map(place::Place::tracks) {
+            if is_drawn {
+                track.resume(self.now_ns);
+            } else {
+                track.pause(self.now_ns);
+            }
+        }
+    }
+
+    /// The file is full: it ends here.
+    fn stop(&mut self) {
+        self.is_over = true;
+        for track in self.places.values_mut().flat_map(place::Place::tracks) {
+            track.abandon(self.now_ns, &mut self.packets);
+        }
+        let us = self.now_ns / 1000;
+        let limit = self.limit_bytes as f64 / 1e6;
+        log::warn!("the timeline ends at {us} us: it has its {limit} MB (--timeline-limit)");
+        let remark = format!("the timeline ends here: it has its {limit} MB");
+        self.packets.remark(self.now_ns, remark);
+    }
+}
+
+/// Adds the place of an event.
+fn add(place: Place, names: &[String], packets: &mut Packets) -> place::Place {
+    let (node, title, first_pid) = match place {
+        Place::Node(node) => (node, format!("node {node}"), FIRST_PID[0]),
+        Place::Switch(switch) => (switch, format!("switch {switch}"), FIRST_PID[1]),
+    };
+    let name = match place {
+        Place::Node(node) => names.get(usize::from(node)),
+        Place::Switch(_) => None,
+    };
+    let title = match name {
+        Some(name) if *name != node.to_string() => format!("{title} ({name})"),
+        _ => title,
+    };
+    place::Place::new(node, title, first_pid + i32::from(node), packets)
+}
+
+impl Observer for Timeline {
+    fn details(&self) -> Details {
+        Details::all()
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        if self.is_over {
+            return;
+        }
+        self.now_ns = event.time.ps() / 1000;
+        let is_drawn = (self.filter)(event);
+        self.draw(is_drawn);
+        let place = self
+            .places
+            .entry(event.place)
+            .or_insert_with(|| add(event.place, &self.names, &mut self.packets));
+        let mut canvas = Canvas {
+            packets: &mut self.packets,
+            flows: &mut self.flows,
+            symbols: &self.symbols,
+            now_ns: self.now_ns,
+            is_drawn,
+        };
+        place.event(event, &mut canvas);
+        if self.packets.is_full() {
+            self.stop();
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if !self.is_over {
+            for track in self.places.values_mut().flat_map(place::Place::tracks) {
+                track.finish(self.now_ns, &mut self.packets);
+            }
+            if self.packets.is_full() {
+                self.stop();
+            }
+        }
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        *outcome = self.packets.finish().err();
+        Ok(())
+    }
+}

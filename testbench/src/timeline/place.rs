@@ -1,0 +1,540 @@
+//! A node or a switch: its tracks, and what each event draws on them.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use defs::tigon2::regs;
+use emulator::image::Symbols;
+use emulator::observe::event::{FrameHead, TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
+
+use super::gauges::{GAUGES, Gauge, Registers};
+use super::lane::Lane;
+use super::messages::{self, Flows, SeenFrame};
+use super::packets::{Introduction, Packets, Slice, Value, What};
+use super::track::{Drawn, Label, Track};
+
+/// What drawing an event needs beside its place.
+pub struct Canvas<'a> {
+    /// Where it goes.
+    pub packets: &'a mut Packets,
+    /// The messages of all nodes.
+    pub flows: &'a mut Flows,
+    /// Names of handlers.
+    pub symbols: &'a Symbols,
+    /// The time, in nanoseconds.
+    pub now_ns: u64,
+    /// Whether it is drawn, or only remembered.
+    pub is_drawn: bool,
+}
+
+/// What a handler is called.
+fn handler_name(symbols: &Symbols, who: Initiator, address: u32) -> String {
+    match symbols.seen_by(who, address) {
+        Some((symbol, _)) => {
+            let name = symbol.name.rsplit("::").next().unwrap_or(&symbol.name);
+            format!("handler {name}")
+        }
+        None => format!("handler {address:#x}"),
+    }
+}
+
+/// A frame that the MAC has stored.
+#[derive(Debug)]
+struct Stored {
+    address: u32,
+    length: u32,
+    frame: SeenFrame,
+    flow: Option<u64>,
+}
+
+/// So many frames and transfers are remembered for those that come after them.
+const MOST_REMEMBERED: usize = 512;
+/// Calls of host programs that are shown at the same time.
+const MOST_CALLS: u16 = 64;
+
+/// What is known of one place.
+#[derive(Debug)]
+pub struct Place {
+    node: u16,
+    uuid: u64,
+    tracks: BTreeMap<Lane, Track>,
+    gauges: Vec<(u64, Option<u32>)>,
+    registers: Registers,
+    /// Heads of the frame that leaves now, and of those that come in.
+    heads: [VecDeque<(u64, FrameHead)>; 2],
+    /// Transfers from the host whose frame has not left yet.
+    fetched: VecDeque<(u32, Drawn)>,
+    stored: VecDeque<Stored>,
+    /// Calls that wrote a mailbox, or mailbox writes, whose messages are not known yet.
+    posted: VecDeque<Drawn>,
+    /// Hardware tells when a frame has left.
+    ends_are_told: bool,
+}
+
+impl Place {
+    /// A place without tracks. The number of its process is `pid`.
+    pub fn new(node: u16, name: String, pid: i32, packets: &mut Packets) -> Self {
+        let uuid = packets.add(Introduction {
+            name,
+            pid: Some(pid),
+            ..Introduction::default()
+        });
+        let gauge = |(rank, gauge): (i32, &Gauge)| {
+            let track = Introduction {
+                name: gauge.name.into(),
+                parent: Some((uuid, rank)),
+                unit: Some(gauge.unit()),
+                ..Introduction::default()
+            };
+            (packets.add(track), None)
+        };
+        let gauges = (Lane::GAUGES..).zip(&GAUGES).map(gauge).collect();
+        Self {
+            node,
+            uuid,
+            tracks: BTreeMap::new(),
+            gauges,
+            registers: Registers::default(),
+            heads: Default::default(),
+            fetched: VecDeque::new(),
+            stored: VecDeque::new(),
+            posted: VecDeque::new(),
+            ends_are_told: false,
+        }
+    }
+
+    /// A track; what it has held back long enough is written.
+    fn track(&mut self, lane: Lane, canvas: &mut Canvas<'_>) -> &mut Track {
+        let parent = Some((self.uuid, lane.rank()));
+        let track = self.tracks.entry(lane).or_insert_with(|| {
+            Track::new(canvas.packets.add(Introduction {
+                name: lane.to_string(),
+                parent,
+                ..Introduction::default()
+            }))
+        });
+        track.write(canvas.now_ns, canvas.packets);
+        track
+    }
+
+    /// All tracks, in their order.
+    pub fn tracks(&mut self) -> impl Iterator<Item = &mut Track> {
+        self.tracks.values_mut()
+    }
+
+    fn instant(&mut self, lane: Lane, slice: Slice, canvas: &mut Canvas<'_>) -> Option<Drawn> {
+        let (now, is_drawn) = (canvas.now_ns, canvas.is_drawn);
+        self.track(lane, canvas).instant(now, slice, is_drawn)
+    }
+
+    fn begin(
+        &mut self,
+        lane: Lane,
+        label: Label,
+        slice: Slice,
+        canvas: &mut Canvas<'_>,
+    ) -> Option<Drawn> {
+        let (now, is_drawn) = (canvas.now_ns, canvas.is_drawn);
+        self.track(lane, canvas).begin(now, label, slice, is_drawn)
+    }
+
+    fn end(&mut self, lane: Lane, label: &Label, canvas: &mut Canvas<'_>) {
+        let now = canvas.now_ns;
+        self.track(lane, canvas).end(now, label);
+    }
+
+    /// Draws an event.
+    pub fn event(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        use TraceKind as K;
+        match &event.kind {
+            K::HostCall { .. } | K::HostReturn { .. } | K::MailboxWrite { .. } => {
+                self.host(event, canvas);
+            }
+            K::StageEnter { .. }
+            | K::StageExit { .. }
+            | K::WaitEnter { .. }
+            | K::WaitExit { .. } => {
+                self.stage(event, canvas);
+            }
+            K::HandlerEnter { .. } | K::HandlerExit | K::CoreStopped { .. } => {
+                self.handler(event, canvas);
+            }
+            K::Probe { name, arguments } => self.probe(event.initiator, name, arguments, canvas),
+            K::SemaphoreTaken | K::SemaphoreRefused | K::SemaphoreReleased => {
+                self.semaphore(event, canvas);
+            }
+            K::DmaStarted { .. } | K::DmaDone { .. } | K::DmaFailed { .. } | K::DmaRests { .. } => {
+                self.dma(event, canvas);
+            }
+            K::FrameHead { head, .. } => self.head(event.initiator, *head, canvas.now_ns),
+            K::FrameSent { address, length } => self.frame_sent(*address, *length, canvas),
+            K::FrameReceived { .. } | K::FrameDropped { .. } => self.frame_came(event, canvas),
+            K::RegisterWrite { address, value } => self.moved(*address, *value, canvas),
+            K::RingIndex { address, value } => {
+                self.moved(*address, *value, canvas);
+                self.may_have_left(event.initiator, *address, canvas);
+            }
+            // Far too many to look at.
+            K::RegisterRead { .. } => {}
+            K::Reset | K::PowerOn => self.power(event, canvas),
+            K::Log { .. } => {
+                // The firmware may have refused a post.
+                self.posted.clear();
+                self.other(event, canvas);
+            }
+            _ => self.other(event, canvas),
+        }
+    }
+
+    /// An event that needs nothing but its own words.
+    fn other(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        let lane = Lane::of(event);
+        let slice = Slice::new(lane.category(&event.kind), event.kind.to_string());
+        self.instant(lane, slice, canvas);
+    }
+
+    fn host(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        match &event.kind {
+            TraceKind::HostCall { what } => {
+                // Calls of several programs overlap: each stands in a row of its own.
+                let is_free = |lane: &Lane| !self.tracks.get(lane).is_some_and(Track::is_busy);
+                let lane = (0..MOST_CALLS).map(Lane::Host).find(is_free);
+                let lane = lane.unwrap_or(Lane::Host(MOST_CALLS));
+                let label = Label::Call(Arc::clone(what));
+                self.begin(lane, label, Slice::new("host", what.to_string()), canvas);
+            }
+            TraceKind::HostReturn { what } => {
+                let label = Label::Call(Arc::clone(what));
+                let mut lanes = (0..=MOST_CALLS).map(Lane::Host);
+                let is_it = |lane: &Lane| {
+                    let track = self.tracks.get(lane);
+                    track.is_some_and(|track| track.is_within(&label))
+                };
+                if let Some(lane) = lanes.find(is_it) {
+                    self.end(lane, &label, canvas);
+                }
+            }
+            TraceKind::MailboxWrite { index, value } => {
+                let name = format!("mailbox {index}");
+                let slice = Slice::new("host", name).with("value", Value::Address((*value).into()));
+                let host = self.track(Lane::Host(0), canvas);
+                let call = host.innermost();
+                let drawn = self.instant(Lane::Host(0), slice, canvas);
+                if *index == defs::emp::control::MAILBOX_TRANSMIT {
+                    remember(&mut self.posted, call.or(drawn));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stage(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        let lane = Lane::of(event);
+        match &event.kind {
+            TraceKind::StageEnter { stage } => {
+                let label = Label::Stage(Arc::clone(stage));
+                self.begin(lane, label, Slice::new("stage", stage.to_string()), canvas);
+            }
+            TraceKind::WaitEnter { what } => {
+                let label = Label::Wait(Arc::clone(what));
+                self.begin(
+                    lane,
+                    label,
+                    Slice::new("wait", format!("wait: {what}")),
+                    canvas,
+                );
+            }
+            TraceKind::StageExit { stage } => {
+                self.end(lane, &Label::Stage(Arc::clone(stage)), canvas);
+            }
+            TraceKind::WaitExit { what } => {
+                self.end(lane, &Label::Wait(Arc::clone(what)), canvas);
+            }
+            _ => {}
+        }
+    }
+
+    fn handler(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        let lane = Lane::of(event);
+        match &event.kind {
+            TraceKind::HandlerEnter {
+                address,
+                event: bit,
+            } => {
+                // Handlers do not nest: one whose end was not seen is over.
+                self.end(lane, &Label::Handler, canvas);
+                let name = handler_name(canvas.symbols, event.initiator, *address);
+                let slice = Slice::new("handler", name);
+                let slice = slice.with("event", Value::Number((*bit).into()));
+                self.begin(lane, Label::Handler, slice, canvas);
+            }
+            TraceKind::CoreStopped { .. } => {
+                let now = canvas.now_ns;
+                self.track(lane, canvas).end_all(now);
+                self.other(event, canvas);
+            }
+            _ => self.end(lane, &Label::Handler, canvas),
+        }
+    }
+
+    /// A probe is an instant; if it says of which message it is, the slice around it is about that one.
+    fn probe(&mut self, who: Initiator, name: &str, arguments: &[u32], canvas: &mut Canvas<'_>) {
+        let mut slice = Slice::new("probe", name.to_owned());
+        let Some(said) = messages::said(self.node, name, arguments) else {
+            for (&note, &argument) in ["a", "b", "c", "d"].iter().zip(arguments) {
+                slice = slice.with(note, Value::Address(argument.into()));
+            }
+            self.instant(Lane::by(who), slice, canvas);
+            return;
+        };
+        if said.begins {
+            canvas.flows.begin(said.message);
+        }
+        let flow = canvas.flows.of(said.message);
+        slice.which = said.to_string();
+        let which = slice.which.clone();
+        let names = |around: &mut Slice| match around.flow {
+            None => {
+                around.flow = flow;
+                around.which.clone_from(&which);
+                true
+            }
+            Some(_) => around.flow == flow,
+        };
+        let track = self.track(Lane::by(who), canvas);
+        let mut is_around = false;
+        if let Some(around) = track.innermost() {
+            track.amend(around, |around| is_around = names(around));
+        }
+        slice.flow = flow.filter(|_| !is_around);
+        self.instant(Lane::by(who), slice, canvas);
+        if said.begins
+            && let Some(post) = self.posted.pop_front()
+        {
+            let host = self.track(Lane::Host(0), canvas);
+            host.amend(post, |post| {
+                names(post);
+            });
+        }
+    }
+
+    fn semaphore(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        let owner = Lane::of(event).to_string();
+        let lane = Lane::Semaphore;
+        match event.kind {
+            TraceKind::SemaphoreTaken => {
+                self.end(lane, &Label::Only, canvas);
+                self.begin(lane, Label::Only, Slice::new("semaphore", owner), canvas);
+            }
+            TraceKind::SemaphoreReleased => self.end(lane, &Label::Only, canvas),
+            _ => {
+                let slice = Slice::new("semaphore", format!("refused to {owner}"));
+                self.instant(lane, slice, canvas);
+            }
+        }
+    }
+
+    fn dma(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        let lane = Lane::of(event);
+        match event.kind {
+            TraceKind::DmaStarted {
+                host,
+                local,
+                length,
+            } => {
+                self.end(lane, &Label::Only, canvas);
+                let mut slice = Slice::new("dma", lane.to_string())
+                    .with("host", Value::Address(host))
+                    .with("local", Value::Address(local.into()))
+                    .with("bytes", Value::Number(length.into()));
+                slice.which = format!("{length} bytes");
+                if lane == Lane::DmaWrite {
+                    self.name_by_frame(local, &mut slice);
+                }
+                let drawn = self.begin(lane, Label::Only, slice, canvas);
+                if lane == Lane::DmaRead
+                    && let Some(drawn) = drawn
+                {
+                    remember(&mut self.fetched, Some((local, drawn)));
+                }
+            }
+            TraceKind::DmaRests { until } => {
+                let slice = Slice::new("fault", "rests");
+                self.begin(lane, Label::Wait("rests".into()), slice, canvas);
+                self.track(lane, canvas).until(until.ps() / 1000);
+            }
+            TraceKind::DmaFailed { .. } => {
+                self.other(event, canvas);
+                self.end(lane, &Label::Only, canvas);
+            }
+            _ => self.end(lane, &Label::Only, canvas),
+        }
+    }
+
+    /// A transfer to the host is about the last frame that was stored where it begins.
+    fn name_by_frame(&self, local: u32, slice: &mut Slice) {
+        let holds = |stored: &&Stored| {
+            let offset = self
+                .registers
+                .offset_in_receive_buffer(stored.address, local);
+            offset < stored.length
+        };
+        if let Some(stored) = self.stored.iter().rev().find(holds) {
+            slice.which = stored.frame.to_string();
+            slice.flow = stored.flow;
+        }
+    }
+
+    fn head(&mut self, who: Initiator, head: FrameHead, now_ns: u64) {
+        let heads = &mut self.heads[usize::from(who == Initiator::MacReceive)];
+        remember(heads, Some((now_ns, head)));
+    }
+
+    /// The slice of a frame whose head may be known.
+    fn frame(&self, head: Option<FrameHead>, canvas: &Canvas<'_>) -> (Slice, Option<SeenFrame>) {
+        let mut slice = Slice::new("frame", "frame");
+        let seen = head.as_ref().and_then(messages::seen);
+        if let Some(seen) = seen {
+            slice.name = Cow::Borrowed(seen.name());
+            slice.which = seen.to_string();
+            slice.flow = canvas.flows.of(seen.message);
+        }
+        (slice, seen)
+    }
+
+    fn frame_sent(&mut self, address: u32, length: u32, canvas: &mut Canvas<'_>) {
+        let head = self.heads[0].pop_front().map(|(_, head)| head);
+        self.heads[0].clear();
+        let (slice, _) = self.frame(head, canvas);
+        let (which, flow) = (slice.which.clone(), slice.flow);
+        let slice = slice
+            .with("at", Value::Address(address.into()))
+            .with("bytes", Value::Number(length.into()));
+        self.end(Lane::MacTx, &Label::Only, canvas);
+        self.begin(Lane::MacTx, Label::Only, slice, canvas);
+        if !self.ends_are_told {
+            let until = canvas.now_ns + gigabit_ns(length + FCS_BYTES);
+            self.track(Lane::MacTx, canvas).until(until);
+        }
+        let registers = &self.registers;
+        let mut mine = Vec::new();
+        self.fetched.retain(|&(local, drawn)| {
+            let is_mine = registers.offset_in_transmit_buffer(address, local) < length;
+            if is_mine {
+                mine.push(drawn);
+            }
+            !is_mine
+        });
+        if !which.is_empty() {
+            let track = self.track(Lane::DmaRead, canvas);
+            for drawn in mine {
+                track.amend(drawn, |slice| {
+                    slice.which.clone_from(&which);
+                    slice.flow = flow;
+                });
+            }
+        }
+    }
+
+    /// Hardware has moved an index: the frame that was leaving is gone.
+    fn may_have_left(&mut self, who: Initiator, address: u32, canvas: &mut Canvas<'_>) {
+        let offset = address.wrapping_sub(defs::tigon2::map::REGISTER_BASE);
+        if who == Initiator::MacTransmit && offset == regs::TX_DESCRIPTOR_REFERENCE {
+            self.ends_are_told = true;
+            self.end(Lane::MacTx, &Label::Only, canvas);
+        }
+    }
+
+    fn frame_came(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        let now = canvas.now_ns;
+        let TraceKind::FrameReceived {
+            address,
+            length,
+            status,
+        } = event.kind
+        else {
+            let head = self.heads[1].pop_back().map(|(_, head)| head);
+            let (mut slice, _) = self.frame(head, canvas);
+            slice.name = Cow::Owned(format!("{}:", event.kind));
+            slice.category = "drop";
+            self.instant(Lane::MacRx, slice, canvas);
+            return;
+        };
+        let head = self.heads[1].pop_front();
+        let (slice, seen) = self.frame(head.map(|(_, head)| head), canvas);
+        if let Some(frame) = seen {
+            let flow = slice.flow;
+            let stored = Stored {
+                address,
+                length,
+                frame,
+                flow,
+            };
+            remember(&mut self.stored, Some(stored));
+        }
+        let slice = slice
+            .with("at", Value::Address(address.into()))
+            .with("bytes", Value::Number(length.into()))
+            .with("status", Value::Address(status.into()));
+        // It began to come in before.
+        let end = head.map_or(now, |(in_ns, _)| in_ns);
+        let begin = end.saturating_sub(gigabit_ns(length));
+        let is_drawn = canvas.is_drawn;
+        let track = self.track(Lane::MacRx, canvas);
+        track.begin(begin, Label::Only, slice, is_drawn);
+        track.end(now, &Label::Only);
+    }
+
+    /// A register that may belong to a ring or a buffer has a new value.
+    fn moved(&mut self, address: u32, value: u32, canvas: &mut Canvas<'_>) {
+        if !self.registers.set(address, value) || !canvas.is_drawn {
+            return;
+        }
+        for (gauge, (uuid, shown)) in GAUGES.iter().zip(&mut self.gauges) {
+            let value = gauge.value(&self.registers);
+            if let Some(value) = value.filter(|_| *shown != value) {
+                *shown = Some(value);
+                let what = What::Count(value.into());
+                canvas.packets.event(*uuid, canvas.now_ns, &what);
+            }
+        }
+    }
+
+    fn power(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
+        if event.kind == TraceKind::PowerOn {
+            self.end(Lane::Board, &Label::Only, canvas);
+            return;
+        }
+        let now = canvas.now_ns;
+        self.tracks
+            .values_mut()
+            .for_each(|track| track.end_all(now));
+        self.registers.clear();
+        self.heads.iter_mut().for_each(VecDeque::clear);
+        self.fetched.clear();
+        self.stored.clear();
+        self.posted.clear();
+        let slice = Slice::new("fault", "off");
+        self.begin(Lane::Board, Label::Only, slice, canvas);
+    }
+}
+
+/// Bytes of a frame's check sequence.
+const FCS_BYTES: u32 = defs::tigon2::rings::CRC_BYTES;
+
+/// How long a frame of so many bytes with FCS takes at one gigabit per second.
+const fn gigabit_ns(bytes: u32) -> u64 {
+    const SHORTEST: u32 = defs::emp::frame::MINIMUM_FRAME_BYTES + FCS_BYTES;
+    let bytes = if bytes < SHORTEST { SHORTEST } else { bytes };
+    (bytes as u64 + emulator::wire::frame::PREAMBLE_BYTES) * 8
+}
+
+/// Adds something to a queue that has an end.
+fn remember<T>(queue: &mut VecDeque<T>, what: Option<T>) {
+    queue.extend(what);
+    if queue.len() > MOST_REMEMBERED {
+        queue.pop_front();
+    }
+}
