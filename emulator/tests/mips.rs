@@ -293,8 +293,13 @@ impl MoodyBus {
 
 impl Bus for MoodyBus {
     type Own<'a> = ();
+    type Witness<'a> = ();
 
-    fn private(&mut self, _: &Core) -> Private<'_, ()> {
+    const WITNESSED: bool = false;
+
+    fn witness(&mut self) {}
+
+    fn private(&mut self, _: &Core) -> Private<'_, (), ()> {
         Private::default()
     }
 

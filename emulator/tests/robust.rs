@@ -16,6 +16,8 @@ mod acts;
 mod bench;
 #[path = "robust/firmware.rs"]
 mod firmware;
+#[path = "robust/logs.rs"]
+mod logs;
 #[path = "robust/order.rs"]
 mod order;
 #[path = "robust/polls.rs"]

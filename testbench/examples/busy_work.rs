@@ -1,18 +1,47 @@
-//! A fixed amount of the benchmark's work, for tools that count instructions:
-//! `valgrind --tool=callgrind target/release/examples/busy_work scratchpad|sram [MICROSECONDS]`
+//! A fixed amount of the benchmarks' work, for tools that count instructions:
+//! `valgrind --tool=callgrind target/release/examples/busy_work WORK [MICROSECONDS]`
+//!
+//! `scratchpad` and `sram` say where the code of two busy CPUs lies; `ping-pong` and `stream` are EMP's, on
+//! two nodes.
 
+use anyhow::bail;
 use emulator::sim::time::SimTime;
+use emulator::sim::world::RunLimits;
 use emulator::tigon2::timing::Profile;
-use testbench::kernel;
+use testbench::bench::emp::{Work, at_work};
+use testbench::{cluster, kernel};
 
 fn main() -> anyhow::Result<()> {
-    let code_in_sram = std::env::args().nth(1).as_deref() == Some("sram");
-    let span_us = std::env::args()
+    let work = std::env::args().nth(1).unwrap_or_default();
+    let span = std::env::args()
         .nth(2)
         .map_or(Ok(20_000), |text| text.parse())?;
+    let span = SimTime::from_us(span);
+    match work.as_str() {
+        "scratchpad" | "sram" => busy(work == "sram", span),
+        "ping-pong" => emp(Work::PingPong, span),
+        "stream" => emp(Work::Stream, span),
+        _ => bail!("{work:?}: scratchpad, sram, ping-pong or stream"),
+    }
+}
+
+fn busy(code_in_sram: bool, span: SimTime) -> anyhow::Result<()> {
     let timing = Profile::built_in("tigon2-88mhz")?.timing;
     let mut node = kernel::busy_node(timing, code_in_sram)?;
-    node.run_until(SimTime::from_us(span_us));
+    node.run_until(span);
     println!("{} instructions", kernel::instructions(&node));
+    Ok(())
+}
+
+fn emp(work: Work, span: SimTime) -> anyhow::Result<()> {
+    let profile = Profile::built_in("tigon2-88mhz")?;
+    let image = cluster::own_image("emp-base", cluster::EMP_SRAM)?;
+    let mut world = at_work(&image, &profile, work, 1)?;
+    let limits = RunLimits {
+        max_time: Some(world.now() + span),
+        ..RunLimits::default()
+    };
+    world.pass_time(&limits);
+    println!("hash {:#x}", world.trace_hash());
     Ok(())
 }

@@ -5,6 +5,7 @@
 pub mod capture;
 pub mod event;
 pub mod file;
+pub mod instructions;
 mod line;
 pub mod names;
 pub mod pcapng;

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::event::{Details, TraceEvent};
+use super::event::{Details, Place, TraceEvent};
+use super::instructions::Record;
 use super::tracer::Tracer;
 use crate::sim::time::SimTime;
 
@@ -16,6 +17,14 @@ pub trait Observer: Send {
 
     /// One event.
     fn event(&mut self, event: &TraceEvent);
+
+    /// Whether it wants to see every instruction that is executed.
+    fn sees_instructions(&self) -> bool {
+        false
+    }
+
+    /// What a CPU (0 = A, 1 = B) of a node did since the last call, if it [sees](Self::sees_instructions) that.
+    fn instructions(&mut self, _place: Place, _cpu: usize, _records: &[Record]) {}
 
     /// There are no more events.
     ///
@@ -57,8 +66,13 @@ impl Stream {
             .iter()
             .fold(observer.details(), |all, other| all | other.details());
         self.observers.push(observer);
+        let instructions = self
+            .observers
+            .iter()
+            .any(|observer| observer.sees_instructions());
         for trace in traces {
             trace.stream(Some(details));
+            trace.keep_instructions(instructions);
         }
     }
 
@@ -71,8 +85,11 @@ impl Stream {
         if self.observers.is_empty() {
             return;
         }
-        for events in traces.into_iter().filter_map(Tracer::streamed_mut) {
-            self.waiting.append(events);
+        for trace in traces {
+            self.pass_on_instructions(trace);
+            if let Some(events) = trace.streamed_mut() {
+                self.waiting.append(events);
+            }
         }
         // Stable: what a place has recorded for the same time keeps its order.
         self.waiting.sort_by_key(|event| (event.time, event.place));
@@ -81,6 +98,24 @@ impl Stream {
             for observer in &mut self.observers {
                 observer.event(&event);
             }
+        }
+    }
+
+    fn pass_on_instructions(&mut self, trace: &mut Tracer) {
+        let place = trace.place();
+        for cpu in 0..2 {
+            let Some(log) = trace.instructions_mut(cpu) else {
+                return;
+            };
+            if log.records().is_empty() {
+                continue;
+            }
+            for observer in &mut self.observers {
+                if observer.sees_instructions() {
+                    observer.instructions(place, cpu, log.records());
+                }
+            }
+            log.clear();
         }
     }
 
@@ -95,6 +130,7 @@ impl Stream {
         self.pass_on_before(SimTime::MAX, traces.iter_mut().map(|trace| &mut **trace));
         for trace in traces {
             trace.stream(None);
+            trace.keep_instructions(false);
         }
         let observers = std::mem::take(&mut self.observers);
         let finished = observers.into_iter().map(|mut observer| observer.finish());

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::event::{Details, Place, TraceEvent, TraceKind};
+use super::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
@@ -88,6 +89,10 @@ pub struct Tracer {
     /// The details that somebody asked for.
     details: Details,
     sinks: Vec<Box<dyn Sink>>,
+    /// What a board's cores execute, if somebody looks.
+    instructions: Option<Box<[InstructionLog; 2]>>,
+    /// Nothing was recorded of that yet.
+    fresh: bool,
 }
 
 impl std::fmt::Debug for Tracer {
@@ -112,6 +117,8 @@ impl Tracer {
             streamed: None,
             details: Details::empty(),
             sinks: Vec::new(),
+            instructions: None,
+            fresh: false,
         }
     }
 
@@ -135,6 +142,43 @@ impl Tracer {
     /// The events that wait for the stream.
     pub(super) const fn streamed_mut(&mut self) -> Option<&mut Vec<TraceEvent>> {
         self.streamed.as_mut()
+    }
+
+    /// From now on keep what a board's cores execute until it is fetched, or stop doing so.
+    pub fn keep_instructions(&mut self, keep: bool) {
+        if keep != self.instructions.is_some() {
+            self.instructions = keep.then(Box::default);
+            self.fresh = keep;
+        }
+    }
+
+    /// Whether somebody looks at what the cores execute.
+    #[inline(always)]
+    #[must_use]
+    pub const fn keeps_instructions(&self) -> bool {
+        self.instructions.is_some()
+    }
+
+    /// Whether somebody looks at what the cores execute, and this is the first question for it.
+    #[inline(always)]
+    pub(crate) const fn begins_instructions(&mut self) -> bool {
+        let fresh = self.fresh;
+        if fresh {
+            self.fresh = false;
+        }
+        fresh
+    }
+
+    /// What a core (0 = A, 1 = B) executes, if somebody looks.
+    #[inline(always)]
+    pub fn instructions_mut(&mut self, cpu: usize) -> Option<&mut InstructionLog> {
+        self.instructions.as_mut()?.get_mut(cpu)
+    }
+
+    /// The place.
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        self.place
     }
 
     /// Whether somebody asked for any of these details.

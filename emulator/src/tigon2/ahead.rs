@@ -7,6 +7,7 @@
 //! executes once more, in turn. Until it is in turn again it does nothing that anybody could see.
 
 use crate::cpu::mips::exec::{Checkpoint, Core};
+use crate::observe::instructions::InstructionLog;
 
 /// Whether a core is ahead, and where it would go back to.
 #[derive(Debug, Default)]
@@ -45,10 +46,14 @@ impl RunAhead {
         self.active = false;
     }
 
-    /// Takes the core back, if it is ahead, and makes it go on in turn up to `tick`.
-    pub(super) fn go_back(&mut self, core: &mut Core, tick: u64) {
+    /// Takes the core back, if it is ahead, and makes it go on in turn up to `tick`. What it did since leaves
+    /// its log.
+    pub(super) fn go_back(&mut self, core: &mut Core, log: Option<&mut InstructionLog>, tick: u64) {
         if self.active {
             core.restore(&self.checkpoint);
+            if let Some(log) = log {
+                log.go_back();
+            }
             self.active = false;
             self.careful_until = tick;
         }

@@ -1,29 +1,31 @@
 //! A core's bus: where its accesses go, in which order, and what they cost
 //! (docs/tigon2.md, sections 1 and 9).
 
-use std::cmp::Ordering;
-use std::sync::Arc;
+mod marks;
 
-use defs::probe::Kind;
+use std::cmp::Ordering;
+
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs;
 
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
-use super::dispatch::{self, Jump};
 use super::fabric::{BoardContext, Fabric};
 use super::map::{self, Place};
 use super::own::{Memory, OwnScratchpad};
-use super::probes::{BoardProbe, ProbeTable, StageState};
+use super::probes::{ProbeTable, StageState};
+use super::witness::CoreWitness;
 use crate::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::host::poller;
 use crate::observe::event::{Details, TraceKind};
+use crate::observe::instructions::{InstructionLog, Record};
 use crate::sim::board::NodeEvent;
 use crate::sim::initiator::Actor;
 
-/// The bus of one core while it runs; `ALONE`: the other one does not.
-pub struct CpuBus<'a, 'c, const ALONE: bool> {
+/// The bus of one core while it runs; `ALONE`: the other one does not; `LOGGED`: somebody looks at what is
+/// executed.
+pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     /// The core's own surroundings.
     pub private: &'a mut CorePrivate,
     /// The other core.
@@ -50,7 +52,7 @@ pub struct CpuBus<'a, 'c, const ALONE: bool> {
     pub went_on: bool,
 }
 
-impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
+impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     /// The other core goes on in the place of `core`, up to `end` or until it would overtake. Only
     /// references change places: busy cores that execute from SRAM do this at every instruction.
     #[inline(always)]
@@ -171,9 +173,10 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
     #[inline(never)]
     fn call_back(&mut self, core: &Core) -> BusStop {
         let careful_until = core.clock.now + 1;
+        let log = self.ctx.trace.instructions_mut(self.other_private.index());
         self.other_private
             .ahead
-            .go_back(self.other_core, careful_until);
+            .go_back(self.other_core, log, careful_until);
         // The board begins anew: the other core is farther from its bounds than it was.
         self.limit = 0;
         self.turns_until = 0;
@@ -185,7 +188,18 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
     #[inline(always)]
     fn may_run_ahead(&mut self, core: &Core) -> bool {
         let single_step = self.private.step_until.is_some();
+        if LOGGED && !self.private.ahead.is_active() {
+            self.log(InstructionLog::mark);
+        }
         ALONE || (!single_step && self.private.ahead.begin(core))
+    }
+
+    /// Records something of the core, if somebody looks.
+    #[inline(always)]
+    fn log(&mut self, record: impl FnOnce(&mut InstructionLog)) {
+        if LOGGED && let Some(log) = self.ctx.trace.instructions_mut(self.private.index()) {
+            record(log);
+        }
     }
 
     /// The core is about to do something that is its own affair, but cannot be taken back.
@@ -242,8 +256,10 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
     fn decode_scratchpad(&mut self, pc: u32) -> Op {
         let mut op = self.private.scratchpad.op(pc);
         if op == Op::UNDECODED {
-            op = self.decode(pc, self.private.scratchpad.read(pc, Width::Word));
+            let word = self.private.scratchpad.read(pc, Width::Word);
+            op = self.decode(pc, word);
             self.private.scratchpad.set_op(pc, op);
+            self.log(|log| log.note(Record::Word { address: pc, word }));
         }
         op
     }
@@ -251,8 +267,18 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
     /// An instruction in SRAM that was not decoded yet.
     #[inline(never)]
     fn decode_sram(&mut self, pc: u32) -> Op {
-        let op = self.decode(pc, self.fabric.sram.word(pc));
+        let word = self.fabric.sram.word(pc);
+        let op = self.decode(pc, word);
         self.fabric.sram.set_op(pc, op);
+        if LOGGED {
+            // Whoever comes next finds it decoded.
+            let address = pc & (self.fabric.sram.size_bytes() as u32 - 1);
+            for cpu in 0..2 {
+                if let Some(log) = self.ctx.trace.instructions_mut(cpu) {
+                    log.note(Record::Word { address, word });
+                }
+            }
+        }
         op
     }
 
@@ -303,7 +329,7 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
             if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
                 self.record_detail(core, TraceKind::HandlerExit);
             }
-            if self.private.idle.poll(core, value) && self.may_idle {
+            if self.poll_event(core, value) && self.may_idle {
                 return Err(BusStop::Wait);
             }
         } else {
@@ -316,6 +342,21 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
         core.clock
             .charge(u64::from(self.fabric.timing.register_load_cycles));
         Ok(value)
+    }
+
+    /// The core is about to read `value` from its event register. Tells whether it idles.
+    #[inline(always)]
+    fn poll_event(&mut self, core: &Core, value: u32) -> bool {
+        if !LOGGED {
+            return self.private.idle.poll(core, value);
+        }
+        let before = self.private.idle.repeated();
+        let idles = self.private.idle.poll(core, value);
+        let instructions = self.private.idle.repeated() - before;
+        if let Ok(instructions @ 1..) = u32::try_from(instructions) {
+            self.log(|log| log.note(Record::Idle { instructions }));
+        }
+        idles
     }
 
     fn read_any_register(&self, core: &Core, offset: u32) -> u32 {
@@ -460,65 +501,6 @@ impl<'a, const ALONE: bool> CpuBus<'a, '_, ALONE> {
             .trace
             .record_detail(self.ctx.now, initiator, pc, kind);
     }
-
-    fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe) {
-        let probe = &place.probe;
-        let arguments = || {
-            probe
-                .registers
-                .iter()
-                .map(|&r| core.register(usize::from(r)))
-        };
-        let text = || Arc::clone(&probe.text);
-        let kind = match probe.kind {
-            Kind::Event => TraceKind::Probe {
-                name: text(),
-                arguments: arguments().collect(),
-            },
-            Kind::StageEnter => TraceKind::StageEnter { stage: text() },
-            Kind::StageExit => TraceKind::StageExit { stage: text() },
-            Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
-            Kind::WaitExit => TraceKind::WaitExit { what: text() },
-            Kind::Log | Kind::Panic => {
-                let values: Vec<u32> = arguments().collect();
-                TraceKind::Log {
-                    text: self.format(&probe.text, &values).into(),
-                }
-            }
-        };
-        let now = self.fabric.ticks.time_of(core.clock.now);
-        let Actor { initiator, pc } = self.who(core);
-        self.ctx.trace.record_at(now, initiator, pc, kind);
-        let stage = self.stages[self.private.index()].pass(place, core.clock.cycles);
-        core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
-    }
-
-    /// The core stands at an instruction that carries a probe. If it dispatches, tells what begins and ends.
-    /// What it does is not disturbed by that.
-    #[cold]
-    fn dispatch(&mut self, core: &Core) {
-        let Some(jump) = dispatch::jump(core, self.private, &self.fabric.sram) else {
-            return;
-        };
-        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
-        if self.private.dispatch.dispatch(jump.is_some()) {
-            self.record_detail(core, TraceKind::HandlerExit);
-        }
-        if let Some(Jump { event, handler }) = jump {
-            let address = handler;
-            self.record_detail(core, TraceKind::HandlerEnter { address, event });
-        }
-    }
-
-    /// Fills in a log line; a text argument is an address and a length in the core's memory.
-    fn format(&self, format: &str, values: &[u32]) -> String {
-        crate::image::probes::format(format, values, |address| {
-            match map::place(self.private.who, address) {
-                Place::Scratchpad => self.private.scratchpad.read(address, Width::Byte) as u8,
-                _ => self.fabric.sram.read(address, Width::Byte) as u8,
-            }
-        })
-    }
 }
 
 /// The part of a register that a narrow read sees.
@@ -530,14 +512,31 @@ const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
     }
 }
 
-impl<const ALONE: bool> Bus for CpuBus<'_, '_, ALONE> {
+impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED> {
     type Own<'b>
         = Memory<'b, ALONE>
     where
         Self: 'b;
 
+    type Witness<'b>
+        = CoreWitness<'b, LOGGED>
+    where
+        Self: 'b;
+
+    const WITNESSED: bool = LOGGED;
+
     #[inline(always)]
-    fn private(&mut self, core: &Core) -> Private<'_, Memory<'_, ALONE>> {
+    fn witness(&mut self) -> CoreWitness<'_, LOGGED> {
+        let who = self.private.who;
+        let log = match LOGGED {
+            true => self.ctx.trace.instructions_mut(self.private.index()),
+            false => None,
+        };
+        CoreWitness { log, who }
+    }
+
+    #[inline(always)]
+    fn private(&mut self, core: &Core) -> Private<'_, Memory<'_, ALONE>, CoreWitness<'_, LOGGED>> {
         let (base, bytes) = self.private.cache.block();
         let runs_ahead = core.pc() < SRAM_LIMIT
             && core.pc().wrapping_sub(base) < bytes
@@ -550,6 +549,12 @@ impl<const ALONE: bool> Bus for CpuBus<'_, '_, ALONE> {
         } else {
             (&[][..], base)
         };
+        let who = self.private.who;
+        let log = match LOGGED {
+            true => self.ctx.trace.instructions_mut(self.private.index()),
+            false => None,
+        };
+        let witness = CoreWitness { log, who };
         let own = OwnScratchpad {
             scratchpad: &self.private.scratchpad,
             idle: &mut self.private.idle,
@@ -557,7 +562,12 @@ impl<const ALONE: bool> Bus for CpuBus<'_, '_, ALONE> {
             writable: ALONE || !self.private.ahead.is_active(),
         };
         let memory = Memory::new(own, sram, &core.clock);
-        Private { ops, base, memory }
+        Private {
+            ops,
+            base,
+            memory,
+            witness,
+        }
     }
 
     #[inline(never)]
@@ -614,6 +624,7 @@ impl<const ALONE: bool> Bus for CpuBus<'_, '_, ALONE> {
         let places = self.probes.at(pc);
         if !places.is_empty() {
             self.private.idle.disturb();
+            self.log(|log| log.note(Record::Probe { pc }));
         }
         for place in places {
             self.pass_probe(core, place);

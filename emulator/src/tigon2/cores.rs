@@ -14,6 +14,7 @@ use super::scratchpad::Scratchpad;
 use super::sram::Sram;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
+use crate::observe::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
 
 /// Why a core stopped by itself.
@@ -114,8 +115,8 @@ pub struct CoreUnit {
 
 impl CoreUnit {
     /// Takes the core back to where it was last in turn, if it is ahead; up to `tick` it goes on in turn.
-    pub(super) fn go_back(&mut self, tick: u64) {
-        self.private.ahead.go_back(&mut self.core, tick);
+    pub(super) fn go_back(&mut self, log: Option<&mut InstructionLog>, tick: u64) {
+        self.private.ahead.go_back(&mut self.core, log, tick);
     }
 }
 

@@ -84,6 +84,8 @@ pub struct IdleDetector {
     skipped_ticks: u64,
     /// Ticks of all rounds so far that repeated the one before them.
     idle_ticks: u64,
+    /// Instructions of those among them that were executed.
+    repeated: u64,
 }
 
 impl IdleDetector {
@@ -126,6 +128,12 @@ impl IdleDetector {
         self.idle_ticks
     }
 
+    /// Instructions of rounds that were like the one before, and were not skipped.
+    #[must_use]
+    pub const fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
     /// What the event register read when the core was last seen to idle, if it idles.
     #[must_use]
     pub fn idle_at(&self) -> Option<u32> {
@@ -149,6 +157,7 @@ impl IdleDetector {
                 let steady = core.clock.stalled == last.stalled;
                 last.remember_time(core);
                 self.idle_ticks += round.ticks;
+                self.repeated += round.instructions;
                 if steady {
                     self.idle = Some(round);
                 }

@@ -32,3 +32,4 @@ mod traffic;
 mod transfer;
 mod turns;
 pub mod window;
+pub mod witness;

@@ -90,6 +90,12 @@ impl Scratchpad {
         }
     }
 
+    /// Addresses of all instructions that were executed since they were last written.
+    pub(super) fn decoded(&self) -> impl Iterator<Item = u32> {
+        let places = (SCRATCHPAD_BASE..).step_by(4).zip(&self.code);
+        places.filter_map(|(address, op)| (op.get() != Op::UNDECODED).then_some(address))
+    }
+
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
         if let Some(place) = self.code.get_mut(Self::index(pc)) {

@@ -352,6 +352,16 @@ impl Sram {
         }
     }
 
+    /// Addresses of all instructions that were executed since they were last written.
+    pub(super) fn decoded(&self) -> impl Iterator<Item = u32> {
+        let pages = (0..).step_by(CODE_PAGE_BYTES).zip(&self.code.pages);
+        let pages = pages.filter_map(|(address, page)| Some((address, page.as_ref()?)));
+        pages.flat_map(|(first, page): (u32, _)| {
+            let places = (first..).step_by(4).zip(page.iter());
+            places.filter_map(|(address, op)| (op.get() != Op::UNDECODED).then_some(address))
+        })
+    }
+
     /// Whether the word around `address` was executed since it was last written.
     #[must_use]
     pub fn holds_code(&self, address: u32) -> bool {

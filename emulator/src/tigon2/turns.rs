@@ -7,6 +7,7 @@ use super::bus::CpuBus;
 use super::cores::StopReason;
 use super::dispatch::Dispatch;
 use super::fabric::BoardContext;
+use super::witness;
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
 use crate::observe::event::Details;
@@ -85,12 +86,13 @@ impl Tigon2 {
 
     /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change. Nobody but an
     /// event can wake the core: the other one is halted or idles too.
-    fn skip_idle_rounds(&mut self, index: usize, end: u64) {
+    fn skip_idle_rounds(&mut self, index: usize, end: u64, ctx: &mut BoardContext) {
         let Some(round) = self.cores[index].private.idle.idle() else {
             return;
         };
         // What is skipped cannot be taken back.
-        self.cores[index].go_back(0);
+        let log = ctx.trace.instructions_mut(index);
+        self.cores[index].go_back(log, 0);
         let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
         if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
             return;
@@ -110,6 +112,9 @@ impl Tigon2 {
                 rounds * round.ticks,
             );
             unit.private.idle.skipped(round, rounds);
+            if let Some(log) = ctx.trace.instructions_mut(index) {
+                log.rounds(round.instructions, rounds, round.ticks);
+            }
         }
     }
 
@@ -117,7 +122,7 @@ impl Tigon2 {
     /// take turns, each until it would overtake the other. A core that runs `ALONE` goes on up to `far`,
     /// past polls that are in vain and the board's events. Gives the core that came back last, and why, and
     /// whether events happened.
-    fn run_from<const ALONE: bool>(
+    fn run_from<const ALONE: bool, const LOGGED: bool>(
         &mut self,
         first: usize,
         activities: [Activity; 2],
@@ -137,7 +142,7 @@ impl Tigon2 {
         let [a, b] = &mut self.cores;
         let (me, other) = if first == 0 { (a, b) } else { (b, a) };
         let mut core = &mut me.core;
-        let mut bus = CpuBus::<ALONE> {
+        let mut bus = CpuBus::<ALONE, LOGGED> {
             private: &mut me.private,
             other_core: &mut other.core,
             other_private: &mut other.private,
@@ -190,16 +195,19 @@ impl Tigon2 {
                 return true;
             }
             if self.skip_idle && activities[1 - behind] != Activity::Busy {
-                self.skip_idle_rounds(behind, end);
+                self.skip_idle_rounds(behind, end, ctx);
             }
             let far = match activities[behind] {
                 Activity::Busy => far,
                 _ => end,
             };
-            let (index, exit, went_on) = if activities[1 - behind] == Activity::Stopped {
-                self.run_from::<true>(behind, activities, (end, far), ctx)
-            } else {
-                self.run_from::<false>(behind, activities, (end, far), ctx)
+            let alone = activities[1 - behind] == Activity::Stopped;
+            let ends = (end, far);
+            let (index, exit, went_on) = match (alone, ctx.trace.keeps_instructions()) {
+                (true, false) => self.run_from::<true, false>(behind, activities, ends, ctx),
+                (false, false) => self.run_from::<false, false>(behind, activities, ends, ctx),
+                (true, true) => self.run_from::<true, true>(behind, activities, ends, ctx),
+                (false, true) => self.run_from::<false, true>(behind, activities, ends, ctx),
             };
             self.end_steps();
             match exit {
@@ -228,6 +236,9 @@ impl Tigon2 {
         let marks = ctx.trace.wants(Details::HANDLERS);
         if self.marks_dispatch != marks {
             self.mark_dispatch(marks);
+        }
+        if ctx.trace.begins_instructions() {
+            witness::begin(&self.cores, &self.fabric, ctx.trace);
         }
         let done = self.run_and_poll(until, beyond, ctx);
         for unit in &mut self.cores {

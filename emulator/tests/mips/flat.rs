@@ -68,13 +68,19 @@ impl FlatBus {
 
 impl Bus for FlatBus {
     type Own<'a> = ();
+    type Witness<'a> = ();
+
+    const WITNESSED: bool = false;
+
+    fn witness(&mut self) {}
 
     #[inline(always)]
-    fn private(&mut self, _: &Core) -> Private<'_, ()> {
+    fn private(&mut self, _: &Core) -> Private<'_, (), ()> {
         Private {
             ops: &self.decoded,
             base: 0,
             memory: (),
+            witness: (),
         }
     }
 

@@ -11,6 +11,7 @@ use emulator::cpu::mips::bus::Width;
 use emulator::cpu::mips::isa::{self, Kind, Operand};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,23 +24,23 @@ const PROGRAMS: [u32; 2] = [CODE, CODE + 4 * (LENGTH as u32 + 2)];
 const DATA: u32 = CODE + 0x400;
 /// How long the programs run.
 const SPAN_NS: u64 = 12_000;
-const SPAN: SimTime = SimTime::from_ns(SPAN_NS);
+pub(super) const SPAN: SimTime = SimTime::from_ns(SPAN_NS);
 /// Less than a cycle: at most one instruction of each core.
-const INSTANT: SimTime = SimTime::from_ns(8);
+pub(super) const INSTANT: SimTime = SimTime::from_ns(8);
 
 /// What runs, and what it finds in its registers.
 #[derive(Debug, Clone)]
-struct Scene {
-    programs: [Vec<u32>; 2],
-    in_scratchpad: [bool; 2],
-    values: Vec<u32>,
+pub(super) struct Scene {
+    pub(super) programs: [Vec<u32>; 2],
+    pub(super) in_scratchpad: [bool; 2],
+    pub(super) values: Vec<u32>,
     /// When the host writes a word to the programs' memory, which one, and what.
-    patches: Vec<(u64, u32, u32)>,
+    pub(super) patches: Vec<(u64, u32, u32)>,
 }
 
 /// All that can be told of a run.
 #[derive(Debug, PartialEq)]
-struct Outcome {
+pub(super) struct Outcome {
     cores: Vec<(Vec<u32>, u32, u64, CpuClock)>,
     memory: Vec<u32>,
     scratchpads: Vec<Vec<u32>>,
@@ -98,7 +99,7 @@ fn instruction() -> impl Strategy<Value = u32> {
     ]
 }
 
-fn scene() -> impl Strategy<Value = Scene> {
+pub(super) fn scene() -> impl Strategy<Value = Scene> {
     let program = || vec(instruction(), LENGTH);
     let value = prop_oneof![any::<u32>(), 0..64u32, instruction()];
     let patch = (0..SPAN_NS, 0..2 * LENGTH as u32, instruction());
@@ -127,7 +128,7 @@ fn endless(program: &[u32]) -> Vec<u32> {
     words
 }
 
-fn prepare(scene: &Scene) -> Bench {
+pub(super) fn prepare(scene: &Scene) -> Bench {
     let mut bench = Bench::new(SramSize::K512);
     for (cpu, program) in scene.programs.iter().enumerate() {
         let words = endless(program);
@@ -156,14 +157,26 @@ fn prepare(scene: &Scene) -> Bench {
 }
 
 /// Runs the scene; `slice` says how far at a time.
-fn run(scene: &Scene, skip_idle: bool, mut slice: impl FnMut() -> SimTime) -> Outcome {
+fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Outcome {
     let mut bench = prepare(scene);
     bench.0.board.skip_idle = skip_idle;
+    carry_on(scene, &mut bench, slice, |_| ());
+    outcome(&bench)
+}
+
+/// Lets a prepared scene happen; `watch` looks after each slice.
+pub(super) fn carry_on(
+    scene: &Scene,
+    bench: &mut Bench,
+    mut slice: impl FnMut() -> SimTime,
+    mut watch: impl FnMut(&mut Node<Tigon2>),
+) {
     let node = &mut bench.0;
     let mut run_to = |node: &mut Node<_>, end: SimTime| {
         while node.now() < end {
             let next = node.now() + slice();
             node.run_until(next.min(end));
+            watch(node);
         }
     };
     let begin = node.now();
@@ -172,10 +185,9 @@ fn run(scene: &Scene, skip_idle: bool, mut slice: impl FnMut() -> SimTime) -> Ou
         node.board.fabric.sram.set_word(CODE + 4 * word, value);
     }
     run_to(node, begin + SPAN);
-    outcome(&bench)
 }
 
-fn outcome(bench: &Bench) -> Outcome {
+pub(super) fn outcome(bench: &Bench) -> Outcome {
     let board = &bench.0.board;
     let words = |from: u32, count: u32| (from..from + 4 * count).step_by(4);
     let cores = board.cores.iter().map(|unit| {

@@ -202,10 +202,8 @@ pub struct Manner {
 /// both CPUs.
 type Left = (u64, Vec<(u64, u64, u32, Vec<u32>)>);
 
-/// Lets both CPUs poll while `acts` happen.
-pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
-    let mut bench = Bench::new(SramSize::K512);
-    bench.0.board.skip_idle = manner.skip_idle;
+/// Puts the programs of both CPUs there, and starts them.
+pub fn load(programs: &[Polling; 2], bench: &mut Bench) {
     for (cpu, program) in programs.iter().enumerate() {
         let names = NAMES
             .iter()
@@ -227,6 +225,13 @@ pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
         }
         bench.start(cpu, at);
     }
+}
+
+/// Lets both CPUs poll while `acts` happen.
+pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
+    let mut bench = Bench::new(SramSize::K512);
+    bench.0.board.skip_idle = manner.skip_idle;
+    load(programs, &mut bench);
     for act in acts.iter().chain(&[Act::Run(100_000)]) {
         match (act, manner.slice_ns) {
             (Act::Run(ns), Some(slice_ns)) => {

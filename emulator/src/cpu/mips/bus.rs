@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::exec::Core;
 use super::isa::Op;
+use super::witness::Witness;
 
 /// Why an access could not be carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl OwnMemory for () {
 
 /// What a core reaches without asking its bus ([`Bus::private`]).
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Private<'a, M> {
+pub struct Private<'a, M, W> {
     /// Pre-decoded instructions whose fetch has no cost. One with a probe ([`Op::has_probe`]) or without
     /// a decoding ([`Op::UNDECODED`]) may be among them; the core does not pass it.
     pub ops: &'a [Cell<Op>],
@@ -90,9 +91,11 @@ pub struct Private<'a, M> {
     pub base: u32,
     /// Data.
     pub memory: M,
+    /// Who looks.
+    pub witness: W,
 }
 
-impl<M> Private<'_, M> {
+impl<M, W> Private<'_, M, W> {
     /// The instruction at `pc`, if it is among these.
     ///
     /// The rotation makes one comparison of two: the low bits of an unaligned address become high bits
@@ -143,9 +146,20 @@ pub trait Bus {
     where
         Self: 'a;
 
+    /// Who looks at what the core executes.
+    type Witness<'a>: Witness
+    where
+        Self: 'a;
+
+    /// Whether anybody looks.
+    const WITNESSED: bool;
+
+    /// Who looks.
+    fn witness(&mut self) -> Self::Witness<'_>;
+
     /// Instructions around the program counter and memory that are the core's own affair, as far as they are
     /// known. The core carries out what concerns these alone without asking further.
-    fn private(&mut self, core: &Core) -> Private<'_, Self::Own<'_>>;
+    fn private(&mut self, core: &Core) -> Private<'_, Self::Own<'_>, Self::Witness<'_>>;
 
     /// The core is about to stop.
     ///

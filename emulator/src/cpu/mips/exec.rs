@@ -7,6 +7,7 @@ use super::flow::{self, Next};
 use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Sh, Sw};
 use super::isa::{self, Op};
 use super::private::{self, Stop};
+use super::witness::Witness;
 
 /// Why [`run`] came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +68,7 @@ pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u
 #[inline(always)]
 pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
     let mut held = core.held.take();
+    bus.witness().begins(core.clock.now);
     loop {
         if core.clock.now >= until {
             core.held = held;
@@ -103,11 +105,35 @@ fn fetch_probed<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
 fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
     let pc = core.pc();
     check_alignment(core, bus, pc, Width::Word)?;
+    let before = moment::<B>(core);
     match bus.fetch(core, pc) {
-        Ok(op) => Ok(op),
+        Ok(op) => {
+            if B::WITNESSED {
+                let (stalled, spent) = since(core, before);
+                bus.witness().fetched(stalled, spent);
+            }
+            Ok(op)
+        }
         Err(BusStop::Fault(fault)) => Err(stop(core, bus, Exit::Fault(fault))),
         Err(BusStop::Wait | BusStop::Yield) => Err(Pause::Wait),
     }
+}
+
+/// What the clock shows, if somebody looks.
+#[inline(always)]
+fn moment<B: Bus>(core: &Core) -> (u64, u64) {
+    if B::WITNESSED {
+        (core.clock.now, core.clock.stalled)
+    } else {
+        (0, 0)
+    }
+}
+
+/// How many ticks the core has stalled since a [`moment`], and how many it has spent beside that.
+#[inline(always)]
+const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
+    let stalled = core.clock.stalled - stalled;
+    (stalled, core.clock.now - now - stalled)
 }
 
 /// Delivers the probe of `op`. A `nop` stands there for its probe's sake only: the core steps over it
@@ -165,9 +191,11 @@ fn load<B: Bus>(
 ) -> Result<Next, Pause> {
     let address = core.place(op.rs()).wrapping_add(op.imm());
     check_alignment(core, bus, address, width)?;
+    let before = moment::<B>(core);
     match bus.load(core, address, width) {
         Ok(value) => {
             core.write(op, extend(value));
+            tell_access(core, bus, address, before);
             Ok(Next::Sequence)
         }
         Err(stop) => Err(stopped(core, bus, op, stop)),
@@ -179,10 +207,39 @@ fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<N
     let address = core.place(op.rs()).wrapping_add(op.imm());
     check_alignment(core, bus, address, width)?;
     let value = core.place(op.rt()) & (u32::MAX >> (32 - 8 * width as u32));
+    let before = moment::<B>(core);
     match bus.store(core, address, width, value) {
-        Ok(()) => Ok(Next::Sequence),
-        Err(BusStop::Yield) => Err(stored(core)),
+        Ok(()) => {
+            tell_access(core, bus, address, before);
+            Ok(Next::Sequence)
+        }
+        Err(BusStop::Yield) => {
+            tell_access(core, bus, address, before);
+            Err(stored(core, bus))
+        }
         Err(stop) => Err(stopped(core, bus, op, stop)),
+    }
+}
+
+/// Tells who looks of an access that was carried out since `before`.
+#[inline(always)]
+fn tell_access<B: Bus>(core: &Core, bus: &mut B, address: u32, before: (u64, u64)) {
+    if B::WITNESSED {
+        let (stalled, spent) = since(core, before);
+        bus.witness().accessed(address, stalled, spent);
+    }
+}
+
+/// Retires an instruction that control leaves by `next`.
+#[inline(always)]
+fn retire<B: Bus>(core: &mut Core, bus: &mut B, next: Next) {
+    let (pc, before) = (core.pc(), core.clock.now);
+    core.retire_to(next);
+    if B::WITNESSED {
+        let own = u64::from(core.timing.instruction_cycles) * core.clock.ticks_per_cycle;
+        let mut witness = bus.witness();
+        witness.branched(core.clock.now - before - own);
+        witness.executed(pc, own);
     }
 }
 
@@ -200,8 +257,8 @@ fn stopped<B: Bus>(core: &mut Core, bus: &mut B, op: Op, reason: BusStop) -> Pau
 
 /// Retires a store that the board wants to look at.
 #[cold]
-fn stored(core: &mut Core) -> Pause {
-    core.retire_to(Next::Sequence);
+fn stored<B: Bus>(core: &mut Core, bus: &mut B) -> Pause {
+    retire(core, bus, Next::Sequence);
     core.leave(Exit::Yield)
 }
 
@@ -210,7 +267,10 @@ fn stored(core: &mut Core) -> Pause {
 fn broken<B: Bus>(core: &mut Core, bus: &mut B, code: u32) -> Pause {
     let pause = stop(core, bus, Exit::Break { code });
     if pause == Pause::Exit {
-        core.retire(core.pc(), core.next_pc(), core.timing.instruction_cycles);
+        let cycles = core.timing.instruction_cycles;
+        core.retire(core.pc(), core.next_pc(), cycles);
+        let own = u64::from(cycles) * core.clock.ticks_per_cycle;
+        bus.witness().executed(core.pc(), own);
     }
     pause
 }
@@ -234,7 +294,7 @@ fn unknown<B: Bus>(core: &mut Core, bus: &mut B, word: u32) -> Pause {
 fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Pause> {
     if let Some(value) = alu::result(op.kind(), op, core.registers_mut()) {
         core.write(op, value);
-        core.retire_to(Next::Sequence);
+        retire(core, bus, Next::Sequence);
         return Ok(());
     }
     let next = match op.kind() {
@@ -253,7 +313,7 @@ fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Pause> {
             flow::next(core.registers_mut(), op, pc).unwrap_or(Next::Sequence)
         }
     };
-    core.retire_to(next);
+    retire(core, bus, next);
     Ok(())
 }
 

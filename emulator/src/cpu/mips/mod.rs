@@ -11,3 +11,4 @@ mod flow;
 pub mod isa;
 mod op;
 mod private;
+pub mod witness;

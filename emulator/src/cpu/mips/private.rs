@@ -7,6 +7,7 @@ use super::exec::{extend_byte, extend_half};
 use super::flow::{self, Next};
 use super::isa::Kind::{Lb, Lbu, Lh, Lhu, Lw, Sb, Sh, Sw};
 use super::isa::Op;
+use super::witness::Witness;
 
 /// Why [`run`] came back.
 pub(super) enum Stop {
@@ -42,39 +43,51 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
         left: room,
         extra_cycles: 0,
     };
+    let cycle = core.clock.ticks_per_cycle;
     let (registers, timing) = core.parts();
-    let stop = carry_out(registers, timing, &mut private, &mut progress);
+    let stop = carry_out(registers, timing, cycle, &mut private, &mut progress);
     let cycles = (room - progress.left).cast_unsigned();
     let extra = progress.extra_cycles.cast_unsigned();
     core.advance(progress.pc, progress.next_pc, cycles, extra);
     stop
 }
 
-/// The loop of [`run`].
+/// The loop of [`run`]; a cycle has so many ticks.
 #[inline(always)]
-fn carry_out<M: OwnMemory>(
+fn carry_out<M: OwnMemory, W: Witness>(
     registers: &mut Registers,
     timing: &CoreTiming,
-    private: &mut Private<'_, M>,
+    cycle: u64,
+    private: &mut Private<'_, M, W>,
     progress: &mut Progress,
 ) -> Stop {
     while progress.left > 0 {
-        let Some(op) = private.at(progress.pc) else {
+        let (pc, extra) = (progress.pc, progress.extra_cycles);
+        let Some(op) = private.at(pc) else {
             return Stop::Unknown;
         };
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
             progress.go_on(timing);
-        } else if let Some(cycles) = access(registers, op, &mut private.memory, progress.left) {
+        } else if let Some((address, cycles)) =
+            access(registers, op, &mut private.memory, progress.left)
+        {
             progress.go_on(timing);
             progress.take(cycles);
-        } else if let Some(next) = flow::next(registers, op, progress.pc) {
+            private
+                .witness
+                .accessed(address, 0, u64::from(cycles) * cycle);
+        } else if let Some(next) = flow::next(registers, op, pc) {
             progress.go_to(next, timing);
+            let bubble = (progress.extra_cycles - extra).cast_unsigned();
+            private.witness.branched(bubble * cycle);
         } else if op.has_probe() {
             return Stop::Unknown;
         } else {
             return Stop::Op(op);
         }
+        let own = u64::from(timing.instruction_cycles) * cycle;
+        private.witness.executed(pc, own);
     }
     Stop::Time
 }
@@ -114,15 +127,15 @@ impl Progress {
     }
 }
 
-/// Reads or writes the core's own memory; gives what that costs. `None` if the instruction does
-/// anything else.
+/// Reads or writes the core's own memory; gives the address and what that costs. `None` if the instruction
+/// does anything else.
 #[inline(always)]
 fn access<M: OwnMemory>(
     registers: &mut Registers,
     op: Op,
     memory: &mut M,
     left: i64,
-) -> Option<u32> {
+) -> Option<(u32, u32)> {
     let left = left.cast_unsigned();
     let address = registers[op.rs() as usize].wrapping_add(op.imm());
     let value = registers[op.rt() as usize];
@@ -132,17 +145,13 @@ fn access<M: OwnMemory>(
         Lh => load(memory, address, Width::Half, left, extend_half)?,
         Lhu => load(memory, address, Width::Half, left, |half| half)?,
         Lw => load(memory, address, Width::Word, left, |word| word)?,
-        Sb => return memory.store(address, Width::Byte, value, left),
-        Sh if address.is_multiple_of(2) => {
-            return memory.store(address, Width::Half, value, left);
-        }
-        Sw if address.is_multiple_of(4) => {
-            return memory.store(address, Width::Word, value, left);
-        }
+        Sb => return store(memory, address, Width::Byte, value, left),
+        Sh => return store(memory, address, Width::Half, value, left),
+        Sw => return store(memory, address, Width::Word, value, left),
         _ => return None,
     };
     registers[op.dst() as usize] = loaded;
-    Some(cycles)
+    Some((address, cycles))
 }
 
 #[inline(always)]
@@ -158,4 +167,18 @@ fn load<M: OwnMemory>(
     }
     let (value, cycles) = memory.load(address, width, left)?;
     Some((extend(value), cycles))
+}
+
+#[inline(always)]
+fn store<M: OwnMemory>(
+    memory: &mut M,
+    address: u32,
+    width: Width,
+    value: u32,
+    left: u64,
+) -> Option<(u32, u32)> {
+    if !address.is_multiple_of(width as u32) {
+        return None;
+    }
+    Some((address, memory.store(address, width, value, left)?))
 }

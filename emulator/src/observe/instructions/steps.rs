@@ -1,0 +1,172 @@
+//! Records as instructions, each with its start.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use defs::tigon2::map::SRAM_LIMIT;
+
+use super::{Cause, Record};
+
+/// Instructions that a round of an idle loop can have, so that rounds that were skipped can be shown.
+const LONGEST_ROUND: usize = 4096;
+
+/// An instruction that was executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The tick of the core's clock at which it began, with its fetch.
+    pub start: u64,
+    /// Its address.
+    pub pc: u32,
+    /// Ticks that it took in all.
+    pub ticks: u64,
+    /// Ticks of that beside its own cycles, by [`Cause`].
+    pub spent: [u64; Cause::ALL.len()],
+}
+
+/// What a core did next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It executed an instruction.
+    Step(Step),
+    /// It repeated an idle loop of so many instructions so many times, from this tick on.
+    Rounds {
+        /// The tick.
+        start: u64,
+        /// Ticks of a round.
+        round_ticks: u64,
+        /// Instructions of a round.
+        instructions: u32,
+        /// How many rounds.
+        rounds: u64,
+    },
+    /// It passed probes.
+    Probe {
+        /// The tick.
+        start: u64,
+        /// The address that they mark.
+        pc: u32,
+    },
+}
+
+/// Follows the records of one core.
+#[derive(Debug, Default)]
+pub struct Steps {
+    tick: u64,
+    /// What was spent for the next instruction.
+    spent: [u64; Cause::ALL.len()],
+    /// When that began.
+    start: Option<u64>,
+    words: BTreeMap<u32, u32>,
+    sram_bytes: u32,
+    ticks_per_second: u64,
+    /// The last instructions.
+    last: VecDeque<Step>,
+}
+
+impl Steps {
+    /// What a record stands for, if the core did something.
+    pub fn follow(&mut self, record: Record) -> Option<Action> {
+        match record {
+            Record::Board {
+                ticks_per_second,
+                sram_bytes,
+            } => (self.ticks_per_second, self.sram_bytes) = (ticks_per_second, sram_bytes),
+            Record::Clock { tick } => self.tick = tick,
+            Record::Word { address, word } => {
+                self.words.insert(address, word);
+            }
+            Record::Spent { cause, ticks } => {
+                self.start.get_or_insert(self.tick);
+                self.spent[cause as usize] += ticks;
+                self.tick = self.tick.saturating_add(ticks);
+            }
+            Record::Executed { pc, ticks } => return Some(self.executed(pc, ticks)),
+            Record::Probe { pc } => {
+                let start = self.tick;
+                return Some(Action::Probe { start, pc });
+            }
+            Record::Idle { .. } => {}
+            Record::Rounds {
+                instructions,
+                rounds,
+            } => return Some(self.rounds(instructions, rounds)),
+        }
+        None
+    }
+
+    fn executed(&mut self, pc: u32, ticks: u32) -> Action {
+        let start = self.start.take().unwrap_or(self.tick);
+        self.tick = self.tick.saturating_add(ticks.into());
+        let step = Step {
+            start,
+            pc,
+            ticks: self.tick - start,
+            spent: std::mem::take(&mut self.spent),
+        };
+        if self.last.len() == LONGEST_ROUND {
+            self.last.pop_front();
+        }
+        self.last.push_back(step);
+        Action::Step(step)
+    }
+
+    fn rounds(&mut self, instructions: u32, rounds: u64) -> Action {
+        let start = self.tick;
+        let round_ticks = self.round(instructions).map(|step| step.ticks).sum();
+        let ticks = rounds.saturating_mul(round_ticks);
+        self.tick = self.tick.saturating_add(ticks);
+        for step in &mut self.last {
+            step.start = step.start.saturating_add(ticks);
+        }
+        Action::Rounds {
+            start,
+            round_ticks,
+            instructions,
+            rounds,
+        }
+    }
+
+    /// The last so many instructions: a round, when rounds were skipped.
+    pub fn round(&self, instructions: u32) -> impl Iterator<Item = &Step> {
+        let skip = self.last.len().saturating_sub(instructions as usize);
+        self.last.iter().skip(skip)
+    }
+
+    /// Every instruction of the rounds that were just skipped.
+    pub fn skipped(
+        &self,
+        start: u64,
+        instructions: u32,
+        rounds: u64,
+    ) -> impl Iterator<Item = Step> + '_ {
+        let mut tick = start;
+        (0..rounds)
+            .flat_map(move |_| self.round(instructions))
+            .map(move |step| {
+                let start = tick;
+                tick = tick.saturating_add(step.ticks);
+                Step { start, ..*step }
+            })
+    }
+
+    /// The tick of the core's clock after all of that.
+    #[must_use]
+    pub const fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Ticks of the clock in a second.
+    #[must_use]
+    pub const fn ticks_per_second(&self) -> u64 {
+        self.ticks_per_second
+    }
+
+    /// The instruction that stands at `pc` now.
+    #[must_use]
+    pub fn word(&self, pc: u32) -> Option<u32> {
+        let address = match pc {
+            ..SRAM_LIMIT => pc & self.sram_bytes.wrapping_sub(1),
+            _ => pc,
+        };
+        self.words.get(&address).copied()
+    }
+}

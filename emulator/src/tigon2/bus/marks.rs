@@ -1,0 +1,75 @@
+//! What a core passes that is marked: the firmware's probes, and dispatches.
+
+use std::sync::Arc;
+
+use defs::probe::Kind;
+
+use super::CpuBus;
+use crate::cpu::mips::bus::Width;
+use crate::cpu::mips::exec::Core;
+use crate::observe::event::TraceKind;
+use crate::sim::initiator::Actor;
+use crate::tigon2::dispatch::{self, Jump};
+use crate::tigon2::map::{self, Place};
+use crate::tigon2::probes::BoardProbe;
+
+impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
+    pub(super) fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe) {
+        let probe = &place.probe;
+        let arguments = || {
+            probe
+                .registers
+                .iter()
+                .map(|&r| core.register(usize::from(r)))
+        };
+        let text = || Arc::clone(&probe.text);
+        let kind = match probe.kind {
+            Kind::Event => TraceKind::Probe {
+                name: text(),
+                arguments: arguments().collect(),
+            },
+            Kind::StageEnter => TraceKind::StageEnter { stage: text() },
+            Kind::StageExit => TraceKind::StageExit { stage: text() },
+            Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
+            Kind::WaitExit => TraceKind::WaitExit { what: text() },
+            Kind::Log | Kind::Panic => {
+                let values: Vec<u32> = arguments().collect();
+                TraceKind::Log {
+                    text: self.format(&probe.text, &values).into(),
+                }
+            }
+        };
+        let now = self.fabric.ticks.time_of(core.clock.now);
+        let Actor { initiator, pc } = self.who(core);
+        self.ctx.trace.record_at(now, initiator, pc, kind);
+        let stage = self.stages[self.private.index()].pass(place, core.clock.cycles);
+        core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
+    }
+
+    /// The core stands at an instruction that carries a probe. If it dispatches, tells what begins and ends.
+    /// What it does is not disturbed by that.
+    #[cold]
+    pub(super) fn dispatch(&mut self, core: &Core) {
+        let Some(jump) = dispatch::jump(core, self.private, &self.fabric.sram) else {
+            return;
+        };
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        if self.private.dispatch.dispatch(jump.is_some()) {
+            self.record_detail(core, TraceKind::HandlerExit);
+        }
+        if let Some(Jump { event, handler }) = jump {
+            let address = handler;
+            self.record_detail(core, TraceKind::HandlerEnter { address, event });
+        }
+    }
+
+    /// Fills in a log line; a text argument is an address and a length in the core's memory.
+    fn format(&self, format: &str, values: &[u32]) -> String {
+        crate::image::probes::format(format, values, |address| {
+            match map::place(self.private.who, address) {
+                Place::Scratchpad => self.private.scratchpad.read(address, Width::Byte) as u8,
+                _ => self.fabric.sram.read(address, Width::Byte) as u8,
+            }
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Who looks at what a board's core executes: the log of its instructions, if there is one.
+
+use defs::tigon2::map::SRAM_LIMIT;
+
+use super::cores::CoreUnit;
+use super::fabric::Fabric;
+use super::map::{self, Place};
+use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::cpu::mips::bus::Width;
+use crate::cpu::mips::witness::Witness;
+use crate::observe::instructions::{Cause, InstructionLog, Record};
+use crate::observe::tracer::Tracer;
+use crate::sim::initiator::Initiator;
+
+/// The log of a core, or nothing if none is `KEPT`.
+#[derive(Debug)]
+pub struct CoreWitness<'a, const KEPT: bool> {
+    pub(super) log: Option<&'a mut InstructionLog>,
+    pub(super) who: Initiator,
+}
+
+impl<const KEPT: bool> CoreWitness<'_, KEPT> {
+    #[inline(always)]
+    fn tell(&mut self, tell: impl FnOnce(&mut InstructionLog)) {
+        if KEPT && let Some(log) = &mut self.log {
+            tell(log);
+        }
+    }
+
+    #[inline(always)]
+    fn cause(&self, address: u32) -> Cause {
+        if address < SRAM_LIMIT {
+            return Cause::Sram;
+        }
+        match map::place(self.who, address) {
+            Place::Scratchpad => Cause::Scratchpad,
+            Place::StackMap => Cause::Sram,
+            _ => Cause::Register,
+        }
+    }
+}
+
+impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
+    #[inline(always)]
+    fn begins(&mut self, tick: u64) {
+        self.tell(|log| log.begins(tick));
+    }
+
+    #[inline(always)]
+    fn fetched(&mut self, stalled: u64, spent: u64) {
+        self.tell(|log| {
+            log.spent(Cause::Contention, stalled);
+            log.spent(Cause::Fetch, spent);
+        });
+    }
+
+    #[inline(always)]
+    fn accessed(&mut self, address: u32, stalled: u64, spent: u64) {
+        if KEPT {
+            let cause = self.cause(address);
+            self.tell(|log| {
+                log.spent(Cause::Contention, stalled);
+                log.spent(cause, spent);
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn branched(&mut self, spent: u64) {
+        self.tell(|log| log.spent(Cause::Branch, spent));
+    }
+
+    #[inline(always)]
+    fn executed(&mut self, pc: u32, ticks: u64) {
+        self.tell(|log| log.executed(pc, ticks));
+    }
+}
+
+/// Somebody begins to look: what he must know of the board, and all code that is decoded by now.
+pub(super) fn begin(cores: &[CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
+    let board = Record::Board {
+        ticks_per_second: fabric.timing.core_clock_hz * TICKS_PER_CYCLE,
+        sram_bytes: fabric.sram.size_bytes() as u32,
+    };
+    for (cpu, unit) in cores.iter().enumerate() {
+        let Some(log) = trace.instructions_mut(cpu) else {
+            continue;
+        };
+        log.note(board);
+        let scratchpad = &unit.private.scratchpad;
+        let own = scratchpad.decoded();
+        let own = own.map(|address| (address, scratchpad.read(address, Width::Word)));
+        let sram = fabric.sram.decoded();
+        let sram = sram.map(|address| (address, fabric.sram.word(address)));
+        for (address, word) in own.chain(sram) {
+            log.note(Record::Word { address, word });
+        }
+    }
+}

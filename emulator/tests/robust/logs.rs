@@ -1,0 +1,251 @@
+//! A log of instructions tells of each one that was executed, with its place, word and time, and changes nothing.
+
+use emulator::cpu::mips::bus::Width;
+use emulator::observe::instructions::decode::Decoder;
+use emulator::observe::instructions::encode::Encoder;
+use emulator::observe::instructions::steps::{Action, Step, Steps};
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::sram::SramSize;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::act::{Act, play};
+use super::bench::{Bench, CODE, words};
+use super::order::{INSTANT, Outcome, SPAN, Scene, carry_on, outcome, prepare, scene};
+use super::{cases, polls};
+
+/// An instruction: its place, its word, when it began and when it ended.
+type Told = (u32, Option<u32>, u64, u64);
+
+/// What the log of one core tells.
+#[derive(Default)]
+struct Listener {
+    encoder: Encoder,
+    decoder: Decoder,
+    steps: Steps,
+    told: Vec<Told>,
+}
+
+impl Listener {
+    /// Reads what was recorded, on the way through its bytes.
+    fn listen(&mut self, node: &mut Node<Tigon2>, cpu: usize) {
+        let log = node.trace.instructions_mut(cpu).unwrap();
+        self.encoder.add(log.records());
+        let mut records = Vec::new();
+        self.decoder
+            .decode(self.encoder.bytes(), |record| records.push(record))
+            .unwrap();
+        self.encoder.clear();
+        assert_eq!(records, log.records(), "through bytes and back");
+        log.clear();
+        for record in records {
+            match self.steps.follow(record) {
+                Some(Action::Step(step)) => self.tell(&step),
+                Some(Action::Rounds {
+                    start,
+                    instructions,
+                    rounds,
+                    round_ticks,
+                }) => {
+                    let skipped: Vec<Step> =
+                        self.steps.skipped(start, instructions, rounds).collect();
+                    skipped.iter().for_each(|step| self.tell(step));
+                    assert_eq!(self.steps.tick(), start + rounds * round_ticks);
+                }
+                Some(Action::Probe { .. }) | None => {}
+            }
+        }
+    }
+
+    fn tell(&mut self, step: &Step) {
+        let word = self.steps.word(step.pc);
+        let end = step.start + step.ticks;
+        self.told.push((step.pc, word, step.start, end));
+    }
+}
+
+/// What the logs of both cores tell of a scene.
+fn listen(
+    scene: &Scene,
+    skip_idle: bool,
+    slice: impl FnMut() -> SimTime,
+) -> (Vec<Vec<Told>>, Outcome) {
+    let mut bench = prepare(scene);
+    bench.0.board.skip_idle = skip_idle;
+    bench.0.trace.keep_instructions(true);
+    let mut listeners = [Listener::default(), Listener::default()];
+    carry_on(scene, &mut bench, slice, |node| {
+        for (cpu, listener) in listeners.iter_mut().enumerate() {
+            listener.listen(node, cpu);
+        }
+    });
+    for (listener, unit) in listeners.iter().zip(&bench.0.board.cores) {
+        assert_eq!(listener.told.len() as u64, unit.core.instructions());
+    }
+    (
+        listeners.map(|listener| listener.told).into(),
+        outcome(&bench),
+    )
+}
+
+/// What stands at `address` for a core.
+fn word_at(board: &Tigon2, cpu: usize, address: u32) -> u32 {
+    let own = board.cores[cpu]
+        .private
+        .scratchpad
+        .get(address & !3, Width::Word);
+    own.unwrap_or_else(|| board.fabric.sram.word(address))
+}
+
+/// An instruction as seen from outside: its place, when it ended, and the words that stood there from before it
+/// was fetched: it waits between fetch and access, and the other core may write to it.
+type Seen = (u32, u64, Vec<u32>);
+
+/// What somebody sees who looks at the cores before and after each instruction.
+fn step_by_step(scene: &Scene) -> (Vec<Vec<Seen>>, Outcome) {
+    let mut bench = prepare(scene);
+    bench.0.board.skip_idle = false;
+    let mut seen = vec![Vec::new(), Vec::new()];
+    let mut next = [0, 1].map(|cpu| Next::of(&bench.0.board, cpu));
+    carry_on(
+        scene,
+        &mut bench,
+        || INSTANT,
+        |node| {
+            for (cpu, (seen, next)) in seen.iter_mut().zip(&mut next).enumerate() {
+                next.words.push(word_at(&node.board, cpu, next.pc));
+                let core = &node.board.cores[cpu].core;
+                match core.instructions() - next.count {
+                    0 if core.pc() == next.pc => {}
+                    0 => *next = Next::of(&node.board, cpu),
+                    done => {
+                        assert_eq!(done, 1);
+                        let done = std::mem::replace(next, Next::of(&node.board, cpu));
+                        seen.push((done.pc, core.clock.now, done.words));
+                    }
+                }
+            }
+        },
+    );
+    (seen, outcome(&bench))
+}
+
+/// The instruction before which a core stands.
+struct Next {
+    count: u64,
+    pc: u32,
+    words: Vec<u32>,
+}
+
+impl Next {
+    fn of(board: &Tigon2, cpu: usize) -> Self {
+        let core = &board.cores[cpu].core;
+        Self {
+            count: core.instructions(),
+            pc: core.pc(),
+            words: vec![word_at(board, cpu, core.pc())],
+        }
+    }
+}
+
+fn check(scene: &Scene, slices_ns: &[u64]) {
+    let (seen, plain) = step_by_step(scene);
+    let (whole, logged) = listen(scene, true, || SPAN);
+    assert_eq!(logged, plain, "looking changes nothing");
+    for (whole, seen) in whole.iter().zip(&seen) {
+        for (told, (pc, end, words)) in whole.iter().zip(seen) {
+            assert_eq!((told.0, told.3), (*pc, *end), "told, and seen step by step");
+            assert!(
+                told.1.is_some_and(|word| words.contains(&word)),
+                "{pc:#x} at {end}: {:x?}, not {words:x?}",
+                told.1
+            );
+        }
+        assert_eq!(whole.len(), seen.len());
+    }
+    let mut slices = slices_ns.iter().cycle();
+    let (sliced, _) = listen(scene, true, || SimTime::from_ns(*slices.next().unwrap()));
+    for (whole, sliced) in whole.iter().zip(&sliced) {
+        let differs = whole
+            .iter()
+            .zip(sliced)
+            .find(|(whole, sliced)| whole != sliced);
+        assert_eq!(differs, None, "in one run, and in slices");
+    }
+}
+
+/// What both cores are told to have done while acts happen, and what is left.
+fn poll(programs: &[polls::Polling; 2], acts: &[Act], skip_idle: bool) -> Vec<Vec<Told>> {
+    let mut bench = Bench::new(SramSize::K512);
+    bench.0.board.skip_idle = skip_idle;
+    bench.0.trace.keep_instructions(true);
+    polls::load(programs, &mut bench);
+    let mut listeners = [Listener::default(), Listener::default()];
+    for act in acts.iter().chain(&[Act::Run(100_000)]) {
+        play(&mut bench, std::slice::from_ref(act));
+        for (cpu, listener) in listeners.iter_mut().enumerate() {
+            listener.listen(&mut bench.0, cpu);
+        }
+    }
+    for (listener, unit) in listeners.iter().zip(&bench.0.board.cores) {
+        assert_eq!(listener.told.len() as u64, unit.core.instructions());
+    }
+    listeners.map(|listener| listener.told).into()
+}
+
+/// CPU A executes code that CPU B writes anew all the time, and goes back again and again.
+#[test]
+fn what_was_taken_back_is_told_once() {
+    let count = words("lw $t0, 0($v1)\n addiu $t0, $t0, 1\n nop\n sw $t0, 0($v1)");
+    let mut values = vec![0; 16];
+    values[5] = count[1];
+    let scene = Scene {
+        programs: [count, words("nop\n nop\n sw $a1, 4($at)\n nop")],
+        in_scratchpad: [false, false],
+        values,
+        patches: Vec::new(),
+    };
+    check(&scene, &[100, 7, 1]);
+}
+
+/// Somebody begins to look while code is decoded already.
+#[test]
+fn words_are_known_to_whoever_comes_late() {
+    let mut bench = Bench::new(SramSize::K512);
+    let program = words("again: addiu $t0, $t0, 1\n b again\n nop");
+    bench.load(CODE, &program);
+    bench.start(0, CODE);
+    bench.run(SimTime::from_us(1));
+    bench.0.trace.keep_instructions(true);
+    bench.run(SimTime::from_us(1));
+    let mut listener = Listener::default();
+    listener.listen(&mut bench.0, 0);
+    assert!(listener.told.len() > 80);
+    for (pc, word, ..) in listener.told {
+        assert_eq!(word, Some(program[(pc - CODE) as usize / 4]));
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    #[test]
+    fn a_log_tells_what_is_seen_step_by_step(
+        scene in scene(),
+        slices_ns in vec(1..400u64, 1..20),
+    ) {
+        check(&scene, &slices_ns);
+    }
+
+    #[test]
+    fn rounds_that_are_skipped_are_told_as_if_stepped(
+        a in polls::polling(),
+        b in polls::polling(),
+        acts in polls::acts(),
+    ) {
+        let programs = [a, b];
+        assert_eq!(poll(&programs, &acts, true), poll(&programs, &acts, false));
+    }
+}
