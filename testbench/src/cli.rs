@@ -44,6 +44,8 @@ pub enum Command {
     Image(ImageArgs),
     /// List experiments, images, profiles and scenarios
     List(ListArgs),
+    /// Begin a project: firmware of your own, and tests of it
+    New(NewArgs),
     /// Measure how fast the emulator is on this machine
     Bench(BenchArgs),
 }
@@ -277,6 +279,20 @@ pub struct ImageArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `new`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The folder must not exist or be empty; the project takes its name. What is written builds at once, with this
+clone of Lanigon: docs/tutorial.md goes on from there.
+
+Example:
+  lanigon new my-nic && cd my-nic && firmware/build.sh && cargo test")]
+pub struct NewArgs {
+    /// The project's folder
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// Options of `list`.

@@ -11,6 +11,7 @@ pub mod experiments;
 pub mod faults;
 pub mod interrupt;
 pub mod kernel;
+pub mod kit;
 pub mod logging;
 pub mod messages;
 pub mod output;

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod exec;
 pub mod image;
 pub mod list;
+mod new;
 mod reproduce;
 pub mod run;
 pub mod trace;
@@ -64,6 +65,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),
         Command::List(args) => list::run(args),
+        Command::New(args) => new::run(args),
         Command::Bench(args) => bench::run(args, interrupt),
     }
 }

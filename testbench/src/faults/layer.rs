@@ -29,14 +29,21 @@ impl FaultLayer for Exact {
         if !self.strikes(&departure) {
             return passage.forward(departure);
         }
-        match self.fault.action {
-            Action::Drop => passage.report(FaultKind::Lost),
-            Action::Duplicate => {
+        self.fault.action.strike(departure, passage);
+    }
+}
+
+impl Action {
+    /// Does it to a frame that would leave.
+    pub fn strike(self, departure: Departure, passage: &mut Passage) {
+        match self {
+            Self::Drop => passage.report(FaultKind::Lost),
+            Self::Duplicate => {
                 passage.report(FaultKind::Duplicated);
                 passage.forward(departure.clone());
                 passage.forward(departure);
             }
-            Action::Delay(by) => {
+            Self::Delay(by) => {
                 passage.report(FaultKind::Delayed);
                 let first_bit = departure.first_bit.saturating_add(by);
                 passage.forward(Departure {
@@ -44,7 +51,7 @@ impl FaultLayer for Exact {
                     ..departure
                 });
             }
-            Action::Corrupt { byte, valid_fcs } => {
+            Self::Corrupt { byte, valid_fcs } => {
                 passage.report(FaultKind::Corrupted);
                 let frame = damaged(&departure.frame, byte, valid_fcs);
                 passage.forward(Departure { frame, ..departure });

@@ -253,7 +253,7 @@ impl Strikes {
     }
 
     /// Counts one more, unless `most` is reached.
-    fn take(&self, most: Option<u32>) -> bool {
+    pub(crate) fn take(&self, most: Option<u32>) -> bool {
         let may = most.is_none_or(|most| self.count() < most);
         if may {
             self.0.fetch_add(1, Ordering::Relaxed);

@@ -1,0 +1,13 @@
+//! The same protocol with a bug, which a search over fault schedules finds (tests/schedules.rs).
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+#![feature(asm_experimental_arch)]
+
+#[path = "../echo.rs"]
+mod echo;
+#[path = "../layout.rs"]
+mod layout;
+
+/// Any answer counts, whichever request it belongs to.
+const CHECKS_NUMBERS: bool = false;

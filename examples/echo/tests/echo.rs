@@ -1,0 +1,67 @@
+//! The echo protocol on two boards, and what it does when frames are lost.
+
+use testbench::kit::{FrameFault, Kit, KitBuilder, KitError, Times, us};
+
+const FIRMWARE: &str = "firmware/target/tigon2/release/echo";
+
+/// Node 0 asks node 1 to echo 7, 14 and 21; gives the answers.
+fn three_requests(world: KitBuilder) -> Result<(Kit, Vec<Option<u32>>), KitError> {
+    let mut kit = world.firmware(FIRMWARE).build()?;
+    kit.host(1, "server", |mut host| async move {
+        echo_host::start(&mut host).await;
+        Ok(())
+    })?;
+    let answers = kit.run_host(0, "asker", |mut host| async move {
+        echo_host::start(&mut host).await;
+        // The server's link must be on.
+        host.wait(us(50)).await;
+        let mut answers = Vec::new();
+        for number in 1..=3 {
+            answers.push(echo_host::echo(&mut host, 1, number, 7 * number).await?);
+        }
+        Ok(answers)
+    })?;
+    Ok((kit, answers))
+}
+
+#[test]
+fn values_come_back() -> Result<(), KitError> {
+    let (kit, answers) = three_requests(Kit::pair())?;
+    assert_eq!(answers, [Some(7), Some(14), Some(21)]);
+    let events = kit.events();
+    let (requests, served) = (events.probe("request"), events.probe("served").on(1));
+    served.exactly(3);
+    requests.happens_before(&served);
+    events.probe("answer").within(us(30), &requests);
+    events.probe("timeout").never();
+    events.mistakes().never();
+    Ok(())
+}
+
+#[test]
+fn one_request_as_it_should_be() -> Result<(), KitError> {
+    let (kit, _) = three_requests(Kit::pair())?;
+    let first = kit.events().argument(0, 1).snapshot(Times::Relative)?;
+    insta::assert_snapshot!(first);
+    Ok(())
+}
+
+#[test]
+fn a_lost_answer_is_asked_for_again() -> Result<(), KitError> {
+    let lost = FrameFault::drop().from(1).frame(2);
+    let (kit, answers) = three_requests(Kit::pair().fault(lost))?;
+    assert_eq!(answers, [Some(7), Some(14), Some(21)]);
+    let second = kit.events().probes().argument(0, 2);
+    insta::assert_snapshot!(second.snapshot(Times::Hidden)?);
+    Ok(())
+}
+
+#[test]
+fn nobody_waits_for_ever() -> Result<(), KitError> {
+    let silence = FrameFault::drop().from(1).always();
+    let (kit, answers) = three_requests(Kit::pair().fault(silence))?;
+    assert_eq!(answers, [None, None, None]);
+    kit.events().probe("request").exactly(12);
+    kit.events().probe("gave up").exactly(3);
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! What a kit sees: events, and frames on their way.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use emulator::observe::event::{Details, TraceEvent};
+use emulator::observe::stream::Observer;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{World, WorldError};
+use emulator::tigon2::board::Tigon2;
+use emulator::wire::fault::{FaultLayer, Passage};
+use emulator::wire::link::Departure;
+
+/// Every event so far.
+#[derive(Debug, Clone)]
+pub(super) struct Log(Arc<Mutex<Vec<TraceEvent>>>);
+
+struct Recorder {
+    log: Log,
+    details: Details,
+}
+
+impl Observer for Recorder {
+    fn details(&self) -> Details {
+        self.details
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        // Others may have asked for details that this test did not.
+        if self.details.contains(event.kind.details()) {
+            let mut events = self.log.0.lock().unwrap_or_else(PoisonError::into_inner);
+            events.push(event.clone());
+        }
+    }
+}
+
+impl Log {
+    pub(super) fn observe(world: &mut World<Tigon2>, details: Details) -> Self {
+        let log = Self(Arc::default());
+        world.observe(Box::new(Recorder {
+            log: log.clone(),
+            details,
+        }));
+        log
+    }
+
+    pub(super) fn events(&self) -> Vec<TraceEvent> {
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.clone()
+    }
+}
+
+/// A frame that went on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentFrame {
+    /// When its first bit left.
+    pub time: SimTime,
+    /// From the destination address on, without FCS.
+    pub bytes: Vec<u8>,
+}
+
+/// The frames that left a node, behind all faults.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tap(Arc<Mutex<Vec<SentFrame>>>);
+
+impl Tap {
+    /// One for each node.
+    pub(super) fn install(world: &mut World<Tigon2>) -> Result<Vec<Self>, WorldError> {
+        let nodes = 0..world.nodes.len();
+        let tap = |node| {
+            let tap = Self::default();
+            world.add_fault(node, Box::new(tap.clone()))?;
+            Ok(tap)
+        };
+        nodes.map(tap).collect()
+    }
+
+    pub(super) fn frames(&self) -> Vec<SentFrame> {
+        let frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.clone()
+    }
+}
+
+impl FaultLayer for Tap {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
+        let mut frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.push(SentFrame {
+            time: departure.first_bit,
+            bytes: departure.frame.bytes().into(),
+        });
+        passage.forward(departure);
+    }
+}
