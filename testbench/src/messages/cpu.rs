@@ -47,6 +47,14 @@ const MOST_RECENT: usize = 16;
 /// If a DMA is over so long before its stage is, the stage was about it: what finds nothing to do is shorter.
 const LOOK: SimTime = SimTime::from_ns(300);
 
+/// A look for a frame to cut that finds none is shorter.
+const CUT: SimTime = SimTime::from_ns(600);
+
+/// Whether it is the stage in which a frame is cut.
+fn cuts_a_frame(stint: &Stint) -> bool {
+    *stint.work.stage == *stage::SEND_FRAME
+}
+
 impl CpuState {
     /// When the present stage began.
     fn since(&self) -> Option<SimTime> {
@@ -137,6 +145,7 @@ impl Tracker {
             },
             events: [open.number, self.number],
         };
+        self.works.push(stint.work.clone());
         let claimed = !open.claims.is_empty();
         for claim in open.claims {
             self.settle_claim(node, claim, stint.clone());
@@ -152,7 +161,13 @@ impl Tracker {
         if *stint.work.stage == *stage::RECEIVE_ACK && self.node(node).matcher == Some(cpu) {
             return self.ack_without_a_word(node, cpu, stint);
         }
-        self.node(node).cpus[cpu as usize].remember(stint);
+        let span = stint.work.to.saturating_sub(stint.work.from);
+        let state = self.node(node);
+        // What a transmitter on this CPU makes of it begins at once, and takes it back.
+        if cuts_a_frame(&stint) && span > CUT {
+            state.cuts.push_back(stint.clone());
+        }
+        state.cpus[cpu as usize].remember(stint);
     }
 
     /// A stage turned out to be about this.
@@ -168,6 +183,13 @@ impl Tracker {
                 let names = [stage::SEND_FRAME, stage::TRANSMISSION];
                 let mut stints = self.node(node).cpus[cpu].take_run(from, &names);
                 stints.push(stint);
+                if stints.iter().any(cuts_a_frame) {
+                    self.node(node).cuts.pop_back();
+                } else if self.frame(frame).is_data() {
+                    // A sender on the other CPU has cut it; frames reach the transmitter in that order.
+                    let cut = self.node(node).cuts.pop_front();
+                    stints.splice(..0, cut);
+                }
                 for stint in stints {
                     self.own_stint(frame.message, &stint);
                     self.frame(frame).works.push(stint.work);
@@ -313,7 +335,9 @@ impl Tracker {
     ) {
         let message = self.open(node, peer, id);
         self.own(message);
-        let (mut post, events) = self.node(node).host.take_post(message);
+        let state = self.node(node);
+        let since = state.cpus[cpu as usize].since().unwrap_or(now);
+        let (mut post, events) = state.host.take_post(message, since);
         post.taken = Some(now);
         let known = self.message(message);
         known.length = Some(length);

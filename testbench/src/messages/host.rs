@@ -33,24 +33,35 @@ struct Poll {
     number: u64,
 }
 
+/// A post that may not have come back.
+#[derive(Debug)]
+struct Posting {
+    post: Post,
+    events: Vec<u64>,
+    /// The message that it became.
+    message: Option<usize>,
+}
+
 /// What a host's program is at.
 #[derive(Debug, Default)]
 pub(super) struct HostState {
     /// The call that it is in.
     call: Option<(SimTime, u64)>,
-    /// The mailbox that it wrote last for a transmit.
-    post: Post,
-    post_events: Vec<u64>,
-    /// The message whose post has not come back.
-    posting: Option<usize>,
-    /// The message that was posted in this call.
-    posted: Option<usize>,
+    /// Its last posts of transmits. The firmware answers the mailbox before it opens the message's record, so
+    /// that the next post may have begun.
+    posts: VecDeque<Posting>,
+    /// It posts a transmit in this call.
+    posting: bool,
     /// The end that it has seen in this call.
     seen: Option<Side>,
     ended: VecDeque<Ended>,
     polls: VecDeque<Poll>,
 }
 
+/// Posts that are remembered.
+const MOST_POSTS: usize = 4;
+/// What a post ends with.
+const POST_POLL: &str = "the NIC to take a transmit descriptor";
 /// Polls that are remembered: the firmware tells of an end soon after it has written the status.
 const MOST_POLLS: usize = 16;
 /// What a program waits for when it waits for the end of a transfer.
@@ -61,11 +72,24 @@ const STATUS_POLLS: [&str; 3] = [
 ];
 
 impl HostState {
-    /// The post of the message that the firmware has just taken, and the numbers of its events.
-    pub(super) fn take_post(&mut self, message: usize) -> (Post, Vec<u64>) {
-        self.posting = Some(message);
-        let events = std::mem::take(&mut self.post_events);
-        (std::mem::take(&mut self.post), events)
+    /// The post of the message that the firmware took in a stage which began at `since`, and the numbers of its
+    /// events. Earlier ones were refused.
+    pub(super) fn take_post(&mut self, message: usize, since: SimTime) -> (Post, Vec<u64>) {
+        let fits = |posting: &&mut Posting| {
+            posting.message.is_none() && posting.post.mailbox.is_some_and(|time| time <= since)
+        };
+        let Some(posting) = self.posts.iter_mut().rfind(fits) else {
+            return (Post::default(), Vec::new());
+        };
+        posting.message = Some(message);
+        (posting.post, std::mem::take(&mut posting.events))
+    }
+
+    /// The last post is back; gives the message that it became, if it has.
+    fn post_returns(&mut self, time: SimTime) -> Option<usize> {
+        let posting = self.posts.back_mut()?;
+        posting.post.returned = Some(time);
+        posting.message
     }
 }
 
@@ -96,17 +120,24 @@ impl Tracker {
             TraceKind::HostCall { .. } => {
                 host.call = Some((event.time, number));
                 host.seen = None;
-                host.posted = None;
             }
             TraceKind::MailboxWrite { index, .. } if *index == MAILBOX_TRANSMIT => {
                 let call = host.call;
-                host.post = Post {
+                let post = Post {
                     call: call.map(|(time, _)| time),
                     mailbox: Some(event.time),
                     ..Post::default()
                 };
-                host.post_events = call.map(|(_, number)| number).into_iter().collect();
-                host.post_events.push(number);
+                let events = call.map(|(_, number)| number).into_iter();
+                host.posts.push_back(Posting {
+                    post,
+                    events: events.chain([number]).collect(),
+                    message: None,
+                });
+                if host.posts.len() > MOST_POSTS {
+                    host.posts.pop_front();
+                }
+                host.posting = true;
             }
             TraceKind::PollSatisfied { why, value } if STATUS_POLLS.contains(&&**why) => {
                 let ended = host.ended.iter().position(|ended| ended.has(*value));
@@ -124,20 +155,15 @@ impl Tracker {
                     }
                 }
             }
-            TraceKind::PollSatisfied { .. } => {
-                if let Some(message) = host.posting.take() {
-                    self.own(message);
-                    let back = self.timing.host.pio_read_return;
-                    self.message(message).post.returned = Some(event.time.saturating_add(back));
-                    self.node(node).host.posted = Some(message);
-                }
+            TraceKind::PollSatisfied { why, .. } if **why == *POST_POLL => {
+                let back = self.timing.host.pio_read_return;
+                self.post_returned(node, event.time.saturating_add(back));
             }
             TraceKind::HostReturn { .. } => {
-                let (seen, posted) = (host.seen.take(), host.posted.take());
+                let (seen, posted) = (host.seen.take(), std::mem::take(&mut host.posting));
                 host.call = None;
-                if let Some(message) = posted {
-                    self.own(message);
-                    self.message(message).post.returned = Some(event.time);
+                if posted {
+                    self.post_returned(node, event.time);
                 }
                 if let Some(side) = seen {
                     self.own(side.message);
@@ -147,6 +173,14 @@ impl Tracker {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A post comes back then.
+    fn post_returned(&mut self, node: u16, time: SimTime) {
+        if let Some(message) = self.node(node).host.post_returns(time) {
+            self.own(message);
+            self.message(message).post.returned = Some(time);
         }
     }
 

@@ -64,6 +64,13 @@ impl Messages {
         let mut tracker = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tracker.take()
     }
+
+    /// All stages of all CPUs so far, by their ends; leaves none.
+    #[must_use]
+    pub fn take_works(&self) -> Vec<Work> {
+        let mut tracker = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut tracker.works)
+    }
 }
 
 impl Observer for Messages {

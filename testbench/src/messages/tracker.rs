@@ -40,12 +40,16 @@ pub(super) struct NodeState {
     /// The CPU that takes frames from the MAC.
     pub matcher: Option<Cpu>,
     pub host: HostState,
+    /// No signal comes through the fibre.
+    pub dark: bool,
     pub read: Channel,
     pub write: Channel,
     /// The head of the frame that the MAC sends next.
     pub sending: Option<Head>,
     /// Heads of frames whose last bit is in.
     pub receiving: VecDeque<Head>,
+    /// What a sender on the other CPU did for frames that the transmitter has not built.
+    pub cuts: VecDeque<Stint>,
     /// Frames that are built and not sent.
     pub built: VecDeque<FrameRef>,
     /// Frames that the MAC has stored and the firmware has not taken.
@@ -76,6 +80,8 @@ pub(super) struct Tracker {
     nodes: BTreeMap<u16, NodeState>,
     /// The latest frame with each FCS.
     pub by_fcs: BTreeMap<u32, FrameRef>,
+    /// All stages of all CPUs, by their ends.
+    pub works: Vec<Work>,
 }
 
 impl Tracker {
@@ -89,6 +95,7 @@ impl Tracker {
             lives: BTreeMap::new(),
             nodes: BTreeMap::new(),
             by_fcs: BTreeMap::new(),
+            works: Vec::new(),
         }
     }
 
@@ -107,6 +114,9 @@ impl Tracker {
 
     pub(super) fn event(&mut self, event: &TraceEvent) {
         match (event.place, event.initiator) {
+            (Place::Node(node), _) if matches!(event.kind, TraceKind::Signal { .. }) => {
+                self.node(node).dark = event.kind == TraceKind::Signal { present: false };
+            }
             (Place::Node(node), Initiator::CpuA | Initiator::CpuB) => self.cpu_event(node, event),
             (Place::Node(node), Initiator::Host) => self.host_event(node, event),
             (Place::Node(node), Initiator::DmaRead) => self.read_event(node, event),
