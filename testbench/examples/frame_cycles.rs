@@ -1,30 +1,32 @@
-//! Own cycles of each stage for messages of one frame and more.
+//! Own cycles of each stage of each scheme, for the calibrated message of one frame and for a later frame of a long message.
+//!
+//! `make firmware && cargo run --release -p testbench --example frame_cycles`
+
+use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
+use emulator::tigon2::timing::Profile;
+use testbench::cluster::{self, EMP_SRAM};
 use testbench::experiments::calibrate::stage_times_of;
-fn main() {
-    let profile = emulator::tigon2::timing::Profile::built_in("tigon2-88mhz").unwrap();
-    for scheme in ["base", "so", "ro", "dsr", "sr"] {
-        let name = format!("emp-{scheme}");
-        let image =
-            testbench::cluster::own_image(&name, emulator::tigon2::sram::SramSize::K512).unwrap();
-        let of = |frames: u32| {
-            stage_times_of(
-                &image,
-                &profile,
-                header_frame_capacity(1500) + (frames - 1) * data_frame_capacity(1500),
-            )
-            .unwrap()
+use testbench::experiments::scheme::Scheme;
+
+/// Frames of the longer messages: whole ack groups apart.
+const FRAMES: [u32; 2] = [4, 10];
+
+fn main() -> anyhow::Result<()> {
+    let profile = Profile::built_in("tigon2-88mhz")?;
+    for scheme in Scheme::ALL {
+        let image = cluster::own_image(scheme.image(), EMP_SRAM)?;
+        let times = |frames: u32| {
+            let more = (frames - 1) * data_frame_capacity(DEFAULT_FRAME_BYTES);
+            let bytes = header_frame_capacity(DEFAULT_FRAME_BYTES) + more;
+            stage_times_of(&image, &profile, bytes)
         };
-        let (one, four, ten) = (of(1), of(4), of(10));
-        println!("{scheme}");
-        for ((a, b), c) in one.iter().zip(&four).zip(&ten) {
-            println!(
-                "  {:22} header {:5}  data frame {:7.1}   A/B {:?}",
-                a.stage,
-                a.cycles,
-                (c.cycles - b.cycles) as f64 / 6.0,
-                a.cpus_us
-            );
+        let (one, few, many) = (times(1)?, times(FRAMES[0])?, times(FRAMES[1])?);
+        println!("{}", scheme.title());
+        for ((one, few), many) in one.iter().zip(&few).zip(&many) {
+            let more = (many.cycles - few.cycles) as f64 / f64::from(FRAMES[1] - FRAMES[0]);
+            println!("  {:22} {:5} {more:7.1}", one.stage, one.cycles);
         }
     }
+    Ok(())
 }
