@@ -417,22 +417,31 @@ pub fn schedule() -> impl Strategy<Value = Schedule> {
         )
 }
 
-/// Cases of a run: `PROPTEST_CASES`, or so many that the suite stays quick. Cases that failed once come first.
-fn config() -> ProptestConfig {
+/// Cases of a run: `PROPTEST_CASES`, or so many that the suite stays quick.
+pub fn config(quick: u32) -> ProptestConfig {
+    let mut config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = quick;
+    }
+    config
+}
+
+/// The same where cases that failed once come first.
+fn remembering(quick: u32) -> ProptestConfig {
     const REGRESSIONS: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/protocol/regressions.txt"
     );
-    let mut config = ProptestConfig::default();
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = 300;
-    }
+    let mut config = config(quick);
     config.failure_persistence = Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS)));
     config
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(remembering(300))]
 
     #[test]
     fn the_promise_holds_whatever_happens(schedule in schedule()) {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::common::engine::{SCHEMES, use_scheme};
-use crate::schedule::schedule;
+use crate::schedule::{config, schedule};
 use crate::{control, exchange, faults, flow, timeouts};
 
 /// What holds however the roles are distributed.
@@ -67,7 +67,7 @@ fn sr() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(config(200))]
 
     #[test]
     fn the_promise_holds_on_two_cpus(scheme in 1..SCHEMES, schedule in schedule()) {
