@@ -9,5 +9,6 @@ pub mod host;
 pub mod image;
 pub mod observe;
 pub mod sim;
+pub mod state;
 pub mod tigon2;
 pub mod wire;

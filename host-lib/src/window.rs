@@ -95,6 +95,17 @@ pub trait System: Send {
     /// The first address that is not mapped.
     fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress>;
 
+    /// Whether these bytes stand in the program's own memory. Who only compares should ask this: a machine that keeps
+    /// what its programs were told keeps one bit of it.
+    ///
+    /// # Errors
+    /// The first address that is not mapped.
+    fn memory_is(&self, address: VirtualAddress, bytes: &[u8]) -> Result<bool, VirtualAddress> {
+        let mut found = vec![0; bytes.len()];
+        self.read_memory(address, &mut found)?;
+        Ok(found == bytes)
+    }
+
     /// Spends `nanoseconds` of processor time.
     fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
 

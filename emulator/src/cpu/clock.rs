@@ -1,5 +1,7 @@
 //! A core's local time.
 
+use crate::state;
+
 /// Sub-cycle resolution of a core's clock: a tick is 1/1024 of a core cycle.
 ///
 /// Whole cycles are enough for a plain core; the fraction exists so that a profile can stretch the
@@ -20,6 +22,14 @@ pub struct CpuClock {
     /// Ticks that one cycle of own work takes: `TICKS_PER_CYCLE`, or more within a stretched stage.
     pub ticks_per_cycle: u64,
 }
+
+state!(CpuClock {
+    now,
+    cycles,
+    stalled,
+    halted,
+    ticks_per_cycle
+});
 
 impl Default for CpuClock {
     fn default() -> Self {

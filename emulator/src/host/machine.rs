@@ -3,11 +3,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use host_lib::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
 
+use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
+use super::memory::HostMemory;
 use super::request::{Call, PollRequest, Request, Response, SharedPort, lock};
 use crate::sim::board::SharedMemory;
 use crate::sim::time::SimTime;
@@ -63,6 +65,19 @@ impl Machine {
             let what = what.to_string();
             calls.push(Call { what, returned });
         }
+    }
+
+    /// What memory says, or said at another time; `None` if the program asks what it did not ask then.
+    fn ask_memory(
+        &self,
+        ask: impl FnOnce(&mut HostMemory) -> MemoryAnswer,
+    ) -> Option<MemoryAnswer> {
+        lock(&self.port).answers.answer(&self.memory, ask)
+    }
+
+    /// The machine's memory.
+    pub(super) fn lock(memory: &SharedMemory) -> MutexGuard<'_, HostMemory> {
+        memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The time.
@@ -130,14 +145,19 @@ impl System for Machine {
     }
 
     fn allocate(&mut self, length: u64) -> Option<VirtualAddress> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.allocate(length).map(VirtualAddress)
+        match self.ask_memory(|memory| Allocated(memory.allocate(length))) {
+            Some(Allocated(address)) => address.map(VirtualAddress),
+            _ => None,
+        }
     }
 
     fn allocate_contiguous(&mut self, length: u64) -> Option<(VirtualAddress, PhysicalAddress)> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let (address, physical) = memory.allocate_contiguous(length)?;
-        Some((VirtualAddress(address), PhysicalAddress(physical)))
+        match self.ask_memory(|memory| Contiguous(memory.allocate_contiguous(length))) {
+            Some(Contiguous(found)) => {
+                found.map(|(address, at)| (VirtualAddress(address), PhysicalAddress(at)))
+            }
+            _ => None,
+        }
     }
 
     fn write_memory(
@@ -145,17 +165,41 @@ impl System for Machine {
         address: VirtualAddress,
         bytes: &[u8],
     ) -> Result<(), VirtualAddress> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory
-            .write_virtual(address.0, bytes)
-            .map_err(VirtualAddress)
+        match self.ask_memory(|memory| Written(memory.write_virtual(address.0, bytes))) {
+            Some(Written(done)) => done.map_err(VirtualAddress),
+            _ => Err(address),
+        }
     }
 
     fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress> {
-        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory
-            .read_virtual(address.0, bytes)
-            .map_err(VirtualAddress)
+        if !lock(&self.port).answers.matter() {
+            let memory = Self::lock(&self.memory);
+            let read = memory.read_virtual(address.0, bytes);
+            return read.map_err(VirtualAddress);
+        }
+        let mut read = vec![0; bytes.len()];
+        let answer = self.ask_memory(|memory| {
+            let done = memory.read_virtual(address.0, &mut read);
+            Read(done.map(|()| std::mem::take(&mut read)))
+        });
+        match answer {
+            Some(Read(Ok(read))) if read.len() == bytes.len() => bytes.copy_from_slice(&read),
+            Some(Read(Err(at))) => return Err(VirtualAddress(at)),
+            _ => return Err(address),
+        }
+        Ok(())
+    }
+
+    fn memory_is(&self, address: VirtualAddress, bytes: &[u8]) -> Result<bool, VirtualAddress> {
+        let answer = self.ask_memory(|memory| {
+            let mut found = vec![0; bytes.len()];
+            let read = memory.read_virtual(address.0, &mut found);
+            Compared(read.map(|()| found == bytes))
+        });
+        match answer {
+            Some(Compared(equal)) => equal.map_err(VirtualAddress),
+            _ => Err(address),
+        }
     }
 
     async fn compute(&mut self, nanoseconds: u64) {

@@ -1,5 +1,7 @@
 //! Host memory: physical pages as DMA sees them, and virtual memory as programs see it.
 
+use crate::state::{Reader, State, StateError, Value, Writer, load_memory, save_memory};
+
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
 /// Programs' allocations start here in their virtual space.
@@ -22,6 +24,46 @@ pub struct HostMemory {
     /// Virtual page (from `VIRTUAL_BASE`) to physical frame.
     mapping: Vec<Option<usize>>,
     limit_frames: usize,
+}
+
+impl State for HostMemory {
+    fn save(&self, out: &mut Writer) {
+        let Self {
+            frames,
+            mapping,
+            limit_frames: _,
+        } = self;
+        mapping.save(out);
+        frames.len().save(out);
+        for (frame, page) in frames.iter().enumerate() {
+            if let Some(page) = page {
+                frame.save(out);
+                save_memory(&page[..], out);
+            }
+        }
+        usize::MAX.save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        const WHAT: &str = "pages of host memory";
+        self.mapping.load(from)?;
+        let (saved, here) = (usize::read(from)?, self.limit_frames);
+        if saved > here || self.mapping.iter().flatten().any(|&frame| frame >= saved) {
+            let what = WHAT;
+            return Err(StateError::Shape { what, saved, here });
+        }
+        self.frames.clear();
+        self.frames.resize_with(saved, || None);
+        loop {
+            let frame = usize::read(from)?;
+            if frame == usize::MAX {
+                return Ok(());
+            }
+            let place = self.frames.get_mut(frame).ok_or(StateError::Value(WHAT))?;
+            let page = place.insert(Box::new([0; PAGE_BYTES as usize]));
+            load_memory(WHAT, &mut page[..], from)?;
+        }
+    }
 }
 
 impl HostMemory {

@@ -1,6 +1,7 @@
 //! The PCI bus between host and board: who has it, and until when.
 
 use crate::sim::time::{ClockDomain, SimTime};
+use crate::state;
 
 /// A bus that serves one transfer at a time, first come, first served.
 #[derive(Debug, Clone)]
@@ -10,6 +11,8 @@ pub struct PciBus {
     /// Total time that the bus was taken.
     busy: SimTime,
 }
+
+state!(PciBus { free_at, busy } fixed { clock });
 
 impl PciBus {
     /// An idle bus with `clock_hz`.

@@ -9,6 +9,7 @@ use super::program::{HostContext, schedule};
 use super::request::{HostEvent, PollRequest, Read};
 use crate::sim::board::Board;
 use crate::sim::time::SimTime;
+use crate::{state, value_enum, value_struct};
 
 /// The polls of the one program of a host.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Poller {
     costs: HostCosts,
     polling: Option<Polling>,
 }
+
+state!(Poller { polling } fixed { costs });
 
 /// What the program polls, and how far it is.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +32,14 @@ struct Polling {
     due: SimTime,
 }
 
+value_struct!(Polling {
+    program: program,
+    poll: poll,
+    asked: asked,
+    step: step,
+    due: due
+});
+
 /// What a poll does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -37,6 +48,8 @@ enum Step {
     /// The board gives the value.
     Sample,
 }
+
+value_enum!(Step { Start {}, Sample {} });
 
 impl Poller {
     /// Nobody polls.
@@ -58,6 +71,12 @@ impl Poller {
     /// Nobody polls any more.
     pub fn stop(&mut self) {
         self.polling = None;
+    }
+
+    /// The condition that is polled for, and the program.
+    pub(super) fn poll_mut(&mut self) -> Option<(usize, &mut PollRequest)> {
+        let polling = self.polling.as_mut()?;
+        Some((polling.program, &mut polling.poll))
     }
 
     /// The condition that is polled for.

@@ -8,9 +8,10 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Waker};
 
 use super::costs::HostCosts;
+use super::log::{Answers, Life, Turn};
 use super::machine::Machine;
 use super::request::{Call, HostEvent, PollRequest, Read, Request, Response, SharedPort, lock};
 use super::rotation::Rotation;
@@ -24,25 +25,27 @@ type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 type Factory = Box<dyn Fn(Machine, u32) -> ProgramFuture + Send>;
 
 pub(super) struct Program {
-    name: String,
+    pub(super) name: String,
     /// `None` when it has ended.
-    future: Option<ProgramFuture>,
+    pub(super) future: Option<ProgramFuture>,
     /// How it begins anew after a reset, if it does.
     factory: Option<Factory>,
     /// How often it has been begun.
-    life: u32,
+    pub(super) life: u32,
+    /// What it was told in each life, if that is kept.
+    pub(super) lives: Option<Vec<Life>>,
     /// The machine was reset and will be on again.
-    awaits_power: bool,
-    port: SharedPort,
+    pub(super) awaits_power: bool,
+    pub(super) port: SharedPort,
     /// The condition that it polls for.
     pub(super) polling: Option<PollRequest>,
     /// The words that it polls in turn.
     pub(super) rotation: Option<Rotation>,
     /// While it waits for an interrupt: until when.
-    interrupt_deadline: Option<SimTime>,
+    pub(super) interrupt_deadline: Option<SimTime>,
     /// When its pending timeout event is due. There is one at most: it moves on when it comes early.
-    timeout_at: Option<SimTime>,
-    started: bool,
+    pub(super) timeout_at: Option<SimTime>,
+    pub(super) started: bool,
 }
 
 impl Program {
@@ -52,6 +55,7 @@ impl Program {
             future: Some(future),
             factory: None,
             life: 1,
+            lives: None,
             awaits_power: false,
             port,
             polling: None,
@@ -60,6 +64,45 @@ impl Program {
             timeout_at: None,
             started: false,
         }
+    }
+
+    /// Lets it run until its next request, or its end, which it tells.
+    pub(super) fn go_on(&mut self) -> bool {
+        let mut task = TaskContext::from_waker(Waker::noop());
+        let ended = match &mut self.future {
+            Some(future) => future.as_mut().poll(&mut task).is_ready(),
+            None => false,
+        };
+        if ended {
+            self.future = None;
+        }
+        ended
+    }
+
+    /// Lets it run until its next request, or its end, which it tells.
+    fn advance(&mut self, now: SimTime, response: Option<Response>) -> bool {
+        let keeps = self.lives.is_some();
+        {
+            let mut port = lock(&self.port);
+            port.now = now;
+            port.response.clone_from(&response);
+            if keeps {
+                port.answers = Answers::Kept(Vec::new());
+            }
+        }
+        let ended = self.go_on();
+        if let Some(life) = self.lives.as_mut().and_then(|lives| lives.last_mut()) {
+            let memory = match std::mem::take(&mut lock(&self.port).answers) {
+                Answers::Kept(answers) => answers,
+                Answers::Given | Answers::Repeated(_) => Vec::new(),
+            };
+            life.push(Turn {
+                now,
+                response,
+                memory,
+            });
+        }
+        ended
     }
 
     const fn has_ended(&self) -> bool {
@@ -92,6 +135,8 @@ pub struct Programs {
     memory: SharedMemory,
     pub(super) costs: HostCosts,
     pub(super) programs: Vec<Program>,
+    /// Whether what programs are told is kept.
+    keeps_log: bool,
 }
 
 impl std::fmt::Debug for Programs {
@@ -117,7 +162,21 @@ impl Programs {
             memory,
             costs: *costs,
             programs: Vec::new(),
+            keeps_log: false,
         }
+    }
+
+    /// From now on keeps what programs are told, so that they can be saved. Those that have begun cannot.
+    pub fn keep_log(&mut self) {
+        self.keeps_log = true;
+        for program in self.programs.iter_mut().filter(|program| !program.started) {
+            program.lives.get_or_insert_with(|| vec![Life::default()]);
+        }
+    }
+
+    fn add(&mut self, program: Program) {
+        let lives = self.keeps_log.then(|| vec![Life::default()]);
+        self.programs.push(Program { lives, ..program });
     }
 
     /// Adds a program; it begins when the node next runs. `start` is given the machine it runs on.
@@ -127,7 +186,7 @@ impl Programs {
     {
         let (port, machine) = self.machine();
         let future = Box::pin(start(machine));
-        self.programs.push(Program::new(name.into(), port, future));
+        self.add(Program::new(name.into(), port, future));
     }
 
     /// Adds a program that begins anew whenever the machine is on again after a reset, even if it had
@@ -143,10 +202,20 @@ impl Programs {
         let factory: Factory = Box::new(move |machine, life| Box::pin(start(machine, life)));
         let (port, machine) = self.machine();
         let program = Program::new(name.into(), port, factory(machine, 1));
-        self.programs.push(Program {
+        self.add(Program {
             factory: Some(factory),
             ..program
         });
+    }
+
+    /// Begins a program's next life.
+    pub(super) fn begin_life(&mut self, index: usize) {
+        let (port, machine) = self.machine();
+        let program = &mut self.programs[index];
+        program.life += 1;
+        program.port = port;
+        let begin = program.factory.as_ref();
+        program.future = begin.map(|begin| begin(machine, program.life));
     }
 
     /// A machine for a program, and the port that it shares with its node.
@@ -170,14 +239,13 @@ impl Programs {
             if !self.programs[index].awaits_power {
                 continue;
             }
-            let (port, machine) = self.machine();
+            self.begin_life(index);
             let program = &mut self.programs[index];
-            program.life += 1;
             program.awaits_power = false;
             program.started = false;
-            program.port = port;
-            let begin = program.factory.as_ref();
-            program.future = begin.map(|begin| begin(machine, program.life));
+            if let Some(lives) = &mut program.lives {
+                lives.push(Life::default());
+            }
         }
     }
 
@@ -356,37 +424,27 @@ impl Programs {
         ctx: &mut HostContext<'_, E>,
     ) {
         let program = &mut self.programs[index];
-        let Some(future) = &mut program.future else {
+        if program.future.is_none() {
             return;
-        };
-        {
-            let mut port = lock(&program.port);
-            port.now = ctx.now;
-            port.response = response;
-            port.calls = ctx.trace.wants(Details::HOST).then(Vec::new);
         }
-        let mut task = TaskContext::from_waker(Waker::noop());
-        let poll = future.as_mut().poll(&mut task);
+        lock(&program.port).calls = ctx.trace.wants(Details::HOST).then(Vec::new);
+        let ended = program.advance(ctx.now, response);
         let calls = lock(&program.port).calls.take().unwrap_or_default();
         record_calls(&program.name, calls, ctx);
-        match poll {
-            Poll::Ready(()) => {
-                program.future = None;
-                let name = program.name.as_str().into();
-                let kind = TraceKind::ProgramEnded { name };
+        if ended {
+            let name = program.name.as_str().into();
+            let kind = TraceKind::ProgramEnded { name };
+            ctx.trace.record(ctx.now, Initiator::Host, kind);
+            return;
+        }
+        let request = lock(&program.port).request.take();
+        match request {
+            Some(request) => self.carry_out(index, request, ctx),
+            // It awaits something that is not its machine: nobody could ever wake it.
+            None => {
+                let text = "program awaits something outside the simulation".into();
+                let kind = TraceKind::GuestMistake { text };
                 ctx.trace.record(ctx.now, Initiator::Host, kind);
-            }
-            Poll::Pending => {
-                let request = lock(&program.port).request.take();
-                match request {
-                    Some(request) => self.carry_out(index, request, ctx),
-                    // It awaits something that is not its machine: nobody could ever wake it.
-                    None => {
-                        let text = "program awaits something outside the simulation".into();
-                        let kind = TraceKind::GuestMistake { text };
-                        ctx.trace.record(ctx.now, Initiator::Host, kind);
-                    }
-                }
             }
         }
     }

@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_lib::window::Watch;
 
+use super::log::Answers;
 use crate::sim::time::SimTime;
+use crate::state::{Reader, StateError, Value, Writer};
+use crate::{value_enum, value_struct};
 
 /// What a program asks for.
 #[derive(Debug, Clone)]
@@ -59,6 +62,25 @@ pub struct PollRequest {
     pub why: &'static str,
 }
 
+impl Value for PollRequest {
+    fn write(&self, out: &mut Writer) {
+        (self.offset, self.mask).write(out);
+        self.expected.write(out);
+    }
+
+    /// Without its reason, which the program that polls knows.
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let ((offset, mask), expected) = Value::read(from)?;
+        let why = "";
+        Ok(Self {
+            offset,
+            mask,
+            expected,
+            why,
+        })
+    }
+}
+
 impl PollRequest {
     pub(crate) const fn holds(&self, value: u32) -> bool {
         value & self.mask == self.expected
@@ -81,6 +103,14 @@ pub enum Response {
     Interrupt(bool),
 }
 
+value_enum!(Response {
+    Done {},
+    Word { 0: word },
+    Found { 0: index, 1: word },
+    Pages { 0: pages },
+    Interrupt { 0: came }
+});
+
 /// Where a program and its node meet.
 #[derive(Debug, Default)]
 pub struct Port {
@@ -93,6 +123,8 @@ pub struct Port {
     /// Calls that it has begun, and that have returned, since it was last let go; `None` if nobody asks for
     /// them.
     pub calls: Option<Vec<Call>>,
+    /// What becomes of memory's answers.
+    pub(super) answers: Answers,
 }
 
 /// A call that a program has begun, or that has returned to it.
@@ -169,7 +201,31 @@ pub enum HostEvent {
     },
 }
 
+value_enum!(HostEvent {
+    Resume { program: program, response: response },
+    Interrupt {},
+    Timeout { program: program },
+    Store { offset: offset, values: values },
+    ReadStart { program: program, read: read, asked: asked },
+    ReadSample { program: program, read: read, asked: asked },
+    Watch { program: program },
+    Prepare { program: program, write: write, ready: ready }
+});
+
 impl HostEvent {
+    /// The poll of which it is part, and whose it is.
+    pub(super) const fn poll_mut(&mut self) -> Option<(usize, &mut PollRequest)> {
+        match self {
+            Self::ReadStart { program, read, .. } | Self::ReadSample { program, read, .. } => {
+                match &mut read.until {
+                    Some(poll) => Some((*program, poll)),
+                    None => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it is part of a poll, and changes nothing as long as the poll finds what it found.
     pub(crate) const fn is_poll(&self) -> bool {
         match self {
@@ -204,3 +260,8 @@ pub struct Read {
     /// The condition that ends it.
     pub(super) until: Option<PollRequest>,
 }
+
+value_struct!(Read {
+    offset: offset,
+    until: until
+});

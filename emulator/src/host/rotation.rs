@@ -6,6 +6,7 @@ use super::program::{HostContext, Programs, schedule};
 use super::request::{HostEvent, PollRequest, Read};
 use crate::sim::board::Board;
 use crate::sim::time::SimTime;
+use crate::state::{Reader, StateError, Value, Writer};
 
 /// The words that a program polls in turn.
 #[derive(Debug)]
@@ -16,7 +17,29 @@ pub(super) struct Rotation {
     at: usize,
 }
 
+impl Value for Rotation {
+    fn write(&self, out: &mut Writer) {
+        self.watches.write(out);
+        self.at.write(out);
+    }
+
+    /// Without its reason, which the program that polls knows.
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (watches, at): (Vec<Watch>, usize) = Value::read(from)?;
+        if at >= watches.len() {
+            return Err(StateError::Value("a poll of several words"));
+        }
+        let why = "";
+        Ok(Self { watches, why, at })
+    }
+}
+
 impl Rotation {
+    /// Says what it is for.
+    pub(super) const fn set_why(&mut self, why: &'static str) {
+        self.why = why;
+    }
+
     pub(super) const fn new(watches: Vec<Watch>, why: &'static str) -> Self {
         let at = 0;
         Self { watches, why, at }

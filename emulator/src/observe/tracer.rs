@@ -6,6 +6,8 @@ use super::event::{Details, Place, TraceEvent, TraceKind};
 use super::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::state;
+use crate::value_struct;
 
 /// Takes every trace event as it happens.
 pub trait Sink: Send {
@@ -28,6 +30,8 @@ impl Default for Fnv {
         Self::NEW
     }
 }
+
+value_struct!(Fnv { 0: hash });
 
 impl Fnv {
     const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
@@ -94,6 +98,16 @@ pub struct Tracer {
     /// Nothing was recorded of that yet.
     fresh: bool,
 }
+
+state!(Tracer { hash, count, mistakes } fixed {
+    place,
+    kept,
+    streamed,
+    details,
+    sinks,
+    instructions,
+    fresh
+});
 
 impl std::fmt::Debug for Tracer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

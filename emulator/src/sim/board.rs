@@ -10,6 +10,7 @@ use crate::host::pci::PciBus;
 use crate::host::poller::Poller;
 use crate::host::request::{HostEvent, PollRequest};
 use crate::observe::tracer::Tracer;
+use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::wire::frame::Frame;
 use crate::wire::link::{Departure, Link};
 
@@ -27,6 +28,38 @@ pub enum NodeEvent<E> {
     },
     /// The machine is on again.
     PowerOn,
+}
+
+impl<E: Value> Value for NodeEvent<E> {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Board(event) => {
+                out.bytes(&[0]);
+                event.write(out);
+            }
+            Self::Host(event) => {
+                out.bytes(&[1]);
+                event.write(out);
+            }
+            Self::Reset { pause } => {
+                out.bytes(&[2]);
+                pause.write(out);
+            }
+            Self::PowerOn => out.bytes(&[3]),
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(match u8::read(from)? {
+            0 => Self::Board(E::read(from)?),
+            1 => Self::Host(HostEvent::read(from)?),
+            2 => Self::Reset {
+                pause: Value::read(from)?,
+            },
+            3 => Self::PowerOn,
+            _ => return Err(StateError::Value("an event")),
+        })
+    }
 }
 
 /// Host memory, shared between a node and the programs that run on it.
@@ -71,9 +104,9 @@ impl<E> Context<'_, E> {
 }
 
 /// A programmable NIC, as a node sees it.
-pub trait Board: Send {
+pub trait Board: State + Send {
     /// Its events.
-    type Event: std::fmt::Debug + Send;
+    type Event: Value + std::fmt::Debug + Send;
 
     /// Handles an event at `ctx.now`.
     fn handle(&mut self, event: Self::Event, ctx: &mut Context<'_, Self::Event>);

@@ -122,7 +122,7 @@ impl<'a, B: Board> Component<'a, B> {
     /// What is under way in its network.
     pub(super) fn into_pending(self) -> Vec<Event> {
         match self.joint {
-            Joint::Network(network) => network.into_pending().collect(),
+            Joint::Network(network) => network.into_pending(),
             Joint::Nothing | Joint::Cable(_) => Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Who acts.
 
+use crate::value_enum;
 use std::fmt;
 
 /// An actor of a node. The order of the variants is the rank that decides between actions at the
@@ -27,6 +28,19 @@ pub enum Initiator {
     /// What lies between nodes: links and switches.
     Wire,
 }
+
+value_enum!(Initiator {
+    MacReceive {},
+    MacTransmit {},
+    DmaRead {},
+    DmaWrite {},
+    Host {},
+    CpuA {},
+    CpuB {},
+    Debugger {},
+    Power {},
+    Wire {}
+});
 
 impl Initiator {
     /// Number of variants.

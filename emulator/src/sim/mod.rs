@@ -8,6 +8,7 @@ mod network;
 pub mod node;
 pub mod queue;
 mod rounds;
+pub mod saved;
 mod threads;
 pub mod time;
 mod topology;

@@ -10,6 +10,8 @@ use super::look_ahead::{LookAhead, header_span};
 use super::time::SimTime;
 use crate::observe::capture::{Note, Tap};
 use crate::observe::tracer::Tracer;
+use crate::state::{Reader, StateError, Value, Writer};
+use crate::value_enum;
 use crate::wire::fault::Passage;
 use crate::wire::frame::Frame;
 use crate::wire::line::{Line, LossReason};
@@ -37,6 +39,13 @@ enum Step {
     Layer(usize),
 }
 
+value_enum!(Step {
+    Header {},
+    Whole { 0: port },
+    Tell {},
+    Layer { 0: layer }
+});
+
 /// Something that will happen to a frame under way.
 #[derive(Debug)]
 pub(super) struct Event {
@@ -49,6 +58,29 @@ pub(super) struct Event {
     frame: Frame,
     /// What fault layers of this line have done to it, if it is to be captured.
     notes: Vec<Note>,
+}
+
+impl Value for Event {
+    fn write(&self, out: &mut Writer) {
+        (self.time, self.line, self.step).write(out);
+        (self.sequence, self.switches).write(out);
+        self.frame.write(out);
+    }
+
+    /// Without what a capture would tell of it.
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let (time, line, step) = Value::read(from)?;
+        let (sequence, switches) = Value::read(from)?;
+        Ok(Self {
+            time,
+            line,
+            step,
+            sequence,
+            switches,
+            frame: Value::read(from)?,
+            notes: Vec::new(),
+        })
+    }
 }
 
 impl Event {
@@ -162,9 +194,9 @@ impl<'a> Network<'a> {
         self.queue.push(event);
     }
 
-    /// What is still under way, and the traces.
-    pub(super) fn into_pending(self) -> impl Iterator<Item = Event> {
-        self.queue.into_iter()
+    /// What is still under way, the latest first.
+    pub(super) fn into_pending(self) -> Vec<Event> {
+        self.queue.into_sorted_vec()
     }
 
     /// The traces of lines and switches.

@@ -1,12 +1,13 @@
 //! A node: one board and its host, in one total order of events.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::board::{Board, Context, NodeEvent, SharedMemory};
 use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
 use crate::host::costs::HostCosts;
+use crate::host::log::HostLog;
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::poller::{self, Poller};
@@ -14,6 +15,7 @@ use crate::host::program::Programs;
 use crate::host::request::PollRequest;
 use crate::observe::event::{Place, TraceKind};
 use crate::observe::tracer::Tracer;
+use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::frame::Frame;
 use crate::wire::link::Departure;
 
@@ -38,7 +40,54 @@ pub struct Node<B: Board> {
     horizon: SimTime,
 }
 
+fn lock(memory: &SharedMemory) -> MutexGuard<'_, HostMemory> {
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<B: Board> Node<B> {
+    /// Saves the state of a node at rest, but for what its programs were told.
+    pub(super) fn save(&self, out: &mut Writer) {
+        let Self {
+            board,
+            programs,
+            trace,
+            memory,
+            pci,
+            poller,
+            queue,
+            departures: _,
+            now,
+            horizon: _,
+            in_vain: _,
+        } = self;
+        board.save(out);
+        programs.save(out);
+        trace.save(out);
+        lock(memory).save(out);
+        pci.save(out);
+        poller.save(out);
+        queue.save(out);
+        now.save(out);
+    }
+
+    /// Takes up the state of a node that was built as this one was, and whose programs were told what is in `log`.
+    pub(super) fn load(&mut self, log: &HostLog, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.board.load(from)?;
+        self.programs.load(log, from)?;
+        self.trace.load(from)?;
+        lock(&self.memory).load(from)?;
+        self.pci.load(from)?;
+        self.poller.load(from)?;
+        self.queue.load(from)?;
+        self.now.load(from)?;
+        let events = self.queue.events_mut().filter_map(|event| match event {
+            NodeEvent::Host(event) => Some(event),
+            _ => None,
+        });
+        self.programs.explain_polls(events, &mut self.poller);
+        Ok(())
+    }
+
     /// A node with `memory_megabytes` of host memory.
     #[must_use]
     pub fn new(index: u16, board: B, costs: &HostCosts, memory_megabytes: u32) -> Self {

@@ -2,6 +2,8 @@
 
 use super::initiator::Initiator;
 use super::time::SimTime;
+use crate::state::{Reader, State, StateError, Value, Writer};
+use crate::value_struct;
 
 /// The place of an event in a node's total order: time, then the initiator's rank, then that
 /// initiator's own sequence number.
@@ -14,6 +16,12 @@ pub struct EventKey {
     /// The how-manieth event of this initiator.
     pub sequence: u64,
 }
+
+value_struct!(EventKey {
+    time: time,
+    initiator: initiator,
+    sequence: sequence
+});
 
 /// Pending events in their total order.
 ///
@@ -32,6 +40,23 @@ impl<E> Default for EventQueue<E> {
             pending: Vec::new(),
             sequences: [0; Initiator::COUNT],
         }
+    }
+}
+
+impl<E: Value> State for EventQueue<E> {
+    fn save(&self, out: &mut Writer) {
+        let Self { pending, sequences } = self;
+        pending.len().save(out);
+        for (key, event) in pending {
+            key.save(out);
+            event.save(out);
+        }
+        sequences.save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.pending.load(from)?;
+        self.sequences.load(from)
     }
 }
 
@@ -75,6 +100,11 @@ impl<E> EventQueue<E> {
     /// Takes the next event if it is due before `horizon`.
     pub fn pop_before(&mut self, horizon: SimTime) -> Option<(EventKey, E)> {
         self.pending.pop_if(|(key, _)| key.time < horizon)
+    }
+
+    /// All pending events.
+    pub(crate) fn events_mut(&mut self) -> impl Iterator<Item = &mut E> {
+        self.pending.iter_mut().map(|(_, event)| event)
     }
 
     /// Forgets the pending events that `keep` does not hold for.

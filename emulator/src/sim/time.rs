@@ -1,11 +1,14 @@
 //! Time as an argument: picoseconds, and exact conversion for each clock domain.
 
+use crate::value_struct;
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 /// A point in simulated time, or a span of it, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SimTime(u64);
+
+value_struct!(SimTime { 0: ps });
 
 const PS_PER_NS: u64 = 1_000;
 const PS_PER_US: u64 = 1_000_000;
@@ -101,6 +104,11 @@ pub struct ClockDomain {
     /// ... take so many picoseconds. No number divides both: products stay small.
     ps: u64,
 }
+
+value_struct!(ClockDomain {
+    counts: counts,
+    ps: ps
+});
 
 impl ClockDomain {
     /// A domain of `hz` counts per second. `hz` must not be zero.

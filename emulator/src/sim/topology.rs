@@ -7,6 +7,7 @@ use super::time::SimTime;
 use super::world::WorldError;
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
+use crate::state;
 use crate::wire::line::Line;
 use crate::wire::link::Link;
 use crate::wire::port::Port;
@@ -30,6 +31,8 @@ pub(super) struct Topology {
     /// What is under way while nothing runs.
     pub(super) pending: Vec<Event>,
 }
+
+state!(Topology { pending } lists { lines, switches } fixed { node_lines });
 
 impl Topology {
     /// So many nodes without cables.

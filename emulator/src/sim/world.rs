@@ -131,6 +131,14 @@ impl<B: Board> World<B> {
         }
     }
 
+    pub(super) const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    pub(super) const fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
+    }
+
     /// Adds a switch; gives its number.
     ///
     /// # Errors

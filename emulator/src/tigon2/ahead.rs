@@ -8,6 +8,7 @@
 
 use crate::cpu::mips::exec::{Checkpoint, Core};
 use crate::observe::instructions::InstructionLog;
+use crate::state;
 
 /// Whether a core is ahead, and where it would go back to.
 #[derive(Debug, Default)]
@@ -19,6 +20,9 @@ pub(super) struct RunAhead {
     /// Before this tick the core must not run ahead: somebody waits for it.
     careful_until: u64,
 }
+
+// A board at rest has no core ahead.
+state!(RunAhead { careful_until } fixed { active, checkpoint });
 
 impl RunAhead {
     /// Whether `core` may execute code of SRAM without being in turn.

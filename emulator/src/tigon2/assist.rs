@@ -5,6 +5,7 @@ use defs::tigon2::regs::AssistState;
 use defs::tigon2::rings::{DMA_DESCRIPTOR_BYTES, DMA_RING_ENTRIES};
 
 use super::ring::RingPointers;
+use crate::state;
 
 /// Ring pointers and state.
 #[derive(Debug)]
@@ -16,6 +17,12 @@ pub struct Assist {
     /// Write ring (NIC to host).
     pub write: RingPointers,
 }
+
+state!(Assist {
+    control,
+    read,
+    write
+});
 
 impl Default for Assist {
     fn default() -> Self {

@@ -28,6 +28,7 @@ use crate::observe::event::{Details, TraceKind};
 use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::state;
 use crate::wire::frame::Frame;
 use crate::wire::link::Link;
 
@@ -49,6 +50,13 @@ pub struct Tigon2 {
     /// No core may execute more instructions than this.
     pub instruction_limit: u64,
 }
+
+state!(Tigon2 { fabric } lists { cores, stages } fixed {
+    probes,
+    skip_idle,
+    marks_dispatch,
+    instruction_limit
+});
 
 impl Tigon2 {
     /// A board after power-on: both cores halted.

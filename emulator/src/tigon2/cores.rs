@@ -16,6 +16,8 @@ use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::observe::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
+use crate::state;
+use crate::value_enum;
 
 /// Why a core stopped by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub enum StopReason {
     /// It could not execute an instruction.
     Fault(Arc<str>),
 }
+
+value_enum!(StopReason { Break { code: code }, Fault { 0: text } });
 
 /// A core's private surroundings.
 #[derive(Debug)]
@@ -54,6 +58,18 @@ pub struct CorePrivate {
     /// Why it stopped, until it is started again.
     pub(super) stopped: Option<StopReason>,
 }
+
+state!(CorePrivate {
+    scratchpad,
+    cache,
+    ahead,
+    idle,
+    state,
+    step_until,
+    stack_map,
+    scratch_address,
+    stopped
+} fixed { who, dispatch });
 
 impl CorePrivate {
     /// Halted, with an empty cache.
@@ -112,6 +128,8 @@ pub struct CoreUnit {
     /// What belongs to it alone.
     pub private: CorePrivate,
 }
+
+state!(CoreUnit { core, private });
 
 impl CoreUnit {
     /// Takes the core back to where it was last in turn, if it is ahead; up to `tick` it goes on in turn.

@@ -7,6 +7,9 @@ use defs::tigon2::regs::DmaState;
 use defs::tigon2::rings::BURST_BYTES;
 
 use crate::sim::time::SimTime;
+use crate::state;
+use crate::value_enum;
+use crate::value_struct;
 
 /// A channel's direction, as the chip names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub enum Direction {
     /// NIC to host.
     Write,
 }
+
+value_enum!(Direction { Read {}, Write {} });
 
 /// A part of the local space in which the channel's address wraps by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +50,12 @@ pub struct Burst {
     pub length: u32,
 }
 
+value_struct!(Burst {
+    host: host,
+    local: local,
+    length: length
+});
+
 /// A channel's registers.
 #[derive(Debug, Default)]
 pub struct Channel {
@@ -70,6 +81,20 @@ pub struct Channel {
     /// Time that complete transfers took.
     busy: SimTime,
 }
+
+state!(Channel {
+    host,
+    local,
+    length,
+    state,
+    checksum,
+    odd,
+    active,
+    by_assist,
+    generation,
+    began,
+    busy
+});
 
 type DmaStateBits = u32;
 

@@ -3,6 +3,9 @@
 //!
 //! Nothing here takes time: the host makes the clock, edge by edge.
 
+use crate::state;
+use crate::value_enum;
+
 /// Bytes of the device.
 const SIZE: usize = 8192;
 /// Bytes that one write transfer can reach before its address wraps.
@@ -33,6 +36,15 @@ enum Phase {
     Read,
 }
 
+value_enum!(Phase {
+    Idle {},
+    Device {},
+    AddressHigh {},
+    AddressLow {},
+    Write {},
+    Read {}
+});
+
 /// The device and its two wires.
 #[derive(Debug)]
 pub struct Eeprom {
@@ -53,6 +65,19 @@ pub struct Eeprom {
     acknowledged: bool,
     address: u16,
 }
+
+state!(Eeprom {
+    cells,
+    clock,
+    data,
+    output,
+    phase,
+    bit,
+    rose,
+    shift,
+    acknowledged,
+    address
+});
 
 impl Default for Eeprom {
     fn default() -> Self {

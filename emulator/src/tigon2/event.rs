@@ -1,5 +1,6 @@
 //! The event registers (docs/tigon2.md, section 3): stored software bits and derived hardware bits.
 
+use crate::state;
 use defs::tigon2::event::{HARDWARE_MASK, MAILBOX};
 
 /// The hardware bits that both CPUs see alike, and each one's stored bits.
@@ -9,6 +10,8 @@ pub struct EventRegisters {
     /// Levels of DMA and MAC, common to both.
     levels: u32,
 }
+
+state!(EventRegisters { stored, levels });
 
 impl EventRegisters {
     /// Sets the levels that DMA and MAC drive; tells whether they changed.

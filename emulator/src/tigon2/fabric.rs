@@ -32,6 +32,8 @@ use crate::observe::event::{Details, TraceKind};
 use crate::sim::board::{Context, NodeEvent};
 use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::{ClockDomain, SimTime};
+use crate::state;
+use crate::value_enum;
 use crate::wire::frame::Frame;
 use crate::wire::link::Link;
 
@@ -66,6 +68,15 @@ pub enum BoardEvent {
         present: bool,
     },
 }
+
+value_enum!(BoardEvent {
+    Dma { 0: step },
+    TxDone {},
+    RxBurst { frame: frame, offset: offset },
+    RxDone { index: index, address: address, status_length: status_length },
+    ConfigWord {},
+    Signal { present: present }
+});
 
 /// The context in which the board acts.
 pub type BoardContext<'a> = Context<'a, BoardEvent>;
@@ -117,6 +128,27 @@ pub struct Fabric {
     /// The wire is taken by our own frames until then.
     pub(super) wire_free_at: SimTime,
 }
+
+state!(Fabric {
+    sram,
+    timer,
+    semaphore,
+    mailbox,
+    events,
+    dma_read,
+    dma_write,
+    assist,
+    mac,
+    serdes,
+    eeprom,
+    window,
+    storage,
+    interrupt,
+    interrupt_line,
+    interrupts,
+    rx_side,
+    wire_free_at
+} lists { rests } fixed { timing, ticks, link });
 
 /// The PCI configuration header at offset 0: an AceNIC (docs/tigon2.md, section 2).
 const PCI_HEADER: [(usize, u32); 4] = [

@@ -1,6 +1,8 @@
 //! A core's instruction cache: tags only. It costs time; what is executed is always what SRAM holds
 //! (docs/tigon2.md, section 1).
 
+use crate::state;
+
 /// Bytes of a line.
 const LINE_BYTES: u32 = 32;
 /// Bytes of an aligned window of lines.
@@ -19,6 +21,12 @@ pub(super) struct InstructionCache {
     /// Their bytes.
     block_bytes: u32,
 }
+
+state!(InstructionCache {
+    tags,
+    block,
+    block_bytes
+});
 
 impl InstructionCache {
     /// Empty.

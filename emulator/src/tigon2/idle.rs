@@ -11,6 +11,8 @@ use defs::tigon2::regs;
 
 use super::cores::owner_of;
 use crate::cpu::mips::exec::Core;
+use crate::state;
+use crate::value_struct;
 
 /// Most registers that a round may read besides its event register.
 const MOST_READS: usize = 16;
@@ -31,6 +33,11 @@ struct Reads {
     count: usize,
     registers: [(u32, u32); MOST_READS],
 }
+
+value_struct!(Reads {
+    count: count,
+    registers: registers
+});
 
 impl Reads {
     fn all(&self) -> &[(u32, u32)] {
@@ -56,6 +63,12 @@ pub struct Round {
     pub instructions: u64,
 }
 
+value_struct!(Round {
+    ticks: ticks,
+    cycles: cycles,
+    instructions: instructions
+});
+
 /// What a core was like at its last read of the event register.
 #[derive(Debug, Clone)]
 struct Poll {
@@ -69,6 +82,17 @@ struct Poll {
     stalled: u64,
     instructions: u64,
 }
+
+value_struct!(Poll {
+    pc: pc,
+    value: value,
+    registers: registers,
+    reads: reads,
+    ticks: ticks,
+    cycles: cycles,
+    stalled: stalled,
+    instructions: instructions,
+});
 
 /// Watches one core.
 #[derive(Debug, Default)]
@@ -87,6 +111,16 @@ pub struct IdleDetector {
     /// Instructions of those among them that were executed.
     repeated: u64,
 }
+
+state!(IdleDetector {
+    last,
+    disturbed,
+    reads,
+    idle,
+    skipped_ticks,
+    idle_ticks,
+    repeated
+});
 
 impl IdleDetector {
     /// The core did something that makes the next round differ, or that others can see.

@@ -11,6 +11,8 @@ use defs::tigon2::rings::{
 use super::dma::LocalRegion;
 use super::ring::RingPointers;
 use crate::observe::event::DropReason;
+use crate::state;
+use crate::value_struct;
 use crate::wire::frame::Frame;
 
 /// A circular buffer in SRAM.
@@ -23,6 +25,12 @@ pub struct Buffer {
     /// Where the oldest bytes lie that are still needed.
     pub consumer: u32,
 }
+
+state!(Buffer {
+    base,
+    producer,
+    consumer
+});
 
 impl Buffer {
     /// The buffer begins at `base` now. Pointers that lie outside begin there too: the MAC has only
@@ -71,6 +79,12 @@ pub struct Sending {
     pub end: u32,
 }
 
+value_struct!(Sending {
+    address: address,
+    length: length,
+    end: end
+});
+
 /// The MAC's registers and pointers.
 #[derive(Debug)]
 pub struct Mac {
@@ -93,6 +107,18 @@ pub struct Mac {
     /// The frame that is being sent.
     pub sending: Option<Sending>,
 }
+
+state!(Mac {
+    tx_state,
+    rx_state,
+    tx,
+    rx,
+    tx_buffer,
+    rx_buffer,
+    address,
+    hash,
+    sending
+});
 
 impl Default for Mac {
     fn default() -> Self {

@@ -1,5 +1,6 @@
 //! Mailboxes: SRAM words whose host write raises an event (docs/tigon2.md, section 2).
 
+use crate::state;
 use defs::tigon2::map::{MAILBOX_BASE, MAILBOX_COUNT};
 
 /// The mailbox event registers of both CPUs.
@@ -7,6 +8,8 @@ use defs::tigon2::map::{MAILBOX_BASE, MAILBOX_COUNT};
 pub struct Mailbox {
     events: [u32; 2],
 }
+
+state!(Mailbox { events });
 
 impl Mailbox {
     /// The mailbox whose low word is at this SRAM address, if any.

@@ -6,6 +6,8 @@ use defs::probe::Kind;
 
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::image::Probe;
+use crate::state;
+use crate::value_struct;
 
 /// Own cycles and visits of one stage on one core.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,6 +17,11 @@ pub struct StageTotal {
     /// Cycles of own work within it, unstretched, without waits and stalls.
     pub cycles: u64,
 }
+
+value_struct!(StageTotal {
+    visits: visits,
+    cycles: cycles
+});
 
 /// A stage's number: the index of its name in [`ProbeTable::stages`]. A core passes probes often, and
 /// looks nothing up by name.
@@ -109,6 +116,12 @@ pub struct StageState {
     /// Totals by stage, as far as one was entered.
     totals: Vec<StageTotal>,
 }
+
+state!(StageState {
+    current,
+    waiting,
+    totals
+});
 
 impl StageState {
     /// The total of a stage.

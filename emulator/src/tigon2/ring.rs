@@ -3,6 +3,8 @@
 //! Software writes plain addresses and reads full addresses back: the chip keeps only the bits
 //! that count entries and knows where the ring lies.
 
+use crate::state;
+
 /// Producer, reference and consumer of a ring of a power of two of entries.
 #[derive(Debug, Clone)]
 pub struct RingPointers {
@@ -17,6 +19,8 @@ pub struct RingPointers {
     /// Index of the oldest entry that may not be filled again.
     pub consumer: u32,
 }
+
+state!(RingPointers { producer, reference, consumer } fixed { entry_shift, mask });
 
 impl RingPointers {
     /// A ring of `entries` of `entry_bytes`, both powers of two.

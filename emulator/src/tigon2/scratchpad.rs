@@ -6,6 +6,7 @@ use defs::tigon2::map::SCRATCHPAD_BASE;
 
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
+use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
 
 /// On-chip memory with its decoded form as code. Cells, since a core executes from it what it writes to
 /// it.
@@ -13,6 +14,25 @@ use crate::cpu::mips::isa::Op;
 pub struct Scratchpad {
     words: Box<[Cell<u32>]>,
     code: Box<[Cell<Op>]>,
+}
+
+impl State for Scratchpad {
+    fn save(&self, out: &mut Writer) {
+        let bytes = self.words.iter().flat_map(|word| word.get().to_be_bytes());
+        save_memory(&bytes.collect::<Vec<u8>>(), out);
+    }
+
+    /// What was decoded is forgotten, and decoded again when it is executed.
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        let mut bytes = vec![0; 4 * self.words.len()];
+        load_memory("bytes of scratchpad", &mut bytes, from)?;
+        let (words, _) = bytes.as_chunks();
+        for (place, word) in self.words.iter().zip(words) {
+            place.set(u32::from_be_bytes(*word));
+        }
+        self.code.iter().for_each(|op| op.set(Op::UNDECODED));
+        Ok(())
+    }
 }
 
 impl Scratchpad {

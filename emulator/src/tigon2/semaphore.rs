@@ -4,6 +4,9 @@
 //! write is a toggle: it releases if that side owns the semaphore, takes it if it is free, and
 //! does nothing if the other side owns it. A read tells whether that side owns it.
 
+use crate::state;
+use crate::value_enum;
+
 /// A side of the semaphore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -12,6 +15,8 @@ pub enum Side {
     /// The register of CPU B.
     B,
 }
+
+value_enum!(Side { A {}, B {} });
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +34,8 @@ pub enum Outcome {
 pub struct Semaphore {
     owner: Option<Side>,
 }
+
+state!(Semaphore { owner });
 
 impl Semaphore {
     /// A write of any value to `side`'s register.

@@ -4,6 +4,9 @@
 //! Configuration words never leave the board: the partner that negotiates is modelled here, as the
 //! fact sheet of known firmware needs it, and so is one that does not.
 
+use crate::state;
+use crate::value_enum;
+
 /// What the far end of the fibre does beside sending frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkPartner {
@@ -16,6 +19,8 @@ pub enum LinkPartner {
         ability: u16,
     },
 }
+
+value_enum!(LinkPartner { Idle {}, Negotiating { ability: ability } });
 
 impl LinkPartner {
     /// A partner that can do full duplex and pause frames both ways.
@@ -39,6 +44,14 @@ pub struct Serdes {
     /// A word is on its way.
     pub word_due: bool,
 }
+
+state!(Serdes {
+    sent,
+    received,
+    signal,
+    partner,
+    word_due
+});
 
 impl Serdes {
     /// Registers as after power-on; fibre and partner stay as they are.

@@ -7,6 +7,8 @@ use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
 use crate::sim::time::{ClockDomain, SimTime};
+use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
+use crate::value_struct;
 
 /// Bytes of a page of decoded code.
 const CODE_PAGE_BYTES: usize = 4096;
@@ -158,6 +160,14 @@ pub(super) struct Bursts {
     pub(super) ticks: ClockDomain,
 }
 
+value_struct!(Bursts {
+    next: next,
+    period: period,
+    left: left,
+    cycles: cycles,
+    ticks: ticks
+});
+
 impl Bursts {
     /// The tick of the next one; later than everything if none is left.
     fn next_tick(&self) -> u64 {
@@ -180,6 +190,32 @@ pub struct Sram {
     bursts: Option<Bursts>,
     /// The tick of the next one.
     next_burst: u64,
+}
+
+impl State for Sram {
+    fn save(&self, out: &mut Writer) {
+        let Self {
+            bytes,
+            mask: _,
+            code: _,
+            bus_free_at,
+            bursts,
+            next_burst,
+        } = self;
+        save_memory(bytes, out);
+        bus_free_at.save(out);
+        bursts.save(out);
+        next_burst.save(out);
+    }
+
+    /// What was decoded is forgotten, and decoded again when it is executed.
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        load_memory("bytes of SRAM", &mut self.bytes, from)?;
+        self.code.pages.fill_with(|| None);
+        self.bus_free_at.load(from)?;
+        self.bursts.load(from)?;
+        self.next_burst.load(from)
+    }
 }
 
 impl Sram {

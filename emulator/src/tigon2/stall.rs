@@ -1,6 +1,8 @@
 //! Rests of a DMA channel: a fault to be injected.
 
 use crate::sim::time::SimTime;
+use crate::state;
+use crate::value_enum;
 
 /// When a rest begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +12,8 @@ pub enum StallFrom {
     /// When the channel begins its how-manieth transfer since the simulation began; the first is 1.
     Transfer(u64),
 }
+
+value_enum!(StallFrom { Time { 0: time }, Transfer { 0: number } });
 
 /// The rests of one channel.
 #[derive(Debug, Default)]
@@ -21,6 +25,12 @@ pub(super) struct Rests {
     /// Transfers that the channel has begun.
     transfers: u64,
 }
+
+state!(Rests {
+    planned,
+    until,
+    transfers
+});
 
 impl Rests {
     pub(super) fn plan(&mut self, from: StallFrom, span: SimTime) {

@@ -1,6 +1,7 @@
 //! The microsecond timer and the two references (docs/tigon2.md, section 1).
 
 use crate::sim::time::SimTime;
+use crate::state;
 
 const PS_PER_TICK: u64 = 1_000_000;
 
@@ -12,6 +13,12 @@ pub struct Timer {
     written_at: SimTime,
     references: [u32; 2],
 }
+
+state!(Timer {
+    base,
+    written_at,
+    references
+});
 
 impl Timer {
     /// The count at `now`.

@@ -13,6 +13,7 @@ use super::sram::Bursts;
 use crate::observe::event::{Details, DropReason, TraceKind};
 use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::SimTime;
+use crate::state;
 use crate::wire::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
 use crate::wire::link::{Departure, RECEIVE_HOLD_BYTES};
 
@@ -24,6 +25,11 @@ pub struct RxSide {
     /// The last bit of the frame that comes in arrives then.
     wire_taken_until: SimTime,
 }
+
+state!(RxSide {
+    accepted,
+    wire_taken_until
+});
 
 impl RxSide {
     /// Forgets the frame that is coming in.

@@ -10,6 +10,7 @@ use super::stall::StallFrom;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::value_struct;
 
 /// A step of a channel. The generation tells whether it still belongs to the current transfer.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +20,12 @@ pub struct DmaStep {
     /// The burst that ends now; `None` when the channel is ready for its first one.
     burst: Option<Burst>,
 }
+
+value_struct!(DmaStep {
+    direction: direction,
+    generation: generation,
+    burst: burst
+});
 
 impl Direction {
     const fn initiator(self) -> Initiator {

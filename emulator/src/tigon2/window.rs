@@ -1,5 +1,6 @@
 //! The host's 16 KB PCI window: what answers at an offset (docs/tigon2.md, section 2).
 
+use crate::state;
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_USED_BYTES, WINDOW_VIEW, WINDOW_VIEW_BYTES};
 
 /// What answers at a window offset.
@@ -18,6 +19,8 @@ pub enum Target {
 pub struct Window {
     base: u32,
 }
+
+state!(Window { base });
 
 impl Window {
     /// The base register: its low 11 bits are ignored.

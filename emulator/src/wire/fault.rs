@@ -10,6 +10,9 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use super::frame::Frame;
 use super::link::Departure;
 use crate::sim::time::SimTime;
+use crate::state;
+use crate::state::{Reader, State, StateError, Value, Writer};
+use crate::value_struct;
 
 /// What a layer did to a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +46,8 @@ impl FaultKind {
 /// How many faults of each kind a layer made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FaultCounts([u64; FaultKind::ALL.len()]);
+
+value_struct!(FaultCounts { 0: counts });
 
 impl FaultCounts {
     /// How many of this kind.
@@ -94,8 +99,8 @@ impl Passage {
     }
 }
 
-/// Something that frames pass on their way to a link.
-pub trait FaultLayer: std::fmt::Debug + Send {
+/// Something that frames pass on their way to a link. Its state is what it remembers of earlier frames.
+pub trait FaultLayer: State + std::fmt::Debug + Send {
     /// A frame would begin to leave. Frames come in the order of their times.
     fn pass(&mut self, departure: Departure, passage: &mut Passage);
 }
@@ -139,6 +144,17 @@ pub struct RandomFaults {
 }
 
 const LONGEST_DELAY: SimTime = SimTime::from_us(60_000_000);
+
+impl State for RandomFaults {
+    fn save(&self, out: &mut Writer) {
+        self.random.get_word_pos().save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.random.set_word_pos(Value::read(from)?);
+        Ok(())
+    }
+}
 
 impl RandomFaults {
     /// Faults with these rates. Layers with one seed and different streams are independent of each other.
@@ -227,6 +243,8 @@ pub struct Outage {
     /// The first moment after it at which they are not.
     pub until: SimTime,
 }
+
+state!(Outage {} fixed { from, until });
 
 impl FaultLayer for Outage {
     fn pass(&mut self, departure: Departure, passage: &mut Passage) {

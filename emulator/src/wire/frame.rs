@@ -1,5 +1,6 @@
 //! An Ethernet frame as it travels.
 
+use crate::value_struct;
 use std::sync::Arc;
 
 /// Bytes of preamble and start delimiter before a frame.
@@ -20,6 +21,11 @@ pub struct Frame {
     bytes: Arc<[u8]>,
     fcs: u32,
 }
+
+value_struct!(Frame {
+    bytes: bytes,
+    fcs: fcs
+});
 
 impl Frame {
     /// A frame as a MAC sends it: padded to the minimum, with a correct FCS.

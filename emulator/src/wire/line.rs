@@ -9,6 +9,8 @@ use crate::observe::event::{Place, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::state::{Reader, State, StateError, Value, Writer};
+use crate::value_struct;
 
 /// Why a frame that left a port did not get to the other end, or does not get out of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +66,8 @@ impl LossReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LossCounts([u64; LossReason::ALL.len()]);
 
+value_struct!(LossCounts { 0: counts });
+
 impl LossCounts {
     /// How many for this reason.
     #[must_use]
@@ -94,6 +98,12 @@ pub struct LineCounts {
     pub lost: LossCounts,
 }
 
+value_struct!(LineCounts {
+    frames: frames,
+    bytes: bytes,
+    lost: lost
+});
+
 /// A fault layer and what it has done.
 #[derive(Debug)]
 struct Layer {
@@ -120,6 +130,49 @@ pub struct Line {
     free_at: SimTime,
     /// So many of its frames have been waited for: tells those of the same time apart.
     sequence: u64,
+}
+
+impl State for Line {
+    fn save(&self, out: &mut Writer) {
+        let Self {
+            from: _,
+            to: _,
+            link: _,
+            trace,
+            layers,
+            cuts,
+            counts,
+            free_at,
+            sequence,
+            tap: _,
+        } = self;
+        trace.save(out);
+        layers.len().save(out);
+        for Layer { layer, counts } in layers {
+            layer.save(out);
+            counts.save(out);
+        }
+        cuts.save(out);
+        counts.save(out);
+        free_at.save(out);
+        sequence.save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.trace.load(from)?;
+        let (what, saved, here) = ("fault layers", usize::read(from)?, self.layers.len());
+        if saved != here {
+            return Err(StateError::Shape { what, saved, here });
+        }
+        for Layer { layer, counts } in &mut self.layers {
+            layer.load(from)?;
+            counts.load(from)?;
+        }
+        self.cuts.load(from)?;
+        self.counts.load(from)?;
+        self.free_at.load(from)?;
+        self.sequence.load(from)
+    }
 }
 
 impl Line {

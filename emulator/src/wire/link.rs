@@ -6,6 +6,7 @@
 
 use super::frame::{FCS_BYTES, Frame, INTER_FRAME_GAP_BYTES, PREAMBLE_BYTES};
 use crate::sim::time::SimTime;
+use crate::value_struct;
 
 /// Bytes of a frame that a receiver holds before it acts.
 pub const RECEIVE_HOLD_BYTES: u64 = 64;
@@ -59,3 +60,8 @@ pub struct Departure {
     /// The frame.
     pub frame: Frame,
 }
+
+value_struct!(Departure {
+    first_bit: first_bit,
+    frame: frame
+});

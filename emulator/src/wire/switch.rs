@@ -12,6 +12,8 @@ use crate::observe::event::Place;
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::state;
+use crate::value_struct;
 
 /// When a switch may begin to pass a frame on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,13 @@ pub struct PortCounts {
     pub peak_buffer_bytes: u64,
 }
 
+value_struct!(PortCounts {
+    received: received,
+    forwarded: forwarded,
+    dropped: dropped,
+    peak_buffer_bytes: peak_buffer_bytes
+});
+
 /// A port of a switch: its egress queue.
 #[derive(Debug, Default)]
 pub(crate) struct SwitchPort {
@@ -68,6 +77,8 @@ pub(crate) struct SwitchPort {
     /// The next frame may begin to leave then.
     free_at: SimTime,
 }
+
+state!(SwitchPort { counts, buffered, buffered_bytes, free_at } fixed { line, floods });
 
 impl SwitchPort {
     /// Forgets the frames that have left before `now` or do so now.
@@ -102,6 +113,15 @@ pub struct Switch {
     /// Where the frames that it drops are captured, if somebody wants to see them.
     pub(crate) tap: Option<Tap>,
 }
+
+state!(Switch { trace } lists { ports } fixed {
+    index,
+    forwarding,
+    latency,
+    buffer_bytes,
+    routes,
+    tap
+});
 
 /// Where a frame goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

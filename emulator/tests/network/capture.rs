@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use emulator::observe::pcapng::PcapNg;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
+use emulator::state::{Reader, State, StateError, Writer};
 use emulator::wire::fault::{FaultLayer, FaultRates, Outage, Passage, RandomFaults};
 use emulator::wire::frame::Frame;
 use emulator::wire::link::Departure;
@@ -153,6 +154,14 @@ fn a_cable_shows_both_directions_with_fcs() {
 enum Harm {
     Byte,
     Short,
+}
+
+impl State for Harm {
+    fn save(&self, _: &mut Writer) {}
+
+    fn load(&mut self, _: &mut Reader<'_>) -> Result<(), StateError> {
+        Ok(())
+    }
 }
 
 impl FaultLayer for Harm {

@@ -2,6 +2,7 @@
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
+use emulator::state::{Reader, State, StateError, Writer};
 use emulator::wire::fault::{
     FaultCounts, FaultError, FaultKind, FaultLayer, FaultRates, Outage, Passage, RandomFaults,
 };
@@ -99,6 +100,14 @@ fn a_second_copy_follows_the_first_one() {
 #[derive(Debug)]
 struct HoldBack(u8, SimTime);
 
+impl State for HoldBack {
+    fn save(&self, _: &mut Writer) {}
+
+    fn load(&mut self, _: &mut Reader<'_>) -> Result<(), StateError> {
+        Ok(())
+    }
+}
+
 impl FaultLayer for HoldBack {
     fn pass(&mut self, mut departure: Departure, passage: &mut Passage) {
         if departure.frame.bytes()[14] == self.0 {
@@ -148,6 +157,8 @@ fn layers_stand_behind_each_other() {
 /// Cuts frames short.
 #[derive(Debug)]
 struct Shorten;
+
+emulator::state!(Shorten {});
 
 impl FaultLayer for Shorten {
     fn pass(&mut self, departure: Departure, passage: &mut Passage) {

@@ -12,6 +12,7 @@ use emulator::wire::frame::Frame;
 use emulator::wire::link::{Departure, Link};
 use emulator::wire::port::Port;
 use emulator::wire::switch::{Forwarding, SwitchConfig};
+use emulator::{state, value_enum, value_struct};
 use host_lib::address::MacAddress;
 
 /// What happens at a station.
@@ -26,6 +27,13 @@ pub enum Event {
     /// The signal changes.
     Signal(bool),
 }
+
+value_enum!(Event {
+    Send { 0: frame },
+    Begins { 0: frame, 1: first_bit },
+    Ends { 0: frame },
+    Signal { 0: present }
+});
 
 /// What a station does with what it receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +55,12 @@ pub struct Received {
     pub intact: bool,
 }
 
+value_struct!(Received {
+    first_bit: first_bit,
+    tag: tag,
+    intact: intact
+});
+
 #[derive(Debug)]
 pub struct Station {
     pub manner: Manner,
@@ -55,6 +69,8 @@ pub struct Station {
     link: Link,
     free_at: SimTime,
 }
+
+state!(Station { received, signal, free_at } fixed { manner, link });
 
 /// Where a frame's tag stands, and how often it has been sent on.
 const TAG: usize = 14;

@@ -1,5 +1,6 @@
 //! An exact fault as a layer that frames pass.
 
+use emulator::state;
 use emulator::wire::fault::{FaultKind, FaultLayer, Passage};
 use emulator::wire::frame::Frame;
 use emulator::wire::link::Departure;
@@ -23,6 +24,8 @@ impl Exact {
             && self.strikes.take(self.fault.times)
     }
 }
+
+state!(Exact { strikes } fixed { fault });
 
 impl FaultLayer for Exact {
     fn pass(&mut self, departure: Departure, passage: &mut Passage) {

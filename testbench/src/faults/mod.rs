@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use defs::emp::frame::Kind;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
+use emulator::state::{Reader, State, StateError, Value, Writer};
 use emulator::tigon2::board::Tigon2;
 
 pub use frame::EmpFrame;
@@ -259,6 +260,18 @@ impl Strikes {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
         may
+    }
+}
+
+impl State for Strikes {
+    fn save(&self, out: &mut Writer) {
+        self.count().save(out);
+    }
+
+    /// All who share the count find it as it was.
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.0.store(Value::read(from)?, Ordering::Relaxed);
+        Ok(())
     }
 }
 

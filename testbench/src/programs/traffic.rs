@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use host_lib::emp::{AnyHandle, Buffer, Completion, TransferError};
-use host_lib::window::System;
+use host_lib::window::{System, VirtualAddress};
 
-use super::content::{self, Flow};
+use super::content::{self, Flow, LABEL_BYTES};
 use super::ledger::{Got, Ledger};
 use super::plan::{Class, Plan, Sends, Step};
 use crate::cluster::EmpNode;
@@ -293,10 +293,12 @@ impl Traffic {
         self.received += 1;
         let may_send = self.may_send();
         let system = self.emp.system();
-        let mut bytes = vec![0; completion.length.min(self.longest) as usize];
+        let nothing = |at: VirtualAddress| format!("no memory at {:#x}", at.0);
+        let label = completion.length.min(self.longest).min(LABEL_BYTES);
+        let mut bytes = vec![0; label as usize];
         system
             .read_memory(buffer.address, &mut bytes)
-            .map_err(|at| format!("no memory at {:#x}", at.0))?;
+            .map_err(nothing)?;
         let flow = Flow {
             from: completion.node,
             to: self.who.node,
@@ -306,7 +308,9 @@ impl Traffic {
         let mut records = self.ledger.records();
         let expected = records.expected(flow);
         let sequence = content::sequence(&bytes, expected);
-        let intact = bytes == content::bytes(self.who.seed, flow, sequence, completion.length);
+        let sent = content::bytes(self.who.seed, flow, sequence, completion.length);
+        let fits = completion.length <= self.longest;
+        let intact = fits && system.memory_is(buffer.address, &sent).map_err(nothing)?;
         let got = Got {
             // A damaged label says nothing: it is taken for the next message.
             sequence: if intact { sequence } else { expected },

@@ -4,6 +4,7 @@ use super::exec::{Exit, Pause};
 use super::flow::Next;
 use super::isa::Op;
 use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
+use crate::state;
 
 /// What a core charges for its own work, in cycles. What an access costs beyond that, its bus
 /// charges.
@@ -56,6 +57,9 @@ pub struct Core {
     /// What [`Pause::Exit`] stands for, until it is taken.
     exit: Option<Exit>,
 }
+
+// An exit is taken before the core comes to rest.
+state!(Core { registers, clock, pc, next_pc, instructions, held } fixed { timing, exit });
 
 /// What a core was like once ([`Core::save`]).
 #[derive(Debug, Clone, Default)]

@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::isa::{Kind, lookup};
+use crate::value_struct;
 
 /// Where a result for register 0 goes, so that register 0 stays 0 at no cost.
 pub(super) const NOWHERE: u8 = 32;
@@ -15,6 +16,8 @@ pub(super) const NOWHERE: u8 = 32;
 /// `Option<Op>` has 8 bytes too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op(NonZeroU64);
+
+value_struct!(Op { 0: bits });
 
 /// The kind's number within the lowest byte.
 const NUMBER: u8 = 0x3f;
