@@ -7,6 +7,7 @@ use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::observe::tracer::Sink;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
+use emulator::state::{Reader, State, StateError, Value, Writer};
 use emulator::tigon2::board::Tigon2;
 use emulator::wire::fault::{FaultLayer, Passage};
 use emulator::wire::link::Departure;
@@ -262,6 +263,20 @@ impl Layer {
                 .is_none_or(|holds| holds(departure.frame.bytes()))
     }
 }
+
+impl State for Hits {
+    fn save(&self, out: &mut Writer) {
+        let hits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hits.write(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        let mut hits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hits.load(from)
+    }
+}
+
+emulator::state!(Layer { seen, hits, strikes } fixed { fault });
 
 impl FaultLayer for Layer {
     fn pass(&mut self, departure: Departure, passage: &mut Passage) {

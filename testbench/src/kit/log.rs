@@ -6,6 +6,7 @@ use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
+use emulator::state::{Reader, State, StateError, Writer};
 use emulator::tigon2::board::Tigon2;
 use emulator::wire::fault::{FaultLayer, Passage};
 use emulator::wire::link::Departure;
@@ -77,6 +78,15 @@ impl Tap {
     pub(super) fn frames(&self) -> Vec<SentFrame> {
         let frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         frames.clone()
+    }
+}
+
+/// What was seen stays seen.
+impl State for Tap {
+    fn save(&self, _: &mut Writer) {}
+
+    fn load(&mut self, _: &mut Reader<'_>) -> Result<(), StateError> {
+        Ok(())
     }
 }
 
