@@ -42,6 +42,12 @@ pub enum Command {
     Acenic(AcenicArgs),
     /// Show what is in a firmware image and whether the chip can run it
     Image(ImageArgs),
+    /// Print the script by which Wireshark and tshark understand EMP frames
+    #[command(after_help = "\
+Examples:
+  lanigon dissector > emp.lua
+  tshark -X lua_script:emp.lua -r run.pcapng")]
+    Dissector,
     /// List experiments, images, profiles and scenarios
     List(ListArgs),
     /// Begin a project: firmware of your own, and tests of it
@@ -110,7 +116,9 @@ count from the start of the host programs; in the trace they count from power-on
 Examples:
   lanigon run scenarios/pair.toml
   lanigon run scenarios/star-with-loss.toml --seed 7 --json
-  lanigon run scenarios/exact-fault.toml --trace fault.trace")]
+  lanigon run scenarios/exact-fault.toml --trace fault.trace
+  lanigon run scenarios/exact-fault.toml --pcap run.pcapng
+  lanigon run scenarios/exact-fault.toml --pcap - | tshark -r -")]
 pub struct RunArgs {
     /// The scenario's file (TOML)
     #[arg(value_name = "SCENARIO")]

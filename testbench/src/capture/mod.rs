@@ -1,4 +1,6 @@
-//! Captures of frames (`--pcap FILE`).
+//! Captures of frames (`--pcap FILE`), and what Wireshark must know to understand them.
+
+pub mod dissector;
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};

@@ -2,6 +2,7 @@
 
 pub mod acenic;
 pub mod bench;
+mod dissector;
 pub mod exec;
 pub mod image;
 pub mod list;
@@ -64,6 +65,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Exec(args) => exec::run(args, interrupt),
         Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),
+        Command::Dissector => dissector::run(),
         Command::List(args) => list::run(args),
         Command::New(args) => new::run(args),
         Command::Bench(args) => bench::run(args, interrupt),

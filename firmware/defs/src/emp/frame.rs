@@ -97,6 +97,21 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Void, Self::Header, Self::Data, Self::Ack, Self::Nack];
+
+    /// Its name in captures.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Void => "VOID",
+            Self::Header => "HEADER",
+            Self::Data => "DATA",
+            Self::Ack => "ACK",
+            Self::Nack => "NACK",
+        }
+    }
+
     /// Decodes the kind of the word at [`WORD_TYPE_KIND`]; `None` for an unused value.
     #[must_use]
     pub const fn from_word(word: u32) -> Option<Self> {

@@ -1,0 +1,229 @@
+//! The fields of EMP frames as a table: what tools know of the layout, they know from here.
+
+use super::frame::{
+    DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, GROUP_MASK, HEADER_PAYLOAD, KIND_MASK,
+    KIND_SHIFT, Kind, PRESSURE_MASK, PRESSURE_SHIFT, WORD_FRAME_EPOCH, WORD_MESSAGE_LENGTH,
+    WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES, WORD_TYPE_KIND,
+};
+
+/// A field of a frame: bits of one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// A short name, without blanks.
+    pub name: &'static str,
+    /// What it says.
+    pub title: &'static str,
+    /// Index of its word in the frame.
+    pub word: usize,
+    /// Position in the word.
+    pub shift: u32,
+    /// Mask after the shift.
+    pub mask: u32,
+    /// Kinds of frames that have it.
+    pub kinds: &'static [Kind],
+    /// Names of its values, if they have names.
+    pub values: &'static [(u32, &'static str)],
+}
+
+impl Field {
+    /// Its value in a frame whose words are given by `word`.
+    pub fn of(&self, word: impl Fn(usize) -> u32) -> u32 {
+        (word(self.word) >> self.shift) & self.mask
+    }
+
+    /// Whether frames of this kind have it.
+    #[must_use]
+    pub fn is_in(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
+    }
+
+    /// Its bits in its word.
+    #[must_use]
+    pub const fn bits(&self) -> u32 {
+        self.mask << self.shift
+    }
+}
+
+const HALF: u32 = 0xFFFF;
+const FRAGMENTS: &[Kind] = &[Kind::Header, Kind::Data];
+const ANSWERS: &[Kind] = &[Kind::Ack, Kind::Nack];
+const HEADER: &[Kind] = &[Kind::Header];
+
+/// A field that all frames have, with values that have no names.
+const fn common(
+    name: &'static str,
+    title: &'static str,
+    word: usize,
+    shift: u32,
+    mask: u32,
+) -> Field {
+    Field {
+        name,
+        title,
+        word,
+        shift,
+        mask,
+        kinds: &Kind::ALL,
+        values: &[],
+    }
+}
+
+impl Field {
+    const fn only(self, kinds: &'static [Kind]) -> Self {
+        Self { kinds, ..self }
+    }
+
+    const fn named(self, values: &'static [(u32, &'static str)]) -> Self {
+        Self { values, ..self }
+    }
+}
+
+/// What a frame is.
+pub const KIND: Field = common("kind", "Kind", WORD_TYPE_KIND, KIND_SHIFT, KIND_MASK).named(&[
+    (Kind::Void as u32, Kind::Void.name()),
+    (Kind::Header as u32, Kind::Header.name()),
+    (Kind::Data as u32, Kind::Data.name()),
+    (Kind::Ack as u32, Kind::Ack.name()),
+    (Kind::Nack as u32, Kind::Nack.name()),
+]);
+/// The frame is the last of its ack group.
+pub const GROUP_END: Field = common(
+    "group_end",
+    "Last of its ack group",
+    WORD_TYPE_KIND,
+    FLAG_GROUP_END.trailing_zeros(),
+    1,
+);
+/// Frames of the ack group before this one.
+pub const BEFORE: Field = common(
+    "before",
+    "Frames of the ack group before it",
+    WORD_TYPE_KIND,
+    GROUP_BEFORE_SHIFT,
+    GROUP_MASK,
+)
+.only(FRAGMENTS);
+/// Frames of the ack group after this one.
+pub const AFTER: Field = common(
+    "after",
+    "Frames of the ack group after it",
+    WORD_TYPE_KIND,
+    0,
+    GROUP_MASK,
+)
+.only(FRAGMENTS);
+/// How full the receive buffer of the node that answers is.
+pub const PRESSURE: Field = common(
+    "pressure",
+    "Receive buffer of the node that answers",
+    WORD_TYPE_KIND,
+    PRESSURE_SHIFT,
+    PRESSURE_MASK,
+)
+.only(ANSWERS)
+.named(&[(0, "room"), (1, "half full"), (2, "three quarters full")]);
+/// The node that sent it.
+pub const SOURCE: Field = common("source", "Source node", WORD_SOURCE_MESSAGE, 16, HALF);
+/// The message that it belongs to, or answers.
+pub const MESSAGE: Field = common("message", "Message", WORD_SOURCE_MESSAGE, 0, HALF);
+/// Its number in the message, or the last one that it answers.
+pub const FRAME: Field = common(
+    "frame",
+    "Frame of the message, from 0",
+    WORD_FRAME_EPOCH,
+    16,
+    HALF,
+);
+/// Its source's epoch.
+pub const EPOCH: Field = common("epoch", "Epoch of the source", WORD_FRAME_EPOCH, 0, HALF);
+/// Where the payload of a data frame belongs in the message.
+pub const OFFSET: Field = common(
+    "offset",
+    "Offset of the payload in the message",
+    WORD_OFFSET,
+    0,
+    u32::MAX,
+)
+.only(&[Kind::Data]);
+/// The oldest message that the source still has open to this destination.
+pub const OLDEST: Field = common(
+    "oldest",
+    "Oldest message that the source has open",
+    WORD_OFFSET,
+    0,
+    HALF,
+)
+.only(HEADER);
+/// The epoch of the frames that are answered.
+pub const ANSWERED_EPOCH: Field = common(
+    "answered_epoch",
+    "Epoch of what is answered",
+    WORD_OFFSET,
+    0,
+    HALF,
+)
+.only(ANSWERS);
+/// The message's tag.
+pub const TAG: Field = common("tag", "Tag", WORD_TAG_FRAMES, 16, HALF).only(HEADER);
+/// The message's frames.
+pub const FRAMES: Field =
+    common("frames", "Frames of the message", WORD_TAG_FRAMES, 0, HALF).only(HEADER);
+/// The message's bytes.
+pub const LENGTH: Field = common(
+    "length",
+    "Length of the message",
+    WORD_MESSAGE_LENGTH,
+    0,
+    u32::MAX,
+)
+.only(HEADER);
+
+/// All fields behind the Ethertype, in their order.
+pub const FIELDS: [Field; 15] = [
+    KIND,
+    PRESSURE,
+    GROUP_END,
+    BEFORE,
+    AFTER,
+    SOURCE,
+    MESSAGE,
+    FRAME,
+    EPOCH,
+    OFFSET,
+    OLDEST,
+    ANSWERED_EPOCH,
+    TAG,
+    FRAMES,
+    LENGTH,
+];
+
+/// Whether fields of one kind of frame lie before its payload and do not overlap.
+const fn is_consistent(kind: Kind, payload: u32) -> bool {
+    // The Ethertype is taken.
+    let mut taken = [0; HEADER_PAYLOAD as usize / 4];
+    taken[WORD_TYPE_KIND] = HALF << 16;
+    let mut index = 0;
+    while index < FIELDS.len() {
+        let field = &FIELDS[index];
+        let mut has = false;
+        let mut at = 0;
+        while at < field.kinds.len() {
+            has |= field.kinds[at] as u32 == kind as u32;
+            at += 1;
+        }
+        if has {
+            if field.word as u32 * 4 >= payload || taken[field.word] & field.bits() != 0 {
+                return false;
+            }
+            taken[field.word] |= field.bits();
+        }
+        index += 1;
+    }
+    true
+}
+
+const _: () = assert!(is_consistent(Kind::Header, HEADER_PAYLOAD));
+const _: () = assert!(is_consistent(Kind::Data, DATA_PAYLOAD));
+const _: () = assert!(is_consistent(Kind::Ack, DATA_PAYLOAD));
+const _: () = assert!(is_consistent(Kind::Nack, DATA_PAYLOAD));
+const _: () = assert!(is_consistent(Kind::Void, DATA_PAYLOAD));
