@@ -40,6 +40,7 @@ soak: firmware
 	@$(LANIGON) run scenarios/soak.toml --threads 2 $(ARGS)
 
 test: firmware
+	@scripts/optional-tools
 	cargo test --workspace
 
 # The Python package that executes MIPS programs, in a folder of its own.
