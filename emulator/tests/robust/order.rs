@@ -9,6 +9,8 @@ use defs::tigon2::regs::{CPU_B, SCRATCH_ADDRESS, SCRATCH_DATA, SEMAPHORE_A, WIND
 use emulator::cpu::clock::CpuClock;
 use emulator::cpu::mips::bus::Width;
 use emulator::cpu::mips::isa::{self, Kind, Operand};
+use emulator::observe::event::{Details, TraceEvent};
+use emulator::observe::stream::{Observer, Stream};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -82,6 +84,7 @@ fn instruction() -> impl Strategy<Value = u32> {
         row.bits | operands & !row.mask
     });
     let jump = (jumps, offset()).prop_map(|(row, words)| row.bits | (CODE / 4 + words));
+    let dispatch = (5..16u32).prop_map(|rt| joff() | 1 << 21 | rt << 16);
     let value =
         (values, any::<u32>(), 0..16u32, 0..16u32, 8..16u32).prop_map(|(row, bits, rs, rt, rd)| {
             let result_in_rt = matches!(row.operands, [Operand::RtOut, ..]);
@@ -94,9 +97,15 @@ fn instruction() -> impl Strategy<Value = u32> {
         1 => device,
         4 => branch,
         1 => jump,
+        1 => dispatch,
         10 => value,
         1 => any::<u32>(),
     ]
+}
+
+fn joff() -> u32 {
+    let row = isa::ROWS.iter().find(|row| row.kind == Kind::Joff);
+    row.expect("the chip has it").bits
 }
 
 pub(super) fn scene() -> impl Strategy<Value = Scene> {
@@ -156,11 +165,31 @@ pub(super) fn prepare(scene: &Scene) -> Bench {
     bench
 }
 
+/// Asks for all details, and forgets what it sees.
+struct Everything;
+
+impl Observer for Everything {
+    fn details(&self) -> Details {
+        Details::all()
+    }
+
+    fn event(&mut self, _: &TraceEvent) {}
+}
+
 /// Runs the scene; `slice` says how far at a time.
 fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Outcome {
     let mut bench = prepare(scene);
     bench.0.board.skip_idle = skip_idle;
     carry_on(scene, &mut bench, slice, |_| ());
+    outcome(&bench)
+}
+
+/// Runs the scene at once while somebody looks.
+fn run_observed(scene: &Scene) -> Outcome {
+    let mut bench = prepare(scene);
+    let mut stream = Stream::default();
+    stream.add(Box::new(Everything), [&mut bench.0.trace]);
+    carry_on(scene, &mut bench, || SPAN, |_| ());
     outcome(&bench)
 }
 
@@ -222,6 +251,8 @@ fn check(scene: &Scene, slices_ns: &[u64]) {
     let mut slices = slices_ns.iter().cycle();
     let sliced = run(scene, true, || SimTime::from_ns(*slices.next().unwrap()));
     assert_eq!(whole, sliced, "in one run, and in slices");
+    let observed = run_observed(scene);
+    assert_eq!(whole, observed, "with details and without");
 }
 
 /// The number of cases, unless the environment asks for another one.
