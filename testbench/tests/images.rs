@@ -6,9 +6,10 @@
 
 use std::time::Duration;
 
+use defs::probe::Kind;
 use defs::tigon2::map::{GENERAL_BASE, mailbox_low};
 use emulator::host::machine::Machine;
-use emulator::image::Image;
+use emulator::image::{Image, LinesError};
 use emulator::observe::event::TraceKind;
 use emulator::sim::board::Board;
 use emulator::sim::node::Node;
@@ -297,4 +298,35 @@ fn two_cpus_pass_each_other_numbers_both_ways_at_once() {
     });
     bench.run();
     assert_eq!(bench.log(), ["sums 500500 and 500500"]);
+}
+
+#[test]
+fn code_knows_its_lines() {
+    let image = cluster::own_image("timer-tick", SRAM).unwrap();
+    let lines = image.lines().unwrap();
+    let files = lines.files().unwrap();
+    assert!(files.iter().all(|file| !file.starts_with('/')), "{files:?}");
+    let source = include_str!("../../firmware/images/timer-tick/src/main.rs");
+    let logs = line_of(source, "log!(") as u32;
+    let probe = image.probes.iter().find(|probe| probe.kind == Kind::Log);
+    let address = probe.unwrap().address;
+    let frames = lines.at(address).unwrap();
+    let names: Vec<_> = frames
+        .iter()
+        .map(|frame| frame.function.as_deref())
+        .collect();
+    assert_eq!(names, [Some("on_timer"), Some("TIMER")]);
+    let file = "images/timer-tick/src/main.rs";
+    assert_eq!(frames[0].to_string(), format!("on_timer at {file}:{logs}"));
+    for file in [file, "timer-tick/src/main.rs"] {
+        let from = lines.addresses(file, logs).unwrap();
+        assert!(from.iter().any(|&from| from <= address), "{from:x?}");
+        assert!(matches!(
+            lines.addresses(file, 1),
+            Err(LinesError::NoCode { next: Some(_), .. })
+        ));
+    }
+    let nowhere = lines.addresses("timer-tick/src/other.rs", logs);
+    assert!(matches!(nowhere, Err(LinesError::NoFile { .. })));
+    assert!(lines.at(0x8000).unwrap().is_empty());
 }

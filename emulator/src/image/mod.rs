@@ -3,12 +3,14 @@
 //! [`Image::parse`] reads one and refuses what the board could not run: a file for another machine,
 //! parts that do not fit, instructions that the chip does not have. What it gives is all that the
 //! emulator and its tools want to know: what to load where, [symbols], [probes], the
-//! [dispatch tables](handlers), the [placement](Section) of each part and the [stack] that it needs.
+//! [dispatch tables](handlers), the [placement](Section) of each part, the [stack] that it needs, and the source
+//! [lines] of its code.
 
 pub mod check;
 pub mod error;
 pub mod handlers;
 pub mod identity;
+pub mod lines;
 pub mod probes;
 pub mod stack;
 pub mod symbols;
@@ -20,6 +22,7 @@ pub use check::Forbidden;
 pub use error::ImageError;
 pub use handlers::Handler;
 pub use identity::{Identity, SymbolTable};
+pub use lines::{DebugInfo, Lines, LinesError, SourceFrame};
 pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
 
@@ -113,6 +116,8 @@ pub struct Image {
     pub probes: Vec<Probe>,
     /// What the dispatch tables lead to, CPU A first, by event.
     pub handlers: Vec<Handler>,
+    /// Where its code comes from.
+    pub debug: DebugInfo,
 }
 
 impl Image {
@@ -133,6 +138,7 @@ impl Image {
             symbols,
             probes,
             handlers: Vec::new(),
+            debug: DebugInfo::read(&elf, file)?,
         };
         if image.instruction(image.entry).is_none() {
             return Err(ImageError::NoEntry {

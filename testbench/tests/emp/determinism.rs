@@ -1,9 +1,11 @@
 //! The same run is the same run: repeated, watched or not, its idle loops stepped or skipped.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 
-use emulator::observe::event::TraceEvent;
+use emulator::observe::event::{self, TraceEvent};
+use emulator::observe::stream::Observer;
 use emulator::observe::tracer::Sink;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Profile;
@@ -41,12 +43,15 @@ struct Manner {
     skip_idle: bool,
     keep_trace: bool,
     sink: bool,
+    /// Somebody sees everything, with all details.
+    details: bool,
 }
 
 const PLAIN: Manner = Manner {
     skip_idle: true,
     keep_trace: false,
     sink: false,
+    details: false,
 };
 
 /// Everything that can be told of a run.
@@ -68,6 +73,34 @@ impl Sink for Counting {
     }
 }
 
+/// Wants all details, and counts them by kind.
+struct Details(Outcome<BTreeMap<&'static str, u64>>);
+
+impl Observer for Details {
+    fn details(&self) -> event::Details {
+        event::Details::all()
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        self.0.with(|counts| {
+            let counts = counts.get_or_insert_default();
+            *counts.entry(event.kind.name()).or_default() += 1;
+        });
+    }
+}
+
+/// What a ping-pong's details must hold.
+fn check_details(counts: &BTreeMap<&str, u64>) {
+    let count = |name| counts.get(name).copied().unwrap_or(0);
+    for name in ["register-read", "register-write", "ring-index", "host-call"] {
+        assert!(count(name) > 0, "{name}: {counts:?}");
+    }
+    assert_eq!(count("host-call"), count("host-return"));
+    // A handler may still run at the end, on each node.
+    let open = count("handler-enter") - count("handler-exit");
+    assert!(count("handler-exit") > 0 && open <= 2, "{counts:?}");
+}
+
 fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
     let mut pair = EmpPairs::one(&IMAGE, &costs.profile, &costs.factors).unwrap();
     let seen = Outcome::default();
@@ -77,6 +110,10 @@ fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
         if manner.sink {
             node.trace.add_sink(Box::new(Counting(seen.clone())));
         }
+    }
+    let details = Outcome::default();
+    if manner.details {
+        pair.world.observe(Box::new(Details(details.clone())));
     }
     match work {
         Work::PingPong(rounds, length) => {
@@ -90,6 +127,9 @@ fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
             streams.run(&mut pair);
         }
     }
+    assert!(pair.world.finish_observing().is_empty());
+    assert_eq!(details.with(|counts| counts.is_some()), manner.details);
+    details.take().iter().for_each(check_details);
     let nodes = &mut pair.world.nodes;
     let events: Vec<_> = nodes.iter().map(|node| node.trace.count()).collect();
     let total = events.iter().sum();
@@ -151,6 +191,14 @@ fn trace_kept_or_not() {
 fn trace_watched_or_not() {
     check(Manner {
         sink: true,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn details_recorded_or_not() {
+    check(Manner {
+        details: true,
         ..PLAIN
     });
 }

@@ -1,0 +1,335 @@
+//! Source lines of an image's code, from its DWARF sections: which line an instruction comes from, through which
+//! inlined functions, and which instructions come from a line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use addr2line::Context;
+use gimli::{BigEndian, Dwarf, EndianArcSlice};
+use goblin::elf::Elf;
+use goblin::elf::section_header::SHF_COMPRESSED;
+use thiserror::Error;
+
+use super::error::ImageError;
+use super::{Image, section_bytes, section_name};
+
+type Bytes = EndianArcSlice<BigEndian>;
+
+/// The sections of an image that say where its code comes from.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct DebugInfo(BTreeMap<String, Arc<[u8]>>);
+
+impl fmt::Debug for DebugInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl DebugInfo {
+    /// Reads a file's sections.
+    pub(super) fn read(elf: &Elf, file: &[u8]) -> Result<Self, ImageError> {
+        let mut sections = BTreeMap::new();
+        for header in &elf.section_headers {
+            let name = section_name(elf, header);
+            let compressed = header.sh_flags & u64::from(SHF_COMPRESSED) != 0;
+            if name.starts_with(".debug_") && !compressed {
+                let bytes = section_bytes(file, header, name)?;
+                sections.insert(name.into(), bytes.into());
+            }
+        }
+        Ok(Self(sections))
+    }
+
+    fn section(&self, id: gimli::SectionId) -> Bytes {
+        let bytes = self.0.get(id.name()).cloned();
+        Bytes::new(bytes.unwrap_or_default(), BigEndian)
+    }
+}
+
+/// Why there is no answer to a question about lines.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LinesError {
+    /// The image was linked without line tables, or they were stripped.
+    #[error("the image has no line tables: build it with debug = \"line-tables-only\"")]
+    None,
+    /// The tables contradict themselves.
+    #[error("damaged line tables: {0}")]
+    Damaged(String),
+    /// No code comes from such a file.
+    #[error("no code comes from a file {file}")]
+    NoFile {
+        /// The file that was asked for.
+        file: String,
+    },
+    /// No code comes from this line.
+    #[error("no code comes from {file}:{line}{}", next_line(.next))]
+    NoCode {
+        /// The file.
+        file: String,
+        /// The line.
+        line: u32,
+        /// The next line from which code comes.
+        next: Option<u32>,
+    },
+}
+
+fn next_line(next: &Option<u32>) -> String {
+    next.map_or(String::new(), |next| {
+        format!("; the next line with code is {next}")
+    })
+}
+
+impl From<gimli::Error> for LinesError {
+    fn from(error: gimli::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// Where an instruction comes from: a place in a function, which may be inlined into another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFrame {
+    /// The function's own name, if it is known.
+    pub function: Option<String>,
+    /// The file, from the root of its workspace or, for the standard library, from the name of the crate.
+    pub file: Arc<str>,
+    /// The line, from 1; 0 if it is not known.
+    pub line: u32,
+}
+
+impl fmt::Display for SourceFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(function) = &self.function {
+            write!(f, "{function} at ")?;
+        }
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A file, a line, and the address of the first instruction of a stretch that comes from there.
+type Place = (Arc<str>, u32, u32);
+
+/// The source lines of an image's code. The first question about an address takes its time; what was asked once is
+/// remembered.
+pub struct Lines {
+    context: Mutex<Context<Bytes>>,
+    frames: Mutex<BTreeMap<u32, Arc<[SourceFrame]>>>,
+    /// The places of all code, sorted.
+    places: OnceLock<Result<Vec<Place>, LinesError>>,
+    folders: Folders,
+    code: Vec<Range<u32>>,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("folders", &self.folders)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Image {
+    /// The source lines of its code.
+    ///
+    /// # Errors
+    /// [`LinesError::None`] or [`LinesError::Damaged`].
+    pub fn lines(&self) -> Result<Lines, LinesError> {
+        Lines::new(self)
+    }
+}
+
+impl Lines {
+    fn new(image: &Image) -> Result<Self, LinesError> {
+        let load = |id| Ok::<_, gimli::Error>(image.debug.section(id));
+        let dwarf = Dwarf::load(load)?;
+        let folders = Folders::read(&dwarf)?;
+        let context = Context::from_dwarf(dwarf)?;
+        let executable = image.sections.iter().filter(|section| section.executable);
+        // The linker leaves the lines of functions that it has removed behind, at address 0.
+        let any = context.find_location_range(1, u64::from(u32::MAX))?.next();
+        if any.is_none() {
+            return Err(LinesError::None);
+        }
+        Ok(Self {
+            places: OnceLock::new(),
+            context: Mutex::new(context),
+            frames: Mutex::default(),
+            folders,
+            code: executable
+                .map(|section| {
+                    section.run_address..section.run_address.saturating_add(section.size_bytes)
+                })
+                .collect(),
+        })
+    }
+
+    /// Finds the places of all code: once, when somebody asks for a line's.
+    fn places(&self) -> Result<&[Place], LinesError> {
+        let places = self.places.get_or_init(|| {
+            let mut places = BTreeSet::new();
+            for code in &self.code {
+                let mut before: Arc<[SourceFrame]> = Arc::default();
+                for address in code.clone().step_by(4) {
+                    let frames = self.at(address)?;
+                    let goes_on = |frame: &SourceFrame| before.iter().any(|last| last == frame);
+                    for frame in frames.iter().filter(|frame| !goes_on(frame)) {
+                        places.insert((Arc::clone(&frame.file), frame.line, address));
+                    }
+                    before = frames;
+                }
+            }
+            Ok(places.into_iter().collect())
+        });
+        places.as_deref().map_err(Clone::clone)
+    }
+
+    fn is_code(&self, address: u32) -> bool {
+        self.code.iter().any(|code| code.contains(&address))
+    }
+
+    /// Where the instruction at `address` comes from: the innermost inlined function first, the function that was
+    /// called last. Empty if nothing is known of it.
+    ///
+    /// # Errors
+    /// [`LinesError::Damaged`].
+    pub fn at(&self, address: u32) -> Result<Arc<[SourceFrame]>, LinesError> {
+        let mut known = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(frames) = known.get(&address) {
+            return Ok(Arc::clone(frames));
+        }
+        let frames: Arc<[SourceFrame]> = match self.is_code(address) {
+            true => self.find(address)?.into(),
+            false => Arc::default(),
+        };
+        known.insert(address, Arc::clone(&frames));
+        Ok(frames)
+    }
+
+    fn find(&self, address: u32) -> Result<Vec<SourceFrame>, LinesError> {
+        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut frames = context.find_frames(address.into()).skip_all_loads()?;
+        let mut found = Vec::new();
+        while let Some(frame) = frames.next()? {
+            let name = frame.function.as_ref().map(|name| name.raw_name());
+            let name = name.transpose()?;
+            let location = frame.location;
+            let file = location.as_ref().and_then(|location| location.file);
+            found.push(SourceFrame {
+                function: name.map(|name| format!("{:#}", rustc_demangle::demangle(&name))),
+                file: self.folders.shorten(file.unwrap_or("?")).into(),
+                line: location.and_then(|location| location.line).unwrap_or(0),
+            });
+        }
+        Ok(found)
+    }
+
+    /// The files from which code comes, sorted.
+    ///
+    /// # Errors
+    /// [`LinesError::Damaged`].
+    pub fn files(&self) -> Result<Vec<Arc<str>>, LinesError> {
+        let files: BTreeSet<_> = self.places()?.iter().map(|(file, ..)| file).collect();
+        Ok(files.into_iter().cloned().collect())
+    }
+
+    /// The first instruction of each stretch of code that comes from a line, or from what is inlined there, sorted. `file` is a path as
+    /// [`files`](Self::files) gives it, or its last parts: all files that it means are looked at.
+    ///
+    /// # Errors
+    /// [`LinesError::NoFile`], [`LinesError::NoCode`] or [`LinesError::Damaged`].
+    pub fn addresses(&self, file: &str, line: u32) -> Result<Vec<u32>, LinesError> {
+        let of_file: Vec<_> = self
+            .places()?
+            .iter()
+            .filter(|(path, ..)| means(path, file))
+            .collect();
+        if of_file.is_empty() {
+            return Err(LinesError::NoFile { file: file.into() });
+        }
+        let of_line = of_file.iter().filter(|place| place.1 == line);
+        let mut addresses: Vec<u32> = of_line.map(|place| place.2).collect();
+        addresses.sort_unstable();
+        if addresses.is_empty() {
+            let lines = of_file.iter().map(|place| place.1);
+            return Err(LinesError::NoCode {
+                file: file.into(),
+                line,
+                next: lines.filter(|&other| other > line).min(),
+            });
+        }
+        Ok(addresses)
+    }
+}
+
+/// Whether `file` is `path` or its last parts.
+fn means(path: &str, file: &str) -> bool {
+    let before = path.strip_suffix(file);
+    !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// The folders in which the compiler ran. Paths are shown without them.
+#[derive(Debug, Default)]
+struct Folders(BTreeSet<String>);
+
+impl Folders {
+    fn read(dwarf: &Dwarf<Bytes>) -> Result<Self, LinesError> {
+        let mut folders = BTreeSet::new();
+        let mut units = dwarf.units();
+        while let Some(header) = units.next()? {
+            if let Some(folder) = dwarf.unit(header)?.comp_dir {
+                let folder = gimli::Reader::to_string_lossy(&folder)?;
+                folders.insert(format!("{}/", folder.trim_end_matches('/')));
+            }
+        }
+        Ok(Self(folders))
+    }
+
+    /// A path without the part that differs from one machine to the next.
+    fn shorten(&self, path: &str) -> String {
+        // The standard library, and crates of a registry: from the crate's name on.
+        if let Some((_, rest)) = path.split_once("/library/") {
+            return rest.into();
+        }
+        if let Some((_, rest)) = path.split_once("/registry/src/") {
+            return rest.split_once('/').map_or(rest, |(_, rest)| rest).into();
+        }
+        let inside = self.0.iter().find_map(|folder| path.strip_prefix(folder));
+        match inside {
+            Some(inside) => inside.into(),
+            // Somewhere else: nothing but its name is of use.
+            None if path.starts_with('/') => path.rsplit('/').next().unwrap_or(path).into(),
+            None => path.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_without_machines() {
+        let folders = Folders(["/home/me/nic/firmware/".into()].into());
+        let check = |path: &str, short: &str| assert_eq!(folders.shorten(path), short);
+        check("/home/me/nic/firmware/emp/src/ring.rs", "emp/src/ring.rs");
+        check(
+            "/home/me/.rustup/lib/rustlib/src/rust/library/core/src/ptr/mod.rs",
+            "core/src/ptr/mod.rs",
+        );
+        check("/rustc/0123/library/alloc/src/vec.rs", "alloc/src/vec.rs");
+        check(
+            "/home/me/.cargo/registry/src/index-0123/bitflags-2.9/src/lib.rs",
+            "bitflags-2.9/src/lib.rs",
+        );
+        check("/elsewhere/main.rs", "main.rs");
+        check("src/main.rs", "src/main.rs");
+    }
+
+    #[test]
+    fn a_file_by_its_last_parts() {
+        let path = "tigon2-hal/src/timer.rs";
+        assert!(means(path, path) && means(path, "timer.rs") && means(path, "src/timer.rs"));
+        assert!(!means(path, "mer.rs") && !means(path, "") && !means(path, "/timer.rs"));
+    }
+}
