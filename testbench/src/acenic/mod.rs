@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use defs::acenic::Link;
 use emulator::host::machine::Machine;
-use emulator::image::{DebugInfo, Image, ImageError, MemoryLimits, Probe, Symbols};
+use emulator::image::{Image, ImageError, MemoryLimits, Probe, Symbols};
 use emulator::sim::node::Node;
 use emulator::sim::world::{World, WorldError};
 use emulator::tigon2::board::Tigon2;
@@ -137,7 +137,6 @@ impl From<LinuxFirmware> for AceFirmware {
             firmware: file.firmware,
             version: Some(file.version),
             symbols: Symbols::default(),
-            debug: DebugInfo::default(),
             probes: Vec::new(),
         }
     }
