@@ -57,6 +57,8 @@ test-independent: setup $(UNICORN)/bin/python
 check: setup
 	cargo fetch --locked
 	cargo fmt --all --check
+	cargo fmt --manifest-path examples/echo/Cargo.toml --check
+	cargo fmt --manifest-path examples/echo/firmware/Cargo.toml --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	@$(FIRMWARE) check
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --quiet

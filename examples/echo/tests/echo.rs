@@ -49,10 +49,23 @@ fn one_request_as_it_should_be() -> Result<(), KitError> {
 #[test]
 fn a_lost_answer_is_asked_for_again() -> Result<(), KitError> {
     let lost = FrameFault::drop().from(1).frame(2);
-    let (kit, answers) = three_requests(Kit::pair().fault(lost))?;
+    let trace = concat!(env!("CARGO_TARGET_TMPDIR"), "/lost.trace");
+    let (kit, answers) = three_requests(Kit::pair().fault(lost).trace_to(trace))?;
     assert_eq!(answers, [Some(7), Some(14), Some(21)]);
     let second = kit.events().probes().argument(0, 2);
     insta::assert_snapshot!(second.snapshot(Times::Hidden)?);
+    Ok(())
+}
+
+#[test]
+fn its_repetition_may_be_lost_too() -> Result<(), KitError> {
+    let answer = FrameFault::drop().from(1).frame(1);
+    let repetition = FrameFault::drop().from(0).after_probe("timeout", 1);
+    let (kit, answers) = three_requests(Kit::pair().fault(answer).fault(repetition))?;
+    assert_eq!(kit.fault_strikes(), [1, 1]);
+    assert_eq!(answers, [Some(7), Some(14), Some(21)]);
+    kit.events().probe("request").argument(0, 1).exactly(3);
+    kit.events().probe("timeout").exactly(2);
     Ok(())
 }
 

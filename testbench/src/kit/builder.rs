@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use emulator::image::{Image, MemoryLimits};
 use emulator::observe::event::Details;
+use emulator::observe::file::{Header, ImageInfo};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
 use emulator::tigon2::board::Tigon2;
@@ -18,8 +19,11 @@ use super::fault::KitFault;
 use super::log::{Log, Tap};
 use super::schedule::Schedule;
 use super::{Kit, NodeState, START};
+use crate::capture::Capture;
 use crate::cluster::{self, FirmwareError, mac_address};
 use crate::experiments::calibrate;
+use crate::trace::args::RecordArgs;
+use crate::trace::record;
 
 /// The profile of plain hardware.
 const DEFAULT_PROFILE: &str = "tigon2-88mhz";
@@ -52,6 +56,7 @@ pub struct KitBuilder {
     schedule: Schedule,
     details: Details,
     trace: Option<PathBuf>,
+    capture: Option<PathBuf>,
     max_time: SimTime,
 }
 
@@ -69,6 +74,7 @@ impl KitBuilder {
             schedule: Schedule::default(),
             details: Details::empty(),
             trace: None,
+            capture: None,
             max_time: DEFAULT_MAX_TIME,
         }
     }
@@ -147,10 +153,17 @@ impl KitBuilder {
         self
     }
 
-    /// Write the trace into this file, for `lanigon trace`.
+    /// Write the trace into this file, for `lanigon trace`; as text if its name ends in `.txt`.
     #[must_use]
     pub fn trace_to(mut self, path: impl AsRef<Path>) -> Self {
         self.trace = Some(path.as_ref().into());
+        self
+    }
+
+    /// Write the frames on all wires into this file (pcapng), for Wireshark.
+    #[must_use]
+    pub fn pcap_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.capture = Some(path.as_ref().into());
         self
     }
 
@@ -169,12 +182,13 @@ impl KitBuilder {
         let profile = crate::profile::load(&self.profile)
             .map_err(|error| KitError::Profile(format!("{error:#}")))?;
         let images = self.read_images()?;
+        let header = self.header(&images);
         let mut nodes = Vec::new();
         let mut states = Vec::new();
         for (index, image) in images.into_iter().enumerate() {
             let number = index as u16;
             let (node, firmware) = match image {
-                Some(image) => {
+                Some((_, image)) => {
                     let factors = calibrate::factors(&image, &profile)
                         .map_err(|error| KitError::Profile(error.to_string()))?;
                     let node = cluster::node(number, &image, &profile, &factors, self.sram);
@@ -196,26 +210,49 @@ impl KitBuilder {
         let strikes = self.install_faults(&mut world)?;
         let taps = Tap::install(&mut world)?;
         let log = Log::observe(&mut world, self.details);
-        let mut kit = Kit {
+        let refuse = |error: anyhow::Error| KitError::Trace(format!("{error:#}"));
+        let record = RecordArgs {
+            trace: self.trace,
+            details: Some(self.details),
+        };
+        let recording = record.begin(&mut world, || header).map_err(refuse)?;
+        let capture = self.capture.as_deref();
+        let capture = capture.map(|path| Capture::start(path, &mut world));
+        Ok(Kit {
             world,
             nodes: states,
             log,
             taps,
             strikes,
             end: START.saturating_add(self.max_time),
-            trace: None,
-        };
-        if let Some(path) = self.trace {
-            kit.write_trace(path)?;
+            recording,
+            capture: capture.transpose().map_err(refuse)?,
+        })
+    }
+
+    /// What a trace says of the world.
+    fn header(&self, images: &[Option<(String, Image)>]) -> Header {
+        let names = (0..images.len()).map(|node| node.to_string());
+        let seed = self.chance.map_or(0, |(_, seed)| seed);
+        let mut header = record::header(&"a test", seed, names);
+        for (node, image) in images.iter().enumerate() {
+            let Some((name, image)) = image else { continue };
+            let known = header.images.iter();
+            let place = known.take_while(|info| info.name != *name).count();
+            if place == header.images.len() {
+                header.images.push(ImageInfo::new(name, image));
+            }
+            header.nodes[node].images = [Some(place); 2];
         }
-        Ok(kit)
+        header.switches = u16::from(self.switch);
+        header
     }
 
     /// The image of each node.
-    fn read_images(&self) -> Result<Vec<Option<Image>>, KitError> {
+    fn read_images(&self) -> Result<Vec<Option<(String, Image)>>, KitError> {
         let mut images = vec![None; self.nodes];
         for (node, source) in &self.images {
-            let image = source.read(self.sram)?;
+            let image = (source.name(), source.read(self.sram)?);
             match node {
                 Some(node) => {
                     let last = self.silent_from - 1;
@@ -277,6 +314,13 @@ fn connect(world: &mut World<Tigon2>, switch: bool, profile: &Profile) -> Result
 }
 
 impl Source {
+    fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Bytes(_) => "bytes".into(),
+        }
+    }
+
     fn read(&self, sram: SramSize) -> Result<Image, KitError> {
         let path = match self {
             Self::Bytes(bytes) => {

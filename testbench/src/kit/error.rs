@@ -108,14 +108,9 @@ pub enum KitError {
         /// Most lines.
         most: usize,
     },
-    /// A trace could not be written.
-    #[error("{}: {error}", path.display())]
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
+    /// A trace or a capture cannot be written.
+    #[error("{0}")]
+    Trace(String),
 }
 
 impl fmt::Debug for KitError {

@@ -31,7 +31,7 @@
 //! | let one thing go wrong, exactly | [`FrameFault`], and [`faults::Fault`](crate::faults::Fault) for EMP |
 //! | search what the protocol does not survive | [`Search`], [`Schedules`], [`Schedule`] |
 //! | speak frame by frame | [`Kit::inject`], [`Kit::frames_from`] |
-//! | look closer | [`KitBuilder::trace_to`] and `lanigon trace` |
+//! | look closer | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`] |
 //!
 //! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty folder to tests
 //! like these; `examples/echo` is where it ends.
@@ -45,14 +45,11 @@ mod log;
 mod schedule;
 mod search;
 
-use std::fs::File;
 use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use emulator::host::machine::Machine;
 use emulator::observe::event::{Place, TraceKind};
-use emulator::observe::text::TextTrace;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::wire::frame::Frame;
@@ -73,7 +70,9 @@ pub use crate::cluster::Outcome;
 /// Host programs begin at this time.
 pub use crate::cluster::START;
 
+use crate::capture::Capture;
 use crate::faults::Strikes;
+use crate::trace::record::Recording;
 use log::{Log, Tap};
 
 /// A time, or a span.
@@ -94,7 +93,8 @@ pub struct Kit {
     taps: Vec<Tap>,
     strikes: Vec<Strikes>,
     end: SimTime,
-    trace: Option<PathBuf>,
+    recording: Recording,
+    capture: Option<Capture>,
 }
 
 /// What a kit knows of a node.
@@ -289,31 +289,21 @@ impl Kit {
         &mut self.world
     }
 
-    /// Ends the trace file, if one is written; nothing is recorded after it.
+    /// Ends the trace and the capture, if they are written.
     ///
     /// # Errors
-    /// If the trace could not be written.
+    /// If one of them could not be written.
     pub fn finish(mut self) -> Result<(), KitError> {
         self.finish_observing()
     }
 
     fn finish_observing(&mut self) -> Result<(), KitError> {
         let failed = self.world.finish_observing().into_iter().next();
-        match (failed, self.trace.take()) {
-            (Some(error), Some(path)) => Err(KitError::Trace { path, error }),
-            _ => Ok(()),
-        }
-    }
-
-    fn write_trace(&mut self, path: PathBuf) -> Result<(), KitError> {
-        match File::create(&path) {
-            Ok(file) => {
-                self.world.observe(Box::new(TextTrace::new(Box::new(file))));
-                self.trace = Some(path);
-                Ok(())
-            }
-            Err(error) => Err(KitError::Trace { path, error }),
-        }
+        let recorded = std::mem::take(&mut self.recording).finish(failed);
+        let capture = self.capture.take();
+        let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut self.world));
+        let written = recorded.and(captured);
+        written.map_err(|error| KitError::Trace(format!("{:#}", anyhow::Error::from(error))))
     }
 
     /// Nodes without a program load their firmware.
@@ -368,7 +358,7 @@ impl Kit {
 }
 
 impl Drop for Kit {
-    /// The trace file is complete even where a test panics.
+    /// The files are complete even where a test panics.
     fn drop(&mut self) {
         if let Err(error) = self.finish_observing() {
             ::log::error!("{error}");
