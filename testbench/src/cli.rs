@@ -8,6 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 
 use crate::experiments::scheme::Scheme;
+use crate::ledger::args::LedgerArgs;
 use crate::timeline::args::TimelineArgs;
 use crate::trace::args::{RecordArgs, TraceArgs};
 
@@ -36,6 +37,8 @@ pub enum Command {
     Run(RunArgs),
     /// Look into a recorded trace
     Trace(TraceArgs),
+    /// Where each nanosecond of a message went
+    Ledger(LedgerArgs),
     /// Run an image or raw MIPS code on a board without a host
     Exec(ExecArgs),
     /// Run the firmware of an Ethernet adapter on two boards back to back
@@ -214,7 +217,7 @@ const MOST_MICROSECONDS: f64 = 1e12;
 /// Limit of `--threads`.
 const MOST_THREADS: usize = 256;
 /// The profile of plain hardware.
-const DEFAULT_PROFILE: &str = "tigon2-88mhz";
+pub(crate) const DEFAULT_PROFILE: &str = "tigon2-88mhz";
 
 /// Who runs the board's DMA rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

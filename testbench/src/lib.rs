@@ -12,6 +12,7 @@ pub mod faults;
 pub mod interrupt;
 pub mod kernel;
 pub mod kit;
+pub mod ledger;
 pub mod logging;
 pub mod messages;
 pub mod output;

@@ -5,6 +5,7 @@ pub mod bench;
 mod dissector;
 pub mod exec;
 pub mod image;
+pub mod ledger;
 pub mod list;
 mod new;
 mod reproduce;
@@ -62,6 +63,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Run(args) => run::run(args, interrupt),
         Command::Trace(args) => trace::run(args),
+        Command::Ledger(args) => ledger::run(args, interrupt),
         Command::Exec(args) => exec::run(args, interrupt),
         Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),

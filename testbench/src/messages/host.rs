@@ -31,6 +31,8 @@ struct Poll {
     time: SimTime,
     value: u32,
     number: u64,
+    /// When the call in which it was made came back, and that event's number.
+    returned: Option<(SimTime, u64)>,
 }
 
 /// A post that may not have come back.
@@ -142,12 +144,16 @@ impl Tracker {
             TraceKind::PollSatisfied { why, value } if STATUS_POLLS.contains(&&**why) => {
                 let ended = host.ended.iter().position(|ended| ended.has(*value));
                 match ended.and_then(|place| host.ended.remove(place)) {
-                    Some(ended) => self.saw(node, ended.side, event.time, number),
+                    Some(ended) => {
+                        self.saw(ended.side, event.time, number);
+                        self.node(node).host.seen = Some(ended.side);
+                    }
                     None => {
                         host.polls.push_back(Poll {
                             time: event.time,
                             value: *value,
                             number,
+                            returned: None,
                         });
                         if host.polls.len() > MOST_POLLS {
                             host.polls.pop_front();
@@ -162,6 +168,9 @@ impl Tracker {
             TraceKind::HostReturn { .. } => {
                 let (seen, posted) = (host.seen.take(), std::mem::take(&mut host.posting));
                 host.call = None;
+                if let Some(poll) = host.polls.back_mut() {
+                    poll.returned.get_or_insert((event.time, number));
+                }
                 if posted {
                     self.post_returned(node, event.time);
                 }
@@ -200,13 +209,23 @@ impl Tracker {
             |poll: &Poll| not_before.is_some_and(|time| time <= poll.time) && ended.has(poll.value);
         let place = host.polls.iter().position(saw);
         match place.and_then(|place| host.polls.remove(place)) {
-            Some(poll) => self.saw(node, side, poll.time, poll.number),
+            Some(poll) => {
+                // The call may have come back already.
+                host.seen = poll.returned.is_none().then_some(side);
+                self.saw(side, poll.time, poll.number);
+                if let Some((time, number)) = poll.returned {
+                    self.message(message).events.push(number);
+                    if let Some(end) = side.of(self.message(message)) {
+                        end.returned = Some(time);
+                    }
+                }
+            }
             None => host.ended.push_back(ended),
         }
     }
 
     /// A poll saw the end of a side.
-    fn saw(&mut self, node: u16, side: Side, time: SimTime, number: u64) {
+    fn saw(&mut self, side: Side, time: SimTime, number: u64) {
         let back = self.timing.host.pio_read_return;
         let message = self.message(side.message);
         message.events.push(number);
@@ -214,6 +233,5 @@ impl Tracker {
             end.seen = Some(time);
             end.returned = Some(time.saturating_add(back));
         }
-        self.node(node).host.seen = Some(side);
     }
 }

@@ -1,0 +1,124 @@
+//! The ledgers of many messages: what each part takes.
+
+use emulator::sim::time::SimTime;
+
+use super::{Ledger, Owner};
+
+/// What a part takes in many messages. A message that does not have it counts as none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartStats {
+    /// Whose time it is.
+    pub owner: Owner,
+    /// What happens.
+    pub what: String,
+    /// Messages that have it.
+    pub messages: usize,
+    /// In all messages together: the parts' sums add up to the sum of all messages' times.
+    pub sum: SimTime,
+    /// Half of the messages spend no more.
+    pub p50: SimTime,
+    /// 99 of 100 messages spend no more.
+    pub p99: SimTime,
+    /// The most that a message spends.
+    pub max: SimTime,
+}
+
+/// Messages of one class of size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// The class.
+    pub name: &'static str,
+    /// Messages.
+    pub messages: usize,
+    /// Their frames that were sent again.
+    pub resent: usize,
+    /// The whole of each message.
+    pub whole: PartStats,
+    /// The parts: by owner, then in the order in which they occur.
+    pub parts: Vec<PartStats>,
+}
+
+/// Classes of size: longest message, name.
+const SIZES: [(u32, &str); 5] = [
+    (64, "up to 64 bytes"),
+    (1478, "65 bytes to 1478"),
+    (16_384, "1479 bytes to 16 KB"),
+    (131_072, "16 KB to 128 KB"),
+    (u32::MAX, "above 128 KB"),
+];
+
+impl PartStats {
+    /// Of one time for each message of `count`.
+    fn new(owner: Owner, what: &str, mut times: Vec<SimTime>, count: usize) -> Self {
+        let messages = times.len();
+        times.resize(count.max(messages), SimTime::ZERO);
+        times.sort_unstable();
+        let at = |share: usize| {
+            let rank = (times.len() * share).div_ceil(100).max(1) - 1;
+            times.get(rank).copied().unwrap_or_default()
+        };
+        Self {
+            owner,
+            what: what.into(),
+            messages,
+            sum: times.iter().fold(SimTime::ZERO, |sum, time| sum + *time),
+            p50: at(50),
+            p99: at(99),
+            max: at(100),
+        }
+    }
+
+    /// The mean over `count` messages in microseconds.
+    #[must_use]
+    pub fn mean_us(&self, count: usize) -> f64 {
+        self.sum.us() / count.max(1) as f64
+    }
+}
+
+impl Class {
+    fn new(name: &'static str, ledgers: &[&Ledger]) -> Self {
+        let mut parts: Vec<(Owner, &str, Vec<SimTime>)> = Vec::new();
+        for ledger in ledgers {
+            for (owner, what, time) in ledger.parts() {
+                match parts
+                    .iter_mut()
+                    .find(|part| (part.0, part.1) == (owner, what))
+                {
+                    Some((.., times)) => times.push(time),
+                    None => parts.push((owner, what, vec![time])),
+                }
+            }
+        }
+        parts.sort_by_key(|part| part.0);
+        let count = ledgers.len();
+        let stats = |(owner, what, times)| PartStats::new(owner, what, times, count);
+        let whole = ledgers.iter().map(|ledger| ledger.total()).collect();
+        Self {
+            name,
+            messages: count,
+            resent: ledgers.iter().map(|ledger| ledger.resent).sum(),
+            whole: PartStats::new(Owner::SenderHost, "in all", whole, count),
+            parts: parts.into_iter().map(stats).collect(),
+        }
+    }
+}
+
+/// All messages, and if they are of several classes of size, each class.
+#[must_use]
+pub fn classes(ledgers: &[Ledger]) -> Vec<Class> {
+    let mut classes = vec![Class::new("all sizes", &ledgers.iter().collect::<Vec<_>>())];
+    let mut least = 0;
+    let mut by_size = Vec::new();
+    for (most, name) in SIZES {
+        let fits = |ledger: &&Ledger| (least..=most).contains(&ledger.length);
+        let of_class: Vec<_> = ledgers.iter().filter(fits).collect();
+        if !of_class.is_empty() {
+            by_size.push(Class::new(name, &of_class));
+        }
+        least = most.saturating_add(1);
+    }
+    if by_size.len() > 1 {
+        classes.extend(by_size);
+    }
+    classes
+}

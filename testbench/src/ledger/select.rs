@@ -1,0 +1,208 @@
+//! Which messages are meant.
+
+use std::str::FromStr;
+
+use crate::messages::{End, Message, MessageId};
+
+use super::Ledger;
+
+/// A message as users name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageName {
+    /// The sending node.
+    pub from: u16,
+    /// The receiving node, if it is said.
+    pub to: Option<u16>,
+    /// The message's number.
+    pub number: u32,
+    /// The sender's life.
+    pub life: u16,
+}
+
+impl FromStr for MessageName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORM: &str =
+            "expected FROM:NUMBER or FROM:TO:NUMBER, with #LIFE behind it after a reset";
+        let (name, life) = text.split_once('#').unwrap_or((text, "0"));
+        let parts: Vec<_> = name.split(':').collect();
+        let (from, to, number) = match parts[..] {
+            [from, number] => (from, None, number),
+            [from, to, number] => (from, Some(to), number),
+            _ => return Err(FORM),
+        };
+        let to = to.map(str::parse).transpose();
+        let parsed = (from.parse(), to, number.parse(), life.parse());
+        let (Ok(from), Ok(to), Ok(number), Ok(life)) = parsed else {
+            return Err(FORM);
+        };
+        Ok(Self {
+            from,
+            to,
+            number,
+            life,
+        })
+    }
+}
+
+impl MessageName {
+    fn names(&self, id: &MessageId) -> bool {
+        (self.from, self.number, self.life) == (id.from, id.number, id.life)
+            && self.to.is_none_or(|to| to == id.to)
+    }
+
+    /// How far a message is from the one that is meant: those of the same sender first.
+    const fn distance(&self, id: &MessageId) -> (bool, bool, u32) {
+        let other_receiver = match self.to {
+            Some(to) => to != id.to,
+            None => false,
+        };
+        (
+            self.from != id.from,
+            other_receiver,
+            self.number.abs_diff(id.number),
+        )
+    }
+}
+
+/// Why there is no ledger to show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    /// The run has no message at all.
+    #[error("there is no EMP message in it")]
+    NoMessages,
+    /// None that is asked for was delivered.
+    #[error("of {0} messages none was delivered to its host: there is nothing to account for")]
+    NoneDelivered(usize),
+    /// No message has this name.
+    #[error("there is no message {name}; the nearest ones are {nearest}")]
+    NoSuchMessage {
+        /// As it was asked for.
+        name: String,
+        /// Some that exist.
+        nearest: String,
+    },
+    /// Several messages have this name.
+    #[error("{name} can be any of {candidates}")]
+    Ambiguous {
+        /// As it was asked for.
+        name: String,
+        /// Those that it can be.
+        candidates: String,
+    },
+    /// It exists and was not delivered.
+    #[error("message {id} was not delivered to its host ({end})")]
+    NotDelivered {
+        /// Which one.
+        id: MessageId,
+        /// How it ended.
+        end: String,
+    },
+    /// No message goes this way.
+    #[error("no message goes {way}; there are messages {ways}")]
+    NoSuchWay {
+        /// As it was asked for.
+        way: String,
+        /// Those that exist.
+        ways: String,
+    },
+}
+
+/// Messages that an error names at most.
+const MOST_NAMED: usize = 5;
+
+fn list(ids: impl IntoIterator<Item = impl ToString>) -> String {
+    let all: Vec<_> = ids.into_iter().map(|id| id.to_string()).collect();
+    let more = if all.len() > MOST_NAMED { ", ..." } else { "" };
+    all[..all.len().min(MOST_NAMED)].join(", ") + more
+}
+
+/// The ledger of the message that is meant.
+///
+/// # Errors
+/// [`SelectError`]: there is none.
+pub fn one(
+    name: &MessageName,
+    messages: &[Message],
+    ledgers: Vec<Ledger>,
+) -> Result<Ledger, SelectError> {
+    let shown = match name.to {
+        Some(to) => format!("{}:{to}:{}", name.from, name.number),
+        None => format!("{}:{}", name.from, name.number),
+    };
+    let mut all: Vec<_> = messages.iter().collect();
+    let named: Vec<_> = all
+        .iter()
+        .filter(|message| name.names(&message.id))
+        .collect();
+    match named[..] {
+        [message] => {
+            let (id, end) = (message.id, message.end());
+            let mut ledgers = ledgers.into_iter();
+            ledgers.find(|ledger| ledger.id == id).ok_or_else(|| {
+                let end = match end {
+                    End::Failed(code) => format!("{code:?}"),
+                    End::Completed | End::Unfinished => "unfinished".into(),
+                };
+                SelectError::NotDelivered { id, end }
+            })
+        }
+        [] if all.is_empty() => Err(SelectError::NoMessages),
+        [] => {
+            all.sort_by_key(|message| (name.distance(&message.id), message.id));
+            let nearest = list(all.iter().take(3).map(|message| message.id));
+            let name = shown;
+            Err(SelectError::NoSuchMessage { name, nearest })
+        }
+        _ => {
+            let candidates = list(named.iter().map(|message| message.id));
+            let name = shown;
+            Err(SelectError::Ambiguous { name, candidates })
+        }
+    }
+}
+
+/// The ledgers of all messages from and to these nodes.
+///
+/// # Errors
+/// [`SelectError`]: there is none.
+pub fn many(
+    from: Option<u16>,
+    to: Option<u16>,
+    messages: &[Message],
+    ledgers: Vec<Ledger>,
+) -> Result<Vec<Ledger>, SelectError> {
+    let is_meant =
+        |id: &MessageId| from.is_none_or(|from| from == id.from) && to.is_none_or(|to| to == id.to);
+    if messages.is_empty() {
+        return Err(SelectError::NoMessages);
+    }
+    let meant = messages
+        .iter()
+        .filter(|message| is_meant(&message.id))
+        .count();
+    if meant == 0 {
+        let ways: std::collections::BTreeSet<_> = messages
+            .iter()
+            .map(|message| format!("from {} to {}", message.id.from, message.id.to))
+            .collect();
+        let end = |name, node: Option<u16>| node.map(|node| format!("{name} {node}"));
+        let way: Vec<_> = [end("from", from), end("to", to)]
+            .into_iter()
+            .flatten()
+            .collect();
+        return Err(SelectError::NoSuchWay {
+            way: way.join(" "),
+            ways: list(ways),
+        });
+    }
+    let ledgers: Vec<_> = ledgers
+        .into_iter()
+        .filter(|ledger| is_meant(&ledger.id))
+        .collect();
+    if ledgers.is_empty() {
+        return Err(SelectError::NoneDelivered(meant));
+    }
+    Ok(ledgers)
+}
