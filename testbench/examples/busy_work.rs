@@ -1,10 +1,14 @@
 //! A fixed amount of the benchmarks' work, for tools that count instructions:
-//! `valgrind --tool=callgrind target/release/examples/busy_work WORK [MICROSECONDS]`
+//! `valgrind --tool=callgrind target/release/examples/busy_work WORK [MICROSECONDS [TRACE]]`
 //!
 //! `scratchpad` and `sram` say where the code of two busy CPUs lies; `ping-pong` and `stream` are EMP's, on
-//! two nodes.
+//! two nodes; their events go into the file TRACE, if one is named.
+
+use std::fs::File;
 
 use anyhow::bail;
+use emulator::observe::event::Details;
+use emulator::observe::file::{BinaryTrace, Header};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use emulator::tigon2::timing::Profile;
@@ -17,10 +21,11 @@ fn main() -> anyhow::Result<()> {
         .nth(2)
         .map_or(Ok(20_000), |text| text.parse())?;
     let span = SimTime::from_us(span);
+    let trace = std::env::args().nth(3);
     match work.as_str() {
         "scratchpad" | "sram" => busy(work == "sram", span),
-        "ping-pong" => emp(Work::PingPong, span),
-        "stream" => emp(Work::Stream, span),
+        "ping-pong" => emp(Work::PingPong, span, trace),
+        "stream" => emp(Work::Stream, span, trace),
         _ => bail!("{work:?}: scratchpad, sram, ping-pong or stream"),
     }
 }
@@ -33,15 +38,23 @@ fn busy(code_in_sram: bool, span: SimTime) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn emp(work: Work, span: SimTime) -> anyhow::Result<()> {
+fn emp(work: Work, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
     let profile = Profile::built_in("tigon2-88mhz")?;
     let image = cluster::own_image("emp-base", cluster::EMP_SRAM)?;
     let mut world = at_work(&image, &profile, work, 1)?;
+    if let Some(path) = trace {
+        let (file, header) = (File::create(path)?, Header::default());
+        let trace = BinaryTrace::new(Box::new(file), &header, Details::empty())?;
+        world.observe(Box::new(trace));
+    }
     let limits = RunLimits {
         max_time: Some(world.now() + span),
         ..RunLimits::default()
     };
     world.pass_time(&limits);
+    if let Some(error) = world.finish_observing().pop() {
+        return Err(error.into());
+    }
     println!("hash {:#x}", world.trace_hash());
     Ok(())
 }

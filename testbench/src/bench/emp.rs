@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use emulator::image::Image;
-use emulator::observe::text::TextTrace;
+use emulator::observe::event::Details;
+use emulator::observe::file::{BinaryTrace, Header};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use emulator::tigon2::timing::Profile;
@@ -183,7 +184,8 @@ impl Traced {
     fn traced(&mut self, pace: &Pace<'_>) -> anyhow::Result<Option<f64>> {
         let shown = || self.path.display().to_string();
         let file = File::create(&self.path).with_context(shown)?;
-        self.world.observe(Box::new(TextTrace::new(Box::new(file))));
+        let trace = BinaryTrace::new(Box::new(file), &Header::default(), Details::empty());
+        self.world.observe(Box::new(trace.with_context(shown)?));
         let speed = realtime(&mut self.world, 1, SLICE, pace);
         let failed = self.world.finish_observing().into_iter().next();
         let written = failed.map_or(Ok(()), Err).with_context(shown);

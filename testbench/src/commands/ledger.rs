@@ -108,7 +108,7 @@ fn of_trace(path: &Path, profile: Option<&str>) -> anyhow::Result<Found> {
     };
     let mut messages = Messages::new(&timing);
     let mut status = Status::Done;
-    for event in open(path)?.events() {
+    for event in open(path)?.into_events() {
         match event {
             Ok(event) => messages.event(&event),
             Err(error) => {

@@ -214,6 +214,7 @@ impl KitBuilder {
         let record = RecordArgs {
             trace: self.trace,
             details: Some(self.details),
+            ..RecordArgs::default()
         };
         let recording = record.begin(&mut world, || header).map_err(refuse)?;
         let capture = self.capture.as_deref();

@@ -298,8 +298,8 @@ impl Kit {
     }
 
     fn finish_observing(&mut self) -> Result<(), KitError> {
-        let failed = self.world.finish_observing().into_iter().next();
-        let recorded = std::mem::take(&mut self.recording).finish(failed);
+        self.world.finish_observing();
+        let recorded = std::mem::take(&mut self.recording).finish();
         let capture = self.capture.take();
         let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut self.world));
         let written = recorded.and(captured);

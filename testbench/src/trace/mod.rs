@@ -1,6 +1,17 @@
 //! Traces: how they are recorded, read, shown, searched, counted and compared.
 
 pub mod args;
+pub mod diff;
+pub mod filter;
+pub mod grep;
+pub mod message;
+pub mod names;
 pub mod open;
 pub mod record;
 pub mod rows;
+pub mod select;
+pub mod stats;
+pub mod time;
+
+#[cfg(test)]
+mod testing;

@@ -4,17 +4,19 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use emulator::image::Image;
-use emulator::observe::event::Details;
+use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::file::{BinaryTrace, Header, ImageInfo, NodeInfo, Results};
 use emulator::observe::stream::Observer;
 use emulator::observe::text::TextTrace;
 use emulator::sim::board::Board;
 use emulator::sim::world::World;
 
-use super::args::RecordArgs;
+use super::args::{FilterArgs, RecordArgs};
+use super::select::{Selected, Selection};
 use crate::cluster::START;
 use crate::output::WriteError;
 
@@ -52,13 +54,14 @@ pub fn details(list: &str) -> Result<Details, String> {
 pub struct Recording {
     path: Option<PathBuf>,
     results: Option<Results>,
+    failed: Failed,
 }
 
 impl RecordArgs {
     /// Begins to record, if that is asked for.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or the trigger names something that there is not.
     pub fn begin<B: Board>(
         &self,
         world: &mut World<B>,
@@ -68,13 +71,70 @@ impl RecordArgs {
             return Ok(Recording::default());
         };
         let details = self.details.unwrap_or_default();
+        let mut header = header();
+        let named = DETAILS.iter().filter(|entry| details.contains(entry.1));
+        header.details = named.map(|entry| entry.0.into()).collect();
+        header.selection = self.selection();
+        let selected = FilterArgs {
+            window: self.window(),
+            ..FilterArgs::default()
+        };
+        let selection = Selection::new(&selected, &header).context("--trace-trigger")?;
         let (observer, results) =
-            observer(path, header, details).with_context(|| path.display().to_string())?;
-        world.observe(observer);
+            observer(path, &header, details).with_context(|| path.display().to_string())?;
+        let failed = Failed::default();
+        let kept = Kept {
+            observer,
+            failed: failed.clone(),
+        };
+        match self.trace_trigger {
+            Some(_) => world.observe(Box::new(Selected::new(kept, selection))),
+            None => world.observe(Box::new(kept)),
+        }
         Ok(Recording {
             path: Some(path.clone()),
             results,
+            failed,
         })
+    }
+
+    /// The options that leave something out.
+    fn selection(&self) -> Option<String> {
+        let terms = self.trace_trigger.as_ref()?;
+        let terms = terms.0.iter().map(|(key, value)| format!("{key}={value}"));
+        let mut text = format!("from the first {}", terms.collect::<Vec<_>>().join(" "));
+        if let Some(span) = self.trace_before {
+            text += &format!(", {span} before");
+        }
+        if let Some(span) = self.trace_for {
+            text += &format!(", {span} after");
+        }
+        Some(text)
+    }
+}
+
+/// The error of an observer, for who began it.
+type Failed = Arc<Mutex<Option<io::Error>>>;
+
+/// Keeps an observer's error apart from those of others.
+struct Kept {
+    observer: Box<dyn Observer>,
+    failed: Failed,
+}
+
+impl Observer for Kept {
+    fn details(&self) -> Details {
+        self.observer.details()
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        self.observer.event(event);
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let error = self.observer.finish().err();
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = error;
+        Ok(())
     }
 }
 
@@ -83,7 +143,7 @@ const TEXT_SUFFIX: &str = "txt";
 
 fn observer(
     path: &Path,
-    header: impl FnOnce() -> Header,
+    header: &Header,
     details: Details,
 ) -> io::Result<(Box<dyn Observer>, Option<Results>)> {
     let file = Box::new(File::create(path)?);
@@ -91,12 +151,7 @@ fn observer(
         let text = TextTrace::new(file).with_details(details);
         return Ok((Box::new(text), None));
     }
-    let named = DETAILS.iter().filter(|entry| details.contains(entry.1));
-    let header = Header {
-        details: named.map(|entry| entry.0.into()).collect(),
-        ..header()
-    };
-    let trace = BinaryTrace::new(file, &header, details)?;
+    let trace = BinaryTrace::new(file, header, details)?;
     let results = trace.results();
     Ok((Box::new(trace), Some(results)))
 }
@@ -111,11 +166,16 @@ impl Recording {
         }
     }
 
-    /// The end, when the results were shown.
+    /// The end, when the world has finished observing and the results were shown.
     ///
     /// # Errors
     /// If the file could not be written.
-    pub fn finish(&self, failed: Option<io::Error>) -> Result<(), WriteError> {
+    pub fn finish(&self) -> Result<(), WriteError> {
+        let failed = self
+            .failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         match (&self.path, failed) {
             (Some(path), Some(error)) => Err(WriteError::new(path.display(), error)),
             _ => Ok(()),

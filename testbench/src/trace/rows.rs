@@ -5,12 +5,21 @@ use std::fmt::Write;
 
 use emulator::image::Symbols;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
-use emulator::observe::file::{Header, KIND_NAMES, fields_by_name, kind_code};
+use emulator::observe::file::{Header, fields_by_name};
 use emulator::sim::initiator::Initiator;
 use serde_json::json;
 
 /// Where the column of symbols begins.
 const SYMBOL_COLUMN: usize = 80;
+
+/// An address as people read it.
+#[derive(Debug)]
+struct Named {
+    /// `name+0x10`.
+    text: String,
+    /// How much of the text is the name.
+    name_bytes: usize,
+}
 
 /// The symbols of the images that a trace names.
 #[derive(Debug, Default)]
@@ -19,7 +28,7 @@ pub struct NodeSymbols {
     /// For each node, which of them runs on CPU A and CPU B.
     nodes: Vec<[Option<usize>; 2]>,
     /// What was found: the search is slow, and few addresses occur.
-    found: HashMap<(usize, u32), String>,
+    found: HashMap<(usize, Initiator, u32), Named>,
 }
 
 impl NodeSymbols {
@@ -39,6 +48,16 @@ impl NodeSymbols {
 
     /// The function and offset of an event's code, if it has any and its image is known.
     pub fn of(&mut self, event: &TraceEvent) -> Option<&str> {
+        self.find(event).map(|named| &named.text[..])
+    }
+
+    /// The function alone.
+    pub fn function_of(&mut self, event: &TraceEvent) -> Option<&str> {
+        self.find(event)
+            .map(|named| &named.text[..named.name_bytes])
+    }
+
+    fn find(&mut self, event: &TraceEvent) -> Option<&Named> {
         let address = code_address(event)?;
         let Place::Node(node) = event.place else {
             return None;
@@ -46,8 +65,14 @@ impl NodeSymbols {
         let cpu = usize::from(event.initiator == Initiator::CpuB);
         let image = (*self.nodes.get(usize::from(node))?)[cpu]?;
         let symbols = self.images.get(image)?;
-        let describe = || symbols.describe_for(event.initiator, address);
-        Some(self.found.entry((image, address)).or_insert_with(describe))
+        let name = || {
+            let text = symbols.describe_for(event.initiator, address);
+            let found = symbols.seen_by(event.initiator, address);
+            let name_bytes = found.map_or(text.len(), |(symbol, _)| symbol.name.len());
+            Named { text, name_bytes }
+        };
+        let key = (image, event.initiator, address);
+        Some(self.found.entry(key).or_insert_with(name))
     }
 }
 
@@ -58,12 +83,6 @@ const fn code_address(event: &TraceEvent) -> Option<u32> {
         TraceKind::HandlerEnter { address, .. } => Some(address),
         _ => event.pc,
     }
-}
-
-/// The name of an event's kind.
-#[must_use]
-pub fn kind_name(kind: &TraceKind) -> &'static str {
-    KIND_NAMES[usize::from(kind_code(kind))]
 }
 
 /// A place as it stands in a trace: `n0`, `s0`.
@@ -142,8 +161,9 @@ impl Rows {
         let object = json!({
             "time_ps": event.time.ps(),
             "place": place_name(event.place),
-            "block": event.initiator.name(),
-            "kind": kind_name(&event.kind),
+            "block": event.block(),
+            "by": event.initiator.name(),
+            "kind": event.kind.name(),
             "text": line,
             "fields": fields_by_name(&event.kind),
             "pc": event.pc,

@@ -1,7 +1,7 @@
 //! The container: a mark, the version, chunks, an end.
 //!
 //! A chunk says in a fixed form what it holds, so that a reader can pass it by: kind, times, count, and which kinds
-//! of events, blocks and places occur in it. Its bytes may be compressed (LZ4). Form and bytes each have a checksum.
+//! of events, initiators and places occur in it. Its bytes may be compressed (LZ4). Form and bytes each have a checksum.
 
 use std::io::{self, BufWriter, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,7 +62,7 @@ pub struct Chunk {
     /// Bit n: a place whose number leaves n when divided by 64 occurs (nodes are even, switches odd).
     pub places: u64,
     /// Bit n: an event of initiator n occurs.
-    pub blocks: u16,
+    pub initiators: u16,
     /// Whether the bytes are to be, or are, compressed.
     pub compressed: bool,
 }
@@ -80,7 +80,7 @@ impl Chunk {
             count: 0,
             kinds: 0,
             places: 0,
-            blocks: 0,
+            initiators: 0,
             compressed: false,
         }
     }
@@ -100,7 +100,7 @@ impl Chunk {
         form.push(self.cpu.unwrap_or(NO_CPU));
         let place = self.place.map_or(0, |place| place_number(place) as u32 + 1);
         form.extend_from_slice(&place.to_le_bytes());
-        form.extend_from_slice(&self.blocks.to_le_bytes());
+        form.extend_from_slice(&self.initiators.to_le_bytes());
         let (first, last) = (self.first.ps(), self.last.ps());
         for word in [first, last, self.count, self.kinds, self.places] {
             form.extend_from_slice(&word.to_le_bytes());
@@ -148,7 +148,7 @@ fn parse(form: &[u8; FORM_BYTES]) -> Option<(Chunk, Stored)> {
         count: double(36)?,
         kinds: double(44)?,
         places: double(52)?,
-        blocks: half(18)?,
+        initiators: half(18)?,
         compressed: form[12] == COMPRESSED,
     };
     Some((chunk, stored))

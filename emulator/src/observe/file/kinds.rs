@@ -9,7 +9,7 @@ use crate::observe::event::TraceKind;
 /// One table for both directions.
 macro_rules! kinds {
     ($($code:literal $name:literal $variant:ident { $($field:ident),* })*) => {
-        /// Names of all kinds, by number: what filters and statistics call them.
+        /// Names of all kinds, by number.
         pub const KIND_NAMES: &[&str] = &[$($name),*];
 
         /// The number of a kind.
@@ -52,41 +52,41 @@ macro_rules! kinds {
 }
 
 kinds! {
-    0 "call" HostCall { what }
-    1 "mailbox" MailboxWrite { index, value }
-    2 "poll" PollSatisfied { why, value }
-    3 "cpu_start" CoreStarted { pc }
-    4 "cpu_stop" CoreStopped { pc, reason }
+    0 "host-call" HostCall { what }
+    1 "mailbox-write" MailboxWrite { index, value }
+    2 "poll-end" PollSatisfied { why, value }
+    3 "core-start" CoreStarted { pc }
+    4 "core-stop" CoreStopped { pc, reason }
     5 "probe" Probe { name, arguments }
-    6 "stage_enter" StageEnter { stage }
-    7 "stage_exit" StageExit { stage }
-    8 "wait_enter" WaitEnter { what }
-    9 "wait_exit" WaitExit { what }
+    6 "stage-enter" StageEnter { stage }
+    7 "stage-exit" StageExit { stage }
+    8 "wait-enter" WaitEnter { what }
+    9 "wait-exit" WaitExit { what }
     10 "log" Log { text }
-    11 "dma_start" DmaStarted { host, local, length }
-    12 "dma_done" DmaDone { local_end }
-    13 "dma_failed" DmaFailed { host }
-    14 "frame_sent" FrameSent { address, length }
-    15 "frame_received" FrameReceived { address, length, status }
-    16 "frame_dropped" FrameDropped { reason }
+    11 "dma-start" DmaStarted { host, local, length }
+    12 "dma-done" DmaDone { local_end }
+    13 "dma-failed" DmaFailed { host }
+    14 "frame-sent" FrameSent { address, length }
+    15 "frame-received" FrameReceived { address, length, status }
+    16 "frame-dropped" FrameDropped { reason }
     17 "fault" Fault { port, fault, length, fcs }
-    18 "frame_lost" FrameLost { port, reason, length, fcs }
+    18 "frame-lost" FrameLost { port, reason, length, fcs }
     19 "interrupt" Interrupt { asserted }
-    20 "interrupt_taken" InterruptTaken {}
+    20 "interrupt-taken" InterruptTaken {}
     21 "signal" Signal { present }
     22 "mistake" GuestMistake { text }
     23 "reset" Reset {}
-    24 "power_on" PowerOn {}
-    25 "dma_rests" DmaRests { until }
-    26 "register_read" RegisterRead { address, value }
-    27 "register_write" RegisterWrite { address, value }
-    28 "handler_enter" HandlerEnter { address, event }
-    29 "handler_exit" HandlerExit {}
-    30 "semaphore_taken" SemaphoreTaken {}
-    31 "semaphore_refused" SemaphoreRefused {}
-    32 "semaphore_released" SemaphoreReleased {}
-    33 "ring_index" RingIndex { address, value }
-    34 "return" HostReturn { what }
-    35 "frame_head" FrameHead { fcs, head }
-    36 "program_end" ProgramEnded { name }
+    24 "power-on" PowerOn {}
+    25 "dma-rests" DmaRests { until }
+    26 "register-read" RegisterRead { address, value }
+    27 "register-write" RegisterWrite { address, value }
+    28 "handler-enter" HandlerEnter { address, event }
+    29 "handler-exit" HandlerExit {}
+    30 "semaphore-taken" SemaphoreTaken {}
+    31 "semaphore-refused" SemaphoreRefused {}
+    32 "semaphore-released" SemaphoreReleased {}
+    33 "ring-index" RingIndex { address, value }
+    34 "host-return" HostReturn { what }
+    35 "frame-head" FrameHead { fcs, head }
+    36 "program-end" ProgramEnded { name }
 }

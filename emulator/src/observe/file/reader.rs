@@ -33,15 +33,9 @@ impl<R: Read> TraceReader<R> {
     }
 
     /// All events.
-    pub fn events(self) -> Events<R> {
-        self.events_of(Box::new(|_| true))
-    }
-
-    /// The events of the chunks that may hold something of interest.
-    pub fn events_of(self, interesting: Interest) -> Events<R> {
+    pub fn into_events(self) -> Events<R> {
         Events {
             chunks: self.chunks,
-            interesting,
             bytes: Vec::new(),
             at: 0,
             left: 0,
@@ -57,9 +51,6 @@ impl<R: Read> TraceReader<R> {
     }
 }
 
-/// Whether a chunk may hold something of interest.
-pub type Interest = Box<dyn Fn(&Chunk) -> bool>;
-
 fn json<R: Read, T: serde::de::DeserializeOwned>(
     chunks: &mut ChunkReader<R>,
 ) -> Result<T, TraceFileError> {
@@ -71,7 +62,6 @@ fn json<R: Read, T: serde::de::DeserializeOwned>(
 /// The events of a file, in its order. After an error there are no more.
 pub struct Events<R> {
     chunks: ChunkReader<R>,
-    interesting: Interest,
     bytes: Vec<u8>,
     at: usize,
     /// Events of the chunk that were not read yet.
@@ -98,10 +88,10 @@ impl<R: Read> Events<R> {
     }
 
     /// Goes to the next chunk of interest; `false` at the end.
-    fn next_chunk(&mut self) -> Result<bool, TraceFileError> {
+    fn next_chunk(&mut self, wants: impl Fn(&Chunk) -> bool) -> Result<bool, TraceFileError> {
         while let Some(chunk) = self.chunks.next_chunk()? {
             match chunk.kind {
-                ChunkKind::EVENTS if (self.interesting)(&chunk) => {
+                ChunkKind::EVENTS if wants(&chunk) => {
                     self.chunks.read_bytes(&mut self.bytes)?;
                     self.state = SourceState::new(chunk.first);
                     (self.at, self.left) = (0, chunk.count);
@@ -115,9 +105,28 @@ impl<R: Read> Events<R> {
         Ok(false)
     }
 
-    fn read(&mut self) -> Result<Option<TraceEvent>, TraceFileError> {
+    /// The next event, without those of chunks that `wants` does not want; `None` at the end.
+    ///
+    /// # Errors
+    /// If the file is cut off or damaged there. Then there are no more events.
+    pub fn next_of(
+        &mut self,
+        wants: impl Fn(&Chunk) -> bool,
+    ) -> Result<Option<TraceEvent>, TraceFileError> {
+        if self.over {
+            return Ok(None);
+        }
+        let read = self.read(wants);
+        self.over = !matches!(read, Ok(Some(_)));
+        read
+    }
+
+    fn read(
+        &mut self,
+        wants: impl Fn(&Chunk) -> bool,
+    ) -> Result<Option<TraceEvent>, TraceFileError> {
         while self.left == 0 {
-            if !self.next_chunk()? {
+            if !self.next_chunk(&wants)? {
                 return Ok(None);
             }
         }
@@ -137,11 +146,6 @@ impl<R: Read> Iterator for Events<R> {
     type Item = Result<TraceEvent, TraceFileError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.over {
-            return None;
-        }
-        let read = self.read().transpose();
-        self.over = !matches!(read, Some(Ok(_)));
-        read
+        self.next_of(|_| true).transpose()
     }
 }

@@ -54,7 +54,7 @@ fn written(events: &[TraceEvent]) -> Vec<u8> {
 /// The events up to the first error, and that.
 fn read(bytes: &[u8]) -> (Vec<TraceEvent>, Result<End, TraceFileError>) {
     let mut events = match TraceReader::new(bytes) {
-        Ok(reader) => reader.events(),
+        Ok(reader) => reader.into_events(),
         Err(error) => return (Vec::new(), Err(error)),
     };
     let mut good = Vec::new();
@@ -221,6 +221,8 @@ proptest! {
         let codes: Vec<_> = events.iter().map(|event| kind_code(&event.kind)).collect();
         let all: Vec<_> = (0..KIND_NAMES.len() as u8).collect();
         prop_assert_eq!(codes, all, "a strategy for each kind, by number");
+        let names: Vec<_> = events.iter().map(|event| event.kind.name()).collect();
+        prop_assert_eq!(names, KIND_NAMES);
         prop_assert_eq!(read(&written(&events)).0, events);
     }
 
@@ -313,14 +315,18 @@ fn chunks_say_what_is_in_them() {
     assert_eq!(whole, 12_000);
     for chunk in seen {
         assert_eq!(chunk.kinds, 1 << 5);
-        assert_eq!(chunk.blocks, 1 << Initiator::CpuA as u16);
+        assert_eq!(chunk.initiators, 1 << Initiator::CpuA as u16);
         assert_eq!(chunk.places, 0b111);
         assert!(chunk.first < chunk.last && chunk.compressed);
     }
     // Chunks of no interest are passed by, and the end is found all the same.
     let reader = TraceReader::new(&bytes[..]).unwrap();
-    let mut events = reader.events_of(Box::new(|chunk| chunk.first > SimTime::ZERO));
-    let count = (&mut events).count();
+    let mut events = reader.into_events();
+    let mut count = 0;
+    while let Some(event) = events.next_of(|chunk| chunk.first > SimTime::ZERO).unwrap() {
+        assert!(event.time > SimTime::ZERO);
+        count += 1;
+    }
     assert!((1..12_000).contains(&count));
     assert_eq!(events.end().map(|end| end.events), Some(12_000));
 }

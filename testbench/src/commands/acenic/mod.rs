@@ -61,9 +61,9 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     drop(progress);
     shown.outcome?;
     // A file that could not be written hides no result.
-    let failed = world.finish_observing().into_iter().next();
+    world.finish_observing();
     let status = finish(&world.nodes, &logs, &end, &firmware, args)?;
-    recording.finish(failed)?;
+    recording.finish()?;
     Ok(status)
 }
 

@@ -66,7 +66,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     };
     recording.results(report.results());
     // A file that could not be written hides no result.
-    let failed = simulation.world.finish_observing().into_iter().next();
+    simulation.world.finish_observing();
     let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut simulation.world));
     if args.json {
         output::print_json(&report.json())?;
@@ -76,7 +76,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         output::print(&report.text())?;
     }
     captured?;
-    recording.finish(failed)?;
+    recording.finish()?;
     drawing.finish()?;
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,

@@ -1,9 +1,13 @@
 //! `lanigon trace`: looks into a recorded trace.
 
+mod diff;
+mod grep;
 mod show;
+mod stats;
 
 use super::Status;
 use crate::trace::args::{TraceArgs, TraceCommand};
+use crate::trace::open::Ending;
 
 /// Runs the command.
 ///
@@ -12,5 +16,16 @@ use crate::trace::args::{TraceArgs, TraceCommand};
 pub fn run(args: &TraceArgs) -> anyhow::Result<Status> {
     match &args.command {
         TraceCommand::Show(args) => show::run(args),
+        TraceCommand::Grep(args) => grep::run(args),
+        TraceCommand::Stats(args) => stats::run(args),
+        TraceCommand::Diff(args) => diff::run(args),
+    }
+}
+
+/// A broken trace is shown as far as it goes, and its command fails.
+const fn status(ending: Ending) -> Status {
+    match ending {
+        Ending::Whole => Status::Done,
+        Ending::Broken => Status::Failed,
     }
 }

@@ -1,10 +1,11 @@
 //! `lanigon trace show`: events, a line each.
 
-use super::Status;
+use super::{Status, status};
 use crate::output::Lines;
 use crate::trace::args::ShowArgs;
-use crate::trace::open::{Ending, broken, open};
+use crate::trace::open::open;
 use crate::trace::rows::{Rows, Style};
+use crate::trace::select::{Selection, each};
 
 /// Runs the command.
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<Status> {
@@ -13,31 +14,18 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<Status> {
         true => Style::default(),
         false => Style::of_stdout(),
     };
+    let mut selection = Selection::new(&args.filter, &trace.header)?;
     let mut rows = Rows::new(&trace.header, style);
     let mut lines = Lines::default();
     let mut text = Vec::new();
-    let mut ending = Ending::Whole;
-    for event in trace.events() {
-        let event = match event {
-            Ok(event) => event,
-            Err(error) => {
-                lines.finish()?;
-                ending = broken(&args.file, error)?;
-                break;
-            }
-        };
+    let ending = each(&args.file, trace, &mut selection, |event| {
         text.clear();
         match args.json {
-            true => rows.json(&event, &mut text),
-            false => rows.text(&event, &mut text),
+            true => rows.json(event, &mut text),
+            false => rows.text(event, &mut text),
         }
-        if !lines.write(&text)? {
-            return Ok(Status::Done);
-        }
-    }
+        Ok(lines.write(&text)?)
+    })?;
     lines.finish()?;
-    Ok(match ending {
-        Ending::Whole => Status::Done,
-        Ending::Broken => Status::Failed,
-    })
+    Ok(status(ending))
 }

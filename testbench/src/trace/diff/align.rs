@@ -1,0 +1,257 @@
+//! Sets what one place did in two runs side by side.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
+
+use crate::trace::message::{MessageName, named_by};
+
+/// Events in which the runs may disagree before they are taken to be apart for good.
+const WINDOW: usize = 32;
+/// So many events in a row must agree for the runs to be together again.
+const TOGETHER: usize = 3;
+
+/// How events of the two runs differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Not at all.
+    Equal,
+    /// In time alone.
+    Shifted,
+    /// The same thing happens with other values.
+    Values,
+    /// Two neighbours have changed places.
+    Swapped,
+    /// Run B has no such event.
+    OnlyA,
+    /// Run A has no such event.
+    OnlyB,
+}
+
+impl Class {
+    /// Number of classes.
+    pub const COUNT: usize = 6;
+
+    /// Whether more differs than times.
+    #[must_use]
+    pub const fn is_structural(self) -> bool {
+        !matches!(self, Self::Equal | Self::Shifted)
+    }
+}
+
+/// What a CPU or a block is at, as its events say.
+#[derive(Debug, Clone, Default)]
+struct Doing {
+    /// Handlers, stages and waits that have begun, the innermost last.
+    within: Vec<String>,
+    message: Option<MessageName>,
+}
+
+/// The first difference of a place.
+#[derive(Debug, Clone)]
+pub struct First {
+    /// How they differ.
+    pub class: Class,
+    /// What run A did.
+    pub a: Option<TraceEvent>,
+    /// What run B did.
+    pub b: Option<TraceEvent>,
+    /// What both did before.
+    pub before: Vec<TraceEvent>,
+    /// Handlers, stages and waits in which it happened, the innermost last.
+    pub within: Vec<String>,
+    /// The message that was named last there.
+    pub message: Option<MessageName>,
+}
+
+/// The events of one place in both runs.
+#[derive(Debug, Default)]
+pub struct Aligner {
+    a: VecDeque<TraceEvent>,
+    b: VecDeque<TraceEvent>,
+    /// Lines that are kept before the first difference.
+    context: usize,
+    before: VecDeque<TraceEvent>,
+    doing: HashMap<Initiator, Doing>,
+    /// The first difference.
+    pub first: Option<First>,
+    /// The first in more than time.
+    pub first_structural: Option<First>,
+    /// Events from the first difference on, by kind and [`Class`].
+    pub counts: BTreeMap<&'static str, [u64; Class::COUNT]>,
+    /// By how many picoseconds run B is later: least and most.
+    pub shifts: Option<(i128, i128)>,
+}
+
+/// Whether the same happens, whenever it does.
+fn same(a: &TraceEvent, b: &TraceEvent) -> bool {
+    a.initiator == b.initiator && a.kind == b.kind
+}
+
+/// Whether the same kind of thing happens.
+fn alike(a: &TraceEvent, b: &TraceEvent) -> bool {
+    a.initiator == b.initiator && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
+}
+
+impl Aligner {
+    /// Nothing was seen. So many events before the first difference are kept.
+    #[must_use]
+    pub fn new(context: usize) -> Self {
+        Self {
+            context,
+            ..Self::default()
+        }
+    }
+
+    /// The next event of run A.
+    pub fn push_a(&mut self, event: TraceEvent) {
+        self.a.push_back(event);
+        self.advance(false);
+    }
+
+    /// The next event of run B.
+    pub fn push_b(&mut self, event: TraceEvent) {
+        self.b.push_back(event);
+        self.advance(false);
+    }
+
+    /// There are no more events.
+    pub fn finish(&mut self) {
+        self.advance(true);
+        while let Some(event) = self.a.pop_front() {
+            self.step(Class::OnlyA, Some(event), None);
+        }
+        while let Some(event) = self.b.pop_front() {
+            self.step(Class::OnlyB, None, Some(event));
+        }
+    }
+
+    fn advance(&mut self, last: bool) {
+        while let (Some(a), Some(b)) = (self.a.front(), self.b.front()) {
+            if same(a, b) {
+                let class = match a.time == b.time {
+                    true => Class::Equal,
+                    false => Class::Shifted,
+                };
+                self.pair(class);
+            } else if last || self.a.len().min(self.b.len()) >= WINDOW + TOGETHER {
+                self.part();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The runs disagree here: finds where they are together again.
+    fn part(&mut self) {
+        if self.agree(0, 1) && self.agree(1, 0) {
+            self.pair(Class::Swapped);
+            return self.pair(Class::Swapped);
+        }
+        let most = 2 * (WINDOW - 1);
+        let ways = (1..=most).flat_map(|sum| (0..=sum).map(move |i| (i, sum - i)));
+        let mut ways = ways.filter(|&(i, j)| i < WINDOW && j < WINDOW);
+        let (mut only_a, mut only_b) = ways.find(|&(i, j)| self.together(i, j)).unwrap_or((1, 1));
+        while only_a > 0 && only_b > 0 {
+            let both = self.a.front().zip(self.b.front());
+            if both.is_some_and(|(a, b)| alike(a, b)) {
+                self.pair(Class::Values);
+                (only_a, only_b) = (only_a - 1, only_b - 1);
+            } else {
+                break;
+            }
+        }
+        for _ in 0..only_a {
+            let event = self.a.pop_front();
+            self.step(Class::OnlyA, event, None);
+        }
+        for _ in 0..only_b {
+            let event = self.b.pop_front();
+            self.step(Class::OnlyB, None, event);
+        }
+    }
+
+    fn agree(&self, i: usize, j: usize) -> bool {
+        matches!((self.a.get(i), self.b.get(j)), (Some(a), Some(b)) if same(a, b))
+    }
+
+    /// Whether the runs go on together from these places. At the end there may be fewer events.
+    fn together(&self, i: usize, j: usize) -> bool {
+        let left = (self.a.len().saturating_sub(i)).min(self.b.len().saturating_sub(j));
+        left > 0 && (0..TOGETHER.min(left)).all(|next| self.agree(i + next, j + next))
+    }
+
+    fn pair(&mut self, class: Class) {
+        let (a, b) = (self.a.pop_front(), self.b.pop_front());
+        self.step(class, a, b);
+    }
+
+    fn step(&mut self, class: Class, a: Option<TraceEvent>, b: Option<TraceEvent>) {
+        let Some(event) = a.as_ref().or(b.as_ref()) else {
+            return;
+        };
+        let kind = event.kind.name();
+        let equal = class == Class::Equal;
+        if class == Class::Shifted
+            && let (Some(a), Some(b)) = (&a, &b)
+        {
+            let shift = i128::from(b.time.ps()) - i128::from(a.time.ps());
+            let (least, most) = self.shifts.unwrap_or((shift, shift));
+            self.shifts = Some((least.min(shift), most.max(shift)));
+        }
+        if self.first.is_none() && equal {
+            return self.note(a.or(b));
+        }
+        self.counts.entry(kind).or_default()[class as usize] += 1;
+        if !equal && self.first.is_none() {
+            self.first = Some(self.describe(class, a.clone(), b.clone()));
+        }
+        if class.is_structural() && self.first_structural.is_none() {
+            self.first_structural = Some(self.describe(class, a, b));
+        } else if self.first_structural.is_none() {
+            self.note(a.or(b));
+        }
+    }
+
+    fn describe(&self, class: Class, a: Option<TraceEvent>, b: Option<TraceEvent>) -> First {
+        let initiator = a.as_ref().or(b.as_ref()).map(|event| event.initiator);
+        let doing = initiator.and_then(|initiator| self.doing.get(&initiator));
+        let doing = doing.cloned().unwrap_or_default();
+        First {
+            class,
+            a,
+            b,
+            before: self.before.iter().cloned().collect(),
+            within: doing.within,
+            message: doing.message,
+        }
+    }
+
+    /// Both runs did this: it says what happens next in which surroundings.
+    fn note(&mut self, event: Option<TraceEvent>) {
+        let Some(event) = event else { return };
+        let doing = self.doing.entry(event.initiator).or_default();
+        match &event.kind {
+            TraceKind::StageEnter { stage } => doing.within.push(format!("stage \"{stage}\"")),
+            TraceKind::WaitEnter { what } => doing.within.push(format!("wait \"{what}\"")),
+            TraceKind::HandlerEnter { address, .. } => {
+                doing.within = vec![format!("handler {address:#x}")]
+            }
+            TraceKind::StageExit { .. } | TraceKind::WaitExit { .. } => {
+                doing.within.pop();
+            }
+            TraceKind::HandlerExit | TraceKind::CoreStarted { .. } => doing.within.clear(),
+            _ => {}
+        }
+        if let Some(message) = named_by(&event) {
+            doing.message = Some(message);
+        }
+        if self.before.len() == self.context {
+            self.before.pop_front();
+        }
+        if self.context > 0 {
+            self.before.push_back(event);
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Filters: which events of a trace are meant. Terms of different kinds must all hold; of the values in one
+//! term, one must.
+
+use std::fmt;
+
+use anyhow::{Context, anyhow};
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::observe::file::{Chunk, Header, KIND_NAMES, kind_code};
+use emulator::observe::names::BLOCKS;
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::SimTime;
+
+use super::message::{MessageName, named_by};
+use super::names::unknown;
+use super::rows::NodeSymbols;
+
+/// What a term is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Nodes, by number or name.
+    Node,
+    /// Switches, by number.
+    Switch,
+    /// Blocks that an event concerns, or groups of them.
+    Block,
+    /// Who caused it.
+    By,
+    /// Kinds of events, or groups of them.
+    Kind,
+    /// Event probes of the firmware, by name.
+    Probe,
+    /// Stages of the firmware, by name.
+    Stage,
+    /// Messages.
+    Message,
+    /// Functions.
+    Symbol,
+    /// A part of the event's text.
+    Text,
+}
+
+impl Key {
+    /// All, with the names that users write.
+    pub const ALL: [(&str, Self); 10] = [
+        ("node", Self::Node),
+        ("switch", Self::Switch),
+        ("block", Self::Block),
+        ("by", Self::By),
+        ("kind", Self::Kind),
+        ("probe", Self::Probe),
+        ("stage", Self::Stage),
+        ("message", Self::Message),
+        ("symbol", Self::Symbol),
+        ("text", Self::Text),
+    ];
+}
+
+/// A term as written: `probe=retransmit,frame dropped`.
+pub type Term = (Key, String);
+
+/// Reads an expression: terms one after the other. A word without `=` goes on with the value before it, since
+/// names of probes have spaces.
+///
+/// # Errors
+/// If it is none.
+pub fn parse(expression: &str) -> Result<Vec<Term>, String> {
+    let mut terms: Vec<Term> = Vec::new();
+    for word in expression.split_whitespace() {
+        match (word.split_once('='), terms.last_mut()) {
+            (Some((name, value)), _) => {
+                let key = Key::ALL.iter().find(|(known, _)| *known == name);
+                let &(_, key) = key.ok_or_else(|| {
+                    let names = Key::ALL.map(|(name, _)| name).join(", ");
+                    format!("\"{name}\" is nothing to filter by (there are: {names})")
+                })?;
+                terms.push((key, value.into()));
+            }
+            (None, Some((_, value))) => *value = format!("{value} {word}"),
+            (None, None) => {
+                return Err(format!(
+                    "\"{word}\": expected NAME=VALUE, as probe=retransmit"
+                ));
+            }
+        }
+    }
+    match terms.iter().find(|(_, value)| value.is_empty()) {
+        Some(_) => Err(format!("\"{expression}\" has a name without a value")),
+        None if terms.is_empty() => Err("an empty expression".into()),
+        None => Ok(terms),
+    }
+}
+
+/// What must hold for an event. The default lets everything pass.
+#[derive(Debug, Default)]
+pub struct Filter {
+    places: Option<Vec<Place>>,
+    blocks: Option<Vec<&'static str>>,
+    /// A bit for each.
+    initiators: Option<u16>,
+    /// A bit for each.
+    kinds: Option<u64>,
+    probes: Option<Vec<String>>,
+    stages: Option<Vec<String>>,
+    messages: Option<Vec<MessageName>>,
+    functions: Option<(NodeSymbols, Vec<String>)>,
+    texts: Vec<Vec<u8>>,
+    /// From this time on.
+    pub from: Option<SimTime>,
+    /// Before this time.
+    pub until: Option<SimTime>,
+    line: Vec<u8>,
+}
+
+impl Filter {
+    /// The filter with these terms, for a trace with this header.
+    ///
+    /// # Errors
+    /// If a name is none of this trace.
+    pub fn new(terms: &[Term], header: &Header) -> anyhow::Result<Self> {
+        let mut filter = Self::default();
+        for (key, value) in terms {
+            filter.add(*key, value, header)?;
+        }
+        Ok(filter)
+    }
+
+    fn add(&mut self, key: Key, value: &str, header: &Header) -> anyhow::Result<()> {
+        let values = value.split(',').map(str::trim);
+        match key {
+            Key::Node => {
+                let nodes = values.map(|value| node(value, header));
+                let nodes = nodes.collect::<anyhow::Result<Vec<_>>>()?;
+                self.places.get_or_insert_default().extend(nodes);
+            }
+            Key::Switch => {
+                let switches = values.map(|value| switch(value, header));
+                let switches = switches.collect::<anyhow::Result<Vec<_>>>()?;
+                self.places.get_or_insert_default().extend(switches);
+            }
+            Key::Block => {
+                let names: Vec<_> = BLOCKS.iter().map(|block| block.name).collect();
+                let blocks = self.blocks.get_or_insert_default();
+                for value in values {
+                    let mask = group("block", value, &names)?;
+                    blocks.extend(
+                        (0..names.len())
+                            .filter(|bit| mask >> bit & 1 != 0)
+                            .map(|bit| names[bit]),
+                    );
+                }
+            }
+            Key::By => {
+                let names = Initiator::ALL.map(Initiator::name);
+                let mask = self.initiators.get_or_insert_default();
+                for value in values {
+                    *mask |= group("initiator", value, &names)? as u16;
+                }
+            }
+            Key::Kind => {
+                let mask = self.kinds.get_or_insert_default();
+                for value in values {
+                    *mask |= group("kind", value, KIND_NAMES)?;
+                }
+            }
+            Key::Probe => {
+                let known = header.images.iter().flat_map(|image| &image.probes);
+                let named = named("probe", values, known)?;
+                self.probes.get_or_insert_default().extend(named);
+            }
+            Key::Stage => {
+                let known = header.images.iter().flat_map(|image| &image.stages);
+                let named = named("stage", values, known)?;
+                self.stages.get_or_insert_default().extend(named);
+            }
+            Key::Message => {
+                let messages =
+                    values.map(|value| value.parse().map_err(|error| anyhow!("{error}")));
+                let messages = messages.collect::<anyhow::Result<Vec<MessageName>>>()?;
+                self.messages.get_or_insert_default().extend(messages);
+            }
+            Key::Symbol => {
+                let found = functions(values, header)?;
+                let functions = self
+                    .functions
+                    .get_or_insert_with(|| (NodeSymbols::new(header), Vec::new()));
+                functions.1.extend(found);
+            }
+            Key::Text => self.texts.push(value.as_bytes().to_vec()),
+        }
+        Ok(())
+    }
+
+    /// Whether a chunk may hold an event that passes.
+    #[must_use]
+    pub fn may_pass(&self, chunk: &Chunk) -> bool {
+        let bits = |places: &Vec<Place>| {
+            places
+                .iter()
+                .fold(0, |bits, place| bits | Chunk::place_bit(*place))
+        };
+        self.kinds.is_none_or(|kinds| kinds & chunk.kinds != 0)
+            && self
+                .initiators
+                .is_none_or(|mask| mask & chunk.initiators != 0)
+            && self
+                .places
+                .as_ref()
+                .is_none_or(|places| bits(places) & chunk.places != 0)
+            && self.from.is_none_or(|from| chunk.last >= from)
+            && self.until.is_none_or(|until| chunk.first < until)
+    }
+
+    /// Whether an event passes.
+    pub fn passes(&mut self, event: &TraceEvent) -> bool {
+        self.from.is_none_or(|from| event.time >= from)
+            && self.until.is_none_or(|until| event.time < until)
+            && self
+                .kinds
+                .is_none_or(|kinds| kinds >> kind_code(&event.kind) & 1 != 0)
+            && self
+                .initiators
+                .is_none_or(|mask| mask >> event.initiator as u16 & 1 != 0)
+            && self
+                .places
+                .as_ref()
+                .is_none_or(|places| places.contains(&event.place))
+            && self
+                .blocks
+                .as_ref()
+                .is_none_or(|blocks| blocks.contains(&event.block()))
+            && self.passes_names(event)
+            && self.passes_text(event)
+    }
+
+    /// What the firmware calls things.
+    fn passes_names(&mut self, event: &TraceEvent) -> bool {
+        if let Some(probes) = &self.probes
+            && !matches!(&event.kind, TraceKind::Probe { name, .. } if has(probes, name))
+        {
+            return false;
+        }
+        if let Some(stages) = &self.stages
+            && !matches!(&event.kind, TraceKind::StageEnter { stage } | TraceKind::StageExit { stage } if has(stages, stage))
+        {
+            return false;
+        }
+        if let Some(messages) = &self.messages
+            && !named_by(event).is_some_and(|message| messages.contains(&message))
+        {
+            return false;
+        }
+        match &mut self.functions {
+            Some((symbols, functions)) => symbols
+                .function_of(event)
+                .is_some_and(|function| has(functions, function)),
+            None => true,
+        }
+    }
+
+    fn passes_text(&mut self, event: &TraceEvent) -> bool {
+        if self.texts.is_empty() {
+            return true;
+        }
+        self.line.clear();
+        event.write_to(&mut self.line);
+        let holds = |text: &Vec<u8>| self.line.windows(text.len()).any(|part| part == text);
+        self.texts.iter().all(holds)
+    }
+}
+
+fn has(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| known == name)
+}
+
+fn node(value: &str, header: &Header) -> anyhow::Result<Place> {
+    let nodes = &header.nodes;
+    let number = value.strip_prefix('n').unwrap_or(value).parse().ok();
+    let number = number.filter(|&number: &usize| number < nodes.len());
+    let number = number.or_else(|| nodes.iter().position(|node| node.name == value));
+    let names: Vec<_> = nodes.iter().map(|node| &node.name[..]).collect();
+    let number = number.ok_or_else(|| unknown("node", value, &names))?;
+    Ok(Place::Node(number as u16))
+}
+
+fn switch(value: &str, header: &Header) -> anyhow::Result<Place> {
+    let number = value.strip_prefix('s').unwrap_or(value).parse().ok();
+    let number = number.filter(|&number: &u16| number < header.switches);
+    let names: Vec<_> = (0..header.switches)
+        .map(|number| number.to_string())
+        .collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let number = number.ok_or_else(|| unknown("switch", value, &names))?;
+    Ok(Place::Switch(number))
+}
+
+/// The bits of all names that are `value`, or begin with it and a dash.
+fn group(what: &'static str, value: &str, names: &[&str]) -> anyhow::Result<u64> {
+    let within = |name: &str| {
+        name.strip_prefix(value)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
+    };
+    let bits = (0..names.len()).filter(|&index| within(names[index]));
+    match bits.fold(0, |mask, index| mask | 1 << index) {
+        0 => Err(unknown(what, value, names).into()),
+        mask => Ok(mask),
+    }
+}
+
+/// The names, each of which must be among the known ones.
+fn named<'a>(
+    what: &'static str,
+    values: impl Iterator<Item = &'a str>,
+    known: impl Iterator<Item = &'a String>,
+) -> anyhow::Result<Vec<String>> {
+    let known: Vec<_> = known.map(String::as_str).collect();
+    let check = |value: &str| match known.contains(&value) {
+        true => Ok(value.to_owned()),
+        false => Err(unknown(what, value, &known).into()),
+    };
+    values.map(check).collect()
+}
+
+/// Full names of functions: of each that is called so, or whose path ends so.
+fn functions<'a>(
+    values: impl Iterator<Item = &'a str>,
+    header: &Header,
+) -> anyhow::Result<Vec<String>> {
+    let symbols = header
+        .images
+        .iter()
+        .flat_map(|image| image.table.symbols.iter());
+    let known: Vec<_> = symbols.map(|symbol| symbol.name.as_str()).collect();
+    let mut found = Vec::new();
+    for value in values {
+        let is = |name: &&&str| {
+            name.strip_suffix(value)
+                .is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
+        };
+        let before = found.len();
+        found.extend(known.iter().filter(is).map(|name| (*name).to_owned()));
+        if found.len() == before {
+            return Err(unknown("function", value, &known)).context("--symbol");
+        }
+    }
+    Ok(found)
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, key)| key == self);
+        f.write_str(name.map_or("", |(name, _)| name))
+    }
+}

@@ -1,0 +1,92 @@
+//! Which EMP message an event belongs to, as far as the event itself says.
+
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+
+/// A message: its sender, and the identifier that the sender gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageName {
+    /// The sender's node.
+    pub sender: u16,
+    /// The identifier, which comes again after 65 536 messages.
+    pub id: u16,
+}
+
+impl std::fmt::Display for MessageName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.sender, self.id)
+    }
+}
+
+impl std::str::FromStr for MessageName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':');
+        let parts = parts.and_then(|(sender, id)| Some((sender.parse().ok()?, id.parse().ok()?)));
+        let (sender, id) = parts
+            .ok_or_else(|| format!("\"{text}\" is no message: expected SENDER:NUMBER, as 0:17"))?;
+        Ok(Self { sender, id })
+    }
+}
+
+/// Probes that the sender of a message passes: their first argument is its receiver.
+const OF_SENDERS: [&str; 6] = [
+    "post transmit",
+    "frame sent",
+    "ack received",
+    "nack received",
+    "retransmit",
+    "transmit complete",
+];
+/// Probes that the receiver passes: their first argument is the sender.
+const OF_RECEIVERS: [&str; 5] = [
+    "frame matched",
+    "frame dropped",
+    "ack sent",
+    "nack sent",
+    "receive complete",
+];
+
+/// The message that an event names.
+#[must_use]
+pub fn named_by(event: &TraceEvent) -> Option<MessageName> {
+    let (TraceKind::Probe { name, arguments }, Place::Node(node)) = (&event.kind, event.place)
+    else {
+        return None;
+    };
+    let [peer, id, ..] = arguments[..] else {
+        return None;
+    };
+    let sender = if OF_SENDERS.contains(&&**name) {
+        node
+    } else if OF_RECEIVERS.contains(&&**name) {
+        u16::try_from(peer).ok()?
+    } else {
+        return None;
+    };
+    let id = u16::try_from(id).ok()?;
+    Some(MessageName { sender, id })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::testing::probe;
+
+    #[test]
+    fn both_sides_name_the_sender() {
+        let check = |node, name, arguments: &[u32], expected: Option<&str>| {
+            let named = named_by(&probe(0, node, name, arguments));
+            let expected = expected.map(|text| text.parse().unwrap());
+            assert_eq!(named, expected, "{name}");
+        };
+        check(3, "frame sent", &[1, 17, 0], Some("3:17"));
+        check(1, "frame matched", &[3, 17, 0], Some("3:17"));
+        check(1, "receive complete", &[3, 17, 0], Some("3:17"));
+        check(1, "some other", &[3, 17], None);
+        check(1, "frame sent", &[], None);
+        for wrong in ["", "3", "3:", ":4", "3:65536", "a:b"] {
+            assert!(wrong.parse::<MessageName>().is_err(), "{wrong}");
+        }
+    }
+}
