@@ -19,6 +19,7 @@ pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Led
         desk,
         index,
         at: message.begin()?,
+        end: end.returned.or(end.seen).unwrap_or(end.told),
         spans: Vec::new(),
     };
     way.post(message);
@@ -64,12 +65,15 @@ struct Way<'a> {
     index: usize,
     /// Where the next span begins.
     at: SimTime,
+    /// Where the last one ends: the host may see the status while the firmware is still in the stage that wrote it.
+    end: SimTime,
     spans: Vec<Span>,
 }
 
 impl Way<'_> {
     /// Until `time` this was it. A time that has passed adds nothing.
     fn until(&mut self, time: SimTime, owner: Owner, what: impl Into<String>) {
+        let time = time.min(self.end);
         if time <= self.at {
             return;
         }
@@ -88,6 +92,7 @@ impl Way<'_> {
 
     /// Until `time` the message waited for a CPU: what that was at. While it is at nothing, the other one may be.
     fn until_cpu(&mut self, time: SimTime, owner: Owner, (node, cpu): (u16, Cpu)) {
+        let time = time.min(self.end);
         while self.at < time {
             let other = match cpu {
                 Cpu::A => Cpu::B,
@@ -245,7 +250,8 @@ impl Way<'_> {
     /// From the frame in SRAM to the stage that writes the status.
     fn receive(&mut self, arrival: &Arrival, end: &Completion) {
         let owner = Owner::ReceiverNic;
-        let first = arrival.writes.first().map_or(end.told, |write| write.from);
+        let known = end.seen.map_or(end.told, |seen| seen.min(end.told));
+        let first = arrival.writes.first().map_or(known, |write| write.from);
         for work in &arrival.works {
             if arrival.writes.is_empty() || work.from < first {
                 self.work(owner, work, first);
@@ -256,8 +262,7 @@ impl Way<'_> {
         }
         self.transfer(owner, "write DMA", &arrival.writes);
         if let Some(ending) = arrival.endings.last() {
-            let seen = end.seen.unwrap_or(end.told);
-            self.work(owner, ending, end.told.min(seen));
+            self.work(owner, ending, known);
         }
     }
 
