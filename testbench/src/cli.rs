@@ -9,6 +9,7 @@ use emulator::tigon2::sram::SramSize;
 
 use crate::experiments::scheme::Scheme;
 use crate::ledger::args::LedgerArgs;
+use crate::profiler::args::ProfileArgs;
 use crate::timeline::args::TimelineArgs;
 use crate::trace::args::{RecordArgs, TraceArgs};
 
@@ -55,6 +56,8 @@ Examples:
     List(ListArgs),
     /// Begin a project: firmware of your own, and tests of it
     New(NewArgs),
+    /// Show where the time of each CPU goes: functions, waits, callers
+    Profile(ProfileArgs),
     /// Measure how fast the emulator is on this machine
     Bench(BenchArgs),
 }
@@ -393,7 +396,7 @@ fn scheme(text: &str) -> Result<Scheme, String> {
     Scheme::by_name(text).ok_or_else(|| format!("there is no such scheme (there are: {names})"))
 }
 
-fn microseconds(text: &str) -> Result<SimTime, String> {
+pub(crate) fn microseconds(text: &str) -> Result<SimTime, String> {
     let us: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
     if !(1e-6..=MOST_MICROSECONDS).contains(&us) {
         return Err(format!(

@@ -17,6 +17,7 @@ pub mod logging;
 pub mod messages;
 pub mod output;
 pub mod profile;
+pub mod profiler;
 pub mod programs;
 pub mod progress;
 pub mod published;

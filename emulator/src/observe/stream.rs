@@ -3,7 +3,7 @@
 use std::io;
 
 use super::event::{Details, Place, TraceEvent};
-use super::instructions::Record;
+use super::instructions::InstructionLog;
 use super::tracer::Tracer;
 use crate::sim::time::SimTime;
 
@@ -24,7 +24,8 @@ pub trait Observer: Send {
     }
 
     /// What a CPU (0 = A, 1 = B) of a node did since the last call, if it [sees](Self::sees_instructions) that.
-    fn instructions(&mut self, _place: Place, _cpu: usize, _records: &[Record]) {}
+    /// Between two rounds through all CPUs, these have come equally far.
+    fn instructions(&mut self, _place: Place, _cpu: usize, _log: &InstructionLog) {}
 
     /// There are no more events.
     ///
@@ -112,7 +113,7 @@ impl Stream {
             }
             for observer in &mut self.observers {
                 if observer.sees_instructions() {
-                    observer.instructions(place, cpu, log.records());
+                    observer.instructions(place, cpu, log);
                 }
             }
             log.clear();

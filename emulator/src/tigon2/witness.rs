@@ -78,15 +78,13 @@ impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
 
 /// Somebody begins to look: what he must know of the board, and all code that is decoded by now.
 pub(super) fn begin(cores: &[CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
-    let board = Record::Board {
-        ticks_per_second: fabric.timing.core_clock_hz * TICKS_PER_CYCLE,
-        sram_bytes: fabric.sram.size_bytes() as u32,
-    };
+    let ticks_per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
+    let sram_bytes = fabric.sram.size_bytes() as u32;
     for (cpu, unit) in cores.iter().enumerate() {
         let Some(log) = trace.instructions_mut(cpu) else {
             continue;
         };
-        log.note(board);
+        log.board(ticks_per_second, sram_bytes);
         let scratchpad = &unit.private.scratchpad;
         let own = scratchpad.decoded();
         let own = own.map(|address| (address, scratchpad.read(address, Width::Word)));

@@ -8,6 +8,7 @@ pub mod image;
 pub mod ledger;
 pub mod list;
 mod new;
+pub mod profile;
 mod reproduce;
 pub mod run;
 pub mod trace;
@@ -70,6 +71,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Dissector => dissector::run(),
         Command::List(args) => list::run(args),
         Command::New(args) => new::run(args),
+        Command::Profile(args) => profile::run(args, interrupt),
         Command::Bench(args) => bench::run(args, interrupt),
     }
 }

@@ -7,6 +7,7 @@
 pub mod decode;
 pub mod encode;
 pub mod steps;
+pub mod trace;
 
 /// What ticks are spent for, beside an instruction's own cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,6 +113,8 @@ pub struct InstructionLog {
     records: Vec<Record>,
     /// The clock after what is recorded.
     tick: u64,
+    /// Ticks of the clock in a second.
+    ticks_per_second: u64,
     /// Number of records, and tick, when the core was last in turn.
     mark: (usize, u64),
 }
@@ -121,6 +124,27 @@ impl InstructionLog {
     #[inline]
     pub fn note(&mut self, record: Record) {
         self.records.push(record);
+    }
+
+    /// Somebody begins to look at the core of a board with so much SRAM, whose clock ticks so often.
+    pub fn board(&mut self, ticks_per_second: u64, sram_bytes: u32) {
+        self.ticks_per_second = ticks_per_second;
+        self.records.push(Record::Board {
+            ticks_per_second,
+            sram_bytes,
+        });
+    }
+
+    /// The tick of the clock after what was recorded.
+    #[must_use]
+    pub const fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Ticks of the clock in a second; 0 before anything was recorded.
+    #[must_use]
+    pub const fn ticks_per_second(&self) -> u64 {
+        self.ticks_per_second
     }
 
     /// The core stands at `tick` and is about to run.

@@ -1,0 +1,47 @@
+//! Options of `lanigon profile`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use emulator::sim::time::SimTime;
+
+use crate::cli::microseconds;
+
+/// Options of `profile`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Columns: cycles of a function itself, and with all that it calls; calls; and how its own cycles divide: wrk
+instructions, fch the instruction cache waits for a line, bus somebody else has the SRAM bus, mem SRAM answers,
+reg registers answer, sem the wait for the semaphore. In a stage that a profile stretches, a cycle of work takes
+longer than one of the clock; here it is the clock's cycles that count, and they add up to the time.
+
+Examples:
+  lanigon profile scenarios/pair.toml
+  lanigon profile scenarios/pair.toml --node 1 --from 20500 --until 21000
+  lanigon profile scenarios/pair.toml --flame pair.svg --json")]
+pub struct ProfileArgs {
+    /// The scenario's file (TOML)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Only this node, by its name or number
+    #[arg(long, value_name = "NODE")]
+    pub node: Option<String>,
+    /// From this time on, in microseconds since power-on; usually from the start of the host programs
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub from: Option<SimTime>,
+    /// Before this time
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub until: Option<SimTime>,
+    /// Show every function, not only the 20 most expensive ones of each CPU
+    #[arg(long)]
+    pub all: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Write a flame graph (SVG) into this file
+    #[arg(long, value_name = "FILE")]
+    pub flame: Option<PathBuf>,
+    /// Write the stacks into this file, a line each: names with ; between them, and cycles
+    #[arg(long, value_name = "FILE")]
+    pub folded: Option<PathBuf>,
+}

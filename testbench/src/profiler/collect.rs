@@ -1,0 +1,307 @@
+//! Follows one CPU.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use defs::probe::Kind as ProbeKind;
+use defs::tigon2::map::SRAM_LIMIT;
+use emulator::cpu::mips::isa::{self, Kind};
+use emulator::image::{Probe, Symbols};
+use emulator::observe::instructions::Record;
+use emulator::sim::time::{ClockDomain, SimTime};
+
+use super::calls::{CallTree, Costs, Spending};
+use super::functions::Functions;
+
+/// Instructions of which an idle loop consists at most, and so have to be kept in mind.
+const LONGEST_ROUND: usize = 4096;
+/// Deeper calls count for the function at this depth: the stacks of these CPUs hold a fraction of that.
+const DEEPEST: usize = 256;
+/// The wait that counts as one for the semaphore.
+const SEMAPHORE: &str = "semaphore";
+/// The register that holds a return address.
+const RA: u32 = 31;
+
+/// How an instruction passes control on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Call,
+    Return,
+    Dispatch,
+    Jump,
+}
+
+/// A function that was entered and not left.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    node: usize,
+    returns_to: Option<u32>,
+}
+
+/// An instruction that was executed lately.
+#[derive(Debug, Clone, Copy)]
+struct Recent {
+    node: usize,
+    costs: Costs,
+    /// All its ticks, whether they count or not.
+    ticks: u64,
+}
+
+/// The profile of one CPU.
+#[derive(Debug)]
+pub struct CoreProfile {
+    functions: Functions,
+    /// Addresses of probes at which waits for the semaphore begin or end.
+    waits: BTreeMap<u32, bool>,
+    waiting: bool,
+    /// The tick at which the core stands, and the ticks that count.
+    tick: u64,
+    window: (u64, u64),
+    ticks_per_second: u64,
+    sram_bytes: u32,
+    words: BTreeMap<u32, u32>,
+    last_pc: Option<u32>,
+    frames: Vec<Frame>,
+    /// What the next instruction has taken so far.
+    pending: Costs,
+    pending_ticks: u64,
+    pending_counts: Option<bool>,
+    recent: VecDeque<Recent>,
+    /// Who calls whom, and what that takes.
+    pub tree: CallTree,
+    /// Rounds of the idle loop that were like the one before.
+    pub idle: Costs,
+    /// Ticks for which the CPU was halted.
+    pub halted: u64,
+}
+
+impl CoreProfile {
+    pub(super) fn new(cpu: usize, symbols: &Symbols, probes: &[Probe]) -> Self {
+        let waits = probes.iter().filter(|probe| *probe.text == *SEMAPHORE);
+        let waits = waits.filter_map(|probe| match probe.kind {
+            ProbeKind::WaitEnter => Some((probe.address, true)),
+            ProbeKind::WaitExit => Some((probe.address, false)),
+            _ => None,
+        });
+        Self {
+            functions: Functions::new(cpu, symbols),
+            waits: waits.collect(),
+            waiting: false,
+            tick: 0,
+            window: (0, u64::MAX),
+            ticks_per_second: 0,
+            sram_bytes: 0,
+            words: BTreeMap::new(),
+            last_pc: None,
+            frames: Vec::new(),
+            pending: Costs::default(),
+            pending_ticks: 0,
+            pending_counts: None,
+            recent: VecDeque::new(),
+            tree: CallTree::default(),
+            idle: Costs::default(),
+            halted: 0,
+        }
+    }
+
+    /// Only what happens from `from` on and before `until` counts.
+    pub(super) fn window(&mut self, from: SimTime, until: SimTime, ticks_per_second: u64) {
+        if self.ticks_per_second == 0 && ticks_per_second > 0 {
+            self.ticks_per_second = ticks_per_second;
+            let clock = ClockDomain::new(ticks_per_second);
+            self.window = (clock.first_at(from), clock.first_at(until));
+        }
+    }
+
+    /// The name of a function.
+    #[must_use]
+    pub fn name(&self, function: usize) -> &str {
+        &self.functions.get(function).name
+    }
+
+    /// Ticks of its clock in a second.
+    #[must_use]
+    pub const fn ticks_per_second(&self) -> u64 {
+        self.ticks_per_second
+    }
+
+    /// Ticks of the clock that count: those of all functions, of the idle loop, and while it was halted.
+    #[must_use]
+    pub fn span(&self) -> u64 {
+        let (from, until) = self.window;
+        self.tick.min(until).saturating_sub(from)
+    }
+
+    /// Takes the next records.
+    pub(super) fn add(&mut self, records: &[Record]) {
+        for &record in records {
+            match record {
+                Record::Executed { pc, ticks } => self.executed(pc, ticks.into()),
+                Record::Spent { cause, ticks } => self.spend(cause.into(), ticks),
+                Record::Clock { tick } => {
+                    let ticks = tick.saturating_sub(self.tick);
+                    self.halted += self.pass(ticks);
+                    self.frames.clear();
+                    self.last_pc = None;
+                }
+                Record::Board { sram_bytes, .. } => self.sram_bytes = sram_bytes,
+                Record::Word { address, word } => {
+                    self.words.insert(address, word);
+                }
+                Record::Probe { pc } => {
+                    if let Some(&begins) = self.waits.get(&pc) {
+                        self.waiting = begins;
+                    }
+                }
+                Record::Idle { instructions } => self.was_idle(instructions as usize),
+                Record::Rounds {
+                    instructions,
+                    rounds,
+                } => self.skipped(instructions as usize, rounds),
+            }
+        }
+    }
+
+    /// Nothing more comes: what was under way counts for who was at it.
+    pub(super) fn finish(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        if let Some(frame) = self.frames.last() {
+            self.tree.nodes[frame.node].own += &pending;
+        } else {
+            self.halted += pending.total();
+        }
+    }
+
+    /// So many ticks pass; gives those that count.
+    #[inline]
+    fn pass(&mut self, ticks: u64) -> u64 {
+        let (from, until) = self.window;
+        let start = self.tick.clamp(from, until);
+        self.tick = self.tick.saturating_add(ticks);
+        self.tick.clamp(from, until) - start
+    }
+
+    #[inline]
+    fn spend(&mut self, spending: Spending, ticks: u64) {
+        let (from, until) = self.window;
+        let counts = (from..until).contains(&self.tick);
+        self.pending_counts.get_or_insert(counts);
+        self.pending_ticks += ticks;
+        let counted = self.pass(ticks);
+        let spending = if self.waiting {
+            Spending::Semaphore
+        } else {
+            spending
+        };
+        self.pending.spend(spending, counted);
+    }
+
+    fn executed(&mut self, pc: u32, ticks: u64) {
+        self.spend(Spending::Work, ticks);
+        let node = self.node_of(pc);
+        self.last_pc = Some(pc);
+        let mut costs = std::mem::take(&mut self.pending);
+        costs.instructions = u64::from(self.pending_counts.take().unwrap_or(false));
+        let ticks = std::mem::take(&mut self.pending_ticks);
+        self.tree.nodes[node].own += &costs;
+        if self.recent.len() == LONGEST_ROUND {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Recent { node, costs, ticks });
+    }
+
+    /// The last instructions were a round of the idle loop: they are no work.
+    fn was_idle(&mut self, instructions: usize) {
+        let skip = self.recent.len().saturating_sub(instructions);
+        for recent in self.recent.iter_mut().skip(skip) {
+            let costs = std::mem::take(&mut recent.costs);
+            self.tree.nodes[recent.node].own -= &costs;
+            self.idle += &costs;
+        }
+    }
+
+    fn skipped(&mut self, instructions: usize, rounds: u64) {
+        let skip = self.recent.len().saturating_sub(instructions);
+        let round: u64 = self
+            .recent
+            .iter()
+            .skip(skip)
+            .map(|recent| recent.ticks)
+            .sum();
+        let counted = self.pass(round.saturating_mul(rounds));
+        self.idle.spend(Spending::Work, counted);
+        if round > 0 {
+            self.idle.instructions += counted / round * instructions as u64;
+        }
+    }
+
+    /// The node to which the instruction at `pc` belongs, once calls and returns were followed.
+    fn node_of(&mut self, pc: u32) -> usize {
+        let follows = self.last_pc.is_some_and(|last| last.wrapping_add(4) == pc);
+        if let Some(frame) = self.frames.last() {
+            let function = self.tree.nodes[frame.node].function;
+            if follows && self.functions.get(function).range.contains(&pc) {
+                return frame.node;
+            }
+        }
+        let transfer = match self.last_pc {
+            Some(last) if !follows => self.transfer(last),
+            _ => (Flow::Jump, None),
+        };
+        self.go(pc, transfer)
+    }
+
+    /// How control left the instruction at `last` and the one before, and where it would come back to.
+    fn transfer(&self, last: u32) -> (Flow, Option<u32>) {
+        // The last instruction was the delay slot, unless a probe stands in that.
+        for at in [last, last.wrapping_sub(4)] {
+            let word = self.word(at);
+            let kind = word.and_then(isa::lookup).map(|row| row.kind);
+            let flow = match (kind, word) {
+                (Some(Kind::Jal | Kind::Jalr | Kind::Bgezal | Kind::Bltzal), _) => Flow::Call,
+                (Some(Kind::Jr), Some(word)) if word >> 21 & 31 == RA => Flow::Return,
+                (Some(Kind::Jr | Kind::J), _) => Flow::Jump,
+                (Some(Kind::Joff), _) => Flow::Dispatch,
+                _ => continue,
+            };
+            return (flow, Some(at.wrapping_add(8)));
+        }
+        (Flow::Jump, None)
+    }
+
+    fn word(&self, pc: u32) -> Option<u32> {
+        let address = match pc {
+            ..SRAM_LIMIT => pc & self.sram_bytes.wrapping_sub(1),
+            _ => pc,
+        };
+        self.words.get(&address).copied()
+    }
+
+    /// Control goes to `pc`.
+    fn go(&mut self, pc: u32, (flow, returns_to): (Flow, Option<u32>)) -> usize {
+        let function = self.functions.at(pc);
+        match flow {
+            Flow::Call if self.frames.len() < DEEPEST => {}
+            Flow::Dispatch => self.frames.clear(),
+            Flow::Return => {
+                let mine = |frame: &Frame| frame.returns_to == Some(pc);
+                if let Some(frame) = self.frames.iter().rposition(mine) {
+                    self.frames.truncate(frame);
+                }
+            }
+            Flow::Call | Flow::Jump => {}
+        }
+        let returns_to = match (flow, self.frames.last()) {
+            (Flow::Call, _) => returns_to,
+            (_, Some(frame)) if self.tree.nodes[frame.node].function == function => {
+                return frame.node;
+            }
+            // Another function stands in the place of the last one.
+            _ => self.frames.pop().and_then(|frame| frame.returns_to),
+        };
+        let parent = self.frames.last().map(|frame| frame.node);
+        let node = self.tree.node(parent, function);
+        self.tree.nodes[node].calls += u64::from(flow != Flow::Return);
+        self.frames.push(Frame { node, returns_to });
+        node
+    }
+}

@@ -1,0 +1,160 @@
+//! Profiles as folded stacks, and as a flame graph.
+
+use std::fmt::Write;
+
+use emulator::cpu::clock::TICKS_PER_CYCLE;
+
+use super::{CoreProfile, Cores};
+
+/// Width of the picture, and height of a function in it.
+const WIDTH: f64 = 1200.0;
+const ROW: usize = 17;
+/// Narrower functions are left out.
+const NARROWEST: f64 = 0.3;
+/// Width of a letter.
+const LETTER: f64 = 6.6;
+
+/// A stack: the names from the root on, and the whole cycles of its last function.
+type Stack = (Vec<String>, u64);
+
+/// The name of a CPU of a node.
+#[must_use]
+pub fn core_name(node: u16, cpu: usize) -> String {
+    format!("n{node} cpu_{}", if cpu == 0 { 'a' } else { 'b' })
+}
+
+fn stacks(root: &str, core: &CoreProfile) -> Vec<Stack> {
+    let mut stacks: Vec<Stack> = Vec::new();
+    let mut names: Vec<Vec<String>> = Vec::new();
+    for node in &core.tree.nodes {
+        let mut stack = match node.parent {
+            Some(parent) => names[parent].clone(),
+            None => vec![root.to_owned()],
+        };
+        // What separates must not stand in a name.
+        stack.push(core.name(node.function).replace(';', ":"));
+        names.push(stack.clone());
+        stacks.push((stack, node.own.total() / TICKS_PER_CYCLE));
+    }
+    stacks.push((
+        vec![root.to_owned(), "(idle)".into()],
+        core.idle.total() / TICKS_PER_CYCLE,
+    ));
+    stacks.retain(|stack| stack.1 > 0);
+    stacks.sort();
+    stacks
+}
+
+fn all_stacks(cores: &Cores) -> Vec<Stack> {
+    let of_core = |(&(node, cpu), core)| stacks(&core_name(node, cpu), core);
+    cores.iter().flat_map(of_core).collect()
+}
+
+/// A line for each stack: names with `;` between them, and whole cycles.
+#[must_use]
+pub fn folded(cores: &Cores) -> String {
+    let mut text = String::new();
+    for (names, cycles) in all_stacks(cores) {
+        // A string takes everything.
+        let _ = writeln!(text, "{} {cycles}", names.join(";"));
+    }
+    text
+}
+
+/// A function in the picture.
+struct Box {
+    name: String,
+    depth: usize,
+    start: u64,
+    cycles: u64,
+}
+
+/// Puts neighbours with the same callers together.
+fn boxes(stacks: &[Stack]) -> Vec<Box> {
+    let mut done: Vec<Box> = Vec::new();
+    let mut open: Vec<Box> = Vec::new();
+    let mut start = 0;
+    for (names, cycles) in stacks {
+        let same = open
+            .iter()
+            .zip(names)
+            .take_while(|(open, name)| open.name == **name);
+        let same = same.count();
+        done.extend(open.drain(same..));
+        for (depth, name) in names.iter().enumerate().skip(same) {
+            open.push(Box {
+                name: name.clone(),
+                depth,
+                start,
+                cycles: 0,
+            });
+        }
+        for place in &mut open {
+            place.cycles += cycles;
+        }
+        start += cycles;
+    }
+    done.extend(open);
+    done
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// A warm colour that follows from the name.
+fn colour(name: &str) -> String {
+    let sum = name.bytes().fold(7_u32, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(byte.into())
+    });
+    match name {
+        "(idle)" => "#dddddd".into(),
+        _ => format!(
+            "rgb({},{},{})",
+            205 + sum % 50,
+            80 + sum / 50 % 140,
+            sum / 7000 % 60
+        ),
+    }
+}
+
+/// A picture (SVG): who calls stands below what is called, and is as wide as it takes time. A function says its
+/// name and share when pointed at.
+#[must_use]
+pub fn svg(cores: &Cores, title: &str) -> String {
+    let stacks = all_stacks(cores);
+    let total: u64 = stacks.iter().map(|stack| stack.1).sum();
+    let deepest = stacks.iter().map(|stack| stack.0.len()).max().unwrap_or(0);
+    let height = (deepest + 3) * ROW;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+         font-family=\"monospace\" font-size=\"11\">\n<text x=\"4\" y=\"14\">{}</text>\n",
+        escaped(title)
+    );
+    for place in boxes(&stacks) {
+        let scale = WIDTH / total.max(1) as f64;
+        let (x, width) = (place.start as f64 * scale, place.cycles as f64 * scale);
+        if width < NARROWEST {
+            continue;
+        }
+        let y = height - (place.depth + 1) * ROW;
+        let share = 100.0 * place.cycles as f64 / total.max(1) as f64;
+        let shown: String = place.name.chars().take((width / LETTER) as usize).collect();
+        let _ = writeln!(
+            text,
+            "<g><title>{}: {} cycles, {share:.2} %</title><rect x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"{}\" \
+             fill=\"{}\" stroke=\"white\" stroke-width=\"0.5\"/><text x=\"{:.1}\" y=\"{}\">{}</text></g>",
+            escaped(&place.name),
+            place.cycles,
+            ROW - 1,
+            colour(&place.name),
+            x + 2.0,
+            y + 12,
+            escaped(&shown)
+        );
+    }
+    text + "</svg>\n"
+}

@@ -1,0 +1,106 @@
+//! Where the time of each CPU goes: its functions, what they wait for, and who calls them.
+//!
+//! The profile is a consumer of the stream of instructions (`emulator::observe::instructions`), with no file in
+//! between. Calls are followed as they happen: `jal` and `jalr` begin one, `jr $ra` ends it, and `JOFF` begins a
+//! handler anew. Every tick of a CPU belongs to one function, to its idle loop, or to a time when it was halted.
+
+pub mod args;
+mod calls;
+mod collect;
+pub mod flame;
+mod functions;
+pub mod report;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use emulator::image::{Image, Probe, Symbols};
+use emulator::observe::event::{Place, TraceEvent};
+use emulator::observe::instructions::InstructionLog;
+use emulator::observe::stream::Observer;
+use emulator::sim::time::SimTime;
+
+pub use calls::{CallTree, Costs, Node, Spending};
+pub use collect::CoreProfile;
+
+/// What the profiles of all CPUs have in common.
+#[derive(Debug)]
+struct Setting {
+    symbols: Symbols,
+    probes: Vec<Probe>,
+    from: SimTime,
+    until: SimTime,
+}
+
+/// The profiles of all CPUs that did anything, by node and CPU (0 = A, 1 = B).
+pub type Cores = BTreeMap<(u16, usize), CoreProfile>;
+
+/// Profiles while a world runs.
+#[derive(Debug, Clone)]
+pub struct Profiler {
+    setting: Arc<Setting>,
+    cores: Arc<Mutex<Cores>>,
+}
+
+impl Profiler {
+    /// Of CPUs that run this image, from `from` on and before `until`.
+    #[must_use]
+    pub fn new(image: &Image, from: SimTime, until: SimTime) -> Self {
+        let setting = Setting {
+            symbols: image.symbols.clone(),
+            probes: image.probes.clone(),
+            from,
+            until,
+        };
+        Self {
+            setting: Arc::new(setting),
+            cores: Arc::default(),
+        }
+    }
+
+    /// Who watches a world for it.
+    #[must_use]
+    pub fn observer(&self) -> Box<dyn Observer> {
+        Box::new(self.clone())
+    }
+
+    fn cores(&self) -> MutexGuard<'_, Cores> {
+        self.cores.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What came of it, once the world has let its observers go.
+    #[must_use]
+    pub fn finish(self) -> Cores {
+        let mut cores = std::mem::take(&mut *self.cores());
+        cores.values_mut().for_each(CoreProfile::finish);
+        cores
+    }
+}
+
+impl Observer for Profiler {
+    fn event(&mut self, _: &TraceEvent) {}
+
+    fn sees_instructions(&self) -> bool {
+        true
+    }
+
+    fn instructions(&mut self, place: Place, cpu: usize, log: &InstructionLog) {
+        let Place::Node(node) = place else {
+            return;
+        };
+        let mut cores = self.cores();
+        let core = cores.entry((node, cpu));
+        let core = core.or_insert_with(|| {
+            let Setting {
+                symbols, probes, ..
+            } = &*self.setting;
+            CoreProfile::new(cpu, symbols, probes)
+        });
+        core.window(
+            self.setting.from,
+            self.setting.until,
+            log.ticks_per_second(),
+        );
+        core.add(log.records());
+    }
+}

@@ -1,0 +1,209 @@
+//! Profiles as tables and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use emulator::cpu::clock::TICKS_PER_CYCLE;
+use serde_json::{Value, json};
+
+use super::flame::core_name;
+use super::{CoreProfile, Cores, Costs, Spending};
+
+/// Characters of a name in a table of 80 columns.
+const NAME_WIDTH: usize = 31;
+/// Functions of a CPU that a table shows.
+pub const ROWS: usize = 20;
+
+/// What a function took, whoever called it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Row {
+    /// The function.
+    pub name: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// What it took itself.
+    pub own: Costs,
+    /// Ticks with all that it called.
+    pub total: u64,
+}
+
+/// The functions of a CPU, the most expensive first.
+#[must_use]
+pub fn rows(core: &CoreProfile) -> Vec<Row> {
+    let totals = core.tree.totals();
+    let mut by_function: BTreeMap<usize, Row> = BTreeMap::new();
+    for (node, total) in core.tree.nodes.iter().zip(totals) {
+        let row = by_function.entry(node.function).or_default();
+        row.name = core.name(node.function).to_owned();
+        row.calls += node.calls;
+        row.own += &node.own;
+        // What a function calls by itself again is in its total already.
+        if !core.tree.recurs(node) {
+            row.total += total;
+        }
+    }
+    let mut rows: Vec<Row> = by_function.into_values().collect();
+    rows.retain(|row| row.total > 0);
+    rows.sort_by(|a, b| (b.own.total(), b.total, &a.name).cmp(&(a.own.total(), a.total, &b.name)));
+    rows
+}
+
+/// What all functions of a CPU took.
+#[must_use]
+pub fn busy(core: &CoreProfile) -> Costs {
+    let mut busy = Costs::default();
+    for node in &core.tree.nodes {
+        busy += &node.own;
+    }
+    busy
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+const fn cycles(ticks: u64) -> u64 {
+    (ticks + TICKS_PER_CYCLE / 2) / TICKS_PER_CYCLE
+}
+
+/// A name without what its paths begin with, as far as it fits.
+fn short(name: &str) -> String {
+    let mut short = String::new();
+    for part in name.split_inclusive(['<', '>', ' ', ',', '(', '&']) {
+        let last = part.rfind("::").map_or(0, |at| at + 2);
+        // A method keeps its type.
+        let from = part[..last.saturating_sub(2)]
+            .rfind("::")
+            .map_or(0, |at| at + 2);
+        short.push_str(&part[from..]);
+    }
+    match short.char_indices().nth(NAME_WIDTH) {
+        None => short,
+        Some(_) => {
+            let kept: String = short.chars().take(NAME_WIDTH - 3).collect();
+            kept + "..."
+        }
+    }
+}
+
+/// Tables in 80 columns; all functions, or the most expensive ones.
+#[must_use]
+pub fn text(cores: &Cores, all: bool) -> String {
+    let mut text = String::new();
+    for (&(node, cpu), core) in cores {
+        if core.span() > 0 {
+            one(&mut text, &core_name(node, cpu), core, all);
+        }
+    }
+    text
+}
+
+fn one(text: &mut String, name: &str, core: &CoreProfile, all: bool) {
+    let (span, busy) = (core.span(), busy(core));
+    let us = span as f64 * 1e6 / core.ticks_per_second().max(1) as f64;
+    // A string takes everything.
+    let _ = writeln!(
+        text,
+        "{name}: {us:.3} us, {} cycles: {:.1} % busy, {:.1} % idle, {:.1} % halted",
+        cycles(span),
+        share(busy.total(), span),
+        share(core.idle.total(), span),
+        share(core.halted, span),
+    );
+    let _ = writeln!(text, "{:>8} {:>8} {:>6}   % of self:", "self", "total", "");
+    let _ = writeln!(
+        text,
+        "{:>8} {:>8} {:>6} {:>3} {:>3} {:>3} {:>3} {:>3} {:>3}  function",
+        "cycles", "cycles", "calls", "wrk", "fch", "bus", "mem", "reg", "sem"
+    );
+    let rows = rows(core);
+    let shown = if all {
+        rows.len()
+    } else {
+        ROWS.min(rows.len())
+    };
+    for row in &rows[..shown] {
+        line(text, row);
+    }
+    let mut rest = Row {
+        name: format!("({} more functions)", rows.len() - shown),
+        ..Row::default()
+    };
+    for row in &rows[shown..] {
+        rest.calls += row.calls;
+        rest.own += &row.own;
+        rest.total += row.own.total();
+    }
+    if shown < rows.len() {
+        line(text, &rest);
+    }
+    let all = Row {
+        name: "all functions".into(),
+        calls: rows.iter().map(|row| row.calls).sum(),
+        own: busy,
+        total: busy.total(),
+    };
+    line(text, &all);
+    text.push('\n');
+}
+
+fn line(text: &mut String, row: &Row) {
+    let own = row.own.total();
+    let _ = write!(
+        text,
+        "{:>8} {:>8} {:>6}",
+        cycles(own),
+        cycles(row.total),
+        row.calls
+    );
+    for ticks in row.own.ticks {
+        let _ = match ticks {
+            0 => write!(text, "   -"),
+            _ => write!(text, " {:>3.0}", share(ticks, own)),
+        };
+    }
+    let _ = writeln!(text, "  {}", short(&row.name));
+}
+
+fn costs(costs: &Costs) -> Value {
+    let ticks = Spending::ALL.iter().zip(costs.ticks);
+    let cycles = ticks.map(|(spending, ticks)| (spending.name().to_owned(), exact(ticks)));
+    json!({
+        "cycles": exact(costs.total()),
+        "instructions": costs.instructions,
+        "by_cause": cycles.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// Cycles, to the tick: a tick is 1/1024 of a cycle, which a number with a point holds exactly.
+fn exact(ticks: u64) -> Value {
+    match ticks % TICKS_PER_CYCLE {
+        0 => (ticks / TICKS_PER_CYCLE).into(),
+        _ => (ticks as f64 / TICKS_PER_CYCLE as f64).into(),
+    }
+}
+
+/// One object for each CPU.
+#[must_use]
+pub fn json(cores: &Cores) -> Value {
+    let core = |(&(node, cpu), core): (&(u16, usize), &CoreProfile)| {
+        let functions = rows(core).into_iter().map(|row| {
+            json!({
+                "name": row.name,
+                "calls": row.calls,
+                "total_cycles": exact(row.total),
+                "self": costs(&row.own),
+            })
+        });
+        json!({
+            "node": node,
+            "cpu": if cpu == 0 { "a" } else { "b" },
+            "cycles": exact(core.span()),
+            "busy": costs(&busy(core)),
+            "idle": costs(&core.idle),
+            "halted_cycles": exact(core.halted),
+            "functions": functions.collect::<Vec<_>>(),
+        })
+    };
+    cores.iter().map(core).collect()
+}
