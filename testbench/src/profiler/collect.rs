@@ -229,9 +229,8 @@ impl CoreProfile {
             .sum();
         let counted = self.pass(round.saturating_mul(rounds));
         self.idle.spend(Spending::Work, counted);
-        if round > 0 {
-            self.idle.instructions += counted / round * instructions as u64;
-        }
+        let rounds = counted.checked_div(round).unwrap_or(0);
+        self.idle.instructions += rounds * instructions as u64;
     }
 
     /// The node to which the instruction at `pc` belongs, once calls and returns were followed.

@@ -10,6 +10,7 @@ use super::filter::{Key, Term};
 use super::record;
 use super::select::{Terms, expression};
 use super::time::{TimeArg, span, time};
+use crate::cli::{Cpu, microseconds};
 
 /// Options of commands that record a trace.
 #[derive(Debug, Default, Args)]
@@ -20,6 +21,9 @@ pub struct RecordArgs {
     /// Record these kinds of events too: registers, handlers, semaphore, rings, host, frames, or all
     #[arg(long, value_name = "LIST", value_parser = record::details, requires = "trace")]
     pub details: Option<Details>,
+    /// Record every instruction of every CPU too, for `lanigon trace instructions`
+    #[arg(long, requires = "trace")]
+    pub instructions: bool,
     /// Record from the first event that this describes, as "probe=retransmit node=1"
     #[arg(long, value_name = "EXPRESSION", value_parser = expression, requires = "trace")]
     pub trace_trigger: Option<Terms>,
@@ -57,6 +61,8 @@ pub struct TraceArgs {
 pub enum TraceCommand {
     /// Show events, a line each
     Show(ShowArgs),
+    /// Show every instruction, if they were recorded (`--instructions`), a line each
+    Instructions(InstructionArgs),
     /// Show the events whose line holds a pattern
     Grep(GrepArgs),
     /// Count events, and add up what handlers and stages take
@@ -247,4 +253,30 @@ pub struct DiffArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `trace instructions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Columns: time in microseconds since power-on at which the instruction began, node, CPU, address, instruction, function.
+
+Examples:
+  lanigon run scenarios/pair.toml --trace pair.trace --instructions
+  lanigon trace instructions pair.trace --node 0 --cpu a --from 20100 --until 20101")]
+pub struct InstructionArgs {
+    /// The trace file (-: standard input)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Only of this node, by its number
+    #[arg(long, value_name = "N")]
+    pub node: Option<u16>,
+    /// Only of this CPU, a or b
+    #[arg(long, value_enum, hide_possible_values = true)]
+    pub cpu: Option<Cpu>,
+    /// From this time on, in microseconds since power-on
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub from: Option<SimTime>,
+    /// Before this time
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub until: Option<SimTime>,
 }

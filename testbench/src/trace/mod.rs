@@ -4,6 +4,7 @@ pub mod args;
 pub mod diff;
 pub mod filter;
 pub mod grep;
+pub mod instructions;
 pub mod message;
 pub mod names;
 pub mod open;

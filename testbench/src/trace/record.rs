@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context;
 use emulator::image::Image;
 use emulator::observe::event::{Details, TraceEvent};
-use emulator::observe::file::{BinaryTrace, Header, ImageInfo, NodeInfo, Results};
+use emulator::observe::file::{BinaryTrace, ChunkWriter, Header, ImageInfo, NodeInfo, Results};
+use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::observe::stream::Observer;
 use emulator::observe::text::TextTrace;
 use emulator::sim::board::Board;
@@ -80,8 +81,15 @@ impl RecordArgs {
             ..FilterArgs::default()
         };
         let selection = Selection::new(&selected, &header).context("--trace-trigger")?;
-        let (observer, results) =
-            observer(path, &header, details).with_context(|| path.display().to_string())?;
+        let (observer, results, instructions) = observer(path, &header, details, self.instructions)
+            .with_context(|| path.display().to_string())?;
+        if self.instructions {
+            let place = || format!("{}: --instructions", path.display());
+            let chunks = instructions.context("they have no form as text (.txt)");
+            // It finishes before the other one, which tells of a failure of either.
+            let trace = InstructionTrace::new(chunks.with_context(place)?);
+            world.observe(Box::new(trace));
+        }
         let failed = Failed::default();
         let kept = Kept {
             observer,
@@ -141,19 +149,25 @@ impl Observer for Kept {
 /// A file whose name ends so is written as text.
 const TEXT_SUFFIX: &str = "txt";
 
+/// Who writes a trace, its results, and a place for the instructions in the same file.
+type Opened = (Box<dyn Observer>, Option<Results>, Option<ChunkWriter>);
+
 fn observer(
     path: &Path,
     header: &Header,
     details: Details,
-) -> io::Result<(Box<dyn Observer>, Option<Results>)> {
+    with_instructions: bool,
+) -> io::Result<Opened> {
     let file = Box::new(File::create(path)?);
     if path.extension().is_some_and(|end| end == TEXT_SUFFIX) {
         let text = TextTrace::new(file).with_details(details);
-        return Ok((Box::new(text), None));
+        return Ok((Box::new(text), None, None));
     }
-    let trace = BinaryTrace::new(file, header, details)?;
+    let chunks = ChunkWriter::new(file, header)?;
+    let instructions = with_instructions.then(|| chunks.share());
+    let trace = BinaryTrace::into_chunks(chunks, details);
     let results = trace.results();
-    Ok((Box::new(trace), Some(results)))
+    Ok((Box::new(trace), Some(results), instructions))
 }
 
 impl Recording {

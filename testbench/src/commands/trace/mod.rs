@@ -2,6 +2,7 @@
 
 mod diff;
 mod grep;
+mod instructions;
 mod show;
 mod stats;
 
@@ -16,6 +17,7 @@ use crate::trace::open::Ending;
 pub fn run(args: &TraceArgs) -> anyhow::Result<Status> {
     match &args.command {
         TraceCommand::Show(args) => show::run(args),
+        TraceCommand::Instructions(args) => instructions::run(args),
         TraceCommand::Grep(args) => grep::run(args),
         TraceCommand::Stats(args) => stats::run(args),
         TraceCommand::Diff(args) => diff::run(args),

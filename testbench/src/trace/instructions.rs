@@ -1,0 +1,182 @@
+//! Instructions of a trace file, a line each.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use emulator::cpu::mips::disasm::disassemble;
+use emulator::image::Symbols;
+use emulator::observe::event::Place;
+use emulator::observe::file::{Chunk, ChunkKind, ChunkReader, Header, TraceFileError, TraceReader};
+use emulator::observe::instructions::decode::Decoder;
+use emulator::observe::instructions::steps::{Action, Step, Steps};
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::{ClockDomain, SimTime};
+
+/// Which instructions are shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// Only of this node.
+    pub node: Option<u16>,
+    /// Only of this CPU (0 = A, 1 = B).
+    pub cpu: Option<usize>,
+    /// From this time on.
+    pub from: SimTime,
+    /// Before this time.
+    pub until: SimTime,
+}
+
+/// A CPU of a node.
+type CpuKey = (u16, usize);
+
+/// One CPU's stream.
+#[derive(Debug, Default)]
+struct Core {
+    decoder: Decoder,
+    steps: Steps,
+}
+
+/// A line: when, of which CPU, and the text behind that.
+type Row = (SimTime, CpuKey, String);
+
+/// Shows the instructions of a file.
+pub struct Listing<'a> {
+    header: &'a Header,
+    wanted: Wanted,
+    cores: BTreeMap<CpuKey, Core>,
+    /// Lines of a part of the file, in which all CPUs have come equally far.
+    part: Vec<Row>,
+    seen: Vec<CpuKey>,
+}
+
+impl<'a> Listing<'a> {
+    /// Of a file with this header.
+    #[must_use]
+    pub const fn new(header: &'a Header, wanted: Wanted) -> Self {
+        Self {
+            header,
+            wanted,
+            cores: BTreeMap::new(),
+            part: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Hands on the lines of all instructions that are wanted, by time; `false` from `show`: it has seen enough.
+    ///
+    /// # Errors
+    /// If the file is cut off or damaged.
+    pub fn show<R: Read>(
+        &mut self,
+        mut chunks: ChunkReader<R>,
+        mut show: impl FnMut(&str) -> bool,
+    ) -> Result<(), TraceFileError> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = chunks.next_chunk()? {
+            let Some(key) = self.wanted_core(&chunk) else {
+                continue;
+            };
+            if self.seen.contains(&key) && !self.end_part(&mut show) {
+                return Ok(());
+            }
+            self.seen.push(key);
+            chunks.read_bytes(&mut bytes)?;
+            if !self.read(key, &bytes) {
+                break;
+            }
+        }
+        self.end_part(&mut show);
+        Ok(())
+    }
+
+    fn wanted_core(&self, chunk: &Chunk) -> Option<CpuKey> {
+        let (Some(Place::Node(node)), Some(cpu)) = (chunk.place, chunk.cpu) else {
+            return None;
+        };
+        let key = (node, usize::from(cpu));
+        let of_node = self.wanted.node.is_none_or(|wanted| wanted == key.0);
+        let of_cpu = self.wanted.cpu.is_none_or(|wanted| wanted == key.1);
+        (chunk.kind == ChunkKind::INSTRUCTIONS && of_node && of_cpu).then_some(key)
+    }
+
+    fn end_part(&mut self, show: &mut impl FnMut(&str) -> bool) -> bool {
+        self.seen.clear();
+        self.part.sort_by_key(|row| (row.0, row.1));
+        self.part.drain(..).all(|(_, _, line)| show(&line))
+    }
+
+    /// Reads a chunk of a CPU; tells whether it could.
+    fn read(&mut self, key: CpuKey, bytes: &[u8]) -> bool {
+        let image = self.header.nodes.get(usize::from(key.0));
+        let image = image.and_then(|node| *node.images.get(key.1)?);
+        let image = image.and_then(|image| self.header.images.get(image));
+        let symbols = image.map(|image| &image.table.symbols);
+        let Self {
+            cores,
+            wanted,
+            part,
+            ..
+        } = self;
+        let Core { decoder, steps } = cores.entry(key).or_default();
+        let read = decoder.decode(bytes, |record| {
+            let action = steps.follow(record);
+            let start = match action {
+                Some(Action::Step(step)) => step.start,
+                Some(Action::Rounds { start, .. }) => start,
+                Some(Action::Probe { .. }) | None => return,
+            };
+            let time = ClockDomain::new(steps.ticks_per_second().max(1)).time_of(start);
+            if (wanted.from..wanted.until).contains(&time) {
+                let text = text(action, steps, key, symbols);
+                part.push((time, key, line(time, key, &text)));
+            }
+        });
+        if let Err(error) = &read {
+            log::warn!("node {} CPU {}: {error}", key.0, key.1);
+        }
+        read.is_ok()
+    }
+}
+
+const fn initiator(cpu: usize) -> Initiator {
+    match cpu {
+        0 => Initiator::CpuA,
+        _ => Initiator::CpuB,
+    }
+}
+
+fn line(time: SimTime, (node, cpu): CpuKey, text: &str) -> String {
+    let (us, rest) = (time.ps() / 1_000_000, time.ps() % 1_000_000);
+    let block = initiator(cpu).name();
+    format!("{us:>10}.{rest:06} n{node} {block:<9} {text}\n")
+}
+
+fn text(
+    action: Option<Action>,
+    steps: &Steps,
+    (_, cpu): CpuKey,
+    symbols: Option<&Symbols>,
+) -> String {
+    match action {
+        Some(Action::Step(Step { pc, .. })) => {
+            let word = steps.word(pc);
+            let instruction = word.map_or("?".into(), |word| disassemble(word, pc));
+            let place = symbols.map(|symbols| symbols.describe_for(initiator(cpu), pc));
+            let place = place.unwrap_or_default();
+            format!("{pc:#08x} {instruction:<28} {place}")
+                .trim_end()
+                .to_owned()
+        }
+        Some(Action::Rounds {
+            instructions,
+            rounds,
+            ..
+        }) => format!("({rounds} more rounds of {instructions} instructions: idle)"),
+        _ => String::new(),
+    }
+}
+
+/// Opens the chunks of a file, whose header was read.
+#[must_use]
+pub fn split<R: Read>(trace: TraceReader<R>) -> (Header, ChunkReader<R>) {
+    (trace.header.clone(), trace.into_chunks())
+}
