@@ -22,6 +22,7 @@ use super::{Kit, NodeState, START};
 use crate::capture::Capture;
 use crate::cluster::{self, FirmwareError, mac_address};
 use crate::experiments::calibrate;
+use crate::timeline::{self, args::TimelineArgs};
 use crate::trace::args::RecordArgs;
 use crate::trace::record;
 
@@ -57,6 +58,7 @@ pub struct KitBuilder {
     details: Details,
     trace: Option<PathBuf>,
     capture: Option<PathBuf>,
+    timeline: Option<PathBuf>,
     max_time: SimTime,
 }
 
@@ -75,6 +77,7 @@ impl KitBuilder {
             details: Details::empty(),
             trace: None,
             capture: None,
+            timeline: None,
             max_time: DEFAULT_MAX_TIME,
         }
     }
@@ -167,6 +170,13 @@ impl KitBuilder {
         self
     }
 
+    /// Draw a timeline into this file, for ui.perfetto.dev.
+    #[must_use]
+    pub fn timeline_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.timeline = Some(path.as_ref().into());
+        self
+    }
+
     /// A run fails this long after the start of the programs. Otherwise it is one second of simulated time.
     #[must_use]
     pub const fn max_time(mut self, span: SimTime) -> Self {
@@ -183,6 +193,8 @@ impl KitBuilder {
             .map_err(|error| KitError::Profile(format!("{error:#}")))?;
         let images = self.read_images()?;
         let header = self.header(&images);
+        let symbols = images.iter().flatten().next();
+        let symbols = symbols.map(|(_, image)| image.symbols.clone());
         let mut nodes = Vec::new();
         let mut states = Vec::new();
         for (index, image) in images.into_iter().enumerate() {
@@ -217,6 +229,15 @@ impl KitBuilder {
             ..RecordArgs::default()
         };
         let recording = record.begin(&mut world, || header).map_err(refuse)?;
+        let draw = TimelineArgs {
+            timeline: self.timeline,
+            timeline_limit: timeline::DEFAULT_LIMIT_BYTES / 1_000_000,
+        };
+        let shown = timeline::Options {
+            symbols: symbols.unwrap_or_default(),
+            ..timeline::Options::default()
+        };
+        let drawing = draw.begin(&mut world, shown).map_err(refuse)?;
         let capture = self.capture.as_deref();
         let capture = capture.map(|path| Capture::start(path, &mut world));
         Ok(Kit {
@@ -227,6 +248,7 @@ impl KitBuilder {
             strikes,
             end: START.saturating_add(self.max_time),
             recording,
+            drawing,
             capture: capture.transpose().map_err(refuse)?,
         })
     }

@@ -31,7 +31,7 @@
 //! | let one thing go wrong, exactly | [`FrameFault`], and [`faults::Fault`](crate::faults::Fault) for EMP |
 //! | search what the protocol does not survive | [`Search`], [`Schedules`], [`Schedule`] |
 //! | speak frame by frame | [`Kit::inject`], [`Kit::frames_from`] |
-//! | look closer | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`] |
+//! | look closer | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::timeline_to`] |
 //!
 //! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty folder to tests
 //! like these; `examples/echo` is where it ends.
@@ -72,6 +72,7 @@ pub use crate::cluster::START;
 
 use crate::capture::Capture;
 use crate::faults::Strikes;
+use crate::timeline::args::Drawing;
 use crate::trace::record::Recording;
 use log::{Log, Tap};
 
@@ -94,6 +95,7 @@ pub struct Kit {
     strikes: Vec<Strikes>,
     end: SimTime,
     recording: Recording,
+    drawing: Drawing,
     capture: Option<Capture>,
 }
 
@@ -289,7 +291,7 @@ impl Kit {
         &mut self.world
     }
 
-    /// Ends the trace and the capture, if they are written.
+    /// Ends trace, capture and timeline, if they are written.
     ///
     /// # Errors
     /// If one of them could not be written.
@@ -300,9 +302,10 @@ impl Kit {
     fn finish_observing(&mut self) -> Result<(), KitError> {
         self.world.finish_observing();
         let recorded = std::mem::take(&mut self.recording).finish();
+        let drawn = std::mem::take(&mut self.drawing).finish();
         let capture = self.capture.take();
         let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut self.world));
-        let written = recorded.and(captured);
+        let written = recorded.and(drawn).and(captured);
         written.map_err(|error| KitError::Trace(format!("{:#}", anyhow::Error::from(error))))
     }
 

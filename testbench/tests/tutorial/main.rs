@@ -84,7 +84,6 @@ impl Reader {
             .current_dir(&self.at)
             .env("PATH", path)
             .env("CARGO_TARGET_DIR", root().join("target"))
-            .env("CARGO_NET_OFFLINE", "true")
             .env("CARGO_TERM_COLOR", "never")
             .env("NO_COLOR", "1")
             .env_remove("RUST_LOG")
