@@ -10,7 +10,7 @@ use emulator::tigon2::sram::SramSize;
 use crate::experiments::scheme::Scheme;
 use crate::ledger::args::LedgerArgs;
 use crate::profiler::args::ProfileArgs;
-use crate::timeline::args::TimelineArgs;
+use crate::timeline::args::{ConvertArgs, TimelineArgs};
 use crate::trace::args::{RecordArgs, TraceArgs};
 
 /// Run NIC firmware on emulated programmable NICs.
@@ -40,6 +40,8 @@ pub enum Command {
     Trace(TraceArgs),
     /// Where each nanosecond of a message went
     Ledger(LedgerArgs),
+    /// Draw a recorded trace as a timeline for ui.perfetto.dev
+    Timeline(ConvertArgs),
     /// Run an image or raw MIPS code on a board without a host
     Exec(ExecArgs),
     /// Run the firmware of an Ethernet adapter on two boards back to back

@@ -11,6 +11,7 @@ mod new;
 pub mod profile;
 mod reproduce;
 pub mod run;
+pub mod timeline;
 pub mod trace;
 
 use std::process::ExitCode;
@@ -65,6 +66,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Run(args) => run::run(args, interrupt),
         Command::Trace(args) => trace::run(args),
         Command::Ledger(args) => ledger::run(args, interrupt),
+        Command::Timeline(args) => timeline::run(args),
         Command::Exec(args) => exec::run(args, interrupt),
         Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),

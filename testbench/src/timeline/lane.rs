@@ -84,7 +84,7 @@ impl Lane {
     /// Its place among the tracks.
     pub const fn rank(self) -> i32 {
         match self {
-            Self::Host(row) => row as i32 % 64,
+            Self::Host(row) => row as i32,
             Self::CpuA => 70,
             Self::CpuB => 71,
             Self::Semaphore => 72,

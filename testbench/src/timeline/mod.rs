@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulator::image::Symbols;
 use emulator::observe::event::{Details, Place, TraceEvent};
+use emulator::observe::file::{Header, NodeInfo};
 use emulator::observe::stream::Observer;
 
 use messages::Flows;
@@ -39,10 +39,8 @@ pub struct Options {
     pub limit_bytes: u64,
     /// What is drawn.
     pub filter: Filter,
-    /// The firmware's symbols, as far as they are known.
-    pub symbols: Symbols,
-    /// Names of the nodes that have one.
-    pub names: Vec<String>,
+    /// What is known of the run: names of nodes, and of the firmware's handlers.
+    pub header: Header,
 }
 
 impl Default for Options {
@@ -50,8 +48,7 @@ impl Default for Options {
         Self {
             limit_bytes: DEFAULT_LIMIT_BYTES,
             filter: Box::new(|_| true),
-            symbols: Symbols::default(),
-            names: Vec::new(),
+            header: Header::default(),
         }
     }
 }
@@ -61,8 +58,7 @@ pub struct Timeline {
     packets: Packets,
     places: BTreeMap<Place, place::Place>,
     flows: Flows,
-    symbols: Symbols,
-    names: Vec<String>,
+    header: Header,
     filter: Filter,
     limit_bytes: u64,
     now_ns: u64,
@@ -79,8 +75,7 @@ impl Timeline {
             packets: Packets::new(out, options.limit_bytes),
             places: BTreeMap::new(),
             flows: Flows::default(),
-            symbols: options.symbols,
-            names: options.names,
+            header: options.header,
             filter: options.filter,
             limit_bytes: options.limit_bytes,
             now_ns: 0,
@@ -126,17 +121,19 @@ impl Timeline {
 }
 
 /// Adds the place of an event.
-fn add(place: Place, names: &[String], packets: &mut Packets) -> place::Place {
+fn add(place: Place, header: &Header, packets: &mut Packets) -> place::Place {
     let (node, title, first_pid) = match place {
         Place::Node(node) => (node, format!("node {node}"), FIRST_PID[0]),
         Place::Switch(switch) => (switch, format!("switch {switch}"), FIRST_PID[1]),
     };
     let name = match place {
-        Place::Node(node) => names.get(usize::from(node)),
+        Place::Node(node) => header.nodes.get(usize::from(node)),
         Place::Switch(_) => None,
     };
     let title = match name {
-        Some(name) if *name != node.to_string() => format!("{title} ({name})"),
+        Some(NodeInfo { name, .. }) if *name != node.to_string() && *name != title => {
+            format!("{title} ({name})")
+        }
         _ => title,
     };
     place::Place::new(node, title, first_pid + i32::from(node), packets)
@@ -157,11 +154,11 @@ impl Observer for Timeline {
         let place = self
             .places
             .entry(event.place)
-            .or_insert_with(|| add(event.place, &self.names, &mut self.packets));
+            .or_insert_with(|| add(event.place, &self.header, &mut self.packets));
         let mut canvas = Canvas {
             packets: &mut self.packets,
             flows: &mut self.flows,
-            symbols: &self.symbols,
+            header: &self.header,
             now_ns: self.now_ns,
             is_drawn,
         };

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use defs::tigon2::regs;
-use emulator::image::Symbols;
 use emulator::observe::event::{FrameHead, TraceEvent, TraceKind};
+use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
 
 use super::gauges::{GAUGES, Gauge, Registers};
@@ -22,7 +22,7 @@ pub struct Canvas<'a> {
     /// The messages of all nodes.
     pub flows: &'a mut Flows,
     /// Names of handlers.
-    pub symbols: &'a Symbols,
+    pub header: &'a Header,
     /// The time, in nanoseconds.
     pub now_ns: u64,
     /// Whether it is drawn, or only remembered.
@@ -30,8 +30,11 @@ pub struct Canvas<'a> {
 }
 
 /// What a handler is called.
-fn handler_name(symbols: &Symbols, who: Initiator, address: u32) -> String {
-    match symbols.seen_by(who, address) {
+fn handler_name(header: &Header, node: u16, who: Initiator, address: u32) -> String {
+    let cpu = usize::from(who == Initiator::CpuB);
+    let node = header.nodes.get(usize::from(node));
+    let image = node.and_then(|node| header.images.get(node.images[cpu]?));
+    match image.and_then(|image| image.table.symbols.seen_by(who, address)) {
         Some((symbol, _)) => {
             let name = symbol.name.rsplit("::").next().unwrap_or(&symbol.name);
             format!("handler {name}")
@@ -191,7 +194,27 @@ impl Place {
     /// An event that needs nothing but its own words.
     fn other(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
         let lane = Lane::of(event);
-        let slice = Slice::new(lane.category(&event.kind), event.kind.to_string());
+        let named = |name: String| Slice::new(lane.category(&event.kind), name);
+        let of_frame = |slice: Slice, length: u32, fcs: u32| {
+            let slice = slice.with("bytes", Value::Number(length.into()));
+            slice.with("fcs", Value::Address(fcs.into()))
+        };
+        // What differs each time is no part of a name.
+        let slice = match &event.kind {
+            TraceKind::PollSatisfied { why, value } => {
+                named(format!("polled {why}")).with("value", Value::Address((*value).into()))
+            }
+            TraceKind::Fault {
+                fault, length, fcs, ..
+            } => of_frame(named(format!("fault: {}", fault.name())), *length, *fcs),
+            TraceKind::FrameLost {
+                reason,
+                length,
+                fcs,
+                ..
+            } => of_frame(named(format!("lost: {}", reason.name())), *length, *fcs),
+            kind => named(kind.to_string()),
+        };
         self.instant(lane, slice, canvas);
     }
 
@@ -265,7 +288,7 @@ impl Place {
             } => {
                 // Handlers do not nest: one whose end was not seen is over.
                 self.end(lane, &Label::Handler, canvas);
-                let name = handler_name(canvas.symbols, event.initiator, *address);
+                let name = handler_name(canvas.header, self.node, event.initiator, *address);
                 let slice = Slice::new("handler", name);
                 let slice = slice.with("event", Value::Number((*bit).into()));
                 self.begin(lane, Label::Handler, slice, canvas);

@@ -1,5 +1,5 @@
 //! The part of Perfetto's trace format that a timeline needs: protocol buffers whose field numbers are those of
-//! `perfetto_trace.proto`. `make test-independent` holds what is written against the official schema.
+//! `perfetto_trace.proto`.
 
 use prost::{Enumeration, Message};
 

@@ -15,8 +15,9 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
 use crate::simulation::{RunOptions, Simulation};
+use crate::timeline::args::Drawing;
 use crate::trace::record;
-use crate::{logging, output, timeline};
+use crate::{logging, output};
 use report::Report;
 
 /// Runs the command.
@@ -35,19 +36,13 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         scenario.seed = seed;
     }
     let mut simulation = Simulation::new(&scenario)?;
-    let recording = args.record.begin(&mut simulation.world, || {
-        let names = scenario.nodes.iter().map(|node| node.name.clone());
-        let header = record::header(&args.scenario.display(), scenario.seed, names);
-        Header {
-            switches: scenario.network.switches.len() as u16,
-            ..record::with_image(header, &scenario.image, &simulation.image)
-        }
-    })?;
+    let known = header(args, &scenario, &simulation);
+    let world = &mut simulation.world;
+    let recording = args.record.begin(world, || known.clone())?;
+    let drawing = args.timeline.begin(world, || known.clone())?;
     let capture = args.pcap.as_deref();
     let capture = capture.map(|path| Capture::start(path, &mut simulation.world));
     let capture = capture.transpose()?;
-    let shown = timeline_options(&scenario, &simulation);
-    let drawing = args.timeline.begin(&mut simulation.world, shown)?;
     for node in &mut simulation.world.nodes {
         logging::show_trace(&mut node.trace);
     }
@@ -77,7 +72,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     captured?;
     recording.finish()?;
-    drawing.finish()?;
+    drawing.as_ref().map_or(Ok(()), Drawing::finish)?;
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if outcome.is_good() => Status::Done,
@@ -101,12 +96,12 @@ fn one_file_each(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a timeline of a scenario is like.
-fn timeline_options(scenario: &Scenario, simulation: &Simulation) -> timeline::Options {
+/// What a trace's readers should know of the run.
+fn header(args: &RunArgs, scenario: &Scenario, simulation: &Simulation) -> Header {
     let names = scenario.nodes.iter().map(|node| node.name.clone());
-    timeline::Options {
-        symbols: simulation.image.symbols.clone(),
-        names: names.collect(),
-        ..timeline::Options::default()
+    let header = record::header(&args.scenario.display(), scenario.seed, names);
+    Header {
+        switches: scenario.network.switches.len() as u16,
+        ..record::with_image(header, &scenario.image, &simulation.image)
     }
 }

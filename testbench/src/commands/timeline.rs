@@ -1,0 +1,38 @@
+//! `lanigon timeline`: a recorded trace as a timeline.
+
+use emulator::observe::stream::Observer;
+
+use super::Status;
+use crate::timeline::args::{ConvertArgs, begin};
+use crate::trace::open::{Ending, broken, open};
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request is wrong, a file is no trace, or the timeline cannot be written.
+pub fn run(args: &ConvertArgs) -> anyhow::Result<Status> {
+    anyhow::ensure!(
+        args.file != args.out,
+        "the timeline and the trace are the same file"
+    );
+    let trace = open(&args.file)?;
+    let header = trace.header.clone();
+    let (mut timeline, drawing) = begin(&args.out, &args.filter, args.limit, header)?;
+    let mut ending = Ending::Whole;
+    for event in trace.into_events() {
+        match event {
+            Ok(event) => timeline.event(&event),
+            Err(error) => {
+                ending = broken(&args.file, error)?;
+                break;
+            }
+        }
+    }
+    // It keeps its error for the drawing.
+    let _ = timeline.finish();
+    drawing.finish()?;
+    Ok(match ending {
+        Ending::Whole => Status::Done,
+        Ending::Broken => Status::Failed,
+    })
+}
