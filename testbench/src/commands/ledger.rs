@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use emulator::observe::stream::Observer;
 use emulator::sim::world::RunEnd;
 use emulator::tigon2::timing::{Profile, Timing};
@@ -108,7 +108,13 @@ fn of_trace(path: &Path, profile: Option<&str>) -> anyhow::Result<Found> {
     };
     let mut messages = Messages::new(&timing);
     let mut status = Status::Done;
-    for event in open(path)?.into_events() {
+    let trace = open(path)?;
+    ensure!(
+        trace.header.details.iter().any(|detail| detail == "frames"),
+        "{}: it has no heads of frames, by which messages are followed: record it with --details host,frames",
+        path.display()
+    );
+    for event in trace.into_events() {
         match event {
             Ok(event) => messages.event(&event),
             Err(error) => {
