@@ -193,8 +193,6 @@ impl KitBuilder {
             .map_err(|error| KitError::Profile(format!("{error:#}")))?;
         let images = self.read_images()?;
         let header = self.header(&images);
-        let symbols = images.iter().flatten().next();
-        let symbols = symbols.map(|(_, image)| image.symbols.clone());
         let mut nodes = Vec::new();
         let mut states = Vec::new();
         for (index, image) in images.into_iter().enumerate() {
@@ -228,16 +226,15 @@ impl KitBuilder {
             details: Some(self.details),
             ..RecordArgs::default()
         };
-        let recording = record.begin(&mut world, || header).map_err(refuse)?;
+        let recording = record
+            .begin(&mut world, || header.clone())
+            .map_err(refuse)?;
         let draw = TimelineArgs {
             timeline: self.timeline,
             timeline_limit: timeline::DEFAULT_LIMIT_BYTES / 1_000_000,
+            ..TimelineArgs::default()
         };
-        let shown = timeline::Options {
-            symbols: symbols.unwrap_or_default(),
-            ..timeline::Options::default()
-        };
-        let drawing = draw.begin(&mut world, shown).map_err(refuse)?;
+        let drawing = draw.begin(&mut world, || header).map_err(refuse)?;
         let capture = self.capture.as_deref();
         let capture = capture.map(|path| Capture::start(path, &mut world));
         Ok(Kit {

@@ -18,7 +18,7 @@ use crate::trace::select::{Selection, Terms, expression};
 use crate::trace::time::{TimeArg, span, time};
 
 /// Options of commands that draw a timeline.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct TimelineArgs {
     /// Draw a timeline of all nodes into this file, for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
@@ -80,7 +80,7 @@ fn drawn(mut selection: Selection) -> Filter {
     })
 }
 
-/// A timeline that is being drawn.
+/// A timeline that is being drawn, or none.
 #[derive(Debug, Default)]
 pub struct Drawing {
     path: PathBuf,
@@ -135,13 +135,13 @@ impl TimelineArgs {
         &self,
         world: &mut World<B>,
         header: impl FnOnce() -> Header,
-    ) -> anyhow::Result<Option<Drawing>> {
+    ) -> anyhow::Result<Drawing> {
         let Some(path) = &self.timeline else {
-            return Ok(None);
+            return Ok(Drawing::default());
         };
         let (timeline, drawing) = begin(path, &self.filter(), self.timeline_limit, header())?;
         world.observe(Box::new(timeline));
-        Ok(Some(drawing))
+        Ok(drawing)
     }
 }
 

@@ -15,7 +15,6 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
 use crate::simulation::{RunOptions, Simulation};
-use crate::timeline::args::Drawing;
 use crate::trace::record;
 use crate::{logging, output};
 use report::Report;
@@ -72,7 +71,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     captured?;
     recording.finish()?;
-    drawing.as_ref().map_or(Ok(()), Drawing::finish)?;
+    drawing.finish()?;
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if outcome.is_good() => Status::Done,
