@@ -16,7 +16,7 @@ ARGS =
 help:
 	@echo 'make run       build everything and reproduce the EMP results (ARGS=--quick: a shorter run)'
 	@echo 'make test      build everything and run all tests'
-	@echo 'make test-independent  compare the core with Unicorn (optional; needs Python and its package registry)'
+	@echo 'make test-independent  compare the core with Unicorn, timelines with Perfetto (optional; needs Python packages)'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release)'
 	@echo 'make bench     measure how fast the emulator is'
 	@echo 'make soak      send a million messages over bad links; fails if EMP breaks a promise (minutes)'
@@ -43,16 +43,20 @@ test: firmware
 	@scripts/optional-tools
 	cargo test --workspace
 
-# The Python package that executes MIPS programs, in a folder of its own.
-UNICORN = target/independent
+# Python packages that do the same as parts of the project, in a folder of their own.
+INDEPENDENT = target/independent
+PACKAGES = unicorn==2.1.4 perfetto==0.59.1
 
-$(UNICORN)/bin/python:
-	python3 -m venv $(UNICORN)
-	$(UNICORN)/bin/pip install --quiet unicorn==2.1.4 || { rm -rf $(UNICORN); exit 1; }
+$(INDEPENDENT)/packages: Makefile
+	python3 -m venv $(INDEPENDENT)
+	$(INDEPENDENT)/bin/pip install --quiet $(PACKAGES) || { rm -rf $(INDEPENDENT); exit 1; }
+	@echo $(PACKAGES) > $@
 
-test-independent: setup $(UNICORN)/bin/python
-	LANIGON_UNICORN_PYTHON=$(CURDIR)/$(UNICORN)/bin/python \
+test-independent: setup firmware $(INDEPENDENT)/packages
+	LANIGON_UNICORN_PYTHON=$(CURDIR)/$(INDEPENDENT)/bin/python \
 		cargo test -p emulator --features unicorn --test independent -- --nocapture
+	LANIGON_INDEPENDENT_PYTHON=$(CURDIR)/$(INDEPENDENT)/bin/python \
+		cargo test -p testbench --features perfetto --test timeline official -- --nocapture
 
 check: setup
 	cargo fetch --locked
