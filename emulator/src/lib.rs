@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 pub mod cpu;
+pub mod debug;
 pub mod host;
 pub mod image;
 pub mod observe;

@@ -239,6 +239,15 @@ pub enum TraceKind {
     /// A write took the semaphore for the side whose register it wrote ([`Details::SEMAPHORE`]). The initiator is who
     /// wrote: firmware uses its own CPU's side.
     SemaphoreTaken,
+    /// A core comes to an instruction that a debugger asked about ([`Details::STOPS`]).
+    Breakpoint,
+    /// Memory that a debugger asked about is about to be written ([`Details::STOPS`]).
+    MemoryWrite {
+        /// Address of the first byte, as who writes has it.
+        address: u32,
+        /// Bytes.
+        length: u32,
+    },
     /// A write asked for the semaphore, and the other side has it ([`Details::SEMAPHORE`]). Firmware that waits for it
     /// asks again and again.
     SemaphoreRefused,
@@ -290,6 +299,8 @@ bitflags! {
         const HOST = 1 << 4;
         /// Heads of the frames that MACs send and receive.
         const FRAMES = 1 << 5;
+        /// Instructions and memory that a debugger asked about.
+        const STOPS = 1 << 6;
     }
 }
 
@@ -380,6 +391,11 @@ impl TraceKind {
                 .decimal((*event).into()),
             Self::HandlerExit => line.text("} handler"),
             Self::SemaphoreTaken => line.text("semaphore taken"),
+            Self::Breakpoint => line.text("breakpoint"),
+            Self::MemoryWrite { address, length } => line
+                .field("memory write at=", (*address).into())
+                .text(" length=")
+                .decimal((*length).into()),
             Self::SemaphoreRefused => line.text("semaphore refused"),
             Self::SemaphoreReleased => line.text("semaphore released"),
             Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
@@ -398,6 +414,7 @@ impl TraceKind {
         match self {
             Self::RegisterRead { .. } | Self::RegisterWrite { .. } => Details::REGISTERS,
             Self::HandlerEnter { .. } | Self::HandlerExit => Details::HANDLERS,
+            Self::Breakpoint | Self::MemoryWrite { .. } => Details::STOPS,
             Self::SemaphoreTaken | Self::SemaphoreRefused | Self::SemaphoreReleased => {
                 Details::SEMAPHORE
             }

@@ -55,6 +55,8 @@ kinds! {
     HandlerEnter, "handler-enter", "a CPU's dispatch jumped to a handler";
     HandlerExit, "handler-exit", "a CPU is back at its dispatch";
     SemaphoreTaken, "semaphore-taken", "the semaphore was free and was taken";
+    Breakpoint, "breakpoint", "a core comes to an instruction that a debugger asked about";
+    MemoryWrite, "memory-write", "memory that a debugger asked about is about to be written";
     SemaphoreRefused, "semaphore-refused", "the semaphore was asked for in vain";
     SemaphoreReleased, "semaphore-released", "the semaphore was given back";
     RegisterRead, "register-read", "a CPU or the host read a register";

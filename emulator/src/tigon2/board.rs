@@ -49,16 +49,27 @@ pub struct Tigon2 {
     pub(super) marks_dispatch: bool,
     /// No core may execute more instructions than this.
     pub instruction_limit: u64,
+    /// For a debugger: each core stands still once it has executed so many.
+    pub(crate) held_after: [u64; 2],
 }
 
 state!(Tigon2 { fabric } lists { cores, stages } fixed {
     probes,
     skip_idle,
     marks_dispatch,
-    instruction_limit
+    instruction_limit,
+    held_after
 });
 
 impl Tigon2 {
+    /// Nothing is decoded any more. For a board at rest.
+    pub(super) fn forget_all_code(&self) {
+        self.fabric.sram.forget_all_code();
+        for unit in &self.cores {
+            unit.private.scratchpad.forget_all_code();
+        }
+    }
+
     /// A board after power-on: both cores halted.
     #[must_use]
     pub fn new(sram: SramSize, timing: Timing) -> Self {
@@ -85,6 +96,7 @@ impl Tigon2 {
             skip_idle: true,
             marks_dispatch: false,
             instruction_limit: u64::MAX,
+            held_after: [u64::MAX; 2],
         }
     }
 

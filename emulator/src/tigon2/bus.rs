@@ -149,6 +149,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
             self.alone_with_board(core)?;
         }
         self.private.idle.disturb();
+        self.watch(core, address, width);
         self.fabric
             .sram
             .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
@@ -156,6 +157,25 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
             .charge(u64::from(self.fabric.timing.sram_store_cycles));
         self.fabric.sram.write(address, width, value);
         Ok(())
+    }
+
+    /// The core begins an instruction: its fetch has taken no time yet.
+    fn break_at(&mut self, core: &Core, pc: u32) {
+        if self.fabric.stops.breaks_at(self.private.index(), pc) {
+            self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+            self.record_detail(core, TraceKind::Breakpoint);
+        }
+    }
+
+    /// The core is about to write to memory.
+    #[inline(always)]
+    fn watch(&mut self, core: &Core, address: u32, width: Width) {
+        if self.fabric.watches_memory() {
+            self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+            let (who, cpu) = (self.who(core), Some(self.private.index()));
+            self.fabric
+                .watch_by(address, width as u32, who, cpu, self.ctx);
+        }
     }
 
     /// Before an access that may concern what the other core has executed ahead, or is seen of it: that
@@ -222,6 +242,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
             return Ok(op);
         }
         self.in_turn(core)?;
+        self.break_at(core, pc);
         if !hit {
             self.private.cache.fill(pc);
             self.private.idle.disturb();
@@ -247,6 +268,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         };
         if op.has_probe() {
             self.in_turn(core)?;
+            self.break_at(core, pc);
         }
         Ok(op)
     }
@@ -285,7 +307,8 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     fn decode(&self, pc: u32, word: u32) -> Op {
         let op = Op::decode(word);
         let marks_dispatch = op.is_dispatch() && self.ctx.trace.wants(Details::HANDLERS);
-        if self.probes.at(pc).is_empty() && !marks_dispatch {
+        let breaks = self.fabric.stops.breaks_at(self.private.index(), pc);
+        if self.probes.at(pc).is_empty() && !marks_dispatch && !breaks {
             op
         } else {
             op.with_probe()
@@ -541,6 +564,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         let runs_ahead = core.pc() < SRAM_LIMIT
             && core.pc().wrapping_sub(base) < bytes
             && self.may_run_ahead(core);
+        let watches_memory = self.fabric.watches_memory();
         let (code, sram) = self.fabric.sram.open();
         let (ops, base) = if core.pc() >= SRAM_LIMIT {
             (self.private.scratchpad.ops(), SCRATCHPAD_BASE)
@@ -559,7 +583,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             scratchpad: &self.private.scratchpad,
             idle: &mut self.private.idle,
             timing: &self.fabric.timing,
-            writable: ALONE || !self.private.ahead.is_active(),
+            writable: (ALONE || !self.private.ahead.is_active()) && !watches_memory,
         };
         let memory = Memory::new(own, sram, &core.clock);
         Private {
@@ -610,6 +634,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         } else if self.private.scratchpad.get(address, width).is_some() {
             self.no_way_back(core)?;
             self.private.idle.disturb();
+            self.watch(core, address, width);
             let cycles = self.fabric.timing.scratchpad_store_cycles;
             core.clock.charge(u64::from(cycles));
             self.private.scratchpad.write(address, width, value);

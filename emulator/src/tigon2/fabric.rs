@@ -21,6 +21,7 @@ use super::semaphore::Semaphore;
 use super::serdes::Serdes;
 use super::sram::{Sram, SramSize};
 use super::stall::Rests;
+use super::stops::Stops;
 use super::timer::Timer;
 use super::timing::Timing;
 use super::traffic::RxSide;
@@ -116,6 +117,8 @@ pub struct Fabric {
     pub ticks: ClockDomain,
     /// The cable that is plugged in.
     pub link: Link,
+    /// What a debugger asks about.
+    pub(super) stops: Stops,
     /// Registers that are storage.
     pub(super) storage: Box<[u32; 256]>,
     /// The interrupt, as the host reads it.
@@ -148,7 +151,12 @@ state!(Fabric {
     interrupts,
     rx_side,
     wire_free_at
-} lists { rests } fixed { timing, ticks, link });
+} lists { rests } fixed {
+    timing,
+    ticks,
+    link,
+    stops
+});
 
 /// The PCI configuration header at offset 0: an AceNIC (docs/tigon2.md, section 2).
 const PCI_HEADER: [(usize, u32); 4] = [
@@ -194,6 +202,7 @@ impl Fabric {
                 byte_time: timing.byte_time(),
                 propagation: timing.wire_propagation,
             },
+            stops: Stops::default(),
             storage: power_on_storage(),
             interrupt: false,
             interrupt_line: false,
@@ -309,6 +318,7 @@ impl Fabric {
 
     /// The host writes an SRAM word.
     pub(super) fn host_writes_sram(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
+        self.watch(address, 4, Initiator::Host, ctx);
         self.sram.set_word(address, value);
         self.sram
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);

@@ -26,6 +26,7 @@ pub mod semaphore;
 pub mod serdes;
 pub mod sram;
 pub mod stall;
+pub mod stops;
 pub mod timer;
 pub mod timing;
 mod traffic;

@@ -14,7 +14,7 @@ pub struct OwnScratchpad<'a> {
     pub(super) scratchpad: &'a Scratchpad,
     pub(super) idle: &'a mut IdleDetector,
     pub(super) timing: &'a Timing,
-    /// What the core writes need not be taken back.
+    /// What the core writes need not be taken back, nor does anybody want to know of it.
     pub(super) writable: bool,
 }
 
@@ -97,6 +97,9 @@ impl<const ALONE: bool> OwnMemory for Memory<'_, ALONE> {
     fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32> {
         if !ALONE || address >= SRAM_LIMIT {
             return self.own.store(address, width, value, left);
+        }
+        if !self.own.writable {
+            return None;
         }
         let cycles = self.own.timing.sram_store_cycles;
         self.takes_bus(left).then(|| {

@@ -147,7 +147,11 @@ impl Fabric {
             r::MAILBOX_EVENT_A => self.mailbox.clear(0, value),
             r::MAILBOX_EVENT_B => self.mailbox.clear(1, value),
             r::WINDOW_BASE => self.window.set_base(value),
-            r::WINDOW_DATA => self.sram.set_word(self.window.base(), value),
+            r::WINDOW_DATA => {
+                let base = self.window.base();
+                self.watch(base, 4, who.initiator, ctx);
+                self.sram.set_word(base, value);
+            }
             r::WRITE_HOST_HIGH..=r::READ_CHECKSUM => {
                 return self.write_dma(offset, value, who, ctx);
             }

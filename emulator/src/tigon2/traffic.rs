@@ -205,7 +205,7 @@ impl Fabric {
         }
         let length = frame.length_with_fcs() as u32;
         let part = (length - offset).min(BURST_BYTES);
-        self.store_rx(&frame, offset, part);
+        self.store_rx(&frame, offset, part, ctx);
         self.charge_bursts(ctx.now, part);
         let next = offset + part;
         if next == length {
@@ -229,7 +229,7 @@ impl Fabric {
     }
 
     /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer.
-    fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32) {
+    fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32, ctx: &mut BoardContext) {
         let mut buffer = [0; BURST_BYTES as usize];
         let (offset_bytes, part_bytes) = (offset as usize, part as usize);
         let data = frame.bytes().get(offset_bytes..).unwrap_or_default();
@@ -247,6 +247,9 @@ impl Fabric {
         // only if the firmware chose its base so.
         let at = self.mac.rx_place(offset);
         let room = (defs::tigon2::map::RX_BUFFER_LIMIT.saturating_sub(at)).min(part) as usize;
+        let (who, base) = (Initiator::MacReceive, self.mac.rx_buffer.base);
+        self.watch(at, room as u32, who, ctx);
+        self.watch(base, part - room as u32, who, ctx);
         self.sram.copy_in(at, &buffer[..room]);
         self.sram
             .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
@@ -290,6 +293,7 @@ impl Fabric {
         }
         let base = self.mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
         let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
+        self.watch(at, MAC_DESCRIPTOR_BYTES, Initiator::MacReceive, ctx);
         self.sram.set_word(at, address);
         self.sram.set_word(at.wrapping_add(4), status_length);
         self.mac.deliver();

@@ -219,6 +219,7 @@ impl Fabric {
             if keep_values {
                 swap_words(bytes);
             }
+            self.watch(burst.local, burst.length, direction.initiator(), ctx);
             self.sram.copy_in(burst.local, bytes);
         }
         let region = self.mac.region_of(burst.local);

@@ -28,10 +28,8 @@ pub(super) enum Activity {
 impl Tigon2 {
     /// Instructions that the core may execute in all.
     pub(super) fn limit_of(&self, index: usize) -> u64 {
-        let step = self.cores[index].private.step_until;
-        step.map_or(self.instruction_limit, |until| {
-            until.min(self.instruction_limit)
-        })
+        let step = self.cores[index].private.step_until.unwrap_or(u64::MAX);
+        step.min(self.instruction_limit).min(self.held_after[index])
     }
 
     /// Whether the core executes instructions and may execute more.
@@ -254,9 +252,8 @@ impl Tigon2 {
     #[cold]
     fn mark_dispatch(&mut self, marks: bool) {
         self.marks_dispatch = marks;
-        self.fabric.sram.forget_all_code();
+        self.forget_all_code();
         for unit in &mut self.cores {
-            unit.private.scratchpad.forget_all_code();
             unit.private.dispatch = Dispatch::default();
         }
     }

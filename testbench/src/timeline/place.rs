@@ -180,7 +180,7 @@ impl Place {
                 self.may_have_left(event.initiator, *address, canvas);
             }
             // Far too many to look at.
-            K::RegisterRead { .. } => {}
+            K::RegisterRead { .. } | K::Breakpoint | K::MemoryWrite { .. } => {}
             K::Reset | K::PowerOn => self.power(event, canvas),
             K::Log { .. } => {
                 // The firmware may have refused a post.

@@ -4,6 +4,8 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod history;
+
 use std::num::NonZeroUsize;
 
 use emulator::sim::saved::Logs;

@@ -89,4 +89,6 @@ kinds! {
     34 "host-return" HostReturn { what }
     35 "frame-head" FrameHead { fcs, head }
     36 "program-end" ProgramEnded { name }
+    37 "breakpoint" Breakpoint {}
+    38 "memory-write" MemoryWrite { address, length }
 }

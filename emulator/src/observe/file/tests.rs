@@ -182,6 +182,11 @@ fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
             head: any::<[u32; 9]>()
         }),
         kind!(ProgramEnded { name: text() }),
+        kind!(Breakpoint),
+        kind!(MemoryWrite {
+            address: word(),
+            length: word()
+        }),
     ]
 }
 

@@ -1,0 +1,99 @@
+//! Where a debugger wants to know of everything: instructions and memory of a board. They are reported as events
+//! ([`Details::STOPS`]) while somebody asks for those, and change nothing else.
+
+use defs::tigon2::map::SRAM_LIMIT;
+
+use super::board::Tigon2;
+use super::fabric::{BoardContext, Fabric};
+use crate::observe::event::{Details, TraceKind};
+use crate::sim::initiator::{Actor, Initiator};
+
+/// Bytes of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Watch {
+    /// Address of the first, in SRAM or in a scratchpad.
+    pub address: u32,
+    /// How many.
+    pub length: u32,
+    /// Whose scratchpad, if the address is in one: CPU A or CPU B.
+    pub cpu: usize,
+}
+
+/// Instructions and memory that a debugger asks about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stops {
+    /// For each CPU, the addresses of instructions, of which it is told before they are executed.
+    pub breakpoints: [Vec<u32>; 2],
+    /// Memory of which it is told before it is written. (The MAC's statistics count without that.)
+    pub watches: Vec<Watch>,
+}
+
+impl Stops {
+    pub(super) fn breaks_at(&self, cpu: usize, pc: u32) -> bool {
+        self.breakpoints[cpu].contains(&pc)
+    }
+}
+
+impl Tigon2 {
+    /// From now on tells of these, and of nothing else. For a board at rest.
+    pub fn set_stops(&mut self, stops: Stops) {
+        if self.fabric.stops != stops {
+            self.fabric.stops = stops;
+            // What was decoded does not know of them.
+            self.forget_all_code();
+        }
+    }
+
+    /// What it tells of.
+    #[must_use]
+    pub const fn stops(&self) -> &Stops {
+        &self.fabric.stops
+    }
+}
+
+impl Fabric {
+    /// Whether anybody wants to know of writes.
+    #[inline(always)]
+    pub(super) const fn watches_memory(&self) -> bool {
+        !self.stops.watches.is_empty()
+    }
+
+    /// Memory is about to be written by a device or the host.
+    #[inline(always)]
+    pub(super) fn watch(&self, address: u32, length: u32, who: Initiator, ctx: &mut BoardContext) {
+        if self.watches_memory() {
+            self.watch_by(address, length, Actor::from(who), None, ctx);
+        }
+    }
+
+    /// Memory is about to be written at `ctx.now`; `cpu` says whose scratchpad that may be.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn watch_by(
+        &self,
+        address: u32,
+        length: u32,
+        who: Actor,
+        cpu: Option<usize>,
+        ctx: &mut BoardContext,
+    ) {
+        let mask = self.sram.size_bytes() as u32 - 1;
+        let place = |address: u32| match address < SRAM_LIMIT {
+            true => (true, address & mask),
+            false => (false, address),
+        };
+        let (in_sram, first) = place(address);
+        let meets = |watch: &Watch| {
+            let (watched_sram, watched) = place(watch.address);
+            in_sram == watched_sram
+                && (in_sram || cpu == Some(watch.cpu))
+                && first < watched.saturating_add(watch.length)
+                && watched < first.saturating_add(length)
+        };
+        if ctx.trace.wants(Details::STOPS) && self.stops.watches.iter().any(meets) {
+            let kind = TraceKind::MemoryWrite { address, length };
+            ctx.trace
+                .record_detail(ctx.now, who.initiator, who.pc, kind);
+        }
+    }
+}
