@@ -61,7 +61,7 @@ impl Fabric {
     /// Memory is about to be written by a device or the host.
     #[inline(always)]
     pub(super) fn watch(&self, address: u32, length: u32, who: Initiator, ctx: &mut BoardContext) {
-        if self.watches_memory() {
+        if self.watches_memory() && length > 0 {
             self.watch_by(address, length, Actor::from(who), None, ctx);
         }
     }

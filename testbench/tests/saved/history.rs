@@ -112,8 +112,10 @@ fn check(stops: &Stops, at_least: usize) {
             .filter(|event| event.time <= history.now())
             .count()
     );
-    assert_eq!(found, expected[..found.len()]);
+    assert!(found == expected[..found.len()]);
     // And back.
+    history.go_to(END).unwrap();
+    history.go_to(END).unwrap();
     let mut back = Vec::new();
     while back.len() < found.len() {
         match history.find(Direction::Backward, &of_stops(), END).unwrap() {
@@ -122,7 +124,7 @@ fn check(stops: &Stops, at_least: usize) {
         }
     }
     back.reverse();
-    assert_eq!(back, found);
+    assert!(back == found);
     history.go_to(END).unwrap();
     let mut plain = simulation(TEXT);
     run_to(&mut plain.world, END, 1);
@@ -148,8 +150,8 @@ fn breakpoints_are_found_forwards_and_backwards() {
 #[test]
 fn writes_to_memory_are_found_whoever_writes() {
     let watches = vec![Watch {
-        address: 0x2_0000,
-        length: 0x5_0000,
+        address: 0x2_4000,
+        length: 0x400,
         cpu: 0,
     }];
     check(
