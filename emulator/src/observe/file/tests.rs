@@ -47,8 +47,7 @@ fn written(events: &[TraceEvent]) -> Vec<u8> {
         trace.event(event);
     }
     trace.finish().unwrap();
-    let bytes = page.0.lock().unwrap().clone();
-    bytes
+    page.0.lock().unwrap().clone()
 }
 
 /// The events up to the first error, and that.
