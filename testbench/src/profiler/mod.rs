@@ -10,6 +10,8 @@ mod collect;
 pub mod flame;
 mod functions;
 pub mod report;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
