@@ -2,15 +2,17 @@
 //! `valgrind --tool=callgrind target/release/examples/busy_work WORK [MICROSECONDS [TRACE]]`
 //!
 //! `scratchpad` and `sram` say where the code of two busy CPUs lies; `ping-pong` and `stream` are EMP's, on
-//! two nodes; their events go into the file TRACE, if one is named.
+//! two nodes. Into the file TRACE, if one is named, go the events of EMP's nodes, or every instruction of the busy CPUs.
 
 use std::fs::File;
 
 use anyhow::bail;
 use emulator::observe::event::Details;
-use emulator::observe::file::{BinaryTrace, Header};
+use emulator::observe::file::{BinaryTrace, ChunkWriter, Header};
+use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::RunLimits;
+use emulator::sim::world::{RunLimits, World};
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::timing::Profile;
 use testbench::bench::emp::{Work, at_work};
 use testbench::{cluster, kernel};
@@ -23,19 +25,39 @@ fn main() -> anyhow::Result<()> {
     let span = SimTime::from_us(span);
     let trace = std::env::args().nth(3);
     match work.as_str() {
-        "scratchpad" | "sram" => busy(work == "sram", span),
+        "scratchpad" | "sram" => busy(work == "sram", span, trace),
         "ping-pong" => emp(Work::PingPong, span, trace),
         "stream" => emp(Work::Stream, span, trace),
         _ => bail!("{work:?}: scratchpad, sram, ping-pong or stream"),
     }
 }
 
-fn busy(code_in_sram: bool, span: SimTime) -> anyhow::Result<()> {
+fn busy(code_in_sram: bool, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
     let timing = Profile::built_in("tigon2-88mhz")?.timing;
     let mut node = kernel::busy_node(timing, code_in_sram)?;
-    node.run_until(span);
-    println!("{} instructions", kernel::instructions(&node));
+    let Some(path) = trace else {
+        node.run_until(span);
+        println!("{} instructions", kernel::instructions(&node));
+        return Ok(());
+    };
+    let chunks = ChunkWriter::new(Box::new(File::create(path)?), &Header::default())?;
+    let mut world = World::new(vec![node]);
+    world.observe(Box::new(InstructionTrace::new(chunks)));
+    pass_time(&mut world, span)?;
+    println!("{} instructions", kernel::instructions(&world.nodes[0]));
     Ok(())
+}
+
+fn pass_time(world: &mut World<Tigon2>, span: SimTime) -> anyhow::Result<()> {
+    let limits = RunLimits {
+        max_time: Some(world.now() + span),
+        ..RunLimits::default()
+    };
+    world.pass_time(&limits);
+    world
+        .finish_observing()
+        .pop()
+        .map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn emp(work: Work, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
@@ -47,14 +69,7 @@ fn emp(work: Work, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
         let trace = BinaryTrace::new(Box::new(file), &header, Details::empty())?;
         world.observe(Box::new(trace));
     }
-    let limits = RunLimits {
-        max_time: Some(world.now() + span),
-        ..RunLimits::default()
-    };
-    world.pass_time(&limits);
-    if let Some(error) = world.finish_observing().pop() {
-        return Err(error.into());
-    }
+    pass_time(&mut world, span)?;
     println!("hash {:#x}", world.trace_hash());
     Ok(())
 }

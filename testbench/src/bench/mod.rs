@@ -6,6 +6,7 @@
 pub mod boards;
 pub mod busy;
 pub mod emp;
+pub mod instructions;
 
 use std::time::{Duration, Instant};
 

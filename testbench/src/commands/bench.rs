@@ -10,6 +10,7 @@ use super::Status;
 use crate::bench::boards::Boards;
 use crate::bench::busy::Busy;
 use crate::bench::emp::{Realtime, Threads, Traced, Work};
+use crate::bench::instructions::Instructions;
 use crate::bench::{Measurement, Pace, Quantity, Sample, median};
 use crate::cli::BenchArgs;
 use crate::interrupt::Interrupt;
@@ -41,6 +42,7 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Box::new(Realtime::new(&image, &profile, Work::Stream)?),
         Box::new(Realtime::new(&image, &profile, Work::Idle)?),
         Box::new(Traced::new(&image, &profile)?),
+        Box::new(Instructions::new(profile.timing)?),
         Box::new(Threads::new(&image, &profile)?),
     ];
     for round in 0..rounds {

@@ -22,8 +22,8 @@ use crate::simulation::{RunOptions, Simulation};
 /// # Errors
 /// If the request or the scenario is wrong, or a result cannot be written.
 pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let from = args.from.unwrap_or(START);
-    let until = args.until.unwrap_or(SimTime::MAX);
+    let from = args.from.map_or(START, |time| time.at(START));
+    let until = args.until.map_or(SimTime::MAX, |time| time.at(START));
     ensure!(from < until, "--from {from} is not before --until {until}");
     let scenario = Scenario::load(&args.scenario)?;
     let node = args.node.as_deref().map(|name| find(&scenario, name));
@@ -32,7 +32,7 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let profiler = Profiler::new(&simulation.image, from, until);
     simulation.world.observe(profiler.observer());
     let options = RunOptions {
-        max_time: args.until.map(|until| until.saturating_sub(START)),
+        max_time: args.until.map(|_| until.saturating_sub(START)),
         interrupt: Some(interrupt.flag()),
         ..RunOptions::default()
     };

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use emulator::sim::time::SimTime;
 
-use crate::cli::microseconds;
+use crate::trace::time::{TimeArg, time};
 
 /// Options of `profile`.
 #[derive(Debug, Args)]
@@ -17,7 +16,7 @@ longer than one of the clock; here it is the clock's cycles that count, and they
 
 Examples:
   lanigon profile scenarios/pair.toml
-  lanigon profile scenarios/pair.toml --node 1 --from 20500 --until 21000
+  lanigon profile scenarios/pair.toml --node 1 --from +500us --until +1ms
   lanigon profile scenarios/pair.toml --flame pair.svg --json")]
 pub struct ProfileArgs {
     /// The scenario's file (TOML)
@@ -26,12 +25,12 @@ pub struct ProfileArgs {
     /// Only this node, by its name or number
     #[arg(long, value_name = "NODE")]
     pub node: Option<String>,
-    /// From this time on, in microseconds since power-on; usually from the start of the host programs
-    #[arg(long, value_name = "US", value_parser = microseconds)]
-    pub from: Option<SimTime>,
+    /// From this time on: 20120us, 20.5ms, or +120us from the start of the host programs; usually from there
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub from: Option<TimeArg>,
     /// Before this time
-    #[arg(long, value_name = "US", value_parser = microseconds)]
-    pub until: Option<SimTime>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<TimeArg>,
     /// Show every function, not only the 20 most expensive ones of each CPU
     #[arg(long)]
     pub all: bool,

@@ -10,7 +10,7 @@ use super::filter::{Key, Term};
 use super::record;
 use super::select::{Terms, expression};
 use super::time::{TimeArg, span, time};
-use crate::cli::{Cpu, microseconds};
+use crate::cli::Cpu;
 
 /// Options of commands that record a trace.
 #[derive(Debug, Default, Args)]
@@ -262,21 +262,21 @@ Columns: time in microseconds since power-on at which the instruction began, nod
 
 Examples:
   lanigon run scenarios/pair.toml --trace pair.trace --instructions
-  lanigon trace instructions pair.trace --node 0 --cpu a --from 20100 --until 20101")]
+  lanigon trace instructions pair.trace --node 0 --cpu a --from +100us --until +101us")]
 pub struct InstructionArgs {
     /// The trace file (-: standard input)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Only of this node, by its number
-    #[arg(long, value_name = "N")]
-    pub node: Option<u16>,
+    /// Only of this node, by its number or name
+    #[arg(long, value_name = "NODE")]
+    pub node: Option<String>,
     /// Only of this CPU, a or b
     #[arg(long, value_enum, hide_possible_values = true)]
     pub cpu: Option<Cpu>,
-    /// From this time on, in microseconds since power-on
-    #[arg(long, value_name = "US", value_parser = microseconds)]
-    pub from: Option<SimTime>,
+    /// From this time on: 20120us, 20.5ms, or +120us from the start of the host programs
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub from: Option<TimeArg>,
     /// Before this time
-    #[arg(long, value_name = "US", value_parser = microseconds)]
-    pub until: Option<SimTime>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<TimeArg>,
 }

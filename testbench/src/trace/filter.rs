@@ -272,7 +272,11 @@ fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known == name)
 }
 
-fn node(value: &str, header: &Header) -> anyhow::Result<Place> {
+/// The node of this name or number.
+///
+/// # Errors
+/// If there is none.
+pub fn node(value: &str, header: &Header) -> anyhow::Result<Place> {
     let nodes = &header.nodes;
     let number = value.strip_prefix('n').unwrap_or(value).parse().ok();
     let number = number.filter(|&number: &usize| number < nodes.len());

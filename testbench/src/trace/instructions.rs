@@ -7,7 +7,7 @@ use emulator::cpu::mips::disasm::disassemble;
 use emulator::image::Symbols;
 use emulator::observe::event::Place;
 use emulator::observe::file::{Chunk, ChunkKind, ChunkReader, Header, TraceFileError, TraceReader};
-use emulator::observe::instructions::decode::Decoder;
+use emulator::observe::instructions::decode::{DecodeError, Decoder};
 use emulator::observe::instructions::steps::{Action, Step, Steps};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::{ClockDomain, SimTime};
@@ -16,7 +16,7 @@ use emulator::sim::time::{ClockDomain, SimTime};
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     /// Only of this node.
-    pub node: Option<u16>,
+    pub place: Option<Place>,
     /// Only of this CPU (0 = A, 1 = B).
     pub cpu: Option<usize>,
     /// From this time on.
@@ -70,21 +70,28 @@ impl<'a> Listing<'a> {
         mut chunks: ChunkReader<R>,
         mut show: impl FnMut(&str) -> bool,
     ) -> Result<(), TraceFileError> {
+        let read = self.read_all(&mut chunks, &mut show);
+        self.end_part(&mut show);
+        read
+    }
+
+    fn read_all<R: Read>(
+        &mut self,
+        chunks: &mut ChunkReader<R>,
+        show: &mut impl FnMut(&str) -> bool,
+    ) -> Result<(), TraceFileError> {
         let mut bytes = Vec::new();
         while let Some(chunk) = chunks.next_chunk()? {
             let Some(key) = self.wanted_core(&chunk) else {
                 continue;
             };
-            if self.seen.contains(&key) && !self.end_part(&mut show) {
+            if self.seen.contains(&key) && !self.end_part(show) {
                 return Ok(());
             }
             self.seen.push(key);
             chunks.read_bytes(&mut bytes)?;
-            if !self.read(key, &bytes) {
-                break;
-            }
+            self.read(key, &bytes)?;
         }
-        self.end_part(&mut show);
         Ok(())
     }
 
@@ -93,9 +100,13 @@ impl<'a> Listing<'a> {
             return None;
         };
         let key = (node, usize::from(cpu));
-        let of_node = self.wanted.node.is_none_or(|wanted| wanted == key.0);
+        let of_node = self
+            .wanted
+            .place
+            .is_none_or(|wanted| chunk.place == Some(wanted));
         let of_cpu = self.wanted.cpu.is_none_or(|wanted| wanted == key.1);
-        (chunk.kind == ChunkKind::INSTRUCTIONS && of_node && of_cpu).then_some(key)
+        let in_time = chunk.first < self.wanted.until;
+        (chunk.kind == ChunkKind::INSTRUCTIONS && of_node && of_cpu && in_time).then_some(key)
     }
 
     fn end_part(&mut self, show: &mut impl FnMut(&str) -> bool) -> bool {
@@ -104,8 +115,8 @@ impl<'a> Listing<'a> {
         self.part.drain(..).all(|(_, _, line)| show(&line))
     }
 
-    /// Reads a chunk of a CPU; tells whether it could.
-    fn read(&mut self, key: CpuKey, bytes: &[u8]) -> bool {
+    /// Reads a chunk of a CPU.
+    fn read(&mut self, key: CpuKey, bytes: &[u8]) -> Result<(), DecodeError> {
         let image = self.header.nodes.get(usize::from(key.0));
         let image = image.and_then(|node| *node.images.get(key.1)?);
         let image = image.and_then(|image| self.header.images.get(image));
@@ -117,7 +128,7 @@ impl<'a> Listing<'a> {
             ..
         } = self;
         let Core { decoder, steps } = cores.entry(key).or_default();
-        let read = decoder.decode(bytes, |record| {
+        decoder.decode(bytes, |record| {
             let action = steps.follow(record);
             let start = match action {
                 Some(Action::Step(step)) => step.start,
@@ -129,11 +140,7 @@ impl<'a> Listing<'a> {
                 let text = text(action, steps, key, symbols);
                 part.push((time, key, line(time, key, &text)));
             }
-        });
-        if let Err(error) = &read {
-            log::warn!("node {} CPU {}: {error}", key.0, key.1);
-        }
-        read.is_ok()
+        })
     }
 }
 

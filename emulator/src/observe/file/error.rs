@@ -3,6 +3,7 @@
 use std::io;
 
 use super::chunk::VERSION;
+use crate::observe::instructions::decode::DecodeError;
 use crate::sim::time::SimTime;
 
 /// Why a file cannot be read, or not further.
@@ -41,12 +42,15 @@ pub enum TraceFileError {
         /// Events up to there.
         events: u64,
     },
+    /// What should be instructions is none.
+    #[error(transparent)]
+    Instructions(#[from] DecodeError),
 }
 
 impl TraceFileError {
     /// Whether the file is a trace up to some place.
     #[must_use]
     pub const fn leaves_events(&self) -> bool {
-        matches!(self, Self::Truncated { .. } | Self::Damaged { .. })
+        !matches!(self, Self::Io(_) | Self::Foreign | Self::Version(_))
     }
 }

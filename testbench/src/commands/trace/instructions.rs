@@ -1,22 +1,28 @@
 //! `lanigon trace instructions`: every instruction of a trace, a line each.
 
+use anyhow::ensure;
 use emulator::sim::time::SimTime;
 
 use super::Status;
 use crate::output::Lines;
 use crate::trace::args::InstructionArgs;
+use crate::trace::filter::node;
 use crate::trace::instructions::{Listing, Wanted, split};
 use crate::trace::open::{Ending, broken, open};
 
 /// Runs the command.
 pub(super) fn run(args: &InstructionArgs) -> anyhow::Result<Status> {
     let (header, chunks) = split(open(&args.file)?);
+    let node = args.node.as_ref().map(|name| node(name, &header));
+    let start = SimTime::from_ps(header.start_ps);
     let wanted = Wanted {
-        node: args.node,
+        place: node.transpose()?,
         cpu: args.cpu.map(crate::cli::Cpu::index),
-        from: args.from.unwrap_or(SimTime::ZERO),
-        until: args.until.unwrap_or(SimTime::MAX),
+        from: args.from.map_or(SimTime::ZERO, |time| time.at(start)),
+        until: args.until.map_or(SimTime::MAX, |time| time.at(start)),
     };
+    let (from, until) = (wanted.from, wanted.until);
+    ensure!(from < until, "--from {from} is not before --until {until}");
     let mut lines = Lines::default();
     let mut failed = None;
     let mut shown = 0_u64;
