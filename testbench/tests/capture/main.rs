@@ -9,10 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use defs::emp::fields::{FRAME, KIND, MESSAGE, SOURCE};
-use defs::emp::frame::Kind;
+use defs::emp::control::{DEFAULT_ACK_GROUP, DEFAULT_FRAME_BYTES};
+use defs::emp::fields::{
+    AFTER, ANSWERED_EPOCH, BEFORE, EPOCH, FRAME, FRAMES, Field, GROUP_END, KIND, LENGTH, MESSAGE,
+    OFFSET, OLDEST, SOURCE, TAG,
+};
+use defs::emp::frame::{Kind, data_frame_capacity, header_frame_capacity};
 use emulator::observe::capture::{CapturedFrame, FrameObserver, Interface, Note};
-use emulator::observe::event::{Place, TraceKind};
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::observe::pcapng::PcapNg;
 use testbench::capture::dissector;
 use testbench::scenario::Scenario;
@@ -28,14 +32,36 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Reads frames by the table of fields, where they leave nodes.
-#[derive(Default)]
-struct ByTable {
-    from_node: Vec<bool>,
-    frames: Arc<Mutex<Frames>>,
+/// The words of a frame up to the end of the longest header.
+type Words = [u32; 9];
+
+/// Bytes and frames of the scenario's messages, and their tag.
+const MESSAGE_BYTES: u32 = 20_000;
+const MESSAGE_FRAMES: u32 = 14;
+const STREAM_TAG: u32 = 1;
+
+fn value(field: Field, words: &Words) -> u32 {
+    field.of(|word| words[word])
 }
 
-impl FrameObserver for ByTable {
+/// How often each frame is among these, as the table of fields reads them.
+fn counted(left: &[Words]) -> Frames {
+    let mut frames = Frames::new();
+    for words in left {
+        let frame = [KIND, SOURCE, MESSAGE, FRAME].map(|field| value(field, words));
+        *frames.entry(frame).or_default() += 1;
+    }
+    frames
+}
+
+/// Takes the frames that leave nodes.
+#[derive(Default)]
+struct Leaving {
+    from_node: Vec<bool>,
+    frames: Arc<Mutex<Vec<Words>>>,
+}
+
+impl FrameObserver for Leaving {
     fn begin(&mut self, interfaces: &[Interface]) {
         let names = interfaces.iter().map(|interface| &interface.name);
         self.from_node = names.map(|name| name.starts_with('n')).collect();
@@ -43,13 +69,12 @@ impl FrameObserver for ByTable {
 
     fn frames(&mut self, frames: &[CapturedFrame]) {
         let is_own = |frame: &&CapturedFrame| self.from_node[frame.interface] && !is_damaged(frame);
-        for captured in frames.iter().filter(is_own) {
+        let words = frames.iter().filter(is_own).map(|captured| {
             let bytes = captured.frame.bytes();
-            let word =
-                |index: usize| u32::from_be_bytes(bytes[4 * index..][..4].try_into().unwrap());
-            let frame = [KIND, SOURCE, MESSAGE, FRAME].map(|field| field.of(word));
-            *self.frames.lock().unwrap().entry(frame).or_default() += 1;
-        }
+            let word = |at| u32::from_be_bytes(bytes[4 * at..][..4].try_into().unwrap());
+            std::array::from_fn(word)
+        });
+        self.frames.lock().unwrap().extend(words);
     }
 }
 
@@ -59,7 +84,7 @@ fn is_damaged(frame: &CapturedFrame) -> bool {
 }
 
 /// Runs a scenario of the examples; gives the frames that the firmware says it sent, and those that left nodes.
-fn run(scenario: &str, capture: &Path) -> (Frames, Frames) {
+fn run(scenario: &str, capture: &Path) -> (Frames, Vec<Words>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let scenario = Scenario::load(&path.join(scenario)).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();
@@ -67,40 +92,75 @@ fn run(scenario: &str, capture: &Path) -> (Frames, Frames) {
     simulation
         .world
         .capture(Box::new(PcapNg::new(Box::new(out))));
-    let by_table = ByTable::default();
-    let left = Arc::clone(&by_table.frames);
-    simulation.world.capture(Box::new(by_table));
+    let leaving = Leaving::default();
+    let left = Arc::clone(&leaving.frames);
+    simulation.world.capture(Box::new(leaving));
     for node in &mut simulation.world.nodes {
         node.trace.keep(true);
     }
     simulation.run(&RunOptions::default(), |_| {});
     assert!(simulation.world.finish_capturing().is_empty());
+    let nodes = simulation.world.nodes.iter_mut();
     let mut sent = Frames::new();
-    for event in simulation
-        .world
-        .nodes
-        .iter_mut()
-        .flat_map(|node| node.trace.take())
-    {
-        let (Place::Node(node), TraceKind::Probe { name, arguments }) = (event.place, &event.kind)
-        else {
-            continue;
-        };
-        let &[_, message, frame] = arguments.as_slice() else {
-            continue;
-        };
-        let kind = match &**name {
-            "frame sent" if frame == 0 => Kind::Header,
-            "frame sent" => Kind::Data,
-            "ack sent" => Kind::Ack,
-            _ => continue,
-        };
-        *sent
-            .entry([kind as u32, node.into(), message, frame])
-            .or_default() += 1;
+    for frame in nodes.flat_map(|node| node.trace.take()).filter_map(told) {
+        *sent.entry(frame).or_default() += 1;
     }
     let left = left.lock().unwrap().clone();
     (sent, left)
+}
+
+/// The frame that the firmware sends, as a probe tells it.
+fn told(event: TraceEvent) -> Option<Frame> {
+    let (Place::Node(node), TraceKind::Probe { name, arguments }) = (event.place, event.kind)
+    else {
+        return None;
+    };
+    let &[_, message, frame] = arguments.as_slice() else {
+        return None;
+    };
+    let kind = match &*name {
+        "frame sent" if frame == 0 => Kind::Header,
+        "frame sent" => Kind::Data,
+        "ack sent" => Kind::Ack,
+        _ => return None,
+    };
+    Some([kind as u32, node.into(), message, frame])
+}
+
+/// The values of fields that the scenario settles. `epochs` are those of the two nodes.
+fn settled(words: &Words, epochs: [u32; 2]) -> Vec<(Field, u32)> {
+    let frame = value(FRAME, words);
+    let before = frame % DEFAULT_ACK_GROUP;
+    let after = (DEFAULT_ACK_GROUP - 1 - before).min(MESSAGE_FRAMES - 1 - frame);
+    let group = [
+        (SOURCE, 0),
+        (EPOCH, epochs[0]),
+        (BEFORE, before),
+        (AFTER, after),
+        (GROUP_END, u32::from(after == 0)),
+    ];
+    let first = header_frame_capacity(DEFAULT_FRAME_BYTES);
+    let more = data_frame_capacity(DEFAULT_FRAME_BYTES);
+    match Kind::from_word(value(KIND, words) << KIND.shift) {
+        Some(Kind::Header) => {
+            let header = [
+                (FRAME, 0),
+                (TAG, STREAM_TAG),
+                (FRAMES, MESSAGE_FRAMES),
+                (LENGTH, MESSAGE_BYTES),
+            ];
+            [&group[..], &header].concat()
+        }
+        Some(Kind::Data) => [&group[..], &[(OFFSET, first + (frame - 1) * more)]].concat(),
+        // An ack names the last frame of a group.
+        Some(Kind::Ack) => vec![
+            (SOURCE, 1),
+            (EPOCH, epochs[1]),
+            (ANSWERED_EPOCH, epochs[0]),
+            (FRAME, frame + after),
+        ],
+        kind => panic!("a frame that nobody sends here: {kind:?}"),
+    }
 }
 
 /// Whether tshark is there; says so if it is not.
@@ -143,16 +203,27 @@ fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
 #[test]
 fn the_table_of_fields_is_the_firmwares() {
     let (sent, left) = run("exact-fault.toml", &file("table.pcapng"));
+    assert!(sent.len() > 500);
+    let seen = counted(&left);
     let differ = sent
         .iter()
-        .filter(|(frame, count)| left.get(*frame) != Some(count));
+        .filter(|(frame, count)| seen.get(*frame) != Some(count));
     let differ: Vec<_> = differ.map(|(frame, _)| frame[0]).collect();
-    assert!(sent.len() > 500);
-    assert_eq!(
-        differ,
-        [Kind::Ack as u32],
-        "only the ack that a fault damages"
-    );
+    let damaged = [Kind::Ack as u32];
+    assert_eq!(differ, damaged, "only the ack that a fault damages");
+    let epoch = |source| {
+        let own = left.iter().find(|words| value(SOURCE, words) == source);
+        value(EPOCH, own.unwrap())
+    };
+    let epochs = [epoch(0), epoch(1)];
+    for words in &left {
+        for (field, expected) in settled(words, epochs) {
+            assert_eq!(value(field, words), expected, "{}: {words:x?}", field.name);
+        }
+        if value(KIND, words) == Kind::Header as u32 {
+            assert!(value(OLDEST, words) <= value(MESSAGE, words), "{words:x?}");
+        }
+    }
 }
 
 #[test]
@@ -162,6 +233,7 @@ fn tshark_shows_what_left_the_nodes() {
     }
     let capture = file("exact-fault.pcapng");
     let (_, left) = run("exact-fault.toml", &capture);
+    let left = counted(&left);
     // The ack that a fault damages is not what was sent.
     let own = "frame.interface_name matches \"^n\" && !(frame.comment contains \"damaged\")";
     let names = [KIND, SOURCE, MESSAGE, FRAME].map(|field| format!("emp.{}", field.name));
