@@ -162,13 +162,23 @@ impl Aligner {
                 break;
             }
         }
-        for _ in 0..only_a {
-            let event = self.a.pop_front();
-            self.step(Class::OnlyA, event, None);
-        }
-        for _ in 0..only_b {
-            let event = self.b.pop_front();
-            self.step(Class::OnlyB, None, event);
+        self.alone(only_a, only_b);
+    }
+
+    /// What each run does alone comes by its time: a cause before what follows from it in the other run.
+    fn alone(&mut self, mut only_a: usize, mut only_b: usize) {
+        while only_a + only_b > 0 {
+            let time = |run: &VecDeque<TraceEvent>| run.front().map(|event| event.time);
+            let earlier = time(&self.a) <= time(&self.b);
+            if only_b == 0 || (only_a > 0 && earlier) {
+                only_a -= 1;
+                let event = self.a.pop_front();
+                self.step(Class::OnlyA, event, None);
+            } else {
+                only_b -= 1;
+                let event = self.b.pop_front();
+                self.step(Class::OnlyB, None, event);
+            }
         }
     }
 

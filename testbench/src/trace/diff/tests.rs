@@ -1,6 +1,7 @@
 //! Each class of difference, in small traces.
 
 use emulator::observe::event::TraceKind;
+use emulator::wire::fault::FaultKind;
 
 use super::*;
 use crate::trace::testing::{event, probe};
@@ -131,6 +132,27 @@ fn a_missing_event() {
     let difference = compare(pair);
     assert_eq!(difference.places[0].first.class, Class::OnlyB);
     assert_eq!(difference.counts["probe"], [0, 0, 0, 0, 0, 2]);
+}
+
+#[test]
+fn a_cause_comes_before_what_it_leads_to() {
+    let mut pair = runs();
+    // The third frame is lost after it was sent: node 1 never matches it, and node 0 sends it again.
+    let fault = TraceKind::Fault {
+        port: None,
+        fault: FaultKind::Lost,
+        length: 64,
+        fcs: 7,
+    };
+    pair[1].push(event(2150, 0, fault));
+    pair[1].push(probe(2190, 0, "retransmit", &[1, 7, 2]));
+    // In run A node 0 does something else instead, later.
+    pair[0].push(probe(2195, 0, "ack matched", &[1, 7, 2]));
+    let difference = compare(pair);
+    let first = &difference.places[0].first;
+    assert_eq!(first.class, Class::OnlyB);
+    let kind = first.b.as_ref().map(|event| event.kind.name());
+    assert_eq!(kind, Some("fault"));
 }
 
 #[test]
