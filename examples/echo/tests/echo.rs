@@ -1,8 +1,15 @@
 //! The echo protocol on two boards, and what it does when frames are lost.
 
-use testbench::kit::{FrameFault, Kit, KitBuilder, KitError, Times, us};
+use std::path::{Path, PathBuf};
+
+use testbench::kit::{Details, FrameFault, Kit, KitBuilder, KitError, Times, us};
 
 const FIRMWARE: &str = "firmware/target/tigon2/release/echo";
+
+/// Where tests leave what they write: target/tmp.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
 
 /// Node 0 asks node 1 to echo 7, 14 and 21; gives the answers.
 fn three_requests(world: KitBuilder) -> Result<(Kit, Vec<Option<u32>>), KitError> {
@@ -26,7 +33,7 @@ fn three_requests(world: KitBuilder) -> Result<(Kit, Vec<Option<u32>>), KitError
 
 #[test]
 fn values_come_back() -> Result<(), KitError> {
-    let (kit, answers) = three_requests(Kit::pair())?;
+    let (kit, answers) = three_requests(Kit::pair().trace_to(file("good.trace")))?;
     assert_eq!(answers, [Some(7), Some(14), Some(21)]);
     let events = kit.events();
     let (requests, served) = (events.probe("request"), events.probe("served").on(1));
@@ -49,8 +56,13 @@ fn one_request_as_it_should_be() -> Result<(), KitError> {
 #[test]
 fn a_lost_answer_is_asked_for_again() -> Result<(), KitError> {
     let lost = FrameFault::drop().from(1).frame(2);
-    let trace = concat!(env!("CARGO_TARGET_TMPDIR"), "/lost.trace");
-    let (kit, answers) = three_requests(Kit::pair().fault(lost).trace_to(trace))?;
+    let world = Kit::pair()
+        .fault(lost)
+        .details(Details::HANDLERS)
+        .trace_to(file("lost.trace"))
+        .pcap_to(file("lost.pcapng"))
+        .timeline_to(file("lost.pftrace"));
+    let (kit, answers) = three_requests(world)?;
     assert_eq!(answers, [Some(7), Some(14), Some(21)]);
     let second = kit.events().probes().argument(0, 2);
     insta::assert_snapshot!(second.snapshot(Times::Hidden)?);

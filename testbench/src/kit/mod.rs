@@ -76,6 +76,8 @@ use crate::timeline::args::Drawing;
 use crate::trace::record::Recording;
 use log::{Log, Tap};
 
+/// Kinds of events that are recorded on request only.
+pub use emulator::observe::event::Details;
 /// A time, or a span.
 pub use emulator::sim::time::SimTime;
 

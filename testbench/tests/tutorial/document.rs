@@ -1,9 +1,12 @@
 //! What docs/tutorial.md tells its reader to do.
 //!
 //! * A block `console` shows commands, each after `$ `, and what they print. `...` on a line of its own stands for any
-//!   lines.
+//!   lines. With `needs=PROGRAM` behind `console`, its commands are run only where that program is installed.
 //! * A block with `file=PATH` behind its language is that file's whole content.
 //! * Any other block is for the reader's eyes: commands of which only the reader knows the outcome.
+
+/// A block of commands begins so.
+const CONSOLE: &str = "console";
 
 /// What to do, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +14,12 @@ pub enum Step {
     /// Write a file.
     File { path: String, text: String },
     /// Run a command, which prints this.
-    Command { line: String, output: Vec<String> },
+    Command {
+        line: String,
+        /// A program that not every machine has.
+        needs: Option<String>,
+        output: Vec<String>,
+    },
 }
 
 /// The steps of a document.
@@ -23,8 +31,9 @@ pub fn steps(text: &str) -> Vec<Step> {
             continue;
         };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-        if info == "console" {
-            steps.extend(commands(&block));
+        if info.starts_with(CONSOLE) {
+            let needs = info.split_once("needs=").map(|(_, program)| program.trim());
+            steps.extend(commands(&block, needs));
         } else if let Some((_, path)) = info.split_once("file=") {
             let text = block.iter().map(|line| format!("{line}\n"));
             steps.push(Step::File {
@@ -36,12 +45,13 @@ pub fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
-fn commands(block: &[&str]) -> Vec<Step> {
+fn commands(block: &[&str], needs: Option<&str>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in block {
         match (line.strip_prefix("$ "), steps.last_mut()) {
             (Some(line), _) => steps.push(Step::Command {
                 line: line.into(),
+                needs: needs.map(Into::into),
                 output: Vec::new(),
             }),
             (None, Some(Step::Command { output, .. })) => output.push((*line).into()),
@@ -58,7 +68,7 @@ pub fn with_output(text: &str, number: usize, output: &[String]) -> String {
     for line in text.lines() {
         let fence = line.starts_with("```");
         if fence {
-            inside = line == "```console";
+            inside = line.trim_start_matches('`').starts_with(CONSOLE);
             skips = false;
         }
         if inside && line.starts_with("$ ") {
@@ -103,24 +113,35 @@ $ second
 ```sh
 never
 ```
+```console needs=tshark
+$ third
+three
+```
 ";
 
     #[test]
     fn a_document_is_read_and_changed() {
-        let command = |line: &str, output: &[&str]| Step::Command {
+        let command = |line: &str, needs: Option<&str>, output: &[&str]| Step::Command {
             line: line.into(),
+            needs: needs.map(Into::into),
             output: output.iter().map(ToString::to_string).collect(),
         };
         let file = Step::File {
             path: "src/a.rs".into(),
             text: "fn a() {}\n".into(),
         };
-        assert_eq!(
-            steps(TEXT),
-            [file, command("first", &["one"]), command("second", &[])]
-        );
+        let read = [
+            file,
+            command("first", None, &["one"]),
+            command("second", None, &[]),
+            command("third", Some("tshark"), &["three"]),
+        ];
+        assert_eq!(steps(TEXT), read);
         let changed = with_output(TEXT, 1, &["two".into()]);
-        assert_eq!(steps(&changed)[2], command("second", &["two"]));
+        assert_eq!(steps(&changed)[2], command("second", None, &["two"]));
+        let changed = with_output(TEXT, 2, &["3".into()]);
+        assert_eq!(steps(&changed)[3], command("third", Some("tshark"), &["3"]));
+        let changed = with_output(TEXT, 1, &["two".into()]);
         assert_eq!(with_output(&changed, 1, &[]), TEXT);
     }
 
