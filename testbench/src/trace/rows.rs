@@ -205,3 +205,78 @@ impl Style {
         row
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::testing::probe;
+    use emulator::image::{Identity, Symbol, SymbolKind, SymbolTable, Symbols};
+    use emulator::observe::file::{ImageInfo, NodeInfo};
+
+    fn header() -> Header {
+        let symbol = Symbol {
+            name: "emp::send".into(),
+            address: 0x4000,
+            size_bytes: 0x100,
+            kind: SymbolKind::Function,
+            memory: None,
+        };
+        let image = ImageInfo {
+            name: "test".into(),
+            table: SymbolTable {
+                identity: Identity(7),
+                symbols: Symbols::new(vec![symbol]),
+            },
+            probes: vec!["frame sent".into()],
+            stages: Vec::new(),
+        };
+        Header {
+            nodes: vec![NodeInfo {
+                name: "a".into(),
+                images: [Some(0), None],
+            }],
+            images: vec![image],
+            ..Header::default()
+        }
+    }
+
+    fn shown(style: Style) -> String {
+        let mut rows = Rows::new(&header(), style);
+        let mut text = Vec::new();
+        let mut event = probe(20_000_123, 0, "frame sent", &[1, 7]);
+        rows.text(&event, &mut text);
+        event.pc = Some(0x4010);
+        rows.text(&event, &mut text);
+        rows.json(&event, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn rows_have_columns() {
+        let column = format!(
+            "{:SYMBOL_COLUMN$}",
+            "     20000.123000 n0 cpu_a     frame sent 0x1 0x7"
+        );
+        let expected = [
+            column.trim_end(),
+            &format!("{column}emp::send+0x10"),
+            r#"{"block":"cpu_a","by":"cpu_a","fields":{"arguments":[1,7],"name":"frame sent"},"kind":"probe","pc":16400,"place":"n0","symbol":"emp::send+0x10","text":"frame sent 0x1 0x7","time_ps":20000123000}"#,
+        ];
+        let shown = shown(Style::default());
+        assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_terminal_gets_what_fits() {
+        let style = Style {
+            width: Some(40),
+            colour: true,
+        };
+        let shown = shown(style);
+        let first = shown.lines().next().unwrap();
+        assert_eq!(
+            first,
+            "\x1b[1m     20000.123000 n0 cpu_a     frame sen\x1b[0m"
+        );
+    }
+}

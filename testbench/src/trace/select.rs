@@ -41,22 +41,22 @@ impl Trigger {
 
     /// Takes an event, and hands on what is to pass.
     fn take(&mut self, event: &TraceEvent, mut pass: impl FnMut(&TraceEvent)) {
-        if self.fired.is_none() && self.filter.passes(event) {
-            self.fired = Some(event.time);
-            self.waiting.drain(..).for_each(|earlier| pass(&earlier));
+        if self.fired.is_none() {
+            let before = self.before;
+            let too_old = |first: &TraceEvent| first.time.saturating_add(before) < event.time;
+            while self.waiting.front().is_some_and(too_old) {
+                self.waiting.pop_front();
+            }
+            if self.filter.passes(event) {
+                self.fired = Some(event.time);
+                self.waiting.drain(..).for_each(|earlier| pass(&earlier));
+            }
         }
         match self.fired {
             Some(fired) if self.is_over(fired, event.time) => {}
             Some(_) => pass(event),
             None if self.before == SimTime::ZERO => {}
-            None => {
-                let too_old =
-                    |first: &TraceEvent| first.time.saturating_add(self.before) < event.time;
-                while self.waiting.front().is_some_and(too_old) {
-                    self.waiting.pop_front();
-                }
-                self.waiting.push_back(event.clone());
-            }
+            None => self.waiting.push_back(event.clone()),
         }
     }
 
@@ -234,3 +234,68 @@ pub fn expression(text: &str) -> Result<Terms, String> {
 /// Terms that one option holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms(pub Vec<super::filter::Term>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::testing::probe;
+
+    /// Microseconds of the events that pass, of one at each microsecond; the trigger's come at 3 and 6.
+    fn passing(filter: Filter, before: u64, span: Option<u64>) -> Vec<u64> {
+        let header = Header {
+            images: Vec::new(),
+            ..Header::default()
+        };
+        let terms = parse("text=trigger").unwrap();
+        let trigger = Filter::new(&terms, &header).unwrap();
+        let (before, span) = (SimTime::from_us(before), span.map(SimTime::from_us));
+        let mut selection = Selection {
+            filter,
+            trigger: Some(Trigger::new(trigger, before, span)),
+            passed: 0,
+        };
+        let mut passed = Vec::new();
+        for us in 0..10 {
+            let name = match us % 3 == 0 && us > 0 {
+                true => "trigger",
+                false => "other",
+            };
+            let event = probe(us * 1000, 0, name, &[]);
+            selection.take(&event, |event| passed.push(event.time.ps() / 1_000_000));
+        }
+        assert_eq!(selection.nothing().is_none(), !passed.is_empty());
+        passed
+    }
+
+    #[test]
+    fn a_trigger_opens_once() {
+        assert_eq!(passing(Filter::default(), 0, None), [3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(passing(Filter::default(), 0, Some(2)), [3, 4, 5]);
+        assert_eq!(passing(Filter::default(), 2, Some(1)), [1, 2, 3, 4]);
+        assert_eq!(passing(Filter::default(), 99, Some(0)), [0, 1, 2, 3]);
+        let mut filter = Filter::default();
+        filter.from = Some(SimTime::from_us(2));
+        filter.until = Some(SimTime::from_us(4));
+        assert_eq!(passing(filter, 9, None), [2, 3]);
+    }
+
+    #[test]
+    fn expressions() {
+        let check = |text, expected: Option<&str>| {
+            let terms = parse(text).ok().map(|terms| {
+                let terms = terms.iter().map(|(key, value)| format!("{key}={value}"));
+                terms.collect::<Vec<_>>().join("; ")
+            });
+            assert_eq!(terms.as_deref(), expected, "{text}");
+        };
+        check("probe=retransmit", Some("probe=retransmit"));
+        check(
+            "probe=frame sent node=1,2",
+            Some("probe=frame sent; node=1,2"),
+        );
+        check("node=0  by=cpu", Some("node=0; by=cpu"));
+        for wrong in ["", "retransmit", "prob=x", "probe=", "=x"] {
+            check(wrong, None);
+        }
+    }
+}

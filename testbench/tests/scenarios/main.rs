@@ -8,6 +8,7 @@ mod command;
 mod examples;
 mod faults;
 mod runs;
+mod trace;
 
 use testbench::scenario::Scenario;
 use testbench::simulation::result::Outcome;

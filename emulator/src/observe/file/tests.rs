@@ -19,6 +19,12 @@ use crate::wire::line::LossReason;
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
+impl Page {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
@@ -47,7 +53,7 @@ fn written(events: &[TraceEvent]) -> Vec<u8> {
         trace.event(event);
     }
     trace.finish().unwrap();
-    page.0.lock().unwrap().clone()
+    page.bytes()
 }
 
 /// The events up to the first error, and that.
@@ -249,7 +255,7 @@ proptest! {
         let chunk = Chunk { count, compressed, ..Chunk::new(ChunkKind::EVENTS) };
         chunks.chunk(&chunk, &bytes).unwrap();
         chunks.finish(|_| {}).unwrap();
-        let bytes = page.0.lock().unwrap().clone();
+        let bytes = page.bytes();
         read(&bytes).0.iter().for_each(|event| assert!(!event.to_string().is_empty()));
     }
 }
@@ -367,7 +373,7 @@ fn others_may_write_into_the_same_file() {
     (form.cpu, form.place, form.count) = (Some(1), Some(Place::Switch(7)), 2);
     other.chunk(&form, b"lw sw").unwrap();
     other.finish(|_| {}).unwrap();
-    let bytes = page.0.lock().unwrap().clone();
+    let bytes = page.bytes();
     assert_eq!(read(&bytes).0, events);
     let mut found = None;
     let mut chunks = ChunkReader::new(&bytes[..]).unwrap();
@@ -402,7 +408,7 @@ fn details_that_others_asked_for_are_left_out() {
         });
     }
     trace.finish().unwrap();
-    let bytes = page.0.lock().unwrap().clone();
+    let bytes = page.bytes();
     let kinds: Vec<_> = read(&bytes).0.into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [TraceKind::SemaphoreTaken, TraceKind::Reset]);
 }
