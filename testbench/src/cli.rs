@@ -126,11 +126,19 @@ Examples:
   lanigon run scenarios/star-with-loss.toml --seed 7 --json
   lanigon run scenarios/exact-fault.toml --trace fault.trace
   lanigon run scenarios/exact-fault.toml --pcap run.pcapng
-  lanigon run scenarios/exact-fault.toml --pcap - | tshark -r -")]
+  lanigon run scenarios/exact-fault.toml --pcap - | tshark -r -
+  lanigon run scenarios/exact-fault.toml --snapshot-at 2500 fault.snap
+  lanigon run --from fault.snap --trace rest.trace")]
 pub struct RunArgs {
     /// The scenario's file (TOML)
-    #[arg(value_name = "SCENARIO")]
-    pub scenario: PathBuf,
+    #[arg(value_name = "SCENARIO", required_unless_present = "from")]
+    pub scenario: Option<PathBuf>,
+    /// Go on from this snapshot, which holds its scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "seed"])]
+    pub from: Option<PathBuf>,
+    /// At this time (in us from the start of the programs) save everything into this file, and go on
+    #[arg(long, num_args = 2, value_names = ["US", "FILE"])]
+    pub snapshot_at: Option<Vec<String>>,
     /// Seed of all chance, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub seed: Option<u64>,

@@ -19,6 +19,7 @@ use emulator::wire::switch::{self, SwitchConfig};
 use host_lib::emp::Config;
 use host_lib::firmware::Firmware;
 
+use super::result::Counters;
 use super::{Lives, Simulation};
 use crate::cluster::{self, EMP_SRAM, START, mac_address};
 use crate::experiments::calibrate;
@@ -61,12 +62,15 @@ impl Simulation {
             }
         }
         resets.sort_unstable();
+        let counters = Counters::new(world.nodes.len());
         let lives = spawn(&mut world, scenario, &image, &speeds);
         Ok(Self {
             world,
             image,
             lives,
             resets,
+            counters,
+            looks: 0,
             exact_faults,
             max_time: scenario.max_time,
             names: scenario

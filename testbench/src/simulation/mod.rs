@@ -2,6 +2,7 @@
 
 mod build;
 pub mod result;
+pub mod snapshot;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -69,6 +70,9 @@ pub struct Simulation {
     lives: Vec<Lives>,
     /// Nodes that are reset, and when; sorted by time.
     resets: Vec<(SimTime, usize)>,
+    /// What must be looked at while it runs, and how often that was done.
+    counters: Counters,
+    looks: usize,
     /// Exact faults: where they stand, and how often they have struck.
     exact_faults: Vec<(Place, Strikes)>,
     max_time: Option<SimTime>,
@@ -84,45 +88,67 @@ impl Simulation {
 
     /// Runs until nothing is left to do, or a limit; `watch` is told now and then how many messages were received.
     pub fn run(&mut self, options: &RunOptions, watch: impl FnMut(u64) + Send) -> Outcome {
-        let mut watch = watch;
-        let limits = |until: Option<SimTime>| RunLimits {
-            max_time: until,
-            interrupt: options.interrupt.clone(),
-            threads: options.threads,
-        };
         let last = [self.max_time, options.max_time]
             .into_iter()
             .flatten()
             .min();
         let last = last.map(|time| START.saturating_add(time));
-        let mut counters = Counters::new(self.world.nodes.len());
-        let (lives, all_resets) = (&self.lives, &self.resets);
+        let end = self.advance(options, last, watch);
+        self.outcome(end)
+    }
+
+    /// Goes on up to `last`, or until nothing is left to do; gives why it came to its end.
+    fn advance(
+        &mut self,
+        options: &RunOptions,
+        last: Option<SimTime>,
+        mut watch: impl FnMut(u64) + Send,
+    ) -> RunEnd {
+        let limits = |until: Option<SimTime>| RunLimits {
+            max_time: until,
+            interrupt: options.interrupt.clone(),
+            threads: options.threads,
+        };
         // What was counted before the programs start, and what a reset wipes out, must be looked at in time.
-        let stops = std::iter::once((START, None))
-            .chain(all_resets.iter().map(|&(time, node)| (time, Some(node))))
-            .filter(|(time, _)| last.is_none_or(|last| *time < last));
-        let mut end = None;
-        for (time, node) in stops {
+        while let Some((time, node)) = self.next_look()
+            && last.is_none_or(|last| time < last)
+        {
+            let lives = &self.lives;
             let reached = self.world.run_until(&limits(Some(time)), || {
                 watch(received(lives));
                 false
             });
-            match (reached, node) {
-                (RunEnd::TimeLimit(_), None) => counters.start(&self.world),
-                (RunEnd::TimeLimit(_), Some(node)) => counters.before_reset(&self.world, node),
-                (other, _) => {
-                    end = Some(other);
-                    break;
-                }
+            if !matches!(reached, RunEnd::TimeLimit(_)) {
+                return reached;
+            }
+            match node {
+                None => self.counters.start(&self.world),
+                Some(node) => self.counters.before_reset(&self.world, node),
+            }
+            self.looks += 1;
+        }
+        let (lives, resets) = (&self.lives, &self.resets);
+        self.world.run_until(&limits(last), || {
+            watch(received(lives));
+            verdict::is_settled(&lives_at(lives, resets, SimTime::MAX))
+        })
+    }
+
+    /// When the counters must be looked at next, and at which node's reset, if it is one.
+    fn next_look(&self) -> Option<(SimTime, Option<usize>)> {
+        match self.looks.checked_sub(1) {
+            None => Some((START, None)),
+            Some(done) => {
+                let (time, node) = *self.resets.get(done)?;
+                Some((time, Some(node)))
             }
         }
-        let end = end.unwrap_or_else(|| {
-            self.world.run_until(&limits(last), || {
-                watch(received(lives));
-                verdict::is_settled(&lives_at(lives, all_resets, SimTime::MAX))
-            })
-        });
-        let lives = lives_at(lives, all_resets, self.world.now());
+    }
+
+    /// What came of it.
+    fn outcome(&self, end: RunEnd) -> Outcome {
+        let lives = lives_at(&self.lives, &self.resets, self.world.now());
+        let counters = self.counters.clone();
         let mut outcome = Outcome::new(&self.world, &self.names, &lives, counters, end);
         let idle = self.exact_faults.iter();
         let idle = idle.filter(|(_, strikes)| strikes.count() == 0);

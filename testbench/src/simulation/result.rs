@@ -7,6 +7,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
 use emulator::tigon2::board::Tigon2;
+use emulator::value_struct;
 use emulator::wire::fault::FaultKind;
 use emulator::wire::line::LossReason;
 use emulator::wire::port::Port;
@@ -30,7 +31,7 @@ const NIC_DROPS: [(&str, Counter); 7] = [
 ];
 
 /// What must be looked at while a run goes on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Counters {
     /// Of lives that a reset ended.
     ended: Vec<NicCounters>,
@@ -38,12 +39,22 @@ pub(super) struct Counters {
     busy: Vec<Busy>,
 }
 
+value_struct!(Counters {
+    ended: ended,
+    busy: busy
+});
+
 /// How busy a board has been, in ps.
 #[derive(Debug, Clone, Copy, Default)]
 struct Busy {
     cpu_ps: [u64; 2],
     dma_ps: [u64; 2],
 }
+
+value_struct!(Busy {
+    cpu_ps: cpu_ps,
+    dma_ps: dma_ps
+});
 
 impl Busy {
     fn of(node: &Node<Tigon2>) -> Self {

@@ -1,8 +1,9 @@
 //! `lanigon run`: a scenario.
 
 mod report;
+mod start;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use emulator::observe::file::Header;
@@ -18,6 +19,7 @@ use crate::simulation::{RunOptions, Simulation};
 use crate::trace::record;
 use crate::{logging, output};
 use report::Report;
+use start::{SaveAt, Start};
 
 /// Runs the command.
 ///
@@ -29,13 +31,18 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !(piped && args.json),
         "standard output cannot take both the capture (--pcap -) and the document (--json)"
     );
-    one_file_each(args)?;
-    let mut scenario = Scenario::load(&args.scenario)?;
-    if let Some(seed) = args.seed {
-        scenario.seed = seed;
+    let snapshot = args.snapshot_at.as_deref().map(SaveAt::parse).transpose()?;
+    one_file_each(args, snapshot.as_ref())?;
+    let Start {
+        name,
+        text,
+        scenario,
+        mut simulation,
+    } = start::begin(args)?;
+    if snapshot.is_some() {
+        simulation.keep_logs();
     }
-    let mut simulation = Simulation::new(&scenario)?;
-    let known = header(args, &scenario, &simulation);
+    let known = header(&name, &scenario, &simulation);
     let world = &mut simulation.world;
     let recording = args.record.begin(world, || known.clone())?;
     let drawing = args.timeline.begin(world, || known.clone())?;
@@ -51,10 +58,18 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         threads: args.threads,
     };
     let progress = Progress::steps("messages", scenario.messages());
+    let saved = snapshot.map(|at| {
+        at.carry_out(
+            &mut simulation,
+            &options,
+            |received| progress.set(received),
+            |simulation| simulation.save(&name, &text, &scenario),
+        )
+    });
     let outcome = simulation.run(&options, |received| progress.set(received));
     drop(progress);
     let report = Report {
-        file: &args.scenario,
+        file: Path::new(&name),
         scenario: &scenario,
         outcome: &outcome,
     };
@@ -69,6 +84,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } else {
         output::print(&report.text())?;
     }
+    saved.transpose()?;
     captured?;
     recording.finish()?;
     drawing.finish()?;
@@ -80,11 +96,16 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 }
 
 /// What is written goes into a file of its own.
-fn one_file_each(args: &RunArgs) -> anyhow::Result<()> {
+fn one_file_each(args: &RunArgs, snapshot: Option<&SaveAt>) -> anyhow::Result<()> {
     let files = [
         ("--trace", &args.record.trace),
         ("--pcap", &args.pcap),
         ("--timeline", &args.timeline.timeline),
+        ("--from", &args.from),
+        (
+            "--snapshot-at",
+            &snapshot.map(|snapshot| snapshot.file.clone()),
+        ),
     ];
     for (index, (option, file)) in files.iter().enumerate() {
         let same = |other: &&(_, &Option<PathBuf>)| file.is_some() && other.1 == *file;
@@ -96,9 +117,9 @@ fn one_file_each(args: &RunArgs) -> anyhow::Result<()> {
 }
 
 /// What a trace's readers should know of the run.
-fn header(args: &RunArgs, scenario: &Scenario, simulation: &Simulation) -> Header {
+fn header(name: &str, scenario: &Scenario, simulation: &Simulation) -> Header {
     let names = scenario.nodes.iter().map(|node| node.name.clone());
-    let header = record::header(&args.scenario.display(), scenario.seed, names);
+    let header = record::header(&name, scenario.seed, names);
     Header {
         switches: scenario.network.switches.len() as u16,
         ..record::with_image(header, &scenario.image, &simulation.image)
