@@ -149,7 +149,8 @@ impl Tracer {
     /// From now on keep every event, and these details, until a [`Stream`](super::stream::Stream) fetches
     /// them; `None`: stop doing so.
     pub(super) fn stream(&mut self, details: Option<Details>) {
-        self.streamed = details.map(|_| Vec::new());
+        // What waits already is for those who looked before.
+        self.streamed = details.map(|_| self.streamed.take().unwrap_or_default());
         self.details = details.unwrap_or_default();
     }
 
