@@ -16,6 +16,10 @@ use emulator::sim::time::SimTime;
 use testbench::profiler::{Costs, Profiler, report};
 use testbench::scenario::Scenario;
 use testbench::simulation::{RunOptions, Simulation};
+use testbench::trace::args::RecordArgs;
+use testbench::trace::instructions::{Listing, Wanted, split};
+use testbench::trace::open::open;
+use testbench::trace::record::{header, with_image};
 
 /// What is left of a run: the trace's hash; instructions, cycles and ticks of each CPU.
 type Left = (u64, Vec<(u64, u64, u64)>);
@@ -112,4 +116,78 @@ fn profiles_add_up() {
         assert_eq!(sum.instructions + core.idle.instructions, instructions);
         assert_eq!(core.span(), now);
     }
+}
+
+/// The lines of a file, and whether it could be read to its end.
+fn listed(path: &Path, wanted: Wanted) -> (Vec<String>, bool) {
+    let (header, chunks) = split(open(path).unwrap());
+    let mut lines = Vec::new();
+    let read = Listing::new(&header, wanted).show(chunks, |line| {
+        lines.push(line.trim_end().to_owned());
+        true
+    });
+    (lines, read.is_ok())
+}
+
+/// How many instructions a line stands for.
+fn count(line: &str) -> u64 {
+    let Some((_, rounds)) = line
+        .split_once('(')
+        .filter(|_| line.contains("more rounds"))
+    else {
+        return 1;
+    };
+    let numbers = rounds
+        .split(' ')
+        .filter_map(|word| word.parse::<u64>().ok());
+    numbers.product()
+}
+
+#[test]
+fn a_file_shows_every_instruction() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("instructions.trace");
+    let mut simulation = simulation();
+    let names = (0..2).map(|node| format!("n{node}"));
+    let header = header(&"pair", 1, names);
+    let header = with_image(header, "emp-base", &simulation.image);
+    let args = RecordArgs {
+        trace: Some(path.clone()),
+        instructions: true,
+        ..RecordArgs::default()
+    };
+    let recording = args.begin(&mut simulation.world, || header).unwrap();
+    let left = run(&mut simulation, 2);
+    recording.finish().unwrap();
+    let all = Wanted {
+        place: None,
+        cpu: None,
+        from: SimTime::ZERO,
+        until: SimTime::MAX,
+    };
+    let (lines, whole) = listed(&path, all);
+    assert!(whole);
+    let executed: u64 = left.1.iter().map(|core| core.0).sum();
+    assert_eq!(lines.iter().map(|line| count(line)).sum::<u64>(), executed);
+    let time = |line: &&String| line[..17].trim_start().parse::<f64>().unwrap();
+    assert!(lines.iter().collect::<Vec<_>>().is_sorted_by_key(time));
+
+    let (from, until) = (SimTime::from_us(20_100), SimTime::from_us(20_110));
+    let part = Wanted {
+        place: Some(Place::Node(1)),
+        cpu: Some(0),
+        from,
+        until,
+    };
+    let mut expected = lines.clone();
+    expected.retain(|line| line[17..].starts_with(" n1 cpu_a "));
+    expected.retain(|line| (from.us()..until.us()).contains(&time(&line)));
+    assert!(expected.len() > 100);
+    assert_eq!(listed(&path, part), (expected, true));
+
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let (some, whole) = listed(&path, all);
+    assert!(!whole && some.len() > 100);
+    let mut all = lines.iter();
+    assert!(some.iter().all(|line| all.any(|other| other == line)));
 }
