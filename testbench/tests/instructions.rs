@@ -131,10 +131,7 @@ fn listed(path: &Path, wanted: Wanted) -> (Vec<String>, bool) {
 
 /// How many instructions a line stands for.
 fn count(line: &str) -> u64 {
-    let Some((_, rounds)) = line
-        .split_once('(')
-        .filter(|_| line.contains("more rounds"))
-    else {
+    let Some((_, rounds)) = line.split_once("(idle: ") else {
         return 1;
     };
     let numbers = rounds

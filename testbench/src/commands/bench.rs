@@ -81,7 +81,11 @@ fn table(quantities: &[Quantity], samples: &[Sample]) -> String {
     let mut text = format!("{:<28}{:>12}  {:<8}\n", "quantity", "median", "target");
     for &quantity in quantities {
         let value = median(samples, quantity);
-        let shown = value.map_or("-".into(), |value| format!("{value:.2}"));
+        let shown = value.map_or("-".into(), |value| match value {
+            // Two places would show nothing of it.
+            ..0.05 => format!("{value:.4}"),
+            _ => format!("{value:.2}"),
+        });
         let missed = value.is_some_and(|value| !quantity.target.reached_by(value));
         // A string takes everything.
         let _ = writeln!(

@@ -177,7 +177,7 @@ fn text(
             instructions,
             rounds,
             ..
-        }) => format!("({rounds} more rounds of {instructions} instructions: idle)"),
+        }) => format!("(idle: {rounds} times the last {instructions} instructions)"),
         _ => String::new(),
     }
 }
