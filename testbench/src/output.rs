@@ -1,7 +1,9 @@
-//! Standard output: results, as text or as one JSON document, and nothing else.
+//! Standard output: results, as text or as one JSON document, and nothing else. And the files beside it.
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::path::{Path, PathBuf};
 
+use anyhow::{bail, ensure};
 use serde::Serialize;
 
 /// The result could not be written. The request was right: exit code 1, not 2.
@@ -25,6 +27,43 @@ impl From<io::Error> for WriteError {
     fn from(error: io::Error) -> Self {
         Self::new("standard output", error)
     }
+}
+
+/// What is written goes into files of its own, whatever their names are: into none that is read, nor twice into
+/// one. Each has the option or argument that names it.
+///
+/// # Errors
+/// If two are the same file, or one that is written is `-`.
+pub fn one_file_each(
+    read: &[(&str, &Path)],
+    written: &[(&str, Option<&Path>)],
+) -> anyhow::Result<()> {
+    let mut known: Vec<(&str, PathBuf)> = Vec::new();
+    known.extend(read.iter().map(|&(option, path)| (option, real(path))));
+    for &(option, path) in written {
+        let Some(path) = path else { continue };
+        ensure!(
+            path.as_os_str() != "-",
+            "{option} names a file: it does not go to standard output"
+        );
+        let path = real(path);
+        if let Some((other, _)) = known.iter().find(|(_, known)| *known == path) {
+            bail!("{other} and {option} name the same file");
+        }
+        known.push((option, path));
+    }
+    Ok(())
+}
+
+/// The name of a file, or of one that will be, without links and detours.
+fn real(path: &Path) -> PathBuf {
+    let name_in_folder = || {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let real = path.canonicalize().ok().or_else(name_in_folder);
+    real.unwrap_or_else(|| path.into())
 }
 
 /// Prints a text that ends with a line break. A reader that has gone away (`| head`) has seen enough.
@@ -124,6 +163,37 @@ pub fn grouped(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_file_is_written_twice_or_read_and_written() {
+        let check = |read: &str, written: [&str; 2], expected: Option<&str>| {
+            let [first, second] = written.map(|name| Some(Path::new(name)));
+            let found = one_file_each(&[("A", Path::new(read))], &[("B", first), ("C", second)]);
+            let found = found.err().map(|error| error.to_string());
+            assert_eq!(found.as_deref(), expected, "{read} {written:?}");
+        };
+        check("a", ["b", "c"], None);
+        check("-", ["b", "src/b"], None);
+        check("a", ["b", "b"], Some("B and C name the same file"));
+        check("a", ["b", "./b"], Some("B and C name the same file"));
+        check(
+            "a",
+            ["src/x", "src/../src/x"],
+            Some("B and C name the same file"),
+        );
+        check(
+            "src/lib.rs",
+            ["b", "src/../src/lib.rs"],
+            Some("A and C name the same file"),
+        );
+        check(
+            "/nowhere/a",
+            ["/nowhere/a", "c"],
+            Some("A and B name the same file"),
+        );
+        let refused = Some("C names a file: it does not go to standard output");
+        check("a", ["b", "-"], refused);
+    }
 
     #[test]
     fn counts_are_grouped_by_three() {

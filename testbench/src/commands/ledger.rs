@@ -30,10 +30,16 @@ struct Found {
 /// # Errors
 /// If the request, the scenario or the trace is wrong, or a result cannot be written.
 pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let source = ("the scenario or trace", args.source.as_path());
+    output::one_file_each(&[source], &[("--svg", args.svg.as_deref())])?;
     let is_scenario = args
         .source
         .extension()
         .is_some_and(|extension| extension == "toml");
+    ensure!(
+        !(is_scenario && args.profile.is_some()),
+        "--profile is for traces: a scenario names the timing profile itself"
+    );
     let found = match is_scenario {
         true => of_scenario(&args.source, interrupt)?,
         false => of_trace(&args.source, args.profile.as_deref())?,
@@ -57,14 +63,15 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
             (text::of_many(&classes), text::many_json(&classes), drawing)
         }
     };
-    if let Some(path) = &args.svg {
-        let written = std::fs::write(path, drawing);
-        written.map_err(|error| output::WriteError::new(path.display(), error))?;
-    }
     if args.json {
         output::print_json(&document)?;
     } else {
         output::print(&table)?;
+    }
+    // A file that cannot be written hides no result.
+    if let Some(path) = &args.svg {
+        let written = std::fs::write(path, drawing);
+        written.map_err(|error| output::WriteError::new(path.display(), error))?;
     }
     Ok(found.status)
 }

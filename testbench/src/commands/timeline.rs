@@ -3,6 +3,7 @@
 use emulator::observe::stream::Observer;
 
 use super::Status;
+use crate::output;
 use crate::timeline::args::{ConvertArgs, begin};
 use crate::trace::open::{Ending, broken, open};
 
@@ -11,10 +12,7 @@ use crate::trace::open::{Ending, broken, open};
 /// # Errors
 /// If the request is wrong, a file is no trace, or the timeline cannot be written.
 pub fn run(args: &ConvertArgs) -> anyhow::Result<Status> {
-    anyhow::ensure!(
-        args.file != args.out,
-        "the timeline and the trace are the same file"
-    );
+    output::one_file_each(&[("the trace", &args.file)], &[("--out", Some(&args.out))])?;
     let trace = open(&args.file)?;
     let header = trace.header.clone();
     let (mut timeline, drawing) = begin(&args.out, &args.filter, args.limit, header)?;

@@ -36,7 +36,7 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "timeline_trigger")]
     pub timeline_for: Option<SimTime>,
     /// The timeline ends when it has so many megabytes
-    #[arg(long, value_name = "MB", default_value = "50", value_parser = megabytes())]
+    #[arg(long, value_name = "MB", default_value = "50", value_parser = megabytes(), requires = "timeline")]
     pub timeline_limit: u64,
 }
 

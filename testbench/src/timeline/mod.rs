@@ -64,6 +64,7 @@ pub struct Timeline {
     now_ns: u64,
     is_drawn: bool,
     is_over: bool,
+    is_empty: bool,
     outcome: Outcome,
 }
 
@@ -81,6 +82,7 @@ impl Timeline {
             now_ns: 0,
             is_drawn: false,
             is_over: false,
+            is_empty: true,
             outcome: Outcome::default(),
         }
     }
@@ -150,6 +152,7 @@ impl Observer for Timeline {
         }
         self.now_ns = event.time.ps() / 1000;
         let is_drawn = (self.filter)(event);
+        self.is_empty &= !is_drawn;
         self.draw(is_drawn);
         let place = self
             .places
@@ -169,6 +172,9 @@ impl Observer for Timeline {
     }
 
     fn finish(&mut self) -> io::Result<()> {
+        if self.is_empty {
+            log::warn!("the timeline is empty: no event is what it should show");
+        }
         if !self.is_over {
             for track in self.places.values_mut().flat_map(place::Place::tracks) {
                 track.finish(self.now_ns, &mut self.packets);

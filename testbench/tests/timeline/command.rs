@@ -66,6 +66,27 @@ fn a_file_that_cannot_be_written_is_refused_or_told_of() {
         &["--timeline", "x", "--trace", "x"],
     );
     check(&output, 2, "--trace and --timeline name the same file");
+    let scenario = path("timeline-same.toml");
+    let output = run(
+        "timeline-same.toml",
+        &text,
+        &["--timeline", scenario.to_str().unwrap()],
+    );
+    check(&output, 2, "the scenario and --timeline name the same file");
+    assert_eq!(std::fs::read_to_string(scenario).unwrap(), text);
+}
+
+#[test]
+fn an_empty_window_is_told_of() {
+    let file = path("empty.pftrace");
+    let options = [
+        "--timeline",
+        file.to_str().unwrap(),
+        "--timeline-from",
+        "+1s",
+    ];
+    let output = run("timeline-empty.toml", &pair(&stream(3, 3000)), &options);
+    check(&output, 0, "warning: the timeline is empty: ");
 }
 
 #[test]

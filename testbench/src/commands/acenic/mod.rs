@@ -29,6 +29,10 @@ const JUMBO_BUFFERS: u32 = 64;
 /// # Errors
 /// If the request is wrong, or a result cannot be written.
 pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    output::one_file_each(
+        &[("--firmware", &args.firmware)],
+        &[("--trace", args.record.trace.as_deref())],
+    )?;
     let firmware = acenic::read_firmware(&args.firmware, args.sram)?;
     let profile = profile::load(&args.profile)?;
     let config = config(args);

@@ -3,9 +3,9 @@
 mod report;
 mod start;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use emulator::observe::file::Header;
 use emulator::sim::world::RunEnd;
 
@@ -97,23 +97,17 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 
 /// What is written goes into a file of its own.
 fn one_file_each(args: &RunArgs, snapshot: Option<&SaveAt>) -> anyhow::Result<()> {
-    let files = [
-        ("--trace", &args.record.trace),
-        ("--pcap", &args.pcap),
-        ("--timeline", &args.timeline.timeline),
-        ("--from", &args.from),
-        (
-            "--snapshot-at",
-            &snapshot.map(|snapshot| snapshot.file.clone()),
-        ),
+    let read = [("the scenario", &args.scenario), ("--from", &args.from)];
+    let read = read.map(|(name, file)| file.as_deref().map(|file| (name, file)));
+    let read: Vec<_> = read.into_iter().flatten().collect();
+    let capture = args.pcap.as_deref();
+    let written = [
+        ("--trace", args.record.trace.as_deref()),
+        ("--pcap", capture.filter(|path| !capture::is_stdout(path))),
+        ("--timeline", args.timeline.timeline.as_deref()),
+        ("--snapshot-at", snapshot.map(|snapshot| &*snapshot.file)),
     ];
-    for (index, (option, file)) in files.iter().enumerate() {
-        let same = |other: &&(_, &Option<PathBuf>)| file.is_some() && other.1 == *file;
-        if let Some((other, _)) = files[..index].iter().find(same) {
-            bail!("{other} and {option} name the same file");
-        }
-    }
-    Ok(())
+    output::one_file_each(&read, &written)
 }
 
 /// What a trace's readers should know of the run.
