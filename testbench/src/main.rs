@@ -12,9 +12,12 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::init(cli.verbose);
     let interrupt = Interrupt::default();
-    let status = interrupt
-        .on_ctrl_c()
-        .and_then(|()| commands::run(&cli.command, &interrupt));
+    // Commands that have nothing to finish end at once, as the system has it.
+    let handled = match commands::ends_at_once(&cli.command) {
+        true => Ok(()),
+        false => interrupt.on_ctrl_c(),
+    };
+    let status = handled.and_then(|()| commands::run(&cli.command, &interrupt));
     match status {
         Ok(status) => status.into(),
         Err(error) => {

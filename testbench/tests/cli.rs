@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -410,6 +411,24 @@ fn an_interrupt_leaves_what_there_is() {
     let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     assert_eq!(document["stop"], "interrupted");
     assert!(document["cpu_a"]["instructions"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_look_into_a_trace_ends_at_once() {
+    for words in ["show -", "grep x -", "stats -", "instructions -"] {
+        let words = split(&format!("trace {words}"));
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let mut child = command(&words)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let id = child.id().to_string();
+        let killed = Command::new("kill").args(["-INT", &id]).status();
+        assert!(killed.expect("kill runs").success());
+        // It waits for its input until here.
+        let status = child.wait().expect("the binary ends");
+        assert_eq!(status.signal(), Some(2), "{words:?}");
+    }
 }
 
 fn hello() -> PathBuf {

@@ -42,7 +42,7 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     );
     let found = match is_scenario {
         true => of_scenario(&args.source, interrupt)?,
-        false => of_trace(&args.source, args.profile.as_deref())?,
+        false => of_trace(&args.source, args.profile.as_deref(), interrupt)?,
     };
     let shown = || args.source.display().to_string();
     let (messages, ledgers) = (&found.messages, found.ledgers);
@@ -108,7 +108,7 @@ fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
     Ok(account(&messages, &timing, status))
 }
 
-fn of_trace(path: &Path, profile: Option<&str>) -> anyhow::Result<Found> {
+fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow::Result<Found> {
     let timing = match profile {
         Some(name) => crate::profile::load(name)?.timing,
         None => Profile::built_in(crate::cli::DEFAULT_PROFILE)?.timing,
@@ -122,6 +122,10 @@ fn of_trace(path: &Path, profile: Option<&str>) -> anyhow::Result<Found> {
         path.display()
     );
     for event in trace.into_events() {
+        if interrupt.requested() {
+            status = Status::Interrupted;
+            break;
+        }
         match event {
             Ok(event) => messages.event(&event),
             Err(error) => {

@@ -56,6 +56,12 @@ impl From<Status> for ExitCode {
     }
 }
 
+/// Whether a command leaves nothing half done when it is interrupted, and need not look at [`Interrupt`].
+#[must_use]
+pub const fn ends_at_once(command: &Command) -> bool {
+    matches!(command, Command::Trace(_))
+}
+
 /// Carries out a command.
 ///
 /// # Errors
@@ -66,7 +72,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Run(args) => run::run(args, interrupt),
         Command::Trace(args) => trace::run(args),
         Command::Ledger(args) => ledger::run(args, interrupt),
-        Command::Timeline(args) => timeline::run(args),
+        Command::Timeline(args) => timeline::run(args, interrupt),
         Command::Exec(args) => exec::run(args, interrupt),
         Command::Acenic(args) => acenic::run(args, interrupt),
         Command::Image(args) => image::run(args),

@@ -3,6 +3,7 @@
 use emulator::observe::stream::Observer;
 
 use super::Status;
+use crate::interrupt::Interrupt;
 use crate::output;
 use crate::timeline::args::{ConvertArgs, begin};
 use crate::trace::open::{Ending, broken, open};
@@ -11,13 +12,16 @@ use crate::trace::open::{Ending, broken, open};
 ///
 /// # Errors
 /// If the request is wrong, a file is no trace, or the timeline cannot be written.
-pub fn run(args: &ConvertArgs) -> anyhow::Result<Status> {
+pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     output::one_file_each(&[("the trace", &args.file)], &[("--out", Some(&args.out))])?;
     let trace = open(&args.file)?;
     let header = trace.header.clone();
     let (mut timeline, drawing) = begin(&args.out, &args.filter, args.limit, header)?;
     let mut ending = Ending::Whole;
     for event in trace.into_events() {
+        if interrupt.requested() {
+            break;
+        }
         match event {
             Ok(event) => timeline.event(&event),
             Err(error) => {
@@ -30,6 +34,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<Status> {
     let _ = timeline.finish();
     drawing.finish()?;
     Ok(match ending {
+        _ if interrupt.requested() => Status::Interrupted,
         Ending::Whole => Status::Done,
         Ending::Broken => Status::Failed,
     })
