@@ -401,7 +401,7 @@ mod tests {
         assert!(hardware.stages.is_empty());
         let thesis = Profile::built_in("emp-thesis").unwrap();
         assert_eq!(thesis.timing, hardware.timing);
-        assert_eq!(thesis.stages.len(), 8);
+        assert_eq!(thesis.stages.len(), 9);
     }
 
     #[test]
