@@ -40,6 +40,12 @@ pub(super) struct CpuState {
     open: Option<Open>,
     /// Its last stages that nobody has claimed.
     recent: VecDeque<Stint>,
+    /// The ack that it is taking: the sender's part of that stands between two parts of the matcher's.
+    ack: Option<ArrivalRef>,
+    /// The end of a write that it saw to last, and what the write was for: closing its record stands within that.
+    ending: Option<(SimTime, Option<ArrivalRef>)>,
+    /// Its last stage cut a frame. A second part of that follows if the transmitter is the other CPU.
+    has_cut: bool,
 }
 
 /// Stages that are remembered until a probe says whose they were.
@@ -110,6 +116,7 @@ impl Tracker {
                 let state = self.node(node);
                 if **stage == *stage::RECEIVE_BOOKKEEPING {
                     state.matcher = Some(cpu);
+                    state.cpus[cpu as usize].ack = None;
                 }
                 state.cpus[cpu as usize].open = Some(Open {
                     stage: Arc::clone(stage),
@@ -150,22 +157,28 @@ impl Tracker {
         for claim in open.claims {
             self.settle_claim(node, claim, stint.clone());
         }
-        let ended = *stint.work.stage == *stage::RECEIVING && self.end_write(node, &stint);
-        if claimed || ended {
+        let has_cut = std::mem::take(&mut self.node(node).cpus[cpu as usize].has_cut);
+        if claimed || self.ends_a_receive(node, cpu, &stint) {
             return;
         }
         if *stint.work.stage == *stage::RECEIVE_FRAME && self.node(node).matcher != Some(cpu) {
             self.node(node).delivered.push_back(stint);
             return self.pair_deliveries(node);
         }
-        if *stint.work.stage == *stage::RECEIVE_ACK && self.node(node).matcher == Some(cpu) {
-            return self.ack_without_a_word(node, cpu, stint);
+        let takes_ack = *stint.work.stage == *stage::TAKE_ACK;
+        if takes_ack || *stint.work.stage == *stage::RECEIVE_ACK {
+            match self.node(node).cpus[cpu as usize].ack {
+                Some(arrival) => return self.add_works(arrival, vec![stint]),
+                None if takes_ack => return self.take_ack(node, cpu, stint),
+                None => {}
+            }
         }
         let span = stint.work.to.saturating_sub(stint.work.from);
         let state = self.node(node);
         // What a transmitter on this CPU makes of it begins at once, and takes it back.
-        if cuts_a_frame(&stint) && span > CUT {
+        if cuts_a_frame(&stint) && span > CUT && !has_cut {
             state.cuts.push_back(stint.clone());
+            state.cpus[cpu as usize].has_cut = true;
         }
         state.cpus[cpu as usize].remember(stint);
     }
@@ -234,29 +247,67 @@ impl Tracker {
         }
     }
 
+    /// Whether the stage sees to the end of a write, or to the record that is closed with it.
+    fn ends_a_receive(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
+        let names = [stage::RECEIVING, stage::RECEIVE_BOOKKEEPING];
+        let ending = self.node(node).cpus[cpu as usize].ending.take();
+        if let Some((until, arrival)) = ending
+            && until == stint.work.from
+            && names.contains(&&*stint.work.stage)
+        {
+            if let Some(arrival) = arrival {
+                // The host knows already.
+                self.own_stint(arrival.frame.message, stint);
+            }
+            self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
+            return true;
+        }
+        if *stint.work.stage == *stage::RECEIVING {
+            return self.end_write(node, cpu, stint);
+        }
+        // The record that is closed here tells what the stage before was about, however short that was.
+        let recent = &mut self.node(node).cpus[cpu as usize].recent;
+        let before = recent.pop_back_if(|before| {
+            *stint.work.stage == *stage::RECEIVE_BOOKKEEPING
+                && *before.work.stage == *stage::RECEIVING
+                && before.work.to == stint.work.from
+        });
+        before.is_some_and(|before| {
+            self.end_oldest_write(node, cpu, &before);
+            self.ends_a_receive(node, cpu, stint)
+        })
+    }
+
     /// "Receiving" is about the oldest write that is over, if there is one.
-    fn end_write(&mut self, node: u16, stint: &Stint) -> bool {
+    fn end_write(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
         let ended = &mut self.node(node).write.ended;
         let is_about =
             |time: SimTime| time <= stint.work.from || stint.work.to.saturating_sub(time) > LOOK;
         if !ended.front().is_some_and(|(time, _)| is_about(*time)) {
             return false;
         }
-        if let Some((_, Some(arrival))) = ended.pop_front() {
-            self.own_stint(arrival.frame.message, stint);
-            self.arrival(arrival).endings.push(stint.work.clone());
-        }
+        self.end_oldest_write(node, cpu, stint);
         true
     }
 
-    /// An ack was taken from the MAC, and no probe said so: it told nothing new, or a sender on the other CPU
-    /// will say.
-    fn ack_without_a_word(&mut self, node: u16, cpu: Cpu, stint: Stint) {
+    fn end_oldest_write(&mut self, node: u16, cpu: Cpu, stint: &Stint) {
+        let ended = &mut self.node(node).write.ended;
+        let arrival = ended.pop_front().and_then(|(_, arrival)| arrival);
+        if let Some(arrival) = arrival {
+            self.own_stint(arrival.frame.message, stint);
+            self.arrival(arrival).endings.push(stint.work.clone());
+        }
+        self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
+    }
+
+    /// An ack was taken from the MAC. The sender will say so, on this CPU or the other one, if it tells anything new.
+    fn take_ack(&mut self, node: u16, cpu: Cpu, stint: Stint) {
         let is_ack = |frame: &RxFrame| frame.says.is_none_or(|says| says.kind == Kind::Ack);
         let Some(arrival) = self.take_stored(node, is_ack) else {
             return;
         };
         self.node(node).answers.push_back(arrival);
+        self.node(node).cpus[cpu as usize].ack = Some(arrival);
         let received = self.arrival(arrival).received;
         let names = [stage::RECEIVE_BOOKKEEPING];
         let mut stints = self.node(node).cpus[cpu as usize].take_since(received, &names);

@@ -56,6 +56,11 @@ fn check_whole(text: &str, count: usize) -> Vec<Message> {
     assert_eq!(messages.len(), count, "{text}");
     for message in &messages {
         let id = message.id;
+        if message.sent.is_none() && Some(id) == messages.last().map(|last| last.id) {
+            // The run is over when the last message has come, and its ack may be under way then.
+            assert!(message.received.is_some(), "{id} of {text}");
+            continue;
+        }
         assert_eq!(message.end(), End::Completed, "{id} of {text}{message:#?}");
         assert!(message.post.mailbox < message.post.taken, "{id}");
         assert_eq!(message.posting.len(), 1, "{id}");
