@@ -1,6 +1,6 @@
 //! Frames on the wires, in the order of time, while the run goes on.
 //!
-//! Every line has a [`Tap`] if somebody wants to see frames, and so has every switch, for those that it drops.
+//! Every line has a tap if somebody wants to see frames, and so has every switch, for those that it drops.
 //! `World` collects what they hold between slices, as [`Stream`](super::stream::Stream) does with events.
 
 use std::fmt;

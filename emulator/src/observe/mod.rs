@@ -12,3 +12,4 @@ pub mod pcapng;
 pub mod stream;
 pub mod text;
 pub mod tracer;
+mod words;

@@ -22,6 +22,12 @@ use crate::simulation::{RunOptions, Simulation};
 /// # Errors
 /// If the request or the scenario is wrong, or a result cannot be written.
 pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let scenario = ("the scenario", args.scenario.as_path());
+    let written = [
+        ("--flame", args.flame.as_deref()),
+        ("--folded", args.folded.as_deref()),
+    ];
+    output::one_file_each(&[scenario], &written)?;
     let from = args.from.map_or(START, |time| time.at(START));
     let until = args.until.map_or(SimTime::MAX, |time| time.at(START));
     ensure!(from < until, "--from {from} is not before --until {until}");
@@ -47,19 +53,18 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         "nothing ran from {from} on: the run was over at {}",
         simulation.world.now()
     );
-    if let Some(path) = &args.flame {
-        write(
-            path,
-            &flame::svg(&cores, &args.scenario.display().to_string()),
-        )?;
-    }
-    if let Some(path) = &args.folded {
-        write(path, &flame::folded(&cores))?;
-    }
     if args.json {
         output::print_json(&report::json(&cores))?;
     } else {
         output::print(&report::text(&cores, args.all))?;
+    }
+    // A file that cannot be written hides no result.
+    if let Some(path) = &args.flame {
+        let title = args.scenario.display().to_string();
+        write(path, &flame::svg(&cores, &title))?;
+    }
+    if let Some(path) = &args.folded {
+        write(path, &flame::folded(&cores))?;
     }
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
