@@ -128,9 +128,11 @@ impl Simulation {
             self.looks += 1;
         }
         let (lives, resets) = (&self.lives, &self.resets);
+        // Before the programs start nothing is over.
+        let started = self.looks > 0;
         self.world.run_until(&limits(last), || {
             watch(received(lives));
-            verdict::is_settled(&lives_at(lives, resets, SimTime::MAX))
+            started && verdict::is_settled(&lives_at(lives, resets, SimTime::MAX))
         })
     }
 
