@@ -32,7 +32,10 @@ impl<T> Singleton<T> {
     ///
     /// # Panics
     /// The second time.
-    #[allow(clippy::mut_from_ref)]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "it gives the one reference that there ever is, out of a shared static"
+    )]
     pub fn take(&'static self) -> &'static mut T {
         assert!(!self.taken.replace(true), "a singleton was taken twice");
         // SAFETY: the flag was clear, so nobody else holds a reference.

@@ -84,7 +84,14 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } else {
         output::print(&report.text())?;
     }
-    saved.transpose()?;
+    match saved {
+        // Who interrupts a run knows that nothing more comes of it.
+        Some(Err(error)) if outcome.end == RunEnd::Interrupted => {
+            output::print_aside(&format!("warning: {error:#}\n"));
+        }
+        Some(Err(error)) => return Err(error),
+        Some(Ok(())) | None => {}
+    }
     captured?;
     recording.finish()?;
     drawing.finish()?;
