@@ -7,6 +7,7 @@ pub mod capture;
 pub mod cli;
 pub mod cluster;
 pub mod commands;
+pub mod debug;
 pub mod experiments;
 pub mod faults;
 pub mod interrupt;

@@ -1,7 +1,7 @@
 //! Names by which events are chosen: a short name for each kind, and the hardware block that an event concerns.
 //! They stay what they are: filters, stored traces and tests use them.
 
-use super::event::{Place, TraceEvent, TraceKind};
+use super::event::{Details, Place, TraceEvent, TraceKind};
 use crate::sim::initiator::Initiator;
 use crate::tigon2::map;
 
@@ -76,6 +76,21 @@ kinds! {
     GuestMistake, "mistake", "a guest did something that the chip does not define";
     Reset, "reset", "the machine was reset";
     PowerOn, "power-on", "the machine is on again";
+}
+
+/// The details without which events of the kind with this name are not recorded.
+#[must_use]
+pub fn details_of(name: &str) -> Details {
+    match name {
+        "register-read" | "register-write" => Details::REGISTERS,
+        "handler-enter" | "handler-exit" => Details::HANDLERS,
+        "semaphore-taken" | "semaphore-refused" | "semaphore-released" => Details::SEMAPHORE,
+        "ring-index" => Details::RINGS,
+        "frame-head" => Details::FRAMES,
+        "host-call" | "host-return" => Details::HOST,
+        "breakpoint" | "memory-write" => Details::STOPS,
+        _ => Details::empty(),
+    }
 }
 
 /// All blocks, in the order of the data path.

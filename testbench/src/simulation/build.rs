@@ -30,13 +30,23 @@ use crate::scenario::faults::FaultSpec;
 use crate::scenario::{self, End, Forwarding, Scenario, ScenarioError};
 
 /// A profile, and the image's probes with the factors by which it stretches their stages.
+#[derive(Debug)]
 struct Speed {
     profile: Profile,
     probes: ProbeTable,
 }
 
-impl Simulation {
-    /// Builds it.
+/// All that simulations of a scenario are built from: whoever has it can build any number of them, all alike.
+#[derive(Debug)]
+pub struct Blueprint {
+    scenario: Scenario,
+    /// What its boards run.
+    pub image: Arc<Image>,
+    speeds: BTreeMap<String, Speed>,
+}
+
+impl Blueprint {
+    /// Reads what the scenario names.
     ///
     /// # Errors
     /// If the image or a profile cannot be used; where the scenario names it.
@@ -45,15 +55,30 @@ impl Simulation {
             Some(path) => cluster::read_image(&path, EMP_SRAM),
             None => cluster::own_image(&scenario.image, EMP_SRAM),
         };
-        let refuse = |error: &dyn std::fmt::Display| scenario.image_place.refuse(error.to_string());
-        let image = image.map_err(|error| refuse(&error))?;
-        let speeds = speeds(scenario, &image)?;
-        let mut world = world(scenario, &speeds).map_err(|error| refuse(&error))?;
+        let image = image.map_err(|error| scenario.image_place.refuse(error.to_string()))?;
+        Ok(Self {
+            speeds: speeds(scenario, &image)?,
+            image: Arc::new(image),
+            scenario: scenario.clone(),
+        })
+    }
+
+    /// Builds a simulation.
+    ///
+    /// # Errors
+    /// If the network cannot be built.
+    pub fn build(&self) -> Result<Simulation, ScenarioError> {
+        let Self {
+            scenario,
+            image,
+            speeds,
+        } = self;
+        let refuse = |error: WorldError| scenario.image_place.refuse(error.to_string());
+        let mut world = world(scenario, speeds).map_err(refuse)?;
         let mut resets = Vec::new();
         let mut exact_faults = Vec::new();
         for (index, fault) in scenario.faults.iter().enumerate() {
-            let strikes =
-                install(&mut world, scenario, index, fault).map_err(|error| refuse(&error))?;
+            let strikes = install(&mut world, scenario, index, fault).map_err(refuse)?;
             if let FaultSpec::Exact(_, place) = fault {
                 exact_faults.push((place.clone(), strikes));
             }
@@ -63,22 +88,29 @@ impl Simulation {
         }
         resets.sort_unstable();
         let counters = Counters::new(world.nodes.len());
-        let lives = spawn(&mut world, scenario, &image, &speeds);
-        Ok(Self {
+        let lives = spawn(&mut world, scenario, image, speeds);
+        let names = scenario.nodes.iter().map(|node| node.name.clone());
+        Ok(Simulation {
             world,
-            image,
+            image: Arc::clone(image),
             lives,
             resets,
             counters,
             looks: 0,
             exact_faults,
             max_time: scenario.max_time,
-            names: scenario
-                .nodes
-                .iter()
-                .map(|node| node.name.clone())
-                .collect(),
+            names: names.collect(),
         })
+    }
+}
+
+impl Simulation {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// If the image or a profile cannot be used; where the scenario names it.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        Blueprint::new(scenario)?.build()
     }
 }
 

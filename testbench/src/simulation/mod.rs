@@ -13,6 +13,8 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 
+pub use build::Blueprint;
+
 use crate::cluster::START;
 use crate::faults::Strikes;
 use crate::programs::ledger::Ledger;
@@ -65,7 +67,7 @@ pub struct Simulation {
     /// The world. Its time counts from power-on; the programs start at [`START`].
     pub world: World<Tigon2>,
     /// What its boards run.
-    pub image: Image,
+    pub image: Arc<Image>,
     /// For each node.
     lives: Vec<Lives>,
     /// Nodes that are reset, and when; sorted by time.

@@ -4,9 +4,9 @@
 use std::fmt;
 
 use anyhow::{Context, anyhow};
-use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::observe::event::{Details, Place, TraceEvent, TraceKind};
 use emulator::observe::file::{Chunk, Header, KIND_NAMES, kind_code};
-use emulator::observe::names::BLOCKS;
+use emulator::observe::names::{BLOCKS, details_of};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 
@@ -188,6 +188,15 @@ impl Filter {
             Key::Text => self.texts.push(value.as_bytes().to_vec()),
         }
         Ok(())
+    }
+
+    /// The details without which an event that it names by kind is not recorded.
+    #[must_use]
+    pub fn details(&self) -> Details {
+        let kinds = self.kinds.unwrap_or(0);
+        let named = (0..KIND_NAMES.len()).filter(|code| kinds >> code & 1 != 0);
+        let details = named.map(|code| details_of(KIND_NAMES[code]));
+        details.fold(Details::empty(), |all, one| all | one)
     }
 
     /// Whether a chunk may hold an event that passes.

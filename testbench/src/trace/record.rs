@@ -20,6 +20,7 @@ use super::args::{FilterArgs, RecordArgs};
 use super::select::{Selected, Selection};
 use crate::cluster::START;
 use crate::output::WriteError;
+use crate::scenario::Scenario;
 
 /// Details by name.
 pub const DETAILS: [(&str, Details); 6] = [
@@ -228,6 +229,17 @@ pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
         node.images = [Some(last); 2];
     }
     header
+}
+
+/// The header of a scenario's run: what a trace's readers should know of it. `name` is that of its file.
+#[must_use]
+pub fn of_scenario(name: &str, scenario: &Scenario, image: &Image) -> Header {
+    let names = scenario.nodes.iter().map(|node| node.name.clone());
+    let header = header(&name, scenario.seed, names);
+    Header {
+        switches: scenario.network.switches.len() as u16,
+        ..with_image(header, &scenario.image, image)
+    }
 }
 
 #[cfg(test)]

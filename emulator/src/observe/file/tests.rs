@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::observe::event::{Details, DropReason, Place, TraceEvent, TraceKind};
+use crate::observe::names::details_of;
 use crate::observe::stream::Observer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -233,6 +234,9 @@ proptest! {
         prop_assert_eq!(codes, all, "a strategy for each kind, by number");
         let names: Vec<_> = events.iter().map(|event| event.kind.name()).collect();
         prop_assert_eq!(names, KIND_NAMES);
+        for event in &events {
+            prop_assert_eq!(details_of(event.kind.name()), event.kind.details());
+        }
         prop_assert_eq!(read(&written(&events)).0, events);
     }
 

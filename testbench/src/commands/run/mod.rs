@@ -6,7 +6,6 @@ mod start;
 use std::path::Path;
 
 use anyhow::ensure;
-use emulator::observe::file::Header;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
@@ -14,8 +13,7 @@ use crate::capture::{self, Capture};
 use crate::cli::RunArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::scenario::Scenario;
-use crate::simulation::{RunOptions, Simulation};
+use crate::simulation::RunOptions;
 use crate::trace::record;
 use crate::{logging, output};
 use report::Report;
@@ -42,7 +40,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     if snapshot.is_some() {
         simulation.keep_logs();
     }
-    let known = header(&name, &scenario, &simulation);
+    let known = record::of_scenario(&name, &scenario, &simulation.image);
     let world = &mut simulation.world;
     let recording = args.record.begin(world, || known.clone())?;
     let drawing = args.timeline.begin(world, || known.clone())?;
@@ -115,14 +113,4 @@ fn one_file_each(args: &RunArgs, snapshot: Option<&SaveAt>) -> anyhow::Result<()
         ("--snapshot-at", snapshot.map(|snapshot| &*snapshot.file)),
     ];
     output::one_file_each(&read, &written)
-}
-
-/// What a trace's readers should know of the run.
-fn header(name: &str, scenario: &Scenario, simulation: &Simulation) -> Header {
-    let names = scenario.nodes.iter().map(|node| node.name.clone());
-    let header = record::header(&name, scenario.seed, names);
-    Header {
-        switches: scenario.network.switches.len() as u16,
-        ..record::with_image(header, &scenario.image, &simulation.image)
-    }
 }

@@ -1,0 +1,1 @@
+//! What a session shows. Nothing here changes anything.
