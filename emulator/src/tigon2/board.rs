@@ -166,7 +166,7 @@ impl Tigon2 {
     }
 
     /// Something that a core may be waiting for has perhaps changed.
-    fn wake_cores(&mut self) {
+    pub(super) fn wake_cores(&mut self) {
         for unit in &mut self.cores {
             unit.private.idle.wake();
         }
@@ -177,6 +177,7 @@ impl Tigon2 {
         owner: usize,
         offset: u32,
         value: u32,
+        who: Initiator,
         ctx: &mut BoardContext,
     ) -> bool {
         let unit = &mut self.cores[owner];
@@ -196,7 +197,7 @@ impl Tigon2 {
             }
             ControlEffect::Ignored => {
                 let text = format!("write of {offset:#05x} while the CPU runs: no effect");
-                Fabric::mistake(Initiator::Host, text, ctx);
+                Fabric::mistake(who, text, ctx);
             }
             ControlEffect::Stored | ControlEffect::Halted | ControlEffect::Stepped => {}
         }
@@ -213,23 +214,38 @@ impl Tigon2 {
         }
     }
 
-    fn host_writes_register(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) {
+    /// Somebody who is not a CPU writes a register.
+    pub(super) fn outsider_writes_register(
+        &mut self,
+        offset: u32,
+        value: u32,
+        who: Initiator,
+        ctx: &mut BoardContext,
+    ) {
         if ctx.trace.wants(Details::REGISTERS) {
             let address = map::register_address(offset);
             let kind = TraceKind::RegisterWrite { address, value };
-            ctx.trace
-                .record_detail(ctx.now, Initiator::Host, None, kind);
+            ctx.trace.record_detail(ctx.now, who, None, kind);
         }
         if let Some(owner) = owner_of(offset)
-            && self.write_control_register(owner, offset, value, ctx)
+            && self.write_control_register(owner, offset, value, who, ctx)
         {
             return;
         }
         if offset == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0 {
             self.reset_chip();
         }
-        self.fabric
-            .write_register(offset, value, Initiator::Host.into(), ctx);
+        self.fabric.write_register(offset, value, who.into(), ctx);
+    }
+
+    /// What a register shows. Nobody notices.
+    pub(super) fn register(&self, offset: u32, now: SimTime) -> u32 {
+        let control = owner_of(offset).and_then(|owner| {
+            let unit = &self.cores[owner];
+            let as_a = offset - regs::CPU_B * owner as u32;
+            read_control(&unit.core, &unit.private, &self.fabric.sram, as_a)
+        });
+        control.unwrap_or_else(|| self.fabric.read_register(offset, now))
     }
 }
 
@@ -281,13 +297,7 @@ impl Board for Tigon2 {
 
     fn window_peek(&self, offset: u32, now: SimTime) -> u32 {
         match self.fabric.window.target(offset) {
-            Target::Register(offset) => owner_of(offset)
-                .and_then(|owner| {
-                    let unit = &self.cores[owner];
-                    let as_a = offset - regs::CPU_B * owner as u32;
-                    read_control(&unit.core, &unit.private, &self.fabric.sram, as_a)
-                })
-                .unwrap_or_else(|| self.fabric.read_register(offset, now)),
+            Target::Register(offset) => self.register(offset, now),
             Target::Sram(address) => self.fabric.sram.word(address),
             Target::Nothing => 0,
         }
@@ -325,7 +335,9 @@ impl Board for Tigon2 {
     fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, BoardEvent>) {
         self.wake_cores();
         match self.fabric.window.target(offset) {
-            Target::Register(offset) => self.host_writes_register(offset, value, ctx),
+            Target::Register(offset) => {
+                self.outsider_writes_register(offset, value, Initiator::Host, ctx);
+            }
             Target::Sram(address) => {
                 self.fabric.host_writes_sram(address, value, ctx);
                 if offset < WINDOW_VIEW {

@@ -11,6 +11,7 @@ pub mod dma;
 pub mod eeprom;
 pub mod event;
 pub mod fabric;
+pub mod hand;
 mod icache;
 mod idle;
 mod lines;
