@@ -246,6 +246,15 @@ pub enum TraceKind {
         /// Bytes.
         length: u32,
     },
+    /// Bits of a CPU's event register have come up, hardware's or software's ([`Details::EVENTS`]). The initiator is
+    /// who raised them; the timer's bit, which time itself raises, is told as that CPU's own. What a reset leaves in
+    /// the registers did not come up.
+    EventRaised {
+        /// The CPU: 0 = A, 1 = B.
+        cpu: u32,
+        /// The bits that were down just before.
+        bits: u32,
+    },
     /// A write asked for the semaphore, and the other side has it ([`Details::SEMAPHORE`]). Firmware that waits for it
     /// asks again and again.
     SemaphoreRefused,
@@ -299,6 +308,8 @@ bitflags! {
         const FRAMES = 1 << 5;
         /// Instructions and memory that a debugger asked about.
         const STOPS = 1 << 6;
+        /// Bits of the event registers that come up.
+        const EVENTS = 1 << 7;
     }
 }
 
@@ -314,6 +325,7 @@ impl TraceKind {
                 Details::SEMAPHORE
             }
             Self::RingIndex { .. } => Details::RINGS,
+            Self::EventRaised { .. } => Details::EVENTS,
             Self::FrameHead { .. } => Details::FRAMES,
             Self::HostCall { .. } | Self::HostReturn { .. } => Details::HOST,
             _ => Details::empty(),

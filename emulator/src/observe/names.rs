@@ -57,6 +57,7 @@ kinds! {
     SemaphoreTaken, "semaphore-taken", "the semaphore was free and was taken";
     Breakpoint, "breakpoint", "a core comes to an instruction that a debugger asked about";
     MemoryWrite, "memory-write", "memory that a debugger asked about is about to be written";
+    EventRaised, "event-raised", "bits of an event register have come up";
     SemaphoreRefused, "semaphore-refused", "the semaphore was asked for in vain";
     SemaphoreReleased, "semaphore-released", "the semaphore was given back";
     RegisterRead, "register-read", "a CPU or the host read a register";
@@ -89,6 +90,7 @@ pub fn details_of(name: &str) -> Details {
         "frame-head" => Details::FRAMES,
         "host-call" | "host-return" => Details::HOST,
         "breakpoint" | "memory-write" => Details::STOPS,
+        "event-raised" => Details::EVENTS,
         _ => Details::empty(),
     }
 }
@@ -132,6 +134,7 @@ impl TraceEvent {
             | TraceKind::InterruptTaken => Initiator::Host.name(),
             TraceKind::Interrupt { .. } => "pci",
             TraceKind::MailboxWrite { .. } => "mailbox",
+            TraceKind::EventRaised { .. } => "event",
             TraceKind::SemaphoreTaken
             | TraceKind::SemaphoreRefused
             | TraceKind::SemaphoreReleased => "semaphore",

@@ -4,6 +4,8 @@ use std::fmt;
 
 use super::event::{Place, TraceEvent, TraceKind};
 use super::line::Line;
+use crate::tigon2::{describe, map};
+use defs::tigon2::regs;
 
 impl TraceKind {
     /// Writes it for people: the one form in which events are shown and stored.
@@ -97,6 +99,12 @@ impl TraceKind {
                 .field("memory write at=", (*address).into())
                 .text(" length=")
                 .decimal((*length).into()),
+            Self::EventRaised { cpu, bits } => {
+                let register = regs::EVENT_A + 0x10 * (cpu & 1);
+                let names = describe::bits(map::register_address(register), *bits);
+                let line = line.text("raises ").text(["a", "b"][*cpu as usize & 1]);
+                line.text(" ").text(&names.unwrap_or_default())
+            }
             Self::SemaphoreRefused => line.text("semaphore refused"),
             Self::SemaphoreReleased => line.text("semaphore released"),
             Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),

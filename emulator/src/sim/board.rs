@@ -128,6 +128,13 @@ pub trait Board: State + Send {
     /// The same if the host had made this write before, as far as it moves the window's view.
     fn window_peek_after(&self, write: (u32, u32), offset: u32, now: SimTime) -> u32;
 
+    /// From now on somebody asks what comes up by time alone ([`tell_before`](Self::tell_before)), or still does.
+    fn begin_telling(&mut self, _now: SimTime) {}
+
+    /// Records what came up by time alone before `time`, which the node has reached
+    /// ([`Details::EVENTS`](crate::observe::event::Details::EVENTS)).
+    fn tell_before(&mut self, _time: SimTime, _trace: &mut Tracer) {}
+
     /// A reset of the whole machine, as its bus passes it on: registers as after power-on, nothing
     /// under way, memory kept. What is on the wire stays there.
     fn reset(&mut self);

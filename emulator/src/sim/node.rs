@@ -13,7 +13,7 @@ use crate::host::pci::PciBus;
 use crate::host::poller::{self, Poller};
 use crate::host::program::Programs;
 use crate::host::request::PollRequest;
-use crate::observe::event::{Place, TraceKind};
+use crate::observe::event::{Details, Place, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::frame::Frame;
@@ -241,6 +241,9 @@ impl<B: Board> Node<B> {
     /// leaves can be there: `round_trip` after its first bit. Idle cores may fall behind.
     pub(super) fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime) {
         self.start_programs();
+        if self.trace.wants(Details::EVENTS) {
+            self.board.begin_telling(self.now);
+        }
         self.horizon = horizon;
         loop {
             if let Some(sent) = self.departures.first() {
@@ -265,6 +268,7 @@ impl<B: Board> Node<B> {
             }
             let Some((key, event)) = self.queue.pop_before(horizon) else {
                 self.now = self.now.max(horizon);
+                self.tell();
                 return;
             };
             debug_assert!(key.time >= self.now, "{key:?} is due before {}", self.now);
@@ -299,7 +303,15 @@ impl<B: Board> Node<B> {
         }
     }
 
+    /// Tells those who ask what came up by time alone, before now.
+    fn tell(&mut self) {
+        if self.trace.wants(Details::EVENTS) {
+            self.board.tell_before(self.now, &mut self.trace);
+        }
+    }
+
     fn reset(&mut self, pause: Option<SimTime>) {
+        self.tell();
         self.trace
             .record(self.now, Initiator::Power, TraceKind::Reset);
         self.queue.retain(|event| match event {

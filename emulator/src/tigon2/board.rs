@@ -25,6 +25,7 @@ use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::{Core, CoreTiming};
 use crate::host::request::PollRequest;
 use crate::observe::event::{Details, TraceKind};
+use crate::observe::tracer::Tracer;
 use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -233,6 +234,9 @@ impl Tigon2 {
             return;
         }
         if offset == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0 {
+            if ctx.trace.wants(Details::EVENTS) {
+                self.fabric.tell_timer_before(ctx.now, ctx.trace);
+            }
             self.reset_chip();
         }
         self.fabric.write_register(offset, value, who.into(), ctx);
@@ -326,6 +330,14 @@ impl Board for Tigon2 {
             BoardEvent::RxBurst { .. } | BoardEvent::ConfigWord | BoardEvent::Signal { .. } => true,
             BoardEvent::Dma(_) | BoardEvent::TxDone | BoardEvent::RxDone { .. } => false,
         }
+    }
+
+    fn begin_telling(&mut self, now: SimTime) {
+        self.fabric.untold_from = now;
+    }
+
+    fn tell_before(&mut self, time: SimTime, trace: &mut Tracer) {
+        self.fabric.tell_timer_before(time, trace);
     }
 
     fn interrupt_line(&self) -> bool {

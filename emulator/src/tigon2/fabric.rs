@@ -4,7 +4,8 @@
 //! * `registers`: the register file;
 //! * `lines`: the wires of EEPROM, serdes and fibre;
 //! * `transfer`: DMA;
-//! * `traffic`: frames.
+//! * `traffic`: frames;
+//! * `raised`: who raises which bits of the event registers.
 
 use defs::tigon2::event as bit;
 use defs::tigon2::map::STATISTICS_BASE;
@@ -70,6 +71,19 @@ pub enum BoardEvent {
     },
 }
 
+impl BoardEvent {
+    /// Who causes it.
+    const fn initiator(&self) -> Initiator {
+        match self {
+            Self::Dma(step) => step.initiator(),
+            Self::TxDone => Initiator::MacTransmit,
+            Self::RxBurst { .. } | Self::RxDone { .. } | Self::ConfigWord | Self::Signal { .. } => {
+                Initiator::MacReceive
+            }
+        }
+    }
+}
+
 value_enum!(BoardEvent {
     Dma { 0: step },
     TxDone {},
@@ -119,6 +133,8 @@ pub struct Fabric {
     pub link: Link,
     /// What a debugger asks about.
     pub(super) stops: Stops,
+    /// What the timer raises from then on is still to be told.
+    pub(super) untold_from: SimTime,
     /// Registers that are storage.
     pub(super) storage: Box<[u32; 256]>,
     /// The interrupt, as the host reads it.
@@ -155,7 +171,8 @@ state!(Fabric {
     timing,
     ticks,
     link,
-    stops
+    stops,
+    untold_from
 });
 
 /// The PCI configuration header at offset 0: an AceNIC (docs/tigon2.md, section 2).
@@ -203,6 +220,7 @@ impl Fabric {
                 propagation: timing.wire_propagation,
             },
             stops: Stops::default(),
+            untold_from: SimTime::ZERO,
             storage: power_on_storage(),
             interrupt: false,
             interrupt_line: false,
@@ -235,6 +253,11 @@ impl Fabric {
 
     /// Handles an event at `ctx.now`.
     pub(super) fn handle(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
+        let who = event.initiator().into();
+        self.telling(who, ctx, |fabric, ctx| fabric.carry_out(event, ctx));
+    }
+
+    fn carry_out(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
         match event {
             BoardEvent::Dma(step) => self.dma_step(step, ctx),
             BoardEvent::TxDone => self.tx_done(ctx),
@@ -355,7 +378,8 @@ impl Fabric {
     /// event.
     pub(super) fn mailbox_written(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
         if let Some(index) = Mailbox::index_of(address) {
-            self.mailbox.raise(index);
+            let who = Initiator::Host.into();
+            self.telling(who, ctx, |fabric, _| fabric.mailbox.raise(index));
             let kind = TraceKind::MailboxWrite { index, value };
             ctx.trace.record(ctx.now, Initiator::Host, kind);
             if index == 0 {

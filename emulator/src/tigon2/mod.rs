@@ -20,6 +20,7 @@ pub mod mailbox;
 pub mod map;
 mod own;
 pub mod probes;
+mod raised;
 mod registers;
 pub mod ring;
 pub mod scratchpad;

@@ -54,7 +54,7 @@ impl Fabric {
         self.storage[(offset / 4) as usize % 256]
     }
 
-    fn read_event(&self, cpu: usize, now: SimTime) -> u32 {
+    pub(super) fn read_event(&self, cpu: usize, now: SimTime) -> u32 {
         let timer = u32::from(self.timer.reached(cpu, now)) << defs::tigon2::event::TIMER;
         self.events.read(cpu, self.mailbox.read(cpu), timer)
     }
@@ -128,6 +128,18 @@ impl Fabric {
     /// Writes a register. Tells whether an event was scheduled, so that the cores must stop and
     /// look at the time again.
     pub fn write_register(
+        &mut self,
+        offset: u32,
+        value: u32,
+        who: Actor,
+        ctx: &mut BoardContext,
+    ) -> bool {
+        self.telling(who, ctx, |fabric, ctx| {
+            fabric.change_register(offset, value, who, ctx)
+        })
+    }
+
+    fn change_register(
         &mut self,
         offset: u32,
         value: u32,

@@ -27,6 +27,13 @@ value_struct!(DmaStep {
     burst: burst
 });
 
+impl DmaStep {
+    /// The channel whose step it is.
+    pub(super) const fn initiator(&self) -> Initiator {
+        self.direction.initiator()
+    }
+}
+
 impl Direction {
     const fn initiator(self) -> Initiator {
         match self {

@@ -181,6 +181,8 @@ impl Place {
             }
             // Far too many to look at.
             K::RegisterRead { .. } | K::Breakpoint | K::MemoryWrite { .. } => {}
+            // What comes of it is drawn: handlers.
+            K::EventRaised { .. } => {}
             K::Reset | K::PowerOn => self.power(event, canvas),
             K::Log { .. } => {
                 // The firmware may have refused a post.

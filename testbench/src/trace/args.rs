@@ -18,7 +18,7 @@ pub struct RecordArgs {
     /// Write every event of all nodes into this file, for `lanigon trace`; as text if its name ends in .txt
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Record these kinds of events too: registers, handlers, semaphore, rings, host, frames, or all
+    /// Record these kinds of events too: registers, handlers, semaphore, rings, host, frames, events, or all
     #[arg(long, value_name = "LIST", value_parser = record::details, requires = "trace")]
     pub details: Option<Details>,
     /// Record every instruction of every CPU too, for `lanigon trace instructions`

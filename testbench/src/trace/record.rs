@@ -23,13 +23,14 @@ use crate::output::WriteError;
 use crate::scenario::Scenario;
 
 /// Details by name.
-pub const DETAILS: [(&str, Details); 6] = [
+pub const DETAILS: [(&str, Details); 7] = [
     ("registers", Details::REGISTERS),
     ("handlers", Details::HANDLERS),
     ("semaphore", Details::SEMAPHORE),
     ("rings", Details::RINGS),
     ("host", Details::HOST),
     ("frames", Details::FRAMES),
+    ("events", Details::EVENTS),
 ];
 
 /// All of them. (What a debugger asked about is nothing without a debugger.)

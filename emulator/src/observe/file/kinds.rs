@@ -91,4 +91,5 @@ kinds! {
     36 "program-end" ProgramEnded { name }
     37 "breakpoint" Breakpoint {}
     38 "memory-write" MemoryWrite { address, length }
+    39 "event-raised" EventRaised { cpu, bits }
 }

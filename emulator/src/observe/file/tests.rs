@@ -193,6 +193,10 @@ fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
             address: word(),
             length: word()
         }),
+        kind!(EventRaised {
+            cpu: word(),
+            bits: word()
+        }),
     ]
 }
 

@@ -1,0 +1,61 @@
+//! Who raises which bits of the event registers, for those who ask ([`Details::EVENTS`]). To tell of it changes nothing.
+//!
+//! Writes and devices raise bits at the time at which they act. The timer's bits come up as time passes: what
+//! happened of that is told when the node has come to a time, or before somebody changes the timer.
+
+use super::fabric::{BoardContext, Fabric};
+use crate::observe::event::{Details, TraceKind};
+use crate::observe::tracer::Tracer;
+use crate::sim::initiator::{Actor, Initiator};
+use crate::sim::time::SimTime;
+use defs::tigon2::event::TIMER;
+
+const INSTANT: SimTime = SimTime::from_ps(1);
+
+impl Fabric {
+    /// Lets `who` do something at `ctx.now`, and tells what came up in the event registers by that.
+    #[inline(always)]
+    pub(super) fn telling<T>(
+        &mut self,
+        who: Actor,
+        ctx: &mut BoardContext,
+        act: impl FnOnce(&mut Self, &mut BoardContext) -> T,
+    ) -> T {
+        if !ctx.trace.wants(Details::EVENTS) {
+            return act(self, ctx);
+        }
+        let now = ctx.now;
+        self.tell_timer_before(now.saturating_add(INSTANT), ctx.trace);
+        let before = self.event_values(now);
+        let result = act(self, ctx);
+        for (cpu, (before, after)) in (0..).zip(before.into_iter().zip(self.event_values(now))) {
+            let bits = after & !before;
+            if bits != 0 {
+                let kind = TraceKind::EventRaised { cpu, bits };
+                ctx.trace.record_detail(now, who.initiator, who.pc, kind);
+            }
+        }
+        result
+    }
+
+    fn event_values(&self, now: SimTime) -> [u32; 2] {
+        [0, 1].map(|cpu| self.read_event(cpu, now))
+    }
+
+    /// Tells which timer bits have come up before `until`, since it was last told.
+    #[cold]
+    pub(super) fn tell_timer_before(&mut self, until: SimTime, trace: &mut Tracer) {
+        for (cpu, who) in [Initiator::CpuA, Initiator::CpuB].into_iter().enumerate() {
+            let changes = |time| self.timer.next_change(cpu, time);
+            let mut time = changes(self.untold_from.saturating_sub(INSTANT));
+            while time < until {
+                if self.timer.reached(cpu, time) {
+                    let (cpu, bits) = (cpu as u32, 1 << TIMER);
+                    trace.record_detail(time, who, None, TraceKind::EventRaised { cpu, bits });
+                }
+                time = changes(time);
+            }
+        }
+        self.untold_from = self.untold_from.max(until);
+    }
+}
