@@ -58,6 +58,8 @@ Examples:
     List(ListArgs),
     /// Begin a project: firmware of your own, and tests of it
     New(NewArgs),
+    /// Stop a scenario anywhere, look, step, and go back
+    Debug(DebugArgs),
     /// Show where the time of each CPU goes: functions, waits, callers
     Profile(ProfileArgs),
     /// Measure how fast the emulator is on this machine
@@ -112,6 +114,33 @@ pub struct ReproduceArgs {
     /// Message size (repeatable)
     #[arg(long = "size", value_name = "BYTES", value_parser = number)]
     pub sizes: Vec<u32>,
+}
+
+/// Options of `debug`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Commands come from the terminal, from standard input, or from a script; `help` lists them. All nodes stop at once,
+and time goes backwards too. A script ends at the first command that cannot be carried out (exit code 2), and where
+`expect TEXT` does not find its text in what the last command showed (exit code 1).
+
+Examples:
+  lanigon debug scenarios/pair.toml
+  lanigon debug scenarios/pair.toml --script find-it.txt
+  lanigon debug scenarios/pair.toml -e 'break probe frame sent' -e continue -e where
+  echo 'goto +30us' | lanigon debug scenarios/pair.toml")]
+pub struct DebugArgs {
+    /// The scenario's file (TOML)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Seed of all chance, instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Carry out the commands in this file, and end
+    #[arg(short = 'x', long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Carry out this command, and end (repeatable; after those of --script)
+    #[arg(short, long = "execute", value_name = "COMMAND")]
+    pub execute: Vec<String>,
 }
 
 /// Options of `run`.

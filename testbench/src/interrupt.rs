@@ -1,7 +1,7 @@
 //! Ctrl-C: long work looks at a flag, ends early and shows what it has.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -14,7 +14,11 @@ const SAME_WISH: Duration = Duration::from_millis(200);
 
 /// Whether the user wants the work to end. Clones share the wish.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt {
+    wish: Arc<AtomicBool>,
+    /// When the wish came, if a signal brought it.
+    since: Arc<Mutex<Option<Instant>>>,
+}
 
 impl Interrupt {
     /// Ctrl-C (and a polite kill) requests an end; the second time, the process ends at once.
@@ -23,11 +27,13 @@ impl Interrupt {
     /// If the system refuses the handler.
     pub fn on_ctrl_c(&self) -> anyhow::Result<()> {
         let interrupt = self.clone();
-        let mut first: Option<Instant> = None;
         let handler = move || {
             interrupt.request();
-            let since = first.get_or_insert_with(Instant::now).elapsed();
-            if since > SAME_WISH {
+            let mut since = interrupt
+                .since
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if since.get_or_insert_with(Instant::now).elapsed() > SAME_WISH {
                 std::process::exit(EXIT_CODE.into());
             }
         };
@@ -36,18 +42,24 @@ impl Interrupt {
 
     /// Requests an end.
     pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.wish.store(true, Ordering::Relaxed);
+    }
+
+    /// The wish was met: what comes now is other work.
+    pub fn clear(&self) {
+        *self.since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.wish.store(false, Ordering::Relaxed);
     }
 
     /// The flag itself, for work that takes one.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.wish)
     }
 
     /// Whether an end was requested.
     #[must_use]
     pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.wish.load(Ordering::Relaxed)
     }
 }

@@ -16,6 +16,7 @@
 
 mod history;
 mod search;
+mod settle;
 mod step;
 
 pub use history::{DebugError, History};

@@ -2,6 +2,7 @@
 
 pub mod acenic;
 pub mod bench;
+mod debug;
 mod dissector;
 pub mod exec;
 pub mod image;
@@ -79,6 +80,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Dissector => dissector::run(),
         Command::List(args) => list::run(args),
         Command::New(args) => new::run(args),
+        Command::Debug(args) => debug::run(args, interrupt),
         Command::Profile(args) => profile::run(args, interrupt),
         Command::Bench(args) => bench::run(args, interrupt),
     }

@@ -10,7 +10,12 @@
 //!                                   show <----------------------------+
 //! ```
 
+pub mod command;
+pub mod condition;
+pub mod console;
 pub mod motion;
+pub mod place;
+pub mod report;
 pub mod session;
 pub mod show;
 pub mod stop;

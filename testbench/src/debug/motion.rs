@@ -1,14 +1,16 @@
 //! Through a session's history, forwards and backwards.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use emulator::debug::{DebugError, Direction, Found};
-use emulator::observe::event::TraceEvent;
+use emulator::observe::event::{Place, TraceEvent};
+use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
-use super::session::Session;
-use super::stop::{self, Stop};
+use super::session::{Focus, Session};
+use super::stop::{self, Scope, Stop, What};
+use crate::trace::filter::{Filter, Key};
 
 /// Why a session stands where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +28,8 @@ pub enum Stopped {
 }
 
 impl Session {
-    /// Goes to the next thing that stops it, or back to the last one: any that is set, or one of `also`. Forwards
-    /// it goes as far as `limit`.
+    /// Goes to the next thing that stops it, or back to the last one: any that is set, one of `also`, or a CPU that
+    /// stops by itself. Forwards it goes as far as `limit`.
     ///
     /// # Errors
     /// If somebody interrupts; if a state cannot be taken up.
@@ -39,27 +41,83 @@ impl Session {
     ) -> Result<Stopped, DebugError> {
         let mut stops = self.stops().to_vec();
         stops.extend(also.into_iter().map(Arc::new));
-        let found = self.with_armed(&stops, |session| {
-            let search = stop::search(&stops);
-            session.history.find(direction, &search, limit)
-        });
-        Ok(match found? {
-            Found::Events(events) => {
-                let numbers = |event: &TraceEvent| {
-                    let met = stops.iter().filter(|stop| stop.is(event));
-                    met.map(|stop| stop.number).collect()
-                };
-                Stopped::At(
-                    events
-                        .into_iter()
-                        .map(|event| (numbers(&event), event))
-                        .collect(),
-                )
+        stops.push(Arc::new(self.core_stops()));
+        self.arm(&stops);
+        let stopped = self.run_armed(direction, &stops, limit);
+        self.arm(&[]);
+        let stopped = stopped?;
+        if let Stopped::At(met) = &stopped
+            && let Some((_, event)) = met.first()
+        {
+            self.look_at(event);
+        }
+        Ok(stopped)
+    }
+
+    fn run_armed(
+        &mut self,
+        direction: Direction,
+        stops: &[Arc<Stop>],
+        limit: SimTime,
+    ) -> Result<Stopped, DebugError> {
+        let search = stop::search(stops);
+        loop {
+            let events = match self.history.find(direction, &search, limit)? {
+                Found::Events(events) => events,
+                Found::Limit => return Ok(Stopped::Limit),
+                Found::End(end) => return Ok(Stopped::End(end)),
+                Found::Begin => return Ok(Stopped::Begin),
+            };
+            let met = events.into_iter().filter_map(|event| {
+                let met = stops.iter().filter(|stop| self.stops_at(stop, &event));
+                let numbers: Vec<_> = met.map(|stop| stop.number).collect();
+                (!numbers.is_empty()).then_some((numbers, event))
+            });
+            let met: Vec<_> = met.collect();
+            if !met.is_empty() {
+                return Ok(Stopped::At(met));
             }
-            Found::Limit => Stopped::Limit,
-            Found::End(end) => Stopped::End(end),
-            Found::Begin => Stopped::Begin,
+        }
+    }
+
+    /// A CPU stops by itself, anywhere.
+    fn core_stops(&self) -> Stop {
+        let terms = [(Key::Kind, "core-stop".into())];
+        let filter = Filter::new(&terms, &self.header).unwrap_or_default();
+        Stop {
+            number: 0,
+            text: String::new(),
+            scope: Scope::default(),
+            what: What::Event(Box::new(Mutex::new(filter))),
+            condition: None,
+        }
+    }
+
+    /// Whether an event that is about to happen meets a stop, and its condition holds.
+    fn stops_at(&self, stop: &Stop, event: &TraceEvent) -> bool {
+        stop.is(event)
+            && stop.condition.as_ref().is_none_or(|condition| {
+                let focus = self.focus_of(event).unwrap_or(self.focus);
+                condition.holds(self, focus)
+            })
+    }
+
+    /// The CPU that an event concerns: the one that did it, or the first one of its node.
+    fn focus_of(&self, event: &TraceEvent) -> Option<Focus> {
+        let Place::Node(node) = event.place else {
+            return None;
+        };
+        let node = usize::from(node);
+        Some(match event.initiator {
+            Initiator::CpuA => Focus { node, cpu: 0 },
+            Initiator::CpuB => Focus { node, cpu: 1 },
+            _ if node == self.focus.node => self.focus,
+            _ => Focus { node, cpu: 0 },
         })
+    }
+
+    fn look_at(&mut self, event: &TraceEvent) {
+        self.focus = self.focus_of(event).unwrap_or(self.focus);
     }
 
     /// The focused CPU's next instruction, or its last one. Another stop that is met on the way there ends it.
@@ -68,7 +126,7 @@ impl Session {
     /// If that CPU executes nothing; if somebody interrupts; if a state cannot be taken up.
     pub fn step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
         let (node, cpu) = (self.focus.node, self.focus.cpu);
-        let start = self.now();
+        let (focus, start) = (self.focus, self.now());
         self.history.step(direction, node, cpu)?;
         if self.stops().is_empty() {
             return Ok(Stopped::There);
@@ -79,18 +137,28 @@ impl Session {
             Direction::Forward => self.run(direction, Vec::new(), there)?,
             Direction::Backward => self.run_back_to(there)?,
         };
-        if stopped == Stopped::There || stopped == Stopped::Limit {
-            self.history.go_to(there)?;
-            return Ok(Stopped::There);
-        }
-        Ok(stopped)
+        Ok(match stopped {
+            Stopped::At(_) => stopped,
+            _ => {
+                self.focus = focus;
+                self.history.go_to(there)?;
+                Stopped::There
+            }
+        })
     }
 
-    /// The last stop that is not before `time`.
-    fn run_back_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
+    /// Back to the last stop that is not before `time`, or to that time.
+    ///
+    /// # Errors
+    /// If somebody interrupts; if a state cannot be taken up.
+    pub fn run_back_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
+        let focus = self.focus;
         match self.run(Direction::Backward, Vec::new(), SimTime::ZERO)? {
-            at @ Stopped::At(_) if self.now() > time => Ok(at),
-            _ => Ok(Stopped::There),
+            at @ Stopped::At(_) if self.now() >= time => Ok(at),
+            _ => {
+                self.focus = focus;
+                self.go_to(time)
+            }
         }
     }
 
@@ -105,14 +173,6 @@ impl Session {
             true => Stopped::Begin,
             false => Stopped::There,
         })
-    }
-
-    /// Does something while boards tell of these stops, and no longer.
-    fn with_armed<T>(&mut self, stops: &[Arc<Stop>], act: impl FnOnce(&mut Self) -> T) -> T {
-        self.arm(stops);
-        let result = act(self);
-        self.arm(&[]);
-        result
     }
 
     fn arm(&mut self, stops: &[Arc<Stop>]) {

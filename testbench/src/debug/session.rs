@@ -1,21 +1,24 @@
 //! What is debugged: a scenario's world, at any moment of it.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use emulator::cpu::mips::exec::Core;
-use emulator::debug::History;
+use emulator::debug::{DebugError, History};
 use emulator::image::{Image, Lines, LinesError};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::fabric::BoardContext;
 
+use super::condition::Condition;
 use super::stop::{Scope, Stop, What};
 use crate::interrupt::Interrupt;
 use crate::scenario::Scenario;
 use crate::simulation::Blueprint;
+use crate::trace::filter::{Filter, Term};
 use crate::trace::record;
 
 /// The CPU one looks at.
@@ -47,6 +50,9 @@ impl Focus {
     }
 }
 
+/// No run is longer: eleven days.
+const FAR: SimTime = SimTime::from_ps(1_000_000_000_000_000_000);
+
 /// A scenario that is debugged.
 #[derive(Debug)]
 pub struct Session {
@@ -61,23 +67,32 @@ pub struct Session {
     /// Set when the user interrupts.
     pub interrupt: Interrupt,
     lines: Result<Lines, LinesError>,
+    blueprint: Arc<Blueprint>,
+    scenario: Scenario,
+    text: String,
     stops: Vec<Arc<Stop>>,
     last_number: u32,
 }
 
 impl Session {
-    /// Begins to debug a scenario, at its begin. `name` is that of its file.
+    /// Begins to debug a scenario, at its begin. `name` is that of its file, `text` what stands in it.
     ///
     /// # Errors
     /// If it cannot be built.
-    pub fn new(name: &str, scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Self> {
-        let blueprint = Blueprint::new(scenario)?;
+    pub fn new(
+        name: &str,
+        text: &str,
+        scenario: &Scenario,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let blueprint = Arc::new(Blueprint::new(scenario)?);
         let image = Arc::clone(&blueprint.image);
         let header = record::of_scenario(name, scenario, &image);
         // What was built once can be built again. (Nothing could be loaded into an empty world.)
         let first = Cell::new(Some(blueprint.build()?.world));
+        let builder = Arc::clone(&blueprint);
         let build = move || {
-            let again = || blueprint.build().map(|simulation| simulation.world);
+            let again = || builder.build().map(|simulation| simulation.world);
             let world = first.take().or_else(|| again().ok());
             world.unwrap_or_else(|| World::new(Vec::new()))
         };
@@ -88,6 +103,9 @@ impl Session {
             header,
             focus: Focus { node: 0, cpu: 0 },
             interrupt: interrupt.clone(),
+            scenario: scenario.clone(),
+            text: text.into(),
+            blueprint,
             stops: Vec::new(),
             last_number: 0,
         })
@@ -101,10 +119,52 @@ impl Session {
         self.lines.as_ref().map_err(Clone::clone)
     }
 
+    /// Addresses at which code begins that comes from another line than the present instruction.
+    ///
+    /// # Errors
+    /// If the image has no lines.
+    pub fn other_lines(&self) -> Result<Vec<u32>, LinesError> {
+        let lines = self.lines()?;
+        let here = lines.at(self.core().pc())?.first().cloned();
+        let mut others = Vec::new();
+        for section in self
+            .image
+            .sections
+            .iter()
+            .filter(|section| section.executable)
+        {
+            let end = section.run_address.saturating_add(section.size_bytes);
+            for address in (section.run_address..end).step_by(4) {
+                let frames = lines.at(address)?;
+                let line = frames.first().map(|frame| (&frame.file, frame.line));
+                if line.is_some() && line != here.as_ref().map(|frame| (&frame.file, frame.line)) {
+                    others.push(address);
+                }
+            }
+        }
+        Ok(others)
+    }
+
     /// The present time.
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.history.now()
+    }
+
+    /// The time on which the host programs start.
+    #[must_use]
+    pub const fn start(&self) -> SimTime {
+        SimTime::from_ps(self.header.start_ps)
+    }
+
+    /// How far one can go on: as the scenario says, or a long time.
+    #[must_use]
+    pub fn last_time(&self) -> SimTime {
+        let last = self
+            .scenario
+            .max_time
+            .map(|time| self.start().saturating_add(time));
+        last.unwrap_or(FAR).max(self.now())
     }
 
     /// The board one looks at.
@@ -126,8 +186,49 @@ impl Session {
     }
 }
 
+/// What is changed by hand, and what is kept.
+impl Session {
+    /// Changes the board one looks at, now.
+    ///
+    /// # Errors
+    /// If the world cannot be saved.
+    pub fn change_board<T>(
+        &mut self,
+        change: impl FnOnce(&mut Tigon2, &mut BoardContext<'_>) -> T,
+    ) -> Result<T, DebugError> {
+        let node = self.focus.node;
+        self.history
+            .change(|world| world.nodes[node].with_board(change))
+    }
+
+    /// This moment as the bytes of a snapshot, as `lanigon run` writes and takes them.
+    ///
+    /// # Errors
+    /// If a host program cannot be saved, or somebody interrupts.
+    pub fn snapshot(&mut self) -> anyhow::Result<Vec<u8>> {
+        let now = self.now();
+        let mut simulation = self.blueprint.build()?;
+        while let Some(time) = simulation.next_look_before(now) {
+            self.history.go_to(time)?;
+            simulation.look(self.history.world());
+        }
+        self.history.go_to(now)?;
+        let (text, scenario) = (&self.text, &self.scenario);
+        Ok(simulation.save_world(self.history.world(), &self.header.run, text, scenario)?)
+    }
+}
+
 /// What stops it.
 impl Session {
+    /// Events that pass a filter with these terms.
+    ///
+    /// # Errors
+    /// If they name something that there is not.
+    pub fn events(&self, terms: &[Term]) -> anyhow::Result<What> {
+        let filter = Filter::new(terms, &self.header)?;
+        Ok(What::Event(Box::new(Mutex::new(filter))))
+    }
+
     /// The stops that are set, by number.
     #[must_use]
     pub fn stops(&self) -> &[Arc<Stop>] {
@@ -136,12 +237,24 @@ impl Session {
 
     /// Sets one; gives the number by which it is known.
     pub fn add_stop(&mut self, what: What, scope: Scope, text: impl Into<String>) -> u32 {
+        self.add_stop_if(what, scope, None, text)
+    }
+
+    /// Sets one that stops only where a condition holds; gives the number by which it is known.
+    pub fn add_stop_if(
+        &mut self,
+        what: What,
+        scope: Scope,
+        condition: Option<Condition>,
+        text: impl Into<String>,
+    ) -> u32 {
         self.last_number += 1;
         self.stops.push(Arc::new(Stop {
             number: self.last_number,
             text: text.into(),
             scope,
             what,
+            condition,
         }));
         self.last_number
     }

@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use defs::emp::fields::Field;
+use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
 use emulator::debug::Search;
-use emulator::observe::event::{Details, Place, TraceEvent, TraceKind};
+use emulator::observe::event::{Details, FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::tigon2::stops::{Stops, Watch};
 
+use super::condition::Condition;
 use crate::trace::filter::Filter;
 
 /// Where a stop holds.
@@ -71,8 +74,36 @@ pub enum What {
         /// How.
         access: Access,
     },
+    /// A MAC sends or has received a frame with this head.
+    Frame(FrameHeads),
     /// An event that passes a filter. (A filter has a memory of symbols.)
     Event(Box<Mutex<Filter>>),
+}
+
+/// What is known of the head of a frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FrameHeads {
+    /// Words by index, and what they are.
+    pub words: Vec<(usize, u32)>,
+    /// Fields of an EMP frame, and what they are.
+    pub fields: Vec<(Field, u32)>,
+}
+
+impl FrameHeads {
+    fn has(&self, head: &FrameHead) -> bool {
+        let word = |index: usize| head.get(index).copied().unwrap_or(0);
+        let words = || {
+            self.words
+                .iter()
+                .all(|&(index, value)| word(index) == value)
+        };
+        let first = word(WORD_TYPE_KIND);
+        let kind = Kind::from_word(first).filter(|_| first >> 16 == u32::from(ETHERTYPE));
+        let holds = |(field, value): &(Field, u32)| {
+            kind.is_some_and(|kind| field.is_in(kind)) && field.of(word) == *value
+        };
+        words() && self.fields.iter().all(holds)
+    }
 }
 
 /// Something that stops a session.
@@ -86,6 +117,8 @@ pub struct Stop {
     pub scope: Scope,
     /// What it is.
     pub what: What,
+    /// What must hold, beside.
+    pub condition: Option<Condition>,
 }
 
 impl Stop {
@@ -124,6 +157,7 @@ impl Stop {
                     address: register, ..
                 },
             ) => *access != Access::Read && address == register,
+            (What::Frame(heads), TraceKind::FrameHead { head, .. }) => heads.has(head),
             (What::Event(filter), _) => {
                 let mut filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
                 filter.passes(event)
@@ -137,6 +171,7 @@ impl Stop {
         match &self.what {
             What::Instruction(_) | What::Write { .. } => Details::STOPS,
             What::Register { .. } => Details::REGISTERS,
+            What::Frame(_) => Details::FRAMES,
             What::Event(filter) => {
                 let filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
                 filter.details()
@@ -164,7 +199,7 @@ impl Stop {
                 length,
                 cpu,
             }),
-            What::Register { .. } | What::Event(_) => {}
+            What::Register { .. } | What::Frame(_) | What::Event(_) => {}
         }
     }
 }

@@ -123,10 +123,7 @@ impl Simulation {
             if !matches!(reached, RunEnd::TimeLimit(_)) {
                 return reached;
             }
-            match node {
-                None => self.counters.start(&self.world),
-                Some(node) => self.counters.before_reset(&self.world, node),
-            }
+            self.counters.look(&self.world, node);
             self.looks += 1;
         }
         let (lives, resets) = (&self.lives, &self.resets);
@@ -146,6 +143,21 @@ impl Simulation {
                 let (time, node) = *self.resets.get(done)?;
                 Some((time, Some(node)))
             }
+        }
+    }
+
+    /// The time of the next look at a world that is to be saved, if it comes before `time`.
+    #[must_use]
+    pub fn next_look_before(&self, time: SimTime) -> Option<SimTime> {
+        let (look, _) = self.next_look()?;
+        (look < time).then_some(look)
+    }
+
+    /// Counts in a world, which stands at the time of the next look, as if it were this one's.
+    pub fn look(&mut self, world: &World<Tigon2>) {
+        if let Some((_, node)) = self.next_look() {
+            self.counters.look(world, node);
+            self.looks += 1;
         }
     }
 

@@ -75,13 +75,12 @@ impl Counters {
         }
     }
 
-    /// The programs start now.
-    pub(super) fn start(&mut self, world: &World<Tigon2>) {
-        self.busy = world.nodes.iter().map(Busy::of).collect();
-    }
-
-    /// A node is about to be reset.
-    pub(super) fn before_reset(&mut self, world: &World<Tigon2>, node: usize) {
+    /// The programs start now, or a node is about to be reset.
+    pub(super) fn look(&mut self, world: &World<Tigon2>, reset: Option<usize>) {
+        let Some(node) = reset else {
+            self.busy = world.nodes.iter().map(Busy::of).collect();
+            return;
+        };
         let life = nic_counters(&world.nodes[node]);
         for (all, life) in self.ended[node].iter_mut().zip(life) {
             *all += life;

@@ -14,8 +14,9 @@ use std::path::Path;
 
 use emulator::sim::saved::Logs;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::RunEnd;
+use emulator::sim::world::{RunEnd, World};
 use emulator::state::{Reader, StateError, Value, Writer};
+use emulator::tigon2::board::Tigon2;
 use serde::{Deserialize, Serialize};
 
 use super::{RunOptions, Simulation};
@@ -115,7 +116,7 @@ impl Simulation {
         crc32fast::hash(timing.collect::<String>().as_bytes())
     }
 
-    fn label(&self, name: &str, text: &str, scenario: &Scenario) -> Label {
+    fn label(&self, now: SimTime, name: &str, text: &str, scenario: &Scenario) -> Label {
         Label {
             program: concat!("lanigon ", env!("CARGO_PKG_VERSION")).into(),
             scenario: name.into(),
@@ -124,7 +125,7 @@ impl Simulation {
             image: scenario.image.clone(),
             identity: self.image.identity().to_string(),
             timing: self.timing(),
-            time_ps: i128::from(self.world.now().ps()) - i128::from(START.ps()),
+            time_ps: i128::from(now.ps()) - i128::from(START.ps()),
         }
     }
 
@@ -138,15 +139,29 @@ impl Simulation {
         text: &str,
         scenario: &Scenario,
     ) -> Result<Vec<u8>, SnapshotError> {
+        self.save_world(&self.world, name, text, scenario)
+    }
+
+    /// The same for another world that was built as this one's, and whose counters were looked at in time.
+    ///
+    /// # Errors
+    /// If a host program cannot be saved.
+    pub fn save_world(
+        &self,
+        world: &World<Tigon2>,
+        name: &str,
+        text: &str,
+        scenario: &Scenario,
+    ) -> Result<Vec<u8>, SnapshotError> {
         let mut state = Writer::default();
-        let world = self.world.save()?;
-        world.len().write(&mut state);
-        state.bytes(&world);
-        self.world.logs().write(&mut state);
+        let saved = world.save()?;
+        saved.len().write(&mut state);
+        state.bytes(&saved);
+        world.logs().write(&mut state);
         self.counters.write(&mut state);
         self.looks.write(&mut state);
         let state = state.into_bytes();
-        let label = self.label(name, text, scenario);
+        let label = self.label(world.now(), name, text, scenario);
         let label = serde_json::to_vec(&label).map_err(|_| SnapshotError::Damaged("label"))?;
         let mut file = MAGIC.to_vec();
         file.extend(VERSION.to_le_bytes());

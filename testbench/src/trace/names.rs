@@ -2,7 +2,7 @@
 
 /// A name that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {what} \"{name}\" in this trace ({hint})")]
+#[error("there is no {what} \"{name}\" ({hint})")]
 pub struct UnknownName {
     what: &'static str,
     name: String,
@@ -65,16 +65,13 @@ mod tests {
         let there_are = ["retransmit", "frame sent", "ack sent"];
         let check = |name, hint: &str| {
             let error = unknown("probe", name, &there_are).to_string();
-            let expected = format!("there is no probe \"{name}\" in this trace ({hint})");
+            let expected = format!("there is no probe \"{name}\" ({hint})");
             assert_eq!(error, expected);
         };
         check("retransmt", "did you mean retransmit?");
         check("frame", "did you mean frame sent?");
         check("xyz", "there are: retransmit, frame sent, ack sent");
         let none = unknown("node", "n9", &[]).to_string();
-        assert_eq!(
-            none,
-            "there is no node \"n9\" in this trace (there are none)"
-        );
+        assert_eq!(none, "there is no node \"n9\" (there are none)");
     }
 }

@@ -142,7 +142,7 @@ fn names_that_do_not_exist_are_refused_with_the_nearest() {
     for (options, reason) in [
         (
             "--probe retransmt",
-            "no probe \"retransmt\" in this trace (did you mean retransmit?)",
+            "no probe \"retransmt\" (did you mean retransmit?)",
         ),
         ("--kind frame-lst", "did you mean frame-lost"),
         ("--block dma_raed", "did you mean dma_read"),

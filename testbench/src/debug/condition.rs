@@ -1,0 +1,105 @@
+//! Conditions of stops: `$v0 == 5`, `[free] > 16`.
+
+use super::place::{Data, PlaceError, number, register};
+use super::session::{Focus, Session};
+
+/// How two numbers are compared, without a sign.
+type Compare = (&'static str, fn(&u32, &u32) -> bool);
+
+/// All comparisons; a longer one before its beginning.
+const COMPARISONS: [Compare; 6] = [
+    ("==", u32::eq),
+    ("!=", u32::ne),
+    ("<=", u32::le),
+    (">=", u32::ge),
+    ("<", u32::lt),
+    (">", u32::gt),
+];
+
+/// What a condition looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    /// A general register of the CPU that comes to the stop.
+    Register(usize),
+    /// A word of its node.
+    Word(Data),
+    /// A number.
+    Number(u32),
+}
+
+/// A comparison of two numbers.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    left: Operand,
+    compare: fn(&u32, &u32) -> bool,
+    right: Operand,
+}
+
+/// Why a condition is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConditionError {
+    /// Nothing is compared.
+    #[error("\"{0}\" compares nothing: expected a condition as $v0 == 5 or [free] > 16")]
+    NoComparison(String),
+    /// Something that it names is not there.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+}
+
+impl Condition {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn parse(session: &Session, text: &str) -> Result<Self, ConditionError> {
+        let split = COMPARISONS.iter().find_map(|(sign, compare)| {
+            let (left, right) = text.split_once(sign)?;
+            Some((left.trim(), *compare, right.trim()))
+        });
+        let none = || ConditionError::NoComparison(text.into());
+        let (left, compare, right) = split.ok_or_else(none)?;
+        Ok(Self {
+            left: Operand::parse(session, left)?,
+            compare,
+            right: Operand::parse(session, right)?,
+        })
+    }
+
+    /// Whether it holds now, for a CPU. What cannot be read is not as anybody expects.
+    #[must_use]
+    pub fn holds(&self, session: &Session, focus: Focus) -> bool {
+        let values = (
+            self.left.value(session, focus),
+            self.right.value(session, focus),
+        );
+        match values {
+            (Some(left), Some(right)) => (self.compare)(&left, &right),
+            _ => false,
+        }
+    }
+}
+
+impl Operand {
+    fn parse(session: &Session, text: &str) -> Result<Self, PlaceError> {
+        if let Some(index) = register(text) {
+            return Ok(Self::Register(index));
+        }
+        let place = text
+            .strip_prefix('[')
+            .and_then(|text| text.strip_suffix(']'));
+        Ok(match place {
+            Some(place) => Self::Word(session.data(place.trim())?),
+            None => Self::Number(number(text)?),
+        })
+    }
+
+    fn value(self, session: &Session, focus: Focus) -> Option<u32> {
+        let world = session.history.world();
+        let board = &world.nodes.get(focus.node)?.board;
+        match self {
+            Self::Register(index) => Some(board.cores[focus.cpu & 1].core.register(index)),
+            Self::Word(data) => board.peek(data.cpu, data.address, session.now()),
+            Self::Number(number) => Some(number),
+        }
+    }
+}
