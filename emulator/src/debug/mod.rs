@@ -15,6 +15,7 @@
 //! forgotten.
 
 mod history;
+mod past;
 mod search;
 mod settle;
 mod step;

@@ -42,7 +42,7 @@ impl DebugInfo {
         Ok(Self(sections))
     }
 
-    fn section(&self, id: gimli::SectionId) -> Bytes {
+    pub(super) fn section(&self, id: gimli::SectionId) -> Bytes {
         let bytes = self.0.get(id.name()).cloned();
         Bytes::new(bytes.unwrap_or_default(), BigEndian)
     }

@@ -14,6 +14,7 @@ pub mod lines;
 pub mod probes;
 pub mod stack;
 pub mod symbols;
+pub mod unwind;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use identity::{Identity, SymbolTable};
 pub use lines::{DebugInfo, Lines, LinesError, SourceFrame};
 pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
+pub use unwind::{Frame, UnwindError};
 
 use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE, STACK_MAP_LIMIT};
 use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, EM_MIPS, ET_EXEC};

@@ -379,9 +379,11 @@ impl Fabric {
     pub(super) fn mailbox_written(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
         if let Some(index) = Mailbox::index_of(address) {
             let who = Initiator::Host.into();
-            self.telling(who, ctx, |fabric, _| fabric.mailbox.raise(index));
-            let kind = TraceKind::MailboxWrite { index, value };
-            ctx.trace.record(ctx.now, Initiator::Host, kind);
+            self.telling(who, ctx, |fabric, ctx| {
+                fabric.mailbox.raise(index);
+                let kind = TraceKind::MailboxWrite { index, value };
+                ctx.trace.record(ctx.now, Initiator::Host, kind);
+            });
             if index == 0 {
                 self.set_interrupt(false, Initiator::Host.into(), ctx);
             }

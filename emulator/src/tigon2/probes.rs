@@ -124,6 +124,12 @@ state!(StageState {
 });
 
 impl StageState {
+    /// The stage that the core is in, and whether it waits there.
+    #[must_use]
+    pub fn current(&self) -> Option<(StageIndex, bool)> {
+        self.current.map(|(stage, _)| (stage, self.waiting))
+    }
+
     /// The total of a stage.
     #[must_use]
     pub fn total(&self, stage: StageIndex) -> StageTotal {

@@ -512,7 +512,8 @@ impl Row {
 }
 
 /// Where the branch `word` at `pc` leads.
-pub(super) fn branch_target(word: u32, pc: u32) -> u32 {
+#[must_use]
+pub fn branch_target(word: u32, pc: u32) -> u32 {
     let words = i32::from((word as u16).cast_signed());
     pc.wrapping_add(4).wrapping_add((words * 4).cast_unsigned())
 }

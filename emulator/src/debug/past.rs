@@ -1,0 +1,90 @@
+//! What happened last.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::history::{DebugError, History};
+use super::search::Search;
+use crate::observe::event::{Details, TraceEvent};
+use crate::observe::stream::Observer;
+use crate::sim::time::SimTime;
+
+/// So far one looks back at first ...
+const FIRST_SPAN: SimTime = SimTime::from_us(40);
+/// ... and each time so many times as far.
+const GROWTH: u64 = 4;
+/// One part of so many of what is looked at only leads there: some events are recorded ahead of their time.
+const LEAD: u64 = 4;
+
+/// Keeps what is asked for.
+struct Keeper {
+    search: Search,
+    kept: Arc<Mutex<Vec<TraceEvent>>>,
+}
+
+impl Observer for Keeper {
+    fn details(&self) -> Details {
+        self.search.details
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        if (self.search.is)(event) {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push(event.clone());
+        }
+    }
+}
+
+impl History {
+    /// The last events of this kind before now, at most `most` of them, the earliest first. The world stands where it
+    /// stood.
+    ///
+    /// # Errors
+    /// If somebody interrupts: the world then stands earlier. If a state cannot be taken up.
+    pub fn events_before(
+        &mut self,
+        most: usize,
+        search: &Search,
+    ) -> Result<Vec<TraceEvent>, DebugError> {
+        let now = self.now();
+        let mut span = FIRST_SPAN;
+        loop {
+            let from = now.saturating_sub(span).max(self.begin());
+            self.go_to(from)?;
+            let mut events = self.keep_up_to(now, search)?;
+            let known_from = match from > self.begin() {
+                true => from.saturating_add(SimTime::from_ps(span.ps() / LEAD)),
+                false => from,
+            };
+            events.retain(|event| known_from <= event.time && event.time < now);
+            if events.len() >= most || from == self.begin() {
+                events.drain(..events.len().saturating_sub(most));
+                return Ok(events);
+            }
+            span = SimTime::from_ps(span.ps().saturating_mul(GROWTH));
+        }
+    }
+
+    /// Lets the world run to `end`, with all that somebody has changed on the way, and keeps events.
+    fn keep_up_to(&mut self, end: SimTime, search: &Search) -> Result<Vec<TraceEvent>, DebugError> {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        loop {
+            let change = self.next_change().filter(|&change| change <= end);
+            let until = change.unwrap_or(end);
+            self.world_mut().observe(Box::new(Keeper {
+                search: search.clone(),
+                kept: Arc::clone(&kept),
+            }));
+            let there = self.run_to(until);
+            self.world_mut().finish_observing();
+            if !there {
+                return Err(DebugError::Interrupted);
+            }
+            match change {
+                Some(change) => self.take_up(change)?,
+                None => break,
+            }
+        }
+        let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(kept)
+    }
+}

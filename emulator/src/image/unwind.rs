@@ -1,0 +1,189 @@
+//! Who called whom: from the registers of a core back through its stack, by an image's `.debug_frame`.
+
+use gimli::{
+    BaseAddresses, BigEndian, CfaRule, CieOrFde, DebugFrame, EndianArcSlice, FrameDescriptionEntry,
+    Register, RegisterRule, Section, UnwindContext, UnwindSection,
+};
+use thiserror::Error;
+
+use super::Image;
+use crate::cpu::mips::isa::{self, Kind};
+use crate::sim::initiator::Initiator;
+
+type Bytes = EndianArcSlice<BigEndian>;
+type Entry = FrameDescriptionEntry<Bytes>;
+
+/// Numbers of the stack pointer and of the return address.
+const SP: usize = 29;
+const RA: usize = 31;
+/// Deeper stacks are not followed: they go round in a circle.
+const DEPTH_LIMIT: usize = 64;
+
+/// Why there is nothing to be said of callers, or of those farther out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnwindError {
+    /// The image was linked without `.debug_frame`, or it was stripped.
+    #[error("the image has no .debug_frame: it does not say where functions keep what they save")]
+    None,
+    /// The section contradicts itself.
+    #[error("damaged .debug_frame: {0}")]
+    Damaged(String),
+    /// Code of both scratchpads lies there, and nothing tells whose this is.
+    #[error("whose code lies at {address:#x} is not known")]
+    Ambiguous {
+        /// The instruction.
+        address: u32,
+    },
+    /// What was saved cannot be read.
+    #[error("the frame of the function at {address:#x} is at {at:#x}, where no memory is")]
+    NoMemory {
+        /// The instruction.
+        address: u32,
+        /// Where a register should have been saved.
+        at: u32,
+    },
+    /// A rule that compilers for this machine do not use.
+    #[error("a rule for the function at {address:#x} that is not understood")]
+    Unknown {
+        /// The instruction.
+        address: u32,
+    },
+    /// The stack does not end.
+    #[error("more than {DEPTH_LIMIT} frames")]
+    TooDeep,
+}
+
+impl From<gimli::Error> for UnwindError {
+    fn from(error: gimli::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// A function that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// The instruction at which it is: the next one of the innermost, a call of the others. Where a function returns to
+    /// something that has not called it, that.
+    pub address: u32,
+    /// Its stack pointer there.
+    pub sp: u32,
+}
+
+impl Image {
+    /// The functions that are under way on a core (CPU A or CPU B), the innermost first, and why there may be more.
+    /// `word` reads the core's memory. What the image says nothing of, as the dispatch loop, is the outermost.
+    pub fn unwind(
+        &self,
+        who: Initiator,
+        pc: u32,
+        registers: &[u32; 32],
+        word: impl Fn(u32) -> Option<u32>,
+    ) -> (Vec<Frame>, Option<UnwindError>) {
+        let mut frames = Vec::new();
+        let mut registers = *registers;
+        let mut address = pc;
+        while frames.len() < DEPTH_LIMIT {
+            let sp = registers[SP];
+            frames.push(Frame { address, sp });
+            match self.caller(who, address, &registers, &word) {
+                Ok(Some(caller)) => registers = caller,
+                Ok(None) => return (frames, None),
+                Err(error) => return (frames, Some(error)),
+            }
+            let to = registers[RA];
+            if registers[SP] == sp && to == address {
+                // It would return to itself.
+                return (frames, None);
+            }
+            let call = to.wrapping_sub(8);
+            address = if word(call).is_some_and(is_call) {
+                call
+            } else {
+                to
+            };
+        }
+        (frames, Some(UnwindError::TooDeep))
+    }
+
+    /// The registers as the function at `address` finds them when it has returned; `None` if nothing is said of it.
+    fn caller(
+        &self,
+        who: Initiator,
+        address: u32,
+        registers: &[u32; 32],
+        word: &impl Fn(u32) -> Option<u32>,
+    ) -> Result<Option<[u32; 32]>, UnwindError> {
+        let section = self.debug.section(DebugFrame::<Bytes>::id());
+        if gimli::Reader::is_empty(&section) {
+            return Err(UnwindError::None);
+        }
+        let section = DebugFrame::from(section);
+        let Some(entry) = self.frame_entry(&section, who, address)? else {
+            return Ok(None);
+        };
+        let mut context = UnwindContext::new();
+        let bases = BaseAddresses::default();
+        let row = entry.unwind_info_for_address(&section, &bases, &mut context, address.into())?;
+        let &CfaRule::RegisterAndOffset { register, offset } = row.cfa() else {
+            return Err(UnwindError::Unknown { address });
+        };
+        let base = registers[usize::from(register.0) & 31];
+        let cfa = base.wrapping_add(offset as u32);
+        let mut caller = *registers;
+        for index in 0..32u16 {
+            match row.register(Register(index)) {
+                None | Some(RegisterRule::SameValue | RegisterRule::Undefined) => {}
+                Some(RegisterRule::Offset(offset)) => {
+                    let at = cfa.wrapping_add(offset as u32);
+                    let saved = word(at).ok_or(UnwindError::NoMemory { address, at })?;
+                    caller[usize::from(index)] = saved;
+                }
+                Some(_) => return Err(UnwindError::Unknown { address }),
+            }
+        }
+        caller[SP] = cfa;
+        Ok(Some(caller))
+    }
+
+    /// What the section says of the function at `address`. The scratchpads have the same addresses: of several, it is the
+    /// one that is as long as the function that this core sees there.
+    fn frame_entry(
+        &self,
+        section: &DebugFrame<Bytes>,
+        who: Initiator,
+        address: u32,
+    ) -> Result<Option<Entry>, UnwindError> {
+        let mut found = Vec::new();
+        let bases = BaseAddresses::default();
+        let mut entries = section.entries(&bases);
+        while let Some(entry) = entries.next()? {
+            if let CieOrFde::Fde(partial) = entry {
+                let entry = partial.parse(DebugFrame::cie_from_offset)?;
+                // The linker leaves what is said of functions that it has removed behind, at address 0.
+                if entry.initial_address() != 0 && entry.contains(address.into()) {
+                    found.push(entry);
+                }
+            }
+        }
+        if found.len() > 1 {
+            let symbol = self.symbols.seen_by(who, address).map(|(symbol, _)| symbol);
+            found.retain(|entry| {
+                symbol.is_some_and(|symbol| {
+                    let place = (entry.initial_address(), entry.len());
+                    place == (symbol.address.into(), symbol.size_bytes.into())
+                })
+            });
+            if found.len() != 1 {
+                return Err(UnwindError::Ambiguous { address });
+            }
+        }
+        Ok(found.pop())
+    }
+}
+
+/// Whether an instruction is a call, to which its function returns behind its delay slot.
+fn is_call(word: u32) -> bool {
+    use Kind::{Bgezal, Bgezall, Bltzal, Bltzall, Jal, Jalr};
+    let calls = [Jal, Jalr, Bgezal, Bgezall, Bltzal, Bltzall];
+    isa::lookup(word).is_some_and(|row| calls.contains(&row.kind))
+}

@@ -1,0 +1,62 @@
+//! Who called whom.
+
+use emulator::image::Frame;
+
+use super::{address, code, text};
+use crate::debug::session::{Focus, Session};
+
+/// The functions that are under way on a CPU, the innermost first, and why nothing is known of more.
+fn frames(session: &Session, focus: Focus) -> (Vec<Frame>, Option<String>) {
+    let core = &session.board().cores[focus.cpu & 1].core;
+    let word = |at: u32| match at & 3 {
+        0 => code::word(session, focus, at),
+        _ => None,
+    };
+    let image = &session.image;
+    let (frames, error) = image.unwind(focus.who(), core.pc(), core.registers(), word);
+    (frames, error.map(|error| error.to_string()))
+}
+
+/// The handler that a CPU is in, as its stack says: the event's bit, and the handler's name.
+pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
+    let (frames, _) = frames(session, focus);
+    let mut functions = frames
+        .iter()
+        .rev()
+        .filter_map(|frame| address::function(session, focus, frame.address));
+    functions.find_map(|function| {
+        let mut handlers = session.image.handlers.iter();
+        let is = handlers
+            .find(|handler| handler.cpu == focus.cpu && handler.address == function.address)?;
+        is.event.map(|event| (event, &is.name[..]))
+    })
+}
+
+/// The functions that are under way on the focused CPU, the innermost first, with those that are inlined.
+#[must_use]
+pub fn backtrace(session: &Session) -> String {
+    let focus = session.focus;
+    let (frames, error) = frames(session, focus);
+    let mut lines = Vec::new();
+    let mut number = 0;
+    for frame in frames {
+        let at = frame.address;
+        let own = address::function(session, focus, at).map(|symbol| &symbol.name[..]);
+        let source = address::source_for(session, focus, at);
+        let inlined = source.len().saturating_sub(1);
+        for inline in &source[..inlined] {
+            lines.push(format!("#{number:<2} inlined   {inline}"));
+            number += 1;
+        }
+        let symbol = || address::describe_for(session, focus, at);
+        let name = own.map_or_else(symbol, address::plain_name);
+        let place = source.last();
+        let place = place.map_or(String::new(), |place| {
+            format!(" at {}:{}", place.file, place.line)
+        });
+        lines.push(format!("#{number:<2} {at:08x}  {name}{place}"));
+        number += 1;
+    }
+    lines.extend(error.map(|error| format!("({error})")));
+    text(lines)
+}

@@ -1,0 +1,129 @@
+//! Instructions, and the source lines from which they come.
+
+use std::collections::BTreeMap;
+
+use emulator::cpu::mips::disasm::disassemble;
+use emulator::cpu::mips::isa::{self, Operand};
+
+use super::{address, text};
+use crate::debug::session::{Focus, Session};
+
+/// Most instructions that are shown at once.
+const MOST: usize = 1000;
+/// The place of the present instruction, or line.
+const HERE: &str = "->";
+
+/// The instruction that a CPU of the focused node finds at an address now.
+pub(super) fn word(session: &Session, focus: Focus, at: u32) -> Option<u32> {
+    session.board().peek(focus.cpu, at, session.now())
+}
+
+/// An instruction as text, with the name of where it leads.
+pub(super) fn instruction(session: &Session, focus: Focus, word: u32, at: u32) -> String {
+    let text = disassemble(word, at);
+    let operands = isa::lookup(word).map_or(&[][..], |row| row.operands);
+    let target = operands.iter().find_map(|operand| match operand {
+        Operand::Branch => Some(isa::branch_target(word, at)),
+        Operand::Jump => Some(isa::jump_target(word, at)),
+        _ => None,
+    });
+    let name = target.and_then(|target| address::named(session, focus, target));
+    match name {
+        Some(name) => format!("{text:<30}; {name}"),
+        None => text,
+    }
+}
+
+/// Source files that were looked for.
+#[derive(Default)]
+struct Files(BTreeMap<String, Option<Vec<String>>>);
+
+impl Files {
+    fn lines(&mut self, file: &str) -> Option<&[String]> {
+        let read = || {
+            let text = address::source_text(file)?;
+            Some(text.lines().map(str::to_owned).collect())
+        };
+        let lines = self.0.entry(file.into()).or_insert_with(read);
+        lines.as_deref()
+    }
+
+    fn line(&mut self, file: &str, line: u32) -> Option<&str> {
+        let index = (line as usize).checked_sub(1)?;
+        self.lines(file)?.get(index).map(String::as_str)
+    }
+}
+
+/// Instructions from `address` on, as they stand in memory now, with a source line where another one begins. Words that
+/// are no instructions stand as words; where there is no memory, it ends.
+///
+/// # Errors
+/// If nothing is at `address`.
+pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Result<String> {
+    let focus = session.focus;
+    let (first, pc) = (address & !3, session.core().pc());
+    if word(session, focus, first).is_none() {
+        return Err(super::memory::nothing_at(focus, first));
+    }
+    let mut files = Files::default();
+    let mut lines = Vec::new();
+    let mut before = None;
+    for index in 0..count.min(MOST) as u32 {
+        let at = first.wrapping_add(4 * index);
+        let Some(word) = word(session, focus, at) else {
+            break;
+        };
+        let place = address::source_for(session, focus, at).into_iter().next();
+        let place = place.map(|frame| (frame.file, frame.line));
+        if let Some((file, line)) = &place
+            && place != before
+        {
+            let source = files.line(file, *line).unwrap_or_default().trim();
+            lines.push(format!("{file}:{line}  {source}"));
+        }
+        before = place;
+        let mark = if at == pc { HERE } else { "" };
+        let symbol = symbol(session, focus, at);
+        let instruction = instruction(session, focus, word, at);
+        lines.push(format!("{mark:2} {at:08x} {symbol:<26} {instruction}"));
+    }
+    Ok(text(lines))
+}
+
+/// `<function+0x10>`, without the path to it.
+fn symbol(session: &Session, focus: Focus, at: u32) -> String {
+    let found = session.image.symbols.seen_by(focus.who(), at);
+    found.map_or(String::new(), |(symbol, offset)| {
+        let name = address::short_name(&symbol.name);
+        match offset {
+            0 => format!("<{name}>"),
+            _ => format!("<{name}+{offset:#x}>"),
+        }
+    })
+}
+
+/// The source around the present line of the focused CPU: so many lines before it and behind it.
+///
+/// # Errors
+/// If it is not known from which line the instruction comes, or its file is not found.
+pub fn source(session: &Session, context: usize) -> anyhow::Result<String> {
+    let pc = session.core().pc();
+    let place = address::source(session, pc).into_iter().next();
+    let Some(place) = place.filter(|frame| frame.line > 0) else {
+        session.lines()?;
+        let pc = address::with_symbol(session, session.focus, pc);
+        anyhow::bail!("it is not known from which source line {pc} comes");
+    };
+    let mut files = Files::default();
+    let Some(lines) = files.lines(&place.file) else {
+        anyhow::bail!("{place}: the file is not found here");
+    };
+    let present = place.line as usize;
+    let shown = present.saturating_sub(context).max(1)..=present.saturating_add(context);
+    let rows = shown.filter_map(|number| {
+        let mark = if number == present { HERE } else { "" };
+        let line = lines.get(number - 1)?;
+        Some(format!("{mark:2} {number:5}  {line}"))
+    });
+    Ok(text([place.to_string()].into_iter().chain(rows)))
+}

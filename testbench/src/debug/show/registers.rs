@@ -1,0 +1,30 @@
+//! General registers.
+
+use emulator::cpu::mips::disasm::REGISTER_NAMES;
+
+use super::{address, text};
+use crate::debug::session::Session;
+
+/// Columns of a register.
+const WIDTH: usize = 50;
+
+/// The focused CPU's general registers and its program counter; what is the address of something with its name.
+#[must_use]
+pub fn registers(session: &Session) -> String {
+    let core = session.core();
+    let cell = |name: &str, value: u32| {
+        let names = address::named(session, session.focus, value);
+        let names = names.map_or(String::new(), |name| format!("<{name}>"));
+        format!("{:<5} {value:08x} {names}", format!("${name}"))
+    };
+    let rows = REGISTER_NAMES.len() / 2;
+    let general = (0..rows).map(|row| {
+        let [left, right] =
+            [row, row + rows].map(|index| cell(REGISTER_NAMES[index], core.register(index)));
+        // What is left of a row belongs to the right one.
+        let left: String = left.chars().take(WIDTH - 2).collect();
+        format!("{left:WIDTH$}{right}")
+    });
+    let pc = address::with_symbol(session, session.focus, core.pc());
+    text(general.chain([format!("pc    {pc}")]))
+}

@@ -1,0 +1,56 @@
+//! All nodes at a glance.
+
+use super::{address, count, standing, text};
+use crate::debug::session::{Focus, Session};
+
+/// What each host program waits for, node by node. Those that have ended are not told of.
+#[must_use]
+pub fn hosts(session: &Session) -> String {
+    let mut lines = Vec::new();
+    for (index, node) in session.history.world().nodes.iter().enumerate() {
+        let name = standing::node(session, index);
+        let programs = node.programs.describe();
+        if programs.is_empty() {
+            lines.push(format!("{name}: no program is under way"));
+        }
+        for program in programs {
+            lines.push(format!("{name}: {program}"));
+        }
+    }
+    text(lines)
+}
+
+/// A line for each node, with its CPUs, and for each switch.
+#[must_use]
+pub fn nodes(session: &Session) -> String {
+    let world = session.history.world();
+    let mut lines = Vec::new();
+    for node in 0..world.nodes.len() {
+        let focus = Focus { node, cpu: 0 };
+        let cpus = focus.both().map(|focus| {
+            let pc = world.nodes[node].board.cores[focus.cpu].core.pc();
+            let state = standing::state(session, focus, node);
+            let place = address::describe_for(session, focus, pc);
+            let place = address::short_name(&place);
+            format!("{} {state} at {place}", focus.letter())
+        });
+        let mark = if node == session.focus.node { "->" } else { "" };
+        let name = standing::node(session, node);
+        lines.push(format!("{mark:2} {name:10} {}", cpus.join(", ")));
+    }
+    for switch in world.switches() {
+        let (mut received, mut dropped) = (0, 0);
+        let mut ports = 0;
+        for counts in switch.counts() {
+            ports += 1;
+            received += counts.received;
+            dropped += counts.dropped.total();
+        }
+        let ports = count(ports, "port");
+        let index = switch.index();
+        lines.push(format!(
+            "   switch {index} with {ports}: {received} frames came, {dropped} dropped"
+        ));
+    }
+    text(lines)
+}
