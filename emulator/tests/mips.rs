@@ -333,8 +333,9 @@ impl Bus for MoodyBus {
         }
     }
 
-    fn probe(&mut self, core: &mut Core, pc: u32) {
+    fn probe(&mut self, core: &mut Core, pc: u32) -> bool {
         self.probes.push((pc, core.clock.now));
+        true
     }
 }
 

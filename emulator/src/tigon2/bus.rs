@@ -645,9 +645,10 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
     }
 
     #[inline(never)]
-    fn probe(&mut self, core: &mut Core, pc: u32) {
+    fn probe(&mut self, core: &mut Core, pc: u32) -> bool {
         let places = self.probes.at(pc);
-        if !places.is_empty() {
+        let marked = !places.is_empty();
+        if marked {
             self.private.idle.disturb();
             self.log(|log| log.note(Record::Probe { pc }));
         }
@@ -657,5 +658,6 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         if self.ctx.trace.wants(Details::HANDLERS) {
             self.dispatch(core);
         }
+        marked
     }
 }

@@ -109,5 +109,7 @@ impl Bus for FlatBus {
         Ok(())
     }
 
-    fn probe(&mut self, _: &mut Core, _: u32) {}
+    fn probe(&mut self, _: &mut Core, _: u32) -> bool {
+        false
+    }
 }

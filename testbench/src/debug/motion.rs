@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use emulator::debug::{DebugError, Direction, Found};
-use emulator::observe::event::{Place, TraceEvent};
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
@@ -108,6 +108,10 @@ impl Session {
             return None;
         };
         let node = usize::from(node);
+        if let TraceKind::EventRaised { cpu, .. } = event.kind {
+            let cpu = cpu as usize & 1;
+            return Some(Focus { node, cpu });
+        }
         Some(match event.initiator {
             Initiator::CpuA => Focus { node, cpu: 0 },
             Initiator::CpuB => Focus { node, cpu: 1 },

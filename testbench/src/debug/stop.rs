@@ -37,8 +37,14 @@ impl Scope {
             Place::Node(node) => self.has_node(node.into()),
             Place::Switch(_) => self.nodes.is_none(),
         };
-        let by = [Initiator::CpuA, Initiator::CpuB].map(|cpu| event.initiator == cpu);
-        node && self.cpu.is_none_or(|cpu| by[cpu & 1])
+        let cpu = match (&event.kind, event.initiator) {
+            // Whose register it is matters, not who raised it.
+            (TraceKind::EventRaised { cpu, .. }, _) => Some(*cpu as usize),
+            (_, Initiator::CpuA) => Some(0),
+            (_, Initiator::CpuB) => Some(1),
+            _ => None,
+        };
+        node && (self.cpu.is_none() || self.cpu == cpu)
     }
 }
 
@@ -74,6 +80,8 @@ pub enum What {
         /// How.
         access: Access,
     },
+    /// One of these bits comes up in an event register.
+    Raised(u32),
     /// A MAC sends or has received a frame with this head.
     Frame(FrameHeads),
     /// An event that passes a filter. (A filter has a memory of symbols.)
@@ -157,6 +165,7 @@ impl Stop {
                     address: register, ..
                 },
             ) => *access != Access::Read && address == register,
+            (What::Raised(bits), TraceKind::EventRaised { bits: raised, .. }) => bits & raised != 0,
             (What::Frame(heads), TraceKind::FrameHead { head, .. }) => heads.has(head),
             (What::Event(filter), _) => {
                 let mut filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,6 +180,7 @@ impl Stop {
         match &self.what {
             What::Instruction(_) | What::Write { .. } => Details::STOPS,
             What::Register { .. } => Details::REGISTERS,
+            What::Raised(_) => Details::EVENTS,
             What::Frame(_) => Details::FRAMES,
             What::Event(filter) => {
                 let filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +209,7 @@ impl Stop {
                 length,
                 cpu,
             }),
-            What::Register { .. } | What::Frame(_) | What::Event(_) => {}
+            What::Register { .. } | What::Raised(_) | What::Frame(_) | What::Event(_) => {}
         }
     }
 }

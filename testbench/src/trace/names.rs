@@ -39,7 +39,7 @@ fn nearest<'a>(name: &str, there_are: &[&'a str]) -> Vec<&'a str> {
     let likeness = |other: &str| {
         let other = other.to_lowercase();
         // Of a path the last part is what people type.
-        let last = other.rsplit("::").next().unwrap_or(&other);
+        let last = other.rsplit(['/', ':']).next().unwrap_or(&other);
         let whole = strsim::jaro_winkler(&name, &other);
         whole.max(strsim::jaro_winkler(&name, last))
     };

@@ -195,6 +195,6 @@ pub trait Bus {
 
     /// The core is about to execute an instruction that carries a probe (`Op::probe` is set).
     /// The bus may change the clock's `ticks_per_cycle`. Called once for each execution, after the
-    /// fetch and before any effect.
-    fn probe(&mut self, core: &mut Core, pc: u32);
+    /// fetch and before any effect. Tells whether the firmware has placed it: a `nop` then stands there for that alone.
+    fn probe(&mut self, core: &mut Core, pc: u32) -> bool;
 }

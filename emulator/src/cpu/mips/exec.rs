@@ -141,8 +141,9 @@ const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
 #[inline(never)]
 fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Pause> {
     while op.has_probe() {
-        bus.probe(core, core.pc());
-        if !op.is_nop() {
+        let marked = bus.probe(core, core.pc());
+        // Other marks, as a breakpoint, stand at instructions that the firmware means.
+        if !marked || !op.is_nop() {
             break;
         }
         core.step_over();

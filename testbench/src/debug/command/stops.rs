@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, bail, ensure};
 use defs::emp::fields::FIELDS;
+use defs::tigon2::event;
 
 use super::{Command, Flow, Group, Words};
 use crate::debug::condition::Condition;
@@ -25,7 +26,7 @@ pub(super) const COMMANDS: &[Command] = &[
                break write 0x1f000 64\n\
                break register semaphore_a            a register is read or written\n\
                break register dma_read_state write\n\
-               break raised mailbox                  a bit of an event register comes up\n\
+               break raised mailbox cpu a            a bit of an event register comes up\n\
                break frame kind=ack message=3        a frame that is sent or received\n\
                break probe frame sent                an event probe of the firmware\n\
                break event kind=dma-failed           any event, as `lanigon trace grep` has them\n\
@@ -106,6 +107,7 @@ fn set_kind(
     let what = match kind {
         "write" => write(session, what)?,
         "register" => register(session, what)?,
+        "raised" => What::Raised(event_bit(what)?),
         "frame" => What::Frame(frame(what)?),
         "probe" => session.events(&[(filter::Key::Probe, what.into())])?,
         "event" => {
@@ -217,6 +219,24 @@ fn register(session: &Session, text: &str) -> anyhow::Result<What> {
     };
     let address = session.chip_register(name)?;
     Ok(What::Register { address, access })
+}
+
+/// A bit of an event register: by name or number.
+fn event_bit(name: &str) -> anyhow::Result<u32> {
+    let named: Vec<_> = (0..u32::BITS)
+        .filter_map(|bit| Some((event::name(bit)?, bit)))
+        .collect();
+    if let Some((_, bit)) = named.iter().find(|(known, _)| *known == name) {
+        return Ok(1 << bit);
+    }
+    match number(name) {
+        Ok(bit @ 0..u32::BITS) => Ok(1 << bit),
+        Ok(bit) => bail!("{bit}: an event register has bits 0 to 31"),
+        Err(_) => {
+            let names: Vec<_> = named.iter().map(|(name, _)| *name).collect();
+            Err(unknown("event bit", name, &names).into())
+        }
+    }
 }
 
 /// The frames that have these fields: `kind=ack message=3`, or words by index, `word3=0x12`.
