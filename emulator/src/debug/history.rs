@@ -1,10 +1,10 @@
 //! The history of a world, and the moment of it at which one looks.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::sim::saved::Logs;
+use super::states::States;
+use super::step::Trail;
 use crate::sim::time::SimTime;
 use crate::sim::world::{RunLimits, World};
 use crate::state::StateError;
@@ -13,8 +13,12 @@ use crate::tigon2::stops::Stops;
 
 /// From one state that is kept to the next, as the world runs.
 const SPACING: SimTime = SimTime::from_us(5_000);
-/// Most states that are kept, beside those that hold changes.
-const MOST_STATES: usize = 96;
+/// Whoever goes back is likely to do so again: a state is kept so long before where he goes,
+const NEAR: SimTime = SimTime::from_us(30);
+/// ... unless there is one that is no farther than this.
+const FAR: SimTime = SimTime::from_us(200);
+/// To take up a state takes as long as to run so far.
+const LEAP: SimTime = SimTime::from_us(2_000);
 
 /// Why a debugger could not do what it should.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,22 +42,23 @@ pub enum DebugError {
     },
 }
 
-/// A state of the world.
-#[derive(Debug)]
-struct Saved {
-    state: Vec<u8>,
-    /// It holds a change that somebody made at that time: nobody gets past it but by taking it up.
-    changed: bool,
+/// The world at a time to which somebody went back.
+struct Past {
+    world: World<Tigon2>,
+    /// Its programs only do what they did before.
+    repeats: bool,
 }
 
 /// A world, all moments of which can be visited.
 pub struct History {
     build: Box<dyn Fn() -> World<Tigon2>>,
-    world: World<Tigon2>,
-    /// What host programs were told, as far as the world has ever come.
-    logs: Logs,
-    logs_until: SimTime,
-    states: BTreeMap<SimTime, Saved>,
+    /// The world that has come farthest. It knows what host programs were told and did.
+    front: World<Tigon2>,
+    /// Where one looks, unless that is there.
+    past: Option<Past>,
+    pub(super) states: States,
+    /// When a core began its last instructions, as far as somebody asked for that.
+    pub(super) trail: Option<Trail>,
     /// For each node, what its board tells of.
     stops: Vec<Stops>,
     interrupt: Option<Arc<AtomicBool>>,
@@ -78,42 +83,44 @@ impl History {
         build: impl Fn() -> World<Tigon2> + 'static,
         interrupt: Option<Arc<AtomicBool>>,
     ) -> Result<Self, DebugError> {
-        let mut world = build();
-        world.keep_logs();
+        let mut front = build();
+        front.keep_logs();
         let mut history = Self {
             build: Box::new(build),
-            logs: world.logs(),
-            logs_until: world.now(),
-            states: BTreeMap::new(),
-            stops: vec![Stops::default(); world.nodes.len()],
-            world,
+            past: None,
+            states: States::default(),
+            trail: None,
+            stops: vec![Stops::default(); front.nodes.len()],
+            front,
             interrupt,
         };
-        history.keep_state(false)?;
+        history.keep_state()?;
         Ok(history)
     }
 
     /// Where the world stands.
     #[must_use]
     pub fn now(&self) -> SimTime {
-        self.world.now()
+        self.world().now()
     }
 
     /// The world as it is now. To look does not change it.
     #[must_use]
-    pub const fn world(&self) -> &World<Tigon2> {
-        &self.world
+    pub fn world(&self) -> &World<Tigon2> {
+        let past = self.past.as_ref().map(|past| &past.world);
+        past.unwrap_or(&self.front)
     }
 
     /// The world, for those who put nothing into it that lasts.
-    pub(super) const fn world_mut(&mut self) -> &mut World<Tigon2> {
-        &mut self.world
+    pub(super) fn world_mut(&mut self) -> &mut World<Tigon2> {
+        let past = self.past.as_mut().map(|past| &mut past.world);
+        past.unwrap_or(&mut self.front)
     }
 
     /// The earliest time that can be visited.
     #[must_use]
     pub fn begin(&self) -> SimTime {
-        self.states.keys().next().copied().unwrap_or(SimTime::ZERO)
+        self.states.begin().unwrap_or(SimTime::ZERO)
     }
 
     /// What a node's board tells of.
@@ -130,7 +137,10 @@ impl History {
     /// If there is no such node.
     pub fn set_stops(&mut self, node: usize, stops: Stops) -> Result<(), DebugError> {
         let place = self.stops.get_mut(node).ok_or(DebugError::NoNode(node))?;
-        self.world.nodes[node].board.set_stops(stops.clone());
+        let past = self.past.as_mut().map(|past| &mut past.world);
+        for world in past.into_iter().chain([&mut self.front]) {
+            world.nodes[node].board.set_stops(stops.clone());
+        }
         *place = stops;
         Ok(())
     }
@@ -143,12 +153,16 @@ impl History {
         &mut self,
         change: impl FnOnce(&mut World<Tigon2>) -> T,
     ) -> Result<T, DebugError> {
-        let result = change(&mut self.world);
+        let result = change(self.world_mut());
+        self.come_alive()?;
         let now = self.now();
-        self.states.split_off(&now);
-        self.logs = self.world.logs();
-        self.logs_until = now;
-        self.keep_state(true)?;
+        self.states.forget_from(now);
+        self.trail = None;
+        if let Some(past) = self.past.take() {
+            self.front = past.world;
+        }
+        self.front.forget_later();
+        self.states.keep(&self.front, true)?;
         Ok(result)
     }
 
@@ -162,79 +176,79 @@ impl History {
 
     /// The first change that somebody made after now.
     pub(super) fn next_change(&self) -> Option<SimTime> {
-        let mut later = self.states.range(self.after_now()..);
-        later
-            .find(|(_, saved)| saved.changed)
-            .map(|(time, _)| *time)
+        self.states.change_from(self.after_now())
     }
 
     fn after_now(&self) -> SimTime {
         self.now().saturating_add(SimTime::from_ps(1))
     }
 
-    /// The times of kept states before `time`, the latest first.
-    pub(super) fn states_before(&self, time: SimTime) -> Vec<SimTime> {
-        let states = self.states.range(..time).rev();
-        states.map(|(time, _)| *time).collect()
+    /// So far a world can run that looks at the past.
+    pub(super) fn end_of_past(&self) -> Option<SimTime> {
+        self.past.as_ref().map(|_| self.front.now())
     }
 
     /// When the world should be saved next, as it runs.
-    pub(super) fn next_state(&self) -> SimTime {
-        let last = self.states.range(..=self.now()).next_back();
-        last.map_or(self.now(), |(time, _)| time.saturating_add(SPACING))
+    fn next_state(&self) -> SimTime {
+        let last = self.states.regular_up_to(self.now());
+        last.map_or(self.now(), |time| time.saturating_add(SPACING))
     }
 
-    /// Keeps the present state.
-    pub(super) fn keep_state(&mut self, changed: bool) -> Result<(), DebugError> {
-        let now = self.now();
-        if self.states.contains_key(&now) {
-            return Ok(());
+    /// Keeps the present state, if it is time.
+    pub(super) fn keep_state(&mut self) -> Result<(), DebugError> {
+        if self.now() >= self.next_state() {
+            let past = self.past.as_ref().map(|past| &past.world);
+            self.states.keep(past.unwrap_or(&self.front), false)?;
         }
-        self.keep_logs();
-        let state = self.world.save()?;
-        self.states.insert(now, Saved { state, changed });
-        self.thin_out();
         Ok(())
     }
 
-    /// Remembers what programs were told, if the world has never been farther.
-    fn keep_logs(&mut self) {
-        if self.now() >= self.logs_until {
-            self.logs = self.world.logs();
-            self.logs_until = self.now();
-        }
+    /// Keeps the present state for one who will soon go back again.
+    pub(super) fn keep_near_state(&mut self) -> Result<(), DebugError> {
+        let past = self.past.as_ref().map(|past| &past.world);
+        Ok(self.states.keep_near(past.unwrap_or(&self.front))?)
     }
 
-    /// If there are too many states, lets the one go that leaves the smallest gap.
-    fn thin_out(&mut self) {
-        if self.states.len() <= MOST_STATES {
-            return;
+    /// A world like that of the beginning.
+    fn another_world(&self) -> World<Tigon2> {
+        let mut world = (self.build)();
+        world.keep_logs();
+        world
+    }
+
+    fn look_at(&mut self, mut world: World<Tigon2>, repeats: bool) {
+        for (node, stops) in world.nodes.iter_mut().zip(&self.stops) {
+            node.board.set_stops(stops.clone());
         }
-        let times: Vec<_> = self.states.keys().copied().collect();
-        let inner = times
-            .windows(3)
-            .filter(|three| !self.states[&three[1]].changed);
-        if let Some(three) = inner.min_by_key(|three| three[2] - three[0]) {
-            self.states.remove(&three[1]);
-        }
+        self.past = Some(Past { world, repeats });
     }
 
     /// Takes up the state that was kept at `time`.
     pub(super) fn take_up(&mut self, time: SimTime) -> Result<(), DebugError> {
-        let Some(saved) = self.states.get(&time) else {
+        let Some(saved) = self.states.at(time) else {
             return Ok(());
         };
-        let mut world = (self.build)();
-        world.keep_logs();
-        if self.world.now() >= self.logs_until {
-            self.logs = self.world.logs();
-            self.logs_until = self.world.now();
+        if time >= self.front.now() {
+            self.past = None;
+            return Ok(());
         }
-        world.load(&saved.state, &self.logs)?;
-        for (node, stops) in world.nodes.iter_mut().zip(&self.stops) {
-            node.board.set_stops(stops.clone());
+        let mut world = self.another_world();
+        world.load_repeating(&saved.state, &self.front.logs())?;
+        self.look_at(world, true);
+        Ok(())
+    }
+
+    /// Host programs that only repeat what they did begin to do it by themselves. They are told all of it again: that takes the
+    /// longer, the longer they have run.
+    pub(super) fn come_alive(&mut self) -> Result<(), DebugError> {
+        if let Some(past) = &self.past
+            && past.repeats
+        {
+            let state = past.world.save()?;
+            let mut world = self.another_world();
+            world.load(&state, &self.front.logs())?;
+            self.look_at(world, false);
         }
-        self.world = world;
         Ok(())
     }
 
@@ -243,29 +257,64 @@ impl History {
     /// # Errors
     /// If somebody interrupts: the world then stands on its way there. If a state cannot be taken up.
     pub fn go_to(&mut self, time: SimTime) -> Result<(), DebugError> {
-        let from = self.states.range(..=time).next_back();
-        let from = from.map(|(time, _)| *time);
         let past_change = self.next_change().is_some_and(|change| change <= time);
-        if let Some(from) = from
-            && (time < self.now() || past_change)
-        {
+        let from = self.states.up_to(time);
+        let from = from.filter(|&from| from > self.now().saturating_add(LEAP));
+        if time < self.now() || past_change {
+            self.go_back(time)?;
+        } else if let Some(from) = from {
             self.take_up(from)?;
         }
-        while self.now() < time {
-            let until = self.next_state().max(self.after_now()).min(time);
-            if !self.run_to(until) {
-                return Err(DebugError::Interrupted);
-            }
-            if self.now() >= self.next_state() {
-                self.keep_state(false)?;
-            }
+        self.go_on(time)
+    }
+
+    /// Takes up a state up to `time`, and sees to it that it will be easy to go there again.
+    fn go_back(&mut self, time: SimTime) -> Result<(), DebugError> {
+        let Some(from) = self.states.up_to(time) else {
+            return Ok(());
+        };
+        self.take_up(from)?;
+        let near = time.saturating_sub(NEAR);
+        if from.saturating_add(FAR) < near {
+            self.go_on(near)?;
+            self.keep_near_state()?;
         }
         Ok(())
     }
 
-    /// Lets the world run to `time`, whether anything happens or not; `false` if somebody interrupts.
-    pub(super) fn run_to(&mut self, time: SimTime) -> bool {
-        let limits = self.limits(time);
-        self.world.pass_time(&limits)
+    /// Lets the world run to `time`, and keeps states on the way.
+    fn go_on(&mut self, time: SimTime) -> Result<(), DebugError> {
+        while self.now() < time {
+            if self.end_of_past().is_some_and(|end| end <= time) {
+                self.past = None;
+                continue;
+            }
+            let until = self.next_state().max(self.after_now()).min(time);
+            self.run_to(until)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the world run to `time`, whether anything happens or not, and keeps a state there if it is time.
+    pub(super) fn run_to(&mut self, time: SimTime) -> Result<(), DebugError> {
+        while self.now() < time {
+            let until = self.end_of_past().map_or(time, |end| end.min(time));
+            let limits = self.limits(until);
+            let done = self.world_mut().pass_time(&limits);
+            self.has_run()?;
+            if !done {
+                return Err(DebugError::Interrupted);
+            }
+        }
+        self.keep_state()
+    }
+
+    /// The world has run: where it has come to its front, it is that.
+    pub(super) fn has_run(&mut self) -> Result<(), DebugError> {
+        self.world().check_repeating()?;
+        if self.end_of_past().is_some_and(|end| end <= self.now()) {
+            self.past = None;
+        }
+        Ok(())
     }
 }

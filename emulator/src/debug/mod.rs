@@ -11,6 +11,9 @@
 //! A world that stands at a time has done all that happens before it, on every node. What happens at that very time, say the
 //! instruction at a breakpoint, has not happened.
 //!
+//! The world that has come farthest stays as it is while somebody looks at the past, in another one, whose host programs need not
+//! run: they do what they are known to have done. So to take up a state does not take longer the longer the history is.
+//!
 //! What somebody changes by hand ([`History::change`]) belongs to the history from then on; what was known of later times is
 //! forgotten.
 
@@ -18,6 +21,7 @@ mod history;
 mod past;
 mod search;
 mod settle;
+mod states;
 mod step;
 
 pub use history::{DebugError, History};

@@ -67,21 +67,25 @@ impl History {
     /// Lets the world run to `end`, with all that somebody has changed on the way, and keeps events.
     fn keep_up_to(&mut self, end: SimTime, search: &Search) -> Result<Vec<TraceEvent>, DebugError> {
         let kept = Arc::new(Mutex::new(Vec::new()));
-        loop {
+        while self.now() < end {
             let change = self.next_change().filter(|&change| change <= end);
-            let until = change.unwrap_or(end);
-            self.world_mut().observe(Box::new(Keeper {
+            let bounds = change.into_iter().chain(self.end_of_past());
+            let until = bounds.fold(end, SimTime::min);
+            let keeper = Keeper {
                 search: search.clone(),
                 kept: Arc::clone(&kept),
-            }));
-            let there = self.run_to(until);
-            self.world_mut().finish_observing();
-            if !there {
-                return Err(DebugError::Interrupted);
-            }
-            match change {
-                Some(change) => self.take_up(change)?,
-                None => break,
+            };
+            self.observed(
+                Box::new(keeper),
+                search.details,
+                |world, limits| match world.pass_time(limits) {
+                    true => Ok(()),
+                    false => Err(DebugError::Interrupted),
+                },
+                until,
+            )??;
+            if change == Some(until) {
+                self.take_up(until)?;
             }
         }
         let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));

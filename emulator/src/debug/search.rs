@@ -6,12 +6,16 @@ use super::history::{DebugError, History};
 use crate::observe::event::{Details, TraceEvent};
 use crate::observe::stream::Observer;
 use crate::sim::time::SimTime;
-use crate::sim::world::RunEnd;
+use crate::sim::world::{RunEnd, RunLimits, World};
+use crate::tigon2::board::Tigon2;
 
 /// The world runs so far before one looks whether anything was found: what it went too far must be run again.
 const FIRST_SPAN: SimTime = SimTime::from_us(20);
 /// ... and at most so far.
 const LONGEST_SPAN: SimTime = SimTime::from_us(2_000);
+
+/// Backwards it runs at most through so many of its states before one looks: what is found last counts.
+const MOST_STATES_AT_ONCE: usize = 8;
 
 /// Where to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +89,7 @@ impl History {
     ) -> Result<Found, DebugError> {
         match direction {
             Direction::Forward => self.find_next(search, limit),
-            Direction::Backward => self.find_last(search),
+            Direction::Backward => self.find_last(search, self.begin()),
         }
     }
 
@@ -97,7 +101,8 @@ impl History {
         while self.now() < limit {
             let change = self.next_change();
             let end = self.now().saturating_add(span).min(limit);
-            let end = change.map_or(end, |change| end.min(change));
+            let bounds = change.into_iter().chain(self.end_of_past());
+            let end = bounds.fold(end, SimTime::min);
             let (more, ended) = self.watch_to(end, search)?;
             found.extend(more.into_iter().filter(|event| event.time > start));
             let first = found.iter().map(|event| event.time).min();
@@ -111,31 +116,47 @@ impl History {
             }
             if change == Some(end) {
                 self.take_up(end)?;
-            } else if self.now() >= self.next_state() {
-                self.keep_state(false)?;
+            } else {
+                self.keep_state()?;
             }
             span = span.saturating_add(span).min(LONGEST_SPAN);
         }
         Ok(Found::Limit)
     }
 
-    fn find_last(&mut self, search: &Search) -> Result<Found, DebugError> {
+    /// Brings the world to the last event of this kind before now, but not before `earliest`: there it stands if it finds none.
+    ///
+    /// # Errors
+    /// If somebody interrupts, or a state cannot be taken up.
+    pub fn find_last(&mut self, search: &Search, earliest: SimTime) -> Result<Found, DebugError> {
         let start = self.now();
         let mut end = start;
-        for from in self.states_before(start) {
+        let mut states = 1;
+        while end > earliest {
+            let Some(from) = self.some_states_before(end, states) else {
+                break;
+            };
             self.take_up(from)?;
-            let (found, _) = self.watch_to(end, search)?;
-            let mut found: Vec<_> = found;
-            found.retain(|event| event.time < start);
+            let (mut found, _) = self.watch_to(end, search)?;
+            found.retain(|event| event.time < start && event.time >= earliest);
             if let Some(last) = found.iter().map(|event| event.time).max() {
                 self.go_to(last)?;
                 found.retain(|event| event.time == last);
                 return Ok(Found::Events(found));
             }
             end = from;
+            states = (2 * states).min(MOST_STATES_AT_ONCE);
         }
-        self.go_to(self.begin())?;
+        self.go_to(earliest.max(self.begin()))?;
         Ok(Found::Begin)
+    }
+
+    /// The time of the state that is so many before `time`, or of a change after that: nobody gets past one.
+    fn some_states_before(&self, time: SimTime, count: usize) -> Option<SimTime> {
+        let times = self.states.before(time);
+        let change = times.iter().position(|&time| self.states.is_change(time));
+        let most = change.unwrap_or(times.len().saturating_sub(1));
+        times.get(most.min(count - 1)).copied()
     }
 
     /// Lets the world run to `end`; gives what was found, and why the world came to its end, if it did.
@@ -149,16 +170,35 @@ impl History {
             search: search.clone(),
             found: Arc::clone(&found),
         };
-        let limits = self.limits(end);
-        let world = self.world_mut();
-        world.observe(Box::new(finder));
-        let ended = world.run_until(&limits, || false);
-        world.finish_observing();
+        let run = |world: &mut World<Tigon2>, limits: &RunLimits| world.run_until(limits, || false);
+        let ended = self.observed(Box::new(finder), search.details, run, end)?;
         let found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
         match ended {
             RunEnd::Interrupted => Err(DebugError::Interrupted),
             RunEnd::TimeLimit(_) => Ok((found, None)),
             ended => Ok((found, Some(ended))),
         }
+    }
+
+    /// Lets the world run to `end`, which is not beyond the [end of the past](Self::end_of_past), while an observer who wants
+    /// these details looks.
+    pub(super) fn observed<T>(
+        &mut self,
+        observer: Box<dyn Observer>,
+        details: Details,
+        run: impl FnOnce(&mut World<Tigon2>, &RunLimits) -> T,
+        end: SimTime,
+    ) -> Result<T, DebugError> {
+        if details.contains(Details::HOST) {
+            // Only a program that runs says what it calls.
+            self.come_alive()?;
+        }
+        let limits = self.limits(end);
+        let world = self.world_mut();
+        world.observe(observer);
+        let result = run(world, &limits);
+        world.finish_observing();
+        self.has_run()?;
+        Ok(result)
     }
 }

@@ -1,17 +1,17 @@
 //! After an interrupt.
 
 use super::history::{DebugError, History};
+use crate::sim::time::SimTime;
 
 impl History {
-    /// Brings the world to where all of it has come, after something was interrupted: its nodes may then stand at different
-    /// times. Whoever interrupted must have stopped to.
+    /// Brings all of the world to where some of it has come, after something was interrupted: its nodes may then stand at
+    /// different times. Whoever interrupted must have stopped to.
     ///
     /// # Errors
     /// If a state cannot be taken up, or somebody interrupts again.
     pub fn settle(&mut self) -> Result<(), DebugError> {
-        let time = self.now();
-        let from = self.states_before(time).first().copied();
-        self.take_up(from.unwrap_or_else(|| self.begin()))?;
-        self.go_to(time)
+        let nodes = self.world().nodes.iter();
+        let farthest = nodes.map(|node| node.now()).max();
+        self.run_to(farthest.unwrap_or(SimTime::ZERO))
     }
 }

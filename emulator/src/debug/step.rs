@@ -1,4 +1,8 @@
 //! One instruction of one core, while everything else goes on as it does.
+//!
+//! When a core has executed an instruction, its clock says when it begins the next one: the world need not be
+//! disturbed to know that. Going back, a core is followed through the instructions of the last microseconds, and their times are
+//! remembered for the steps that follow.
 
 use super::history::{DebugError, History};
 use super::search::Direction;
@@ -6,8 +10,27 @@ use crate::sim::time::SimTime;
 
 /// A core that executes nothing for so long executes nothing.
 const PATIENCE: SimTime = SimTime::from_us(20_000);
-/// Before a step backwards a state is kept so long before now: more such steps are likely.
-const NEAR: SimTime = SimTime::from_us(30);
+/// So far before now a core is followed.
+const WINDOW: SimTime = SimTime::from_us(15);
+const PICOSECOND: SimTime = SimTime::from_ps(1);
+
+/// When a core began some instructions.
+#[derive(Debug)]
+pub(super) struct Trail {
+    /// Node and core.
+    of: (usize, usize),
+    /// How many instructions it had executed before.
+    first: u64,
+    begins: Vec<SimTime>,
+}
+
+impl Trail {
+    /// When a core began the instruction before which it had executed so many.
+    fn begin_of(&self, of: (usize, usize), executed: u64) -> Option<SimTime> {
+        let index = executed.checked_sub(self.first).filter(|_| self.of == of)?;
+        self.begins.get(usize::try_from(index).ok()?).copied()
+    }
+}
 
 impl History {
     /// Brings the world to the time at which a core (0 = A, 1 = B) begins its next instruction after the one at which it stands, or
@@ -21,87 +44,142 @@ impl History {
         node: usize,
         cpu: usize,
     ) -> Result<(), DebugError> {
-        let executed = self.executed(node, cpu)?;
-        match direction {
-            Direction::Forward => self.step_forward(node, cpu, executed),
-            Direction::Backward => self.step_back(node, cpu, executed),
+        let (cpu, start) = (cpu & 1, self.now());
+        if node >= self.world().nodes.len() {
+            return Err(DebugError::NoNode(node));
         }
+        let stepped = match direction {
+            Direction::Forward => self.step_forward(node, cpu),
+            Direction::Backward => self.step_back(node, cpu),
+        };
+        if matches!(stepped, Err(DebugError::Still { .. })) {
+            self.go_to(start)?;
+        }
+        stepped
     }
 
     /// How many instructions a core has executed.
-    fn executed(&self, node: usize, cpu: usize) -> Result<u64, DebugError> {
-        let node = self
-            .world()
-            .nodes
-            .get(node)
-            .ok_or(DebugError::NoNode(node))?;
-        Ok(node.board.cores[cpu & 1].core.instructions())
+    fn executed(&self, node: usize, cpu: usize) -> u64 {
+        self.world().nodes[node].board.cores[cpu]
+            .core
+            .instructions()
     }
 
-    /// When the core will begin the instruction at which it stands.
+    /// When the core will begin the instruction at which it stands; not after now if it waits for something.
     fn begins(&self, node: usize, cpu: usize) -> SimTime {
         let board = &self.world().nodes[node].board;
         board.fabric.ticks.time_of(board.cores[cpu].core.clock.now)
     }
 
-    fn step_forward(&mut self, node: usize, cpu: usize, executed: u64) -> Result<(), DebugError> {
-        let start = self.now();
-        let begins = self.begins(node, cpu);
-        if begins > start {
-            // It stands in the midst of the world's time, between two instructions: the next one is this one.
-            return self.go_to(begins);
-        }
-        self.keep_state(false)?;
-        let time = self.time_of_instruction(node, cpu, executed + 1, start + PATIENCE)?;
-        self.take_up(start)?;
-        match time {
-            Some(time) => self.go_to(time),
-            None => Err(DebugError::Still { node, cpu }),
-        }
+    /// A core begins no two instructions within this time.
+    fn cycle(&self, node: usize, cpu: usize) -> SimTime {
+        let board = &self.world().nodes[node].board;
+        let ticks = board.cores[cpu].core.clock.ticks_per_cycle;
+        board.fabric.ticks.time_of(ticks).max(PICOSECOND)
     }
 
-    fn step_back(&mut self, node: usize, cpu: usize, executed: u64) -> Result<(), DebugError> {
+    fn step_forward(&mut self, node: usize, cpu: usize) -> Result<(), DebugError> {
         let start = self.now();
-        let near = start.saturating_sub(NEAR);
-        if near > self.begin() {
-            self.go_to(near)?;
-            self.keep_state(false)?;
+        if self.begins(node, cpu) > start {
+            // It stands in the midst of the world's time, between two instructions: the next one is this one.
+            return self.go_to(self.begins(node, cpu));
         }
-        for from in self.states_before(start) {
-            self.take_up(from)?;
-            let before = self.executed(node, cpu)?;
-            if before >= executed {
-                continue;
-            }
-            let time = self.time_of_instruction(node, cpu, executed - 1, start)?;
-            self.take_up(from)?;
-            if let Some(time) = time {
-                return self.go_to(time.min(start));
+        let executed = self.executed(node, cpu);
+        let shortest = self.cycle(node, cpu);
+        let mut span = shortest;
+        while self.now() < start.saturating_add(PATIENCE) {
+            let before = self.now();
+            let waits = self.begins(node, cpu) < before;
+            let until = match waits {
+                true => before.saturating_add(span),
+                false => self.begins(node, cpu).saturating_add(PICOSECOND),
+            };
+            self.run_to(until)?;
+            match self.executed(node, cpu) - executed {
+                0 if waits => span = span.saturating_add(span),
+                0 => {}
+                1 => return self.go_to(self.begins(node, cpu)),
+                _ if span == shortest => return Ok(()),
+                _ => {
+                    // Too far: it has been waiting for long, and went on.
+                    self.go_to(before)?;
+                    span = shortest;
+                }
             }
         }
-        self.go_to(start)?;
         Err(DebugError::Still { node, cpu })
     }
 
-    /// Lets the world run until a core has executed so many instructions and stands before the next one; gives the time at which it
-    /// begins that, if it comes so far up to `limit`. The world is of no use then: the core was held.
-    fn time_of_instruction(
+    fn step_back(&mut self, node: usize, cpu: usize) -> Result<(), DebugError> {
+        let (start, executed) = (self.now(), self.executed(node, cpu));
+        let still = DebugError::Still { node, cpu };
+        let wanted = executed.checked_sub(1).ok_or_else(|| still.clone())?;
+        let known = |trail: &Trail| trail.begin_of((node, cpu), wanted);
+        let mut time = self.trail.as_ref().and_then(known);
+        if time.is_none() {
+            if !self.go_before(node, cpu, executed)? {
+                return Err(still);
+            }
+            let trail = self.follow(node, cpu, executed, start)?;
+            time = known(&trail);
+            self.trail = Some(trail);
+        }
+        self.go_to(time.ok_or(still)?.min(start))
+    }
+
+    /// Brings the world to a time, not long before a core had executed so many instructions, at which it had not; `false` if
+    /// there is none.
+    fn go_before(&mut self, node: usize, cpu: usize, executed: u64) -> Result<bool, DebugError> {
+        let near = self.now().saturating_sub(WINDOW).max(self.begin());
+        self.go_to(near)?;
+        if self.executed(node, cpu) >= executed {
+            // It has been at rest for longer than that.
+            let states = self.states.before(near).into_iter();
+            let earlier = |time: &SimTime| {
+                let saved = self.states.at(*time);
+                saved.is_some_and(|saved| saved.executed(node, cpu) < executed)
+            };
+            let Some(from) = states.into_iter().find(earlier) else {
+                return Ok(false);
+            };
+            self.take_up(from)?;
+            let mut last = from;
+            while self.executed(node, cpu) < executed {
+                last = self.now();
+                self.run_to(last.saturating_add(WINDOW).min(near))?;
+            }
+            self.go_to(last)?;
+        }
+        self.keep_near_state()?;
+        Ok(true)
+    }
+
+    /// Follows a core until it has executed so many instructions, which it has at `end`.
+    fn follow(
         &mut self,
         node: usize,
         cpu: usize,
         executed: u64,
-        limit: SimTime,
-    ) -> Result<Option<SimTime>, DebugError> {
-        self.world_mut().nodes[node].board.held_after[cpu] = executed;
-        let mut span = SimTime::from_us(1);
-        while self.executed(node, cpu)? < executed && self.now() < limit {
-            let until = self.now().saturating_add(span).min(limit);
-            if !self.run_to(until) {
-                return Err(DebugError::Interrupted);
-            }
-            span = span.saturating_add(span);
+        end: SimTime,
+    ) -> Result<Trail, DebugError> {
+        let mut trail = Trail {
+            of: (node, cpu),
+            first: self.executed(node, cpu),
+            begins: vec![self.begins(node, cpu)],
+        };
+        while self.executed(node, cpu) < executed && self.now() < end {
+            let before = self.now();
+            let until = match self.begins(node, cpu) {
+                begins if begins < before => before.saturating_add(self.cycle(node, cpu)),
+                begins => begins.saturating_add(PICOSECOND),
+            };
+            self.run_to(until.min(end))?;
+            let more = self.executed(node, cpu) - trail.first + 1;
+            let begins = self.begins(node, cpu);
+            trail
+                .begins
+                .resize(usize::try_from(more).unwrap_or(0), begins);
         }
-        let there = self.executed(node, cpu)? >= executed;
-        Ok(there.then(|| self.begins(node, cpu)))
+        Ok(trail)
     }
 }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use host_lib::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
 
+use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
 use super::memory::HostMemory;
 use super::request::{Call, PollRequest, Request, Response, SharedPort, lock};
@@ -73,6 +74,17 @@ impl Machine {
         ask: impl FnOnce(&mut HostMemory) -> MemoryAnswer,
     ) -> Option<MemoryAnswer> {
         lock(&self.port).answers.answer(&self.memory, ask)
+    }
+
+    /// The same while memory is changed.
+    fn change_memory(
+        &self,
+        act: impl FnOnce() -> MemoryAct,
+        change: impl FnOnce(&mut HostMemory) -> MemoryAnswer,
+    ) -> Option<MemoryAnswer> {
+        let mut port = lock(&self.port);
+        port.answers.note(act);
+        port.answers.answer(&self.memory, change)
     }
 
     /// The machine's memory.
@@ -145,14 +157,16 @@ impl System for Machine {
     }
 
     fn allocate(&mut self, length: u64) -> Option<VirtualAddress> {
-        match self.ask_memory(|memory| Allocated(memory.allocate(length))) {
+        let act = || MemoryAct::Allocate(length);
+        match self.change_memory(act, |memory| Allocated(memory.allocate(length))) {
             Some(Allocated(address)) => address.map(VirtualAddress),
             _ => None,
         }
     }
 
     fn allocate_contiguous(&mut self, length: u64) -> Option<(VirtualAddress, PhysicalAddress)> {
-        match self.ask_memory(|memory| Contiguous(memory.allocate_contiguous(length))) {
+        let act = || MemoryAct::AllocateContiguous(length);
+        match self.change_memory(act, |memory| Contiguous(memory.allocate_contiguous(length))) {
             Some(Contiguous(found)) => {
                 found.map(|(address, at)| (VirtualAddress(address), PhysicalAddress(at)))
             }
@@ -165,7 +179,9 @@ impl System for Machine {
         address: VirtualAddress,
         bytes: &[u8],
     ) -> Result<(), VirtualAddress> {
-        match self.ask_memory(|memory| Written(memory.write_virtual(address.0, bytes))) {
+        let act = || MemoryAct::Write(address.0, bytes.into());
+        let write = |memory: &mut HostMemory| Written(memory.write_virtual(address.0, bytes));
+        match self.change_memory(act, write) {
             Some(Written(done)) => done.map_err(VirtualAddress),
             _ => Err(address),
         }

@@ -5,13 +5,14 @@
 //! does, and what it costs, stands here) and wakes the program with the [`Response`] at the time
 //! when a real processor would have it. A program that polls costs one bus transaction a poll.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Waker};
 
 use super::costs::HostCosts;
-use super::log::{Answers, Life, Turn};
+use super::log::{Answers, Deeds, Life, Told};
 use super::machine::Machine;
 use super::request::{Call, HostEvent, PollRequest, Read, Request, Response, SharedPort, lock};
 use super::rotation::Rotation;
@@ -24,16 +25,29 @@ type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Makes a program's future for a machine, for the how-manieth time.
 type Factory = Box<dyn Fn(Machine, u32) -> ProgramFuture + Send>;
 
+/// How a program goes on.
+pub(super) enum Course {
+    /// It does what it does.
+    Alive(ProgramFuture),
+    /// It does what its log says that it did.
+    Repeating,
+    /// The log of one that repeated says no more: the program stands still.
+    Lost,
+    /// It has ended.
+    Ended,
+}
+
 pub(super) struct Program {
     pub(super) name: String,
-    /// `None` when it has ended.
-    pub(super) future: Option<ProgramFuture>,
+    pub(super) course: Course,
     /// How it begins anew after a reset, if it does.
     factory: Option<Factory>,
     /// How often it has been begun.
     pub(super) life: u32,
     /// What it was told in each life, if that is kept.
     pub(super) lives: Option<Vec<Life>>,
+    /// What is known of its next lives, if it repeats.
+    pub(super) next_lives: VecDeque<Life>,
     /// The machine was reset and will be on again.
     pub(super) awaits_power: bool,
     pub(super) port: SharedPort,
@@ -52,10 +66,11 @@ impl Program {
     fn new(name: String, port: SharedPort, future: ProgramFuture) -> Self {
         Self {
             name,
-            future: Some(future),
+            course: Course::Alive(future),
             factory: None,
             life: 1,
             lives: None,
+            next_lives: VecDeque::new(),
             awaits_power: false,
             port,
             polling: None,
@@ -69,49 +84,90 @@ impl Program {
     /// Lets it run until its next request, or its end, which it tells.
     pub(super) fn go_on(&mut self) -> bool {
         let mut task = TaskContext::from_waker(Waker::noop());
-        let ended = match &mut self.future {
-            Some(future) => future.as_mut().poll(&mut task).is_ready(),
-            None => false,
+        let ended = match &mut self.course {
+            Course::Alive(future) => future.as_mut().poll(&mut task).is_ready(),
+            _ => false,
         };
         if ended {
-            self.future = None;
+            self.course = Course::Ended;
         }
         ended
     }
 
     /// Lets it run until its next request, or its end, which it tells.
-    fn advance(&mut self, now: SimTime, response: Option<Response>) -> bool {
+    fn advance(&mut self, now: SimTime, response: Option<Response>, memory: &SharedMemory) -> bool {
+        if matches!(self.course, Course::Repeating) {
+            return self.repeat_next(now, response.as_ref(), memory);
+        }
         let keeps = self.lives.is_some();
         {
             let mut port = lock(&self.port);
             port.now = now;
             port.response.clone_from(&response);
             if keeps {
-                port.answers = Answers::Kept(Vec::new());
+                port.answers = Answers::Kept(Vec::new(), Vec::new());
             }
         }
         let ended = self.go_on();
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.last_mut()) {
-            let memory = match std::mem::take(&mut lock(&self.port).answers) {
-                Answers::Kept(answers) => answers,
-                Answers::Given | Answers::Repeated(_) => Vec::new(),
-            };
-            life.push(Turn {
-                now,
-                response,
-                memory,
-            });
+            let mut port = lock(&self.port);
+            if let Answers::Kept(memory, acts) = std::mem::take(&mut port.answers) {
+                let told = Told {
+                    now,
+                    response,
+                    memory,
+                };
+                let request = port.request.clone();
+                life.push(
+                    told,
+                    Deeds {
+                        memory: acts,
+                        request,
+                        ended,
+                    },
+                );
+            }
         }
         ended
     }
 
+    /// Does what its log says that it did then.
+    fn repeat_next(
+        &mut self,
+        now: SimTime,
+        response: Option<&Response>,
+        memory: &SharedMemory,
+    ) -> bool {
+        let life = self.lives.as_mut().and_then(|lives| lives.last_mut());
+        let done = life.and_then(|life| {
+            life.repeat_next(now, response, |deeds| {
+                deeds.repeat(memory);
+                (deeds.request.clone(), deeds.ended)
+            })
+        });
+        let Some((request, ended)) = done else {
+            self.course = Course::Lost;
+            return false;
+        };
+        lock(&self.port).request = request;
+        if ended {
+            self.course = Course::Ended;
+        }
+        ended
+    }
+
+    /// Whether it goes on when its request is answered.
+    pub(super) const fn is_at_work(&self) -> bool {
+        !matches!(self.course, Course::Ended)
+    }
+
     const fn has_ended(&self) -> bool {
-        self.future.is_none() && !self.awaits_power
+        !self.is_at_work() && !self.awaits_power
     }
 
     /// Ends it wherever it is.
     fn cut_off(&mut self) {
-        self.future = None;
+        self.course = Course::Ended;
         self.polling = None;
         self.rotation = None;
         self.interrupt_deadline = None;
@@ -137,6 +193,8 @@ pub struct Programs {
     pub(super) programs: Vec<Program>,
     /// Whether what programs are told is kept.
     keeps_log: bool,
+    /// Whether programs only repeat what is known of them.
+    pub(super) repeats: bool,
 }
 
 impl std::fmt::Debug for Programs {
@@ -163,6 +221,7 @@ impl Programs {
             costs: *costs,
             programs: Vec::new(),
             keeps_log: false,
+            repeats: false,
         }
     }
 
@@ -214,8 +273,10 @@ impl Programs {
         let program = &mut self.programs[index];
         program.life += 1;
         program.port = port;
-        let begin = program.factory.as_ref();
-        program.future = begin.map(|begin| begin(machine, program.life));
+        program.course = match &program.factory {
+            Some(begin) => Course::Alive(begin(machine, program.life)),
+            None => Course::Ended,
+        };
     }
 
     /// A machine for a program, and the port that it shares with its node.
@@ -243,8 +304,11 @@ impl Programs {
             let program = &mut self.programs[index];
             program.awaits_power = false;
             program.started = false;
+            if self.repeats {
+                program.course = Course::Repeating;
+            }
             if let Some(lives) = &mut program.lives {
-                lives.push(Life::default());
+                lives.push(program.next_lives.pop_front().unwrap_or_default());
             }
         }
     }
@@ -424,11 +488,11 @@ impl Programs {
         ctx: &mut HostContext<'_, E>,
     ) {
         let program = &mut self.programs[index];
-        if program.future.is_none() {
+        if !program.is_at_work() {
             return;
         }
         lock(&program.port).calls = ctx.trace.wants(Details::HOST).then(Vec::new);
-        let ended = program.advance(ctx.now, response);
+        let ended = program.advance(ctx.now, response, &self.memory);
         let calls = lock(&program.port).calls.take().unwrap_or_default();
         record_calls(&program.name, calls, ctx);
         if ended {
@@ -439,6 +503,7 @@ impl Programs {
         }
         let request = lock(&program.port).request.take();
         match request {
+            None if matches!(program.course, Course::Lost) => {}
             Some(request) => self.carry_out(index, request, ctx),
             // It awaits something that is not its machine: nobody could ever wake it.
             None => {

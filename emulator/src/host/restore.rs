@@ -1,8 +1,8 @@
 //! Brings the programs of a host to where they stood when a state was saved.
 
-use super::log::{Answers, HostLog, Life};
+use super::log::{Answers, Deeds, HostLog, Life};
 use super::poller::Poller;
-use super::program::{Program, Programs};
+use super::program::{Course, Program, Programs};
 use super::request::{HostEvent, Request, lock};
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -11,7 +11,7 @@ impl Program {
         let lives = self.lives.iter().flatten();
         let told: Vec<usize> = lives.map(Life::len).collect();
         told.write(out);
-        self.future.is_some().write(out);
+        self.is_at_work().write(out);
         (self.awaits_power, self.started).write(out);
         (self.interrupt_deadline, self.timeout_at).write(out);
         self.polling.write(out);
@@ -26,27 +26,34 @@ impl Program {
         Ok(())
     }
 
-    /// Tells the program all that it was told in a life; gives the last thing that it asked for.
-    fn repeat(&mut self, life: &Life) -> Result<Option<Request>, StateError> {
-        let mut last = None;
-        let same = life.all(|turn| {
-            if self.future.is_none() {
-                return false;
+    /// Tells the program what it was told in a life, from turn `first` on.
+    fn tell_again(&mut self, life: &Life, first: usize) -> Result<(), StateError> {
+        let same = life.tell_again(first, |told| {
+            if !matches!(self.course, Course::Alive(_)) {
+                return None;
             }
             {
                 let mut port = lock(&self.port);
-                port.now = turn.now;
-                port.response.clone_from(&turn.response);
-                port.answers = Answers::Repeated(turn.memory.iter().cloned().collect());
+                port.now = told.now;
+                port.response.clone_from(&told.response);
+                let answers = told.memory.iter().cloned().collect();
+                port.answers = Answers::Repeated(answers, Vec::new());
             }
-            self.go_on();
+            let ended = self.go_on();
             let mut port = lock(&self.port);
-            last = port.request.take();
-            port.answers.all_given()
+            let request = port.request.take();
+            match std::mem::take(&mut port.answers) {
+                Answers::Repeated(left, memory) if left.is_empty() => Some(Deeds {
+                    memory,
+                    request,
+                    ended,
+                }),
+                _ => None,
+            }
         });
         lock(&self.port).answers = Answers::default();
         match same {
-            true => Ok(last),
+            true => Ok(()),
             false => Err(StateError::Diverged(self.name.clone())),
         }
     }
@@ -98,11 +105,18 @@ impl Programs {
         self.programs.iter().for_each(|program| program.save(out));
     }
 
-    /// Brings programs that have not begun to where others stood, which were told what is in `log`.
+    /// Brings programs that have not come further to where others stood, which were told what is in `log`. If they `repeat`,
+    /// they do from then on what others did.
     ///
     /// # Errors
     /// If they are others, or do something else.
-    pub(crate) fn load(&mut self, log: &HostLog, from: &mut Reader<'_>) -> Result<(), StateError> {
+    pub(crate) fn load(
+        &mut self,
+        log: &HostLog,
+        repeat: bool,
+        from: &mut Reader<'_>,
+    ) -> Result<(), StateError> {
+        self.repeats = repeat;
         let (saved, here) = (usize::read(from)?, self.programs.len());
         if saved != here || log.programs.len() != here {
             let what = "host programs";
@@ -123,7 +137,7 @@ impl Programs {
         let told: Vec<usize> = Value::read(from)?;
         let at_work = bool::read(from)?;
         let mut lives = log.unwrap_or_default().to_vec();
-        lives.truncate(told.len());
+        let next_lives = lives.split_off(told.len().min(lives.len()));
         let known = lives.len() == told.len();
         let rewound = lives
             .iter_mut()
@@ -133,23 +147,69 @@ impl Programs {
             let name = self.programs[index].name.clone();
             return Err(StateError::NoLog(name));
         }
-        let mut last = None;
-        for (number, life) in lives.iter().enumerate() {
-            if number > 0 {
-                self.begin_life(index);
-            }
-            last = self.programs[index].repeat(life)?;
+        if self.repeats {
+            self.begin_to_repeat(index, lives.len(), next_lives);
+        } else {
+            self.tell_all_again(index, &lives)?;
         }
         let program = &mut self.programs[index];
         program.load(from)?;
+        let last = lives.last().and_then(Life::last_request);
         program.set_why(last.as_ref());
         if !at_work {
-            program.future = None;
-        } else if program.future.is_none() {
+            program.course = Course::Ended;
+        } else if !program.is_at_work() {
             return Err(StateError::Diverged(program.name.clone()));
         }
         program.lives = Some(lives);
         Ok(())
+    }
+
+    /// Brings a program to the end of these lives, which begin as its own did.
+    fn tell_all_again(&mut self, index: usize, lives: &[Life]) -> Result<(), StateError> {
+        let own = self.programs[index].lives.as_deref().unwrap_or_default();
+        let done = own.len().saturating_sub(1);
+        let mut first = own.last().map_or(0, Life::len);
+        for (number, life) in lives.iter().enumerate().skip(done) {
+            if number > done {
+                self.begin_life(index);
+            }
+            self.programs[index].tell_again(life, first)?;
+            first = 0;
+        }
+        Ok(())
+    }
+
+    /// From now on a program does what another one did, also in these lives that come.
+    fn begin_to_repeat(&mut self, index: usize, lives: usize, next_lives: Vec<Life>) {
+        let program = &mut self.programs[index];
+        program.life = lives as u32;
+        program.course = Course::Repeating;
+        program.next_lives = next_lives
+            .into_iter()
+            .map(|mut life| {
+                life.rewind(0);
+                life
+            })
+            .collect();
+    }
+
+    /// What others were told later than these is forgotten.
+    pub(crate) fn forget_later(&self) {
+        let lives = self.programs.iter().flat_map(|program| &program.lives);
+        lives.flatten().for_each(Life::forget_later);
+    }
+
+    /// Whether programs repeated as long as they were asked to.
+    ///
+    /// # Errors
+    /// The first that could not.
+    pub(crate) fn check_repeating(&self) -> Result<(), StateError> {
+        let lost = |program: &&Program| matches!(program.course, Course::Lost);
+        match self.programs.iter().find(lost) {
+            Some(program) => Err(StateError::Diverged(program.name.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Pending polls say again what they are for.

@@ -70,10 +70,16 @@ impl<B: Board> Node<B> {
         now.save(out);
     }
 
-    /// Takes up the state of a node that was built as this one was, and whose programs were told what is in `log`.
-    pub(super) fn load(&mut self, log: &HostLog, from: &mut Reader<'_>) -> Result<(), StateError> {
+    /// Takes up the state of a node that was built as this one was, and whose programs were told what is in `log`. If
+    /// they `repeat`, they go on as it says.
+    pub(super) fn load(
+        &mut self,
+        log: &HostLog,
+        repeat: bool,
+        from: &mut Reader<'_>,
+    ) -> Result<(), StateError> {
         self.board.load(from)?;
-        self.programs.load(log, from)?;
+        self.programs.load(log, repeat, from)?;
         self.trace.load(from)?;
         lock(&self.memory).load(from)?;
         self.pci.load(from)?;

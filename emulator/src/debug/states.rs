@@ -1,0 +1,150 @@
+//! The states of a world that are kept.
+
+use std::collections::BTreeMap;
+
+use crate::sim::time::SimTime;
+use crate::sim::world::World;
+use crate::state::StateError;
+use crate::tigon2::board::Tigon2;
+
+/// Most states that are kept of a long run, beside those that hold changes.
+const MOST_STATES: usize = 256;
+/// Most states that are kept near to where one looks.
+const MOST_NEAR: usize = 16;
+
+/// A state of the world.
+#[derive(Debug)]
+pub(super) struct Saved {
+    pub(super) state: Vec<u8>,
+    /// It holds a change that somebody made at that time: nobody gets past it but by taking it up.
+    changed: bool,
+    /// For each node, how many instructions its cores had executed.
+    executed: Vec<[u64; 2]>,
+}
+
+impl Saved {
+    fn new(world: &World<Tigon2>, changed: bool) -> Result<Self, StateError> {
+        let boards = world.nodes.iter().map(|node| &node.board);
+        let executed = boards.map(|board| [0, 1].map(|cpu| board.cores[cpu].core.instructions()));
+        Ok(Self {
+            state: world.save()?,
+            changed,
+            executed: executed.collect(),
+        })
+    }
+
+    /// How many instructions a core had executed.
+    pub(super) fn executed(&self, node: usize, cpu: usize) -> u64 {
+        self.executed.get(node).map_or(0, |cores| cores[cpu & 1])
+    }
+}
+
+/// States by time: some of the whole run, and some near to where one looks.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    all: BTreeMap<SimTime, Saved>,
+    near: BTreeMap<SimTime, Saved>,
+}
+
+impl States {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len() + self.near.len()
+    }
+
+    /// The earliest.
+    pub(super) fn begin(&self) -> Option<SimTime> {
+        self.all.keys().next().copied()
+    }
+
+    /// That of this time.
+    pub(super) fn at(&self, time: SimTime) -> Option<&Saved> {
+        self.all.get(&time).or_else(|| self.near.get(&time))
+    }
+
+    /// The last one up to `time`.
+    pub(super) fn up_to(&self, time: SimTime) -> Option<SimTime> {
+        let last = |states: &BTreeMap<SimTime, Saved>| {
+            let last = states.range(..=time).next_back();
+            last.map(|(time, _)| *time)
+        };
+        last(&self.all).max(last(&self.near))
+    }
+
+    /// The last one of the whole run up to `time`.
+    pub(super) fn regular_up_to(&self, time: SimTime) -> Option<SimTime> {
+        let last = self.all.range(..=time).next_back();
+        last.map(|(time, _)| *time)
+    }
+
+    /// Those before `time`, the latest first.
+    pub(super) fn before(&self, time: SimTime) -> Vec<SimTime> {
+        let near = self.near.range(..time);
+        let both = self.all.range(..time).chain(near);
+        let mut times: Vec<_> = both.map(|(time, _)| *time).collect();
+        times.sort_unstable_by(|a, b| b.cmp(a));
+        times
+    }
+
+    /// Whether somebody made a change at this time.
+    pub(super) fn is_change(&self, time: SimTime) -> bool {
+        self.all.get(&time).is_some_and(|saved| saved.changed)
+    }
+
+    /// The first change that somebody made from `time` on.
+    pub(super) fn change_from(&self, time: SimTime) -> Option<SimTime> {
+        let mut later = self.all.range(time..);
+        later
+            .find(|(_, saved)| saved.changed)
+            .map(|(time, _)| *time)
+    }
+
+    /// Forgets those from `time` on.
+    pub(super) fn forget_from(&mut self, time: SimTime) {
+        self.all.split_off(&time);
+        self.near.split_off(&time);
+    }
+
+    /// Keeps the present state of a world.
+    pub(super) fn keep(&mut self, world: &World<Tigon2>, changed: bool) -> Result<(), StateError> {
+        let now = world.now();
+        if self.all.contains_key(&now) {
+            return Ok(());
+        }
+        self.all.insert(now, Saved::new(world, changed)?);
+        self.thin_out();
+        Ok(())
+    }
+
+    /// Keeps the present state of a world, for a while.
+    pub(super) fn keep_near(&mut self, world: &World<Tigon2>) -> Result<(), StateError> {
+        let now = world.now();
+        if self.at(now).is_some() {
+            return Ok(());
+        }
+        self.near.insert(now, Saved::new(world, false)?);
+        if self.near.len() > MOST_NEAR {
+            let ends = [self.near.first_key_value(), self.near.last_key_value()];
+            let times = ends.into_iter().flatten().map(|(time, _)| *time);
+            let distance = |time: &SimTime| time.ps().abs_diff(now.ps());
+            if let Some(farthest) = times.max_by_key(distance) {
+                self.near.remove(&farthest);
+            }
+        }
+        Ok(())
+    }
+
+    /// If there are too many states, lets the one go that leaves the smallest gap.
+    fn thin_out(&mut self) {
+        if self.all.len() <= MOST_STATES {
+            return;
+        }
+        let times: Vec<_> = self.all.keys().copied().collect();
+        let inner = times
+            .windows(3)
+            .filter(|three| !self.all[&three[1]].changed);
+        if let Some(three) = inner.min_by_key(|three| three[2] - three[0]) {
+            self.all.remove(&three[1]);
+        }
+    }
+}
