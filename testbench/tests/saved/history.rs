@@ -7,7 +7,8 @@ use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::RunEnd;
+use emulator::sim::world::{RunEnd, World};
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::stops::{Stops, Watch};
 use testbench::cluster;
@@ -209,5 +210,139 @@ fn a_change_belongs_to_the_history() {
     ] {
         history.go_to(SimTime::from_us(us)).unwrap();
         assert_eq!(word(&history), expected, "{us} us");
+    }
+}
+
+#[test]
+fn a_change_of_the_past_makes_another_future() {
+    let change = |world: &mut World<Tigon2>| {
+        world.nodes[0].board.fabric.sram.set_word(0x7_FFF0, 42);
+    };
+    let (at, end) = (SimTime::from_us(20_115), SimTime::from_us(20_900));
+    let mut plain = simulation(TEXT).world;
+    run_to(&mut plain, at, 1);
+    change(&mut plain);
+    run_to(&mut plain, end, 1);
+    let mut history = history();
+    history.go_to(END).unwrap();
+    history.go_to(at).unwrap();
+    history.change(change).unwrap();
+    for time in [end, SimTime::from_us(20_020), end] {
+        history.go_to(time).unwrap();
+    }
+    assert!(result(history.world()) == result(&plain));
+}
+
+#[test]
+fn calls_of_host_programs_are_found_backwards() {
+    let calls = Search {
+        details: Details::HOST,
+        is: Arc::new(|event| matches!(event.kind, TraceKind::HostCall { .. })),
+    };
+    let seen = Arc::default();
+    let mut world = simulation(TEXT).world;
+    world.observe(Box::new(Keep(calls.clone(), Arc::clone(&seen))));
+    run_to(&mut world, END, 1);
+    world.finish_observing();
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    let mut history = history();
+    history.go_to(END).unwrap();
+    for expected in seen.iter().rev().take(5) {
+        let found = history.find(Direction::Backward, &calls, END).unwrap();
+        let Found::Events(events) = found else {
+            panic!("{found:?}");
+        };
+        assert_eq!(events.last(), Some(expected));
+    }
+}
+
+/// At each of these times, of which the first is the latest, the world is what it is in a run without a debugger; a core's steps
+/// from there lead back to the same moments.
+#[track_caller]
+fn check_steps(text: &'static str, places: &[(u64, usize, usize)]) {
+    let mut history = History::new(|| simulation(text).world, None).unwrap();
+    for &(us, node, cpu) in places {
+        let time = SimTime::from_us(us);
+        let place = format!("{us} us, node {node}, CPU {cpu}: {text}");
+        let mut plain = simulation(text);
+        run_to(&mut plain.world, time, 1);
+        history.go_to(time).unwrap();
+        let visited = result(history.world());
+        assert!(visited == result(&plain.world), "{place}");
+        let mut moments = Vec::new();
+        for _ in 0..5 {
+            history.step(Direction::Forward, node, cpu).unwrap();
+            moments.push((history.now(), result(history.world())));
+        }
+        let (_, last) = moments.pop().unwrap();
+        for (time, moment) in moments.iter().rev() {
+            history.step(Direction::Backward, node, cpu).unwrap();
+            assert_eq!(history.now(), *time, "{place}");
+            assert!(result(history.world()) == *moment, "{place}");
+        }
+        for _ in 0..moments.len() {
+            history.step(Direction::Forward, node, cpu).unwrap();
+        }
+        assert!(result(history.world()) == last, "{place}");
+        history.go_to(time).unwrap();
+        history.step(Direction::Backward, node, cpu).unwrap();
+        history.go_to(time).unwrap();
+        assert!(result(history.world()) == visited, "{place}");
+    }
+}
+
+#[test]
+fn steps_lead_back_anywhere() {
+    check_steps(
+        "image = \"emp-so\"\nseed = 7\n[emp]\ntimeout_us = 700\n[network]\ntopology = \"pair\"
+        [[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 60\nbytes = [10, 5000]
+        [faults]\nloss = 0.02\nduplication = 0.02\ncorruption = 0.01\n",
+        &[
+            (22_500, 0, 1),
+            (20_777, 1, 0),
+            (21_313, 0, 0),
+            (11_000, 1, 1),
+            (22_499, 1, 1),
+        ],
+    );
+}
+
+#[test]
+fn steps_lead_back_across_a_reset() {
+    check_steps(
+        "seed = 3\n[emp]\ntimeout_us = 1000\nretry_limit = 4\n[network]\ntopology = \"pair\"
+        [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = 40\nbytes = [64, 1000, 9000]
+        [[fault]]\ndo = \"reset\"\nnode = 1\nat_us = 1000\npause_us = 2000\n",
+        // The reset is at 21 000.
+        &[
+            (26_000, 1, 0),
+            (22_000, 1, 0),
+            (20_999, 1, 0),
+            (23_500, 0, 0),
+            (22_999, 1, 0),
+        ],
+    );
+}
+
+#[test]
+fn a_core_that_never_ran_cannot_be_stepped() {
+    let mut history = History::new(
+        || {
+            simulation(
+                "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"idle\"\nnodes = \"all\"\n",
+            )
+            .world
+        },
+        None,
+    )
+    .unwrap();
+    history.go_to(END).unwrap();
+    for time in [END, SimTime::from_us(7_000)] {
+        history.go_to(time).unwrap();
+        for direction in [Direction::Backward, Direction::Forward] {
+            let still = DebugError::Still { node: 1, cpu: 1 };
+            assert_eq!(history.step(direction, 1, 1), Err(still));
+            assert_eq!(history.now(), time);
+        }
     }
 }
