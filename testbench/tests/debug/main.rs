@@ -1,4 +1,4 @@
-//! Debug sessions: their language, what stops them, and that they leave no trace.
+//! Debug sessions: their language, what stops them, what they show, and that they leave no trace.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -6,6 +6,9 @@
 
 mod command;
 mod console;
+mod harmless;
+mod raised;
+mod show;
 mod stops;
 
 use emulator::sim::time::SimTime;

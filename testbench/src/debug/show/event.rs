@@ -35,9 +35,7 @@ pub fn event_register(session: &Session) -> String {
     let masked = masked.fold(0, |bits, bit| bits | 1 << bit);
     if masked != 0 {
         let numbers = numbers(masked);
-        lines.push(format!(
-            "masked by $k0, if the firmware uses it so: {numbers}"
-        ));
+        lines.push(format!("masked by $k0: {numbers}"));
     }
     if let Some(bit) = due.clone().find(|bit| masked >> bit & 1 == 0) {
         lines.push(format!(

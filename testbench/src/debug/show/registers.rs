@@ -7,6 +7,8 @@ use crate::debug::session::Session;
 
 /// Columns of a register.
 const WIDTH: usize = 50;
+/// Longer names stand without the path to them.
+const LONGEST_NAME: usize = 32;
 
 /// The focused CPU's general registers and its program counter; what is the address of something with its name.
 #[must_use]
@@ -14,7 +16,10 @@ pub fn registers(session: &Session) -> String {
     let core = session.core();
     let cell = |name: &str, value: u32| {
         let names = address::named(session, session.focus, value);
-        let names = names.map_or(String::new(), |name| format!("<{name}>"));
+        let names = names.map_or(String::new(), |name| match name.len() {
+            ..=LONGEST_NAME => format!("<{name}>"),
+            _ => format!("<{}>", address::short_name(&name)),
+        });
         format!("{:<5} {value:08x} {names}", format!("${name}"))
     };
     let rows = REGISTER_NAMES.len() / 2;

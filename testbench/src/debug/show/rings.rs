@@ -12,7 +12,7 @@ use emulator::tigon2::mac::Buffer;
 use emulator::tigon2::ring::RingPointers;
 use emulator::tigon2::{describe, map};
 
-use super::{count, frame, text};
+use super::{frame, text};
 use crate::debug::session::Session;
 
 /// Most descriptors of a ring that are shown.
@@ -102,8 +102,8 @@ fn pointers(name: &str, ring: &RingPointers, base: u32) -> (String, Vec<u32>) {
     }
     let places = format!("producer {producer}, reference {reference}, consumer {consumer}");
     let line = format!(
-        "{name} at {base:#x}: {places}: {}, {} from the reference on",
-        count(under_way.max(ring.pending()) as usize, "descriptor"),
+        "{name} at {base:#x}: {places}: {} under way, {} not taken",
+        under_way.max(ring.pending()),
         ring.pending()
     );
     // Firmware may move the consumer ahead of the reference.
@@ -154,7 +154,7 @@ fn dma_ring(fabric: &Fabric, name: &str, ring: &RingPointers, below: u32, lines:
         let state = describe::bits(register, state).unwrap_or_default();
         let done = if done { "done" } else { "" };
         lines.push(format!(
-            "  {index:3} {done:4} host {host:#x}, local {local:#x}, {length} bytes, kind {kind}, index {own}, {state}"
+            "  {index:3} {done:4} host {host:#x}, local {local:#x}, {length} bytes, kind {kind}, index {own:#x}, {state}"
         ));
     });
 }

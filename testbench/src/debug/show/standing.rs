@@ -1,6 +1,7 @@
 //! Where a session stands.
 
 use defs::tigon2::event;
+use emulator::cpu::mips::disasm::disassemble;
 use emulator::cpu::mips::isa;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::cores::StopReason;
@@ -108,8 +109,8 @@ fn lines_of_slot(session: &Session, focus: Focus) -> Option<String> {
     let word = code::word(session, focus, jump)?;
     let has_slot = isa::lookup(word).is_some_and(|row| row.kind.flow().has_delay_slot());
     let of = match has_slot {
-        true => code::instruction(session, focus, word, jump),
+        true => disassemble(word, jump),
         false => "a jump".into(),
     };
-    Some(format!("in the delay slot of {of}, which goes to {to}"))
+    Some(format!("in the delay slot of {of}, which leads to {to}"))
 }
