@@ -36,6 +36,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a scenario: nodes, a network, host programs, faults
     Run(RunArgs),
+    /// Debug a node of a scenario with gdb
+    Gdb(GdbArgs),
     /// Look into a recorded trace
     Trace(TraceArgs),
     /// Where each nanosecond of a message went
@@ -189,6 +191,32 @@ pub struct RunArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `gdb`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The line to type in another terminal is printed. The CPUs of the node are gdb's threads 1 and 2; all other nodes go
+along. When gdb detaches, the scenario stays where it is and waits for the next one; `kill` in gdb, or Ctrl-C here,
+ends it. docs/gdb.md tells more.
+
+Examples:
+  lanigon gdb scenarios/pair.toml
+  lanigon gdb scenarios/pair.toml --node 1 --port 1234
+  lanigon gdb scenarios/pair.toml --socket /tmp/nic.sock")]
+pub struct GdbArgs {
+    /// The scenario's file (TOML)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// The node, by number or name
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub node: String,
+    /// The TCP port of this machine at which gdb attaches (default: one that is free)
+    #[arg(long, value_name = "P")]
+    pub port: Option<u16>,
+    /// A Unix socket instead, in this file
+    #[arg(long, value_name = "PATH", conflicts_with = "port")]
+    pub socket: Option<PathBuf>,
 }
 
 /// A CPU of the board.

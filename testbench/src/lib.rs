@@ -10,6 +10,7 @@ pub mod commands;
 pub mod debug;
 pub mod experiments;
 pub mod faults;
+pub mod gdb;
 pub mod interrupt;
 pub mod kernel;
 pub mod kit;

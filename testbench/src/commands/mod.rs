@@ -5,6 +5,7 @@ pub mod bench;
 mod debug;
 mod dissector;
 pub mod exec;
+mod gdb;
 pub mod image;
 pub mod ledger;
 pub mod list;
@@ -71,6 +72,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Run(args) => run::run(args, interrupt),
+        Command::Gdb(args) => gdb::run(args, interrupt),
         Command::Trace(args) => trace::run(args),
         Command::Ledger(args) => ledger::run(args, interrupt),
         Command::Timeline(args) => timeline::run(args, interrupt),

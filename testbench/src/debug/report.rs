@@ -52,7 +52,9 @@ fn at(session: &Session, numbers: &[u32], event: &TraceEvent) -> String {
     out
 }
 
-fn ended(end: &RunEnd) -> String {
+/// Why nothing happens any more.
+#[must_use]
+pub fn ended(end: &RunEnd) -> String {
     match end {
         RunEnd::Completed => "the run is over: all host programs have ended\n".into(),
         RunEnd::Deadlock(who) => {

@@ -1,0 +1,45 @@
+//! gdb's `monitor`: the words of the console.
+
+use emulator::debug::DebugError;
+use gdbstub::outputln;
+use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd};
+
+use super::target::Cpus;
+use crate::debug::Focus;
+use crate::debug::command::{Flow, execute};
+
+/// Shown when gdb does not know where the CPUs are.
+const MOVED: &str = "gdb does not know of this yet: say `maintenance flush register-cache`, or go on and it stops at once.";
+
+impl MonitorCmd for Cpus {
+    fn handle_monitor_cmd(
+        &mut self,
+        line: &[u8],
+        mut out: ConsoleOutput<'_>,
+    ) -> Result<(), DebugError> {
+        let line = String::from_utf8_lossy(line);
+        self.session.focus = Focus {
+            node: self.node,
+            cpu: self.cpu,
+        };
+        let stands = |cpus: &Self| {
+            let cores = &cpus.board().cores;
+            let stands = [0, 1].map(|cpu| (cores[cpu].core.pc(), *cores[cpu].core.registers()));
+            (cpus.now(), stands)
+        };
+        let before = stands(self);
+        let mut text = String::new();
+        match execute(&mut self.session, &line, &mut text) {
+            Ok(Flow::Next) => {}
+            Ok(Flow::Quit) => text.push_str("say `detach` to leave, or `kill` to end the run\n"),
+            Err(error) => text.push_str(&format!("{error:#}\n")),
+        }
+        outputln!(out, "{}", text.trim_end());
+        if stands(self) != before {
+            self.news.moved = true;
+            self.news.waiting.clear();
+            outputln!(out, "{MOVED}");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! Breakpoints and watchpoints that gdb has set. They are not the session's own stops: gdb takes its own away whenever
+//! something stops, and sets them again when it goes on.
+
+use emulator::observe::event::TraceEvent;
+use emulator::sim::initiator::Initiator;
+use emulator::tigon2::map::{self, Place};
+use gdbstub::target::ext::breakpoints::WatchKind;
+
+use crate::debug::stop::{Access, Scope, Stop, What};
+
+/// Registers that one watchpoint may cover.
+const MOST_REGISTERS: u32 = 64;
+
+/// What gdb has set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A breakpoint in software, as gdb calls it.
+    Software,
+    /// One in hardware.
+    Hardware,
+    /// A watchpoint for this.
+    Watch(WatchKind),
+}
+
+/// A breakpoint or watchpoint. It holds for both CPUs of the node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// Which kind.
+    pub kind: Kind,
+    /// The first byte.
+    pub address: u32,
+    /// Bytes.
+    pub length: u32,
+}
+
+impl Point {
+    /// What stops a node there. Nothing for what cannot be watched.
+    #[must_use]
+    pub fn stops(&self, node: usize) -> Vec<Stop> {
+        let stop = |what| Stop {
+            number: 0,
+            text: String::new(),
+            scope: Scope {
+                nodes: Some(vec![node]),
+                cpu: None,
+            },
+            what,
+            condition: None,
+        };
+        self.whats().into_iter().map(stop).collect()
+    }
+
+    fn whats(&self) -> Vec<What> {
+        let &Self {
+            address, length, ..
+        } = self;
+        let kind = match self.kind {
+            Kind::Software | Kind::Hardware => {
+                return vec![What::Instruction([vec![address], vec![address]])];
+            }
+            Kind::Watch(kind) => kind,
+        };
+        let write = |cpu| What::Write {
+            address,
+            length,
+            cpu,
+        };
+        match (map::place(Initiator::CpuA, address), kind) {
+            (Place::Sram, WatchKind::Write) => vec![write(0)],
+            // Each CPU has one of its own.
+            (Place::Scratchpad, WatchKind::Write) => vec![write(0), write(1)],
+            (Place::Register(_), _) => self.registers(kind),
+            _ => Vec::new(),
+        }
+    }
+
+    fn registers(&self, kind: WatchKind) -> Vec<What> {
+        let access = match kind {
+            WatchKind::Write => Access::Write,
+            WatchKind::Read => Access::Read,
+            WatchKind::ReadWrite => Access::Any,
+        };
+        let first = self.address & !3;
+        let words = self
+            .address
+            .saturating_sub(first)
+            .saturating_add(self.length)
+            .div_ceil(4);
+        let addresses = (0..words.min(MOST_REGISTERS)).map(|word| first.wrapping_add(4 * word));
+        let what = |address| What::Register { address, access };
+        addresses.map(what).collect()
+    }
+
+    /// Whether this is what an event meets.
+    #[must_use]
+    pub fn is(&self, node: usize, event: &TraceEvent) -> bool {
+        self.stops(node).iter().any(|stop| stop.is(event))
+    }
+}

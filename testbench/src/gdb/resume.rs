@@ -1,0 +1,380 @@
+//! Going on and back, as gdb wants it.
+
+use emulator::debug::{DebugError, Direction};
+use emulator::observe::event::{Place, TraceEvent};
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::SimTime;
+use gdbstub::common::{Signal, Tid};
+use gdbstub::stub::MultiThreadStopReason;
+use gdbstub::target::ext::base::multithread::{
+    MultiThreadRangeStepping, MultiThreadRangeSteppingOps, MultiThreadResume,
+    MultiThreadSchedulerLocking, MultiThreadSchedulerLockingOps, MultiThreadSingleStep,
+    MultiThreadSingleStepOps,
+};
+use gdbstub::target::ext::base::reverse_exec::{
+    ReplayLogPosition, ReverseCont, ReverseContOps, ReverseStep, ReverseStepOps,
+};
+
+use super::news::Waiting;
+use super::points::{Kind, Point};
+use super::slots;
+use super::target::{Cpus, cpu_of, thread_of};
+use crate::debug::motion::Stopped;
+use crate::debug::report;
+
+/// What gdb is told when something has stopped.
+pub(super) type Reason = MultiThreadStopReason<u32>;
+
+/// An event that stops, and the numbers of the session's stops that it meets.
+type Met = (Vec<u32>, TraceEvent);
+
+/// What gdb wants to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Motion {
+    /// Until something stops it.
+    Continue,
+    /// One instruction of a CPU.
+    Step(usize),
+    /// Instructions of a CPU, as long as it stays between two addresses.
+    Range(usize, u32, u32),
+    /// Back until something stops it.
+    ContinueBack,
+    /// One instruction of a CPU back.
+    StepBack(usize),
+}
+
+impl Cpus {
+    /// Carries out what gdb wants; tells what stopped it.
+    pub(super) fn go(&mut self) -> Result<Reason, DebugError> {
+        if std::mem::take(&mut self.news.moved) {
+            return Ok(self.signal(Signal::SIGINT));
+        }
+        let reason = match self.motion {
+            Motion::Continue => self.go_on(),
+            Motion::Step(cpu) => self.step(cpu, Direction::Forward),
+            Motion::StepBack(cpu) => self.step(cpu, Direction::Backward),
+            Motion::Range(cpu, start, end) => self.step_within(cpu, start..end),
+            Motion::ContinueBack => self.go_back(),
+        };
+        match reason {
+            Err(DebugError::Interrupted) => {
+                self.come_to_rest()?;
+                Ok(self.signal(Signal::SIGINT))
+            }
+            Err(DebugError::Still { cpu, .. }) => {
+                self.cpu = cpu;
+                self.say("this CPU executes nothing");
+                Ok(self.signal(Signal::SIGTRAP))
+            }
+            reason => reason,
+        }
+    }
+
+    /// All nodes come to the same time: they were interrupted in the midst of something.
+    fn come_to_rest(&mut self) -> Result<(), DebugError> {
+        let flag = self.session.interrupt.flag();
+        flag.store(false, std::sync::atomic::Ordering::Relaxed);
+        let nodes = self.session.history.world().nodes.iter();
+        let last = nodes.map(|node| node.now()).max();
+        self.session.history.go_to(last.unwrap_or(SimTime::ZERO))
+    }
+
+    fn go_on(&mut self) -> Result<Reason, DebugError> {
+        let now = self.now();
+        if let Some(waiting) = self.news.next_waiting(now, &self.points) {
+            return Ok(self.tell(waiting));
+        }
+        let breakpoints = self.breakpoints();
+        let blind = |cpu: &usize| slots::steps_blindly(self.board(), *cpu, now, &breakpoints);
+        if let Some(cpu) = [0, 1].into_iter().find(blind) {
+            return self.step(cpu, Direction::Forward);
+        }
+        match self.search(Direction::Forward, self.session.last_time())? {
+            Stopped::At(events) => Ok(self.stopped_at(&events)),
+            Stopped::End(end) => self.beyond_end(report::ended(&end).trim_end()),
+            _ => self.beyond_end("the scenario's time is over"),
+        }
+    }
+
+    /// The run is over, for this reason. The CPUs can still be stepped, also in gdb's way: where the next instruction is that
+    /// it waits for.
+    fn beyond_end(&mut self, reason: &str) -> Result<Reason, DebugError> {
+        let end = self.now();
+        if self.one_step(self.cpu, Direction::Forward).is_ok() {
+            let pc = slots::shown_pc(self.board(), self.cpu, self.now());
+            if self.breakpoints().contains(&pc) {
+                return Ok(MultiThreadStopReason::SwBreak(thread_of(self.cpu)));
+            }
+        }
+        self.session.history.go_to(end)?;
+        self.say(reason);
+        Ok(self.replay(ReplayLogPosition::End))
+    }
+
+    fn go_back(&mut self) -> Result<Reason, DebugError> {
+        match self.search(Direction::Backward, SimTime::ZERO)? {
+            Stopped::At(events) => Ok(self.stopped_at(&events)),
+            _ => Ok(self.replay(ReplayLogPosition::Begin)),
+        }
+    }
+
+    fn breakpoints(&self) -> Vec<u32> {
+        let software = self
+            .points
+            .iter()
+            .filter(|point| point.kind == Kind::Software);
+        software.map(|point| point.address).collect()
+    }
+
+    /// One instruction of a CPU, with its slot if it has one. What stops on the way stops it.
+    fn step(&mut self, cpu: usize, direction: Direction) -> Result<Reason, DebugError> {
+        let start = self.now();
+        self.one_step(cpu, direction)?;
+        let there = self.now();
+        let on_the_way = match direction {
+            Direction::Forward => self.first_stop(start, there),
+            Direction::Backward => self.last_stop(there, start),
+        };
+        if let Some(reason) = on_the_way? {
+            return Ok(reason);
+        }
+        self.session.history.go_to(there)?;
+        self.news.waiting.clear();
+        self.cpu = cpu;
+        Ok(self.signal(Signal::SIGTRAP))
+    }
+
+    /// The first stop between two times.
+    fn first_stop(&mut self, from: SimTime, to: SimTime) -> Result<Option<Reason>, DebugError> {
+        self.session.history.go_to(from)?;
+        Ok(match self.search(Direction::Forward, to)? {
+            Stopped::At(events) if self.now() < to => Some(self.stopped_at(&events)),
+            _ => None,
+        })
+    }
+
+    /// The last stop between two times.
+    fn last_stop(&mut self, from: SimTime, to: SimTime) -> Result<Option<Reason>, DebugError> {
+        self.session.history.go_to(from)?;
+        let mut last = None;
+        while let Stopped::At(events) = self.search(Direction::Forward, to)? {
+            if self.now() >= to {
+                break;
+            }
+            last = Some((self.now(), events));
+        }
+        let Some((time, events)) = last else {
+            return Ok(None);
+        };
+        self.session.history.go_to(time)?;
+        Ok(Some(self.stopped_at(&events)))
+    }
+
+    fn one_step(&mut self, cpu: usize, direction: Direction) -> Result<(), DebugError> {
+        let hidden = |cpus: &Self| slots::in_hidden_slot(cpus.board(), cpu, cpus.now());
+        let was_hidden = hidden(self);
+        self.session.history.step(direction, self.node, cpu)?;
+        // From a slot back to its branch is no way: it was at the branch that gdb saw the core.
+        let back = direction == Direction::Backward && was_hidden;
+        if back {
+            self.session.history.step(direction, self.node, cpu)?;
+        }
+        if hidden(self) {
+            self.session.history.step(direction, self.node, cpu)?;
+        }
+        Ok(())
+    }
+
+    /// Steps until a CPU leaves a range of addresses, or anything stops it.
+    fn step_within(
+        &mut self,
+        cpu: usize,
+        range: std::ops::Range<u32>,
+    ) -> Result<Reason, DebugError> {
+        loop {
+            let reason = self.step(cpu, Direction::Forward)?;
+            let stepped = reason == self.signal(Signal::SIGTRAP) && self.cpu == cpu;
+            let pc = slots::shown_pc(self.board(), cpu, self.now());
+            if !stepped || !range.contains(&pc) {
+                return Ok(reason);
+            }
+            if self.session.interrupt.requested() {
+                return Err(DebugError::Interrupted);
+            }
+        }
+    }
+
+    /// Goes to the next thing that stops it, or the last one.
+    fn search(&mut self, direction: Direction, limit: SimTime) -> Result<Stopped, DebugError> {
+        self.news.waiting.clear();
+        let points = self.points.iter();
+        let stops = points.flat_map(|point| point.stops(self.node)).collect();
+        self.session.run(direction, stops, limit)
+    }
+
+    /// Events that happen at the same time: the first is told of, those of the other CPU wait.
+    fn stopped_at(&mut self, events: &[Met]) -> Reason {
+        let waiting: Vec<_> = events.iter().map(|met| self.waiting(met)).collect();
+        let Some(&first) = waiting.first() else {
+            return self.signal(Signal::SIGTRAP);
+        };
+        let others = waiting.into_iter().filter(|other| other.cpu != first.cpu);
+        self.news.waiting = others.collect();
+        self.tell(first)
+    }
+
+    fn waiting(&mut self, (numbers, event): &Met) -> Waiting {
+        let here = event.place == Place::Node(self.node as u16);
+        let by = match event.initiator {
+            Initiator::CpuA if here => Some(0),
+            Initiator::CpuB if here => Some(1),
+            _ => None,
+        };
+        let cpu = by.unwrap_or_else(|| self.some_cpu());
+        let thread = thread_of(cpu);
+        let point = self
+            .points
+            .iter()
+            .copied()
+            .find(|point| point.is(self.node, event));
+        let trap = MultiThreadStopReason::SignalWithThread {
+            tid: thread,
+            signal: Signal::SIGTRAP,
+        };
+        let reason = match point.map(|point| (point.kind, point)) {
+            Some((Kind::Software, _)) => MultiThreadStopReason::SwBreak(thread),
+            Some((Kind::Hardware, _)) => MultiThreadStopReason::HwBreak(thread),
+            Some((Kind::Watch(kind), Point { address, .. })) => MultiThreadStopReason::Watch {
+                tid: thread,
+                kind,
+                addr: address,
+            },
+            None => trap,
+        };
+        if by.is_none() || point.is_none() {
+            let stops = numbers.iter().map(|number| format!("stop {number}: "));
+            let place = event.place;
+            self.say(&format!("{}{place} {event}", stops.collect::<String>()));
+        }
+        Waiting {
+            time: event.time,
+            point,
+            cpu,
+            reason,
+        }
+    }
+
+    fn tell(&mut self, waiting: Waiting) -> Reason {
+        self.cpu = waiting.cpu;
+        waiting.reason
+    }
+
+    /// The CPU that stands for what no CPU did: the one that gdb looks at, if it runs.
+    fn some_cpu(&self) -> usize {
+        let runs = |cpu: &usize| self.board().cores[*cpu].private.running();
+        [self.cpu, 0, 1].into_iter().find(runs).unwrap_or(self.cpu)
+    }
+
+    fn signal(&self, signal: Signal) -> Reason {
+        MultiThreadStopReason::SignalWithThread {
+            tid: thread_of(self.cpu),
+            signal,
+        }
+    }
+
+    fn replay(&self, pos: ReplayLogPosition) -> Reason {
+        let tid = Some(thread_of(self.cpu));
+        MultiThreadStopReason::ReplayLog { tid, pos }
+    }
+
+    /// Tells the user something beside what gdb will say.
+    pub(super) fn say(&mut self, text: &str) {
+        self.news.text.push_str(text);
+        self.news.text.push('\n');
+    }
+}
+
+impl MultiThreadResume for Cpus {
+    /// What is to happen is known; it happens when the server asks for it.
+    fn resume(&mut self) -> Result<(), DebugError> {
+        Ok(())
+    }
+
+    fn clear_resume_actions(&mut self) -> Result<(), DebugError> {
+        self.motion = Motion::Continue;
+        Ok(())
+    }
+
+    fn set_resume_action_continue(
+        &mut self,
+        _thread: Tid,
+        _signal: Option<Signal>,
+    ) -> Result<(), DebugError> {
+        Ok(())
+    }
+
+    fn support_single_step(&mut self) -> Option<MultiThreadSingleStepOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_range_step(&mut self) -> Option<MultiThreadRangeSteppingOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_reverse_step(&mut self) -> Option<ReverseStepOps<'_, Tid, Self>> {
+        Some(self)
+    }
+
+    fn support_reverse_cont(&mut self) -> Option<ReverseContOps<'_, Tid, Self>> {
+        Some(self)
+    }
+
+    fn support_scheduler_locking(&mut self) -> Option<MultiThreadSchedulerLockingOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl MultiThreadSingleStep for Cpus {
+    fn set_resume_action_step(
+        &mut self,
+        thread: Tid,
+        _signal: Option<Signal>,
+    ) -> Result<(), DebugError> {
+        self.motion = cpu_of(thread).map_or(Motion::Continue, Motion::Step);
+        Ok(())
+    }
+}
+
+impl MultiThreadRangeStepping for Cpus {
+    fn set_resume_action_range_step(
+        &mut self,
+        thread: Tid,
+        start: u32,
+        end: u32,
+    ) -> Result<(), DebugError> {
+        let range = |cpu| Motion::Range(cpu, start, end);
+        self.motion = cpu_of(thread).map_or(Motion::Continue, range);
+        Ok(())
+    }
+}
+
+impl MultiThreadSchedulerLocking for Cpus {
+    /// gdb wants to see one CPU move alone. Time passes for all: the other one goes along.
+    fn set_resume_action_scheduler_lock(&mut self) -> Result<(), DebugError> {
+        Ok(())
+    }
+}
+
+impl ReverseCont<Tid> for Cpus {
+    fn reverse_cont(&mut self) -> Result<(), DebugError> {
+        self.motion = Motion::ContinueBack;
+        Ok(())
+    }
+}
+
+impl ReverseStep<Tid> for Cpus {
+    fn reverse_step(&mut self, thread: Tid) -> Result<(), DebugError> {
+        self.motion = cpu_of(thread).map_or(Motion::ContinueBack, Motion::StepBack);
+        Ok(())
+    }
+}

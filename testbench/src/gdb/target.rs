@@ -1,0 +1,413 @@
+//! What gdb asks of a target: registers, memory, threads, breakpoints.
+
+use std::path::PathBuf;
+
+use emulator::debug::DebugError;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::hand::NothingThere;
+use gdbstub::common::{Pid, Tid};
+use gdbstub::target::ext::base::BaseOps;
+use gdbstub::target::ext::base::multithread::{MultiThreadBase, MultiThreadResumeOps};
+use gdbstub::target::ext::base::single_register_access::{
+    SingleRegisterAccess, SingleRegisterAccessOps,
+};
+use gdbstub::target::ext::breakpoints::{
+    Breakpoints, BreakpointsOps, HwBreakpoint, HwBreakpointOps, HwWatchpoint, HwWatchpointOps,
+    SwBreakpoint, SwBreakpointOps, WatchKind,
+};
+use gdbstub::target::ext::exec_file::{ExecFile, ExecFileOps};
+use gdbstub::target::ext::monitor_cmd::MonitorCmdOps;
+use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
+use gdbstub::target::{Target, TargetError, TargetResult};
+
+use super::arch::{BigEndianMips, CoreRegisters, IN_DELAY_SLOT, Register};
+use super::points::{Kind, Point};
+use super::resume::Motion;
+use super::slots;
+use crate::debug::{Focus, Session};
+
+/// What gdb reports where memory does not answer: EFAULT.
+const BAD_ADDRESS: u8 = 14;
+/// Most breakpoints and watchpoints: nobody needs so many.
+const MOST_POINTS: usize = 4096;
+
+/// The CPUs of a node, as gdb's threads.
+#[derive(Debug)]
+pub struct Cpus {
+    /// What is debugged.
+    pub session: Session,
+    /// The node.
+    pub node: usize,
+    /// The file of what the node runs.
+    pub image: PathBuf,
+    /// What gdb has set.
+    pub(super) points: Vec<Point>,
+    /// What it wants to happen next.
+    pub(super) motion: Motion,
+    /// The CPU that gdb heard of last.
+    pub(super) cpu: usize,
+    /// What gdb has not been told of yet.
+    pub(super) news: super::news::News,
+}
+
+/// The CPU that a thread stands for.
+pub(super) fn cpu_of(thread: Tid) -> Option<usize> {
+    match thread.get() {
+        1 => Some(0),
+        2 => Some(1),
+        _ => None,
+    }
+}
+
+/// The thread that stands for a CPU.
+pub(super) fn thread_of(cpu: usize) -> Tid {
+    Tid::MIN.saturating_add(cpu)
+}
+
+impl Cpus {
+    /// A node's CPUs.
+    #[must_use]
+    pub fn new(mut session: Session, node: usize, image: PathBuf) -> Self {
+        session.focus = Focus { node, cpu: 0 };
+        Self {
+            session,
+            node,
+            image,
+            points: Vec::new(),
+            motion: Motion::Continue,
+            cpu: 0,
+            news: super::news::News::default(),
+        }
+    }
+
+    /// Somebody else attaches, who has set nothing yet.
+    pub fn forget(&mut self) {
+        self.points.clear();
+        self.news = super::news::News::default();
+    }
+
+    /// The node's board.
+    pub(super) fn board(&self) -> &Tigon2 {
+        &self.session.history.world().nodes[self.node].board
+    }
+
+    /// Where the node stands in time.
+    pub(super) fn now(&self) -> SimTime {
+        self.session.now()
+    }
+
+    fn registers(&self, cpu: usize) -> CoreRegisters {
+        let (board, now) = (self.board(), self.now());
+        CoreRegisters {
+            general: *board.cores[cpu].core.registers(),
+            cause: match slots::in_hidden_slot(board, cpu, now) {
+                true => IN_DELAY_SLOT,
+                false => 0,
+            },
+            pc: slots::shown_pc(board, cpu, now),
+        }
+    }
+
+    /// Changes the board by hand.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Tigon2) -> T) -> Result<T, DebugError> {
+        let node = self.node;
+        let history = &mut self.session.history;
+        history.change(|world| change(&mut world.nodes[node].board))
+    }
+
+    /// Sets the registers that differ. Where a core stands is left alone unless gdb wants it elsewhere: it may be in a slot.
+    fn set_registers(&mut self, cpu: usize, new: &CoreRegisters) -> Result<(), DebugError> {
+        let old = self.registers(cpu);
+        if old == *new {
+            return Ok(());
+        }
+        self.change(|board| {
+            let values = old.general.iter().zip(&new.general).enumerate();
+            for (index, (_, new)) in values.filter(|(_, (old, new))| old != new) {
+                board.set_register(cpu, index, *new);
+            }
+            if old.pc != new.pc {
+                board.set_pc(cpu, new.pc);
+            }
+        })
+    }
+
+    fn add(&mut self, kind: Kind, address: u32, length: u32) -> bool {
+        let point = Point {
+            kind,
+            address,
+            length,
+        };
+        let room = self.points.len() < MOST_POINTS && !point.stops(self.node).is_empty();
+        if room && !self.points.contains(&point) {
+            self.points.push(point);
+        }
+        room
+    }
+
+    fn remove(&mut self, kind: Kind, address: u32, length: u32) {
+        let point = Point {
+            kind,
+            address,
+            length,
+        };
+        self.points.retain(|other| *other != point);
+    }
+
+    /// What a CPU is at, in a few words.
+    fn describe(&self, cpu: usize) -> String {
+        use emulator::sim::board::Board;
+        let focus = Focus {
+            node: self.node,
+            cpu,
+        };
+        let node = self.session.node_name(self.node);
+        let cores = self.board().describe_cores();
+        let core = cores.get(cpu).map_or("", String::as_str);
+        let core = core.strip_prefix(focus.who().name()).unwrap_or(core).trim();
+        let core = core.split(" at pc ").next().unwrap_or(core);
+        format!("CPU {} of {node}, {core}", focus.letter())
+    }
+}
+
+/// The CPU of a thread, if there is such a one.
+fn cpu(thread: Tid) -> Result<usize, TargetError<DebugError>> {
+    cpu_of(thread).ok_or(TargetError::NonFatal)
+}
+
+impl Target for Cpus {
+    type Arch = BigEndianMips;
+    type Error = DebugError;
+
+    fn base_ops(&mut self) -> BaseOps<'_, BigEndianMips, DebugError> {
+        BaseOps::MultiThread(self)
+    }
+
+    /// All that comes is text then, and an interrupt cannot be mistaken for anything else.
+    fn use_x_upcase_packet(&self) -> bool {
+        false
+    }
+
+    fn use_fork_stop_reason(&self) -> bool {
+        false
+    }
+
+    fn use_vfork_stop_reason(&self) -> bool {
+        false
+    }
+
+    fn use_vforkdone_stop_reason(&self) -> bool {
+        false
+    }
+
+    fn support_breakpoints(&mut self) -> Option<BreakpointsOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_exec_file(&mut self) -> Option<ExecFileOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_monitor_cmd(&mut self) -> Option<MonitorCmdOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl MultiThreadBase for Cpus {
+    fn read_registers(
+        &mut self,
+        registers: &mut CoreRegisters,
+        thread: Tid,
+    ) -> TargetResult<(), Self> {
+        let cpu = cpu(thread)?;
+        *registers = self.registers(cpu);
+        self.news.registers_read(cpu, self.cpu);
+        Ok(())
+    }
+
+    fn write_registers(
+        &mut self,
+        registers: &CoreRegisters,
+        thread: Tid,
+    ) -> TargetResult<(), Self> {
+        let cpu = cpu(thread)?;
+        self.set_registers(cpu, registers)
+            .map_err(TargetError::Fatal)
+    }
+
+    fn support_single_register_access(&mut self) -> Option<SingleRegisterAccessOps<'_, Tid, Self>> {
+        Some(self)
+    }
+
+    fn read_addrs(
+        &mut self,
+        address: u32,
+        data: &mut [u8],
+        thread: Tid,
+    ) -> TargetResult<usize, Self> {
+        let cpu = cpu(thread)?;
+        let bytes = self
+            .board()
+            .peek_bytes(cpu, address, data.len(), self.now());
+        match bytes.len() {
+            0 if !data.is_empty() => Err(TargetError::Errno(BAD_ADDRESS)),
+            length => {
+                data[..length].copy_from_slice(&bytes);
+                Ok(length)
+            }
+        }
+    }
+
+    fn write_addrs(&mut self, address: u32, data: &[u8], thread: Tid) -> TargetResult<(), Self> {
+        let (cpu, node) = (cpu(thread)?, self.node);
+        let (board, now) = (self.board(), self.now());
+        if board.peek_bytes(cpu, address, data.len(), now).len() < data.len() {
+            return Err(TargetError::Errno(BAD_ADDRESS));
+        }
+        let history = &mut self.session.history;
+        let change = history.change(|world| {
+            world.nodes[node].with_board(|board, ctx| board.poke(cpu, address, data, ctx))
+        });
+        match change {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(NothingThere { .. })) => Err(TargetError::Errno(BAD_ADDRESS)),
+            Err(error) => Err(TargetError::Fatal(error)),
+        }
+    }
+
+    fn list_active_threads(&mut self, is_active: &mut dyn FnMut(Tid)) -> Result<(), DebugError> {
+        [0, 1].into_iter().map(thread_of).for_each(is_active);
+        Ok(())
+    }
+
+    fn is_thread_alive(&mut self, thread: Tid) -> Result<bool, DebugError> {
+        Ok(cpu_of(thread).is_some())
+    }
+
+    fn support_resume(&mut self) -> Option<MultiThreadResumeOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_thread_extra_info(&mut self) -> Option<ThreadExtraInfoOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl SingleRegisterAccess<Tid> for Cpus {
+    fn read_register(
+        &mut self,
+        thread: Tid,
+        register: Register,
+        out: &mut [u8],
+    ) -> TargetResult<usize, Self> {
+        let value = self.registers(cpu(thread)?).value(register);
+        let Some((value, out)) = value.zip(out.first_chunk_mut()) else {
+            return Ok(0);
+        };
+        *out = value.to_be_bytes();
+        Ok(out.len())
+    }
+
+    fn write_register(
+        &mut self,
+        thread: Tid,
+        register: Register,
+        value: &[u8],
+    ) -> TargetResult<(), Self> {
+        let cpu = cpu(thread)?;
+        let value = value.try_into().map_err(|_| TargetError::NonFatal)?;
+        let value = u32::from_be_bytes(value);
+        let mut registers = self.registers(cpu);
+        match register.general() {
+            Some(index) => registers.general[index] = value,
+            None if register.is_pc() => registers.pc = value,
+            None => return Err(TargetError::NonFatal),
+        }
+        self.set_registers(cpu, &registers)
+            .map_err(TargetError::Fatal)
+    }
+}
+
+impl ThreadExtraInfo for Cpus {
+    fn thread_extra_info(&self, thread: Tid, out: &mut [u8]) -> Result<usize, DebugError> {
+        let text = cpu_of(thread).map_or(String::new(), |cpu| self.describe(cpu));
+        let length = text.len().min(out.len());
+        out[..length].copy_from_slice(&text.as_bytes()[..length]);
+        Ok(length)
+    }
+}
+
+impl Breakpoints for Cpus {
+    fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_hw_breakpoint(&mut self) -> Option<HwBreakpointOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_hw_watchpoint(&mut self) -> Option<HwWatchpointOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl SwBreakpoint for Cpus {
+    fn add_sw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
+        Ok(self.add(Kind::Software, address, 4))
+    }
+
+    fn remove_sw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
+        self.remove(Kind::Software, address, 4);
+        Ok(true)
+    }
+}
+
+impl HwBreakpoint for Cpus {
+    fn add_hw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
+        Ok(self.add(Kind::Hardware, address, 4))
+    }
+
+    fn remove_hw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
+        self.remove(Kind::Hardware, address, 4);
+        Ok(true)
+    }
+}
+
+impl HwWatchpoint for Cpus {
+    fn add_hw_watchpoint(
+        &mut self,
+        address: u32,
+        length: u32,
+        kind: WatchKind,
+    ) -> TargetResult<bool, Self> {
+        Ok(self.add(Kind::Watch(kind), address, length))
+    }
+
+    fn remove_hw_watchpoint(
+        &mut self,
+        address: u32,
+        length: u32,
+        kind: WatchKind,
+    ) -> TargetResult<bool, Self> {
+        self.remove(Kind::Watch(kind), address, length);
+        Ok(true)
+    }
+}
+
+impl ExecFile for Cpus {
+    fn get_exec_file(
+        &self,
+        _process: Option<Pid>,
+        offset: u64,
+        length: usize,
+        out: &mut [u8],
+    ) -> TargetResult<usize, Self> {
+        let name = self.image.as_os_str().as_encoded_bytes();
+        let start = usize::try_from(offset).map_or(name.len(), |start| start.min(name.len()));
+        let part = &name[start..];
+        let length = part.len().min(length).min(out.len());
+        out[..length].copy_from_slice(&part[..length]);
+        Ok(length)
+    }
+}
