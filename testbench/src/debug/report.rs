@@ -2,22 +2,20 @@
 
 use std::fmt::Write;
 
-use emulator::cpu::mips::disasm::disassemble;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::motion::Stopped;
 use super::session::Session;
+use super::show::standing::{self, microseconds, since_start};
+use super::show::{address, code};
 
 /// A time as traces have it, and since the start of the host programs: `20023.400000 us (+23.400000)`.
 #[must_use]
 pub fn time(session: &Session, time: SimTime) -> String {
-    let ps = |time: SimTime| i128::from(time.ps());
-    let since = ps(time) - ps(session.start());
-    let sign = if since < 0 { '-' } else { '+' };
-    let us = |ps: i128| format!("{}.{:06}", ps / 1_000_000, ps % 1_000_000);
-    format!("{} us ({sign}{})", us(ps(time)), us(since.abs()))
+    let (us, since) = (microseconds(time), since_start(session, time));
+    format!("{us} us ({since})")
 }
 
 /// Why the session stands where it stands, if there is more to it than that it was sent there, and where that is.
@@ -66,40 +64,26 @@ pub fn ended(end: &RunEnd) -> String {
     }
 }
 
-/// A node by its number, and its name if it has another one: `n1 server`.
-#[must_use]
-pub fn node_name(session: &Session, node: usize) -> String {
-    let name = session.node_name(node);
-    match name.is_empty() || name == node.to_string() {
-        true => format!("n{node}"),
-        false => format!("n{node} {name}"),
-    }
-}
-
-/// Where the focused CPU stands: time, function, line, instruction.
+/// Where the focused CPU stands: time, function, source line, instruction.
 #[must_use]
 pub fn here(session: &Session) -> String {
     let focus = session.focus;
-    let core = session.core();
-    let pc = core.pc();
-    let node = node_name(session, focus.node);
-    let function = session.image.symbols.describe_for(focus.who(), pc);
-    let mut out = format!(
-        "{}  {node} CPU {}  {function}\n",
+    let pc = session.core().pc();
+    let (now, node) = (
         time(session, session.now()),
-        focus.letter(),
+        standing::node(session, focus.node),
     );
-    let frames = session.lines().and_then(|lines| lines.at(pc));
-    if let Some(frame) = frames.ok().and_then(|frames| frames.first().cloned()) {
-        let _ = writeln!(out, "    {}:{}", frame.file, frame.line);
+    let function = address::describe(session, pc);
+    let mut out = format!("{now}  {node} CPU {}  {function}\n", focus.letter());
+    match code::disassembly(session, pc, 1) {
+        Ok(code) => out += &code,
+        Err(error) => {
+            // Writing to a string does not fail.
+            let _ = writeln!(out, "({error})");
+        }
     }
-    let word = session.board().peek(focus.cpu, pc, session.now());
-    let text = word.map_or("nothing".into(), |word| disassemble(word, pc));
-    let slot = if core.in_taken_slot() {
-        "  (delay slot)"
-    } else {
-        ""
-    };
-    let _ = writeln!(out, "    {pc:08x}  {text}{slot}");
+    if let Some(slot) = standing::delay_slot(session, focus) {
+        let _ = writeln!(out, "({slot})");
+    }
     out
 }

@@ -137,7 +137,8 @@ impl Session {
             for address in (section.run_address..end).step_by(4) {
                 let frames = lines.at(address)?;
                 let line = frames.first().map(|frame| (&frame.file, frame.line));
-                if line.is_some() && line != here.as_ref().map(|frame| (&frame.file, frame.line)) {
+                let known = line.is_some_and(|(_, line)| line > 0);
+                if known && line != here.as_ref().map(|frame| (&frame.file, frame.line)) {
                     others.push(address);
                 }
             }

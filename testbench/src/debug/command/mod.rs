@@ -189,7 +189,7 @@ fn list(out: &mut String) -> anyhow::Result<()> {
             let short = command.names.get(1).filter(|short| short.len() < 3);
             let short = short.map_or(String::new(), |short| format!(" ({short})"));
             let typed = format!("{}{short} {}", command.names[0], command.usage);
-            writeln!(out, "  {typed:44}  {}", command.about)?;
+            writeln!(out, "  {typed:46}  {}", command.about)?;
         }
     }
     writeln!(

@@ -9,6 +9,7 @@ use super::{Command, Flow, Group, Words, count};
 use crate::debug::motion::Stopped;
 use crate::debug::report;
 use crate::debug::session::Session;
+use crate::debug::show;
 use crate::debug::stop::{Scope, Stop, What};
 use crate::trace::filter;
 use crate::trace::time;
@@ -25,8 +26,8 @@ pub(super) const COMMANDS: &[Command] = &[
     Command {
         names: &["step", "s"],
         group: Group::Move,
-        usage: "[COUNT | line | out | handler | stage | EVENT]",
-        about: "go on to the CPU's next instruction, line, caller, handler, stage, or an event",
+        usage: "[COUNT|line|out|handler|stage|EVENT]",
+        about: "go on to the next of these",
         more: "step 5\nstep line\nstep out\nstep handler\nstep stage\nstep kind=dma-start\n\
                step probe=frame sent node=1",
         run: |session, words, out| go(session, Direction::Forward, "step", words, out),
@@ -65,6 +66,8 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
+/// The stack pointer.
+const SP: usize = 29;
 /// Most instructions of one command.
 const MOST_STEPS: usize = 100_000;
 
@@ -88,6 +91,7 @@ fn go(
     let stopped = match (what, words.text()) {
         ("continue", _) => proceed(session, direction, words)?,
         (_, "line") => step_line(session, direction)?,
+        (_, "out") => step_out(session, direction)?,
         (_, "handler") => step_handler(session, direction)?,
         (_, "stage") => {
             let terms = format!("kind=stage-enter,stage-exit {}", own(session));
@@ -194,6 +198,36 @@ fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stop
     let stop = once(What::Instruction(both), focused(session));
     let last = session.last_time();
     Ok(session.run(direction, vec![stop], last)?)
+}
+
+/// To where the present function was called from: behind the call, or backwards to it.
+fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
+    let Some(caller) = show::calls::caller(session) else {
+        bail!("it is not known who called this");
+    };
+    // Behind the call and its delay slot; what returns to something that has not called it finds it at once.
+    let addresses = match direction {
+        Direction::Forward => vec![caller.address, caller.address.wrapping_add(8)],
+        Direction::Backward => vec![caller.address],
+    };
+    let last = session.last_time();
+    loop {
+        let stop = once(
+            What::Instruction([addresses.clone(), addresses.clone()]),
+            focused(session),
+        );
+        let focus = session.focus;
+        let stopped = session.run(direction, vec![stop], last)?;
+        let Stopped::At(met) = &stopped else {
+            return Ok(stopped);
+        };
+        let own = met.iter().all(|(numbers, _)| numbers[..] == [0]) && session.focus == focus;
+        let core = session.core();
+        // The same place in a deeper call is another one.
+        if !own || !addresses.contains(&core.pc()) || core.register(SP) == caller.sp {
+            return Ok(stopped);
+        }
+    }
 }
 
 /// To the begin of a handler: its first instruction.

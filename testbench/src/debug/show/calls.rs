@@ -17,6 +17,12 @@ fn frames(session: &Session, focus: Focus) -> (Vec<Frame>, Option<String>) {
     (frames, error.map(|error| error.to_string()))
 }
 
+/// The function that called the present one of the focused CPU, where it did so.
+pub(in crate::debug) fn caller(session: &Session) -> Option<Frame> {
+    let (frames, _) = frames(session, session.focus);
+    frames.get(1).copied()
+}
+
 /// The handler that a CPU is in, as its stack says: the event's bit, and the handler's name.
 pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
     let (frames, _) = frames(session, focus);

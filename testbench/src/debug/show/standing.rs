@@ -27,7 +27,7 @@ pub fn since_start(session: &Session, time: SimTime) -> String {
 }
 
 /// A node by number, and by name if it has one.
-pub(super) fn node(session: &Session, node: usize) -> String {
+pub(in crate::debug) fn node(session: &Session, node: usize) -> String {
     match session.node_name(node) {
         name if name.is_empty() || name == node.to_string() => format!("node {node}"),
         name => format!("node {node} ({name})"),
@@ -79,7 +79,7 @@ fn cpu(session: &Session, focus: Focus) -> Vec<String> {
     if let Some(word) = code::word(session, focus, pc) {
         add(code::instruction(session, focus, word, pc));
     }
-    lines_of_slot(session, focus).into_iter().for_each(&mut add);
+    delay_slot(session, focus).into_iter().for_each(&mut add);
     let mut doing = Vec::new();
     if let Some((event, name)) = calls::handler(session, focus) {
         let event = event::name(event).map_or_else(|| event.to_string(), str::to_owned);
@@ -99,7 +99,7 @@ fn cpu(session: &Session, focus: Focus) -> Vec<String> {
 }
 
 /// Whether a jump was taken and its delay slot comes now.
-fn lines_of_slot(session: &Session, focus: Focus) -> Option<String> {
+pub(in crate::debug) fn delay_slot(session: &Session, focus: Focus) -> Option<String> {
     let core = &session.board().cores[focus.cpu].core;
     if !core.in_taken_slot() {
         return None;
