@@ -8,7 +8,7 @@
 //! | send and receive frames | [`mac`], [`rings`] |
 //! | share with the other CPU | [`semaphore`], [`event::raise`], [`queue`], [`dma::SoftwareAssist`] |
 //! | keep time | [`timer`] |
-//! | say what happens | [`probe`]: [`log!`], [`event!`], [`stage_enter!`], [`wait_enter!`], [`panic_hook!`] |
+//! | say what happens | [`probe`]: [`log!`], [`event!`], [`fail!`], [`stage_enter!`], [`wait_enter!`], [`panic_hook!`] |
 //!
 //! `firmware/images/hello` is the smallest complete image; `firmware/build.sh` builds all of them.
 //! An image forbids `unsafe`: what needs it stands here, each block with its reason. The crate root

@@ -4,6 +4,7 @@
 //! |-------|-------|
 //! | [`event!`](crate::event)`("name", a, b)` | a named event with up to four arguments |
 //! | [`log!`](crate::log)`("text {} {x}", a, b)` | a line; `{}` shows a decimal, `{x}` a hexadecimal argument |
+//! | [`fail!`](crate::fail)`("text {}", a)` | the end: the CPU stops there |
 //! | [`stage_enter!`](crate::stage_enter)`(TRANSMISSION)`, [`stage_exit!`](crate::stage_exit) | a protocol stage, by its name in [`defs::probe::stage`] |
 //! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, whose time is not the stage's own |
 //!
@@ -173,6 +174,21 @@ macro_rules! log {
             "as many arguments as placeholders"
         ) };
         $crate::__probe!(Log, $format $(, $argument)*)
+    }};
+}
+
+/// Stops the CPU for good and says where and why: `fail!("{} of {} are free", free, all)`, up to four arguments as for
+/// [`log!`](crate::log). The CPU stands where it was found out, with all registers as they were: a debugger sees who called it,
+/// which a panic hides, since on the way to its handler nobody keeps a return address.
+#[macro_export]
+macro_rules! fail {
+    ($format:literal $(, $argument:expr)* $(,)?) => {{
+        const { assert!(
+            $crate::probe::placeholders($format) == <[&str]>::len(&[$(stringify!($argument)),*]),
+            "as many arguments as placeholders"
+        ) };
+        $crate::__probe!(Panic, concat!("panic at ", file!(), ":", line!(), ": ", $format) $(, $argument)*);
+        $crate::cpu::stop()
     }};
 }
 

@@ -209,7 +209,7 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     posted as u64 * (2 * pages(spec) + 4) * u64::from(PAGE_BYTES)
 }
 
-/// What each node of a program does; `seed` is the scenario's. If `endless`, nobody counts on how much comes:
+/// What each node of a program that uses EMP does; `seed` is the scenario's. If `endless`, nobody counts on how much comes:
 /// a node may be started anew.
 #[must_use]
 pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)> {
@@ -225,6 +225,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
             pause_ns,
         } => incast(spec, from, *to, *bursts, *pause_ns),
         Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
+        Program::Start { .. } => Vec::new(),
     };
     for (_, plan) in &mut plans {
         for class in &mut plan.classes {

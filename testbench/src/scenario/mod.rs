@@ -165,6 +165,12 @@ impl Scenario {
         self.faults.iter().any(reset)
     }
 
+    /// Whether any node's host speaks with EMP's firmware.
+    #[must_use]
+    pub fn uses_emp(&self) -> bool {
+        self.programs.iter().any(ProgramSpec::is_emp)
+    }
+
     /// The image's file, if it is not one of the project's.
     #[must_use]
     pub fn image_file(&self) -> Option<PathBuf> {
@@ -183,7 +189,7 @@ impl Scenario {
                 let name = &self.nodes[node].name;
                 if let Some(other) = used[node].replace(spec.name) {
                     let reason = format!(
-                        "node {name} runs {other} already: EMP serves one process of a host"
+                        "node {name} runs {other} already: a board serves one process of its host"
                     );
                     return Err(place.refuse(reason));
                 }
@@ -249,7 +255,7 @@ fn total(spec: &ProgramSpec) -> u64 {
         Program::AllToAll { .. } => nodes * (nodes - 1),
         Program::Random { .. } => nodes,
         Program::Incast { bursts, .. } => (nodes - 1) * bursts,
-        Program::Idle { .. } => 0,
+        Program::Idle { .. } | Program::Start { .. } => 0,
     };
     spec.messages.saturating_mul(times)
 }

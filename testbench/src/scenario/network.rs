@@ -101,24 +101,7 @@ pub(super) fn read(
     let groups = root.tables("node")?;
     let count = table.get("nodes");
     let nodes = read_nodes(groups, count.clone(), shape, &shape_item.place, defaults)?;
-    let default = (byte_time(DEFAULT_SPEED_MBIT), propagation(DEFAULT_LENGTH_M));
-    let (byte_time, propagation) = links_of(table.table("link")?, default)?;
-    let uplink = match shape {
-        Shape::Tree => table.table("uplink")?,
-        _ => None,
-    };
-    let uplink = links_of(uplink, (byte_time, propagation))?;
-    let mut switch = default_switch();
-    if let Some(mut table) = table.table("switch")? {
-        switch = read_switch(&mut table, switch)?;
-        table.finish()?;
-    }
-    let parts = Parts {
-        byte_time,
-        propagation,
-        uplink,
-        switch,
-    };
+    let parts = read_parts(&mut table, shape)?;
     let at = count.map_or(shape_item.place, |item| item.place);
     let switches = root.tables("switch")?;
     let links = root.tables("link")?;
@@ -135,6 +118,7 @@ pub(super) fn read(
             return Err(at.refuse(format!("{nodes_count} nodes do not make pairs")));
         }
         Shape::Pair => parts.pairs(nodes_count),
+        Shape::None => Network::default(),
         Shape::Star => parts.star(nodes_count),
         Shape::Tree => parts.tree(nodes_count, tree_ports(&mut table)?),
         Shape::Custom => {
@@ -146,6 +130,29 @@ pub(super) fn read(
     table.finish()?;
     routes::fill(&mut network, &nodes, &given)?;
     Ok((nodes, network))
+}
+
+/// What the links and switches of a shorthand have in common. Where there is none, nothing can be said of them.
+fn read_parts(table: &mut Table<'_>, shape: Shape) -> Result<Parts, ScenarioError> {
+    let mut part = |name: &'static str, shapes: &[Shape]| match shapes.contains(&shape) {
+        true => table.table(name),
+        false => Ok(None),
+    };
+    let all = [Shape::Pair, Shape::Star, Shape::Tree, Shape::Custom];
+    let default = (byte_time(DEFAULT_SPEED_MBIT), propagation(DEFAULT_LENGTH_M));
+    let (byte_time, propagation) = links_of(part("link", &all)?, default)?;
+    let uplink = links_of(part("uplink", &[Shape::Tree])?, (byte_time, propagation))?;
+    let mut switch = default_switch();
+    if let Some(mut table) = part("switch", &all)? {
+        switch = read_switch(&mut table, switch)?;
+        table.finish()?;
+    }
+    Ok(Parts {
+        byte_time,
+        propagation,
+        uplink,
+        switch,
+    })
 }
 
 fn read_nodes(

@@ -77,6 +77,11 @@ pub enum Program {
         /// Who.
         nodes: Vec<usize>,
     },
+    /// Loads and starts whatever firmware there is, and leaves the board alone.
+    Start {
+        /// Who.
+        nodes: Vec<usize>,
+    },
 }
 
 /// A program and its parameters.
@@ -109,7 +114,8 @@ impl ProgramSpec {
             Program::Stream { from, to } => vec![*from, *to],
             Program::AllToAll { nodes }
             | Program::Random { nodes, .. }
-            | Program::Idle { nodes } => nodes.clone(),
+            | Program::Idle { nodes }
+            | Program::Start { nodes } => nodes.clone(),
             Program::Incast { from, to, .. } => {
                 from.iter().copied().chain(std::iter::once(*to)).collect()
             }
@@ -119,7 +125,13 @@ impl ProgramSpec {
     /// Whether its nodes send each other messages.
     #[must_use]
     pub const fn talks(&self) -> bool {
-        !matches!(self.program, Program::Idle { .. })
+        !matches!(self.program, Program::Idle { .. } | Program::Start { .. })
+    }
+
+    /// Whether its nodes' firmware is EMP, which tells its host that it has booted.
+    #[must_use]
+    pub const fn is_emp(&self) -> bool {
+        !matches!(self.program, Program::Start { .. })
     }
 
     /// The length of the longest message.
@@ -150,15 +162,17 @@ enum Name {
     Random,
     Incast,
     Idle,
+    Start,
 }
 
-const NAMES: [(&str, Name); 6] = [
+const NAMES: [(&str, Name); 7] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
     ("random", Name::Random),
     ("incast", Name::Incast),
     ("idle", Name::Idle),
+    ("start", Name::Start),
 ];
 
 /// Reads a `[[program]]`.
@@ -167,7 +181,6 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
     let name = run.choice("program", &NAMES)?;
     let text = NAMES.iter().find(|(_, other)| *other == name);
     let program = read_program(name, &mut table, nodes)?;
-    let talks = name != Name::Idle;
     let mut spec = ProgramSpec {
         program,
         name: text.map_or("", |(text, _)| text),
@@ -181,7 +194,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         },
         place: run.place,
     };
-    if talks {
+    if spec.talks() {
         read_traffic(&mut spec, &mut table, name == Name::Random)?;
     }
     table.finish()?;
@@ -243,6 +256,9 @@ fn read_program(
             }
         }
         Name::Idle => Program::Idle {
+            nodes: nodes.resolve(&table.need("nodes")?)?,
+        },
+        Name::Start => Program::Start {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },
     })

@@ -278,6 +278,20 @@ fn programs_must_be_able_to_do_what_they_are_told() {
         "program.bytes",
         "no key \"bytes\"",
     );
+    let start = "run = \"start\"\nnodes = 0\nmessages = 1";
+    refuse(start, "messages", "program.messages", "no key \"messages\"");
+    refuse(
+        "run = \"start\"\nnodes = 2",
+        "nodes",
+        "program.nodes",
+        "between 0 and 1",
+    );
+    refuse(
+        "run = \"start\"",
+        "[[program]]",
+        "program",
+        "\"nodes\" is missing",
+    );
     let window = "run = \"stream\"\nfrom = 0\nto = 1\nbytes = 28672\nwindow = 51";
     refuse(window, "window", "program.window", "between 1 and 50");
     let second = format!("{PAIR}{STREAM}[[program]]\nrun = \"idle\"\nnodes = 1");
@@ -285,7 +299,7 @@ fn programs_must_be_able_to_do_what_they_are_told() {
         &second,
         "run = \"idle\"",
         "program.run",
-        "EMP serves one process",
+        "a board serves one process",
     );
     let memory = format!("host_memory_mb = 16\n{PAIR}{STREAM}receives = 400");
     let memory = memory.replacen("bytes = 64", "bytes = 2000000", 1);
@@ -336,6 +350,12 @@ fn networks_must_lead_somewhere() {
         "to itself",
     );
     let speed = "speed_mbit = 10000";
+    let none = "[network]\ntopology = \"none\"\n";
+    check(none, "topology", "network.topology", "how many nodes?");
+    let linked = format!("{none}nodes = 2\nlink = {{ speed_mbit = 10 }}\n");
+    check(&linked, "link", "network.link", "no key \"link\"");
+    let talking = format!("{none}nodes = 2\n{STREAM}");
+    check(&talking, "run", "program.run", "node 0 has no cable");
     check_changed(speed, "length_m = 0", "link.length_m", "without latency");
     check_changed(
         speed,

@@ -17,13 +17,16 @@ pub(super) enum Shape {
     Tree,
     /// As `[[switch]]` and `[[link]]` say.
     Custom,
+    /// No cable at all.
+    None,
 }
 
-pub(super) const SHAPES: [(&str, Shape); 4] = [
+pub(super) const SHAPES: [(&str, Shape); 5] = [
     ("pair", Shape::Pair),
     ("star", Shape::Star),
     ("tree", Shape::Tree),
     ("custom", Shape::Custom),
+    ("none", Shape::None),
 ];
 
 /// What the links and switches of a shorthand have in common.

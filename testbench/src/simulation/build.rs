@@ -20,13 +20,17 @@ use host_lib::emp::Config;
 use host_lib::firmware::Firmware;
 
 use super::result::Counters;
+use super::started::Started;
 use super::{Lives, Simulation};
 use crate::cluster::{self, EMP_SRAM, START, mac_address};
 use crate::experiments::calibrate;
 use crate::faults::{self, Strikes};
+use crate::programs::ledger::Ledger;
 use crate::programs::plan::{Plan, plans};
+use crate::programs::start;
 use crate::programs::traffic::{self, Identity};
 use crate::scenario::faults::FaultSpec;
+use crate::scenario::programs::Program;
 use crate::scenario::{self, End, Forwarding, Scenario, ScenarioError};
 
 /// A profile, and the image's probes with the factors by which it stretches their stages.
@@ -89,11 +93,13 @@ impl Blueprint {
         resets.sort_unstable();
         let counters = Counters::new(world.nodes.len());
         let lives = spawn(&mut world, scenario, image, speeds);
+        let started = Started::new(&mut world, scenario);
         let names = scenario.nodes.iter().map(|node| node.name.clone());
         Ok(Simulation {
             world,
             image: Arc::clone(image),
             lives,
+            started,
             resets,
             counters,
             looks: 0,
@@ -231,7 +237,37 @@ fn install(
     Ok(Strikes::default())
 }
 
-/// Starts the programs; nodes that have none boot and do nothing.
+/// What a node's host does.
+#[derive(Clone)]
+enum Job {
+    /// Boots EMP, and sends and receives messages.
+    Emp(Plan),
+    /// Starts the firmware, so long after the start of the programs, and leaves it alone.
+    Start(SimTime),
+}
+
+/// For each node the name of its program and what that does. Nodes of which nobody speaks boot EMP and do nothing; where no
+/// node uses EMP, their boards stay as they are.
+fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
+    let other = scenario
+        .uses_emp()
+        .then(|| ("idle", Job::Emp(Plan::default())));
+    let mut jobs = vec![other; scenario.nodes.len()];
+    for spec in &scenario.programs {
+        if let Program::Start { nodes } = &spec.program {
+            for &node in nodes {
+                let after = SimTime::from_ns(spec.start_ns);
+                jobs[node] = Some((spec.name, Job::Start(after)));
+            }
+        }
+        for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
+            jobs[node] = Some((spec.name, Job::Emp(plan)));
+        }
+    }
+    jobs
+}
+
+/// Starts the programs.
 fn spawn(
     world: &mut World<Tigon2>,
     scenario: &Scenario,
@@ -241,14 +277,8 @@ fn spawn(
     let firmware = Arc::new(cluster::firmware(image));
     let count = scenario.nodes.len();
     let routes: Vec<_> = (0..count).map(|node| mac_address(node as u16)).collect();
-    let mut tasks: Vec<(&str, Plan)> = vec![("idle", Plan::default()); count];
-    for spec in &scenario.programs {
-        for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
-            tasks[node] = (spec.name, plan);
-        }
-    }
     let mut all_lives = Vec::with_capacity(count);
-    for (index, (name, plan)) in tasks.into_iter().enumerate() {
+    for (index, job) in jobs(scenario).into_iter().enumerate() {
         let node = &scenario.nodes[index];
         let mut config = Config::new(index as u16, routes.clone());
         node.emp.apply(&mut config);
@@ -256,8 +286,11 @@ fn spawn(
         config.post_overhead_ns = timing.host.post.ps() / 1000;
         let lives = Lives::default();
         all_lives.push(lives.clone());
+        let Some((name, job)) = job else {
+            continue;
+        };
         let task = Arc::new(Task {
-            plan,
+            job,
             lives,
             config,
             firmware: Arc::clone(&firmware),
@@ -274,7 +307,7 @@ fn spawn(
 
 /// What a node's program needs at each start.
 struct Task {
-    plan: Plan,
+    job: Job,
     lives: Lives,
     config: Config,
     firmware: Arc<Firmware>,
@@ -284,6 +317,26 @@ struct Task {
 impl Task {
     async fn run(&self, machine: Machine, life: u32) {
         let ledger = self.lives.begin(machine.now().ps());
+        let done = match &self.job {
+            Job::Emp(plan) => self.exchange(machine, life, plan, &ledger).await,
+            Job::Start(after) => {
+                // It has no messages that anybody could wait for.
+                ledger.records().sending_over = true;
+                start::run(machine, &self.firmware, absolute(*after)).await
+            }
+        };
+        let mut records = ledger.records();
+        records.sending_over = true;
+        records.problem = done.err();
+    }
+
+    async fn exchange(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &Plan,
+        ledger: &Ledger,
+    ) -> Result<(), String> {
         let mut config = self.config.clone();
         let who = Identity {
             node: config.node,
@@ -292,12 +345,7 @@ impl Task {
         };
         // Later in each life, as EMP wants it.
         config.epoch = life as u16;
-        let done = match cluster::boot(machine, &self.firmware, config).await {
-            Ok(emp) => traffic::run(emp, who, self.plan.clone(), ledger.clone()).await,
-            Err(error) => Err(error),
-        };
-        let mut records = ledger.records();
-        records.sending_over = true;
-        records.problem = done.err();
+        let emp = cluster::boot(machine, &self.firmware, config).await?;
+        traffic::run(emp, who, plan.clone(), ledger.clone()).await
     }
 }

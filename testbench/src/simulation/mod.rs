@@ -3,9 +3,10 @@
 mod build;
 pub mod result;
 pub mod snapshot;
+mod started;
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use emulator::image::Image;
@@ -21,6 +22,7 @@ use crate::programs::ledger::Ledger;
 use crate::programs::verdict::{self, Life};
 use crate::scenario::Place;
 use result::{Counters, Outcome};
+use started::Started;
 
 /// How a scenario is run.
 #[derive(Debug, Clone)]
@@ -70,6 +72,8 @@ pub struct Simulation {
     pub image: Arc<Image>,
     /// For each node.
     lives: Vec<Lives>,
+    /// Nodes whose firmware is left alone.
+    started: Started,
     /// Nodes that are reset, and when; sorted by time.
     resets: Vec<(SimTime, usize)>,
     /// What must be looked at while it runs, and how often that was done.
@@ -106,33 +110,58 @@ impl Simulation {
         last: Option<SimTime>,
         mut watch: impl FnMut(u64) + Send,
     ) -> RunEnd {
-        let limits = |until: Option<SimTime>| RunLimits {
-            max_time: until,
-            interrupt: options.interrupt.clone(),
-            threads: options.threads,
-        };
         // What was counted before the programs start, and what a reset wipes out, must be looked at in time.
         while let Some((time, node)) = self.next_look()
             && last.is_none_or(|last| time < last)
         {
-            let lives = &self.lives;
-            let reached = self.world.run_until(&limits(Some(time)), || {
-                watch(received(lives));
-                false
-            });
+            let reached = self.go_on(options, Some(time), false, &mut watch);
             if !matches!(reached, RunEnd::TimeLimit(_)) {
                 return reached;
             }
             self.counters.look(&self.world, node);
             self.looks += 1;
         }
-        let (lives, resets) = (&self.lives, &self.resets);
         // Before the programs start nothing is over.
-        let started = self.looks > 0;
-        self.world.run_until(&limits(last), || {
-            watch(received(lives));
-            started && verdict::is_settled(&lives_at(lives, resets, SimTime::MAX))
-        })
+        let may_settle = self.looks > 0;
+        self.go_on(options, last, may_settle, &mut watch)
+    }
+
+    /// Goes on up to `until`; as far as it `may_settle`, it is over before when nobody has anything left to do.
+    fn go_on(
+        &mut self,
+        options: &RunOptions,
+        until: Option<SimTime>,
+        may_settle: bool,
+        watch: &mut (impl FnMut(u64) + Send),
+    ) -> RunEnd {
+        let limits = RunLimits {
+            max_time: until,
+            interrupt: options.interrupt.clone(),
+            threads: options.threads,
+        };
+        let (lives, resets) = (&self.lives, &self.resets);
+        let settled = || verdict::is_settled(&lives_at(lives, resets, SimTime::MAX));
+        // Firmware that is left alone may always have something to do.
+        let may_end = may_settle && !self.started.any();
+        let stop = self.started.stop();
+        loop {
+            if self.started.failed(&self.world) {
+                return RunEnd::Completed;
+            }
+            let end = self.world.run_until(&limits, || {
+                watch(received(lives));
+                stop.load(Ordering::Relaxed) || may_end && settled()
+            });
+            // A CPU may have stopped because its firmware is done: the others go on.
+            let stopped = stop.swap(false, Ordering::Relaxed);
+            match end {
+                RunEnd::Completed if stopped => {}
+                RunEnd::Deadlock(_) if may_settle && !may_end && settled() => {
+                    return RunEnd::Completed;
+                }
+                end => return end,
+            }
+        }
     }
 
     /// When the counters must be looked at next, and at which node's reset, if it is one.
@@ -164,12 +193,7 @@ impl Simulation {
     /// What came of it.
     fn outcome(&self, end: RunEnd) -> Outcome {
         let lives = lives_at(&self.lives, &self.resets, self.world.now());
-        let counters = self.counters.clone();
-        let mut outcome = Outcome::new(&self.world, &self.names, &lives, counters, end);
-        let idle = self.exact_faults.iter();
-        let idle = idle.filter(|(_, strikes)| strikes.count() == 0);
-        outcome.idle_faults = idle.map(|(place, _)| place.to_string()).collect();
-        outcome
+        Outcome::new(self, &lives, end)
     }
 }
 

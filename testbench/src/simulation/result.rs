@@ -13,6 +13,7 @@ use emulator::wire::line::LossReason;
 use emulator::wire::port::Port;
 use emulator::wire::switch::Switch;
 
+use super::Simulation;
 use crate::cluster::START;
 use crate::programs::verdict::{Life, Verdict, judge};
 
@@ -137,32 +138,41 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn new(
-        world: &World<Tigon2>,
-        names: &[String],
-        lives: &[Life],
-        counters: Counters,
-        end: RunEnd,
-    ) -> Self {
+    pub(super) fn new(simulation: &Simulation, lives: &[Life], end: RunEnd) -> Self {
+        let Simulation {
+            world,
+            counters,
+            names,
+            started,
+            ..
+        } = simulation;
         let over = matches!(end, RunEnd::Completed | RunEnd::Deadlock(_));
-        let nics = world.nodes.iter().zip(counters.ended);
+        let nics = counters.ended.iter().enumerate();
         let nics: Vec<NicCounters> = nics
             .map(|(node, ended)| {
-                let now = nic_counters(node);
+                // What other firmware keeps there is something else.
+                if started.contains(node) {
+                    return [0; COUNTER_COUNT as usize];
+                }
+                let now = nic_counters(&world.nodes[node]);
                 std::array::from_fn(|index| ended[index] + now[index])
             })
             .collect();
         let simulated = world.now().saturating_sub(START);
-        let boards = world.nodes.iter().zip(counters.busy).zip(names);
+        let boards = world.nodes.iter().zip(&counters.busy).zip(names);
+        let idle_faults = simulation.exact_faults.iter();
+        let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
+        let mut problems = host_problems(lives, names);
+        problems.extend(started.problems(world, &simulation.image, names));
         Self {
             verdict: judge(lives, over),
             drops: drops(world, &nics),
             faults: faults(world),
-            idle_faults: Vec::new(),
+            idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
             boards: boards
-                .map(|((node, before), name)| board_use(node, before, name, simulated))
+                .map(|((node, before), name)| board_use(node, *before, name, simulated))
                 .collect(),
-            problems: problems(world, lives, names),
+            problems,
             failures: failures(lives, names),
             nics,
             simulated,
@@ -243,20 +253,14 @@ fn board_use(node: &Node<Tigon2>, before: Busy, name: &str, span: SimTime) -> Bo
     }
 }
 
-fn problems(world: &World<Tigon2>, lives: &[Life], names: &[String]) -> Vec<String> {
+/// What kept programs from their work.
+fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
     for life in lives {
         let records = life.ledger.records();
         let name = &names[life.node];
         let text = records.problem.iter();
         problems.extend(text.map(|problem| format!("node {name}: {problem}")));
-    }
-    for (node, name) in world.nodes.iter().zip(names) {
-        for (cpu, letter) in ["A", "B"].into_iter().enumerate() {
-            if let Some(reason) = node.board.stop_reason(cpu) {
-                problems.push(format!("node {name}: CPU {letter} has stopped: {reason:?}"));
-            }
-        }
     }
     problems
 }

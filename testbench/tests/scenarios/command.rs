@@ -116,6 +116,25 @@ fn a_trace_tells_of_the_fault_and_changes_nothing() {
 }
 
 #[test]
+fn firmware_that_panics_is_told_with_its_place() {
+    let path = testbench::scenario::examples().join("race.toml");
+    let output = lanigon(&[path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("race.toml: 1 node, no switch, seed 1\n"));
+    let problem = "PROBLEM   node 0: CPU A has stopped: panic at images/race-two-cpus/src/work.rs:";
+    assert!(shown.contains(problem), "{shown}");
+    assert!(
+        shown.contains("end       A CHECK FAILED, after "),
+        "{shown}"
+    );
+    // Nothing goes from node to node.
+    for word in ["messages", "frames", "drops"] {
+        assert!(!shown.contains(word), "{word}: in\n{shown}");
+    }
+}
+
+#[test]
 fn people_get_a_summary() {
     let path = file("run-text.toml", &pair(&stream(4, 3000)));
     let output = lanigon(&[path.to_str().unwrap()]);

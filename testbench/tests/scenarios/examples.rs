@@ -9,16 +9,22 @@ use testbench::simulation::result::Outcome;
 /// Runs an example with some of its text replaced; every promise must be kept.
 #[track_caller]
 fn run(name: &str, changes: &[(&str, &str)]) -> Outcome {
+    let outcome = outcome(name, changes);
+    assert_eq!(outcome.end, RunEnd::Completed, "{name}");
+    assert!(outcome.is_good(), "{name}: {outcome:?}");
+    outcome
+}
+
+/// What comes of an example with some of its text replaced.
+#[track_caller]
+fn outcome(name: &str, changes: &[(&str, &str)]) -> Outcome {
     let path = scenario::examples().join(name).with_extension("toml");
     let mut text = std::fs::read_to_string(path).unwrap();
     for (from, to) in changes {
         assert!(text.contains(from), "{name}: {from}");
         text = text.replace(from, to);
     }
-    let outcome = super::run(&text, &RunOptions::default());
-    assert_eq!(outcome.end, RunEnd::Completed, "{name}");
-    assert!(outcome.is_good(), "{name}: {outcome:?}");
-    outcome
+    super::run(&text, &RunOptions::default())
 }
 
 #[test]
@@ -36,6 +42,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "exact-fault",
         "flow-control",
         "pair",
+        "race",
         "restart",
         "soak",
         "star-with-loss",
@@ -90,6 +97,26 @@ fn restart() {
     assert!(messages.posted > 4 * 60 && messages.posted < 5 * 60);
     assert!(messages.delivered + messages.cut_off + messages.failed_with_status >= messages.posted);
     assert!(messages.delivered > 4 * 60 - 20);
+}
+
+/// The one that fails, since its firmware does, a few ms after its start; without the mistake it does not.
+#[test]
+fn race() {
+    let outcome = outcome("race", &[]);
+    assert_eq!(outcome.end, RunEnd::Completed);
+    assert!(!outcome.is_good());
+    let source = include_str!("../../../firmware/images/race-two-cpus/src/work.rs");
+    let mut lines = (1..).zip(source.lines());
+    let (line, _) = lines.find(|(_, text)| text.contains("fail!(")).unwrap();
+    let expected = format!(
+        "node 0: CPU A has stopped: panic at images/race-two-cpus/src/work.rs:{line}: \
+         7 of 8 buffers are free, and none is in use"
+    );
+    assert_eq!(outcome.problems, [expected]);
+    assert!((1000.0..10_000.0).contains(&outcome.simulated.us()));
+    let fixed = self::outcome("race", &[("\"race-two-cpus\"", "\"race-two-cpus-fixed\"")]);
+    assert!(fixed.is_good(), "{fixed:?}");
+    assert_eq!(fixed.simulated.us(), 100_000.0);
 }
 
 #[test]

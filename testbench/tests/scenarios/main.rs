@@ -7,7 +7,9 @@
 mod command;
 mod examples;
 mod faults;
+mod race;
 mod runs;
+mod started;
 mod trace;
 
 use testbench::scenario::Scenario;

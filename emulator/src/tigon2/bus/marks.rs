@@ -7,11 +7,15 @@ use defs::probe::Kind;
 use super::CpuBus;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
+use crate::image::Probe;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Actor;
+use crate::tigon2::board::Tigon2;
+use crate::tigon2::cores::{CorePrivate, CoreUnit};
 use crate::tigon2::dispatch::{self, Jump};
 use crate::tigon2::map::{self, Place};
 use crate::tigon2::probes::BoardProbe;
+use crate::tigon2::sram::Sram;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     pub(super) fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe) {
@@ -33,10 +37,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
             Kind::WaitExit => TraceKind::WaitExit { what: text() },
             Kind::Log | Kind::Panic => {
-                let values: Vec<u32> = arguments().collect();
-                TraceKind::Log {
-                    text: self.format(&probe.text, &values).into(),
-                }
+                let text = probe.fill_in(core, self.private, &self.fabric.sram);
+                TraceKind::Log { text: text.into() }
             }
         };
         let now = self.fabric.ticks.time_of(core.clock.now);
@@ -62,14 +64,30 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             self.record_detail(core, TraceKind::HandlerEnter { address, event });
         }
     }
+}
 
-    /// Fills in a log line; a text argument is an address and a length in the core's memory.
-    fn format(&self, format: &str, values: &[u32]) -> String {
-        crate::image::probes::format(format, values, |address| {
-            match map::place(self.private.who, address) {
-                Place::Scratchpad => self.private.scratchpad.read(address, Width::Byte) as u8,
-                _ => self.fabric.sram.read(address, Width::Byte) as u8,
+impl Probe {
+    /// Its text with what the core's registers say; a text argument is an address and a length in the core's memory.
+    fn fill_in(&self, core: &Core, private: &CorePrivate, sram: &Sram) -> String {
+        let registers = self.registers.iter();
+        let values: Vec<u32> = registers.map(|&r| core.register(usize::from(r))).collect();
+        crate::image::probes::format(&self.text, &values, |address| {
+            match map::place(private.who, address) {
+                Place::Scratchpad => private.scratchpad.read(address, Width::Byte) as u8,
+                _ => sram.read(address, Width::Byte) as u8,
             }
         })
+    }
+}
+
+impl Tigon2 {
+    /// Where the firmware's panic was in which a core stopped, if it did: `panic at src/main.rs:12`.
+    #[must_use]
+    pub fn panic(&self, cpu: usize) -> Option<String> {
+        let CoreUnit { core, private } = &self.cores[cpu];
+        private.stopped.as_ref()?;
+        let mut probes = self.probes.at(core.pc()).iter().map(|place| &place.probe);
+        let panic = probes.find(|probe| probe.kind == Kind::Panic)?;
+        Some(panic.fill_in(core, private, &self.fabric.sram))
     }
 }

@@ -122,15 +122,8 @@ impl Report<'_> {
     /// For people.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for (name, line) in [
-            ("scenario", self.title()),
-            ("messages", self.messages()),
-            ("payload", self.payload()),
-            ("latency", self.latencies()),
-            ("frames", self.frames()),
-            ("drops", listed(&self.outcome.drops)),
-            ("faults", listed(&self.outcome.faults)),
-        ] {
+        let title = std::iter::once(("scenario", self.title()));
+        for (name, line) in title.chain(self.traffic()) {
             // A string takes everything.
             let _ = writeln!(text, "{name:<10}{line}");
         }
@@ -157,16 +150,30 @@ impl Report<'_> {
 
     /// What a trace file keeps of the results.
     pub fn results(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("end", self.ending()),
-            ("messages", self.messages()),
-            ("payload", self.payload()),
-            ("latency", self.latencies()),
-            ("frames", self.frames()),
-            ("drops", listed(&self.outcome.drops)),
-            ("faults", listed(&self.outcome.faults)),
-            ("trace", format!("{:016x}", self.outcome.trace_hash)),
-        ]
+        let mut results = vec![("end", self.ending())];
+        results.extend(self.traffic());
+        results.push(("trace", format!("{:016x}", self.outcome.trace_hash)));
+        results
+    }
+
+    /// What went from node to node, as far as anything could.
+    fn traffic(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        if self.scenario.uses_emp() {
+            lines.extend([
+                ("messages", self.messages()),
+                ("payload", self.payload()),
+                ("latency", self.latencies()),
+                ("frames", self.frames()),
+            ]);
+        }
+        if !self.scenario.network.links.is_empty() {
+            lines.extend([
+                ("drops", listed(&self.outcome.drops)),
+                ("faults", listed(&self.outcome.faults)),
+            ]);
+        }
+        lines
     }
 
     fn title(&self) -> String {
@@ -177,8 +184,12 @@ impl Report<'_> {
             count => format!("{count} switches"),
         };
         let seed = self.scenario.seed;
-        let (file, nodes) = (self.file.display(), nodes.len());
-        format!("{file}: {nodes} nodes, {switches}, seed {seed}")
+        let nodes = match nodes.len() {
+            1 => "1 node".to_owned(),
+            count => format!("{count} nodes"),
+        };
+        let file = self.file.display();
+        format!("{file}: {nodes}, {switches}, seed {seed}")
     }
 
     fn messages(&self) -> String {

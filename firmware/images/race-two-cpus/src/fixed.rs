@@ -1,0 +1,9 @@
+//! [The same](main.rs) without the mistake.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+#![feature(asm_experimental_arch)]
+
+#[path = "pool_fixed.rs"]
+mod pool;
+mod work;

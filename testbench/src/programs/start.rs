@@ -1,0 +1,29 @@
+//! The program for firmware of any kind: starts it, and leaves the board alone.
+
+use defs::tigon2::regs::{HOST_CONTROL, HostControl};
+use emulator::host::machine::Machine;
+use emulator::sim::time::SimTime;
+use host_lib::board::BoardWindow;
+use host_lib::firmware::Firmware;
+use host_lib::window::System;
+
+/// Resets the board and loads the firmware, lets CPU A begin at `time`, or at once if that is over, and waits for ever. The
+/// board's interrupts are masked: nobody is there to serve them.
+///
+/// # Errors
+/// If the board does not come up, or the firmware does not fit it.
+pub async fn run(mut machine: Machine, firmware: &Firmware, time: SimTime) -> Result<(), String> {
+    let mut board = BoardWindow::new(machine.clone());
+    board.reset().await.map_err(|error| error.to_string())?;
+    let loaded = firmware.load(&mut board).await;
+    loaded.map_err(|error| error.to_string())?;
+    let control = HostControl::from_bits_retain(board.read_register(HOST_CONTROL).await);
+    let masked = control | HostControl::MASK_INTERRUPTS;
+    board.write_register(HOST_CONTROL, masked.bits()).await;
+    let rest = time.saturating_sub(machine.now());
+    machine.compute(rest.ps() / 1000).await;
+    board.start_cpu_a(firmware.entry).await;
+    loop {
+        machine.wait_interrupt(None).await;
+    }
+}
