@@ -7,7 +7,7 @@ use gimli::{
 use thiserror::Error;
 
 use super::Image;
-use crate::cpu::mips::isa::{self, Kind};
+use crate::cpu::mips::isa::{self, Flow, Kind};
 use crate::sim::initiator::Initiator;
 
 type Bytes = EndianArcSlice<BigEndian>;
@@ -16,6 +16,8 @@ type Entry = FrameDescriptionEntry<Bytes>;
 /// Numbers of the stack pointer and of the return address.
 const SP: usize = 29;
 const RA: usize = 31;
+/// So many instructions ahead a function may take its last steps.
+const LAST_STEPS: u32 = 16;
 /// Deeper stacks are not followed: they go round in a circle.
 const DEPTH_LIMIT: usize = 64;
 
@@ -121,6 +123,9 @@ impl Image {
         let Some(entry) = self.frame_entry(&section, who, address)? else {
             return Ok(None);
         };
+        if has_left(&entry, address, word) {
+            return Ok(Some(*registers));
+        }
         let mut context = UnwindContext::new();
         let bases = BaseAddresses::default();
         let row = entry.unwind_info_for_address(&section, &bases, &mut context, address.into())?;
@@ -179,6 +184,38 @@ impl Image {
         }
         Ok(found.pop())
     }
+}
+
+/// Whether a function on its way out has given its frame back already: nothing between `address` and its end does so. The
+/// section does not tell of that.
+fn has_left(entry: &Entry, address: u32, word: &impl Fn(u32) -> Option<u32>) -> bool {
+    let leaves = |at: u32, word: u32| match isa::lookup(word).map(|row| row.kind) {
+        Some(Kind::Jr) => word >> 21 & 31 == RA as u32,
+        Some(Kind::J) => !entry.contains(isa::jump_target(word, at).into()),
+        _ => false,
+    };
+    let jump = address.wrapping_sub(4);
+    if word(jump).is_some_and(|before| leaves(jump, before)) {
+        return !word(address).is_some_and(gives_back);
+    }
+    for at in (0..LAST_STEPS).map(|step| address.wrapping_add(4 * step)) {
+        let Some(code) = word(at) else {
+            return false;
+        };
+        if leaves(at, code) {
+            return !word(at.wrapping_add(4)).is_some_and(gives_back);
+        }
+        let goes_on = isa::lookup(code).is_some_and(|row| row.kind.flow() == Flow::Next);
+        if gives_back(code) || !goes_on {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether an instruction gives a frame back: `addiu $sp, $sp, ` and a positive number.
+const fn gives_back(word: u32) -> bool {
+    word >> 16 == 0x27BD && (word as u16).cast_signed() > 0
 }
 
 /// Whether an instruction is a call, to which its function returns behind its delay slot.

@@ -161,6 +161,36 @@ fn descriptors_that_are_under_way() {
 /// Frames are on their way through the rings.
 const PENDING_NS: u64 = 20_100_000;
 
+/// A handler is called by the dispatch loop, on a stack that is empty there.
+#[test]
+fn every_stack_ends_at_the_dispatch() {
+    for scheme in ["base", "so", "ro", "dsr", "sr"] {
+        let mut session = session(&PAIR.replace("emp-so", &format!("emp-{scheme}")));
+        let mut deepest = 0;
+        for step in 0..230 {
+            session
+                .go_to(SimTime::from_ns(20_000_000 + 1_300 * step))
+                .unwrap();
+            for (node, cpu) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                (session.focus.node, session.focus.cpu) = (node, cpu);
+                if !session.board().cores[cpu].private.running() {
+                    continue;
+                }
+                let shown = calls::backtrace(&session);
+                let last = shown.lines().last().unwrap();
+                let now = session.now();
+                assert!(
+                    last.contains("__dispatch_"),
+                    "{scheme} {now} {node} {cpu}:\n{shown}"
+                );
+                let functions = shown.lines().filter(|line| !line.contains("inlined"));
+                deepest = deepest.max(functions.count());
+            }
+        }
+        assert!(deepest >= 3, "{scheme}: {deepest}");
+    }
+}
+
 #[test]
 fn a_halted_cpu() {
     let text = PAIR.replace("emp-so", "emp-base");

@@ -2,6 +2,7 @@
 
 mod builder;
 mod symbols;
+mod unwind;
 
 use builder::{
     CLASS_AT, CODE, DATA, DATA_AT, FUNC, MACHINE_AT, NOBITS, NOTYPE, Name, OBJECT, Part, TYPE_AT,

@@ -119,7 +119,8 @@ pub fn source(session: &Session, context: usize) -> anyhow::Result<String> {
         anyhow::bail!("{place}: the file is not found here");
     };
     let present = place.line as usize;
-    let shown = present.saturating_sub(context).max(1)..=present.saturating_add(context);
+    let shown =
+        present.saturating_sub(context).max(1)..=present.saturating_add(context).min(lines.len());
     let rows = shown.filter_map(|number| {
         let mark = if number == present { HERE } else { "" };
         let line = lines.get(number - 1)?;
