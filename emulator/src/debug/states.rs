@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::sim::saved::Kept;
 use crate::sim::time::SimTime;
 use crate::sim::world::World;
 use crate::state::StateError;
@@ -9,13 +10,18 @@ use crate::tigon2::board::Tigon2;
 
 /// Most states that are kept of a long run, beside those that hold changes.
 const MOST_STATES: usize = 256;
+/// ... unless they take more memory than this. So many are kept in any case.
+const MOST_BYTES: usize = 512 << 20;
+const FEWEST_STATES: usize = 32;
 /// Most states that are kept near to where one looks.
 const MOST_NEAR: usize = 16;
 
 /// A state of the world.
 #[derive(Debug)]
 pub(super) struct Saved {
-    pub(super) state: Vec<u8>,
+    pub(super) state: Kept,
+    /// Bytes that it takes beside the one before it.
+    bytes: usize,
     /// It holds a change that somebody made at that time: nobody gets past it but by taking it up.
     changed: bool,
     /// For each node, how many instructions its cores had executed.
@@ -23,11 +29,17 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    fn new(world: &World<Tigon2>, changed: bool) -> Result<Self, StateError> {
+    fn new(
+        world: &World<Tigon2>,
+        changed: bool,
+        before: Option<&Self>,
+    ) -> Result<Self, StateError> {
+        let state = world.keep()?;
         let boards = world.nodes.iter().map(|node| &node.board);
         let executed = boards.map(|board| [0, 1].map(|cpu| board.cores[cpu].core.instructions()));
         Ok(Self {
-            state: world.save()?,
+            bytes: state.bytes_beside(before.map(|before| &before.state)),
+            state,
             changed,
             executed: executed.collect(),
         })
@@ -111,7 +123,9 @@ impl States {
         if self.all.contains_key(&now) {
             return Ok(());
         }
-        self.all.insert(now, Saved::new(world, changed)?);
+        let before = self.all.range(..now).next_back();
+        let saved = Saved::new(world, changed, before.map(|(_, saved)| saved))?;
+        self.all.insert(now, saved);
         self.thin_out();
         Ok(())
     }
@@ -122,7 +136,7 @@ impl States {
         if self.at(now).is_some() {
             return Ok(());
         }
-        self.near.insert(now, Saved::new(world, false)?);
+        self.near.insert(now, Saved::new(world, false, None)?);
         if self.near.len() > MOST_NEAR {
             let ends = [self.near.first_key_value(), self.near.last_key_value()];
             let times = ends.into_iter().flatten().map(|(time, _)| *time);
@@ -136,7 +150,9 @@ impl States {
 
     /// If there are too many states, lets the one go that leaves the smallest gap.
     fn thin_out(&mut self) {
-        if self.all.len() <= MOST_STATES {
+        let bytes: usize = self.all.values().map(|saved| saved.bytes).sum();
+        let count = self.all.len();
+        if count <= FEWEST_STATES || count <= MOST_STATES && bytes <= MOST_BYTES {
             return;
         }
         let times: Vec<_> = self.all.keys().copied().collect();

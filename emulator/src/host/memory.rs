@@ -1,15 +1,15 @@
 //! Host memory: physical pages as DMA sees them, and virtual memory as programs see it.
 
-use crate::state::{Reader, State, StateError, Value, Writer, load_memory, save_memory};
+use std::sync::Arc;
+
+use crate::state::{self, Page, Reader, State, StateError, Value, Writer};
 
 /// Bytes of a page.
-pub const PAGE_BYTES: u64 = 4096;
+pub const PAGE_BYTES: u64 = state::PAGE_BYTES as u64;
 /// Programs' allocations start here in their virtual space.
 pub const VIRTUAL_BASE: u64 = 0x1000_0000;
 /// Physical memory starts here; below it nothing answers.
 pub const PHYSICAL_BASE: u64 = 0x0010_0000;
-
-type Page = Box<[u8; PAGE_BYTES as usize]>;
 
 /// A physical address where no memory answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +38,7 @@ impl State for HostMemory {
         for (frame, page) in frames.iter().enumerate() {
             if let Some(page) = page {
                 frame.save(out);
-                save_memory(&page[..], out);
+                out.page(page);
             }
         }
         usize::MAX.save(out);
@@ -60,8 +60,7 @@ impl State for HostMemory {
                 return Ok(());
             }
             let place = self.frames.get_mut(frame).ok_or(StateError::Value(WHAT))?;
-            let page = place.insert(Box::new([0; PAGE_BYTES as usize]));
-            load_memory(WHAT, &mut page[..], from)?;
+            *place = Some(from.page(WHAT)?);
         }
     }
 }
@@ -169,8 +168,8 @@ impl HostMemory {
         while !bytes.is_empty() {
             let (frame, at) = self.frame(physical)?;
             let part = bytes.len().min(PAGE_BYTES as usize - at);
-            let page = self.frames[frame].get_or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
-            page[at..at + part].copy_from_slice(&bytes[..part]);
+            let page = self.frames[frame].get_or_insert_with(|| Arc::new([0; PAGE_BYTES as usize]));
+            Arc::make_mut(page)[at..at + part].copy_from_slice(&bytes[..part]);
             bytes = &bytes[part..];
             physical += part as u64;
         }

@@ -3,13 +3,33 @@
 use super::board::Board;
 use super::world::World;
 use crate::host::log::HostLog;
-use crate::state::{Reader, State, StateError, Value, Writer};
+use crate::state::{PAGE_BYTES, Page, Reader, State, StateError, Value, Writer};
+use std::sync::Arc;
 
 /// What all host programs of a world were told, a host after the other. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Logs(Vec<HostLog>);
 
 crate::value_struct!(Logs { 0: hosts });
+
+/// A world's state in memory. It shares pages of host memory with the world, as long as nobody writes to them, and with other
+/// such states.
+#[derive(Debug)]
+pub struct Kept {
+    bytes: Vec<u8>,
+    pages: Vec<Page>,
+}
+
+impl Kept {
+    /// Bytes of memory that it takes beside another one of the same world.
+    #[must_use]
+    pub fn bytes_beside(&self, other: Option<&Self>) -> usize {
+        let others = other.map_or(&[][..], |other| &other.pages);
+        let pairs = self.pages.iter().zip(others);
+        let shared = pairs.filter(|(own, other)| Arc::ptr_eq(own, other)).count();
+        self.bytes.len() + (self.pages.len() - shared) * PAGE_BYTES
+    }
+}
 
 impl<B: Board> World<B> {
     /// From now on keeps what host programs are told: only then they, and the world, can be saved. To be called before
@@ -31,14 +51,26 @@ impl<B: Board> World<B> {
     /// # Errors
     /// If a host program cannot be saved.
     pub fn save(&self) -> Result<Vec<u8>, StateError> {
+        self.save_to(Writer::default()).map(Writer::into_bytes)
+    }
+
+    /// The same to be kept in memory.
+    ///
+    /// # Errors
+    /// As [`save`](Self::save).
+    pub fn keep(&self) -> Result<Kept, StateError> {
+        let (bytes, pages) = self.save_to(Writer::sharing())?.into_parts();
+        Ok(Kept { bytes, pages })
+    }
+
+    fn save_to(&self, mut out: Writer) -> Result<Writer, StateError> {
         for node in &self.nodes {
             node.programs.check_log()?;
         }
-        let mut out = Writer::default();
         self.nodes.len().write(&mut out);
         self.nodes.iter().for_each(|node| node.save(&mut out));
         self.topology().save(&mut out);
-        Ok(out.into_bytes())
+        Ok(out)
     }
 
     /// Takes up the state of a world that was built as this one was, and whose programs were told what is in `logs`, or more.
@@ -47,7 +79,7 @@ impl<B: Board> World<B> {
     /// # Errors
     /// If that is not the state of such a world. The world is of no use then.
     pub fn load(&mut self, state: &[u8], logs: &Logs) -> Result<(), StateError> {
-        self.load_and(state, logs, false)
+        self.load_from(Reader::new(state), logs, false)
     }
 
     /// The same, but programs do not go on by themselves: they do what `logs`, which come from a world that ran, say that they
@@ -56,12 +88,17 @@ impl<B: Board> World<B> {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn load_repeating(&mut self, state: &[u8], logs: &Logs) -> Result<(), StateError> {
-        self.load_and(state, logs, true)
+    pub fn load_repeating(&mut self, state: &Kept, logs: &Logs) -> Result<(), StateError> {
+        let from = Reader::sharing(&state.bytes, &state.pages);
+        self.load_from(from, logs, true)
     }
 
-    fn load_and(&mut self, state: &[u8], logs: &Logs, repeat: bool) -> Result<(), StateError> {
-        let mut from = Reader::new(state);
+    fn load_from(
+        &mut self,
+        mut from: Reader<'_>,
+        logs: &Logs,
+        repeat: bool,
+    ) -> Result<(), StateError> {
         let (what, saved, here) = ("nodes", usize::read(&mut from)?, self.nodes.len());
         if saved != here || logs.0.len() != here {
             return Err(StateError::Shape { what, saved, here });

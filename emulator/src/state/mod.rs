@@ -12,7 +12,15 @@
 mod memory;
 mod value;
 
+use std::sync::Arc;
+
 pub use memory::{load_memory, save_memory};
+
+/// Bytes of a [`Page`].
+pub const PAGE_BYTES: usize = 4096;
+
+/// A page of memory, which states can share. Whoever writes to it while others have it gets one of his own.
+pub type Page = Arc<[u8; PAGE_BYTES]>;
 
 /// Why a state could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,18 +54,45 @@ pub enum StateError {
 
 /// Takes state as bytes.
 #[derive(Debug, Default)]
-pub struct Writer(Vec<u8>);
+pub struct Writer {
+    bytes: Vec<u8>,
+    /// Pages of memory that are shared with those who have them, instead of their bytes.
+    pages: Option<Vec<Page>>,
+}
 
 impl Writer {
+    /// One that shares pages of memory: they take no room and no time as long as nobody writes to them.
+    #[must_use]
+    pub const fn sharing() -> Self {
+        Self {
+            bytes: Vec::new(),
+            pages: Some(Vec::new()),
+        }
+    }
+
     /// The bytes so far.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
-        self.0
+        self.bytes
+    }
+
+    /// The bytes so far, and the pages that are shared.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<u8>, Vec<Page>) {
+        (self.bytes, self.pages.unwrap_or_default())
     }
 
     /// Adds bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Adds a page of memory.
+    pub fn page(&mut self, page: &Page) {
+        match &mut self.pages {
+            Some(pages) => pages.push(Arc::clone(page)),
+            None => save_memory(&page[..], self),
+        }
     }
 
     /// Adds the mark of a block.
@@ -68,13 +103,38 @@ impl Writer {
 
 /// Gives back what a [`Writer`] took.
 #[derive(Debug)]
-pub struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    pages: Option<&'a [Page]>,
+}
 
 impl<'a> Reader<'a> {
     /// Reads from the beginning.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        Self { bytes, pages: None }
+    }
+
+    /// Reads what one took that [shares](Writer::sharing) pages.
+    #[must_use]
+    pub const fn sharing(bytes: &'a [u8], pages: &'a [Page]) -> Self {
+        let pages = Some(pages);
+        Self { bytes, pages }
+    }
+
+    /// The next page of memory.
+    ///
+    /// # Errors
+    /// If there is none; `what` names what it belongs to.
+    pub fn page(&mut self, what: &'static str) -> Result<Page, StateError> {
+        let Some(pages) = self.pages else {
+            let mut page = Box::new([0; PAGE_BYTES]);
+            load_memory(what, &mut page[..], self)?;
+            return Ok(page.into());
+        };
+        let (page, rest) = pages.split_first().ok_or(StateError::Truncated(what))?;
+        self.pages = Some(rest);
+        Ok(Arc::clone(page))
     }
 
     /// The next `count` bytes.
@@ -83,10 +143,10 @@ impl<'a> Reader<'a> {
     /// If there are fewer; `what` names what they belong to.
     pub fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], StateError> {
         let (bytes, rest) = self
-            .0
+            .bytes
             .split_at_checked(count)
             .ok_or(StateError::Truncated(what))?;
-        self.0 = rest;
+        self.bytes = rest;
         Ok(bytes)
     }
 
@@ -107,7 +167,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If fewer bytes are left.
     pub const fn check_room(&self, count: usize, what: &'static str) -> Result<(), StateError> {
-        if count > self.0.len() {
+        if count > self.bytes.len() {
             return Err(StateError::Truncated(what));
         }
         Ok(())
@@ -116,7 +176,7 @@ impl<'a> Reader<'a> {
     /// Whether everything was read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.bytes.is_empty()
     }
 }
 
