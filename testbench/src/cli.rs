@@ -128,21 +128,33 @@ and time goes backwards too. A script ends at the first command that cannot be c
 Examples:
   lanigon debug scenarios/pair.toml
   lanigon debug scenarios/pair.toml --script find-it.txt
+  lanigon debug --from fault.snap
   lanigon debug scenarios/pair.toml -e 'break probe frame sent' -e continue -e where
   echo 'goto +30us' | lanigon debug scenarios/pair.toml")]
 pub struct DebugArgs {
-    /// The scenario's file (TOML)
-    #[arg(value_name = "SCENARIO")]
-    pub scenario: PathBuf,
-    /// Seed of all chance, instead of the scenario's
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
-    pub seed: Option<u64>,
+    /// What is debugged.
+    #[command(flatten)]
+    pub what: DebugWhat,
     /// Carry out the commands in this file, and end
     #[arg(short = 'x', long, value_name = "FILE")]
     pub script: Option<PathBuf>,
     /// Carry out this command, and end (repeatable; after those of --script)
     #[arg(short, long = "execute", value_name = "COMMAND")]
     pub execute: Vec<String>,
+}
+
+/// What a debugger looks at.
+#[derive(Debug, Args)]
+pub struct DebugWhat {
+    /// The scenario's file (TOML)
+    #[arg(value_name = "SCENARIO", required_unless_present = "from")]
+    pub scenario: Option<PathBuf>,
+    /// Begin at this snapshot, which holds its scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "seed"])]
+    pub from: Option<PathBuf>,
+    /// Seed of all chance, instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub seed: Option<u64>,
 }
 
 /// Options of `run`.

@@ -85,6 +85,19 @@ impl History {
     ) -> Result<Self, DebugError> {
         let mut front = build();
         front.keep_logs();
+        Self::from_moment(front, build, interrupt)
+    }
+
+    /// The history of a world from the moment on at which it was saved and loaded again. `build` makes the world that it was
+    /// loaded into, anew each time. A set `interrupt` ends whatever takes long.
+    ///
+    /// # Errors
+    /// If the world cannot be saved.
+    pub fn from_moment(
+        front: World<Tigon2>,
+        build: impl Fn() -> World<Tigon2> + 'static,
+        interrupt: Option<Arc<AtomicBool>>,
+    ) -> Result<Self, DebugError> {
         let mut history = Self {
             build: Box::new(build),
             past: None,

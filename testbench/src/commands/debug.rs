@@ -1,9 +1,11 @@
 //! `lanigon debug`: a scenario that stops anywhere.
 
-use anyhow::Context;
+use std::path::Path;
+
+use anyhow::{Context, bail};
 
 use super::Status;
-use crate::cli::DebugArgs;
+use crate::cli::{DebugArgs, DebugWhat};
 use crate::debug::Session;
 use crate::debug::console::Console;
 use crate::interrupt::Interrupt;
@@ -15,20 +17,13 @@ use crate::scenario::Scenario;
 /// # Errors
 /// If the scenario is wrong, or a command of a script cannot be carried out.
 pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let name = args.scenario.display().to_string();
-    let text = std::fs::read_to_string(&args.scenario).with_context(|| name.clone())?;
-    let mut scenario = Scenario::load(&args.scenario)?;
-    if let Some(seed) = args.seed {
-        scenario.seed = seed;
-    }
     let script = args.script.as_ref().map(|file| {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).with_context(|| name.clone())?;
         anyhow::Ok((name, text))
     });
     let script = script.transpose()?;
-    logging::without_guests();
-    let mut console = Console::new(Session::new(&name, &text, &scenario, interrupt)?);
+    let mut console = Console::new(session(&args.what, interrupt)?);
     if script.is_none() && args.execute.is_empty() {
         return console.standard_input();
     }
@@ -39,4 +34,28 @@ pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         }
     }
     console.script("--execute", &args.execute.join("\n"))
+}
+
+/// Begins a session. What guests do wrong is seen there, and not said again at each visit.
+///
+/// # Errors
+/// If the scenario or the snapshot is wrong.
+pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result<Session> {
+    logging::without_guests();
+    if let Some(path) = &what.from {
+        let name = path.display().to_string();
+        let file = std::fs::read(path).with_context(|| name.clone())?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        return Session::from_snapshot(file, folder, interrupt).context(name);
+    }
+    let Some(path) = &what.scenario else {
+        bail!("neither a scenario nor a snapshot is named");
+    };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+    let mut scenario = Scenario::load(path)?;
+    if let Some(seed) = what.seed {
+        scenario.seed = seed;
+    }
+    Session::new(&name, &text, &scenario, interrupt)
 }

@@ -1,6 +1,6 @@
 //! What is debugged: a scenario's world, at any moment of it.
 
-use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use emulator::cpu::mips::exec::Core;
@@ -17,7 +17,7 @@ use super::condition::Condition;
 use super::stop::{Scope, Stop, What};
 use crate::interrupt::Interrupt;
 use crate::scenario::Scenario;
-use crate::simulation::Blueprint;
+use crate::simulation::{Blueprint, Simulation};
 use crate::trace::filter::{Filter, Term};
 use crate::trace::record;
 
@@ -53,6 +53,15 @@ impl Focus {
 /// No run is longer: eleven days.
 const FAR: SimTime = SimTime::from_ps(1_000_000_000_000_000_000);
 
+/// What a session begins with.
+struct Origin<'a> {
+    name: &'a str,
+    text: &'a str,
+    scenario: &'a Scenario,
+    blueprint: Arc<Blueprint>,
+    snapshot: Option<(Vec<u8>, PathBuf)>,
+}
+
 /// A scenario that is debugged.
 #[derive(Debug)]
 pub struct Session {
@@ -68,6 +77,8 @@ pub struct Session {
     pub interrupt: Interrupt,
     lines: Result<Lines, LinesError>,
     blueprint: Arc<Blueprint>,
+    /// The snapshot with which it began: its bytes, and the folder of the files that its scenario names.
+    snapshot: Option<(Vec<u8>, PathBuf)>,
     scenario: Scenario,
     text: String,
     stops: Vec<Arc<Stop>>,
@@ -86,18 +97,57 @@ impl Session {
         interrupt: &Interrupt,
     ) -> anyhow::Result<Self> {
         let blueprint = Arc::new(Blueprint::new(scenario)?);
+        let mut simulation = blueprint.build()?;
+        simulation.keep_logs();
+        let origin = Origin {
+            name,
+            text,
+            scenario,
+            blueprint,
+            snapshot: None,
+        };
+        Self::at(simulation.world, origin, interrupt)
+    }
+
+    /// Begins to debug a simulation at the moment of a snapshot, whose file has these bytes; files that its scenario names are
+    /// looked for from `folder` on. Earlier moments are not known.
+    ///
+    /// # Errors
+    /// If the bytes are no snapshot, or one of something else.
+    pub fn from_snapshot(
+        file: Vec<u8>,
+        folder: &Path,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let (simulation, scenario, label) = Simulation::load(&file, folder)?;
+        let origin = Origin {
+            name: &label.scenario,
+            text: &label.text,
+            scenario: &scenario,
+            blueprint: Arc::new(Blueprint::new(&scenario)?),
+            snapshot: Some((file, folder.into())),
+        };
+        Self::at(simulation.world, origin, interrupt)
+    }
+
+    fn at(world: World<Tigon2>, origin: Origin<'_>, interrupt: &Interrupt) -> anyhow::Result<Self> {
+        let Origin {
+            name,
+            text,
+            scenario,
+            blueprint,
+            snapshot,
+        } = origin;
         let image = Arc::clone(&blueprint.image);
         let header = record::of_scenario(name, scenario, &image);
         // What was built once can be built again. (Nothing could be loaded into an empty world.)
-        let first = Cell::new(Some(blueprint.build()?.world));
         let builder = Arc::clone(&blueprint);
         let build = move || {
-            let again = || builder.build().map(|simulation| simulation.world);
-            let world = first.take().or_else(|| again().ok());
-            world.unwrap_or_else(|| World::new(Vec::new()))
+            let world = builder.build().map(|simulation| simulation.world);
+            world.unwrap_or_else(|_| World::new(Vec::new()))
         };
         Ok(Self {
-            history: History::new(build, Some(interrupt.flag()))?,
+            history: History::from_moment(world, build, Some(interrupt.flag()))?,
             lines: image.lines(),
             image,
             header,
@@ -106,6 +156,7 @@ impl Session {
             scenario: scenario.clone(),
             text: text.into(),
             blueprint,
+            snapshot,
             stops: Vec::new(),
             last_number: 0,
         })
@@ -208,7 +259,10 @@ impl Session {
     /// If a host program cannot be saved, or somebody interrupts.
     pub fn snapshot(&mut self) -> anyhow::Result<Vec<u8>> {
         let now = self.now();
-        let mut simulation = self.blueprint.build()?;
+        let mut simulation = match &self.snapshot {
+            Some((file, folder)) => Simulation::load(file, folder)?.0,
+            None => self.blueprint.build()?,
+        };
         while let Some(time) = simulation.next_look_before(now) {
             self.history.go_to(time)?;
             simulation.look(self.history.world());

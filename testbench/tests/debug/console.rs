@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::{PAIR, simulation};
+use super::{PAIR, shows, simulation};
 use emulator::sim::time::SimTime;
+use testbench::debug::Session;
 use testbench::simulation::{RunOptions, Simulation};
 
 /// A file of this test alone.
@@ -146,4 +147,50 @@ fn a_saved_moment_is_that_of_a_run() {
         });
         assert_eq!(ours, theirs, "{us}");
     }
+}
+
+#[test]
+fn a_snapshot_is_where_another_session_begins() {
+    let mut first = super::session(PAIR);
+    first.go_to(SimTime::from_us(20_250)).unwrap();
+    let file = first.snapshot().unwrap();
+    let interrupt = testbench::interrupt::Interrupt::default();
+    let mut second = Session::from_snapshot(file, Path::new(""), &interrupt).unwrap();
+    assert_eq!(second.now(), first.now());
+    for us in [20_400, 20_300, 20_310] {
+        first.go_to(SimTime::from_us(us)).unwrap();
+        second.go_to(SimTime::from_us(us)).unwrap();
+        assert_eq!(shows(&mut first, "where"), shows(&mut second, "where"));
+        assert_eq!(shows(&mut first, "rs 3"), shows(&mut second, "rs 3"));
+    }
+    let begin = shows(&mut second, "goto 20000us");
+    assert!(begin.contains("the beginning"), "{begin}");
+    assert_eq!(second.now(), SimTime::from_us(20_250));
+    second.go_to(SimTime::from_us(20_333)).unwrap();
+    let later = second.snapshot().unwrap();
+    let (mut rest, ..) = Simulation::load(&later, Path::new("")).unwrap();
+    let mut whole = simulation(PAIR);
+    let [rest, whole] = [&mut rest, &mut whole].map(|simulation| {
+        let outcome = simulation.run(&RunOptions::default(), |_| {});
+        (
+            simulation.world.trace_hash(),
+            outcome.nics,
+            outcome.verdict.messages,
+        )
+    });
+    assert_eq!(format!("{rest:?}"), format!("{whole:?}"));
+}
+
+/// What host programs call is known of the past, too.
+#[test]
+fn calls_of_the_past_are_found() {
+    let mut session = super::session(PAIR);
+    session.go_to(SimTime::from_us(20_700)).unwrap();
+    shows(&mut session, "break event kind=host-call node=0");
+    let last = shows(&mut session, "rc");
+    assert!(last.starts_with("stop 1: "), "{last}");
+    let events = shows(&mut session, "events 4 host");
+    shows(&mut session, "rc");
+    shows(&mut session, "continue");
+    assert_eq!(shows(&mut session, "events 4 host"), events);
 }
