@@ -5,6 +5,7 @@
 
 pub mod boards;
 pub mod busy;
+pub mod debug;
 pub mod emp;
 pub mod instructions;
 

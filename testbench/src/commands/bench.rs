@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::Status;
 use crate::bench::boards::Boards;
 use crate::bench::busy::Busy;
+use crate::bench::debug::{Armed, BusyStopping, ReverseSteps, Snapshots, Stopping};
 use crate::bench::emp::{Realtime, Threads, Traced, Work};
 use crate::bench::instructions::Instructions;
 use crate::bench::{Measurement, Pace, Quantity, Sample, median};
@@ -44,6 +45,12 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Box::new(Traced::new(&image, &profile)?),
         Box::new(Instructions::new(profile.timing)?),
         Box::new(Threads::new(&image, &profile)?),
+        Box::new(Snapshots::new()?),
+        Box::new(ReverseSteps::new()?),
+        Box::new(Stopping::new(Armed::Breakpoint)?),
+        Box::new(Stopping::new(Armed::Watchpoint)?),
+        Box::new(BusyStopping::new(profile.timing, Armed::Breakpoint)?),
+        Box::new(BusyStopping::new(profile.timing, Armed::Watchpoint)?),
     ];
     for round in 0..rounds {
         for measurement in &mut measurements {
