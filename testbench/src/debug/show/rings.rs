@@ -23,33 +23,26 @@ const MOST: u32 = 24;
 #[must_use]
 pub fn rings(session: &Session) -> String {
     let fabric = &session.board().fabric;
-    let mut lines = Vec::new();
+    let (assist, mac) = (&fabric.assist, &fabric.mac);
     let read = channel("read", &fabric.dma_read, regs::READ_STATE);
-    lines.push(read);
-    dma_ring(
-        fabric,
-        "DMA read ring",
-        &fabric.assist.read,
-        READ_RING_BELOW,
-        &mut lines,
-    );
     let write = channel("write", &fabric.dma_write, regs::WRITE_STATE);
+    if mac.tx_buffer.base == 0 {
+        let unset = "rings and buffers: the firmware has not said where they lie";
+        return text([read, write, unset.into()]);
+    }
+    let mut lines = vec![read];
+    dma_ring(fabric, ("read", READ_RING_BELOW), &assist.read, &mut lines);
     lines.push(write);
     dma_ring(
         fabric,
-        "DMA write ring",
-        &fabric.assist.write,
-        WRITE_RING_BELOW,
+        ("write", WRITE_RING_BELOW),
+        &assist.write,
         &mut lines,
     );
-    lines.push(buffer(
-        "transmit",
-        &fabric.mac.tx_buffer,
-        fabric.mac.tx_limit(),
-    ));
-    mac_ring(fabric, &TRANSMIT, &fabric.mac.tx, &mut lines);
-    lines.push(buffer("receive", &fabric.mac.rx_buffer, RX_BUFFER_LIMIT));
-    mac_ring(fabric, &RECEIVE, &fabric.mac.rx, &mut lines);
+    lines.push(buffer("transmit", &mac.tx_buffer, mac.tx_limit()));
+    mac_ring(fabric, &TRANSMIT, &mac.tx, &mut lines);
+    lines.push(buffer("receive", &mac.rx_buffer, RX_BUFFER_LIMIT));
+    mac_ring(fabric, &RECEIVE, &mac.rx, &mut lines);
     text(lines)
 }
 
@@ -142,21 +135,33 @@ fn ring_lines(
     }
 }
 
-fn dma_ring(fabric: &Fabric, name: &str, ring: &RingPointers, below: u32, lines: &mut Vec<String>) {
+/// Adds the lines of a DMA ring, by its name and how far below the transmit buffer it lies.
+fn dma_ring(
+    fabric: &Fabric,
+    (name, below): (&str, u32),
+    ring: &RingPointers,
+    lines: &mut Vec<String>,
+) {
     let base = fabric.mac.tx_buffer.base.wrapping_sub(below);
     let register = map::register_address(regs::READ_STATE);
-    ring_lines(name, ring, base, lines, |index, done, lines| {
-        let at = base.wrapping_add(index * DMA_DESCRIPTOR_BYTES);
-        let word = |number: u32| fabric.sram.word(at.wrapping_add(4 * number));
-        let host = u64::from(word(0)) << 32 | u64::from(word(1));
-        let (local, length, kind, own) = (word(2), word(3) & 0xFFFF, word(6), word(7));
-        let state = word(4) & !DmaState::ERRORS.bits();
-        let state = describe::bits(register, state).unwrap_or_default();
-        let done = if done { "done" } else { "" };
-        lines.push(format!(
+    ring_lines(
+        &format!("DMA {name} ring"),
+        ring,
+        base,
+        lines,
+        |index, done, lines| {
+            let at = base.wrapping_add(index * DMA_DESCRIPTOR_BYTES);
+            let word = |number: u32| fabric.sram.word(at.wrapping_add(4 * number));
+            let host = u64::from(word(0)) << 32 | u64::from(word(1));
+            let (local, length, kind, own) = (word(2), word(3) & 0xFFFF, word(6), word(7));
+            let state = word(4) & !DmaState::ERRORS.bits();
+            let state = describe::bits(register, state).unwrap_or_default();
+            let done = if done { "done" } else { "" };
+            lines.push(format!(
             "  {index:3} {done:4} host {host:#x}, local {local:#x}, {length} bytes, kind {kind}, index {own:#x}, {state}"
         ));
-    });
+        },
+    );
 }
 
 /// How a ring of the MAC differs from the other one.
