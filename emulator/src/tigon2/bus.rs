@@ -564,7 +564,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         let runs_ahead = core.pc() < SRAM_LIMIT
             && core.pc().wrapping_sub(base) < bytes
             && self.may_run_ahead(core);
-        let watches_memory = self.fabric.watches_memory();
+        let (watches_sram, watches_own) = self.fabric.stops.watched(self.private.index());
         let (code, sram) = self.fabric.sram.open();
         let (ops, base) = if core.pc() >= SRAM_LIMIT {
             (self.private.scratchpad.ops(), SCRATCHPAD_BASE)
@@ -583,9 +583,9 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             scratchpad: &self.private.scratchpad,
             idle: &mut self.private.idle,
             timing: &self.fabric.timing,
-            writable: (ALONE || !self.private.ahead.is_active()) && !watches_memory,
+            writable: (ALONE || !self.private.ahead.is_active()) && !watches_own,
         };
-        let memory = Memory::new(own, sram, &core.clock);
+        let memory = Memory::new(own, sram, !watches_sram, &core.clock);
         Private {
             ops,
             base,

@@ -44,6 +44,8 @@ impl OwnMemory for OwnScratchpad<'_> {
 pub struct Memory<'a, const ALONE: bool> {
     pub(super) own: OwnScratchpad<'a>,
     pub(super) sram: AloneSram<'a>,
+    /// Nobody wants to know of what the core writes to SRAM.
+    sram_writable: bool,
     /// When all its cycles will be over, in ticks, and how many of them a cycle takes.
     end: u64,
     ticks_per_cycle: u64,
@@ -52,10 +54,16 @@ pub struct Memory<'a, const ALONE: bool> {
 impl<'a, const ALONE: bool> Memory<'a, ALONE> {
     /// The memory of the core whose clock this is.
     #[inline(always)]
-    pub(super) const fn new(own: OwnScratchpad<'a>, sram: AloneSram<'a>, clock: &CpuClock) -> Self {
+    pub(super) const fn new(
+        own: OwnScratchpad<'a>,
+        sram: AloneSram<'a>,
+        sram_writable: bool,
+        clock: &CpuClock,
+    ) -> Self {
         Self {
             own,
             sram,
+            sram_writable,
             end: clock.now,
             ticks_per_cycle: clock.ticks_per_cycle,
         }
@@ -98,7 +106,7 @@ impl<const ALONE: bool> OwnMemory for Memory<'_, ALONE> {
         if !ALONE || address >= SRAM_LIMIT {
             return self.own.store(address, width, value, left);
         }
-        if !self.own.writable {
+        if !self.sram_writable {
             return None;
         }
         let cycles = self.own.timing.sram_store_cycles;

@@ -35,6 +35,18 @@ impl Stops {
         let breakpoints = &self.breakpoints[cpu & 1];
         !breakpoints.is_empty() && breakpoints.contains(&pc)
     }
+
+    /// Whether somebody wants to know of writes to SRAM, and to a CPU's scratchpad.
+    #[inline(always)]
+    pub(super) fn watched(&self, cpu: usize) -> (bool, bool) {
+        if self.watches.is_empty() {
+            return (false, false);
+        }
+        let any = |is: &dyn Fn(&Watch) -> bool| self.watches.iter().any(is);
+        let in_sram = |watch: &Watch| watch.address < SRAM_LIMIT;
+        let own = any(&|watch| !in_sram(watch) && watch.cpu == cpu);
+        (any(&in_sram), own)
+    }
 }
 
 impl Tigon2 {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use defs::tigon2::map::SCRATCHPAD_BASE;
 use emulator::debug::{DebugError, Direction, Found, History, Search};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
@@ -162,6 +163,39 @@ fn writes_to_memory_are_found_whoever_writes() {
         },
         10,
     );
+}
+
+#[test]
+fn watches_of_one_memory_do_not_hide_another() {
+    let sram = Watch {
+        address: 0x2_4000,
+        length: 0x400,
+        cpu: 0,
+    };
+    let scratchpad = |cpu| Watch {
+        address: SCRATCHPAD_BASE,
+        length: 0x4000,
+        cpu,
+    };
+    let told = |watches: &[Watch]| {
+        let watches = watches.to_vec();
+        all(&Stops {
+            watches,
+            ..Stops::default()
+        })
+    };
+    let watches = [sram, scratchpad(0), scratchpad(1)];
+    let mut apart = Vec::new();
+    for watch in watches {
+        let events = told(&[watch]);
+        assert!(events.len() > 10, "{watch:?}: {}", events.len());
+        apart.extend(events);
+    }
+    let mut together = told(&watches);
+    for events in [&mut apart, &mut together] {
+        events.sort_by_key(|event| (event.time, format!("{event:?}")));
+    }
+    assert!(apart == together);
 }
 
 #[test]
