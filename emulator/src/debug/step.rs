@@ -130,7 +130,15 @@ impl History {
     /// Brings the world to a time, not long before a core had executed so many instructions, at which it had not; `false` if
     /// there is none.
     fn go_before(&mut self, node: usize, cpu: usize, executed: u64) -> Result<bool, DebugError> {
-        let near = self.now().saturating_sub(WINDOW).max(self.begin());
+        let now = self.now();
+        let mut near = now.saturating_sub(WINDOW).max(self.begin());
+        // What comes before a change does not lead here.
+        let after = |time: SimTime| time.saturating_add(PICOSECOND);
+        while let Some(change) = self.states.change_from(after(near))
+            && change <= now
+        {
+            near = change;
+        }
         self.go_to(near)?;
         if self.executed(node, cpu) >= executed {
             // It has been at rest for longer than that.
@@ -146,7 +154,7 @@ impl History {
             let mut last = from;
             while self.executed(node, cpu) < executed {
                 last = self.now();
-                self.run_to(last.saturating_add(WINDOW).min(near))?;
+                self.go_to(last.saturating_add(WINDOW).min(near))?;
             }
             self.go_to(last)?;
         }
