@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use gdbstub::conn::Connection;
@@ -95,6 +95,7 @@ pub(super) struct Inputs {
     ready: VecDeque<Input>,
     /// Set as soon as gdb interrupts or goes away: what runs ends early.
     interrupt: Interrupt,
+    reader: JoinHandle<()>,
 }
 
 impl Inputs {
@@ -130,6 +131,14 @@ impl Inputs {
         }
         let interrupt = |input: &Input| matches!(input, Input::Interrupt);
         self.ready.iter().any(interrupt)
+    }
+
+    /// Nobody listens any more, and the line is cut. No interrupt is left of it.
+    pub fn end(self) {
+        drop(self.pieces);
+        // Whatever became of the reader: it is over.
+        let _ = self.reader.join();
+        self.interrupt.flag().store(false, Ordering::Relaxed);
     }
 
     /// What ran was interrupted, if gdb wanted that: the wish is fulfilled.
@@ -168,9 +177,15 @@ impl Output {
         for part in text.as_bytes().chunks(1000) {
             let hex = part.iter().map(|byte| format!("{byte:02x}"));
             let body: String = std::iter::once("O".to_owned()).chain(hex).collect();
-            let sum = body.bytes().fold(0u8, u8::wrapping_add);
-            self.write_all(format!("${body}#{sum:02x}").as_bytes())?;
+            self.send(&body)?;
         }
+        Ok(())
+    }
+
+    /// Sends a packet.
+    pub fn send(&mut self, body: &str) -> io::Result<()> {
+        let sum = body.bytes().fold(0u8, u8::wrapping_add);
+        self.write_all(format!("${body}#{sum:02x}").as_bytes())?;
         self.flush()
     }
 }
@@ -189,18 +204,19 @@ pub(super) fn begin(
 ) -> io::Result<(Inputs, Output)> {
     let mut reader = stream.prepare()?;
     let (pieces, receiver) = sync_channel(READ_AHEAD);
+    let (flag, end) = (interrupt.clone(), end.clone());
+    let reader = thread::spawn(move || {
+        // Whoever no longer listens needs to be told of nothing.
+        let _ = read(reader.reader(), &pieces, &flag, &end);
+        drop(pieces);
+        flag.request();
+    });
     let inputs = Inputs {
         pieces: receiver,
         ready: VecDeque::new(),
         interrupt: interrupt.clone(),
+        reader,
     };
-    let (interrupt, end) = (interrupt.clone(), end.clone());
-    thread::spawn(move || {
-        // Whoever no longer listens needs to be told of nothing.
-        let _ = read(reader.reader(), &pieces, &interrupt, &end);
-        drop(pieces);
-        interrupt.request();
-    });
     let output = Output {
         stream,
         buffer: Vec::new(),

@@ -11,6 +11,7 @@
 //! * [`arch`]: the registers and their order.
 
 pub mod arch;
+mod chosen;
 pub mod connection;
 mod monitor;
 mod news;

@@ -22,7 +22,7 @@ pub enum Kind {
     Watch(WatchKind),
 }
 
-/// A breakpoint or watchpoint. It holds for both CPUs of the node.
+/// A breakpoint or watchpoint. Breakpoints hold for both CPUs of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Which kind.
@@ -31,9 +31,17 @@ pub struct Point {
     pub address: u32,
     /// Bytes.
     pub length: u32,
+    /// Whose scratchpad is watched, if the address is in one.
+    pub cpu: usize,
 }
 
 impl Point {
+    /// Whether it is what gdb calls so: it does not say whose scratchpad it means.
+    #[must_use]
+    pub fn is_called(&self, kind: Kind, address: u32, length: u32) -> bool {
+        (self.kind, self.address, self.length) == (kind, address, length)
+    }
+
     /// What stops a node there. Nothing for what cannot be watched.
     #[must_use]
     pub fn stops(&self, node: usize) -> Vec<Stop> {
@@ -52,7 +60,10 @@ impl Point {
 
     fn whats(&self) -> Vec<What> {
         let &Self {
-            address, length, ..
+            address,
+            length,
+            cpu,
+            ..
         } = self;
         let kind = match self.kind {
             Kind::Software | Kind::Hardware => {
@@ -60,15 +71,12 @@ impl Point {
             }
             Kind::Watch(kind) => kind,
         };
-        let write = |cpu| What::Write {
-            address,
-            length,
-            cpu,
-        };
         match (map::place(Initiator::CpuA, address), kind) {
-            (Place::Sram, WatchKind::Write) => vec![write(0)],
-            // Each CPU has one of its own.
-            (Place::Scratchpad, WatchKind::Write) => vec![write(0), write(1)],
+            (Place::Sram | Place::Scratchpad, WatchKind::Write) => vec![What::Write {
+                address,
+                length,
+                cpu,
+            }],
             (Place::Register(_), _) => self.registers(kind),
             _ => Vec::new(),
         }

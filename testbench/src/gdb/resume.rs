@@ -112,10 +112,15 @@ impl Cpus {
     }
 
     fn go_back(&mut self) -> Result<Reason, DebugError> {
-        match self.search(Direction::Backward, SimTime::ZERO)? {
-            Stopped::At(events) => Ok(self.stopped_at(&events)),
-            _ => Ok(self.replay(ReplayLogPosition::Begin)),
+        let Stopped::At(events) = self.search(Direction::Backward, SimTime::ZERO)? else {
+            return Ok(self.replay(ReplayLogPosition::Begin));
+        };
+        let reason = self.stopped_at(&events);
+        if matches!(reason, MultiThreadStopReason::Watch { .. }) {
+            // gdb takes a step back itself, over what was written, to see what that changed.
+            self.one_step(self.cpu, Direction::Forward)?;
         }
+        Ok(reason)
     }
 
     fn breakpoints(&self) -> Vec<u32> {
@@ -171,12 +176,17 @@ impl Cpus {
     }
 
     fn one_step(&mut self, cpu: usize, direction: Direction) -> Result<(), DebugError> {
+        let executed = |cpus: &Self| cpus.board().cores[cpu].core.instructions();
         let hidden = |cpus: &Self| slots::in_hidden_slot(cpus.board(), cpu, cpus.now());
-        let was_hidden = hidden(self);
+        let (before, was_hidden) = (executed(self), hidden(self));
         self.session.history.step(direction, self.node, cpu)?;
-        // From a slot back to its branch is no way: it was at the branch that gdb saw the core.
-        let back = direction == Direction::Backward && was_hidden;
-        if back {
+        let again = match direction {
+            // It had not begun its instruction yet, and now has.
+            Direction::Forward => executed(self) == before,
+            // From a slot back to its branch is no way: it was at the branch that gdb saw the core.
+            Direction::Backward => was_hidden,
+        };
+        if again {
             self.session.history.step(direction, self.node, cpu)?;
         }
         if hidden(self) {
@@ -373,8 +383,8 @@ impl ReverseCont<Tid> for Cpus {
 }
 
 impl ReverseStep<Tid> for Cpus {
-    fn reverse_step(&mut self, thread: Tid) -> Result<(), DebugError> {
-        self.motion = cpu_of(thread).map_or(Motion::ContinueBack, Motion::StepBack);
+    fn reverse_step(&mut self, _thread: Tid) -> Result<(), DebugError> {
+        self.motion = Motion::StepBack(self.chosen.cpu().unwrap_or(self.cpu));
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use emulator::debug::DebugError;
@@ -27,6 +27,8 @@ use crate::output::print_aside;
 const PACKET_BYTES: usize = 16 * 1024;
 /// So often the server looks whether the user wants it to end.
 const LOOK: Duration = Duration::from_millis(100);
+/// So long one may take to leave.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Where gdb attaches.
 #[derive(Debug)]
@@ -135,7 +137,7 @@ impl Accept {
     fn all(&self, busy: &AtomicBool, streams: &SyncSender<Stream>) {
         loop {
             match self.next() {
-                Ok(_) if busy.swap(true, Ordering::AcqRel) => {
+                Ok(_) if !takes_over(busy) => {
                     print_aside("a second debugger was sent away: one is attached\n");
                 }
                 Ok(stream) => {
@@ -148,6 +150,18 @@ impl Accept {
             }
         }
     }
+}
+
+/// Whether somebody may attach now. One who is about to leave is waited for.
+fn takes_over(busy: &AtomicBool) -> bool {
+    let begin = Instant::now();
+    while busy.swap(true, Ordering::AcqRel) {
+        if begin.elapsed() > MOMENT {
+            return false;
+        }
+        thread::sleep(MOMENT / 100);
+    }
+    true
 }
 
 /// Why a debugger is no longer attached.
@@ -220,7 +234,8 @@ pub fn attend(stream: Stream, cpus: &mut Cpus, end: &Interrupt) -> Result<Partin
     let Ok((mut inputs, output)) = connection::begin(stream, &interrupt, end) else {
         return Ok(Parting::Gone);
     };
-    let builder = GdbStub::builder(output).packet_buffer_size(PACKET_BYTES);
+    let mut packet = vec![0; PACKET_BYTES];
+    let builder = GdbStub::builder(output).with_packet_buffer(&mut packet);
     let parting = match builder.build() {
         Ok(stub) => match stub.run_state_machine(cpus) {
             Ok(stub) => converse(stub, &mut inputs, cpus),
@@ -228,7 +243,7 @@ pub fn attend(stream: Stream, cpus: &mut Cpus, end: &Interrupt) -> Result<Partin
         },
         Err(error) => Ok(Parting::Confused(error.to_string())),
     };
-    interrupt.flag().store(false, Ordering::Relaxed);
+    inputs.end();
     parting
 }
 
@@ -252,7 +267,10 @@ fn converse(
     loop {
         let next = match stub {
             Stub::Idle(idle) => match inputs.next() {
-                Input::Byte(byte) => idle.incoming_data(cpus, byte),
+                Input::Byte(byte) => {
+                    cpus.chosen.byte(byte);
+                    idle.incoming_data(cpus, byte)
+                }
                 // Nothing runs.
                 Input::Interrupt => Ok(idle.into()),
                 Input::Gone => return Ok(Parting::Gone),
@@ -269,11 +287,13 @@ fn converse(
             Stub::CtrlCInterrupt(stub) => {
                 stub.interrupt_handled(cpus, None::<MultiThreadStopReason<u32>>)
             }
-            Stub::Disconnected(stub) => {
-                return Ok(match stub.get_reason() {
-                    DisconnectReason::Kill => Parting::Killed,
-                    _ => Parting::Detached,
-                });
+            Stub::Disconnected(mut stub) => {
+                if stub.get_reason() != DisconnectReason::Kill {
+                    return Ok(Parting::Detached);
+                }
+                // gdb waits for an answer; it may be gone.
+                let _ = stub.borrow_conn().send("OK");
+                return Ok(Parting::Killed);
             }
         };
         stub = match next {

@@ -1,8 +1,10 @@
 //! What gdb asks of a target: registers, memory, threads, breakpoints.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use emulator::debug::DebugError;
+use emulator::image::Memory;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::hand::NothingThere;
@@ -22,6 +24,8 @@ use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOp
 use gdbstub::target::{Target, TargetError, TargetResult};
 
 use super::arch::{BigEndianMips, CoreRegisters, IN_DELAY_SLOT, Register};
+use super::chosen::Chosen;
+use super::news::News;
 use super::points::{Kind, Point};
 use super::resume::Motion;
 use super::slots;
@@ -47,8 +51,14 @@ pub struct Cpus {
     pub(super) motion: Motion,
     /// The CPU that gdb heard of last.
     pub(super) cpu: usize,
+    /// The CPU that it has chosen to go on with.
+    pub(super) chosen: Chosen,
+    /// The CPU that it looked at last.
+    looked_at: usize,
+    /// Whose scratchpad it means where both have one.
+    meant: BTreeMap<(u32, u32), usize>,
     /// What gdb has not been told of yet.
-    pub(super) news: super::news::News,
+    pub(super) news: News,
 }
 
 /// The CPU that a thread stands for.
@@ -77,14 +87,19 @@ impl Cpus {
             points: Vec::new(),
             motion: Motion::Continue,
             cpu: 0,
-            news: super::news::News::default(),
+            chosen: Chosen::default(),
+            looked_at: 0,
+            meant: BTreeMap::new(),
+            news: News::default(),
         }
     }
 
     /// Somebody else attaches, who has set nothing yet.
     pub fn forget(&mut self) {
         self.points.clear();
-        self.news = super::news::News::default();
+        self.meant.clear();
+        self.chosen = Chosen::default();
+        self.news = News::default();
     }
 
     /// The node's board.
@@ -134,25 +149,46 @@ impl Cpus {
     }
 
     fn add(&mut self, kind: Kind, address: u32, length: u32) -> bool {
+        let called = |point: &Point| point.is_called(kind, address, length);
+        if self.points.iter().any(called) {
+            return true;
+        }
         let point = Point {
             kind,
             address,
             length,
+            cpu: self.whose(address, length),
         };
         let room = self.points.len() < MOST_POINTS && !point.stops(self.node).is_empty();
-        if room && !self.points.contains(&point) {
+        if room {
             self.points.push(point);
         }
         room
     }
 
     fn remove(&mut self, kind: Kind, address: u32, length: u32) {
-        let point = Point {
-            kind,
-            address,
-            length,
-        };
-        self.points.retain(|other| *other != point);
+        self.points
+            .retain(|point| !point.is_called(kind, address, length));
+    }
+
+    /// Whose scratchpad gdb means by an address: that to which the image gives it. What both have, the stack, is meant as
+    /// gdb last looked at a CPU when it named it first.
+    fn whose(&mut self, address: u32, length: u32) -> usize {
+        let sections = self.session.image.sections.iter();
+        let mut owners = sections.filter_map(|section| {
+            let cpu = match section.memory {
+                Memory::Sram => return None,
+                Memory::ScratchpadA => 0,
+                Memory::ScratchpadB => 1,
+            };
+            let offset = address.wrapping_sub(section.run_address);
+            (offset < section.size_bytes && !section.name.contains("stack")).then_some(cpu)
+        });
+        let last = self.looked_at;
+        match owners.next() {
+            Some(owner) => owner,
+            None => *self.meant.entry((address, length)).or_insert(last),
+        }
     }
 
     /// What a CPU is at, in a few words.
@@ -222,6 +258,7 @@ impl MultiThreadBase for Cpus {
     ) -> TargetResult<(), Self> {
         let cpu = cpu(thread)?;
         *registers = self.registers(cpu);
+        self.looked_at = cpu;
         self.news.registers_read(cpu, self.cpu);
         Ok(())
     }
@@ -247,6 +284,7 @@ impl MultiThreadBase for Cpus {
         thread: Tid,
     ) -> TargetResult<usize, Self> {
         let cpu = cpu(thread)?;
+        self.looked_at = cpu;
         let bytes = self
             .board()
             .peek_bytes(cpu, address, data.len(), self.now());

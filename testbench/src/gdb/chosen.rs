@@ -1,0 +1,69 @@
+//! The thread that gdb has chosen to go on with (`Hc`), read from the packets as they pass.
+//!
+//! gdb goes back a step without a word about the thread, unless its `scheduler-locking` is on: it chooses thread 0, any. The
+//! protocol's library takes the first one then, and does not tell. What is meant is the thread that stopped last.
+
+/// The choice, and the packet that is on its way.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    packet: Option<String>,
+    cpu: Option<usize>,
+}
+
+/// More of a packet need not be known.
+const LONGEST: usize = 16;
+
+impl Chosen {
+    /// A byte has come.
+    pub fn byte(&mut self, byte: u8) {
+        match (byte, &mut self.packet) {
+            (b'$', _) => self.packet = Some(String::new()),
+            (b'#', packet) => {
+                if let Some(thread) = packet
+                    .take()
+                    .as_deref()
+                    .and_then(|text| text.strip_prefix("Hc"))
+                {
+                    self.cpu = cpu(thread);
+                }
+            }
+            (byte, Some(packet)) if packet.len() < LONGEST => packet.push(char::from(byte)),
+            _ => {}
+        }
+    }
+
+    /// The CPU, if gdb has named one.
+    pub const fn cpu(&self) -> Option<usize> {
+        self.cpu
+    }
+}
+
+/// The CPU of a thread: `2`, `p1.2`.
+fn cpu(thread: &str) -> Option<usize> {
+    match thread.rsplit('.').next()?.trim_start_matches('0') {
+        "1" => Some(0),
+        "2" => Some(1),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices() {
+        let mut chosen = Chosen::default();
+        let mut check = |bytes: &str, expected| {
+            bytes.bytes().for_each(|byte| chosen.byte(byte));
+            assert_eq!(chosen.cpu(), expected, "{bytes}");
+        };
+        check("+$Hc2#dd", Some(1));
+        check("$Hg1#e0$m1,4#00", Some(1));
+        check("$Hc0#db", None);
+        check("$Hcp1.01#00", Some(0));
+        check("$Hc-1#09", None);
+        check("$Hc", None);
+        check("2#dd", Some(1));
+    }
+}
