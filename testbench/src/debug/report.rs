@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::cpu::mips::isa;
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
@@ -45,9 +47,34 @@ fn at(session: &Session, numbers: &[u32], event: &TraceEvent) -> String {
         // Its time is that at which the session stands.
         let line = event.to_string();
         let (_, line) = line.trim().split_once(' ').unwrap_or_default();
-        let _ = writeln!(out, "{}", line.trim_start());
+        let more = more(session, event).map_or(String::new(), |more| format!("  ({more})"));
+        let _ = writeln!(out, "{}{more}", line.trim_start());
     }
     out
+}
+
+/// What an event does not say of itself: what a write changes, why a CPU stopped.
+fn more(session: &Session, event: &TraceEvent) -> Option<String> {
+    let Place::Node(node) = event.place else {
+        return None;
+    };
+    let board = &session.history.world().nodes.get(usize::from(node))?.board;
+    let cpu = usize::from(event.initiator == Initiator::CpuB);
+    match event.kind {
+        TraceKind::MemoryWrite { address, length: 4 } => {
+            let old = board.peek(cpu, address, session.now())?;
+            let store = event.pc.and_then(|pc| board.peek(cpu, pc, session.now()));
+            // Who is no CPU writes what nobody knows yet.
+            let new = store.and_then(isa::stored_register);
+            let new = new.map(|register| board.cores[cpu].core.register(register));
+            Some(match new {
+                Some(new) => format!("{old:#x} -> {new:#x}"),
+                None => format!("{old:#x} before"),
+            })
+        }
+        TraceKind::CoreStopped { .. } => board.panic_at(cpu),
+        _ => None,
+    }
 }
 
 /// Why nothing happens any more.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use emulator::cpu::mips::exec::Core;
 use emulator::debug::{DebugError, History};
-use emulator::image::{Image, Lines, LinesError};
+use emulator::image::{Image, Lines, LinesError, SourceFrame};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
@@ -14,6 +14,7 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::fabric::BoardContext;
 
 use super::condition::Condition;
+use super::show::address::own_line;
 use super::stop::{Scope, Stop, What};
 use crate::interrupt::Interrupt;
 use crate::scenario::Scenario;
@@ -176,7 +177,8 @@ impl Session {
     /// If the image has no lines.
     pub fn other_lines(&self) -> Result<Vec<u32>, LinesError> {
         let lines = self.lines()?;
-        let here = lines.at(self.core().pc())?.first().cloned();
+        let here = lines.at(self.core().pc())?;
+        let here = own_line(&here);
         let mut others = Vec::new();
         for section in self
             .image
@@ -187,9 +189,9 @@ impl Session {
             let end = section.run_address.saturating_add(section.size_bytes);
             for address in (section.run_address..end).step_by(4) {
                 let frames = lines.at(address)?;
-                let line = frames.first().map(|frame| (&frame.file, frame.line));
-                let known = line.is_some_and(|(_, line)| line > 0);
-                if known && line != here.as_ref().map(|frame| (&frame.file, frame.line)) {
+                let line = own_line(&frames).filter(|frame| frame.line > 0);
+                let place = |frame: &SourceFrame| (Arc::clone(&frame.file), frame.line);
+                if line.is_some() && line.map(place) != here.map(place) {
                     others.push(address);
                 }
             }

@@ -476,6 +476,13 @@ pub fn lookup(word: u32) -> Option<&'static Row> {
         .find(|row| row.matches(word))
 }
 
+/// The general register that an instruction stores in memory, if it does so.
+#[must_use]
+pub fn stored_register(word: u32) -> Option<usize> {
+    let stores = lookup(word).is_some_and(|row| matches!(row.kind, Kind::Sb | Kind::Sh | Kind::Sw));
+    stores.then_some(word as usize >> 16 & 31)
+}
+
 impl Row {
     /// Whether `word` is an encoding of this row.
     #[must_use]

@@ -146,8 +146,9 @@ fn places(session: &Session, what: &What) -> String {
             address, length, ..
         } => {
             let who = session.focus.who();
-            let name = session.image.symbols.describe_for(who, *address);
-            format!("  ({length} bytes at {address:#x}: {name})")
+            let found = session.image.symbols.seen_by(who, *address);
+            let name = found.map_or(String::new(), |(symbol, _)| format!(", {}", symbol.name));
+            format!("  ({length} bytes at {address:#x}{name})")
         }
         _ => String::new(),
     }

@@ -11,6 +11,9 @@ use crate::debug::session::{Focus, Session};
 /// Folders of the project in which an image's paths may begin.
 const FOLDERS: [&str; 2] = ["", "firmware"];
 
+/// How paths of the language's own library begin.
+const LIBRARY: &str = "core/src/";
+
 impl Focus {
     /// The same node's CPUs.
     pub(super) fn both(self) -> [Self; 2] {
@@ -98,6 +101,13 @@ pub fn source_for(session: &Session, focus: Focus, address: u32) -> Vec<SourceFr
         (Some(outermost), Some(symbol)) if !same_function(outermost, &symbol.name) => Vec::new(),
         _ => frames,
     }
+}
+
+/// The line that people mean: the innermost one that is not the language's own library.
+#[must_use]
+pub fn own_line(frames: &[SourceFrame]) -> Option<&SourceFrame> {
+    let own = |frame: &&SourceFrame| frame.line > 0 && !frame.file.starts_with(LIBRARY);
+    frames.iter().find(own).or(frames.first())
 }
 
 fn plain_frame(frame: SourceFrame) -> SourceFrame {

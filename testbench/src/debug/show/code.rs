@@ -73,8 +73,9 @@ pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Res
         let Some(word) = word(session, focus, at) else {
             break;
         };
-        let place = address::source_for(session, focus, at).into_iter().next();
-        let place = place.map(|frame| (frame.file, frame.line));
+        let frames = address::source_for(session, focus, at);
+        let place = address::own_line(&frames);
+        let place = place.map(|frame| (frame.file.clone(), frame.line));
         if let Some((file, line)) = &place
             && place != before
         {
@@ -108,8 +109,8 @@ fn symbol(session: &Session, focus: Focus, at: u32) -> String {
 /// If it is not known from which line the instruction comes, or its file is not found.
 pub fn source(session: &Session, context: usize) -> anyhow::Result<String> {
     let pc = session.core().pc();
-    let place = address::source(session, pc).into_iter().next();
-    let Some(place) = place.filter(|frame| frame.line > 0) else {
+    let frames = address::source(session, pc);
+    let Some(place) = address::own_line(&frames).filter(|frame| frame.line > 0) else {
         session.lines()?;
         let pc = address::with_symbol(session, session.focus, pc);
         anyhow::bail!("it is not known from which source line {pc} comes");
