@@ -215,11 +215,12 @@ ends it. docs/gdb.md tells more.
 Examples:
   lanigon gdb scenarios/pair.toml
   lanigon gdb scenarios/pair.toml --node 1 --port 1234
-  lanigon gdb scenarios/pair.toml --socket /tmp/nic.sock")]
+  lanigon gdb scenarios/pair.toml --socket nic.sock
+  lanigon gdb --from fault.snap")]
 pub struct GdbArgs {
-    /// The scenario's file (TOML)
-    #[arg(value_name = "SCENARIO")]
-    pub scenario: PathBuf,
+    /// What is debugged.
+    #[command(flatten)]
+    pub what: DebugWhat,
     /// The node, by number or name
     #[arg(long, value_name = "N", default_value = "0")]
     pub node: String,

@@ -16,6 +16,7 @@ use emulator::tigon2::fabric::BoardContext;
 use super::condition::Condition;
 use super::show::address::own_line;
 use super::stop::{Scope, Stop, What};
+use crate::cluster::image_folder;
 use crate::interrupt::Interrupt;
 use crate::scenario::Scenario;
 use crate::simulation::{Blueprint, Simulation};
@@ -231,6 +232,13 @@ impl Session {
     #[must_use]
     pub fn core(&self) -> &Core {
         &self.board().cores[self.focus.cpu].core
+    }
+
+    /// The file of what all boards run.
+    #[must_use]
+    pub fn image_file(&self) -> PathBuf {
+        let file = self.scenario.image_file();
+        file.unwrap_or_else(|| image_folder().join(&self.scenario.image))
     }
 
     /// The name of a node.

@@ -262,9 +262,12 @@ impl Cpus {
             None => trap,
         };
         if by.is_none() || point.is_none() {
-            let stops = numbers.iter().map(|number| format!("stop {number}: "));
-            let place = event.place;
-            self.say(&format!("{}{place} {event}", stops.collect::<String>()));
+            let set = self.session.stops().iter();
+            let met = set.filter(|stop| numbers.contains(&stop.number));
+            let met: String = met
+                .map(|stop| format!("stop {}: {}\n", stop.number, stop.text))
+                .collect();
+            self.say(&format!("{met}{}", event.to_string().trim()));
         }
         Waiting {
             time: event.time,

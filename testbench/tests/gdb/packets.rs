@@ -1,11 +1,16 @@
 //! Packet by packet, without gdb.
 
+use std::os::unix::net::UnixStream;
+use std::thread;
+
 use defs::tigon2::regs::RX_BUFFER_BASE;
 use emulator::tigon2::sram::SramSize;
 use testbench::cluster::{image_folder, own_image};
-use testbench::gdb::server::Parting;
+use testbench::gdb::connection::Stream;
+use testbench::gdb::server::{Parting, attend};
+use testbench::interrupt::Interrupt;
 
-use super::support::{Client, changing, framed, harmless, text};
+use super::support::{Client, PAIR, changing, cpus, framed, harmless, text};
 
 /// Where a function of the image begins.
 fn function(name: &str) -> u32 {
@@ -219,6 +224,34 @@ fn an_interrupt_ends_a_run() {
         client.check("Z0,c00104,4", "OK");
         client.check("c", "T05thread:02;swbreak:;");
     });
+}
+
+#[test]
+fn a_long_run_is_interrupted_on_its_way() {
+    // It would take hours.
+    let text = PAIR.replace("messages = 8", "messages = 4000000");
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || {
+        let mut cpus = cpus(&text);
+        let end = Interrupt::default();
+        let parting = attend(Stream::Unix(theirs), &mut cpus, &end).unwrap();
+        let nodes = cpus.session.history.world().nodes.iter();
+        let times: Vec<_> = nodes.map(|node| node.now()).collect();
+        (parting, times)
+    });
+    let mut client = Client::new(ours);
+    for run in ["c", "vCont;c:1"] {
+        client.send(&framed(run));
+        client.send(&[3]);
+        assert_eq!(client.receive().unwrap(), "T02thread:01;", "{run}");
+        client.check("vCont;s:1", "T05thread:01;");
+    }
+    // Who goes away in the midst of a run interrupts it too.
+    client.send(&framed("c"));
+    drop(client);
+    let (parting, times) = server.join().unwrap();
+    assert_eq!(parting, Parting::Gone);
+    assert_eq!(times[0], times[1], "all nodes stand at the same time");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use testbench::gdb::connection::Stream;
 use testbench::gdb::server::{Parting, attend};
 use testbench::interrupt::Interrupt;
 
-use super::support::{Client, cpus, framed, harmless};
+use super::support::{Client, PAIR, cpus, framed, harmless};
 
 /// Somebody who attaches.
 type Visitor = Box<dyn FnOnce(&mut Client)>;
@@ -19,7 +19,7 @@ type Visitor = Box<dyn FnOnce(&mut Client)>;
 fn serve(visitors: Vec<Visitor>) -> Vec<Parting> {
     let (streams, arrivals) = mpsc::channel();
     let server = thread::spawn(move || {
-        let mut cpus = cpus();
+        let mut cpus = cpus(PAIR);
         let attend = |stream| attend(Stream::Unix(stream), &mut cpus, &Interrupt::default());
         let partings = arrivals.into_iter().map(attend);
         partings.map(Result::unwrap).collect()

@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 use std::thread;
 
 use emulator::sim::time::SimTime;
-use testbench::cluster::image_folder;
 use testbench::debug::Session;
 use testbench::gdb::connection::Stream;
 use testbench::gdb::server::{Parting, attend};
@@ -22,11 +21,12 @@ pub const PAIR: &str = "image = \"emp-so\"\n[network]\ntopology = \"pair\"
 /// When the run is not over yet.
 const LATE: SimTime = SimTime::from_us(20_600);
 
-/// The CPUs of node 0 of the pair.
-pub fn cpus() -> Cpus {
-    let scenario = Scenario::parse("pair.toml", PAIR).unwrap();
-    let session = Session::new("pair.toml", PAIR, &scenario, &Interrupt::default()).unwrap();
-    Cpus::new(session, 0, image_folder().join("emp-so"))
+/// The CPUs of node 0 of a scenario.
+pub fn cpus(text: &str) -> Cpus {
+    let scenario = Scenario::parse("pair.toml", text).unwrap();
+    let session = Session::new("pair.toml", text, &scenario, &Interrupt::default()).unwrap();
+    let image = session.image_file();
+    Cpus::new(session, 0, image)
 }
 
 /// The hash of the run's trace at a late time.
@@ -38,7 +38,7 @@ fn hash(cpus: &mut Cpus) -> u64 {
 /// The hash of the run that nobody debugs.
 fn plain_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
-    *HASH.get_or_init(|| hash(&mut cpus()))
+    *HASH.get_or_init(|| hash(&mut cpus(PAIR)))
 }
 
 /// One who speaks to the server.
@@ -160,7 +160,7 @@ pub fn text(hex: &str) -> String {
 fn speak(client: impl FnOnce(&mut Client)) -> (Parting, u64) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || {
-        let mut cpus = cpus();
+        let mut cpus = cpus(PAIR);
         let parting = attend(Stream::Unix(theirs), &mut cpus, &Interrupt::default()).unwrap();
         (parting, hash(&mut cpus))
     });
