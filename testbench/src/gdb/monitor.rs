@@ -1,5 +1,7 @@
 //! gdb's `monitor`: the words of the console.
 
+use std::sync::atomic::Ordering;
+
 use emulator::debug::DebugError;
 use gdbstub::outputln;
 use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd};
@@ -29,10 +31,16 @@ impl MonitorCmd for Cpus {
         };
         let before = stands(self);
         let mut text = String::new();
+        // An interrupt from before is none of this command.
+        let interrupt = self.session.interrupt.flag();
+        interrupt.store(false, Ordering::Relaxed);
         match execute(&mut self.session, &line, &mut text) {
             Ok(Flow::Next) => {}
             Ok(Flow::Quit) => text.push_str("say `detach` to leave, or `kill` to end the run\n"),
             Err(error) => text.push_str(&format!("{error:#}\n")),
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            self.come_to_rest()?;
         }
         outputln!(out, "{}", text.trim_end());
         if stands(self) != before {

@@ -9,7 +9,7 @@ use gdbstub::target::ext::breakpoints::WatchKind;
 use crate::debug::stop::{Access, Scope, Stop, What};
 
 /// Registers that one watchpoint may cover.
-const MOST_REGISTERS: u32 = 64;
+const MOST_REGISTERS: usize = 64;
 
 /// What gdb has set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,7 @@ impl Point {
             Kind::Watch(kind) => kind,
         };
         match (map::place(Initiator::CpuA, address), kind) {
+            _ if length == 0 => Vec::new(),
             (Place::Sram | Place::Scratchpad, WatchKind::Write) => vec![What::Write {
                 address,
                 length,
@@ -88,15 +89,14 @@ impl Point {
             WatchKind::Read => Access::Read,
             WatchKind::ReadWrite => Access::Any,
         };
-        let first = self.address & !3;
-        let words = self
-            .address
-            .saturating_sub(first)
-            .saturating_add(self.length)
-            .div_ceil(4);
-        let addresses = (0..words.min(MOST_REGISTERS)).map(|word| first.wrapping_add(4 * word));
         let what = |address| What::Register { address, access };
-        addresses.map(what).collect()
+        let last = self.address.saturating_add(self.length - 1) & !3;
+        let words = (self.address & !3..=last).step_by(4);
+        let words: Vec<_> = words.take(MOST_REGISTERS + 1).map(what).collect();
+        match words.len() <= MOST_REGISTERS {
+            true => words,
+            false => Vec::new(),
+        }
     }
 
     /// Whether this is what an event meets.

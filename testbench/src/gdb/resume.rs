@@ -71,7 +71,7 @@ impl Cpus {
     }
 
     /// All nodes come to the same time: they were interrupted in the midst of something.
-    fn come_to_rest(&mut self) -> Result<(), DebugError> {
+    pub(super) fn come_to_rest(&mut self) -> Result<(), DebugError> {
         let flag = self.session.interrupt.flag();
         flag.store(false, std::sync::atomic::Ordering::Relaxed);
         let nodes = self.session.history.world().nodes.iter();

@@ -198,6 +198,8 @@ fn watchpoints() {
         client.check("Z3,20000,4", "E16");
         client.check("Z4,20000,4", "E16");
         client.check("Z2,1000000,4", "E16");
+        client.check("Z2,20000,0", "E16");
+        client.check("Z2,c0000000,400", "E16");
         client.check("Z4,c00000b0,4", "OK");
         // Received frames are written by the MAC, and a CPU that runs stands for it.
         client.check("z4,c00000b0,4", "OK");
