@@ -132,7 +132,7 @@ fn each_kind_finds_what_there_is() {
     );
     check(
         &events,
-        "break frame kind=ACK",
+        "break frame kind=ack",
         |event| matches!(event.kind, TraceKind::FrameHead { head, .. } if head[3] >> 16 == 0x88B5 && head[3] >> 12 & 15 == 3),
     );
 }

@@ -260,7 +260,8 @@ fn frame(text: &str) -> anyhow::Result<FrameHeads> {
         let field = FIELDS.iter().find(|field| field.name == name);
         let field = field.ok_or_else(|| unknown("field of a frame", name, &names))?;
         let values: Vec<_> = field.values.iter().map(|(_, name)| *name).collect();
-        let named = field.values.iter().find(|(_, name)| *name == value);
+        let mut known = field.values.iter();
+        let named = known.find(|(_, name)| name.eq_ignore_ascii_case(value));
         let value = match (named, number(value)) {
             (Some((value, _)), _) => *value,
             (None, Ok(value)) => value,

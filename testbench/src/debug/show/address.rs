@@ -13,6 +13,8 @@ const FOLDERS: [&str; 2] = ["", "firmware"];
 
 /// How paths of the language's own library begin.
 const LIBRARY: &str = "core/src/";
+/// A folder in the paths of the hardware abstraction's files.
+const HAL: &str = "tigon2-hal/src/";
 
 impl Focus {
     /// The same node's CPUs.
@@ -103,11 +105,15 @@ pub fn source_for(session: &Session, focus: Focus, address: u32) -> Vec<SourceFr
     }
 }
 
-/// The line that people mean: the innermost one that is not the language's own library.
+/// The line that people mean: the innermost one that is not of the language's own library, and if they wrote one, not
+/// of the HAL either, whose accesses look alike everywhere.
 #[must_use]
 pub fn own_line(frames: &[SourceFrame]) -> Option<&SourceFrame> {
-    let own = |frame: &&SourceFrame| frame.line > 0 && !frame.file.starts_with(LIBRARY);
-    frames.iter().find(own).or(frames.first())
+    let language = |frame: &SourceFrame| frame.line == 0 || frame.file.starts_with(LIBRARY);
+    let mut ours = frames.iter().filter(|frame| !language(frame));
+    let innermost = ours.clone().next();
+    let own = ours.find(|frame| !frame.file.contains(HAL));
+    own.or(innermost).or(frames.first())
 }
 
 fn plain_frame(frame: SourceFrame) -> SourceFrame {

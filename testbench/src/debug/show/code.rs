@@ -27,10 +27,10 @@ pub(super) fn instruction(session: &Session, focus: Focus, word: u32, at: u32) -
         Operand::Jump => Some(isa::jump_target(word, at)),
         _ => None,
     });
-    let name = target.and_then(|target| address::named(session, focus, target));
-    match name {
-        Some(name) => format!("{text:<30}; {name}"),
-        None => text,
+    let name = target.map_or(String::new(), |target| symbol(session, focus, target));
+    match name.is_empty() {
+        false => format!("{text:<30}; {name}"),
+        true => text,
     }
 }
 
@@ -74,7 +74,7 @@ pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Res
             break;
         };
         let frames = address::source_for(session, focus, at);
-        let place = address::own_line(&frames);
+        let place = address::own_line(&frames).filter(|frame| frame.line > 0);
         let place = place.map(|frame| (frame.file.clone(), frame.line));
         if let Some((file, line)) = &place
             && place != before
@@ -82,7 +82,7 @@ pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Res
             let source = files.line(file, *line).unwrap_or_default().trim();
             lines.push(format!("{file}:{line}  {source}"));
         }
-        before = place;
+        before = place.or(before);
         let mark = if at == pc { HERE } else { "" };
         let symbol = symbol(session, focus, at);
         let instruction = instruction(session, focus, word, at);
