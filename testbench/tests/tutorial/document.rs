@@ -1,7 +1,9 @@
-//! What docs/tutorial.md tells its reader to do.
+//! What a document tells its reader to do.
 //!
 //! * A block `console` shows commands, each after `$ `, and what they print. `...` on a line of its own stands for any
-//!   lines. With `needs=PROGRAM` behind `console`, its commands are run only where that program is installed.
+//!   lines. What stands behind a prompt of `lanigon debug` or gdb is typed into the command that printed it. With
+//!   `needs=PROGRAM` behind `console`, its commands are run only where that program is installed; with `stays`, the
+//!   command goes on beside the ones that follow, and the lines are those with which it begins.
 //! * A block with `file=PATH` behind its language is that file's whole content.
 //! * Any other block is for the reader's eyes: commands of which only the reader knows the outcome.
 
@@ -13,13 +15,42 @@ const CONSOLE: &str = "console";
 pub enum Step {
     /// Write a file.
     File { path: String, text: String },
-    /// Run a command, which prints this.
-    Command {
-        line: String,
-        /// A program that not every machine has.
-        needs: Option<String>,
-        output: Vec<String>,
-    },
+    /// Run a command.
+    Command(Command),
+}
+
+/// A command in the shell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Command {
+    /// What is typed.
+    pub line: String,
+    /// A program that not every machine has.
+    pub needs: Option<String>,
+    /// It does not end by itself.
+    pub stays: bool,
+    /// What it prints, and what is typed into it.
+    pub output: Vec<String>,
+}
+
+impl Command {
+    /// What is typed into it, line by line.
+    pub fn typed(&self) -> Vec<&str> {
+        let lines = self.output.iter();
+        lines.filter_map(|line| behind_prompt(line)).collect()
+    }
+}
+
+/// The prompt of gdb.
+pub const GDB: &str = "(gdb) ";
+
+/// What stands behind a prompt: gdb's, or `n0 A> `.
+fn behind_prompt(line: &str) -> Option<&str> {
+    if let Some(typed) = line.strip_prefix(GDB) {
+        return Some(typed);
+    }
+    let (node, rest) = line.strip_prefix('n')?.split_once(' ')?;
+    let typed = rest.strip_prefix("A> ").or(rest.strip_prefix("B> "))?;
+    node.parse::<u16>().is_ok().then_some(typed)
 }
 
 /// The steps of a document.
@@ -32,8 +63,7 @@ pub fn steps(text: &str) -> Vec<Step> {
         };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         if info.starts_with(CONSOLE) {
-            let needs = info.split_once("needs=").map(|(_, program)| program.trim());
-            steps.extend(commands(&block, needs));
+            steps.extend(commands(&block, info).map(Step::Command));
         } else if let Some((_, path)) = info.split_once("file=") {
             let text = block.iter().map(|line| format!("{line}\n"));
             steps.push(Step::File {
@@ -45,20 +75,24 @@ pub fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
-fn commands(block: &[&str], needs: Option<&str>) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+fn commands(block: &[&str], info: &str) -> impl Iterator<Item = Command> {
+    let words = || info.split_whitespace();
+    let needs = words().find_map(|word| word.strip_prefix("needs="));
+    let stays = words().any(|word| word == "stays");
+    let mut commands: Vec<Command> = Vec::new();
     for line in block {
-        match (line.strip_prefix("$ "), steps.last_mut()) {
-            (Some(line), _) => steps.push(Step::Command {
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (Some(line), _) => commands.push(Command {
                 line: line.into(),
                 needs: needs.map(Into::into),
+                stays,
                 output: Vec::new(),
             }),
-            (None, Some(Step::Command { output, .. })) => output.push((*line).into()),
+            (None, Some(command)) => command.output.push((*line).into()),
             (None, _) => panic!("a console block begins with a command: {line}"),
         }
     }
-    steps
+    commands.into_iter()
 }
 
 /// The document with another output behind the `number`-th command.
@@ -113,36 +147,53 @@ $ second
 ```sh
 never
 ```
-```console needs=tshark
+```console needs=tshark stays
 $ third
 three
+n0 A> step
+n10 B> where there
+no prompt> x
+(gdb) bt
 ```
 ";
 
     #[test]
     fn a_document_is_read_and_changed() {
-        let command = |line: &str, needs: Option<&str>, output: &[&str]| Step::Command {
+        let command = |line: &str, output: &[&str]| Command {
             line: line.into(),
-            needs: needs.map(Into::into),
             output: output.iter().map(ToString::to_string).collect(),
+            ..Command::default()
         };
+        let shown = [
+            "three",
+            "n0 A> step",
+            "n10 B> where there",
+            "no prompt> x",
+            "(gdb) bt",
+        ];
+        let third = |output: &[&str]| Command {
+            needs: Some("tshark".into()),
+            stays: true,
+            ..command("third", output)
+        };
+        assert_eq!(third(&shown).typed(), ["step", "where there", "bt"]);
         let file = Step::File {
             path: "src/a.rs".into(),
             text: "fn a() {}\n".into(),
         };
         let read = [
             file,
-            command("first", None, &["one"]),
-            command("second", None, &[]),
-            command("third", Some("tshark"), &["three"]),
+            Step::Command(command("first", &["one"])),
+            Step::Command(command("second", &[])),
+            Step::Command(third(&shown)),
         ];
         assert_eq!(steps(TEXT), read);
         let changed = with_output(TEXT, 1, &["two".into()]);
-        assert_eq!(steps(&changed)[2], command("second", None, &["two"]));
-        let changed = with_output(TEXT, 2, &["3".into()]);
-        assert_eq!(steps(&changed)[3], command("third", Some("tshark"), &["3"]));
-        let changed = with_output(TEXT, 1, &["two".into()]);
+        let second = command("second", &["two"]);
+        assert_eq!(steps(&changed)[2], Step::Command(second));
         assert_eq!(with_output(&changed, 1, &[]), TEXT);
+        let changed = with_output(TEXT, 2, &["3".into()]);
+        assert_eq!(steps(&changed)[3], Step::Command(third(&["3"])));
     }
 
     #[test]
