@@ -2,8 +2,9 @@
 //! what is shown.
 //!
 //! What differs between machines and runs is taken out on both sides ([`reader`]): cargo's own progress, durations, the
-//! order of tests that run at the same time, where the clone lies. At the end of the tutorial the project must be
-//! `examples/echo`, file by file.
+//! order of tests that run at the same time, where the clone lies. gdb's words are compared as they are (those of gdb 13);
+//! what its versions are known to say differently is not in the document. At the end of the tutorial the project must
+//! be `examples/echo`, file by file.
 //!
 //! `LANIGON_UPDATE_TUTORIAL=1 cargo test -p testbench --test tutorial` writes what is printed into the documents,
 //! and the project's files over those of the example: read the difference before it is committed.

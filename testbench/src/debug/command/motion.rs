@@ -76,6 +76,7 @@ fn reverse(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow:
     let what = match what {
         "continue" | "c" => "continue",
         "step" | "s" => "step",
+        "" => bail!("reverse: expected reverse continue or reverse step"),
         _ => bail!("\"{what}\": expected reverse continue or reverse step"),
     };
     go(session, Direction::Backward, what, rest, out)
