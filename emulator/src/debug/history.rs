@@ -302,8 +302,13 @@ impl History {
                 self.past = None;
                 continue;
             }
-            let until = self.next_state().max(self.after_now()).min(time);
-            self.run_to(until)?;
+            let next = self.next_state();
+            let until = match next > self.now() {
+                true => next,
+                // What was kept here did not stay: there are states enough.
+                false => self.now().saturating_add(SPACING),
+            };
+            self.run_to(until.min(time))?;
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub enum Stopped {
 
 impl Session {
     /// Goes to the next thing that stops it, or back to the last one: any that is set, one of `also`, or a CPU that
-    /// stops by itself. Forwards it goes as far as `limit`.
+    /// stops by itself. It goes as far as `limit`, and stands there if nothing stops it before.
     ///
     /// # Errors
     /// If somebody interrupts; if a state cannot be taken up.
@@ -62,10 +62,15 @@ impl Session {
     ) -> Result<Stopped, DebugError> {
         let search = stop::search(stops);
         loop {
-            let events = match self.history.find(direction, &search, limit)? {
+            let found = match direction {
+                Direction::Forward => self.history.find(direction, &search, limit),
+                Direction::Backward => self.history.find_last(&search, limit),
+            };
+            let events = match found? {
                 Found::Events(events) => events,
                 Found::Limit => return Ok(Stopped::Limit),
                 Found::End(end) => return Ok(Stopped::End(end)),
+                Found::Begin if self.now() > self.history.begin() => return Ok(Stopped::Limit),
                 Found::Begin => return Ok(Stopped::Begin),
             };
             let met = events.into_iter().filter_map(|event| {
@@ -157,8 +162,8 @@ impl Session {
     /// If somebody interrupts; if a state cannot be taken up.
     pub fn run_back_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
         let focus = self.focus;
-        match self.run(Direction::Backward, Vec::new(), SimTime::ZERO)? {
-            at @ Stopped::At(_) if self.now() >= time => Ok(at),
+        match self.run(Direction::Backward, Vec::new(), time)? {
+            at @ Stopped::At(_) => Ok(at),
             _ => {
                 self.focus = focus;
                 self.go_to(time)

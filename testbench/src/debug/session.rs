@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use emulator::cpu::mips::exec::Core;
-use emulator::debug::{DebugError, History};
+use emulator::debug::{DebugError, Direction, History};
 use emulator::image::{Image, Lines, LinesError, SourceFrame};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
@@ -220,6 +220,15 @@ impl Session {
             .max_time
             .map(|time| self.start().saturating_add(time));
         last.unwrap_or(FAR).max(self.now())
+    }
+
+    /// How far one can go in a direction.
+    #[must_use]
+    pub fn farthest(&self, direction: Direction) -> SimTime {
+        match direction {
+            Direction::Forward => self.last_time(),
+            Direction::Backward => SimTime::ZERO,
+        }
     }
 
     /// The board one looks at.

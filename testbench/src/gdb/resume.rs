@@ -72,11 +72,8 @@ impl Cpus {
 
     /// All nodes come to the same time: they were interrupted in the midst of something.
     pub(super) fn come_to_rest(&mut self) -> Result<(), DebugError> {
-        let flag = self.session.interrupt.flag();
-        flag.store(false, std::sync::atomic::Ordering::Relaxed);
-        let nodes = self.session.history.world().nodes.iter();
-        let last = nodes.map(|node| node.now()).max();
-        self.session.history.go_to(last.unwrap_or(SimTime::ZERO))
+        self.session.interrupt.clear();
+        self.session.history.settle()
     }
 
     fn go_on(&mut self) -> Result<Reason, DebugError> {

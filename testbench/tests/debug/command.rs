@@ -280,3 +280,45 @@ proptest! {
         check_unnoticed(&commands);
     }
 }
+
+/// Who interrupts stands where somebody stands who went there, at whatever moment that was.
+#[test]
+fn an_interrupted_run_stands_where_it_came() {
+    let mut interrupted = session(PAIR);
+    for wait_ms in [3, 20, 200] {
+        interrupted.go_to(SimTime::from_us(20_000)).unwrap();
+        let wish = interrupted.interrupt.clone();
+        let user = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+            wish.request();
+        });
+        let mut out = String::new();
+        let end = execute(&mut interrupted, "goto 900s", &mut out);
+        user.join().unwrap();
+        assert!(end.is_err());
+        interrupted.interrupt.clear();
+        interrupted.history.settle().unwrap();
+        let mut straight = session(PAIR);
+        straight.go_to(interrupted.now()).unwrap();
+        for line in ["where", "regs", "rs", "rs", "step 3"] {
+            let both = [&mut interrupted, &mut straight].map(|session| shows(session, line));
+            assert_eq!(both[0], both[1], "{line} after {wait_ms} ms");
+        }
+    }
+}
+
+/// Of a long run not every state stays: every moment can be visited all the same.
+#[test]
+fn a_long_run_is_gone_back_in() {
+    let mut long = session(PAIR);
+    long.go_to(SimTime::from_us(3_000_000)).unwrap();
+    for us in [2_999_985, 2_990_001, 1_503_000, 20_300, 2_000_000] {
+        let mut straight = session(PAIR);
+        straight.go_to(SimTime::from_us(us)).unwrap();
+        long.go_to(SimTime::from_us(us)).unwrap();
+        for line in ["where", "rs", "rs 20", "step 2"] {
+            let both = [&mut long, &mut straight].map(|session| shows(session, line));
+            assert_eq!(both[0], both[1], "{line} at {us} us");
+        }
+    }
+}

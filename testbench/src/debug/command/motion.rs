@@ -3,7 +3,6 @@
 use anyhow::bail;
 use emulator::debug::Direction;
 use emulator::observe::event::TraceKind;
-use emulator::sim::time::SimTime;
 
 use super::{Command, Flow, Group, Words, count};
 use crate::debug::motion::Stopped;
@@ -134,8 +133,7 @@ fn proceed(
         (Direction::Forward, Some(span)) => {
             session.run(direction, Vec::new(), now.saturating_add(span))?
         }
-        (Direction::Forward, None) => session.run(direction, Vec::new(), session.last_time())?,
-        (Direction::Backward, None) => session.run(direction, Vec::new(), SimTime::ZERO)?,
+        (_, None) => session.run(direction, Vec::new(), session.farthest(direction))?,
         (Direction::Backward, Some(span)) => {
             let earliest = now.saturating_sub(span);
             session.run_back_to(earliest)?
@@ -188,8 +186,8 @@ fn focused(session: &Session) -> Scope {
 fn to_event(session: &mut Session, direction: Direction, terms: &str) -> anyhow::Result<Stopped> {
     let terms = filter::parse(terms).map_err(anyhow::Error::msg)?;
     let what = session.events(&terms)?;
-    let last = session.last_time();
-    Ok(session.run(direction, vec![once(what, Scope::default())], last)?)
+    let farthest = session.farthest(direction);
+    Ok(session.run(direction, vec![once(what, Scope::default())], farthest)?)
 }
 
 /// To where the source line is another one.
@@ -197,8 +195,8 @@ fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stop
     let others = session.other_lines()?;
     let both = [others.clone(), others];
     let stop = once(What::Instruction(both), focused(session));
-    let last = session.last_time();
-    Ok(session.run(direction, vec![stop], last)?)
+    let farthest = session.farthest(direction);
+    Ok(session.run(direction, vec![stop], farthest)?)
 }
 
 /// To where the present function was called from: behind the call, or backwards to it.
@@ -211,14 +209,14 @@ fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopp
         Direction::Forward => vec![caller.address, caller.address.wrapping_add(8)],
         Direction::Backward => vec![caller.address],
     };
-    let last = session.last_time();
+    let farthest = session.farthest(direction);
     loop {
         let stop = once(
             What::Instruction([addresses.clone(), addresses.clone()]),
             focused(session),
         );
         let focus = session.focus;
-        let stopped = session.run(direction, vec![stop], last)?;
+        let stopped = session.run(direction, vec![stop], farthest)?;
         let Stopped::At(met) = &stopped else {
             return Ok(stopped);
         };
@@ -250,7 +248,7 @@ fn step_handler(session: &mut Session, direction: Direction) -> anyhow::Result<S
         let joff = session.now();
         let both = [vec![address], vec![address]];
         let stop = once(What::Instruction(both), focused(session));
-        let last = session.last_time();
+        let last = session.farthest(Direction::Forward);
         let there = session.run(Direction::Forward, vec![stop], last)?;
         if direction == Direction::Forward || session.now() < start {
             return Ok(match there {
