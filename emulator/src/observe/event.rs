@@ -241,7 +241,7 @@ pub enum TraceKind {
     Breakpoint,
     /// Memory that a debugger asked about is about to be written ([`Details::STOPS`]).
     MemoryWrite {
-        /// Address of the first byte, as who writes has it.
+        /// Address of the first byte, as who watches has it: SRAM repeats.
         address: u32,
         /// Bytes.
         length: u32,

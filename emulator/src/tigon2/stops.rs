@@ -1,6 +1,8 @@
 //! Where a debugger wants to know of everything: instructions and memory of a board. They are reported as events
 //! ([`Details::STOPS`]) while somebody asks for those, and change nothing else.
 
+use std::collections::BTreeSet;
+
 use defs::tigon2::map::SRAM_LIMIT;
 
 use super::board::Tigon2;
@@ -98,14 +100,21 @@ impl Fabric {
             false => (false, address),
         };
         let (in_sram, first) = place(address);
-        let meets = |watch: &Watch| {
+        // Where the write begins as who watches has it: SRAM repeats.
+        let as_watched = |watch: &Watch| {
             let (watched_sram, watched) = place(watch.address);
-            in_sram == watched_sram
+            let meets = in_sram == watched_sram
                 && (in_sram || cpu == Some(watch.cpu))
                 && first < watched.saturating_add(watch.length)
-                && watched < first.saturating_add(length)
+                && watched < first.saturating_add(length);
+            let offset = first.wrapping_sub(watched);
+            meets.then_some(watch.address.wrapping_add(offset))
         };
-        if ctx.trace.wants(Details::STOPS) && self.stops.watches.iter().any(meets) {
+        if !ctx.trace.wants(Details::STOPS) {
+            return;
+        }
+        let met: BTreeSet<u32> = self.stops.watches.iter().filter_map(as_watched).collect();
+        for address in met {
             let kind = TraceKind::MemoryWrite { address, length };
             ctx.trace
                 .record_detail(ctx.now, who.initiator, who.pc, kind);

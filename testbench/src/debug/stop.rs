@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use defs::emp::fields::Field;
 use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
+use defs::tigon2::map::SRAM_LIMIT;
 use emulator::debug::Search;
 use emulator::observe::event::{Details, FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
@@ -144,14 +145,20 @@ impl Stop {
             }
             (
                 What::Write {
-                    address, length, ..
+                    address,
+                    length,
+                    cpu,
                 },
                 TraceKind::MemoryWrite {
                     address: first,
                     length: bytes,
                 },
             ) => {
-                *first < address.saturating_add(*length) && *address < first.saturating_add(*bytes)
+                // The scratchpads have the same addresses.
+                let writer = usize::from(event.initiator == Initiator::CpuB);
+                (*address < SRAM_LIMIT || *cpu == writer)
+                    && *first < address.saturating_add(*length)
+                    && *address < first.saturating_add(*bytes)
             }
             (
                 What::Register { address, access },

@@ -136,3 +136,35 @@ fn each_kind_finds_what_there_is() {
         |event| matches!(event.kind, TraceKind::FrameHead { head, .. } if head[3] >> 16 == 0x88B5 && head[3] >> 12 & 15 == 3),
     );
 }
+
+/// SRAM repeats throughout its part of the address space, and each CPU has a scratchpad at the same addresses.
+#[test]
+fn a_watch_means_memory_and_not_its_address() {
+    let mut session = session(PAIR);
+    session.go_to(BEGIN).unwrap();
+    let board = session.board();
+    let size = board.fabric.sram.size_bytes() as u32;
+    let stack = board.cores[1].core.register(29) & !3;
+    let mut met = |command: &str| {
+        session.go_to(BEGIN).unwrap();
+        shows(&mut session, "delete all");
+        shows(&mut session, command);
+        let stopped = session.run(Direction::Forward, Vec::new(), END).unwrap();
+        (
+            matches!(stopped, Stopped::At(_)),
+            session.now(),
+            session.focus.cpu,
+        )
+    };
+    let plain = met("watch 0x100000 0x80000 on 0");
+    let again = met(&format!("watch {:#x} 0x80000 on 0", 0x10_0000 + size));
+    assert!(plain.0, "{plain:?}");
+    assert_eq!(plain, again);
+    shows(&mut session, "cpu b");
+    session.go_to(BEGIN).unwrap();
+    shows(&mut session, "delete all");
+    shows(&mut session, &format!("watch {:#x} 64 on 0", stack - 64));
+    let stopped = session.run(Direction::Forward, Vec::new(), END).unwrap();
+    assert!(matches!(stopped, Stopped::At(_)), "{stopped:?}");
+    assert_eq!(session.focus.cpu, 1, "its own scratchpad is meant");
+}

@@ -1,6 +1,6 @@
 //! The language of a debug session: one command a line. The console, scripts and gdb's `monitor` speak it.
 //!
-//! [`COMMANDS`] is the one table of it: names, what to type, what it does, and the function that does it.
+//! [`commands`] is the one table of it: names, what to type, what it does, and the function that does it.
 
 mod change;
 mod look;
