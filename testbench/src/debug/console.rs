@@ -9,10 +9,12 @@ use std::path::Path;
 
 use anyhow::Context;
 use emulator::debug::DebugError;
-use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
+use rustyline::{CompletionType, Config, Editor};
 
 use super::command::{Flow, execute};
+use super::complete::Words;
 use super::report;
 use super::session::Session;
 use crate::commands::Status;
@@ -160,7 +162,10 @@ impl Console {
     }
 
     fn terminal(&mut self) -> anyhow::Result<Status> {
-        let mut editor = DefaultEditor::new().context("the terminal")?;
+        let config = Config::builder().completion_type(CompletionType::List);
+        let mut editor: Editor<Words, DefaultHistory> =
+            Editor::with_config(config.build()).context("the terminal")?;
+        editor.set_helper(Some(Words::of(&self.session)));
         output::print(&report::here(&self.session))?;
         output::print(
             "`help` shows the commands, `quit` or Ctrl-D ends; an empty line repeats the last command.\n",

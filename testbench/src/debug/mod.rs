@@ -11,6 +11,7 @@
 //! ```
 
 pub mod command;
+pub mod complete;
 pub mod condition;
 pub mod console;
 pub mod motion;

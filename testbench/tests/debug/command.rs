@@ -322,3 +322,25 @@ fn a_long_run_is_gone_back_in() {
         }
     }
 }
+
+#[test]
+fn words_are_completed() {
+    let words = testbench::debug::complete::Words::of(&session(PAIR));
+    let check = |line: &str, expected: &[&str]| {
+        let mut found = words.after(line);
+        found.truncate(4);
+        assert_eq!(found, expected, "{line}");
+    };
+    check("disa", &["disassemble"]);
+    check("help rin", &["rings"]);
+    check("break take_f", &["take_fetch", "take_frame"]);
+    check("break register semaphore_", &["semaphore_a", "semaphore_b"]);
+    check("break register semaphore_a ", &["read", "write"]);
+    check("break raised mail", &["mailbox"]);
+    check("b take_frame on ", &["n0", "n1"]);
+    check("break take_frame on n1 cpu ", &["a", "b"]);
+    check("rs ha", &["handler"]);
+    check("chip dma_r", &["dma_read"]);
+    check("goto +1", &[]);
+    check("nonsense x", &[]);
+}

@@ -77,7 +77,7 @@ pub(super) fn plain_name(name: &str) -> String {
 }
 
 /// A function's name without the path to it, and without types.
-pub(super) fn short_name(name: &str) -> String {
+pub(in crate::debug) fn short_name(name: &str) -> String {
     let plain = plain_name(name);
     match plain.rsplit_once("::") {
         Some((_, last)) if !last.contains('>') => last.into(),
