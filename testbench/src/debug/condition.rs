@@ -1,6 +1,6 @@
 //! Conditions of stops: `$v0 == 5`, `[free] > 16`.
 
-use super::place::{Data, PlaceError, number, register};
+use super::place::{Data, PlaceError, number, register, with_offset};
 use super::session::{Focus, Session};
 
 /// How two numbers are compared, without a sign.
@@ -21,8 +21,12 @@ const COMPARISONS: [Compare; 6] = [
 enum Operand {
     /// A general register of the CPU that comes to the stop.
     Register(usize),
+    /// Where it stands.
+    Pc,
     /// A word of its node.
     Word(Data),
+    /// The word to which a register of that CPU points, so many bytes farther.
+    At(usize, u32),
     /// A number.
     Number(u32),
 }
@@ -84,11 +88,20 @@ impl Operand {
         if let Some(index) = register(text) {
             return Ok(Self::Register(index));
         }
+        if text == "$pc" {
+            return Ok(Self::Pc);
+        }
         let place = text
             .strip_prefix('[')
             .and_then(|text| text.strip_suffix(']'));
         Ok(match place {
-            Some(place) => Self::Word(session.data(place.trim())?),
+            Some(place) => {
+                let (name, offset) = with_offset(place.trim())?;
+                match register(name) {
+                    Some(index) => Self::At(index, offset),
+                    None => Self::Word(session.word_at(place.trim())?),
+                }
+            }
             None => Self::Number(number(text)?),
         })
     }
@@ -97,6 +110,12 @@ impl Operand {
         let world = session.history.world();
         let board = &world.nodes.get(focus.node)?.board;
         match self {
+            Self::Pc => Some(board.cores[focus.cpu & 1].core.pc()),
+            Self::At(index, offset) => {
+                let core = &board.cores[focus.cpu & 1].core;
+                let address = core.register(index).wrapping_add(offset);
+                board.peek(focus.cpu, address, session.now())
+            }
             Self::Register(index) => Some(board.cores[focus.cpu & 1].core.register(index)),
             Self::Word(data) => board.peek(data.cpu, data.address, session.now()),
             Self::Number(number) => Some(number),

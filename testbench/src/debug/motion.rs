@@ -12,6 +12,9 @@ use super::session::{Focus, Session};
 use super::stop::{self, Scope, Stop, What};
 use crate::trace::filter::{Filter, Key};
 
+/// Whoever stops by himself at an instruction does so before this is over.
+const SOON: SimTime = SimTime::from_ns(50);
+
 /// Why a session stands where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
@@ -136,7 +139,10 @@ impl Session {
     pub fn step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
         let (node, cpu) = (self.focus.node, self.focus.cpu);
         let (focus, start) = (self.focus, self.now());
-        self.history.step(direction, node, cpu)?;
+        match self.one_instruction(direction, node, cpu) {
+            Err(DebugError::Still { .. }) => return self.cannot_step(direction),
+            stepped => stepped?,
+        }
         if self.stops().is_empty() {
             return Ok(Stopped::There);
         }
@@ -154,6 +160,45 @@ impl Session {
                 Stopped::There
             }
         })
+    }
+
+    /// An instruction of a CPU. One that it has not begun yet is not over when it begins.
+    fn one_instruction(
+        &mut self,
+        direction: Direction,
+        node: usize,
+        cpu: usize,
+    ) -> Result<(), DebugError> {
+        let executed = |session: &Self| {
+            let board = &session.history.world().nodes[node].board;
+            board.cores[cpu & 1].core.instructions()
+        };
+        let before = executed(self);
+        self.history.step(direction, node, cpu)?;
+        if direction == Direction::Forward && executed(self) == before {
+            self.history.step(direction, node, cpu)?;
+        }
+        Ok(())
+    }
+
+    /// Why the CPU has no next instruction, or no last one: it stops here, or all that is known begins here.
+    fn cannot_step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
+        let Focus { node, cpu } = self.focus;
+        let ran = self.core().instructions() > 0;
+        match direction {
+            Direction::Backward if ran => Ok(Stopped::Begin),
+            Direction::Backward => Err(DebugError::Still { node, cpu }),
+            Direction::Forward => {
+                let start = self.now();
+                let had_stopped = self.board().stop_reason(cpu).is_some();
+                self.history.go_to(start.saturating_add(SOON))?;
+                if !had_stopped && self.board().stop_reason(cpu).is_some() {
+                    return Ok(Stopped::There);
+                }
+                self.history.go_to(start)?;
+                Err(DebugError::Still { node, cpu })
+            }
+        }
     }
 
     /// Back to the last stop that is not before `time`, or to that time.

@@ -37,6 +37,9 @@ pub enum PlaceError {
     /// No instruction can be there.
     #[error("there is no code at {0:#x}")]
     NoCode(u32),
+    /// No word begins there.
+    #[error("{0:#x} is no address of a word")]
+    NoWord(u32),
     /// Nothing is there.
     #[error("nothing answers at {address:#x} for CPU {}", .focus.letter())]
     Nothing {
@@ -82,7 +85,7 @@ pub fn register(text: &str) -> Option<usize> {
 }
 
 /// `name+0x10` as name and offset.
-fn with_offset(text: &str) -> Result<(&str, u32), PlaceError> {
+pub(super) fn with_offset(text: &str) -> Result<(&str, u32), PlaceError> {
     match text.rsplit_once('+') {
         Some((name, offset)) if !name.is_empty() => Ok((name, number(offset)?)),
         _ => Ok((text, 0)),
@@ -92,7 +95,7 @@ fn with_offset(text: &str) -> Result<(&str, u32), PlaceError> {
 /// A file and a line: `src/pool.rs:41`.
 fn source_line(text: &str) -> Option<(&str, u32)> {
     let (file, line) = text.rsplit_once(':')?;
-    let line = line.parse().ok()?;
+    let line = line.parse().ok().filter(|&line| line > 0)?;
     (!file.is_empty() && !file.ends_with(':')).then_some((file, line))
 }
 
@@ -276,6 +279,18 @@ impl Session {
             }
             false => Ok(found),
         }
+    }
+
+    /// A word that can be read: its address is one of a word.
+    ///
+    /// # Errors
+    /// If it is none, or nothing answers there.
+    pub fn word_at(&self, text: &str) -> Result<Data, PlaceError> {
+        let data = self.data(text)?;
+        if data.address % 4 != 0 {
+            return Err(PlaceError::NoWord(data.address));
+        }
+        self.word(data).map(|_| data)
     }
 
     /// The word at an address, as the focused CPU sees it.

@@ -33,7 +33,14 @@ pub fn stopped(session: &Session, stopped: &Stopped) -> String {
         Stopped::End(end) => out += &ended(end),
         Stopped::Begin => out += "the beginning: nothing happened before\n",
     }
-    out + &here(session)
+    out += &here(session);
+    let (board, focus) = (session.board(), session.focus);
+    if *stopped == Stopped::There && board.stop_reason(focus.cpu).is_some() {
+        let state = board.panic(focus.cpu);
+        let state = state.unwrap_or_else(|| standing::state(session, focus, focus.node));
+        let _ = writeln!(out, "(CPU {}: {state})", focus.letter());
+    }
+    out
 }
 
 fn at(session: &Session, numbers: &[u32], event: &TraceEvent) -> String {

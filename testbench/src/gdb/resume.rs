@@ -49,6 +49,9 @@ impl Cpus {
         if std::mem::take(&mut self.news.moved) {
             return Ok(self.signal(Signal::SIGINT));
         }
+        if !matches!(self.motion, Motion::ContinueBack | Motion::StepBack(_)) {
+            self.told = None;
+        }
         let reason = match self.motion {
             Motion::Continue => self.go_on(),
             Motion::Step(cpu) => self.step(cpu, Direction::Forward),
@@ -109,11 +112,16 @@ impl Cpus {
     }
 
     fn go_back(&mut self) -> Result<Reason, DebugError> {
+        // gdb may have looked at what was written from behind it: it does not want to come to it again.
+        if let Some(told) = self.told.take().filter(|&told| told < self.now()) {
+            self.session.history.go_to(told)?;
+        }
         let Stopped::At(events) = self.search(Direction::Backward, SimTime::ZERO)? else {
             return Ok(self.replay(ReplayLogPosition::Begin));
         };
         let reason = self.stopped_at(&events);
         if matches!(reason, MultiThreadStopReason::Watch { .. }) {
+            self.told = Some(self.now());
             // gdb takes a step back itself, over what was written, to see what that changed.
             self.one_step(self.cpu, Direction::Forward)?;
         }

@@ -57,6 +57,8 @@ pub struct Cpus {
     looked_at: usize,
     /// Whose scratchpad it means where both have one.
     meant: BTreeMap<(u32, u32), usize>,
+    /// Where a write was that it was told of last, on its way back.
+    pub(super) told: Option<SimTime>,
     /// What gdb has not been told of yet.
     pub(super) news: News,
 }
@@ -90,6 +92,7 @@ impl Cpus {
             chosen: Chosen::default(),
             looked_at: 0,
             meant: BTreeMap::new(),
+            told: None,
             news: News::default(),
         }
     }
@@ -99,6 +102,7 @@ impl Cpus {
         self.points.clear();
         self.meant.clear();
         self.chosen = Chosen::default();
+        self.told = None;
         self.news = News::default();
     }
 

@@ -8,7 +8,7 @@
 //! | 8 | [`MAGIC`] |
 //! | 4 | [`VERSION`], as all numbers least significant byte first |
 //! | 4 and so many | length of the [`Label`], and the label as JSON |
-//! | 4, 4 and the rest | hash (CRC-32) and length of the state, and the state, compressed with LZ4 |
+//! | 4, 4 and the rest | hash (CRC-32) of label and state, length of the state, and the state, compressed with LZ4 |
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// How a snapshot begins.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 /// The version of the file's form. Marks within the state tell versions of its parts.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// No state has more bytes.
 const MOST_BYTES: usize = 1 << 32;
 
@@ -166,8 +166,8 @@ impl Simulation {
         let mut file = MAGIC.to_vec();
         file.extend(VERSION.to_le_bytes());
         file.extend((label.len() as u32).to_le_bytes());
-        file.extend(label);
-        file.extend(crc32fast::hash(&state).to_le_bytes());
+        file.extend(&label);
+        file.extend(hash(&label, &state).to_le_bytes());
         file.extend(lz4_flex::compress_prepend_size(&state));
         Ok(file)
     }
@@ -214,8 +214,7 @@ fn parts(file: &[u8]) -> Result<(Label, Vec<u8>), SnapshotError> {
     let (length, rest) = number(rest, "label")?;
     let cut = rest.split_at_checked(length as usize);
     let (label, rest) = cut.ok_or(SnapshotError::Damaged("label"))?;
-    let label = serde_json::from_slice(label).map_err(|_| SnapshotError::Damaged("label"))?;
-    let (hash, rest) = number(rest, "state")?;
+    let (expected, rest) = number(rest, "state")?;
     let damaged = || SnapshotError::Damaged("state");
     // Nobody makes room for what cannot be.
     let (size, _) = number(rest, "state")?;
@@ -223,10 +222,19 @@ fn parts(file: &[u8]) -> Result<(Label, Vec<u8>), SnapshotError> {
         return Err(damaged());
     }
     let state = lz4_flex::decompress_size_prepended(rest).map_err(|_| damaged())?;
-    match crc32fast::hash(&state) == hash {
-        true => Ok((label, state)),
-        false => Err(damaged()),
+    if hash(label, &state) != expected {
+        return Err(damaged());
     }
+    let label = serde_json::from_slice(label).map_err(|_| SnapshotError::Damaged("label"))?;
+    Ok((label, state))
+}
+
+/// The hash of all that a file holds.
+fn hash(label: &[u8], state: &[u8]) -> u32 {
+    let mut hash = crc32fast::Hasher::new();
+    hash.update(label);
+    hash.update(state);
+    hash.finalize()
 }
 
 fn number<'a>(bytes: &'a [u8], what: &'static str) -> Result<(u32, &'a [u8]), SnapshotError> {

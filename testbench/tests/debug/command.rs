@@ -107,10 +107,23 @@ fn what_is_wrong_is_refused_with_what_was_meant() {
     );
     check_refused("break write 0x90000000", "nothing answers at 0x90000000");
     check_refused("break send on n7", "there is no node \"n7\"");
+    check_refused("break chip.rs:0", "");
     check_refused("break send cpu c", "expected cpu a or cpu b");
     check_refused("break send if $v0", "compares nothing");
     check_refused("break send if $v9 == 1", "");
     check_refused("watch", "expected what");
+    check_refused("watch 0x200 0", "at least 1 byte");
+    check_refused(
+        "break write 0xC0000044 8",
+        "registers are watched one by one",
+    );
+    check_refused(
+        "break post_receive if [0x201] == 3",
+        "0x201 is no address of a word",
+    );
+    check_refused("break post_receive if [0xFFFFFFFC] == 3", "nothing answers");
+    check_refused("expect", "expected what");
+    check_refused("source x", "for the console and its scripts");
     check_refused("delete 4", "there is no stop 4");
     check_refused("delete", "expected the number");
     check_refused("step 0", "expected 1 to");
@@ -321,6 +334,27 @@ fn a_long_run_is_gone_back_in() {
             assert_eq!(both[0], both[1], "{line} at {us} us");
         }
     }
+}
+
+/// What a CPU stops at is said when it is stepped there; before the first moment there is nothing.
+#[test]
+fn the_ends_of_steps() {
+    let mut session = session(PAIR);
+    shows(&mut session, "goto +300us");
+    shows(&mut session, "step");
+    shows(&mut session, "set $pc 0x4000");
+    shows(&mut session, "set 0x4000 0xFFFFFFFF");
+    let stopped = shows(&mut session, "step");
+    assert!(stopped.contains("(CPU A: stopped: "), "{stopped}");
+    let count = |session: &testbench::debug::Session| session.core().instructions();
+    shows(&mut session, "goto +299us");
+    let before = count(&session);
+    shows(&mut session, "step 5");
+    assert_eq!(count(&session), before + 5);
+    session.go_to(SimTime::ZERO).unwrap();
+    let mut out = String::new();
+    let error = execute(&mut session, "rs", &mut out).unwrap_err();
+    assert!(error.to_string().contains("executes nothing"), "{error}");
 }
 
 #[test]

@@ -168,3 +168,17 @@ fn a_watch_means_memory_and_not_its_address() {
     assert!(matches!(stopped, Stopped::At(_)), "{stopped:?}");
     assert_eq!(session.focus.cpu, 1, "its own scratchpad is meant");
 }
+
+/// A condition reads what a register points to when the stop is met, not when it is set.
+#[test]
+fn a_condition_follows_a_register() {
+    let mut session = session(PAIR);
+    session.go_to(BEGIN).unwrap();
+    shows(&mut session, "break probe frame sent if [$sp] == [$sp]");
+    shows(&mut session, "break probe frame sent if $pc == $pc");
+    let met = shows(&mut session, "continue");
+    assert!(
+        met.contains("stop 1: ") && met.contains("stop 2: "),
+        "{met}"
+    );
+}

@@ -52,6 +52,17 @@ fn a_run_goes_on_from_a_file_as_if_nothing_had_been() {
     }
 }
 
+/// A file whose hash says that its label is meant so.
+fn sealed(mut file: Vec<u8>) -> Vec<u8> {
+    let label = 16..16 + u32::from_le_bytes(file[12..16].try_into().unwrap()) as usize;
+    let state = lz4_flex::decompress_size_prepended(&file[label.end + 4..]).unwrap();
+    let mut hash = crc32fast::Hasher::new();
+    hash.update(&file[label.clone()]);
+    hash.update(&state);
+    file[label.end..label.end + 4].copy_from_slice(&hash.finalize().to_le_bytes());
+    file
+}
+
 #[test]
 fn what_is_no_snapshot_is_refused() {
     let whole = file(400);
@@ -76,7 +87,8 @@ fn what_is_no_snapshot_is_refused() {
     let at = text.find("\"identity\":\"").unwrap() + "\"identity\":\"".len();
     let mut foreign = whole;
     foreign[at] = if foreign[at] == b'0' { b'1' } else { b'0' };
-    let error = load(&foreign);
+    assert!(matches!(load(&foreign), SnapshotError::Damaged(_)));
+    let error = load(&sealed(foreign));
     assert!(
         matches!(
             &error,

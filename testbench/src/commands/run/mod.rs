@@ -37,7 +37,8 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         scenario,
         mut simulation,
     } = start::begin(args)?;
-    if snapshot.is_some() {
+    if let Some(at) = &snapshot {
+        at.check(&simulation, [args.max_time, scenario.max_time])?;
         simulation.keep_logs();
     }
     let known = record::of_scenario(&name, &scenario, &simulation.image);

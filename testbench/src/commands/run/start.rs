@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use emulator::sim::time::SimTime;
 
 use crate::cli::RunArgs;
+use crate::cluster::START;
 use crate::output::WriteError;
 use crate::scenario::Scenario;
 use crate::simulation::snapshot::SnapshotError;
@@ -74,6 +75,29 @@ impl SaveAt {
             time: SimTime::from_ps((time * 1e6) as u64),
             file: file.into(),
         })
+    }
+
+    /// Whether the run comes by that time.
+    pub(super) fn check(
+        &self,
+        simulation: &Simulation,
+        max_times: [Option<SimTime>; 2],
+    ) -> anyhow::Result<()> {
+        let us = self.time.us();
+        let begin = simulation.world.now();
+        ensure!(
+            START.saturating_add(self.time) >= begin || begin <= START,
+            "--snapshot-at {us}: the run begins later, at {} us",
+            begin.us() - START.us()
+        );
+        let last = max_times.into_iter().flatten().min();
+        if let Some(last) = last.filter(|&last| last < self.time) {
+            bail!(
+                "--snapshot-at {us}: the run ends before, at {} us",
+                last.us()
+            );
+        }
+        Ok(())
     }
 
     /// Lets the simulation run so far and saves it. It can go on in any case.

@@ -92,13 +92,8 @@ fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Res
         session.change_board(|board, _| board.set_register(focus.cpu, index, value))?;
         old
     } else {
-        let data = session.data(what)?;
+        let data = session.word_at(what)?;
         let old = session.word(data)?;
-        ensure!(
-            data.address % 4 == 0,
-            "{:#x} is no address of a word",
-            data.address
-        );
         let bytes = value.to_be_bytes();
         session.change_board(|board, ctx| board.poke(data.cpu, data.address, &bytes, ctx))??;
         old

@@ -120,6 +120,22 @@ const COMMANDS: &[Command] = &[
         run: help,
     },
     Command {
+        names: &["expect"],
+        group: Group::Session,
+        usage: "TEXT",
+        about: "end a script unless the last command showed this",
+        more: "",
+        run: only_scripts,
+    },
+    Command {
+        names: &["source"],
+        group: Group::Session,
+        usage: "FILE",
+        about: "carry out the commands in a file",
+        more: "",
+        run: only_scripts,
+    },
+    Command {
         names: &["quit", "q", "exit"],
         group: Group::Session,
         usage: "",
@@ -160,6 +176,14 @@ pub fn execute(session: &mut Session, line: &str, out: &mut String) -> anyhow::R
         return Ok(Flow::Next);
     };
     (find(name)?.run)(session, words, out)
+}
+
+/// The console does these itself, which knows what was shown.
+fn only_scripts(_: &mut Session, words: Words<'_>, _: &mut String) -> anyhow::Result<Flow> {
+    match words.text() {
+        "" => bail!("expected what; `help` shows it"),
+        _ => bail!("that is for the console and its scripts"),
+    }
 }
 
 fn help(_: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {

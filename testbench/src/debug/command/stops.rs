@@ -196,9 +196,14 @@ fn write(session: &Session, text: &str) -> anyhow::Result<What> {
         _ => bail!("\"{text}\": expected a place and perhaps its length in bytes"),
     };
     let data = session.data(place)?;
-    let length = length.or(data.length).unwrap_or(WORD_BYTES).max(1);
+    let length = length.or(data.length).unwrap_or(WORD_BYTES);
+    ensure!(length > 0, "\"{text}\": expected at least 1 byte");
     // Registers are not memory.
     if let Ok(address) = session.chip_register(&format!("{:#x}", data.address)) {
+        ensure!(
+            length <= WORD_BYTES,
+            "\"{text}\": registers are watched one by one"
+        );
         let access = Access::Write;
         return Ok(What::Register { address, access });
     }

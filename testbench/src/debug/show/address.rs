@@ -73,7 +73,8 @@ pub(super) fn plain_name(name: &str) -> String {
         }
         before = letter;
     }
-    plain.replace("::::", "::").trim_end_matches("::").into()
+    let plain = plain.replace("::::", "::").replace("::+", "+");
+    plain.trim_end_matches("::").into()
 }
 
 /// A function's name without the path to it, and without types.

@@ -50,7 +50,7 @@ pub fn where_(session: &Session) -> String {
 }
 
 /// What a CPU is at, in few words.
-pub(super) fn state(session: &Session, focus: Focus, node: usize) -> String {
+pub(in crate::debug) fn state(session: &Session, focus: Focus, node: usize) -> String {
     let board = &session.history.world().nodes[node].board;
     match board.stop_reason(focus.cpu) {
         Some(StopReason::Break { code }) => format!("stopped by break {code}"),
