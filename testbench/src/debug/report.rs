@@ -11,7 +11,7 @@ use emulator::sim::world::RunEnd;
 use super::motion::Stopped;
 use super::session::Session;
 use super::show::standing::{self, microseconds, since_start};
-use super::show::{address, code};
+use super::show::{address, code, frame};
 
 /// A time as traces have it, and since the start of the host programs: `20023.400000 us (+23.400000)`.
 #[must_use]
@@ -68,12 +68,22 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
     let board = &session.history.world().nodes.get(usize::from(node))?.board;
     let cpu = usize::from(event.initiator == Initiator::CpuB);
     match event.kind {
-        TraceKind::MemoryWrite { address, length: 4 } => {
-            let old = board.peek(cpu, address, session.now())?;
+        TraceKind::FrameHead { head, .. } => Some(frame::describe(|index| {
+            head.get(index).copied().unwrap_or(0)
+        })),
+        TraceKind::MemoryWrite {
+            address,
+            length: length @ (1 | 2 | 4),
+        } => {
+            let bytes = board.peek_bytes(cpu, address, length as usize, session.now());
+            let old = bytes
+                .iter()
+                .fold(0, |value, byte| value << 8 | u32::from(*byte));
+            let mask = u32::MAX >> (32 - 8 * length);
             let store = event.pc.and_then(|pc| board.peek(cpu, pc, session.now()));
             // Who is no CPU writes what nobody knows yet.
             let new = store.and_then(isa::stored_register);
-            let new = new.map(|register| board.cores[cpu].core.register(register));
+            let new = new.map(|register| board.cores[cpu].core.register(register) & mask);
             Some(match new {
                 Some(new) => format!("{old:#x} -> {new:#x}"),
                 None => format!("{old:#x} before"),

@@ -128,7 +128,7 @@ fn what_is_wrong_is_refused_with_what_was_meant() {
     check_refused("delete", "expected the number");
     check_refused("step 0", "expected 1 to");
     check_refused("step 5 6", "one word too many");
-    check_refused("step lines", "is no number");
+    check_refused("step lines", "expected a number, line, out, handler, stage");
     check_refused("reverse", "expected reverse continue or reverse step");
     check_refused("continue fast", "is no time");
     check_refused("goto", "expected a time");

@@ -65,7 +65,7 @@ fn choose_cpu(session: &mut Session, words: Words<'_>, out: &mut String) -> anyh
     session.focus.cpu = match words.text() {
         "a" | "A" => 0,
         "b" | "B" => 1,
-        other => bail!("\"{other}\": expected cpu a or cpu b"),
+        other => bail!("cpu {other}: expected cpu a or cpu b"),
     };
     *out += &report::here(session);
     Ok(Flow::Next)

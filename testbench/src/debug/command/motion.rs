@@ -28,7 +28,7 @@ pub(super) const COMMANDS: &[Command] = &[
         usage: "[COUNT|line|out|handler|stage|EVENT]",
         about: "go on to the next of these",
         more: "step 5\nstep line\nstep out\nstep handler\nstep stage\nstep kind=dma-start\n\
-               step probe=frame sent node=1",
+               step probe=frame sent node=1\nEvents as in `lanigon trace grep`: kind=, probe=, stage=, node=, by=, ...",
         run: |session, words, out| go(session, Direction::Forward, "step", words, out),
     },
     Command {
@@ -60,7 +60,7 @@ pub(super) const COMMANDS: &[Command] = &[
         group: Group::Move,
         usage: "TIME",
         about: "go to a time, before or after now, whatever stops are set",
-        more: "goto +31us\ngoto 20031.5us",
+        more: "goto +31us                 31 us after the host programs started\ngoto 20031.5us             from power-on\nFrom here: continue 5us, reverse continue 5us",
         run: go_to,
     },
 ];
@@ -98,6 +98,11 @@ fn go(
             to_event(session, direction, &terms)?
         }
         (_, text) if text.contains('=') => to_event(session, direction, text)?,
+        (_, text) if text.starts_with(char::is_alphabetic) => {
+            bail!(
+                "\"{text}\": expected a number, line, out, handler, stage, or an event as kind=dma-start"
+            )
+        }
         _ => {
             let words = words.at_most(1)?;
             let count = count(words.first(), 1, MOST_STEPS)?;

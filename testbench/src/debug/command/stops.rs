@@ -27,7 +27,7 @@ pub(super) const COMMANDS: &[Command] = &[
                break register semaphore_a            a register is read or written\n\
                break register dma_read_state write\n\
                break raised mailbox cpu a            a bit of an event register comes up\n\
-               break frame kind=ack message=3        a frame that is sent or received\n\
+               break frame kind=ack message=3        a frame that is sent or received; numbers count from 0\n\
                break probe frame sent                an event probe of the firmware\n\
                break event kind=dma-failed           any event, as `lanigon trace grep` has them\n\
                Everywhere, or: break give_back on n1 cpu b if $a0 == 3\n\
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
                 session,
                 "write",
                 words,
-                &format!("watch {}", words.text()),
+                format!("watch {}", words.text()).trim(),
                 out,
             )
         },

@@ -4,7 +4,7 @@ use defs::emp::fields::{FIELDS, FRAME, Field, MESSAGE, SOURCE};
 use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
 
 /// What a frame is, given its first words: an EMP frame's fields by name, another one's type.
-pub(super) fn describe(word: impl Fn(usize) -> u32) -> String {
+pub(in crate::debug) fn describe(word: impl Fn(usize) -> u32) -> String {
     let type_kind = word(WORD_TYPE_KIND);
     let ethertype = (type_kind >> 16) as u16;
     let kind = Kind::from_word(type_kind).filter(|_| ethertype == ETHERTYPE);
