@@ -44,14 +44,33 @@ impl History {
         node: usize,
         cpu: usize,
     ) -> Result<(), DebugError> {
-        let (cpu, start) = (cpu & 1, self.now());
+        match direction {
+            Direction::Forward => {
+                self.stepping(node, |history| history.step_forward(node, cpu & 1))
+            }
+            Direction::Backward => self.steps_back(node, cpu, 1),
+        }
+    }
+
+    /// Brings the world to the time at which a core began the instruction that was so many before the one at which it stands.
+    ///
+    /// # Errors
+    /// If the core has not executed so many; else as [`step`](Self::step).
+    pub fn steps_back(&mut self, node: usize, cpu: usize, count: u64) -> Result<(), DebugError> {
+        self.stepping(node, |history| history.step_back(node, cpu & 1, count))
+    }
+
+    /// A step, or the world stands where it stood.
+    fn stepping(
+        &mut self,
+        node: usize,
+        step: impl FnOnce(&mut Self) -> Result<(), DebugError>,
+    ) -> Result<(), DebugError> {
+        let start = self.now();
         if node >= self.world().nodes.len() {
             return Err(DebugError::NoNode(node));
         }
-        let stepped = match direction {
-            Direction::Forward => self.step_forward(node, cpu),
-            Direction::Backward => self.step_back(node, cpu),
-        };
+        let stepped = step(self);
         if matches!(stepped, Err(DebugError::Still { .. })) {
             self.go_to(start)?;
         }
@@ -110,17 +129,18 @@ impl History {
         Err(DebugError::Still { node, cpu })
     }
 
-    fn step_back(&mut self, node: usize, cpu: usize) -> Result<(), DebugError> {
+    fn step_back(&mut self, node: usize, cpu: usize, count: u64) -> Result<(), DebugError> {
         let (start, executed) = (self.now(), self.executed(node, cpu));
         let still = DebugError::Still { node, cpu };
-        let wanted = executed.checked_sub(1).ok_or_else(|| still.clone())?;
+        let wanted = executed.checked_sub(count).ok_or_else(|| still.clone())?;
         let known = |trail: &Trail| trail.begin_of((node, cpu), wanted);
         let mut time = self.trail.as_ref().and_then(known);
         if time.is_none() {
-            if !self.go_before(node, cpu, executed)? {
+            let behind = wanted + 1;
+            if !self.go_before(node, cpu, behind)? {
                 return Err(still);
             }
-            let trail = self.follow(node, cpu, executed, start)?;
+            let trail = self.follow(node, cpu, behind, start)?;
             time = known(&trail);
             self.trail = Some(trail);
         }

@@ -162,6 +162,23 @@ impl Session {
         })
     }
 
+    /// So many instructions of the focused CPU back, or as far as there are any. For a session in which no stops are set.
+    ///
+    /// # Errors
+    /// If that CPU has executed nothing; if somebody interrupts; if a state cannot be taken up.
+    pub fn steps_back(&mut self, count: u64) -> Result<Stopped, DebugError> {
+        let Focus { node, cpu } = self.focus;
+        match self.history.steps_back(node, cpu, count) {
+            Ok(()) => Ok(Stopped::There),
+            Err(DebugError::Still { .. }) if self.core().instructions() > 0 => {
+                let begin = self.history.begin();
+                self.history.go_to(begin)?;
+                Ok(Stopped::Begin)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// An instruction of a CPU. One that it has not begun yet is not over when it begins.
     fn one_instruction(
         &mut self,

@@ -357,6 +357,29 @@ fn the_ends_of_steps() {
     assert!(error.to_string().contains("executes nothing"), "{error}");
 }
 
+/// Many steps back are one way, and the same as one after the other.
+#[test]
+fn many_steps_back_are_as_many_steps() {
+    for us in [300, 311] {
+        for cpu in ["cpu a", "cpu b"] {
+            let mut session = session(PAIR);
+            shows(&mut session, &format!("goto +{us}us"));
+            shows(&mut session, cpu);
+            let mut one_by_one = String::new();
+            for _ in 0..40 {
+                one_by_one = shows(&mut session, "rs");
+            }
+            shows(&mut session, &format!("goto +{us}us"));
+            assert_eq!(shows(&mut session, "rs 40"), one_by_one, "{us} {cpu}");
+            // Beyond what is remembered, and forwards again.
+            let count = session.core().instructions();
+            shows(&mut session, "rs 3000");
+            assert_eq!(session.core().instructions(), count - 3000, "{us} {cpu}");
+            assert!(shows(&mut session, "rs 100000").contains("us ("));
+        }
+    }
+}
+
 #[test]
 fn words_are_completed() {
     let words = testbench::debug::complete::Words::of(&session(PAIR));

@@ -151,6 +151,9 @@ fn step_instructions(
     direction: Direction,
     count: usize,
 ) -> anyhow::Result<Stopped> {
+    if direction == Direction::Backward && session.stops().is_empty() {
+        return Ok(session.steps_back(count as u64)?);
+    }
     let mut stopped = Stopped::There;
     for _ in 0..count {
         stopped = session.step(direction)?;
