@@ -36,6 +36,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a scenario: nodes, a network, host programs, faults
     Run(RunArgs),
+    /// Stop a scenario anywhere, look, step, and go back
+    Debug(DebugArgs),
     /// Debug a node of a scenario with gdb
     Gdb(GdbArgs),
     /// Look into a recorded trace
@@ -60,8 +62,6 @@ Examples:
     List(ListArgs),
     /// Begin a project: firmware of your own, and tests of it
     New(NewArgs),
-    /// Stop a scenario anywhere, look, step, and go back
-    Debug(DebugArgs),
     /// Show where the time of each CPU goes: functions, waits, callers
     Profile(ProfileArgs),
     /// Measure how fast the emulator is on this machine
