@@ -1,11 +1,8 @@
 //! What happened last.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use super::history::{DebugError, History};
 use super::search::Search;
-use crate::observe::event::{Details, TraceEvent};
-use crate::observe::stream::Observer;
+use crate::observe::event::TraceEvent;
 use crate::sim::time::SimTime;
 
 /// So far one looks back at first ...
@@ -14,25 +11,6 @@ const FIRST_SPAN: SimTime = SimTime::from_us(40);
 const GROWTH: u64 = 4;
 /// One part of so many of what is looked at only leads there: some events are recorded ahead of their time.
 const LEAD: u64 = 4;
-
-/// Keeps what is asked for.
-struct Keeper {
-    search: Search,
-    kept: Arc<Mutex<Vec<TraceEvent>>>,
-}
-
-impl Observer for Keeper {
-    fn details(&self) -> Details {
-        self.search.details
-    }
-
-    fn event(&mut self, event: &TraceEvent) {
-        if (self.search.is)(event) {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.push(event.clone());
-        }
-    }
-}
 
 impl History {
     /// The last events of this kind before now, at most `most` of them, the earliest first. The world stands where it
@@ -66,29 +44,21 @@ impl History {
 
     /// Lets the world run to `end`, with all that somebody has changed on the way, and keeps events.
     fn keep_up_to(&mut self, end: SimTime, search: &Search) -> Result<Vec<TraceEvent>, DebugError> {
-        let kept = Arc::new(Mutex::new(Vec::new()));
+        let mut kept = Vec::new();
         while self.now() < end {
             let change = self.next_change().filter(|&change| change <= end);
             let bounds = change.into_iter().chain(self.end_of_past());
             let until = bounds.fold(end, SimTime::min);
-            let keeper = Keeper {
-                search: search.clone(),
-                kept: Arc::clone(&kept),
-            };
-            self.observed(
-                Box::new(keeper),
-                search.details,
-                |world, limits| match world.pass_time(limits) {
-                    true => Ok(()),
-                    false => Err(DebugError::Interrupted),
-                },
-                until,
-            )??;
+            let (events, done) =
+                self.observed(search, |world, limits| world.pass_time(limits), until)?;
+            if !done {
+                return Err(DebugError::Interrupted);
+            }
+            kept.extend(events);
             if change == Some(until) {
                 self.take_up(until)?;
             }
         }
-        let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(kept)
     }
 }

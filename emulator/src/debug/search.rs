@@ -165,14 +165,8 @@ impl History {
         end: SimTime,
         search: &Search,
     ) -> Result<(Vec<TraceEvent>, Option<RunEnd>), DebugError> {
-        let found = Arc::new(Mutex::new(Vec::new()));
-        let finder = Finder {
-            search: search.clone(),
-            found: Arc::clone(&found),
-        };
         let run = |world: &mut World<Tigon2>, limits: &RunLimits| world.run_until(limits, || false);
-        let ended = self.observed(Box::new(finder), search.details, run, end)?;
-        let found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+        let (found, ended) = self.observed(search, run, end)?;
         match ended {
             RunEnd::Interrupted => Err(DebugError::Interrupted),
             RunEnd::TimeLimit(_) => Ok((found, None)),
@@ -180,25 +174,30 @@ impl History {
         }
     }
 
-    /// Lets the world run to `end`, which is not beyond the [end of the past](Self::end_of_past), while an observer who wants
-    /// these details looks.
+    /// Lets the world run to `end`, which is not beyond the [end of the past](Self::end_of_past); gives the events of a kind that
+    /// happen on the way, and what `run` gives.
     pub(super) fn observed<T>(
         &mut self,
-        observer: Box<dyn Observer>,
-        details: Details,
+        search: &Search,
         run: impl FnOnce(&mut World<Tigon2>, &RunLimits) -> T,
         end: SimTime,
-    ) -> Result<T, DebugError> {
-        if details.contains(Details::HOST) {
+    ) -> Result<(Vec<TraceEvent>, T), DebugError> {
+        if search.details.contains(Details::HOST) {
             // Only a program that runs says what it calls.
             self.come_alive()?;
         }
+        let found = Arc::new(Mutex::new(Vec::new()));
+        let finder = Finder {
+            search: search.clone(),
+            found: Arc::clone(&found),
+        };
         let limits = self.limits(end);
         let world = self.world_mut();
-        world.observe(observer);
+        world.observe(Box::new(finder));
         let result = run(world, &limits);
         world.finish_observing();
         self.has_run()?;
-        Ok(result)
+        let found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok((found, result))
     }
 }

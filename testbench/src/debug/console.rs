@@ -75,8 +75,7 @@ impl Console {
             Ok(Flow::Next) => Outcome::Next,
             Ok(Flow::Quit) => Outcome::Quit,
             Err(error) if error.downcast_ref() == Some(&DebugError::Interrupted) => {
-                self.session.interrupt.clear();
-                self.session.history.settle()?;
+                self.session.come_to_rest()?;
                 shown += "interrupted\n";
                 shown += &report::here(&self.session);
                 Outcome::Interrupted

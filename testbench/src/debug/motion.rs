@@ -233,6 +233,15 @@ impl Session {
         }
     }
 
+    /// After something was interrupted: the wish is met, and all nodes come to the same time.
+    ///
+    /// # Errors
+    /// If somebody interrupts again; if a state cannot be taken up.
+    pub fn come_to_rest(&mut self) -> Result<(), DebugError> {
+        self.interrupt.clear();
+        self.history.settle()
+    }
+
     /// Goes to a time.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ impl MonitorCmd for Cpus {
             Err(error) => text.push_str(&format!("{error:#}\n")),
         }
         if interrupt.load(Ordering::Relaxed) {
-            self.come_to_rest()?;
+            self.session.come_to_rest()?;
         }
         outputln!(out, "{}", text.trim_end());
         if stands(self) != before {

@@ -61,7 +61,7 @@ impl Cpus {
         };
         match reason {
             Err(DebugError::Interrupted) => {
-                self.come_to_rest()?;
+                self.session.come_to_rest()?;
                 Ok(self.signal(Signal::SIGINT))
             }
             Err(DebugError::Still { cpu, .. }) => {
@@ -71,12 +71,6 @@ impl Cpus {
             }
             reason => reason,
         }
-    }
-
-    /// All nodes come to the same time: they were interrupted in the midst of something.
-    pub(super) fn come_to_rest(&mut self) -> Result<(), DebugError> {
-        self.session.interrupt.clear();
-        self.session.history.settle()
     }
 
     fn go_on(&mut self) -> Result<Reason, DebugError> {
