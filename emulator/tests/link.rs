@@ -9,9 +9,9 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::serdes::LinkPartner;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::{Profile, Timing};
-use emulator::wire::frame::Frame;
-use emulator::wire::link::Link;
-use emulator::{sim::board::Board, wire::link::Departure};
+use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::ethernet::link::Link;
+use emulator::{sim::board::Board, wire::ethernet::link::Departure};
 
 const SIGNAL: u32 = MacRxState::SIGNAL.bits();
 const CONFIG: u32 = MacRxState::PARTNER_CONFIG.bits();

@@ -7,9 +7,9 @@ use std::fmt;
 use std::io;
 
 use crate::sim::time::SimTime;
-use crate::wire::frame::Frame;
-use crate::wire::line::LossReason;
-use crate::wire::link::Departure;
+use crate::wire::ethernet::frame::Frame;
+use crate::wire::ethernet::link::Departure;
+use crate::wire::loss::LossReason;
 
 /// Where frames are captured: one direction of a link, or a switch, whose frames are those that it dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use bitflags::bitflags;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
-use crate::wire::line::LossReason;
+use crate::wire::loss::LossReason;
 
 /// Where something happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

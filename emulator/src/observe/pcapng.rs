@@ -15,7 +15,7 @@ use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::capture::{CapturedFrame, FrameObserver, Interface};
-use crate::wire::frame::{FCS_BYTES, Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
+use crate::wire::ethernet::frame::{FCS_BYTES, Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
 
 /// Timestamps count 10^-9 s.
 const NANOSECONDS: u8 = 9;

@@ -207,7 +207,7 @@ mod tests {
     use crate::sim::initiator::Initiator;
     use crate::sim::time::SimTime;
     use crate::wire::fault::FaultKind;
-    use crate::wire::line::LossReason;
+    use crate::wire::loss::LossReason;
 
     #[test]
     fn a_line_for_each_kind() {

@@ -11,8 +11,8 @@ use crate::host::poller::Poller;
 use crate::host::request::{HostEvent, PollRequest};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Value, Writer};
-use crate::wire::frame::Frame;
-use crate::wire::link::{Departure, Link};
+use crate::wire::ethernet::frame::Frame;
+use crate::wire::ethernet::link::{Departure, Link};
 
 /// An event of a node.
 #[derive(Debug)]

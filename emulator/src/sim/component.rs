@@ -11,8 +11,8 @@ use super::time::SimTime;
 use super::topology::Topology;
 use crate::observe::capture::Tap;
 use crate::observe::tracer::Tracer;
-use crate::wire::line::Line;
-use crate::wire::link::{Departure, Link};
+use crate::wire::ethernet::line::Line;
+use crate::wire::ethernet::link::{Departure, Link};
 use crate::wire::port::Port;
 
 /// A node, and what is known of the frames that it may send.

@@ -2,11 +2,11 @@
 
 use super::network::{Places, TOLD_AHEAD};
 use super::time::SimTime;
-use crate::wire::frame::{FCS_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
-use crate::wire::line::Line;
-use crate::wire::link::Link;
+use crate::wire::ethernet::frame::{FCS_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
+use crate::wire::ethernet::line::Line;
+use crate::wire::ethernet::link::Link;
+use crate::wire::ethernet::switch::{Forwarding, Switch};
 use crate::wire::port::Port;
-use crate::wire::switch::{Forwarding, Switch};
 
 /// Bytes of a frame that a cut-through switch waits for: addresses and type.
 const HEADER_BYTES: u64 = 14;

@@ -12,12 +12,13 @@ use crate::observe::capture::{Note, Tap};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_enum;
+use crate::wire::ethernet::frame::Frame;
+use crate::wire::ethernet::line::Line;
+use crate::wire::ethernet::link::Departure;
+use crate::wire::ethernet::switch::{Destination, Forwarding, Switch};
 use crate::wire::fault::Passage;
-use crate::wire::frame::Frame;
-use crate::wire::line::{Line, LossReason};
-use crate::wire::link::Departure;
+use crate::wire::loss::LossReason;
 use crate::wire::port::Port;
-use crate::wire::switch::{Destination, Forwarding, Switch};
 
 /// A frame that has passed so many switches goes in circles.
 const MOST_SWITCHES: u8 = 64;
@@ -483,7 +484,11 @@ impl<'a> Network<'a> {
     }
 
     /// The line that leads away from a switch's port, and its link.
-    fn egress(&mut self, switch: usize, port: usize) -> Option<(usize, crate::wire::link::Link)> {
+    fn egress(
+        &mut self,
+        switch: usize,
+        port: usize,
+    ) -> Option<(usize, crate::wire::ethernet::link::Link)> {
         let line = self.switch(switch).ports[port].line?;
         Some((line, self.line(line).link))
     }

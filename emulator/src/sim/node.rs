@@ -16,8 +16,8 @@ use crate::host::request::PollRequest;
 use crate::observe::event::{Details, Place, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};
-use crate::wire::frame::Frame;
-use crate::wire::link::Departure;
+use crate::wire::ethernet::frame::Frame;
+use crate::wire::ethernet::link::Departure;
 
 /// A board and its host.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use super::world::WorldError;
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
 use crate::state;
-use crate::wire::line::Line;
-use crate::wire::link::Link;
+use crate::wire::ethernet::line::Line;
+use crate::wire::ethernet::link::Link;
+use crate::wire::ethernet::switch::{Switch, SwitchConfig};
 use crate::wire::port::Port;
-use crate::wire::switch::{Switch, SwitchConfig};
 
 /// No cable and no switch takes longer: sums of times stay far from their limit.
 const LONGEST: SimTime = SimTime::from_us(1_000_000);

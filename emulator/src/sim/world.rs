@@ -20,11 +20,11 @@ use super::topology::Topology;
 use crate::observe::capture::{Captures, FrameObserver};
 use crate::observe::stream::{Observer, Stream};
 use crate::observe::tracer::Tracer;
+use crate::wire::ethernet::line::LineCounts;
+use crate::wire::ethernet::link::Link;
+use crate::wire::ethernet::switch::{Switch, SwitchConfig};
 use crate::wire::fault::{FaultCounts, FaultLayer};
-use crate::wire::line::LineCounts;
-use crate::wire::link::Link;
 use crate::wire::port::Port;
-use crate::wire::switch::{Switch, SwitchConfig};
 
 /// Whether a run is over is asked at multiples of this time.
 pub const SLICE: SimTime = SimTime::from_us(100);

@@ -30,8 +30,8 @@ use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
-use crate::wire::frame::Frame;
-use crate::wire::link::Link;
+use crate::wire::ethernet::frame::Frame;
+use crate::wire::ethernet::link::Link;
 
 /// A board.
 #[derive(Debug)]

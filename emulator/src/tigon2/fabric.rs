@@ -36,8 +36,8 @@ use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::state;
 use crate::value_enum;
-use crate::wire::frame::Frame;
-use crate::wire::link::Link;
+use crate::wire::ethernet::frame::Frame;
+use crate::wire::ethernet::link::Link;
 
 /// An event of the board.
 #[derive(Debug)]

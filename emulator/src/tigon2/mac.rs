@@ -13,7 +13,7 @@ use super::ring::RingPointers;
 use crate::observe::event::DropReason;
 use crate::state;
 use crate::value_struct;
-use crate::wire::frame::Frame;
+use crate::wire::ethernet::frame::Frame;
 
 /// A circular buffer in SRAM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -14,8 +14,8 @@ use crate::observe::event::{Details, DropReason, TraceKind};
 use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::SimTime;
 use crate::state;
-use crate::wire::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
-use crate::wire::link::{Departure, RECEIVE_HOLD_BYTES};
+use crate::wire::ethernet::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
+use crate::wire::ethernet::link::{Departure, RECEIVE_HOLD_BYTES};
 
 /// The receive side: the frame that is coming in.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::frame::Frame;
-use super::link::Departure;
+use super::ethernet::frame::Frame;
+use super::ethernet::link::Departure;
 use crate::sim::time::SimTime;
 use crate::state;
 use crate::state::{Reader, State, StateError, Value, Writer};

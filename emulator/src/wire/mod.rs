@@ -1,8 +1,10 @@
-//! What joins nodes: frames, links, switches, and what goes wrong between them.
+//! What joins nodes: media, the units that travel on them, and the faults that meet them.
+//!
+//! [`medium`] says what a medium is and how it works together with boards and with the simulation. [`ethernet`] is the first
+//! medium.
 
+pub mod ethernet;
 pub mod fault;
-pub mod frame;
-pub mod line;
-pub mod link;
+pub mod loss;
+pub mod medium;
 pub mod port;
-pub mod switch;

@@ -3,13 +3,13 @@
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Writer};
+use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::ethernet::link::Departure;
+use emulator::wire::ethernet::switch::Forwarding::{CutThrough, StoreAndForward};
 use emulator::wire::fault::{
     FaultCounts, FaultError, FaultKind, FaultLayer, FaultRates, Outage, Passage, RandomFaults,
 };
-use emulator::wire::frame::Frame;
-use emulator::wire::line::LossReason;
-use emulator::wire::link::Departure;
-use emulator::wire::switch::Forwarding::{CutThrough, StoreAndForward};
+use emulator::wire::loss::LossReason;
 
 use crate::station::{
     GIGABIT, Station, address, arrivals, dropped, frame, happenings, run_us, send_at, star,

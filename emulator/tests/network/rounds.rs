@@ -8,11 +8,11 @@ use emulator::observe::text::TextTrace;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
+use emulator::wire::ethernet::link::Link;
+use emulator::wire::ethernet::switch::Forwarding::{self, CutThrough, StoreAndForward};
+use emulator::wire::ethernet::switch::SwitchConfig;
 use emulator::wire::fault::{FaultRates, RandomFaults};
-use emulator::wire::link::Link;
 use emulator::wire::port::Port;
-use emulator::wire::switch::Forwarding::{self, CutThrough, StoreAndForward};
-use emulator::wire::switch::SwitchConfig;
 use proptest::prelude::*;
 
 use crate::station::{

@@ -8,10 +8,10 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::tigon2::timing::Profile;
-use emulator::wire::frame::Frame;
-use emulator::wire::link::{Departure, Link};
+use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::ethernet::link::{Departure, Link};
+use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use emulator::wire::port::Port;
-use emulator::wire::switch::{Forwarding, SwitchConfig};
 use emulator::{state, value_enum, value_struct};
 use host_lib::address::MacAddress;
 
@@ -310,7 +310,7 @@ pub fn happenings(world: &mut World<Station>) -> Vec<String> {
 }
 
 /// The frames that a port of a switch dropped.
-pub fn dropped(world: &World<Station>, port: Port) -> emulator::wire::line::LossCounts {
+pub fn dropped(world: &World<Station>, port: Port) -> emulator::wire::loss::LossCounts {
     let Port::Switch { switch, port } = port else {
         panic!("{port} is no port of a switch");
     };

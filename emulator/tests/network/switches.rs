@@ -2,12 +2,12 @@
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::WorldError;
-use emulator::wire::frame::Frame;
-use emulator::wire::line::LossReason;
-use emulator::wire::link::Link;
+use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::ethernet::link::Link;
+use emulator::wire::ethernet::switch::Forwarding::{self, CutThrough, StoreAndForward};
+use emulator::wire::ethernet::switch::SwitchConfig;
+use emulator::wire::loss::LossReason;
 use emulator::wire::port::Port;
-use emulator::wire::switch::Forwarding::{self, CutThrough, StoreAndForward};
-use emulator::wire::switch::SwitchConfig;
 use host_lib::address::MacAddress;
 
 use crate::station::{

@@ -27,7 +27,7 @@ use defs::tigon2::regs::{CPU_B, CPU_REGISTERS};
 use emulator::cpu::mips::disasm::REGISTER_NAMES;
 use emulator::sim::board::Board;
 use emulator::sim::time::SimTime;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 
 use crate::bench::{Bench, words};
 

@@ -3,7 +3,7 @@
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use proptest::prelude::*;
 
 use crate::acts::value;

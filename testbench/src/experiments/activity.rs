@@ -7,7 +7,7 @@ use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Timing;
-use emulator::wire::frame::{FCS_BYTES, INTER_FRAME_GAP_BYTES, PREAMBLE_BYTES};
+use emulator::wire::ethernet::frame::{FCS_BYTES, INTER_FRAME_GAP_BYTES, PREAMBLE_BYTES};
 
 /// A unit was at something for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use emulator::image::Image;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, WorldError};
 use emulator::tigon2::timing::{Profile, ProfileError};
+use emulator::wire::ethernet::switch::SwitchConfig;
 use emulator::wire::fault::FaultError;
-use emulator::wire::switch::SwitchConfig;
 
 use crate::cluster::{EmpPairs, FirmwareError, Outcome};
 use rounds::Rounds;

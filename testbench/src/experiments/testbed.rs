@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::{Entry, Profile, ProfileError};
-use emulator::wire::switch::{Forwarding, SwitchConfig};
+use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use serde::Deserialize;
 
 use crate::cluster::mac_address;

@@ -220,7 +220,8 @@ fn resources(
                 .iter()
                 .filter(|activity| activity.unit == unit)
                 .count() as f64;
-            let gap_ps = timing.byte_time().ps() * emulator::wire::frame::INTER_FRAME_GAP_BYTES;
+            let gap_ps =
+                timing.byte_time().ps() * emulator::wire::ethernet::frame::INTER_FRAME_GAP_BYTES;
             let more = gap_ps as f64 - timing.mac_transmit_start.ps() as f64;
             resources.push(plain("outgoing wire", busy + frames * more / span));
         }

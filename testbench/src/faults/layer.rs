@@ -1,9 +1,9 @@
 //! An exact fault as a layer that frames pass.
 
 use emulator::state;
+use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::ethernet::link::Departure;
 use emulator::wire::fault::{FaultKind, FaultLayer, Passage};
-use emulator::wire::frame::Frame;
-use emulator::wire::link::Departure;
 
 use super::{Action, EmpFrame, Fault, Strikes};
 

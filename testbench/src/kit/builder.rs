@@ -11,8 +11,8 @@ use emulator::sim::world::{World, WorldError};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
-use emulator::wire::switch::{Forwarding, SwitchConfig};
 
 use super::error::KitError;
 use super::fault::KitFault;

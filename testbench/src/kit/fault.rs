@@ -9,8 +9,8 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
 use emulator::state::{Reader, State, StateError, Value, Writer};
 use emulator::tigon2::board::Tigon2;
+use emulator::wire::ethernet::link::Departure;
 use emulator::wire::fault::{FaultLayer, Passage};
-use emulator::wire::link::Departure;
 
 use crate::faults::{self, Action, Fault, Strikes};
 

@@ -52,7 +52,7 @@ use emulator::host::machine::Machine;
 use emulator::observe::event::{Place, TraceKind};
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
 

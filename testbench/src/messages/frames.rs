@@ -6,7 +6,7 @@ use defs::emp::frame::{DATA_PAYLOAD, HEADER_PAYLOAD, Kind, WORD_MESSAGE_LENGTH, 
 use emulator::observe::event::{FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use emulator::wire::line::LossReason;
+use emulator::wire::loss::LossReason;
 
 use super::message::{Arrival, Dma, Fate, FrameWay, Mishap, MishapKind, Sending};
 use super::tracker::{ArrivalRef, FrameRef, Tracker};

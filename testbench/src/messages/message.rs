@@ -9,7 +9,7 @@ use emulator::observe::event::{DropReason, Place};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultKind;
-use emulator::wire::line::LossReason;
+use emulator::wire::loss::LossReason;
 
 /// Which message of a run. Shown as `FROM:TO:NUMBER`; a sender that was reset begins anew, with `#1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

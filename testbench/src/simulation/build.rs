@@ -12,10 +12,10 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::probes::ProbeTable;
 use emulator::tigon2::stall::StallFrom;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::link::Link;
+use emulator::wire::ethernet::switch::{self, SwitchConfig};
 use emulator::wire::fault::RandomFaults;
-use emulator::wire::link::Link;
 use emulator::wire::port::Port;
-use emulator::wire::switch::{self, SwitchConfig};
 use host_lib::emp::Config;
 use host_lib::firmware::Firmware;
 

@@ -8,10 +8,10 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::value_struct;
+use emulator::wire::ethernet::switch::Switch;
 use emulator::wire::fault::FaultKind;
-use emulator::wire::line::LossReason;
+use emulator::wire::loss::LossReason;
 use emulator::wire::port::Port;
-use emulator::wire::switch::Switch;
 
 use super::Simulation;
 use crate::cluster::START;

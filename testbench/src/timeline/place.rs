@@ -553,7 +553,7 @@ const FCS_BYTES: u32 = defs::tigon2::rings::CRC_BYTES;
 const fn gigabit_ns(bytes: u32) -> u64 {
     const SHORTEST: u32 = defs::emp::frame::MINIMUM_FRAME_BYTES + FCS_BYTES;
     let bytes = if bytes < SHORTEST { SHORTEST } else { bytes };
-    (bytes as u64 + emulator::wire::frame::PREAMBLE_BYTES) * 8
+    (bytes as u64 + emulator::wire::ethernet::frame::PREAMBLE_BYTES) * 8
 }
 
 /// Adds something to a queue that has an end.

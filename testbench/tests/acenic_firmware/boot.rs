@@ -6,7 +6,7 @@ use defs::acenic::info::RingFlags;
 use defs::acenic::{GIGABIT_STATE, INFO_HIGH, Mode, TRACE_MASK};
 use defs::tigon2::regs::{ASSIST_STATE, PCI_STATE, PciState};
 use emulator::tigon2::sram::SramSize;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, Rings, SendRing};
 use host_lib::window::System;
 use testbench::cluster;

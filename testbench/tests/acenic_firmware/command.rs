@@ -5,7 +5,7 @@ use std::time::Duration;
 use defs::acenic::Mode;
 use defs::acenic::message::word;
 use emulator::sim::time::SimTime;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, SendOptions};
 use host_lib::address::MacAddress;
 

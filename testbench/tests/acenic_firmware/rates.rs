@@ -7,7 +7,7 @@ use defs::acenic::Mode;
 use emulator::observe::event::TraceKind;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Coalescing, Config, Fragment, SendOptions};
 
 use super::support::{FRAMES_FROM, arriving, bench, config, leaving, work_for, work_until};

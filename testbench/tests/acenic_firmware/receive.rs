@@ -7,7 +7,7 @@ use defs::acenic::descriptor::{Errors, Flags};
 use defs::acenic::info::RingFlags;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, JUMBO_MTU, Received, RingKind, Rings};
 use host_lib::address::MacAddress;
 use host_lib::window::System;

@@ -13,7 +13,7 @@ use defs::acenic::{
 use defs::tigon2::map::{COMMAND_RING_BASE, mailbox_low};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, Fragment, SendOptions, SendRing};
 use host_lib::window::System;
 use rand_chacha::ChaCha8Rng;

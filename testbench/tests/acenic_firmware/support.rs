@@ -9,7 +9,7 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, Statistics, Work};
 use host_lib::address::MacAddress;
 use host_lib::window::System;

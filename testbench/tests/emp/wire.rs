@@ -9,7 +9,7 @@ use defs::emp::frame::{
 };
 use emulator::observe::event::{DropReason, TraceKind};
 use emulator::sim::time::SimTime;
-use emulator::wire::frame::Frame;
+use emulator::wire::ethernet::frame::Frame;
 use host_lib::emp::{Buffer, MacAddress, Source, Tag};
 use host_lib::window::System;
 use proptest::collection::vec;

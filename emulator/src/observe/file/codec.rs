@@ -13,7 +13,7 @@ use crate::observe::event::{DropReason, FrameHead, Place, TraceEvent};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
-use crate::wire::line::LossReason;
+use crate::wire::loss::LossReason;
 
 /// In an event's second byte, beside the initiator: it has a `pc`.
 const HAS_PC: u8 = 0x10;

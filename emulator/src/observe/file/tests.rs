@@ -14,7 +14,7 @@ use crate::observe::stream::Observer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
-use crate::wire::line::LossReason;
+use crate::wire::loss::LossReason;
 
 /// A file in memory.
 #[derive(Clone, Default)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use host_lib::address::MacAddress;
 
 use super::frame::Frame;
-use super::line::{Happening, LossCounts, LossReason};
+use super::line::Happening;
 use super::link::Link;
 use crate::observe::capture::{Interface, Note, Tap};
 use crate::observe::event::Place;
@@ -14,6 +14,7 @@ use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
 use crate::value_struct;
+use crate::wire::loss::{LossCounts, LossReason};
 
 /// When a switch may begin to pass a frame on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! One direction of a link: fault layers, then the wire itself, on which frames follow each other.
 
-use super::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
 use super::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
 use super::link::{Departure, Link};
-use super::port::Port;
 use crate::observe::capture::{Interface, Note, Tap};
 use crate::observe::event::{Place, TraceKind};
 use crate::observe::tracer::Tracer;
@@ -11,80 +9,9 @@ use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
-
-/// Why a frame that left a port did not get to the other end, or does not get out of a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LossReason {
-    /// The link was cut.
-    Cut,
-    /// A fault layer made it shorter or longer than frames can be.
-    Length,
-    /// Its FCS does not fit; who stores frames drops such.
-    Damaged,
-    /// The switch has no route to its destination.
-    UnknownDestination,
-    /// Its destination lies where it came from.
-    Returning,
-    /// Nothing is plugged in where it should go.
-    Unconnected,
-    /// The port's buffer is full.
-    BufferFull,
-    /// It has passed so many switches that it must be going in circles.
-    TooManySwitches,
-}
-
-impl LossReason {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Cut,
-        Self::Length,
-        Self::Damaged,
-        Self::UnknownDestination,
-        Self::Returning,
-        Self::Unconnected,
-        Self::BufferFull,
-        Self::TooManySwitches,
-    ];
-
-    /// The name in traces and reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cut => "link cut",
-            Self::Length => "impossible length",
-            Self::Damaged => "damaged",
-            Self::UnknownDestination => "unknown destination",
-            Self::Returning => "destination where it came from",
-            Self::Unconnected => "nothing plugged in",
-            Self::BufferFull => "buffer full",
-            Self::TooManySwitches => "too many switches",
-        }
-    }
-}
-
-/// How many frames were lost for each reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LossCounts([u64; LossReason::ALL.len()]);
-
-value_struct!(LossCounts { 0: counts });
-
-impl LossCounts {
-    /// How many for this reason.
-    #[must_use]
-    pub const fn of(&self, reason: LossReason) -> u64 {
-        self.0[reason as usize]
-    }
-
-    /// How many in all.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    pub(crate) const fn count(&mut self, reason: LossReason) {
-        self.0[reason as usize] += 1;
-    }
-}
+use crate::wire::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
+use crate::wire::loss::{LossCounts, LossReason};
+use crate::wire::port::Port;
 
 /// What went over one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
