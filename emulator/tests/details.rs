@@ -12,7 +12,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::describe;
+use emulator::tigon2::inspect::names;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 
@@ -126,7 +126,7 @@ fn line(event: &TraceEvent) -> String {
             u32::from_str_radix(digits, 16).ok()
         });
         address
-            .and_then(describe::register)
+            .and_then(names::register)
             .unwrap_or_else(|| word.to_owned())
     });
     let text = words.collect::<Vec<_>>().join(" ");

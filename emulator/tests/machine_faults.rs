@@ -18,8 +18,8 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::dma::Direction;
+use emulator::tigon2::dma::stall::StallFrom;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::stall::StallFrom;
 use emulator::tigon2::timing::Profile;
 use host_lib::window::{System, Watch, Window};
 

@@ -11,7 +11,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::probes::ProbeTable;
+use emulator::tigon2::inspect::probes::ProbeTable;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::link::Link;

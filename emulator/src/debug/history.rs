@@ -9,7 +9,7 @@ use crate::sim::time::SimTime;
 use crate::sim::world::{RunLimits, World};
 use crate::state::StateError;
 use crate::tigon2::board::Tigon2;
-use crate::tigon2::stops::Stops;
+use crate::tigon2::inspect::stops::Stops;
 
 /// From one state that is kept to the next, as the world runs.
 const SPACING: SimTime = SimTime::from_us(5_000);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::event::{Place, TraceEvent, TraceKind};
 use super::line::Line;
-use crate::tigon2::{describe, map};
+use crate::tigon2::{inspect::names as register_names, map};
 use defs::tigon2::regs;
 
 impl TraceKind {
@@ -101,7 +101,7 @@ impl TraceKind {
                 .decimal((*length).into()),
             Self::EventRaised { cpu, bits } => {
                 let register = regs::EVENT_A + 0x10 * (cpu & 1);
-                let names = describe::bits(map::register_address(register), *bits);
+                let names = register_names::bits(map::register_address(register), *bits);
                 let line = line.text("raises ").text(["a", "b"][*cpu as usize & 1]);
                 line.text(" ").text(&names.unwrap_or_default())
             }

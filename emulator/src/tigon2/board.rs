@@ -14,12 +14,12 @@ use super::cores::{
 };
 use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
+use super::inspect::probes::{ProbeTable, StageState};
 use super::mailbox::Mailbox;
 use super::map;
-use super::probes::{ProbeTable, StageState};
+use super::run::turns::Activity;
 use super::sram::SramSize;
 use super::timing::Timing;
-use super::turns::Activity;
 use super::window::Target;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::{Core, CoreTiming};

@@ -6,10 +6,10 @@ use defs::tigon2::map::SRAM_LIMIT;
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
 
-use super::ahead::RunAhead;
-use super::dispatch::Dispatch;
 use super::icache::InstructionCache;
-use super::idle::IdleDetector;
+use super::inspect::handlers::Dispatch;
+use super::run::ahead::RunAhead;
+use super::run::idle::IdleDetector;
 use super::scratchpad::Scratchpad;
 use super::sram::Sram;
 use crate::cpu::mips::bus::Width;

@@ -3,6 +3,9 @@
 //! A channel moves bursts of at most 64 bytes that do not cross a 64-byte line of host memory.
 //! What it costs is the board's matter.
 
+pub mod stall;
+pub(super) mod transfer;
+
 use defs::tigon2::regs::DmaState;
 use defs::tigon2::rings::BURST_BYTES;
 

@@ -1,11 +1,11 @@
 //! The board without its cores: every block by value, and what carries out what they decide.
 //!
 //! * this file: memory, levels, interrupts, mistakes;
-//! * `registers`: the register file;
-//! * `lines`: the wires of EEPROM, serdes and fibre;
-//! * `transfer`: DMA;
-//! * `traffic`: frames;
-//! * `raised`: who raises which bits of the event registers.
+//! * `registers`, `local_control`: the register file;
+//! * `dma/transfer`: DMA;
+//! * `mac/traffic`: frames;
+//! * `serdes/link`: the fibre;
+//! * `inspect/event_bits`: who raises which bits of the event registers.
 
 use defs::tigon2::event as bit;
 use defs::tigon2::map::STATISTICS_BASE;
@@ -13,20 +13,20 @@ use defs::tigon2::regs::{MacRxState, MacTxState};
 
 use super::assist::Assist;
 use super::dma::Channel;
+use super::dma::stall::Rests;
+use super::dma::transfer::DmaStep;
 use super::eeprom::Eeprom;
 use super::event::EventRegisters;
+use super::inspect::stops::Stops;
 use super::mac::Mac;
+use super::mac::traffic::RxSide;
 use super::mailbox::Mailbox;
 use super::map;
 use super::semaphore::Semaphore;
 use super::serdes::Serdes;
 use super::sram::{Sram, SramSize};
-use super::stall::Rests;
-use super::stops::Stops;
 use super::timer::Timer;
 use super::timing::Timing;
-use super::traffic::RxSide;
-use super::transfer::DmaStep;
 use super::window::{Target, Window};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::host::request::{HostEvent, PollRequest};

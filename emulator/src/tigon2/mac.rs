@@ -2,6 +2,8 @@
 //!
 //! The MAC decides and keeps its pointers; the board moves the bytes and schedules.
 
+pub(super) mod traffic;
+
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::regs::{MacRxState, MacTxState};
 use defs::tigon2::rings::{

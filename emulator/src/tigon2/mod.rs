@@ -1,38 +1,27 @@
 //! The Alteon Tigon2 board (docs/tigon2.md): one file for each hardware block.
+//!
+//! `run` is the machinery that runs the cores; `inspect` serves debuggers and traces.
 
-mod ahead;
 pub mod assist;
 pub mod board;
-mod bus;
 pub mod cores;
-pub mod describe;
-mod dispatch;
 pub mod dma;
 pub mod eeprom;
 pub mod event;
 pub mod fabric;
-pub mod hand;
 mod icache;
-mod idle;
-mod lines;
+pub mod inspect;
+mod local_control;
 pub mod mac;
 pub mod mailbox;
 pub mod map;
-mod own;
-pub mod probes;
-mod raised;
 mod registers;
 pub mod ring;
+mod run;
 pub mod scratchpad;
 pub mod semaphore;
 pub mod serdes;
 pub mod sram;
-pub mod stall;
-pub mod stops;
 pub mod timer;
 pub mod timing;
-mod traffic;
-mod transfer;
-mod turns;
 pub mod window;
-pub mod witness;

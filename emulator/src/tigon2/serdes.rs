@@ -4,6 +4,8 @@
 //! Configuration words never leave the board: the partner that negotiates is modelled here, as the
 //! fact sheet of known firmware needs it, and so is one that does not.
 
+mod link;
+
 use crate::state;
 use crate::value_enum;
 

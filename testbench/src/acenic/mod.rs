@@ -17,7 +17,7 @@ use emulator::image::{Image, ImageError, MemoryLimits, Probe, Symbols};
 use emulator::sim::node::Node;
 use emulator::sim::world::{World, WorldError};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::probes::ProbeTable;
+use emulator::tigon2::inspect::probes::ProbeTable;
 use emulator::tigon2::serdes::LinkPartner;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;

@@ -10,7 +10,7 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::stops::{Stops, Watch};
+use emulator::tigon2::inspect::stops::{Stops, Watch};
 use emulator::tigon2::timing::Timing;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

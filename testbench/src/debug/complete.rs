@@ -3,7 +3,7 @@
 use defs::tigon2::event;
 use emulator::image::SymbolKind;
 use emulator::observe::names::BLOCKS;
-use emulator::tigon2::describe;
+use emulator::tigon2::inspect::names;
 use rustyline::completion::Completer;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -46,7 +46,7 @@ impl Words {
         Self {
             commands: sorted(commands().iter().map(|command| command.names[0].into())),
             functions: sorted(functions.map(|symbol| short_name(&symbol.name))),
-            registers: sorted(describe::registers().map(|(name, _)| name)),
+            registers: sorted(names::registers().map(|(name, _)| name)),
             probes: sorted(images.flat_map(|image| image.probes.iter().cloned())),
             nodes: nodes.map(|node| format!("n{node}")).collect(),
         }

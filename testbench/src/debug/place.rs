@@ -1,7 +1,7 @@
 //! Places as people name them: addresses, functions and objects, source lines, registers.
 
 use emulator::image::{LinesError, Memory, Symbol, SymbolKind};
-use emulator::tigon2::describe;
+use emulator::tigon2::inspect::names;
 use emulator::tigon2::map::{self, Place};
 
 use super::session::{Focus, Session};
@@ -105,7 +105,7 @@ impl Session {
     /// # Errors
     /// If none is called so.
     pub fn chip_register(&self, name: &str) -> Result<u32, PlaceError> {
-        let registers: Vec<_> = describe::registers().collect();
+        let registers: Vec<_> = names::registers().collect();
         if let Some((_, address)) = registers.iter().find(|(known, _)| known == name) {
             return Ok(*address);
         }

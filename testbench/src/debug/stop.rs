@@ -8,7 +8,7 @@ use defs::tigon2::map::SRAM_LIMIT;
 use emulator::debug::Search;
 use emulator::observe::event::{Details, FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
-use emulator::tigon2::stops::{Stops, Watch};
+use emulator::tigon2::inspect::stops::{Stops, Watch};
 
 use super::condition::Condition;
 use crate::trace::filter::Filter;

@@ -7,7 +7,7 @@ use emulator::debug::DebugError;
 use emulator::image::Memory;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::hand::NothingThere;
+use emulator::tigon2::inspect::debugger::NothingThere;
 use gdbstub::common::{Pid, Tid};
 use gdbstub::target::ext::base::BaseOps;
 use gdbstub::target::ext::base::multithread::{MultiThreadBase, MultiThreadResumeOps};

@@ -2,7 +2,7 @@
 
 use emulator::sim::time::SimTime;
 use emulator::tigon2::dma::Direction;
-use emulator::tigon2::stall::StallFrom;
+use emulator::tigon2::dma::stall::StallFrom;
 use emulator::wire::fault::FaultRates;
 
 use super::error::{Place, ScenarioError, unknown};

@@ -9,7 +9,7 @@ use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::dma;
-use emulator::tigon2::stall::StallFrom;
+use emulator::tigon2::dma::stall::StallFrom;
 use host_lib::emp::{
     Buffer, Config, Direction, Emp, Failure, Progress, ReceiveTimeout, Source, Tag,
 };

@@ -12,7 +12,7 @@ use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use emulator::tigon2::dma::Direction;
-use emulator::tigon2::stall::StallFrom;
+use emulator::tigon2::dma::stall::StallFrom;
 use host_lib::emp::{Completion, ReceiveTimeout, Source, Tag};
 use host_lib::window::System;
 use testbench::cluster::{EmpNode, EmpPairs, START};

@@ -10,8 +10,8 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
 use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::inspect::stops::{Stops, Watch};
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::stops::{Stops, Watch};
 use testbench::cluster;
 
 use super::{result, run_to, simulation};

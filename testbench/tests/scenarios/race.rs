@@ -9,7 +9,7 @@ use emulator::observe::stream::Observer;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use emulator::tigon2::stops::Stops;
+use emulator::tigon2::inspect::stops::Stops;
 use testbench::scenario::{self, Scenario};
 use testbench::simulation::{RunOptions, Simulation};
 

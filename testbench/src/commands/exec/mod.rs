@@ -13,8 +13,8 @@ use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::inspect::probes::ProbeTable;
 use emulator::tigon2::map::{self, Place};
-use emulator::tigon2::probes::ProbeTable;
 
 use super::Status;
 use crate::cli::ExecArgs;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use emulator::image::{SourceFrame, Symbol, SymbolKind};
-use emulator::tigon2::describe;
+use emulator::tigon2::inspect::names;
 
 use crate::debug::session::{Focus, Session};
 
@@ -33,7 +33,7 @@ pub fn describe(session: &Session, address: u32) -> String {
 #[must_use]
 pub fn describe_for(session: &Session, focus: Focus, address: u32) -> String {
     let symbol = || session.image.symbols.describe_for(focus.who(), address);
-    describe::register(address).unwrap_or_else(|| plain_name(&symbol()))
+    names::register(address).unwrap_or_else(|| plain_name(&symbol()))
 }
 
 /// An address with its symbol, if it has one: `00004010 <name+0x10>`.
@@ -48,7 +48,7 @@ pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> Stri
 pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<String> {
     let found = session.image.symbols.seen_by(focus.who(), value);
     let is_named = found.is_some_and(|(symbol, offset)| offset == 0 || symbol.size_bytes > 0);
-    let register = describe::register(value);
+    let register = names::register(value);
     register.or_else(|| is_named.then(|| describe_for(session, focus, value)))
 }
 

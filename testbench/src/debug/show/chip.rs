@@ -2,14 +2,14 @@
 
 use emulator::observe::names::BLOCKS;
 use emulator::tigon2::semaphore::Side;
-use emulator::tigon2::{describe, map};
+use emulator::tigon2::{inspect::names, map};
 
 use super::text;
 use crate::debug::session::Session;
 
 /// The registers of a block, by address: name and address.
 fn of_block(block: &str) -> impl Iterator<Item = (String, u32)> {
-    describe::registers().filter(move |(_, address)| map::block_of(*address) == block)
+    names::registers().filter(move |(_, address)| map::block_of(*address) == block)
 }
 
 /// All registers of a hardware block (`dma_read`, `mac_tx`, `timer`): address, name, value, bits by name. Nothing notices
@@ -24,7 +24,7 @@ pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
                 .board()
                 .peek(session.focus.cpu, address, session.now());
             let value = value.unwrap_or_default();
-            let bits = describe::bits(address, value).unwrap_or_default();
+            let bits = names::bits(address, value).unwrap_or_default();
             format!("{address:08x}  {name:30} {value:08x}  {bits}")
         })
         .collect();

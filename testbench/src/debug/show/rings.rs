@@ -10,7 +10,7 @@ use emulator::tigon2::dma::Channel;
 use emulator::tigon2::fabric::Fabric;
 use emulator::tigon2::mac::Buffer;
 use emulator::tigon2::ring::RingPointers;
-use emulator::tigon2::{describe, map};
+use emulator::tigon2::{inspect::names, map};
 
 use super::{frame, text};
 use crate::debug::session::Session;
@@ -48,7 +48,7 @@ pub fn rings(session: &Session) -> String {
 
 /// What a DMA channel is at.
 fn channel(name: &str, channel: &Channel, register: u32) -> String {
-    let bits = |value| describe::bits(map::register_address(register), value).unwrap_or_default();
+    let bits = |value| names::bits(map::register_address(register), value).unwrap_or_default();
     if channel.failed() {
         return format!("DMA {name} channel: failed, {}", bits(channel.state()));
     }
@@ -155,7 +155,7 @@ fn dma_ring(
             let host = u64::from(word(0)) << 32 | u64::from(word(1));
             let (local, length, kind, own) = (word(2), word(3) & 0xFFFF, word(6), word(7));
             let state = word(4) & !DmaState::ERRORS.bits();
-            let state = describe::bits(register, state).unwrap_or_default();
+            let state = names::bits(register, state).unwrap_or_default();
             let done = if done { "done" } else { "" };
             lines.push(format!(
             "  {index:3} {done:4} host {host:#x}, local {local:#x}, {length} bytes, kind {kind}, index {own:#x}, {state}"

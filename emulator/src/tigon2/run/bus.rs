@@ -1,20 +1,15 @@
 //! A core's bus: where its accesses go, in which order, and what they cost
 //! (docs/tigon2.md, sections 1 and 9).
 
-mod marks;
+mod fetch;
+mod probes;
+mod registers;
 
 use std::cmp::Ordering;
 
-use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT, STACK_MAP_MASK};
-use defs::tigon2::regs;
+use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
-use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
-use super::fabric::{BoardContext, Fabric};
-use super::map::{self, Place};
-use super::own::{Memory, OwnScratchpad};
-use super::probes::{ProbeTable, StageState};
-use super::witness::CoreWitness;
-use crate::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
+use crate::cpu::mips::bus::{Bus, BusStop, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::host::poller;
@@ -22,6 +17,11 @@ use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::{InstructionLog, Record};
 use crate::sim::board::NodeEvent;
 use crate::sim::initiator::Actor;
+use crate::tigon2::cores::CorePrivate;
+use crate::tigon2::fabric::{BoardContext, Fabric};
+use crate::tigon2::inspect::instruction_log::CoreWitness;
+use crate::tigon2::inspect::probes::{ProbeTable, StageState};
+use crate::tigon2::run::private_memory::{Memory, OwnScratchpad};
 
 /// The bus of one core while it runs; `ALONE`: the other one does not; `LOGGED`: somebody looks at what is
 /// executed.
@@ -232,283 +232,6 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
     }
 
-    /// An instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
-    /// probe, or comes when the core must not run ahead.
-    #[inline(never)]
-    fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        let hit = self.private.cache.hits(pc);
-        let op = self.fabric.sram.op(pc);
-        if hit && !op.has_probe() && self.may_run_ahead(core) {
-            return Ok(op);
-        }
-        self.in_turn(core)?;
-        self.break_at(core, pc);
-        if !hit {
-            self.private.cache.fill(pc);
-            self.private.idle.disturb();
-            self.fabric
-                .sram
-                .take_bus(&mut core.clock, self.fabric.timing.sram_line_cycles);
-            core.clock
-                .charge(u64::from(self.fabric.timing.fetch_miss_cycles));
-        }
-        if op == Op::UNDECODED {
-            return Ok(self.decode_sram(pc));
-        }
-        Ok(op)
-    }
-
-    /// An instruction of the scratchpad that carries a probe or was not decoded yet, or none. A probe is
-    /// recorded in the order of shared accesses.
-    #[inline(never)]
-    fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
-        let op = match map::place(self.private.who, pc) {
-            Place::Scratchpad => self.decode_scratchpad(pc),
-            _ => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
-        };
-        if op.has_probe() {
-            self.in_turn(core)?;
-            self.break_at(core, pc);
-        }
-        Ok(op)
-    }
-
-    /// An instruction of the scratchpad that carries a probe or was not decoded yet.
-    #[inline(never)]
-    fn decode_scratchpad(&mut self, pc: u32) -> Op {
-        let mut op = self.private.scratchpad.op(pc);
-        if op == Op::UNDECODED {
-            let word = self.private.scratchpad.read(pc, Width::Word);
-            op = self.decode(pc, word);
-            self.private.scratchpad.set_op(pc, op);
-            self.log(|log| log.note(Record::Word { address: pc, word }));
-        }
-        op
-    }
-
-    /// An instruction in SRAM that was not decoded yet.
-    #[inline(never)]
-    fn decode_sram(&mut self, pc: u32) -> Op {
-        let word = self.fabric.sram.word(pc);
-        let op = self.decode(pc, word);
-        self.fabric.sram.set_op(pc, op);
-        if LOGGED {
-            // Whoever comes next finds it decoded.
-            let address = pc & (self.fabric.sram.size_bytes() as u32 - 1);
-            for cpu in 0..2 {
-                if let Some(log) = self.ctx.trace.instructions_mut(cpu) {
-                    log.note(Record::Word { address, word });
-                }
-            }
-        }
-        op
-    }
-
-    fn decode(&self, pc: u32, word: u32) -> Op {
-        let op = Op::decode(word);
-        let marks_dispatch = op.is_dispatch() && self.ctx.trace.wants(Details::HANDLERS);
-        let breaks = self.fabric.stops.breaks_at(self.private.index(), pc);
-        if self.probes.at(pc).is_empty() && !marks_dispatch && !breaks {
-            op
-        } else {
-            op.with_probe()
-        }
-    }
-
-    /// An access outside SRAM and scratchpad.
-    #[inline(never)]
-    fn load_elsewhere(
-        &mut self,
-        core: &mut Core,
-        address: u32,
-        width: Width,
-    ) -> Result<u32, BusStop> {
-        match map::place(self.private.who, address) {
-            Place::Register(offset) => {
-                let value = self.load_register(core, offset & !3)?;
-                Ok(part_of(value, offset, width))
-            }
-            Place::StackMap => {
-                let address = self.stack_address(address);
-                self.load_sram(core, address, width)
-            }
-            _ => {
-                self.in_turn(core)?;
-                self.nothing_there(core, address, "read");
-                Ok(0)
-            }
-        }
-    }
-
-    fn load_register(&mut self, core: &mut Core, offset: u32) -> Result<u32, BusStop> {
-        self.in_turn(core)?;
-        if owner_of(offset).is_some() {
-            self.alone_with_board(core)?;
-        }
-        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
-        let value = self.read_any_register(core, offset);
-        let own_event = regs::EVENT_A + 0x10 * self.private.index() as u32;
-        if offset == own_event {
-            if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
-                self.record_detail(core, TraceKind::HandlerExit);
-            }
-            if self.poll_event(core, value) && self.may_idle {
-                return Err(BusStop::Wait);
-            }
-        } else {
-            self.private.idle.watch(offset, value);
-        }
-        if self.ctx.trace.wants(Details::REGISTERS) {
-            let address = map::register_address(offset);
-            self.record_detail(core, TraceKind::RegisterRead { address, value });
-        }
-        core.clock
-            .charge(u64::from(self.fabric.timing.register_load_cycles));
-        Ok(value)
-    }
-
-    /// The core is about to read `value` from its event register. Tells whether it idles.
-    #[inline(always)]
-    fn poll_event(&mut self, core: &Core, value: u32) -> bool {
-        if !LOGGED {
-            return self.private.idle.poll(core, value);
-        }
-        let before = self.private.idle.repeated();
-        let idles = self.private.idle.poll(core, value);
-        let instructions = self.private.idle.repeated() - before;
-        if let Ok(instructions @ 1..) = u32::try_from(instructions) {
-            self.log(|log| log.note(Record::Idle { instructions }));
-        }
-        idles
-    }
-
-    fn read_any_register(&self, core: &Core, offset: u32) -> u32 {
-        let control = owner_of(offset).and_then(|owner| {
-            let as_a = offset - regs::CPU_B * owner as u32;
-            let sram = &self.fabric.sram;
-            if owner == self.private.index() {
-                read_control(core, self.private, sram, as_a)
-            } else {
-                read_control(self.other_core, self.other_private, sram, as_a)
-            }
-        });
-        control.unwrap_or_else(|| self.fabric.read_register(offset, self.ctx.now))
-    }
-
-    #[inline(never)]
-    fn store_elsewhere(
-        &mut self,
-        core: &mut Core,
-        address: u32,
-        width: Width,
-        value: u32,
-    ) -> Result<(), BusStop> {
-        match map::place(self.private.who, address) {
-            Place::Register(offset) => self.store_register(core, offset, width, value),
-            Place::StackMap => {
-                let address = self.stack_address(address);
-                self.store_sram(core, address, width, value)
-            }
-            _ => {
-                self.in_turn(core)?;
-                self.nothing_there(core, address, "write");
-                Ok(())
-            }
-        }
-    }
-
-    fn store_register(
-        &mut self,
-        core: &mut Core,
-        offset: u32,
-        width: Width,
-        value: u32,
-    ) -> Result<(), BusStop> {
-        self.in_turn(core)?;
-        self.alone_with_board(core)?;
-        self.private.idle.disturb();
-        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
-        if width != Width::Word {
-            let address = defs::tigon2::map::REGISTER_BASE + offset;
-            let text = format!(
-                "{}-byte write to register {}: registers take words",
-                width as u32,
-                map::probe(self.private.who, address)
-            );
-            Fabric::mistake(self.who(core), text, self.ctx);
-        }
-        core.clock
-            .charge(u64::from(self.fabric.timing.register_store_cycles));
-        let offset = offset & !3;
-        if self.ctx.trace.wants(Details::REGISTERS) {
-            let address = map::register_address(offset);
-            self.record_detail(core, TraceKind::RegisterWrite { address, value });
-        }
-        self.other_private.idle.wake();
-        if let Some(owner) = owner_of(offset) {
-            let as_a = offset - regs::CPU_B * owner as u32;
-            let own = owner == self.private.index();
-            let sram = &mut self.fabric.sram;
-            let effect = if own {
-                write_control(core, self.private, sram, as_a, value)
-            } else {
-                write_control(self.other_core, self.other_private, sram, as_a, value)
-            };
-            if let Some(effect) = effect {
-                return self.control_written(core, own, effect);
-            }
-        }
-        let who = self.who(core);
-        if self.fabric.write_register(offset, value, who, self.ctx) {
-            Err(BusStop::Yield)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn control_written(
-        &mut self,
-        core: &Core,
-        own: bool,
-        effect: ControlEffect,
-    ) -> Result<(), BusStop> {
-        match effect {
-            ControlEffect::Stored | ControlEffect::Ignored => Ok(()),
-            ControlEffect::Started if !own => {
-                let pc = self.other_core.pc();
-                let clock = &mut self.other_core.clock;
-                clock.start_at(core.clock.now);
-                self.other_private.stopped = None;
-                let who = self.other_private.who;
-                let kind = TraceKind::CoreStarted { pc };
-                let cause = Some(core.pc());
-                self.ctx.trace.record_at(self.ctx.now, who, cause, kind);
-                Err(BusStop::Yield)
-            }
-            ControlEffect::Started | ControlEffect::Halted | ControlEffect::Stepped => {
-                Err(BusStop::Yield)
-            }
-        }
-    }
-
-    /// Where the stack-overflow map leads (docs/tigon2.md, section 1). Its base counts words, so that
-    /// an aligned access stays aligned.
-    const fn stack_address(&self, address: u32) -> u32 {
-        address.wrapping_sub(self.private.stack_map & !3) & STACK_MAP_MASK
-    }
-
-    #[cold]
-    fn nothing_there(&mut self, core: &Core, address: u32, verb: &str) {
-        self.private.idle.disturb();
-        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
-        if !self.ctx.trace.takes_mistakes() {
-            return;
-        }
-        let place = map::probe(self.private.who, address);
-        let text = format!("{verb} at pc {:#x}: {place}", core.pc());
-        Fabric::mistake(self.who(core), text, self.ctx);
-    }
-
     /// The core, at its present instruction.
     const fn who(&self, core: &Core) -> Actor {
         Actor {
@@ -523,15 +246,6 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.ctx
             .trace
             .record_detail(self.ctx.now, initiator, pc, kind);
-    }
-}
-
-/// The part of a register that a narrow read sees.
-const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
-    match width {
-        Width::Word => value,
-        Width::Half => value >> (16 - 8 * (offset & 2)) & 0xFFFF,
-        Width::Byte => value >> (24 - 8 * (offset & 3)) & 0xFF,
     }
 }
 

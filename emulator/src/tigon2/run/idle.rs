@@ -9,9 +9,9 @@
 
 use defs::tigon2::regs;
 
-use super::cores::owner_of;
 use crate::cpu::mips::exec::Core;
 use crate::state;
+use crate::tigon2::cores::owner_of;
 use crate::value_struct;
 
 /// Most registers that a round may read besides its event register.

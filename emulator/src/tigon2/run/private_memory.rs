@@ -2,20 +2,20 @@
 
 use defs::tigon2::map::SRAM_LIMIT;
 
-use super::idle::IdleDetector;
-use super::scratchpad::Scratchpad;
-use super::sram::AloneSram;
-use super::timing::Timing;
 use crate::cpu::clock::CpuClock;
 use crate::cpu::mips::bus::{OwnMemory, Width};
+use crate::tigon2::run::idle::IdleDetector;
+use crate::tigon2::scratchpad::Scratchpad;
+use crate::tigon2::sram::AloneSram;
+use crate::tigon2::timing::Timing;
 
 /// A scratchpad as its core sees it while it asks nobody.
 pub struct OwnScratchpad<'a> {
-    pub(super) scratchpad: &'a Scratchpad,
-    pub(super) idle: &'a mut IdleDetector,
-    pub(super) timing: &'a Timing,
+    pub(in crate::tigon2) scratchpad: &'a Scratchpad,
+    pub(in crate::tigon2) idle: &'a mut IdleDetector,
+    pub(in crate::tigon2) timing: &'a Timing,
     /// What the core writes need not be taken back, nor does anybody want to know of it.
-    pub(super) writable: bool,
+    pub(in crate::tigon2) writable: bool,
 }
 
 impl OwnMemory for OwnScratchpad<'_> {
@@ -40,10 +40,10 @@ impl OwnMemory for OwnScratchpad<'_> {
 
 /// A scratchpad, and SRAM too if the core runs `ALONE`: until its time is over nobody else can use SRAM
 /// then, so each of its accesses is in turn. One that has to wait for the SRAM bus is left to
-/// [`CpuBus`](super::bus::CpuBus).
+/// [`CpuBus`](crate::tigon2::run::bus::CpuBus).
 pub struct Memory<'a, const ALONE: bool> {
-    pub(super) own: OwnScratchpad<'a>,
-    pub(super) sram: AloneSram<'a>,
+    pub(in crate::tigon2) own: OwnScratchpad<'a>,
+    pub(in crate::tigon2) sram: AloneSram<'a>,
     /// Nobody wants to know of what the core writes to SRAM.
     sram_writable: bool,
     /// When all its cycles will be over, in ticks, and how many of them a cycle takes.
@@ -54,7 +54,7 @@ pub struct Memory<'a, const ALONE: bool> {
 impl<'a, const ALONE: bool> Memory<'a, ALONE> {
     /// The memory of the core whose clock this is.
     #[inline(always)]
-    pub(super) const fn new(
+    pub(in crate::tigon2) const fn new(
         own: OwnScratchpad<'a>,
         sram: AloneSram<'a>,
         sram_writable: bool,

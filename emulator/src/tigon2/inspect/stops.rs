@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use defs::tigon2::map::SRAM_LIMIT;
 
-use super::board::Tigon2;
-use super::fabric::{BoardContext, Fabric};
 use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::{Actor, Initiator};
+use crate::tigon2::board::Tigon2;
+use crate::tigon2::fabric::{BoardContext, Fabric};
 
 /// Bytes of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,14 +33,14 @@ pub struct Stops {
 impl Stops {
     /// Whether a CPU has a breakpoint there. Hardly ever has it any.
     #[inline(always)]
-    pub(super) fn breaks_at(&self, cpu: usize, pc: u32) -> bool {
+    pub(in crate::tigon2) fn breaks_at(&self, cpu: usize, pc: u32) -> bool {
         let breakpoints = &self.breakpoints[cpu & 1];
         !breakpoints.is_empty() && breakpoints.contains(&pc)
     }
 
     /// Whether somebody wants to know of writes to SRAM, and to a CPU's scratchpad.
     #[inline(always)]
-    pub(super) fn watched(&self, cpu: usize) -> (bool, bool) {
+    pub(in crate::tigon2) fn watched(&self, cpu: usize) -> (bool, bool) {
         if self.watches.is_empty() {
             return (false, false);
         }
@@ -71,13 +71,19 @@ impl Tigon2 {
 impl Fabric {
     /// Whether anybody wants to know of writes.
     #[inline(always)]
-    pub(super) const fn watches_memory(&self) -> bool {
+    pub(in crate::tigon2) const fn watches_memory(&self) -> bool {
         !self.stops.watches.is_empty()
     }
 
     /// Memory is about to be written by a device or the host.
     #[inline(always)]
-    pub(super) fn watch(&self, address: u32, length: u32, who: Initiator, ctx: &mut BoardContext) {
+    pub(in crate::tigon2) fn watch(
+        &self,
+        address: u32,
+        length: u32,
+        who: Initiator,
+        ctx: &mut BoardContext,
+    ) {
         if self.watches_memory() && length > 0 {
             self.watch_by(address, length, Actor::from(who), None, ctx);
         }
@@ -86,7 +92,7 @@ impl Fabric {
     /// Memory is about to be written at `ctx.now`; `cpu` says whose scratchpad that may be.
     #[cold]
     #[inline(never)]
-    pub(super) fn watch_by(
+    pub(in crate::tigon2) fn watch_by(
         &self,
         address: u32,
         length: u32,

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::board::Tigon2;
-use super::bus::CpuBus;
-use super::cores::StopReason;
-use super::dispatch::Dispatch;
-use super::fabric::BoardContext;
-use super::witness;
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
 use crate::observe::event::Details;
 use crate::sim::board::Board;
 use crate::sim::time::SimTime;
+use crate::tigon2::board::Tigon2;
+use crate::tigon2::cores::StopReason;
+use crate::tigon2::fabric::BoardContext;
+use crate::tigon2::inspect::handlers::Dispatch;
+use crate::tigon2::inspect::instruction_log;
+use crate::tigon2::run::bus::CpuBus;
 
 /// What a core is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Activity {
+pub(in crate::tigon2) enum Activity {
     /// It is halted, or may not execute more.
     Stopped,
     /// It repeats the rounds of its idle loop.
@@ -27,7 +27,7 @@ pub(super) enum Activity {
 
 impl Tigon2 {
     /// Instructions that the core may execute in all.
-    pub(super) fn limit_of(&self, index: usize) -> u64 {
+    pub(in crate::tigon2) fn limit_of(&self, index: usize) -> u64 {
         let step = self.cores[index].private.step_until.unwrap_or(u64::MAX);
         step.min(self.instruction_limit).min(self.held_after[index])
     }
@@ -50,7 +50,7 @@ impl Tigon2 {
 
     /// What both cores are at.
     #[inline(always)]
-    pub(super) fn activities(&self) -> [Activity; 2] {
+    pub(in crate::tigon2) fn activities(&self) -> [Activity; 2] {
         [0, 1].map(|cpu| {
             if !self.runnable(cpu) {
                 Activity::Stopped
@@ -225,7 +225,7 @@ impl Tigon2 {
 
     /// Lets the cores run up to `until`. A busy one that runs alone may go on up to `beyond`, and carry out what
     /// happens on the way. `false` if something was scheduled or has happened.
-    pub(super) fn run_up_to(
+    pub(in crate::tigon2) fn run_up_to(
         &mut self,
         until: SimTime,
         beyond: SimTime,
@@ -236,7 +236,7 @@ impl Tigon2 {
             self.mark_dispatch(marks);
         }
         if ctx.trace.begins_instructions() {
-            witness::begin(&self.cores, &self.fabric, ctx.trace);
+            instruction_log::begin(&self.cores, &self.fabric, ctx.trace);
         }
         let done = self.run_and_poll(until, beyond, ctx);
         for unit in &mut self.cores {

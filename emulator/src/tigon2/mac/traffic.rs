@@ -7,13 +7,13 @@ use defs::tigon2::rings::{
     RX_STATUS_CRC, RX_STATUS_LINK_LOST, RX_STATUS_RUNT,
 };
 
-use super::fabric::{BoardContext, BoardEvent, Fabric};
-use super::mac::Sending;
-use super::sram::Bursts;
 use crate::observe::event::{Details, DropReason, TraceKind};
 use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::SimTime;
 use crate::state;
+use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
+use crate::tigon2::mac::Sending;
+use crate::tigon2::sram::Bursts;
 use crate::wire::ethernet::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
 use crate::wire::ethernet::link::{Departure, RECEIVE_HOLD_BYTES};
 
@@ -33,7 +33,7 @@ state!(RxSide {
 
 impl RxSide {
     /// Forgets the frame that is coming in.
-    pub(super) fn abandon(&mut self) {
+    pub(in crate::tigon2) fn abandon(&mut self) {
         self.accepted = false;
     }
 }
@@ -41,7 +41,11 @@ impl RxSide {
 impl Fabric {
     /// Starts the next frame if the transmitter is free and the frame is complete. Tells whether
     /// it scheduled anything. `pc`: the instruction because of which it looks.
-    pub(super) fn try_transmit(&mut self, pc: Option<u32>, ctx: &mut BoardContext) -> bool {
+    pub(in crate::tigon2) fn try_transmit(
+        &mut self,
+        pc: Option<u32>,
+        ctx: &mut BoardContext,
+    ) -> bool {
         while self.mac.wants_descriptor() {
             let base = self.mac.tx_buffer.base.wrapping_sub(MAC_TX_BELOW);
             let at = self.mac.tx.address(base, self.mac.tx.reference);
@@ -140,7 +144,7 @@ impl Fabric {
     }
 
     /// The last bit is on the wire.
-    pub(super) fn tx_done(&mut self, ctx: &mut BoardContext) {
+    pub(in crate::tigon2) fn tx_done(&mut self, ctx: &mut BoardContext) {
         if self.mac.sent() {
             self.tx_descriptor_moved(ctx);
             self.index_moved(Initiator::MacTransmit, r::TX_BUFFER_CONSUMER, ctx);
@@ -149,7 +153,7 @@ impl Fabric {
     }
 
     /// A frame's first bit arrives at `first_bit`.
-    pub(super) fn frame_begins(
+    pub(in crate::tigon2) fn frame_begins(
         &mut self,
         frame: Frame,
         first_bit: SimTime,
@@ -177,7 +181,12 @@ impl Fabric {
     }
 
     /// Another 64 bytes are in (the last burst may be shorter).
-    pub(super) fn rx_burst(&mut self, frame: Frame, offset: u32, ctx: &mut BoardContext) {
+    pub(in crate::tigon2) fn rx_burst(
+        &mut self,
+        frame: Frame,
+        offset: u32,
+        ctx: &mut BoardContext,
+    ) {
         if offset == 0 && !self.takes_wire(&frame, ctx.now) {
             // A cable cannot do that; whoever feeds frames by hand shall know.
             let text = "a frame begins within another one: lost".into();
@@ -256,7 +265,7 @@ impl Fabric {
     }
 
     /// Where the burst at `offset` of the frame that comes in may be written: addresses and lengths.
-    pub(super) fn rx_writes(&self, offset: u32) -> [(u32, u32); 2] {
+    pub(in crate::tigon2) fn rx_writes(&self, offset: u32) -> [(u32, u32); 2] {
         [self.mac.rx_place(offset), self.mac.rx_buffer.base].map(|at| (at, BURST_BYTES))
     }
 
@@ -280,7 +289,7 @@ impl Fabric {
     }
 
     /// The descriptor of a stored frame reaches SRAM and the producer moves on.
-    pub(super) fn rx_done(
+    pub(in crate::tigon2) fn rx_done(
         &mut self,
         index: u32,
         address: u32,

@@ -5,8 +5,8 @@ use defs::tigon2::event;
 use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES};
 use defs::tigon2::regs as r;
 
-use super::cores::owner_of;
-use super::map::{register_address, register_name};
+use crate::tigon2::cores::owner_of;
+use crate::tigon2::map::{register_address, register_name};
 
 /// Where CPU B's general registers are shown.
 const GENERAL_B: u32 = r::CPU_B + r::CPU_REGISTERS;

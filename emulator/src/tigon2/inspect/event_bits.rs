@@ -3,11 +3,11 @@
 //! Writes and devices raise bits at the time at which they act. The timer's bits come up as time passes: what
 //! happened of that is told when the node has come to a time, or before somebody changes the timer.
 
-use super::fabric::{BoardContext, Fabric};
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::SimTime;
+use crate::tigon2::fabric::{BoardContext, Fabric};
 use defs::tigon2::event::TIMER;
 
 const INSTANT: SimTime = SimTime::from_ps(1);
@@ -15,7 +15,7 @@ const INSTANT: SimTime = SimTime::from_ps(1);
 impl Fabric {
     /// Lets `who` do something at `ctx.now`, and tells what came up in the event registers by that.
     #[inline(always)]
-    pub(super) fn telling<T>(
+    pub(in crate::tigon2) fn telling<T>(
         &mut self,
         who: Actor,
         ctx: &mut BoardContext,
@@ -44,7 +44,7 @@ impl Fabric {
 
     /// Tells which timer bits have come up before `until`, since it was last told.
     #[cold]
-    pub(super) fn tell_timer_before(&mut self, until: SimTime, trace: &mut Tracer) {
+    pub(in crate::tigon2) fn tell_timer_before(&mut self, until: SimTime, trace: &mut Tracer) {
         for (cpu, who) in [Initiator::CpuA, Initiator::CpuB].into_iter().enumerate() {
             let changes = |time| self.timer.next_change(cpu, time);
             let mut time = changes(self.untold_from.saturating_sub(INSTANT));

@@ -12,7 +12,7 @@ use crate::state;
 
 /// Whether a core is ahead, and where it would go back to.
 #[derive(Debug, Default)]
-pub(super) struct RunAhead {
+pub(in crate::tigon2) struct RunAhead {
     /// The core has perhaps executed code of SRAM that was not in turn.
     active: bool,
     /// The core when it was last in turn.
@@ -27,7 +27,7 @@ state!(RunAhead { careful_until } fixed { active, checkpoint });
 impl RunAhead {
     /// Whether `core` may execute code of SRAM without being in turn.
     #[inline(always)]
-    pub(super) fn begin(&mut self, core: &Core) -> bool {
+    pub(in crate::tigon2) fn begin(&mut self, core: &Core) -> bool {
         if !self.active {
             if core.clock.now < self.careful_until {
                 return false;
@@ -40,19 +40,24 @@ impl RunAhead {
 
     /// Whether the core is ahead.
     #[inline(always)]
-    pub(super) const fn is_active(&self) -> bool {
+    pub(in crate::tigon2) const fn is_active(&self) -> bool {
         self.active
     }
 
     /// The core is in turn: what it executed was right.
     #[inline(always)]
-    pub(super) const fn settle(&mut self) {
+    pub(in crate::tigon2) const fn settle(&mut self) {
         self.active = false;
     }
 
     /// Takes the core back, if it is ahead, and makes it go on in turn up to `tick`. What it did since leaves
     /// its log.
-    pub(super) fn go_back(&mut self, core: &mut Core, log: Option<&mut InstructionLog>, tick: u64) {
+    pub(in crate::tigon2) fn go_back(
+        &mut self,
+        core: &mut Core,
+        log: Option<&mut InstructionLog>,
+        tick: u64,
+    ) {
         if self.active {
             core.restore(&self.checkpoint);
             if let Some(log) = log {

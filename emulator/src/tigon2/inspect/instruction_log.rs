@@ -2,21 +2,21 @@
 
 use defs::tigon2::map::SRAM_LIMIT;
 
-use super::cores::CoreUnit;
-use super::fabric::Fabric;
-use super::map::{self, Place};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::witness::Witness;
 use crate::observe::instructions::{Cause, InstructionLog, Record};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
+use crate::tigon2::cores::CoreUnit;
+use crate::tigon2::fabric::Fabric;
+use crate::tigon2::map::{self, Place};
 
 /// The log of a core, or nothing if none is `KEPT`.
 #[derive(Debug)]
 pub struct CoreWitness<'a, const KEPT: bool> {
-    pub(super) log: Option<&'a mut InstructionLog>,
-    pub(super) who: Initiator,
+    pub(in crate::tigon2) log: Option<&'a mut InstructionLog>,
+    pub(in crate::tigon2) who: Initiator,
 }
 
 impl<const KEPT: bool> CoreWitness<'_, KEPT> {
@@ -77,7 +77,7 @@ impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
 }
 
 /// Somebody begins to look: what he must know of the board, and all code that is decoded by now.
-pub(super) fn begin(cores: &[CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
+pub(in crate::tigon2) fn begin(cores: &[CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
     let ticks_per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
     let sram_bytes = fabric.sram.size_bytes() as u32;
     for (cpu, unit) in cores.iter().enumerate() {

@@ -4,12 +4,12 @@
 use defs::tigon2::regs::{self, DmaState};
 use defs::tigon2::rings::{READ_RING_BELOW, WRITE_RING_BELOW};
 
-use super::dma::{Burst, Channel, Direction, swap_words};
-use super::fabric::{BoardContext, BoardEvent, Fabric};
-use super::stall::StallFrom;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::tigon2::dma::stall::StallFrom;
+use crate::tigon2::dma::{Burst, Channel, Direction, swap_words};
+use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::value_struct;
 
 /// A step of a channel. The generation tells whether it still belongs to the current transfer.
@@ -29,7 +29,7 @@ value_struct!(DmaStep {
 
 impl DmaStep {
     /// The channel whose step it is.
-    pub(super) const fn initiator(&self) -> Initiator {
+    pub(in crate::tigon2) const fn initiator(&self) -> Initiator {
         self.direction.initiator()
     }
 }
@@ -54,7 +54,7 @@ impl Direction {
 const BURST: usize = defs::tigon2::rings::BURST_BYTES as usize;
 
 impl Fabric {
-    pub(super) fn channel(&mut self, direction: Direction) -> &mut Channel {
+    pub(in crate::tigon2) fn channel(&mut self, direction: Direction) -> &mut Channel {
         match direction {
             Direction::Read => &mut self.dma_read,
             Direction::Write => &mut self.dma_write,
@@ -68,19 +68,19 @@ impl Fabric {
     }
 
     /// From the start of a transfer to its first burst, at least.
-    pub(super) fn bus_lead(&self) -> SimTime {
+    pub(in crate::tigon2) fn bus_lead(&self) -> SimTime {
         let (read, write) = (self.timing.dma_read_latency, self.timing.dma_write_latency);
         self.timing.dma_start + read.min(write)
     }
 
     /// Where a step writes to local memory: address and length.
-    pub(super) fn dma_writes(&self, step: &DmaStep) -> Option<(u32, u32)> {
+    pub(in crate::tigon2) fn dma_writes(&self, step: &DmaStep) -> Option<(u32, u32)> {
         let burst = step.burst.filter(|_| step.direction == Direction::Read)?;
         Some((burst.local, burst.length))
     }
 
     /// Schedules the first step of a transfer that was just started, by the instruction at `pc` if by any.
-    pub(super) fn start_transfer(
+    pub(in crate::tigon2) fn start_transfer(
         &mut self,
         direction: Direction,
         pc: Option<u32>,
@@ -115,7 +115,11 @@ impl Fabric {
 
     /// Starts waiting ring entries where the assist may. Tells whether it started any. `pc`: the
     /// instruction because of which it looks.
-    pub(super) fn poll_assist(&mut self, pc: Option<u32>, ctx: &mut BoardContext) -> bool {
+    pub(in crate::tigon2) fn poll_assist(
+        &mut self,
+        pc: Option<u32>,
+        ctx: &mut BoardContext,
+    ) -> bool {
         self.poll_assist_from(Direction::Read, pc, ctx)
     }
 
@@ -159,7 +163,7 @@ impl Fabric {
     }
 
     /// A step is due.
-    pub(super) fn dma_step(&mut self, step: DmaStep, ctx: &mut BoardContext) {
+    pub(in crate::tigon2) fn dma_step(&mut self, step: DmaStep, ctx: &mut BoardContext) {
         let channel = self.channel(step.direction);
         if !channel.active() || channel.generation() != step.generation {
             return;

@@ -12,9 +12,9 @@ use crate::observe::event::TraceKind;
 use crate::sim::initiator::Actor;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::{CorePrivate, CoreUnit};
-use crate::tigon2::dispatch::{self, Jump};
+use crate::tigon2::inspect::handlers::{self, Jump};
+use crate::tigon2::inspect::probes::BoardProbe;
 use crate::tigon2::map::{self, Place};
-use crate::tigon2::probes::BoardProbe;
 use crate::tigon2::sram::Sram;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
@@ -52,7 +52,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// What it does is not disturbed by that.
     #[cold]
     pub(super) fn dispatch(&mut self, core: &Core) {
-        let Some(jump) = dispatch::jump(core, self.private, &self.fabric.sram) else {
+        let Some(jump) = handlers::jump(core, self.private, &self.fabric.sram) else {
             return;
         };
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);

@@ -3,12 +3,12 @@
 
 use defs::tigon2::map::SRAM_LIMIT;
 
-use super::board::Tigon2;
-use super::fabric::BoardContext;
-use super::map::{self, Place};
 use crate::cpu::mips::bus::Width;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
+use crate::tigon2::board::Tigon2;
+use crate::tigon2::fabric::BoardContext;
+use crate::tigon2::map::{self, Place};
 
 /// Nothing can be changed there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -4,17 +4,17 @@
 //! Handlers may read the event register too. The read that begins a round is the one that stands where the last
 //! read before the last `JOFF` stood.
 
-use super::map::{self, Place};
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::{self, Kind};
+use crate::tigon2::map::{self, Place};
 
-use super::cores::CorePrivate;
-use super::sram::Sram;
+use crate::tigon2::cores::CorePrivate;
+use crate::tigon2::sram::Sram;
 
 /// What is known of a core's dispatch loop.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Dispatch {
+pub(in crate::tigon2) struct Dispatch {
     /// A handler runs.
     inside: bool,
     /// Where the event register was last read.
@@ -25,30 +25,34 @@ pub(super) struct Dispatch {
 
 /// A `JOFF` that leads to a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Jump {
+pub(in crate::tigon2) struct Jump {
     /// The event's bit.
-    pub(super) event: u32,
+    pub(in crate::tigon2) event: u32,
     /// Where its handler begins.
-    pub(super) handler: u32,
+    pub(in crate::tigon2) handler: u32,
 }
 
 impl Dispatch {
     /// The core reads its event register at `pc`. Tells whether a handler is over with that.
-    pub(super) fn read(&mut self, pc: u32) -> bool {
+    pub(in crate::tigon2) fn read(&mut self, pc: u32) -> bool {
         self.last_read = pc;
         self.round == Some(pc) && std::mem::take(&mut self.inside)
     }
 
     /// The core dispatches, to a handler or to its idle loop. Tells whether a handler is over with that: one
     /// that ended in a way of its own.
-    pub(super) fn dispatch(&mut self, to_handler: bool) -> bool {
+    pub(in crate::tigon2) fn dispatch(&mut self, to_handler: bool) -> bool {
         self.round = Some(self.last_read);
         std::mem::replace(&mut self.inside, to_handler)
     }
 }
 
 /// Where the `JOFF` at which the core stands leads: `None` if it stands at none, `Some(None)` if no event is due.
-pub(super) fn jump(core: &Core, private: &CorePrivate, sram: &Sram) -> Option<Option<Jump>> {
+pub(in crate::tigon2) fn jump(
+    core: &Core,
+    private: &CorePrivate,
+    sram: &Sram,
+) -> Option<Option<Jump>> {
     let word = |address: u32| match map::place(private.who, address) {
         Place::Scratchpad => private.scratchpad.read(address, Width::Word),
         _ => sram.word(address),

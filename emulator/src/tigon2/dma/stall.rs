@@ -17,7 +17,7 @@ value_enum!(StallFrom { Time { 0: time }, Transfer { 0: number } });
 
 /// The rests of one channel.
 #[derive(Debug, Default)]
-pub(super) struct Rests {
+pub(in crate::tigon2) struct Rests {
     /// Those that have not begun.
     planned: Vec<(StallFrom, SimTime)>,
     /// The end of those that have begun.
@@ -33,12 +33,12 @@ state!(Rests {
 });
 
 impl Rests {
-    pub(super) fn plan(&mut self, from: StallFrom, span: SimTime) {
+    pub(in crate::tigon2) fn plan(&mut self, from: StallFrom, span: SimTime) {
         self.planned.push((from, span));
     }
 
     /// The channel begins a transfer.
-    pub(super) fn transfer_begins(&mut self, now: SimTime) {
+    pub(in crate::tigon2) fn transfer_begins(&mut self, now: SimTime) {
         self.transfers += 1;
         let number = StallFrom::Transfer(self.transfers);
         for (_, span) in self.planned.extract_if(.., |(from, _)| *from == number) {
@@ -47,7 +47,7 @@ impl Rests {
     }
 
     /// Until when the channel rests, if it does so now.
-    pub(super) fn until(&mut self, now: SimTime) -> Option<SimTime> {
+    pub(in crate::tigon2) fn until(&mut self, now: SimTime) -> Option<SimTime> {
         if !self.planned.is_empty() {
             self.begin_due(now);
         }

@@ -1,0 +1,94 @@
+//! Instruction fetches that the core's own loop leaves to the bus, and decoding.
+
+use super::CpuBus;
+use crate::cpu::mips::bus::{BusStop, Fault, Width};
+use crate::cpu::mips::exec::Core;
+use crate::cpu::mips::isa::Op;
+use crate::observe::event::Details;
+use crate::observe::instructions::Record;
+use crate::tigon2::map::{self, Place};
+
+impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
+    /// An instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
+    /// probe, or comes when the core must not run ahead.
+    #[inline(never)]
+    pub(super) fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
+        let hit = self.private.cache.hits(pc);
+        let op = self.fabric.sram.op(pc);
+        if hit && !op.has_probe() && self.may_run_ahead(core) {
+            return Ok(op);
+        }
+        self.in_turn(core)?;
+        self.break_at(core, pc);
+        if !hit {
+            self.private.cache.fill(pc);
+            self.private.idle.disturb();
+            self.fabric
+                .sram
+                .take_bus(&mut core.clock, self.fabric.timing.sram_line_cycles);
+            core.clock
+                .charge(u64::from(self.fabric.timing.fetch_miss_cycles));
+        }
+        if op == Op::UNDECODED {
+            return Ok(self.decode_sram(pc));
+        }
+        Ok(op)
+    }
+
+    /// An instruction of the scratchpad that carries a probe or was not decoded yet, or none. A probe is
+    /// recorded in the order of shared accesses.
+    #[inline(never)]
+    pub(super) fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
+        let op = match map::place(self.private.who, pc) {
+            Place::Scratchpad => self.decode_scratchpad(pc),
+            _ => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
+        };
+        if op.has_probe() {
+            self.in_turn(core)?;
+            self.break_at(core, pc);
+        }
+        Ok(op)
+    }
+
+    /// An instruction of the scratchpad that carries a probe or was not decoded yet.
+    #[inline(never)]
+    fn decode_scratchpad(&mut self, pc: u32) -> Op {
+        let mut op = self.private.scratchpad.op(pc);
+        if op == Op::UNDECODED {
+            let word = self.private.scratchpad.read(pc, Width::Word);
+            op = self.decode(pc, word);
+            self.private.scratchpad.set_op(pc, op);
+            self.log(|log| log.note(Record::Word { address: pc, word }));
+        }
+        op
+    }
+
+    /// An instruction in SRAM that was not decoded yet.
+    #[inline(never)]
+    fn decode_sram(&mut self, pc: u32) -> Op {
+        let word = self.fabric.sram.word(pc);
+        let op = self.decode(pc, word);
+        self.fabric.sram.set_op(pc, op);
+        if LOGGED {
+            // Whoever comes next finds it decoded.
+            let address = pc & (self.fabric.sram.size_bytes() as u32 - 1);
+            for cpu in 0..2 {
+                if let Some(log) = self.ctx.trace.instructions_mut(cpu) {
+                    log.note(Record::Word { address, word });
+                }
+            }
+        }
+        op
+    }
+
+    fn decode(&self, pc: u32, word: u32) -> Op {
+        let op = Op::decode(word);
+        let marks_dispatch = op.is_dispatch() && self.ctx.trace.wants(Details::HANDLERS);
+        let breaks = self.fabric.stops.breaks_at(self.private.index(), pc);
+        if self.probes.at(pc).is_empty() && !marks_dispatch && !breaks {
+            op
+        } else {
+            op.with_probe()
+        }
+    }
+}

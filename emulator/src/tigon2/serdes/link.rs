@@ -1,0 +1,60 @@
+//! The fibre's signal and the link partner's configuration words (docs/tigon2.md, section 6).
+
+use defs::tigon2::regs::{MacRxState, MacTxState};
+
+use crate::observe::event::TraceKind;
+use crate::sim::initiator::Initiator;
+use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
+
+impl Fabric {
+    fn transmitting(&self) -> bool {
+        self.mac.tx_state & MacTxState::ENABLE.bits() != 0
+    }
+
+    /// What MAC_RX_STATE reads: the state with its read-only bits.
+    pub(in crate::tigon2) fn read_rx_state(&self) -> u32 {
+        let mut state = MacRxState::from_bits_retain(self.mac.rx_state);
+        state.set(MacRxState::SIGNAL, self.serdes.signal);
+        let config = self.serdes.partner_sends_config(self.transmitting());
+        state.set(MacRxState::PARTNER_CONFIG, config);
+        state.bits()
+    }
+
+    /// Lets a word of the partner come in if it is a new one. Tells whether it scheduled anything.
+    pub(in crate::tigon2) fn poll_partner(&mut self, ctx: &mut BoardContext) -> bool {
+        let new = self.serdes.new_word(self.transmitting(), self.loopback());
+        if new.is_none() || self.serdes.word_due {
+            return false;
+        }
+        self.serdes.word_due = true;
+        let time = ctx.now + self.timing.mac_config_word;
+        ctx.schedule(time, Initiator::MacReceive, BoardEvent::ConfigWord);
+        true
+    }
+
+    /// The partner's word is in.
+    pub(in crate::tigon2) fn config_word(&mut self) {
+        self.serdes.word_due = false;
+        if let Some(word) = self.serdes.new_word(self.transmitting(), self.loopback()) {
+            self.serdes.set_received(word);
+            self.raise_rx_attention(MacRxState::ATTENTION_CONFIG);
+        }
+    }
+
+    /// The signal on the fibre comes or goes.
+    pub(in crate::tigon2) fn signal_changes(&mut self, present: bool, ctx: &mut BoardContext) {
+        if self.serdes.signal == present {
+            return;
+        }
+        self.serdes.signal = present;
+        let kind = TraceKind::Signal { present };
+        ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+        self.raise_rx_attention(MacRxState::ATTENTION_LINK | MacRxState::ATTENTION_SYNC);
+        self.poll_partner(ctx);
+    }
+
+    pub(in crate::tigon2) fn raise_rx_attention(&mut self, attention: MacRxState) {
+        self.mac.rx_state |= attention.bits();
+        self.update_levels();
+    }
+}
