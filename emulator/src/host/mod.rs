@@ -1,6 +1,22 @@
-//! The host of a node: memory, PCI bus, and programs that run in simulated time.
+//! The host of a node: memory, the PCI bus, CPUs, and programs that run on them in simulated time.
+//!
+//! A program is an `async` function over its [`Machine`](machine::Machine). It gives way only where it uses the machine:
+//! each such call leaves a [`Request`](request::Request) in the program's port. The node carries the request out at the costs of
+//! the profile and resumes the program with a [`Response`](request::Response) at the time when a real processor would have it.
+//!
+//! * [`program`]: the programs of a host: how they begin, end and begin anew;
+//! * `execution`: the future of one program, or the log that stands in for it;
+//! * `dispatch`: requests and events;
+//! * `read`, `rotation`, [`poller`]: reads and polls of the board's window;
+//! * `interrupt`: waits for the board's interrupt, and their timeouts;
+//! * [`machine`]: what programs call; it implements the host library's `Window` and `System`;
+//! * [`log`], `restore`: what programs were told, and how a snapshot brings them back;
+//! * [`memory`], [`pci`], [`costs`]: host memory, the PCI bus, and costs.
 
 pub mod costs;
+mod dispatch;
+mod execution;
+mod interrupt;
 pub mod log;
 pub mod machine;
 pub mod memory;

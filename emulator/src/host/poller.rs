@@ -5,7 +5,7 @@
 //! comes to that time carries it out; one that finds what it looks for becomes an event, like any other read.
 
 use super::costs::HostCosts;
-use super::program::{HostContext, schedule};
+use super::dispatch::{HostContext, schedule};
 use super::request::{HostEvent, PollRequest, Read};
 use crate::sim::board::Board;
 use crate::sim::time::SimTime;

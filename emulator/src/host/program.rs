@@ -1,45 +1,22 @@
-//! Host programs: `async` functions that run in simulated time.
-//!
-//! A program gives way only where it uses its [`Machine`]: each such call
-//! leaves a [`Request`] in the program's port and waits. The node carries the request out (what it
-//! does, and what it costs, stands here) and wakes the program with the [`Response`] at the time
-//! when a real processor would have it. A program that polls costs one bus transaction a poll.
+//! The programs of a host: how they begin, end, and begin anew.
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Waker};
 
 use super::costs::HostCosts;
-use super::log::{Answers, Deeds, Life, Told};
+use super::execution::{Execution, Factory, ProgramFuture};
+use super::log::Life;
 use super::machine::Machine;
-use super::request::{Call, HostEvent, PollRequest, Read, Request, Response, SharedPort, lock};
+use super::request::{PollRequest, SharedPort};
 use super::rotation::Rotation;
-use crate::observe::event::{Details, TraceKind};
-use crate::sim::board::{Board, Context, NodeEvent, SharedMemory};
-use crate::sim::initiator::Initiator;
+use crate::sim::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 
-type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
-/// Makes a program's future for a machine, for the how-manieth time.
-type Factory = Box<dyn Fn(Machine, u32) -> ProgramFuture + Send>;
-
-/// How a program goes on.
-pub(super) enum Course {
-    /// It does what it does.
-    Alive(ProgramFuture),
-    /// It does what its log says that it did.
-    Repeating,
-    /// The log of one that repeated says no more: the program stands still.
-    Lost,
-    /// It has ended.
-    Ended,
-}
-
+/// One program of a host.
 pub(super) struct Program {
     pub(super) name: String,
-    pub(super) course: Course,
+    pub(super) execution: Execution,
     /// How it begins anew after a reset, if it does.
     factory: Option<Factory>,
     /// How often it has been begun.
@@ -66,7 +43,7 @@ impl Program {
     fn new(name: String, port: SharedPort, future: ProgramFuture) -> Self {
         Self {
             name,
-            course: Course::Alive(future),
+            execution: Execution::Alive(future),
             factory: None,
             life: 1,
             lives: None,
@@ -81,93 +58,13 @@ impl Program {
         }
     }
 
-    /// Lets it run until its next request, or its end, which it tells.
-    pub(super) fn go_on(&mut self) -> bool {
-        let mut task = TaskContext::from_waker(Waker::noop());
-        let ended = match &mut self.course {
-            Course::Alive(future) => future.as_mut().poll(&mut task).is_ready(),
-            _ => false,
-        };
-        if ended {
-            self.course = Course::Ended;
-        }
-        ended
-    }
-
-    /// Lets it run until its next request, or its end, which it tells.
-    fn advance(&mut self, now: SimTime, response: Option<Response>, memory: &SharedMemory) -> bool {
-        if matches!(self.course, Course::Repeating) {
-            return self.repeat_next(now, response.as_ref(), memory);
-        }
-        let keeps = self.lives.is_some();
-        {
-            let mut port = lock(&self.port);
-            port.now = now;
-            port.response.clone_from(&response);
-            if keeps {
-                port.answers = Answers::Kept(Vec::new(), Vec::new());
-            }
-        }
-        let ended = self.go_on();
-        if let Some(life) = self.lives.as_mut().and_then(|lives| lives.last_mut()) {
-            let mut port = lock(&self.port);
-            if let Answers::Kept(memory, acts) = std::mem::take(&mut port.answers) {
-                let told = Told {
-                    now,
-                    response,
-                    memory,
-                };
-                let request = port.request.clone();
-                life.push(
-                    told,
-                    Deeds {
-                        memory: acts,
-                        request,
-                        ended,
-                    },
-                );
-            }
-        }
-        ended
-    }
-
-    /// Does what its log says that it did then.
-    fn repeat_next(
-        &mut self,
-        now: SimTime,
-        response: Option<&Response>,
-        memory: &SharedMemory,
-    ) -> bool {
-        let life = self.lives.as_mut().and_then(|lives| lives.last_mut());
-        let done = life.and_then(|life| {
-            life.repeat_next(now, response, |deeds| {
-                deeds.repeat(memory);
-                (deeds.request.clone(), deeds.ended)
-            })
-        });
-        let Some((request, ended)) = done else {
-            self.course = Course::Lost;
-            return false;
-        };
-        lock(&self.port).request = request;
-        if ended {
-            self.course = Course::Ended;
-        }
-        ended
-    }
-
-    /// Whether it goes on when its request is answered.
-    pub(super) const fn is_at_work(&self) -> bool {
-        !matches!(self.course, Course::Ended)
-    }
-
     const fn has_ended(&self) -> bool {
         !self.is_at_work() && !self.awaits_power
     }
 
     /// Ends it wherever it is.
     fn cut_off(&mut self) {
-        self.course = Course::Ended;
+        self.execution = Execution::Ended;
         self.polling = None;
         self.rotation = None;
         self.interrupt_deadline = None;
@@ -188,7 +85,7 @@ impl Program {
 
 /// The programs of one host.
 pub struct Programs {
-    memory: SharedMemory,
+    pub(super) memory: SharedMemory,
     pub(super) costs: HostCosts,
     pub(super) programs: Vec<Program>,
     /// Whether what programs are told is kept.
@@ -203,13 +100,6 @@ impl std::fmt::Debug for Programs {
             .entries(self.programs.iter().map(|program| &program.name))
             .finish()
     }
-}
-
-pub(super) type HostContext<'a, E> = Context<'a, E>;
-
-pub(super) fn schedule<E>(ctx: &mut HostContext<'_, E>, time: SimTime, event: HostEvent) {
-    ctx.queue
-        .schedule(time, Initiator::Host, NodeEvent::Host(event));
 }
 
 impl Programs {
@@ -273,9 +163,9 @@ impl Programs {
         let program = &mut self.programs[index];
         program.life += 1;
         program.port = port;
-        program.course = match &program.factory {
-            Some(begin) => Course::Alive(begin(machine, program.life)),
-            None => Course::Ended,
+        program.execution = match &program.factory {
+            Some(begin) => Execution::Alive(begin(machine, program.life)),
+            None => Execution::Ended,
         };
     }
 
@@ -305,7 +195,7 @@ impl Programs {
             program.awaits_power = false;
             program.started = false;
             if self.repeats {
-                program.course = Course::Repeating;
+                program.execution = Execution::Repeating;
             }
             if let Some(lives) = &mut program.lives {
                 lives.push(program.next_lives.pop_front().unwrap_or_default());
@@ -373,217 +263,4 @@ impl Programs {
             })
             .collect()
     }
-
-    /// Begins the programs that have not begun.
-    pub fn start_new<E>(&mut self, ctx: &mut HostContext<'_, E>) {
-        for index in 0..self.programs.len() {
-            if !self.programs[index].started {
-                self.programs[index].started = true;
-                self.advance(index, None, ctx);
-            }
-        }
-    }
-
-    /// Handles an event at `ctx.now`.
-    pub fn handle<B: Board>(
-        &mut self,
-        event: HostEvent,
-        board: &mut B,
-        ctx: &mut HostContext<'_, B::Event>,
-    ) {
-        match event {
-            HostEvent::Resume { program, response } => self.advance(program, Some(response), ctx),
-            HostEvent::Interrupt => self.interrupted(board, ctx),
-            HostEvent::Timeout { program } => self.timeout(program, ctx),
-            HostEvent::Store { offset, values } => {
-                for (offset, value) in (offset..).step_by(4).zip(values) {
-                    board.window_write(offset, value, ctx);
-                }
-            }
-            HostEvent::ReadStart {
-                program,
-                read,
-                asked,
-            } => self.read_start(program, read, asked, ctx),
-            HostEvent::ReadSample {
-                program,
-                read,
-                asked,
-            } => self.sampled(program, read, asked, board, ctx),
-            HostEvent::Watch { program } => self.watch(program, ctx),
-            HostEvent::Prepare {
-                program,
-                write,
-                ready,
-            } => {
-                board.window_write(write.0, write.1, ctx);
-                self.watch_prepared(program, ready, ctx);
-            }
-        }
-    }
-
-    /// The interrupt has made its way: whoever waits for it goes on, if it is still asserted.
-    fn interrupted<B: Board>(&mut self, board: &B, ctx: &mut HostContext<'_, B::Event>) {
-        if !board.interrupt_line() {
-            return;
-        }
-        for index in 0..self.programs.len() {
-            if self.programs[index].interrupt_deadline.take().is_some() {
-                ctx.trace
-                    .record(ctx.now, Initiator::Host, TraceKind::InterruptTaken);
-                self.advance(index, Some(Response::Interrupt(true)), ctx);
-            }
-        }
-    }
-
-    /// A program waits for an interrupt.
-    fn wait_interrupt<E>(
-        &mut self,
-        index: usize,
-        timeout: Option<SimTime>,
-        ctx: &mut HostContext<'_, E>,
-    ) {
-        // If the line is asserted already, nothing else would wake the program.
-        schedule(
-            ctx,
-            ctx.now.saturating_add(self.costs.interrupt),
-            HostEvent::Interrupt,
-        );
-        let deadline = timeout.map_or(SimTime::MAX, |span| ctx.now.saturating_add(span));
-        self.programs[index].interrupt_deadline = Some(deadline);
-        self.arm_timeout(index, deadline, ctx);
-    }
-
-    /// Sees to a timeout event at `deadline` or before.
-    fn arm_timeout<E>(&mut self, index: usize, deadline: SimTime, ctx: &mut HostContext<'_, E>) {
-        let pending = &mut self.programs[index].timeout_at;
-        if deadline != SimTime::MAX && pending.is_none_or(|at| at > deadline) {
-            *pending = Some(deadline);
-            schedule(ctx, deadline, HostEvent::Timeout { program: index });
-        }
-    }
-
-    /// A timeout event is due: an early one moves on to the deadline of the present wait.
-    fn timeout<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
-        let program = &mut self.programs[index];
-        if program.timeout_at != Some(ctx.now) {
-            return;
-        }
-        program.timeout_at = None;
-        match program.interrupt_deadline {
-            Some(deadline) if deadline <= ctx.now => {
-                program.interrupt_deadline = None;
-                self.advance(index, Some(Response::Interrupt(false)), ctx);
-            }
-            Some(deadline) => self.arm_timeout(index, deadline, ctx),
-            None => {}
-        }
-    }
-
-    /// Lets a program run until its next request, and carries that out.
-    fn advance<E>(
-        &mut self,
-        index: usize,
-        response: Option<Response>,
-        ctx: &mut HostContext<'_, E>,
-    ) {
-        let program = &mut self.programs[index];
-        if !program.is_at_work() {
-            return;
-        }
-        lock(&program.port).calls = ctx.trace.wants(Details::HOST).then(Vec::new);
-        let ended = program.advance(ctx.now, response, &self.memory);
-        let calls = lock(&program.port).calls.take().unwrap_or_default();
-        record_calls(&program.name, calls, ctx);
-        if ended {
-            let name = program.name.as_str().into();
-            let kind = TraceKind::ProgramEnded { name };
-            ctx.trace.record(ctx.now, Initiator::Host, kind);
-            return;
-        }
-        let request = lock(&program.port).request.take();
-        match request {
-            None if matches!(program.course, Course::Lost) => {}
-            Some(request) => self.carry_out(index, request, ctx),
-            // It awaits something that is not its machine: nobody could ever wake it.
-            None => {
-                let text = "program awaits something outside the simulation".into();
-                let kind = TraceKind::GuestMistake { text };
-                ctx.trace.record(ctx.now, Initiator::Host, kind);
-            }
-        }
-    }
-
-    fn carry_out<E>(&mut self, program: usize, request: Request, ctx: &mut HostContext<'_, E>) {
-        match request {
-            Request::Read { offset } => {
-                let until = None;
-                self.ask(program, Read { offset, until }, ctx.now, ctx);
-            }
-            Request::Write { offset, values } => {
-                let words = values.len() as u64;
-                let clocks = u64::from(self.costs.pio_write_setup_clocks) + words;
-                let arrives = ctx.pci.acquire(ctx.now, clocks);
-                schedule(ctx, arrives, HostEvent::Store { offset, values });
-                let span = SimTime::from_ps(self.costs.pio_write.ps() * words);
-                self.resume_after(program, span, Response::Done, ctx);
-            }
-            Request::Poll(poll) => {
-                self.programs[program].polling = Some(poll);
-                let (offset, until) = (poll.offset, Some(poll));
-                self.ask(program, Read { offset, until }, ctx.now, ctx);
-            }
-            Request::PollAny { watches, why } => {
-                self.programs[program].rotation = Some(Rotation::new(watches, why));
-                self.watch(program, ctx);
-            }
-            Request::Translate { address, length } => {
-                let pages = ctx.with_memory(|memory| translate(memory, address, length));
-                let count = pages.as_ref().map_or(1, Vec::len) as u64;
-                let more = self.costs.translate_page.ps() * count.saturating_sub(1);
-                let span = self.costs.translate + SimTime::from_ps(more);
-                self.resume_after(program, span, Response::Pages(pages), ctx);
-            }
-            Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),
-            Request::Interrupt { timeout } => self.wait_interrupt(program, timeout, ctx),
-        }
-    }
-
-    fn resume_after<E>(
-        &self,
-        program: usize,
-        span: SimTime,
-        response: Response,
-        ctx: &mut HostContext<'_, E>,
-    ) {
-        let event = HostEvent::Resume { program, response };
-        schedule(ctx, ctx.now.saturating_add(span), event);
-    }
-}
-
-/// Records what a program has called, and what has returned to it.
-fn record_calls<E>(program: &str, calls: Vec<Call>, ctx: &mut HostContext<'_, E>) {
-    for Call { what, returned } in calls {
-        let what = format!("{program}: {what}").into();
-        let kind = match returned {
-            false => TraceKind::HostCall { what },
-            true => TraceKind::HostReturn { what },
-        };
-        ctx.trace
-            .record_detail(ctx.now, Initiator::Host, None, kind);
-    }
-}
-
-/// The physical addresses of the pages that hold a range: the first of `address` itself, the
-/// others of page starts.
-fn translate(memory: &super::memory::HostMemory, address: u64, length: u64) -> Option<Vec<u64>> {
-    let last = address.checked_add(length.saturating_sub(1))?;
-    let page = super::memory::PAGE_BYTES;
-    let mut pages = vec![memory.translate(address)?];
-    let mut next = (address / page + 1) * page;
-    while next <= last {
-        pages.push(memory.translate(next)?);
-        next += page;
-    }
-    Some(pages)
 }

@@ -4,8 +4,9 @@
 //! value. The request's arrival is no event of its own when nobody else can ask for the bus before it. A
 //! program that polls SRAM in vain goes on in the [`poller`].
 
+use super::dispatch::{HostContext, schedule};
 use super::poller;
-use super::program::{HostContext, Programs, schedule};
+use super::program::Programs;
 use super::request::{HostEvent, Read, Response};
 use crate::observe::event::TraceKind;
 use crate::sim::board::Board;

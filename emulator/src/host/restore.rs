@@ -1,8 +1,9 @@
 //! Brings the programs of a host to where they stood when a state was saved.
 
+use super::execution::Execution;
 use super::log::{Answers, Deeds, HostLog, Life};
 use super::poller::Poller;
-use super::program::{Course, Program, Programs};
+use super::program::{Program, Programs};
 use super::request::{HostEvent, Request, lock};
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -29,7 +30,7 @@ impl Program {
     /// Tells the program what it was told in a life, from turn `first` on.
     fn tell_again(&mut self, life: &Life, first: usize) -> Result<(), StateError> {
         let same = life.tell_again(first, |told| {
-            if !matches!(self.course, Course::Alive(_)) {
+            if !matches!(self.execution, Execution::Alive(_)) {
                 return None;
             }
             {
@@ -157,7 +158,7 @@ impl Programs {
         let last = lives.last().and_then(Life::last_request);
         program.set_why(last.as_ref());
         if !at_work {
-            program.course = Course::Ended;
+            program.execution = Execution::Ended;
         } else if !program.is_at_work() {
             return Err(StateError::Diverged(program.name.clone()));
         }
@@ -184,7 +185,7 @@ impl Programs {
     fn begin_to_repeat(&mut self, index: usize, lives: usize, next_lives: Vec<Life>) {
         let program = &mut self.programs[index];
         program.life = lives as u32;
-        program.course = Course::Repeating;
+        program.execution = Execution::Repeating;
         program.next_lives = next_lives
             .into_iter()
             .map(|mut life| {
@@ -205,7 +206,7 @@ impl Programs {
     /// # Errors
     /// The first that could not.
     pub(crate) fn check_repeating(&self) -> Result<(), StateError> {
-        let lost = |program: &&Program| matches!(program.course, Course::Lost);
+        let lost = |program: &&Program| matches!(program.execution, Execution::Lost);
         match self.programs.iter().find(lost) {
             Some(program) => Err(StateError::Diverged(program.name.clone())),
             None => Ok(()),

@@ -2,7 +2,8 @@
 
 use host_lib::window::Watch;
 
-use super::program::{HostContext, Programs, schedule};
+use super::dispatch::{HostContext, schedule};
+use super::program::Programs;
 use super::request::{HostEvent, PollRequest, Read};
 use crate::sim::board::Board;
 use crate::sim::time::SimTime;

@@ -1,0 +1,175 @@
+//! Requests of programs and events of the host: what each does, and what it costs.
+
+use super::execution::Execution;
+use super::memory::{HostMemory, PAGE_BYTES};
+use super::program::Programs;
+use super::request::{Call, HostEvent, Read, Request, Response, lock};
+use super::rotation::Rotation;
+use crate::observe::event::{Details, TraceKind};
+use crate::sim::board::{Board, Context, NodeEvent};
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+
+pub(super) type HostContext<'a, E> = Context<'a, E>;
+
+pub(super) fn schedule<E>(ctx: &mut HostContext<'_, E>, time: SimTime, event: HostEvent) {
+    ctx.queue
+        .schedule(time, Initiator::Host, NodeEvent::Host(event));
+}
+
+impl Programs {
+    /// Begins the programs that have not begun.
+    pub fn start_new<E>(&mut self, ctx: &mut HostContext<'_, E>) {
+        for index in 0..self.programs.len() {
+            if !self.programs[index].started {
+                self.programs[index].started = true;
+                self.advance(index, None, ctx);
+            }
+        }
+    }
+
+    /// Handles an event at `ctx.now`.
+    pub fn handle<B: Board>(
+        &mut self,
+        event: HostEvent,
+        board: &mut B,
+        ctx: &mut HostContext<'_, B::Event>,
+    ) {
+        match event {
+            HostEvent::Resume { program, response } => self.advance(program, Some(response), ctx),
+            HostEvent::Interrupt => self.interrupted(board, ctx),
+            HostEvent::Timeout { program } => self.timeout(program, ctx),
+            HostEvent::Store { offset, values } => {
+                for (offset, value) in (offset..).step_by(4).zip(values) {
+                    board.window_write(offset, value, ctx);
+                }
+            }
+            HostEvent::ReadStart {
+                program,
+                read,
+                asked,
+            } => self.read_start(program, read, asked, ctx),
+            HostEvent::ReadSample {
+                program,
+                read,
+                asked,
+            } => self.sampled(program, read, asked, board, ctx),
+            HostEvent::Watch { program } => self.watch(program, ctx),
+            HostEvent::Prepare {
+                program,
+                write,
+                ready,
+            } => {
+                board.window_write(write.0, write.1, ctx);
+                self.watch_prepared(program, ready, ctx);
+            }
+        }
+    }
+
+    /// Runs a program until its next request, and carries that out.
+    pub(super) fn advance<E>(
+        &mut self,
+        index: usize,
+        response: Option<Response>,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        let program = &mut self.programs[index];
+        if !program.is_at_work() {
+            return;
+        }
+        lock(&program.port).calls = ctx.trace.wants(Details::HOST).then(Vec::new);
+        let ended = program.advance(ctx.now, response, &self.memory);
+        let calls = lock(&program.port).calls.take().unwrap_or_default();
+        record_calls(&program.name, calls, ctx);
+        if ended {
+            let name = program.name.as_str().into();
+            let kind = TraceKind::ProgramEnded { name };
+            ctx.trace.record(ctx.now, Initiator::Host, kind);
+            return;
+        }
+        let request = lock(&program.port).request.take();
+        match request {
+            None if matches!(program.execution, Execution::Lost) => {}
+            Some(request) => self.carry_out(index, request, ctx),
+            // It awaits something else than its machine: no event could resume it.
+            None => {
+                let text = "program awaits something outside the simulation".into();
+                let kind = TraceKind::GuestMistake { text };
+                ctx.trace.record(ctx.now, Initiator::Host, kind);
+            }
+        }
+    }
+
+    fn carry_out<E>(&mut self, program: usize, request: Request, ctx: &mut HostContext<'_, E>) {
+        match request {
+            Request::Read { offset } => {
+                let until = None;
+                self.ask(program, Read { offset, until }, ctx.now, ctx);
+            }
+            Request::Write { offset, values } => {
+                let words = values.len() as u64;
+                let clocks = u64::from(self.costs.pio_write_setup_clocks) + words;
+                let arrives = ctx.pci.acquire(ctx.now, clocks);
+                schedule(ctx, arrives, HostEvent::Store { offset, values });
+                let span = SimTime::from_ps(self.costs.pio_write.ps() * words);
+                self.resume_after(program, span, Response::Done, ctx);
+            }
+            Request::Poll(poll) => {
+                self.programs[program].polling = Some(poll);
+                let (offset, until) = (poll.offset, Some(poll));
+                self.ask(program, Read { offset, until }, ctx.now, ctx);
+            }
+            Request::PollAny { watches, why } => {
+                self.programs[program].rotation = Some(Rotation::new(watches, why));
+                self.watch(program, ctx);
+            }
+            Request::Translate { address, length } => {
+                let pages = ctx.with_memory(|memory| translate(memory, address, length));
+                let count = pages.as_ref().map_or(1, Vec::len) as u64;
+                let more = self.costs.translate_page.ps() * count.saturating_sub(1);
+                let span = self.costs.translate + SimTime::from_ps(more);
+                self.resume_after(program, span, Response::Pages(pages), ctx);
+            }
+            Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),
+            Request::Interrupt { timeout } => self.wait_interrupt(program, timeout, ctx),
+        }
+    }
+
+    fn resume_after<E>(
+        &self,
+        program: usize,
+        span: SimTime,
+        response: Response,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        let event = HostEvent::Resume { program, response };
+        schedule(ctx, ctx.now.saturating_add(span), event);
+    }
+}
+
+/// Records what a program has called, and what has returned to it.
+fn record_calls<E>(program: &str, calls: Vec<Call>, ctx: &mut HostContext<'_, E>) {
+    for Call { what, returned } in calls {
+        let what = format!("{program}: {what}").into();
+        let kind = match returned {
+            false => TraceKind::HostCall { what },
+            true => TraceKind::HostReturn { what },
+        };
+        ctx.trace
+            .record_detail(ctx.now, Initiator::Host, None, kind);
+    }
+}
+
+/// The physical addresses of the pages that hold a range: the first of `address` itself, the
+/// others of page starts.
+fn translate(memory: &HostMemory, address: u64, length: u64) -> Option<Vec<u64>> {
+    let last = address.checked_add(length.saturating_sub(1))?;
+    let page = PAGE_BYTES;
+    let mut pages = vec![memory.translate(address)?];
+    let mut next = (address / page + 1) * page;
+    while next <= last {
+        pages.push(memory.translate(next)?);
+        next += page;
+    }
+    Some(pages)
+}

@@ -1,0 +1,115 @@
+//! Execution of one program: its future, or the log that stands in for it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Waker};
+
+use super::log::{Answers, Deeds, Told};
+use super::machine::Machine;
+use super::program::Program;
+use super::request::{Response, lock};
+use crate::sim::board::SharedMemory;
+use crate::sim::time::SimTime;
+
+pub(super) type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Makes a program's future for a machine; the number counts how often the program has begun.
+pub(super) type Factory = Box<dyn Fn(Machine, u32) -> ProgramFuture + Send>;
+
+/// Execution mode of a host program.
+pub(super) enum Execution {
+    /// The future runs.
+    Alive(ProgramFuture),
+    /// The log is replayed.
+    Repeating,
+    /// The replayed log has ended or does not fit: the program stands still.
+    Lost,
+    /// The program has ended.
+    Ended,
+}
+
+impl Program {
+    /// Polls the future once, which runs the program until its next request or its end; tells whether it has ended.
+    pub(super) fn go_on(&mut self) -> bool {
+        let mut task = TaskContext::from_waker(Waker::noop());
+        let ended = match &mut self.execution {
+            Execution::Alive(future) => future.as_mut().poll(&mut task).is_ready(),
+            _ => false,
+        };
+        if ended {
+            self.execution = Execution::Ended;
+        }
+        ended
+    }
+
+    /// Runs the program, or replays its log, until its next request or its end; tells whether it has ended.
+    pub(super) fn advance(
+        &mut self,
+        now: SimTime,
+        response: Option<Response>,
+        memory: &SharedMemory,
+    ) -> bool {
+        if matches!(self.execution, Execution::Repeating) {
+            return self.repeat_next(now, response.as_ref(), memory);
+        }
+        let keeps = self.lives.is_some();
+        {
+            let mut port = lock(&self.port);
+            port.now = now;
+            port.response.clone_from(&response);
+            if keeps {
+                port.answers = Answers::Kept(Vec::new(), Vec::new());
+            }
+        }
+        let ended = self.go_on();
+        if let Some(life) = self.lives.as_mut().and_then(|lives| lives.last_mut()) {
+            let mut port = lock(&self.port);
+            if let Answers::Kept(memory, acts) = std::mem::take(&mut port.answers) {
+                let told = Told {
+                    now,
+                    response,
+                    memory,
+                };
+                let request = port.request.clone();
+                life.push(
+                    told,
+                    Deeds {
+                        memory: acts,
+                        request,
+                        ended,
+                    },
+                );
+            }
+        }
+        ended
+    }
+
+    /// Replays the next turn of the log.
+    fn repeat_next(
+        &mut self,
+        now: SimTime,
+        response: Option<&Response>,
+        memory: &SharedMemory,
+    ) -> bool {
+        let life = self.lives.as_mut().and_then(|lives| lives.last_mut());
+        let done = life.and_then(|life| {
+            life.repeat_next(now, response, |deeds| {
+                deeds.repeat(memory);
+                (deeds.request.clone(), deeds.ended)
+            })
+        });
+        let Some((request, ended)) = done else {
+            self.execution = Execution::Lost;
+            return false;
+        };
+        lock(&self.port).request = request;
+        if ended {
+            self.execution = Execution::Ended;
+        }
+        ended
+    }
+
+    /// Whether the program has not ended.
+    pub(super) const fn is_at_work(&self) -> bool {
+        !matches!(self.execution, Execution::Ended)
+    }
+}
