@@ -1,4 +1,4 @@
-//! Puts the linker script where the link of every image finds it.
+//! Puts the linker script into the link search path of every image.
 
 use std::env;
 

@@ -1,6 +1,6 @@
 //! Several alarms on one timer.
 
-/// Whether `time` has come at `now`; right for times less than 2^31 us apart.
+/// Whether `time` is past at `now`; correct for times less than 2^31 us apart.
 #[inline(always)]
 const fn is_past(time: u32, now: u32) -> bool {
     now.wrapping_sub(time).cast_signed() >= 0
@@ -19,7 +19,7 @@ impl<const COUNT: usize> Default for Alarms<COUNT> {
 }
 
 impl<const COUNT: usize> Alarms<COUNT> {
-    /// All alarms are off.
+    /// Alarms that are all off.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -27,7 +27,7 @@ impl<const COUNT: usize> Alarms<COUNT> {
         }
     }
 
-    /// Sets an alarm, whatever it was before.
+    /// Sets an alarm, set or not.
     #[inline(always)]
     pub fn set(&mut self, alarm: usize, time: u32) {
         if let Some(slot) = self.times.get_mut(alarm) {
@@ -43,7 +43,7 @@ impl<const COUNT: usize> Alarms<COUNT> {
         }
     }
 
-    /// Turns one alarm off whose time has come, and gives it.
+    /// Turns off and returns one alarm whose time is past.
     pub fn take_due(&mut self, now: u32) -> Option<usize> {
         for (alarm, slot) in self.times.iter_mut().enumerate() {
             if slot.is_some_and(|time| is_past(time, now)) {
@@ -54,7 +54,7 @@ impl<const COUNT: usize> Alarms<COUNT> {
         None
     }
 
-    /// When the next alarm is due, if one is set.
+    /// Time of the next alarm, if one is set.
     #[must_use]
     pub fn next(&self) -> Option<u32> {
         let mut earliest: Option<u32> = None;

@@ -1,7 +1,7 @@
-//! Where a frame's checksums are, and what they come to.
+//! Position and value of a frame's checksums.
 //!
-//! A DMA channel sums a whole frame. What the host wants is the sum of the TCP or UDP part: the
-//! rest of the frame, its headers, are few words, which the CPU sums and takes away.
+//! A DMA channel sums a whole frame. The host needs the sum of the TCP or UDP part: the CPU sums the few
+//! words of the headers and subtracts them.
 //!
 //! Sums are one's-complement sums of big-endian halfwords, not inverted.
 
@@ -13,7 +13,7 @@ pub const fn add(a: u32, b: u32) -> u32 {
     (sum & 0xFFFF) + (sum >> 16)
 }
 
-/// Takes `b` away from `a`. Something is left: 0 is written as 0xFFFF.
+/// Subtracts `b` from `a`; a result of 0 is represented as 0xFFFF.
 #[inline(always)]
 #[must_use]
 pub const fn subtract(a: u32, b: u32) -> u32 {
@@ -21,19 +21,19 @@ pub const fn subtract(a: u32, b: u32) -> u32 {
     if rest == 0 { 0xFFFF } else { rest }
 }
 
-/// What Ethernet adds at most to a short frame. More behind a packet is no padding.
+/// Largest Ethernet padding of a short frame. More bytes after a packet are not padding.
 const MOST_PADDING: u32 = 46;
 
-/// A TCP or UDP packet in a frame: offsets from the frame's beginning.
+/// A TCP or UDP packet in a frame: offsets from the frame's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Where its IP header begins.
+    /// Start of the IP header.
     pub ip: u32,
-    /// Where its TCP or UDP part begins.
+    /// Start of the TCP or UDP part.
     pub transport: u32,
-    /// Where that part ends.
+    /// End of the TCP or UDP part.
     pub end: u32,
-    /// Where its checksum stands.
+    /// Position of the checksum field.
     pub field: u32,
     /// 6: TCP, 17: UDP.
     pub protocol: u32,
@@ -49,8 +49,8 @@ const PROTOCOL_TCP: u32 = 6;
 const PROTOCOL_UDP: u32 = 17;
 
 impl Packet {
-    /// Finds the packet in a frame of `length` bytes whose halfword at an even offset is
-    /// `half(offset)`. `None`: no IPv4, a fragment, another protocol, or cut off.
+    /// Finds the packet in a frame of `length` bytes; `half(offset)` returns the halfword at an even
+    /// offset. `None`: not IPv4, a fragment, another protocol, or cut off.
     #[inline(always)]
     pub fn find(length: u32, half: impl Fn(u32) -> u32) -> Option<Self> {
         if length < ETHERNET_BYTES + LEAST_IP_BYTES {
@@ -87,7 +87,7 @@ impl Packet {
         })
     }
 
-    /// The sum of all that precedes the IP header.
+    /// The sum of everything before the IP header.
     #[inline(always)]
     pub fn sum_before_ip(&self, half: impl Fn(u32) -> u32) -> u32 {
         sum(0, self.ip, half)
@@ -99,13 +99,13 @@ impl Packet {
         sum(self.ip, self.transport, half)
     }
 
-    /// The sum of what follows the packet in a frame of `length` bytes.
+    /// The sum of the bytes after the packet in a frame of `length` bytes.
     #[inline(always)]
     pub fn sum_behind(&self, length: u32, half: impl Fn(u32) -> u32) -> u32 {
         if self.end == length {
             return 0;
         }
-        // The halves that hold one byte of padding each.
+        // The halfwords that hold one byte of padding each.
         let first = if self.end & 1 == 0 {
             0
         } else {
@@ -120,7 +120,7 @@ impl Packet {
         add(add(first, last), between)
     }
 
-    /// The sum of all of a frame of `length` bytes that is not the transport part.
+    /// The sum of a frame of `length` bytes without its transport part.
     #[inline(always)]
     pub fn sum_around(&self, length: u32, half: impl Fn(u32) -> u32) -> u32 {
         let headers = add(self.sum_before_ip(&half), self.sum_ip(&half));
@@ -134,13 +134,13 @@ impl Packet {
         add(addresses, add(self.protocol, self.end - self.transport))
     }
 
-    /// What to write into the checksum's field, if `sum` is that of the packet with what stands in
-    /// the field now.
+    /// Value for the checksum field. `sum` is the sum of the packet, including the current value of the
+    /// field.
     #[inline(always)]
     #[must_use]
     pub const fn completed(&self, sum: u32) -> u32 {
         match !sum & 0xFFFF {
-            // UDP: 0 means that there is none.
+            // UDP: 0 means "no checksum".
             0 if self.protocol == PROTOCOL_UDP => 0xFFFF,
             field => field,
         }
@@ -156,7 +156,7 @@ fn sum(from: u32, to: u32, half: impl Fn(u32) -> u32) -> u32 {
         sum += half(at);
         at += 2;
     }
-    // At most 37 halfwords: twice is enough.
+    // At most 37 halfwords: two folds are enough.
     sum = (sum & 0xFFFF) + (sum >> 16);
     (sum & 0xFFFF) + (sum >> 16)
 }
@@ -169,7 +169,7 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    /// The sum of bytes, as RFC 1071 says.
+    /// The sum of bytes as defined by RFC 1071.
     fn plain(bytes: &[u8]) -> u32 {
         let mut sum = 0;
         for pair in bytes.chunks(2) {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn half(frame: &[u8]) -> impl Fn(u32) -> u32 + '_ {
-        // As in the frame buffer, something follows the frame.
+        // Other data follows the frame, as in the frame buffer.
         |at| {
             [0, 1]
                 .map(|i| u32::from(*frame.get(at as usize + i).unwrap_or(&0x5A)))
@@ -231,7 +231,7 @@ mod tests {
             prop_assert_eq!(packet.end as usize, end);
         }
 
-        /// A completed field makes packet and pseudo header sum to 0xFFFF.
+        /// With a completed field, packet and pseudo header sum to 0xFFFF.
         #[test]
         fn a_completed_packet_sums_up(payload in prop::collection::vec(any::<u8>(), 8..100)) {
             let mut frame = frame(false, 0, 17, &payload);
@@ -245,7 +245,7 @@ mod tests {
             prop_assert_eq!(sum, 0xFFFF);
         }
 
-        /// No frame makes the search read outside of it.
+        /// The search never reads outside of a frame.
         #[test]
         fn any_frame_can_be_searched(frame in prop::collection::vec(any::<u8>(), 0..80)) {
             if let Some(packet) = Packet::find(frame.len() as u32, half(&frame)) {

@@ -1,39 +1,39 @@
-//! When an index is reported to the host: at a number of descriptors, or after a time.
+//! Coalescing: an index is reported to the host after a number of descriptors or after a time.
 
-/// The host's wishes.
+/// The host's coalescing limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Report at this number of descriptors; 0: their number does not matter.
+    /// Report at this number of descriptors; 0: no limit.
     pub descriptors: u32,
-    /// Report this long after the first descriptor; 0: at once.
+    /// Report at this delay after the first descriptor; 0: at once.
     pub ticks_us: u32,
 }
 
-/// What is to be done after [`Coalescer::add`].
+/// Next action after [`Coalescer::add`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Report now.
     Report,
-    /// Set the alarm to `ticks_us` from now: these are the first descriptors that wait.
+    /// Set the alarm to `ticks_us` from now: these are the first waiting descriptors.
     SetAlarm,
-    /// The alarm is set.
+    /// Wait: the alarm is set already.
     Wait,
 }
 
-/// Descriptors that are not reported yet.
+/// Counts descriptors that are not reported yet.
 #[derive(Debug, Clone, Default)]
 pub struct Coalescer {
     waiting: u32,
 }
 
 impl Coalescer {
-    /// Nothing waits.
+    /// A coalescer without waiting descriptors.
     #[must_use]
     pub const fn new() -> Self {
         Self { waiting: 0 }
     }
 
-    /// `count` more descriptors are done.
+    /// Adds `count` finished descriptors.
     #[inline(always)]
     pub const fn add(&mut self, count: u32, limits: &Limits) -> Step {
         let first = self.waiting == 0;
@@ -48,7 +48,7 @@ impl Coalescer {
         }
     }
 
-    /// All that waited is being reported; tells whether anything did.
+    /// Marks all waiting descriptors as reported; returns whether there were any.
     #[inline(always)]
     pub const fn take(&mut self) -> bool {
         let any = self.waiting != 0;

@@ -1,16 +1,16 @@
-//! The host's information block, and whether it makes sense (docs/tigon2.md, section 8).
+//! The host's information block and its validation (docs/tigon2.md, section 8).
 
 use defs::acenic::descriptor::{RECEIVE_BYTES, SEND_BYTES};
 use defs::acenic::info::{self, RECEIVE_FLAGS_ALIKE, RingFlags};
 use defs::acenic::{Mode, RETURN_ENTRIES};
 use defs::tigon2::regs::REVISION_TIGON2;
 
-/// The send ring, or its cache, lies here.
+/// Start of the send ring or its cache.
 pub const SEND_AREA: u32 = 0x2000;
 /// End of the send ring or its cache.
 pub const SEND_AREA_END: u32 = 0x4000;
 
-/// A place in host memory.
+/// An address in host memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostAddress {
     /// High word.
@@ -20,7 +20,7 @@ pub struct HostAddress {
 }
 
 impl HostAddress {
-    /// The place `bytes` further on.
+    /// The address `bytes` further on.
     #[inline(always)]
     #[must_use]
     pub const fn plus(self, bytes: u32) -> Self {
@@ -35,7 +35,7 @@ impl HostAddress {
 /// A ring control block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingControl {
-    /// Where the ring lies.
+    /// Host address of the ring.
     pub address: HostAddress,
     /// Longest buffer, or entries of a send or return ring.
     pub length: u32,
@@ -44,7 +44,7 @@ pub struct RingControl {
 }
 
 impl RingControl {
-    /// A ring that is not used.
+    /// Control block of an unused ring.
     pub const UNUSED: Self = Self {
         address: HostAddress { high: 0, low: 0 },
         length: 0,
@@ -69,7 +69,7 @@ impl RingControl {
         !self.flags.contains(RingFlags::DISABLED)
     }
 
-    /// Whether it wants checksums.
+    /// Whether checksums are enabled.
     #[must_use]
     pub const fn wants_sums(&self) -> bool {
         self.flags
@@ -77,7 +77,7 @@ impl RingControl {
     }
 }
 
-/// What the information block says.
+/// Contents of the information block.
 #[derive(Debug, Clone)]
 pub struct Info {
     /// Event ring.
@@ -92,18 +92,18 @@ pub struct Info {
     pub mini: RingControl,
     /// Return ring.
     pub returned: RingControl,
-    /// Where the event producer is reported.
+    /// Address at which the event producer is reported.
     pub event_producer: HostAddress,
-    /// Where the return producer is reported.
+    /// Address at which the return producer is reported.
     pub return_producer: HostAddress,
-    /// Where the send consumer is reported.
+    /// Address at which the send consumer is reported.
     pub send_consumer: HostAddress,
-    /// Where statistics are reported.
+    /// Address at which statistics are reported.
     pub statistics: HostAddress,
 }
 
 impl Info {
-    /// Nothing is known yet.
+    /// Contents before the block has been read.
     pub const UNKNOWN: Self = Self {
         event: RingControl::UNUSED,
         send: RingControl::UNUSED,
@@ -117,7 +117,7 @@ impl Info {
         statistics: HostAddress { high: 0, low: 0 },
     };
 
-    /// Reads the block, whose word at an offset is `word(offset)`.
+    /// Reads the block; `word(offset)` returns its word at an offset.
     pub fn read(word: impl Fn(u32) -> u32) -> Self {
         let ring = |at| RingControl::read(at, &word);
         let pointer = |at| HostAddress {
@@ -138,47 +138,47 @@ impl Info {
         }
     }
 
-    /// Whether any frame's checksums are wanted.
+    /// Whether checksums are enabled for any frame.
     const fn wants_sums(&self) -> bool {
         self.send.wants_sums() || self.standard.wants_sums()
     }
 }
 
-/// What the board is like, beside the block.
+/// Properties of the board that the block does not contain.
 #[derive(Debug, Clone, Copy)]
 pub struct Board {
     /// The chip's revision.
     pub revision: u32,
     /// The host's modes.
     pub mode: Mode,
-    /// SRAM is synchronous.
+    /// The SRAM is synchronous.
     pub synchronous_sram: bool,
-    /// The host wants DMA writes aligned.
+    /// The host requires aligned DMA writes.
     pub write_all_align: bool,
 }
 
-/// Why a configuration makes no sense. The numbers are for the trace.
+/// Configuration errors. The numbers appear in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ConfigError {
-    /// Another chip.
+    /// The chip is no Tigon2.
     Revision = 1,
     /// The receive rings' flags differ.
     ReceiveFlags = 2,
-    /// The send ring does not fit where it must lie.
+    /// The send ring does not fit into its SRAM area.
     SendRing = 3,
-    /// The return ring cannot take all buffers.
+    /// The return ring cannot hold all buffers.
     ReturnRing = 4,
-    /// Checksums with the hardware assist and synchronous SRAM.
+    /// Checksums together with the hardware assist and synchronous SRAM.
     AssistSums = 5,
-    /// Receive checksums with aligned writes.
+    /// Receive checksums together with aligned writes.
     AlignedSums = 6,
 }
 
 /// Checks a configuration.
 ///
 /// # Errors
-/// The first thing that makes no sense.
+/// The first error found.
 pub fn check(info: &Info, board: &Board) -> Result<(), ConfigError> {
     let rules = [
         (board.revision == REVISION_TIGON2, ConfigError::Revision),
@@ -223,7 +223,7 @@ const fn send_ring_fits(send: &RingControl) -> bool {
 const fn return_ring_suffices(info: &Info) -> bool {
     match info.returned.length {
         RETURN_ENTRIES => true,
-        // Half of it holds the buffers of the standard and the jumbo ring.
+        // Half of the ring holds the buffers of the standard and the jumbo ring.
         entries => 2 * entries == RETURN_ENTRIES && !info.mini.is_enabled(),
     }
 }
@@ -246,7 +246,7 @@ pub const fn send_bytes(count: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// What a Linux driver says, with a change.
+    /// Configuration of a Linux driver, with a change.
     fn checked(change: impl Fn(&mut Info, &mut Board)) -> Result<(), ConfigError> {
         let ring = |length, flags| RingControl {
             address: HostAddress::default(),

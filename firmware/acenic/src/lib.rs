@@ -1,13 +1,13 @@
-//! What an AceNIC firmware decides, apart from the hardware on which it acts (docs/acenic.md).
+//! Hardware-independent part of an AceNIC firmware (docs/acenic.md).
 //!
-//! * [`config`]: the host's information block, and whether it makes sense;
-//! * [`memory`]: how SRAM is shared out between the two frame buffers;
+//! * [`config`]: the host's information block and its validation;
+//! * [`memory`]: division of SRAM between the two frame buffers;
 //! * [`ring`]: a ring in host memory whose descriptors are fetched into a cache;
-//! * [`coalesce`]: when an index is reported to the host;
+//! * [`coalesce`]: interrupt and index coalescing;
 //! * [`alarm`]: several alarms on one timer;
-//! * [`checksum`]: where a frame's checksums are, and what they come to;
-//! * [`multicast`]: the list behind the hash filter;
-//! * [`link`]: when the link is up, with negotiation and without.
+//! * [`checksum`]: position and value of a frame's checksums;
+//! * [`multicast`]: the list for the hash filter;
+//! * [`link`]: link state, with and without negotiation.
 //!
 //! Times are microseconds of a counter that wraps. No multiplication or division: the chip has none.
 #![no_std]

@@ -1,48 +1,48 @@
-//! When the link is up: at once with a signal if it is fixed, after an exchange of configuration words
-//! (802.3z, clause 37) if it is to be negotiated (docs/tigon2.md, section 6).
+//! Link state machine: a fixed link is up as soon as there is a carrier; a negotiated link after an
+//! exchange of configuration words (802.3z, clause 37; docs/tigon2.md, section 6).
 //!
-//! The machine is stepped now and then with what the receiver shows. It says how the transmitter is
-//! to be driven, and whether the link went up or down.
+//! The firmware steps the machine periodically with the receiver's signals. The machine returns how to
+//! drive the transmitter, and whether the link went up or down.
 
 use defs::acenic::Link;
 
-/// A partner that needs longer than this for a step of the exchange begins anew; so does one that stays
-/// silent, which is then taken for one that does not negotiate. Twice the 10 ms of clause 37.
+/// Timeout of a step of the exchange; then the exchange restarts. A partner that stays silent for this time
+/// is assumed not to negotiate. Twice the 10 ms of clause 37.
 const PATIENCE_US: u32 = 20_000;
-/// How long each step of the exchange lasts at least, so that a partner sees it.
+/// Shortest duration of a step of the exchange, so that the partner sees it.
 const HOLD_US: u32 = 10_000;
 
 /// Configuration word (bytes swapped): full duplex.
 const FULL_DUPLEX: u32 = 0x2000;
 /// Configuration word: pause frames both ways.
 const PAUSE: u32 = 0x8000;
-/// Configuration word: the partner's word was received.
+/// Configuration word: acknowledges the partner's word.
 const ACKNOWLEDGE: u32 = 0x0040;
 
-/// What the receiver shows.
+/// State of the receiver.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Signals {
-    /// There is a signal, and it is in step.
+    /// Carrier present and synchronised.
     pub signal: bool,
     /// The partner sends configuration words.
     pub partner_config: bool,
-    /// The last one.
+    /// The last configuration word received.
     pub word: u32,
 }
 
-/// How the transmitter is to be driven.
+/// How to drive the transmitter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drive {
-    /// Frames and idle, or else configuration words.
+    /// Send frames and idle; otherwise configuration words.
     pub frames: bool,
     /// The configuration word.
     pub word: u32,
 }
 
-/// The link has changed.
+/// A change of the link state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Up, in this way.
+    /// Up, with these settings.
     Up(Link),
     /// Down.
     Down,
@@ -50,15 +50,15 @@ pub enum Change {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Not wanted.
+    /// The link is disabled.
     Off,
-    /// No signal, or the partner still negotiates on a fixed link.
+    /// No carrier, or the partner still negotiates on a fixed link.
     Silent,
-    /// Our abilities are sent, the partner's awaited.
+    /// Sending our abilities, waiting for the partner's.
     Abilities,
-    /// The partner's abilities are known; it must see ours.
+    /// The partner's abilities are known; waiting until it has seen ours.
     Acknowledging,
-    /// Idle is sent; the partner must do so too.
+    /// Sending idle; waiting for the partner's idle.
     Settling,
     Up,
 }
@@ -68,16 +68,16 @@ enum State {
 pub struct Negotiation {
     wishes: Link,
     state: State,
-    /// When the state was entered.
+    /// Time at which the state was entered.
     since: u32,
-    /// The partner's abilities, if it has said them.
+    /// The partner's abilities, once received.
     partner: Option<u32>,
-    /// The word at the last step: it counts when it is seen twice.
+    /// The word at the last step: a word is valid when it is seen twice.
     last_word: u32,
 }
 
 impl Negotiation {
-    /// A link that nobody wants.
+    /// A disabled link.
     pub const OFF: Self = Self {
         wishes: Link::empty(),
         state: State::Off,
@@ -86,7 +86,7 @@ impl Negotiation {
         last_word: 0,
     };
 
-    /// Begins anew with these wishes. Tells whether the link was up.
+    /// Restarts with these settings. Returns a change if the link was up.
     pub fn start(&mut self, wishes: Link, now: u32) -> Option<Change> {
         let was_up = self.is_up();
         *self = Self {
@@ -106,7 +106,7 @@ impl Negotiation {
         self.state == State::Up
     }
 
-    /// How the transmitter is to be driven now.
+    /// How to drive the transmitter now.
     #[must_use]
     pub fn drive(&self) -> Drive {
         let negotiates = self.wishes.contains(Link::NEGOTIATE);
@@ -127,7 +127,7 @@ impl Negotiation {
         FULL_DUPLEX | if pause { PAUSE } else { 0 }
     }
 
-    /// One step.
+    /// Steps the state machine.
     pub fn step(&mut self, now: u32, signals: Signals) -> Option<Change> {
         let stable = signals.word == self.last_word;
         self.last_word = signals.word;
@@ -178,7 +178,7 @@ impl Negotiation {
             self.partner = Some(word & !ACKNOWLEDGE);
             self.enter(State::Acknowledging, now);
         } else if !config && elapsed >= PATIENCE_US {
-            // It sends idle: a fixed link at the other end.
+            // The partner sends idle: it has a fixed link.
             self.enter(State::Settling, now);
         }
     }
@@ -216,11 +216,11 @@ mod tests {
     const NEGOTIATED: u32 = 0x70AF_0000;
     const TICK_US: u32 = 1000;
 
-    /// What is at the other end of the cable.
+    /// Behaviour of the link partner.
     enum Partner {
-        /// Sends idle, whatever comes.
+        /// Always sends idle.
         Idle,
-        /// The least that satisfies the vendor's firmware (docs/tigon2.md, section 6).
+        /// The minimum that satisfies the vendor's firmware (docs/tigon2.md, section 6).
         Minimal(u32),
         /// Sends configuration words and never answers.
         Deaf,
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// Steps for 200 ms; gives the changes with their times.
+    /// Steps for 200 ms; returns the changes with their times.
     fn run(link: &mut Negotiation, partner: &Partner, from: u32) -> std::vec::Vec<(u32, Change)> {
         let mut changes = std::vec::Vec::new();
         for now in (from..from + 200_000).step_by(TICK_US as usize) {
@@ -331,7 +331,7 @@ mod tests {
         let [(_, Change::Up(_))] = run(&mut link, &partner, 400_000)[..] else {
             panic!("not up again")
         };
-        // The partner begins anew.
+        // The partner restarts.
         let signals = partner.answer(Drive::default());
         assert_eq!(link.step(700_000, signals), Some(Change::Down));
         assert_eq!(run(&mut link, &partner, 701_000).len(), 1);

@@ -1,14 +1,14 @@
-//! How SRAM is shared out: tables from below, the two frame buffers up to 0x200000, the rings of the
-//! chip between them (docs/tigon2.md, sections 5 and 7).
+//! Division of SRAM: tables at the bottom, the two frame buffers up to 0x200000, the chip's rings between
+//! them (docs/tigon2.md, sections 5 and 7).
 
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::rings::MAC_TX_BELOW;
 
-/// Buffers are whole pages of this size.
+/// Buffers are multiples of this page size.
 const PAGE_SHIFT: u32 = 12;
-/// No buffer is smaller.
+/// Smallest buffer.
 const LEAST_PAGES: u32 = 16;
-/// The share that the host asks for is in 1/64.
+/// The host gives the share of the transmit buffer in 1/64.
 const SHARE_SHIFT: u32 = 6;
 
 /// First addresses of the two frame buffers.
@@ -20,8 +20,8 @@ pub struct Buffers {
     pub rx: u32,
 }
 
-/// Shares out what lies behind `used_bytes` of `sram_bytes`: `tx_share` 64ths to the transmit buffer.
-/// `None` if there is not enough for both.
+/// Divides the memory after `used_bytes` of `sram_bytes`: `tx_share` 64ths are the transmit buffer. `None`
+/// if there is not enough memory for both buffers.
 #[must_use]
 pub const fn buffers(sram_bytes: u32, used_bytes: u32, tx_share: u32) -> Option<Buffers> {
     let free = sram_bytes.saturating_sub(used_bytes + MAC_TX_BELOW);
@@ -73,7 +73,7 @@ mod tests {
         check(1024, vendor, 21, 0x13_3000, 0x17_6000);
         check(512, vendor, 21, 0x1B_3000, 0x1C_C000);
         check(2048, vendor, 21, 0x3_3000, 0xC_A000);
-        // Nobody gets less than 64 KB.
+        // Each buffer has at least 64 KB.
         check(512, vendor, 0, 0x1B_3000, 0x1C_3000);
         check(512, vendor, 63, 0x1B_3000, 0x1F_0000);
     }

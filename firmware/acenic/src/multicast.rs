@@ -1,18 +1,17 @@
-//! The multicast addresses that the host wants, and the hash filter that stands for them
-//! (docs/tigon2.md, section 6).
+//! The host's list of multicast addresses, and the hash filter derived from it (docs/tigon2.md, section 6).
 
-/// Most addresses in the list. With more of them every multicast frame is accepted.
+/// Capacity of the list. With more addresses every multicast frame is accepted.
 pub const MOST: usize = 64;
 
-/// An address: high 16 bits, low 32 bits.
+/// A MAC address: high 16 bits, low 32 bits.
 type Address = (u32, u32);
 
-/// The list.
+/// The list of multicast addresses.
 #[derive(Debug, Clone)]
 pub struct Multicast {
     addresses: [Address; MOST],
     count: usize,
-    /// An address found no place: until the list is empty the filter lets everything through.
+    /// An address did not fit: until the list is empty the filter accepts everything.
     overflowed: bool,
 }
 
@@ -41,7 +40,7 @@ impl Multicast {
         self.addresses.get(..self.count).unwrap_or_default()
     }
 
-    /// Adds an address (once).
+    /// Adds an address unless it is in the list.
     pub fn add(&mut self, high: u32, low: u32) {
         let address = (high & 0xFFFF, low);
         if self.position(address).is_some() {
@@ -56,7 +55,7 @@ impl Multicast {
         }
     }
 
-    /// Removes an address, if it is there.
+    /// Removes an address if it is in the list.
     pub fn remove(&mut self, high: u32, low: u32) {
         if let Some(at) = self.position((high & 0xFFFF, low)) {
             self.count -= 1;
@@ -85,7 +84,7 @@ impl Multicast {
     }
 }
 
-/// The filter's bit of an address: the low 7 bits of the CRC-32 that Ethernet uses, not inverted.
+/// Filter bit of an address: the low 7 bits of Ethernet's CRC-32, not inverted.
 fn hash_bit(high: u32, low: u32) -> u32 {
     let mut crc = u32::MAX;
     for byte in [high >> 8, high, low >> 24, low >> 16, low >> 8, low] {

@@ -1,14 +1,14 @@
-//! A ring in host memory whose descriptors are fetched into a cache of the same shape.
+//! A ring in host memory whose descriptors are fetched into a cache of equal layout.
 //!
-//! Four indices follow each other around the ring: the host produces, the firmware requests, DMA
-//! fetches, the firmware takes.
+//! Four indices follow each other around the ring: the host produces, the firmware requests, DMA fetches,
+//! the firmware consumes.
 
 /// Consecutive descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Index of the first.
+    /// Index of the first descriptor.
     pub first: u32,
-    /// How many; they do not wrap.
+    /// Number of descriptors; they do not wrap.
     pub count: u32,
 }
 
@@ -20,14 +20,14 @@ pub struct CachedRing {
     requested: u32,
     fetched: u32,
     taken: u32,
-    /// Fetches under way.
+    /// Fetches in progress.
     fetches: u32,
-    /// Of these, the oldest ones that a reset has made void.
+    /// Number of the oldest fetches that a reset has invalidated.
     void: u32,
 }
 
 impl CachedRing {
-    /// An empty ring. One of no entries takes no descriptors.
+    /// An empty ring. A ring of no entries accepts no descriptors.
     #[must_use]
     pub const fn new(entries: u32) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl CachedRing {
         }
     }
 
-    /// `index` + `count`, both at most the number of entries, around the ring.
+    /// `index` + `count` modulo the ring size; both are at most the number of entries.
     #[inline(always)]
     const fn advance(&self, index: u32, count: u32) -> u32 {
         let sum = index + count;
@@ -61,10 +61,10 @@ impl CachedRing {
         }
     }
 
-    /// The host says where it stands. Tells whether the index lies in the ring; if not, nothing happens.
+    /// Sets the host's producer index. Returns whether it lies in the ring; otherwise nothing changes.
     #[inline(always)]
     pub const fn set_producer(&mut self, producer: u32) -> bool {
-        // A host may count to the number of entries, which is 0.
+        // A host may count up to the number of entries, which is equivalent to 0.
         let inside = producer <= self.entries && self.entries != 0;
         if inside {
             self.producer = self.advance(producer, 0);
@@ -72,7 +72,7 @@ impl CachedRing {
         inside
     }
 
-    /// The next descriptors to be fetched.
+    /// The next descriptors to fetch.
     #[inline(always)]
     #[must_use]
     pub const fn to_request(&self) -> Option<Span> {
@@ -92,14 +92,14 @@ impl CachedRing {
         }
     }
 
-    /// A fetch of the next `count` descriptors is under way.
+    /// Records a started fetch of the next `count` descriptors.
     #[inline(always)]
     pub const fn request(&mut self, count: u32) {
         self.requested = self.advance(self.requested, count);
         self.fetches += 1;
     }
 
-    /// The oldest fetch, of `count` descriptors, has ended.
+    /// Records the end of the oldest fetch, of `count` descriptors.
     #[inline(always)]
     pub const fn arrived(&mut self, count: u32) {
         self.fetches = self.fetches.saturating_sub(1);
@@ -110,35 +110,35 @@ impl CachedRing {
         }
     }
 
-    /// The ring needs no fetch: all that was produced is at hand.
+    /// Marks all produced descriptors as available without a fetch.
     #[inline(always)]
     pub const fn all_at_hand(&mut self) {
         self.requested = self.producer;
         self.fetched = self.producer;
     }
 
-    /// Descriptors at hand.
+    /// Number of available descriptors.
     #[inline(always)]
     #[must_use]
     pub const fn available(&self) -> u32 {
         self.distance(self.taken, self.fetched)
     }
 
-    /// Whether the host has produced nothing beyond what was taken.
+    /// Whether every produced descriptor was taken.
     #[inline(always)]
     #[must_use]
     pub const fn is_dry(&self) -> bool {
         self.taken == self.producer
     }
 
-    /// Index of the descriptor at hand `ahead` of the next one.
+    /// Index of the available descriptor `ahead` of the next one.
     #[inline(always)]
     #[must_use]
     pub const fn peek(&self, ahead: u32) -> u32 {
         self.advance(self.taken, ahead)
     }
 
-    /// The next `count` descriptors at hand are used up.
+    /// Takes the next `count` available descriptors.
     #[inline(always)]
     pub const fn take(&mut self, count: u32) {
         self.taken = self.advance(self.taken, count);
@@ -151,7 +151,7 @@ impl CachedRing {
         self.entries
     }
 
-    /// Forgets all descriptors; the host begins again at index 0.
+    /// Discards all descriptors; the host starts again at index 0.
     pub const fn reset(&mut self) {
         let fetches = self.fetches;
         *self = Self::new(self.entries);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every descriptor that the host produces is taken once, in order.
+        /// Every descriptor that the host produces is taken exactly once, in order.
         #[test]
         fn nothing_is_lost(entries in 2u32..40, steps in prop::collection::vec((0u32..40, 0u32..40), 1..200)) {
             let mut ring = CachedRing::new(entries);

@@ -1,7 +1,7 @@
-//! Every layout that two sides share, once (ARCHITECTURE.md, "One truth per layout").
+//! Every layout that two sides share, defined once (ARCHITECTURE.md, "One truth per layout").
 //!
-//! The firmware, the device model and the host library all read their offsets, masks and
-//! fields from here. Nothing in this crate allocates, and nothing depends on a host or a NIC.
+//! The firmware, the device model and the host library read their offsets, masks and fields from here.
+//! Nothing in this crate allocates or depends on a host or a NIC.
 //!
 //! * [`tigon2`]: the chip: address map, registers, event bits, rings, mailboxes.
 //! * [`acenic`]: the Ethernet driver protocol of the AceNIC.

@@ -1,15 +1,16 @@
-//! A bounded queue between the two CPUs, in SRAM that both reach.
+//! A bounded queue between the two CPUs, in shared SRAM.
 //!
-//! One CPU puts entries in ([`Producer`]), the other one takes them out ([`Consumer`]). Neither writes a
-//! word that the other one writes: the producer index is the producer's, the consumer index the
-//! consumer's, both count on and wrap. So the queue itself needs no lock.
+//! One CPU puts entries in ([`Producer`]), the other takes them out ([`Consumer`]). Each word has one
+//! writer: the producer writes the producer index, the consumer the consumer index. Both indices count up
+//! and wrap. So the queue itself needs no lock.
 //!
-//! What needs one is the consumer's event bit, which means "not empty" ([`Bell`]). Its register holds
-//! other bits too, and both CPUs change it by reading and writing. The producer sets the bit under the
-//! semaphore, if it is clear, when it shows the entry; the consumer clears it under the semaphore, if the
-//! queue is still empty then. No CPU waits for the other one's bit, and a producer that finds no room comes back later.
+//! The consumer's event bit, which means "not empty" ([`Bell`]), needs the semaphore: its register holds
+//! other bits, and both CPUs change it by a read and a write. The producer sets the bit, if it is clear,
+//! under the semaphore when it publishes the entry. The consumer clears the bit under the semaphore if the
+//! queue is still empty then. No CPU waits for the other one's bit; a producer that finds no room tries
+//! again later.
 
-/// Words that both CPUs reach.
+/// Memory shared by both CPUs.
 pub trait Memory {
     /// Reads the word at `address`.
     fn load(&self, address: u32) -> u32;
@@ -17,11 +18,11 @@ pub trait Memory {
     fn store(&mut self, address: u32, value: u32);
 }
 
-/// One queue's event bit in the consumer's event register, and the semaphore that guards the register.
+/// A queue's event bit in the consumer's event register, and the semaphore that guards the register.
 pub trait Bell: Memory {
     /// Takes the semaphore.
     fn lock(&mut self);
-    /// Gives the semaphore back.
+    /// Releases the semaphore.
     fn unlock(&mut self);
     /// Whether the bit is set.
     fn is_rung(&self) -> bool;
@@ -31,7 +32,7 @@ pub trait Bell: Memory {
     fn quieten(&mut self);
 }
 
-/// Where a queue lies: two words for the indices, then its entries.
+/// Layout of a queue: two words for the indices, then the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     base: u32,
@@ -44,10 +45,10 @@ const CONSUMER_INDEX: u32 = 4;
 const ENTRIES: u32 = 8;
 
 impl Queue {
-    /// A queue of `entries` entries of `words` words each (both powers of two) from `base` on.
+    /// A queue at `base` of `entries` entries of `words` words each (both powers of two).
     ///
     /// # Panics
-    /// If a number is not a power of two: at compile time, where the queue is a constant.
+    /// If a number is not a power of two; for a constant this is a compile error.
     #[must_use]
     pub const fn new(base: u32, entries: u32, words: u32) -> Self {
         assert!(entries.is_power_of_two() && words.is_power_of_two());
@@ -58,13 +59,13 @@ impl Queue {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that the queue occupies.
     #[must_use]
     pub const fn bytes(&self) -> u32 {
         ENTRIES + (self.entries << self.entry_shift)
     }
 
-    /// Empties it; before either CPU uses it.
+    /// Empties the queue. Call it before either CPU uses the queue.
     pub fn reset(&self, memory: &mut impl Memory) {
         memory.store(self.base + PRODUCER_INDEX, 0);
         memory.store(self.base + CONSUMER_INDEX, 0);
@@ -76,7 +77,7 @@ impl Queue {
     }
 }
 
-/// The end at which entries go in.
+/// The writing end of a queue.
 #[derive(Debug, Clone)]
 pub struct Producer {
     queue: Queue,
@@ -84,27 +85,28 @@ pub struct Producer {
 }
 
 impl Producer {
-    /// The end of an empty queue.
+    /// The writing end of an empty queue.
     #[must_use]
     pub const fn new(queue: Queue) -> Self {
         Self::at(queue, 0)
     }
 
-    /// The end of a queue into which [`index`](Self::index) entries were put so far.
+    /// The writing end of a queue that has received [`index`](Self::index) entries.
     #[inline(always)]
     #[must_use]
     pub const fn at(queue: Queue, index: u32) -> Self {
         Self { queue, index }
     }
 
-    /// Entries that were put in so far; wraps.
+    /// Number of entries put in so far; wraps.
     #[inline(always)]
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index
     }
 
-    /// Entries that can be put in now. It grows while the consumer works, and never shrinks by itself.
+    /// Number of entries that can be put in now. Only [`put`](Self::put) and [`leave`](Self::leave) reduce
+    /// it.
     #[inline(always)]
     #[must_use]
     pub fn room(&self, memory: &impl Memory) -> u32 {
@@ -112,14 +114,14 @@ impl Producer {
         self.queue.entries - self.index.wrapping_sub(consumer)
     }
 
-    /// Puts an entry in and rings. There must be [room](Self::room). `words` may be fewer than
-    /// an entry has: the others mean nothing then.
+    /// Puts an entry in and rings the bell. There must be [room](Self::room). If `words` is shorter than an
+    /// entry, the remaining words are undefined.
     #[inline(always)]
     pub fn put<const WORDS: usize>(&mut self, bell: &mut impl Bell, words: [u32; WORDS]) {
         self.write(bell, words);
         bell.lock();
-        // Where the consumer could see the entry before the ring, it could be through with it, too, and be
-        // called for nothing.
+        // The index is stored under the semaphore: a consumer that saw the entry before the ring could
+        // remove it first, and would then be called for an empty queue.
         bell.store(self.queue.base + PRODUCER_INDEX, self.index);
         if !bell.is_rung() {
             bell.ring();
@@ -127,15 +129,15 @@ impl Producer {
         bell.unlock();
     }
 
-    /// Puts an entry in as [`put`](Self::put) does, for whoever looks. [`ring`](Self::ring) must follow.
+    /// Puts an entry in like [`put`](Self::put), without ringing. [`ring`](Self::ring) must follow.
     #[inline(always)]
     pub fn leave<const WORDS: usize>(&mut self, memory: &mut impl Memory, words: [u32; WORDS]) {
         self.write(memory, words);
         memory.store(self.queue.base + PRODUCER_INDEX, self.index);
     }
 
-    /// Rings for what was [left](Self::leave). The consumer may have found it already: it is called for
-    /// nothing then, and [rests](Consumer::rest).
+    /// Rings the bell for entries put in by [`leave`](Self::leave). If the consumer has already taken them,
+    /// its handler finds an empty queue and calls [`rest`](Consumer::rest).
     #[inline(always)]
     pub fn ring(&self, bell: &mut impl Bell) {
         bell.lock();
@@ -156,7 +158,7 @@ impl Producer {
     }
 }
 
-/// The end at which entries come out.
+/// The reading end of a queue.
 #[derive(Debug, Clone)]
 pub struct Consumer {
     queue: Queue,
@@ -164,20 +166,20 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// The end of an empty queue.
+    /// The reading end of an empty queue.
     #[must_use]
     pub const fn new(queue: Queue) -> Self {
         Self::at(queue, 0)
     }
 
-    /// The end of a queue from which [`index`](Self::index) entries were taken so far.
+    /// The reading end of a queue from which [`index`](Self::index) entries were taken.
     #[inline(always)]
     #[must_use]
     pub const fn at(queue: Queue, index: u32) -> Self {
         Self { queue, index }
     }
 
-    /// Entries that were taken so far; wraps.
+    /// Number of entries taken so far; wraps.
     #[inline(always)]
     #[must_use]
     pub const fn index(&self) -> u32 {
@@ -189,14 +191,15 @@ impl Consumer {
         memory.load(self.queue.base + PRODUCER_INDEX) == self.index
     }
 
-    /// Where the oldest entry lies, if there is one. It stays there until it is [removed](Self::remove).
+    /// Address of the oldest entry, if there is one. It is valid until the entry is
+    /// [removed](Self::remove).
     #[inline(always)]
     #[must_use]
     pub fn front(&self, memory: &impl Memory) -> Option<u32> {
         (!self.is_empty(memory)).then(|| self.queue.entry(self.index))
     }
 
-    /// Gives the oldest entry's place back, and quietens the bell if it was the last one.
+    /// Frees the oldest entry, and quietens the bell if it was the last one.
     #[inline(always)]
     pub fn remove(&mut self, bell: &mut impl Bell) {
         self.index = self.index.wrapping_add(1);
@@ -206,8 +209,8 @@ impl Consumer {
         }
     }
 
-    /// Quietens the bell if the queue is empty. The producer may put an entry in at any moment: the
-    /// look that counts is the one under the semaphore, which its ring must wait for.
+    /// Quietens the bell if the queue is empty. The producer may put an entry in at any moment, so the
+    /// queue is checked under the semaphore, which the producer's ring needs too.
     #[inline(always)]
     pub fn rest(&self, bell: &mut impl Bell) {
         bell.lock();

@@ -1,6 +1,6 @@
-//! Addresses that wrap at a buffer's end.
+//! Buffer addresses that wrap.
 
-/// A frame buffer: `base..limit`, after which comes `base` again.
+/// A frame buffer `base..limit`; `base` follows the last address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
     base: u32,
@@ -8,7 +8,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// A buffer from `base` up to, not including, `limit`.
+    /// A buffer from `base` to `limit` (exclusive).
     #[must_use]
     pub const fn new(base: u32, limit: u32) -> Self {
         assert!(base < limit, "a buffer holds at least a byte");
@@ -36,7 +36,7 @@ impl Region {
         self.limit - self.base
     }
 
-    /// The address `bytes` behind `address`; at most once around.
+    /// The address `bytes` after `address`; wraps at most once.
     #[inline(always)]
     #[must_use]
     pub const fn advance(&self, address: u32, bytes: u32) -> u32 {
@@ -48,7 +48,7 @@ impl Region {
         }
     }
 
-    /// Bytes from `from` forward to `to`: 0 if they are the same place. `limit` and `base` are one.
+    /// Bytes from `from` forward to `to`; 0 if they are equal. `limit` and `base` are the same position.
     #[inline(always)]
     #[must_use]
     pub const fn distance(&self, from: u32, to: u32) -> u32 {

@@ -1,17 +1,17 @@
-//! Places in the transmit buffer.
+//! Allocation of space in the transmit buffer.
 
 use crate::Region;
 
-/// Frames start at multiples of this (`defs::tigon2::rings::TX_FRAME_ALIGN`).
+/// Alignment of frames (`defs::tigon2::rings::TX_FRAME_ALIGN`).
 const ALIGN: u32 = 8;
 
-/// Gives out places in the transmit buffer, in ring order.
+/// Allocates space in the transmit buffer, in ring order.
 ///
-/// The buffer is never filled to the last byte: producer = consumer means empty.
+/// The buffer is never completely full: producer = consumer means empty.
 #[derive(Debug, Clone)]
 pub struct TxSpace {
     region: Region,
-    /// Where the next frame starts.
+    /// Start of the next frame.
     next: u32,
 }
 
@@ -33,16 +33,17 @@ impl TxSpace {
         &self.region
     }
 
-    /// Bytes between `consumer` (`TX_BUFFER_CONSUMER`) and the next frame's place: sent by the
-    /// firmware and not yet by the MAC.
+    /// Bytes between `consumer` (`TX_BUFFER_CONSUMER`) and the next frame: released by the firmware, not
+    /// yet sent by the MAC.
     #[inline(always)]
     #[must_use]
     pub const fn backlog(&self, consumer: u32) -> u32 {
         self.region.distance(consumer, self.next)
     }
 
-    /// A place for a frame of `length` bytes: its address, a multiple of 8. Its first `contiguous`
-    /// bytes do not wrap (the rest may, as DMA and MAC do). `None` while the buffer has no room.
+    /// Reserves space for a frame of `length` bytes and returns its address, a multiple of 8. The first
+    /// `contiguous` bytes do not wrap (the rest may, as DMA and MAC do). `None` while the buffer has no
+    /// room.
     #[inline(always)]
     #[must_use]
     pub const fn reserve(&mut self, length: u32, contiguous: u32, consumer: u32) -> Option<u32> {

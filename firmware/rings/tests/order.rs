@@ -1,12 +1,12 @@
-//! Random histories of a frame buffer: frames that a DMA fills or the CPU builds, completions after
-//! any delay, reports to the CPU after any further delay, failures.
+//! Random histories of a frame buffer: frames filled by a DMA or built by the CPU, completions and reports
+//! to the CPU with any delay, failures.
 
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use rings::{Region, ReleaseOrder};
 
-/// What happens next.
+/// One action of a random history.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// A frame of this many 8-byte units whose DMA releases it.
@@ -31,7 +31,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The hardware and the whole truth, with positions that never wrap beside the addresses that do.
+/// Model of the hardware, with positions that never wrap beside the addresses that do.
 struct Buffer {
     region: Region,
     order: ReleaseOrder,
@@ -40,9 +40,9 @@ struct Buffer {
     end: u64,
     /// Ends of queued DMAs, oldest first.
     channel: VecDeque<u64>,
-    /// The channel stands at a failed DMA until the CPU skips it.
+    /// The channel is stopped at a failed DMA until the CPU skips it.
     stopped: bool,
-    /// Finished DMAs of which the CPU does not know: end, failed.
+    /// Finished DMAs not yet reported to the CPU: end, failed.
     reports: VecDeque<(u64, bool)>,
 }
 
@@ -67,7 +67,7 @@ impl Buffer {
         self.region.base() + u32::try_from(offset).expect("below the buffer's size")
     }
 
-    /// The register is moved to `position`, by whomever.
+    /// The register moves to `position`, by the CPU or a DMA.
     fn move_to(&mut self, position: u64) {
         assert!(position >= self.pointer, "the pointer went backwards");
         if let Some(&pending) = self.channel.front() {
@@ -80,7 +80,7 @@ impl Buffer {
         self.pointer = position;
     }
 
-    /// The CPU writes the register with what the order said.
+    /// The CPU writes the address that the order returned.
     fn write(&mut self, address: Option<u32>) {
         if let Some(address) = address {
             let forward = self.region.distance(self.address(self.pointer), address);

@@ -1,9 +1,9 @@
-//! Two CPUs that pass each other entries in both directions at once, in any interleaving of their
-//! accesses: nothing is lost, doubled or out of order, nobody waits for ever, and each event bit tells the
-//! truth in the end.
+//! Two CPUs that send each other entries in both directions, with any interleaving of their accesses.
+//! Nothing is lost, duplicated or out of order, no CPU waits for ever, and each event bit is correct in the
+//! end.
 //!
-//! Each CPU is a thread that asks for its turn before each access to memory, event registers or semaphore.
-//! Turns are given by a random list, then by turns: that is fair, as hardware is.
+//! Each CPU is a thread that waits for its turn before each access to memory, event registers or semaphore.
+//! A random list gives the first turns; then the CPUs alternate, which is fair as hardware is.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
@@ -12,15 +12,15 @@ use proptest::prelude::*;
 use rings::{Bell, Consumer, Memory, Producer, Queue};
 
 const ENTRIES: u32 = 4;
-/// The queue to each CPU.
+/// The queue towards each CPU.
 const QUEUES: [Queue; 2] = [Queue::new(0x100, ENTRIES, 2), Queue::new(0x200, ENTRIES, 2)];
 /// The bit of each queue; bit 0 is the CPU's own software event.
 const BIT: u32 = 1 << 5;
 const OWN_BIT: u32 = 1 << 0;
-/// More accesses than any run needs: a run that needs more has come to a standstill.
+/// Access limit: a run that exceeds it is deadlocked.
 const TURN_LIMIT: u32 = 200_000;
 
-/// What the CPUs share.
+/// State shared by the CPUs.
 #[derive(Default)]
 struct Chip {
     words: BTreeMap<u32, u32>,
@@ -32,7 +32,7 @@ struct Chip {
 }
 
 impl Chip {
-    /// Whose turn it is.
+    /// The CPU that has the turn.
     fn turn(&self) -> usize {
         let listed = self.schedule.get(self.turns as usize).copied();
         let next = usize::from(listed.unwrap_or(self.turns % 2 == 1));
@@ -46,7 +46,7 @@ struct Board {
 }
 
 impl Board {
-    /// One access of `cpu`, when it is its turn.
+    /// Executes one access of `cpu` in its turn.
     fn access<R>(&self, cpu: usize, what: impl FnOnce(&mut Chip) -> R) -> R {
         let (chip, changed) = &*self.chip;
         let mut chip = chip.lock().expect("no thread panics with it");
@@ -68,7 +68,7 @@ impl Board {
     }
 }
 
-/// The other CPU goes on alone when this one has come to its end, a failed check included.
+/// Hands all turns to the other CPU when this one has ended, also by a failed check.
 struct Life(Board, usize);
 
 impl Drop for Life {
@@ -77,7 +77,7 @@ impl Drop for Life {
     }
 }
 
-/// `cpu` at the bell of `owner`'s queue.
+/// `cpu`'s access to the bell of `owner`'s queue.
 struct Side {
     board: Board,
     cpu: usize,
@@ -110,7 +110,7 @@ impl Side {
 impl Bell for Side {
     fn lock(&mut self) {
         let cpu = self.cpu;
-        // The chip's own protocol: write, read, until the read says that it is ours.
+        // The chip's protocol: write, then read, until the read shows that this side owns it.
         loop {
             self.board.access(cpu, |chip| match chip.owner {
                 None => chip.owner = Some(cpu),
@@ -122,7 +122,7 @@ impl Bell for Side {
             });
             match turns {
                 None => break,
-                Some(turns) => assert!(turns < TURN_LIMIT, "nobody gives the semaphore back"),
+                Some(turns) => assert!(turns < TURN_LIMIT, "the semaphore is never released"),
             }
         }
     }
@@ -148,8 +148,8 @@ impl Bell for Side {
     }
 }
 
-/// One CPU's life: it sends `to_send` numbers as room allows, and takes what it is told that there is. For
-/// each number taken it also raises or clears its own event, a bit of the same register.
+/// The program of one CPU: it sends `to_send` numbers as room allows, and takes `to_take` numbers as its
+/// bell rings. For each number taken it also raises or clears its own event, a bit of the same register.
 fn live(board: Board, cpu: usize, to_send: u32, to_take: u32) -> Vec<u32> {
     let _life = Life(board.clone(), cpu);
     let side = |owner| Side {
@@ -204,7 +204,7 @@ proptest! {
         }
         let chip = board.chip.0.lock().expect("no thread panics with it");
         for cpu in [0, 1] {
-            // Nothing is left, and no change of one bit has undone another one's.
+            // The queues are empty, and no change of one bit has undone a change of another.
             prop_assert_eq!(chip.events[cpu], counts[1 - cpu] % 2 * OWN_BIT);
         }
         prop_assert_eq!(chip.owner, None);

@@ -1,11 +1,11 @@
-//! The two CPUs, as types: what differs between them is a register's offset.
+//! The two CPUs as types that give the offsets of their registers.
 //!
-//! Each CPU's `main` gets the one value of its type. Whatever may happen only once on a CPU (entering
-//! the event loop) asks for that value.
+//! Each CPU's `main` gets the only value of its type. A function that may run only once on a CPU, such as
+//! the event loop, takes that value.
 
 use crate::regs;
 
-/// A CPU's own registers. Code that runs on either CPU is generic over this.
+/// A CPU's own registers. Code for either CPU is generic over this trait.
 pub trait Cpu {
     /// The other CPU.
     type Other: Cpu;
@@ -25,7 +25,7 @@ pub struct A(());
 pub struct B(());
 
 impl A {
-    /// For `entry_a!` alone.
+    /// For `entry_a!` only.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn take() -> Self {
@@ -34,7 +34,7 @@ impl A {
 }
 
 impl B {
-    /// For `entry_b!` alone.
+    /// For `entry_b!` only.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn take() -> Self {
@@ -58,7 +58,7 @@ impl Cpu for B {
     const SEMAPHORE: u32 = regs::SEMAPHORE_B;
 }
 
-/// CPU A starts CPU B at the image's [`entry_b!`](crate::entry_b) function.
+/// Starts CPU B, from CPU A, at the image's [`entry_b!`](crate::entry_b) function.
 pub fn start_b(_: &A) {
     unsafe extern "C" {
         fn _start_b();
@@ -69,14 +69,14 @@ pub fn start_b(_: &A) {
     regs::write(regs::CPU_STATE + regs::CPU_B, 0);
 }
 
-/// Whether CPU B has begun: its start code says so.
+/// Whether CPU B has started: its start code sets a flag.
 #[must_use]
 pub fn b_has_started() -> bool {
     let state = regs::CpuState::from_bits_retain(regs::read(regs::CPU_STATE + regs::CPU_B));
     state.contains(regs::CpuState::STARTED)
 }
 
-/// Halts the CPU that executes it, for good.
+/// Halts the executing CPU permanently.
 pub fn stop() -> ! {
     // SAFETY: `break` halts this CPU: nothing after it runs.
     unsafe { core::arch::asm!("break", options(nomem, nostack, noreturn)) }

@@ -1,11 +1,10 @@
 //! DMA between host memory and SRAM through the chip's two rings and its hardware assist
 //! (docs/tigon2.md, section 5). DMA read = host to NIC, DMA write = NIC to host.
 //!
-//! The firmware pushes descriptors; the assist works them off in order and moves the reference; a
-//! ring's `DONE` event stands while there are descriptors whose transfers are over and that the
-//! firmware has not consumed. A transfer to which no host memory answers stops the channel and raises
-//! the ring's `ATTENTION` event. Instead of the hardware assist CPU B can feed the channels: see
-//! [`SoftwareAssist`].
+//! The firmware pushes descriptors; the assist executes them in order and moves the reference. A ring's
+//! `DONE` event is set while the ring holds completed descriptors that the firmware has not consumed. If no
+//! host memory answers a transfer, the channel stops and raises the ring's `ATTENTION` event. CPU B can
+//! replace the hardware assist: see [`SoftwareAssist`].
 //!
 //! ```ignore
 //! ReadRing::push(&Transfer { host_high: 0, host_low, local, length, state: COPY_BYTES, kind: 1, index })?;
@@ -26,26 +25,26 @@ use defs::tigon2::rings::{DMA_DESCRIPTOR_BYTES, DMA_RING_BYTES, DmaDescriptor};
 use crate::regs::{self, AssistState};
 use crate::sram;
 
-/// One transfer to be queued.
+/// A transfer to be queued.
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
     /// Host address, high word.
     pub host_high: u32,
     /// Host address, low word.
     pub host_low: u32,
-    /// SRAM address. Within a frame buffer the channel wraps at the buffer's end by itself.
+    /// SRAM address. Within a frame buffer the channel wraps at the buffer's end.
     pub local: u32,
     /// Bytes, below 64 KB.
     pub length: u32,
-    /// The channel's state word: [`DmaState::START`] with what else the transfer needs.
+    /// The channel's state word: [`DmaState::START`] and options of the transfer.
     pub state: DmaState,
-    /// The firmware's own: what this transfer is.
+    /// For the firmware: type of the transfer.
     pub kind: u32,
-    /// The firmware's own: whose transfer it is.
+    /// For the firmware: index of the transfer's object.
     pub index: u32,
 }
 
-/// State word that moves bytes in their order (frame data).
+/// State word that keeps byte order (frame data).
 pub const COPY_BYTES: DmaState = DmaState::START;
 /// State word that keeps the values of 32-bit words between a little-endian host and the NIC.
 pub const COPY_WORDS: DmaState = DmaState::START.union(DmaState::NO_BYTE_SWAP);
@@ -58,11 +57,11 @@ pub struct RingFull;
 pub trait Direction {
     /// Producer index of the ring.
     const PRODUCER: u32;
-    /// Reference: the assist has worked off what is before it.
+    /// Reference: end of the descriptors that the assist has executed.
     const REFERENCE: u32;
     /// Consumer index of the ring.
     const CONSUMER: u32;
-    /// The free slot's address, or 0.
+    /// Address of the free slot, or 0.
     const FREE: u32;
     /// State of the channel.
     const STATE: u32;
@@ -72,7 +71,7 @@ pub trait Direction {
     const LOCAL: u32;
     /// Bytes left in the channel.
     const LENGTH: u32;
-    /// The channel's sum.
+    /// Checksum in the channel.
     const CHECKSUM: u32;
 }
 
@@ -107,18 +106,18 @@ impl Direction for Write {
 
 /// One of the chip's two DMA rings, 64 descriptors each.
 pub struct Ring<D>(PhantomData<D>);
-/// The ring that brings host memory to the NIC.
+/// The ring of transfers from host memory to the NIC.
 pub type ReadRing = Ring<Read>;
-/// The ring that brings NIC memory to the host.
+/// The ring of transfers from NIC memory to the host.
 pub type WriteRing = Ring<Write>;
 
-/// A descriptor in the ring whose transfer is over.
+/// A descriptor in the ring whose transfer has ended.
 pub struct Descriptor<D> {
     address: u32,
     direction: PhantomData<D>,
 }
 
-/// The hardware assist works off both rings from now on.
+/// Lets the hardware assist execute both rings.
 pub fn enable_assist() {
     regs::write(
         regs::ASSIST_STATE,
@@ -127,7 +126,7 @@ pub fn enable_assist() {
 }
 
 impl<D: Direction> Ring<D> {
-    /// The free descriptor's address, if there is one.
+    /// Address of the free descriptor, if there is one.
     #[inline(always)]
     fn free() -> Result<u32, RingFull> {
         match regs::read(D::FREE) {
@@ -136,7 +135,7 @@ impl<D: Direction> Ring<D> {
         }
     }
 
-    /// Descriptors that can be pushed now: 63 in an empty ring.
+    /// Number of descriptors that can be pushed now: 63 in an empty ring.
     #[inline(always)]
     #[must_use]
     pub fn room() -> u32 {
@@ -148,7 +147,7 @@ impl<D: Direction> Ring<D> {
     /// Queues a transfer.
     ///
     /// # Errors
-    /// [`RingFull`]: nothing happened; try again when a descriptor has been consumed.
+    /// [`RingFull`]: nothing was queued; try again after a descriptor has been consumed.
     #[inline(always)]
     pub fn push(transfer: &Transfer) -> Result<(), RingFull> {
         let descriptor = Self::free()?;
@@ -180,16 +179,16 @@ impl<D: Direction> Ring<D> {
             descriptor + offset_of!(DmaDescriptor, index) as u32,
             transfer.index,
         );
-        // The register wraps within the ring by itself.
+        // The register wraps within the ring.
         regs::write(D::PRODUCER, descriptor + DMA_DESCRIPTOR_BYTES);
         Ok(())
     }
 
-    /// Queues a transfer of the descriptor's own index word: the host gets `transfer.index`. Local
-    /// address and length do not matter.
+    /// Queues a transfer of the descriptor's own index word: the host gets `transfer.index`. Local address
+    /// and length are ignored.
     ///
     /// # Errors
-    /// [`RingFull`]: nothing happened.
+    /// [`RingFull`]: nothing was queued.
     #[inline(always)]
     pub fn push_index(transfer: &Transfer) -> Result<(), RingFull> {
         let descriptor = Self::free()?;
@@ -200,7 +199,7 @@ impl<D: Direction> Ring<D> {
         })
     }
 
-    /// The oldest descriptor that is over and was not consumed.
+    /// The oldest descriptor that has ended and is not consumed.
     #[inline(always)]
     #[must_use]
     pub fn completed() -> Option<Descriptor<D>> {
@@ -208,33 +207,33 @@ impl<D: Direction> Ring<D> {
         (address != regs::read(D::REFERENCE)).then_some(Descriptor::at(address))
     }
 
-    /// Whether every queued transfer is over and was consumed.
+    /// Whether every queued transfer has ended and was consumed.
     #[inline(always)]
     #[must_use]
     pub fn is_empty() -> bool {
         regs::read(D::PRODUCER) == regs::read(D::CONSUMER)
     }
 
-    /// The channel's error bits: not empty while the `ATTENTION` event stands.
+    /// The channel's error bits: not empty while the `ATTENTION` event is set.
     #[inline(always)]
     #[must_use]
     pub fn errors() -> DmaState {
         DmaState::from_bits_truncate(regs::read(D::STATE)) & DmaState::ERRORS
     }
 
-    /// The descriptor at which the channel stopped with an error, if it did. It is over only after
+    /// The descriptor at which the channel stopped with an error. It ends only after
     /// [`skip_failed`](Self::skip_failed).
     #[must_use]
     pub fn failed() -> Option<Descriptor<D>> {
         (!Self::errors().is_empty()).then(|| Descriptor::at(regs::read(D::REFERENCE)))
     }
 
-    /// Resets a channel that stopped with an error and lets the assist go on behind the failed
-    /// descriptor, which is over now: [`completed`](Self::completed) shows it in its turn. The channel
+    /// Resets a channel that stopped with an error and lets the assist continue after the failed
+    /// descriptor. [`completed`](Self::completed) returns the failed descriptor in its turn. The channel
     /// has moved no buffer pointer for it.
     pub fn skip_failed() {
         let assist = regs::read(regs::ASSIST_STATE);
-        // Without the pause the assist would begin the failed descriptor again.
+        // Without the pause the assist would start the failed descriptor again.
         regs::write(regs::ASSIST_STATE, assist | AssistState::PAUSE.bits());
         regs::write(D::STATE, DmaState::RESET.bits());
         regs::write(
@@ -245,13 +244,13 @@ impl<D: Direction> Ring<D> {
     }
 }
 
-/// What CPU B does in the hardware assist's place: one channel and the descriptor in it.
+/// Software DMA assist on CPU B: one channel and its current descriptor.
 ///
-/// Whoever runs it steps it as long as it says that there is work, and alone touches channel and
+/// Its user calls `step` until `step` reports that no work is left. Nothing else may access channel and
 /// reference.
 #[derive(Debug)]
 pub struct SoftwareAssist<D> {
-    /// The descriptor whose transfer is under way.
+    /// Address of the descriptor whose transfer is in progress.
     current: Option<u32>,
     direction: PhantomData<D>,
 }
@@ -263,7 +262,7 @@ impl<D: Direction> Default for SoftwareAssist<D> {
 }
 
 impl<D: Direction> SoftwareAssist<D> {
-    /// Nothing is under way.
+    /// An assist without a transfer in progress.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -272,8 +271,8 @@ impl<D: Direction> SoftwareAssist<D> {
         }
     }
 
-    /// Starts the ring's next transfer, or ends the one that is over; a failed one gets
-    /// `failed_mark` into its kind. Tells whether there may be more to do.
+    /// Starts the ring's next transfer, or ends a finished one; a failed one gets `failed_mark` in its
+    /// kind. Returns whether there may be more to do.
     #[inline(always)]
     pub fn step(&mut self, failed_mark: u32) -> bool {
         match self.current {
@@ -318,7 +317,7 @@ impl<D: Direction> SoftwareAssist<D> {
                 let at = descriptor.address + offset_of!(DmaDescriptor, checksum_pointer) as u32;
                 sram::write(at, regs::read(D::CHECKSUM));
             }
-            // On a read only: the bit means nothing to a write.
+            // For reads only: the bit has no meaning for a write.
             if D::STATE == Read::STATE && state.contains(DmaState::RELEASE_TX) {
                 regs::write(regs::TX_BUFFER_PRODUCER, regs::read(D::LOCAL));
             }
@@ -341,49 +340,49 @@ impl<D: Direction> Descriptor<D> {
         sram::read(self.address + offset as u32)
     }
 
-    /// What the firmware queued as kind.
+    /// Transfer type that the firmware queued.
     #[inline(always)]
     #[must_use]
     pub fn kind(&self) -> u32 {
         self.field(offset_of!(DmaDescriptor, kind))
     }
 
-    /// What the firmware queued as index.
+    /// Index that the firmware queued.
     #[inline(always)]
     #[must_use]
     pub fn index(&self) -> u32 {
         self.field(offset_of!(DmaDescriptor, index))
     }
 
-    /// The transfer's first SRAM address.
+    /// First SRAM address of the transfer.
     #[inline(always)]
     #[must_use]
     pub fn local(&self) -> u32 {
         self.field(offset_of!(DmaDescriptor, local))
     }
 
-    /// The transfer's bytes.
+    /// Length of the transfer in bytes.
     #[inline(always)]
     #[must_use]
     pub fn length(&self) -> u32 {
         self.field(offset_of!(DmaDescriptor, length))
     }
 
-    /// The sum that was delivered.
+    /// Checksum that the channel delivered.
     #[inline(always)]
     #[must_use]
     pub fn checksum(&self) -> u32 {
         self.field(offset_of!(DmaDescriptor, checksum_pointer)) & 0xFFFF
     }
 
-    /// Adds bits to the kind: what a later look at the descriptor is to know.
+    /// Sets bits in the kind, for later readers of the descriptor.
     #[inline(always)]
     pub fn mark(&self, bits: u32) {
         let at = self.address + offset_of!(DmaDescriptor, kind) as u32;
         sram::write(at, sram::read(at) | bits);
     }
 
-    /// Gives the descriptor back to the ring.
+    /// Returns the descriptor to the ring.
     #[inline(always)]
     pub fn consume(self) {
         regs::write(D::CONSUMER, self.address + DMA_DESCRIPTOR_BYTES);

@@ -1,13 +1,12 @@
-//! The event register, its mask, and the loop that dispatches on it (docs/tigon2.md, section 3).
+//! The event register, its mask and the dispatch loop (docs/tigon2.md, section 3).
 //!
-//! The loop is the chip's own: `lw` takes the event register, `PRI` finds the highest bit that the
-//! mask lets through, `JOFF` jumps into a table of 33 entries of 8 bytes, and its delay slot loads
-//! the handlers' return address. [`dispatch!`](crate::dispatch) builds table and loop in the CPU's
-//! scratchpad.
+//! The loop uses the chip's instructions: `lw` reads the event register, `PRI` finds the highest unmasked
+//! bit, `JOFF` jumps into a table of 33 entries of 8 bytes, and its delay slot loads the handlers' return
+//! address. [`dispatch!`](crate::dispatch) builds table and loop in the CPU's scratchpad.
 //!
-//! The mask is the CPU register `$k0`. The compiler never uses it (MIPS sets it aside), handlers can
-//! change it by [`enable`] and [`disable`], and the loop needs no load for it. For the same reason the
-//! loop keeps its three constants in `$s0` to `$s2`, which every handler preserves.
+//! The mask is the CPU register `$k0`, which the MIPS ABI reserves and the compiler never uses. Handlers
+//! change it by [`enable`] and [`disable`], and the loop needs no load for it. The loop keeps its three
+//! constants in `$s0` to `$s2`, which every handler preserves.
 
 pub use defs::tigon2::event::*;
 
@@ -36,7 +35,7 @@ pub const fn joff(rs: u32, rt: u32) -> u32 {
 #[must_use]
 pub fn highest(word: u32) -> u32 {
     let index;
-    // SAFETY: PRI only computes. The assembler does not know it, hence the fixed registers.
+    // SAFETY: PRI only computes. The assembler does not know the instruction, hence the fixed registers.
     unsafe {
         asm!(
             ".4byte {pri}",
@@ -55,7 +54,7 @@ pub fn lowest(word: u32) -> u32 {
     highest(word & word.wrapping_neg())
 }
 
-/// The mask: the events that are dispatched on this CPU.
+/// The mask of events that this CPU dispatches.
 #[inline(always)]
 #[must_use]
 pub fn mask() -> u32 {
@@ -68,7 +67,7 @@ pub fn mask() -> u32 {
     mask
 }
 
-/// Sets the mask: bit n lets event n through.
+/// Sets the mask: bit n enables event n.
 #[inline(always)]
 pub fn set_mask(mask: u32) {
     // SAFETY: writes a register that the compiler does not use.
@@ -78,50 +77,50 @@ pub fn set_mask(mask: u32) {
     }
 }
 
-/// Lets event `number` through.
+/// Enables event `number`.
 #[inline(always)]
 pub fn enable(number: u32) {
     set_mask(mask() | 1 << number);
 }
 
-/// Holds event `number` back.
+/// Disables event `number`.
 #[inline(always)]
 pub fn disable(number: u32) {
     set_mask(mask() & !(1 << number));
 }
 
-/// Whether event `number` stands in `C`'s event register.
+/// Whether event `number` is set in `C`'s event register.
 #[inline(always)]
 #[must_use]
 pub fn is_raised<C: Cpu>(number: u32) -> bool {
     regs::read(C::EVENT) & 1 << number != 0
 }
 
-/// Raises the software event `number` of CPU `C` by a read and a write: where the other CPU changes
-/// the same register, both hold the [semaphore](crate::semaphore).
+/// Raises the software event `number` of CPU `C` by a read and a write. If the other CPU changes that
+/// register too, both must hold the [semaphore](crate::semaphore).
 #[inline(always)]
 pub fn raise<C: Cpu>(number: u32) {
     regs::set(C::EVENT, 1 << number);
 }
 
-/// Clears the software event `number` of CPU `C`; the same rule as for [`raise`].
+/// Clears the software event `number` of CPU `C`; the rule of [`raise`] applies.
 #[inline(always)]
 pub fn clear<C: Cpu>(number: u32) {
     regs::clear(C::EVENT, 1 << number);
 }
 
-/// Where the table has no handler: an enabled event that nobody handles would be raised for ever.
+/// Table entry of events without a handler: an enabled event without a handler would stay raised for ever.
 #[doc(hidden)]
 #[cold]
 pub extern "C" fn unexpected() {
     panic!("an event without a handler is enabled")
 }
 
-/// The state that one CPU's handlers share. Only [`dispatch!`](crate::dispatch) makes one.
+/// State shared by one CPU's handlers. Only [`dispatch!`](crate::dispatch) creates it.
 #[doc(hidden)]
 pub struct State<T>(UnsafeCell<T>);
 
-// SAFETY: the value is reached from one CPU's handlers only, which never nest: see `get`.
+// SAFETY: only one CPU's handlers access the value, and they never nest: see `get`.
 unsafe impl<T> Sync for State<T> {}
 
 impl<T> State<T> {
@@ -130,14 +129,14 @@ impl<T> State<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// Where the state is. Only the loop of one CPU and what it calls may use it, one handler at a time.
+    /// Pointer to the state. Only the loop of one CPU and its callees may use it, one handler at a time.
     #[inline(always)]
     pub const fn get(&self) -> *mut T {
         self.0.get()
     }
 }
 
-/// Declares one CPU's event loop, its handlers and the state that they share.
+/// Declares one CPU's event loop, its handlers and their shared state.
 ///
 /// ```ignore
 /// dispatch! {
@@ -153,10 +152,9 @@ impl<T> State<T> {
 /// }
 /// ```
 ///
-/// A handler is a `fn(&mut State)`; its name at the left is a constant of [`defs::tigon2::event`].
-/// Loop, table, state and the handlers (with what the compiler inlines into them) stand in the CPU's
-/// scratchpad: keep big tables out of the state, and mark what is rarely called `#[inline(never)]`
-/// to keep it in SRAM.
+/// A handler is a `fn(&mut State)`; its name at the left is a constant of [`defs::tigon2::event`]. Loop,
+/// table, state and handlers (including inlined functions) are placed in the CPU's scratchpad: keep big
+/// tables out of the state, and mark rarely called functions `#[inline(never)]` to keep them in SRAM.
 #[macro_export]
 macro_rules! dispatch {
     (
@@ -173,7 +171,7 @@ macro_rules! dispatch {
     };
 }
 
-/// The table index of an entry of [`dispatch!`]: 0 for `idle`, else the bit's number plus one.
+/// Table index of an entry of [`dispatch!`]: 0 for `idle`, else the bit's number plus one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __table_index {
@@ -185,7 +183,7 @@ macro_rules! __table_index {
     };
 }
 
-/// See [`dispatch!`].
+/// Implements [`dispatch!`].
 #[doc(hidden)]
 #[macro_export]
 #[allow_internal_unsafe]
@@ -194,7 +192,7 @@ macro_rules! __dispatch {
         $letter:literal, $cpu:ident, $run:ident, $state:ty, $initial:expr,
         $($event:ident => $handler:expr,)*
     ) => {
-        /// Handles events for ever, after `first` has seen the state.
+        /// Handles events for ever, after `first` has initialised the state.
         fn $run(cpu: $crate::cpu::$cpu, first: impl FnOnce(&mut $state)) -> ! {
             $run::run(cpu, first)
         }

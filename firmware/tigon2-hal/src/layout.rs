@@ -1,5 +1,5 @@
-//! Where rings and frame buffers lie (docs/tigon2.md, sections 5 and 6): one register each says
-//! where the buffers begin, and the rings follow from the first.
+//! Layout of rings and frame buffers (docs/tigon2.md, sections 5 and 6): one register per buffer gives its
+//! start, and the rings lie below the first buffer.
 
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::rings::MAC_TX_BELOW;
@@ -8,7 +8,7 @@ use rings::Region;
 
 use crate::regs;
 
-/// The two buffers. The receive buffer ends at 0x200000, where the hardware wants it.
+/// Start addresses of the two buffers. The receive buffer ends at 0x200000, fixed by hardware.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// First byte of the transmit buffer; the rings lie below.
@@ -18,26 +18,26 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// 64 KB to transmit, 192 KB to receive: what the linker script leaves free on a 512 KB board.
+    /// 64 KB to transmit, 192 KB to receive: the space that the linker script leaves on a 512 KB board.
     pub const DEFAULT: Self = Self {
         tx_buffer: 0x001C_0000,
         rx_buffer: 0x001D_0000,
     };
 
-    /// The transmit buffer's addresses.
+    /// Address range of the transmit buffer.
     #[must_use]
     pub const fn tx_region(&self) -> Region {
         Region::new(self.tx_buffer, self.rx_buffer)
     }
 
-    /// The receive buffer's addresses.
+    /// Address range of the receive buffer.
     #[must_use]
     pub const fn rx_region(&self) -> Region {
         Region::new(self.rx_buffer, RX_BUFFER_LIMIT)
     }
 
-    /// First byte of the rings: memory below, from [`sram::image_end`](crate::sram::image_end) on, is
-    /// free. An address of the upper megabyte; [`Layout::free_end`] is the same place seen low.
+    /// First byte of the rings. Memory below, from [`sram::image_end`](crate::sram::image_end) on, is free.
+    /// This is an address in the upper megabyte; [`Layout::free_end`] is its alias in low memory.
     #[must_use]
     pub const fn rings(&self) -> u32 {
         self.tx_buffer - MAC_TX_BELOW
@@ -50,7 +50,7 @@ impl Layout {
     }
 }
 
-/// Empties buffers and rings and tells the chip where they are. MAC and DMA assist are off; their
+/// Empties buffers and rings and sets their addresses in the chip. MAC and DMA assist are off; their
 /// modules start them.
 pub fn initialise(layout: &Layout) {
     regs::write(regs::ASSIST_STATE, regs::AssistState::ALWAYS.bits());

@@ -1,4 +1,4 @@
-//! What a Tigon2 firmware author calls.
+//! Hardware abstraction layer for Tigon2 firmware.
 //!
 //! | to ... | use |
 //! |--------|-----|
@@ -8,22 +8,22 @@
 //! | send and receive frames | [`mac`], [`rings`] |
 //! | share with the other CPU | [`semaphore`], [`event::raise`], [`queue`], [`dma::SoftwareAssist`] |
 //! | keep time | [`timer`] |
-//! | say what happens | [`probe`]: [`log!`], [`event!`], [`fail!`], [`stage_enter!`], [`wait_enter!`], [`panic_hook!`] |
+//! | report events | [`probe`]: [`log!`], [`event!`], [`fail!`], [`stage_enter!`], [`wait_enter!`], [`panic_hook!`] |
 //!
 //! `firmware/images/hello` is the smallest complete image; `firmware/build.sh` builds all of them.
-//! An image forbids `unsafe`: what needs it stands here, each block with its reason. The crate root
-//! of an image needs `#![no_std]`, `#![no_main]` and `#![feature(asm_experimental_arch)]`.
+//! An image forbids `unsafe`: unsafe code is in this crate, each block with its reason. The crate root of
+//! an image needs `#![no_std]`, `#![no_main]` and `#![feature(asm_experimental_arch)]`.
 //!
 //! # Memory
-//! `tigon2.x` says where everything lies. Handlers, the event loop and the state that they share stand
-//! in the scratchpad of their CPU (fast, 16 KB for A, 8 KB for B); everything else stands in SRAM.
-//! [`scratchpad_a!`] and [`scratchpad_b!`] place further functions and statics; [`Singleton`] is for
-//! big tables in SRAM.
+//! The linker script `tigon2.x` defines the layout. Handlers, the event loop and their shared state are in
+//! the scratchpad of their CPU (fast, 16 KB for A, 8 KB for B); everything else is in SRAM.
+//! [`scratchpad_a!`] and [`scratchpad_b!`] place further functions and statics; [`Singleton`] is for big
+//! tables in SRAM.
 //!
-//! # What not to write
+//! # What to avoid
 //! The chip has no multiply, no divide and no unaligned access. Multiplication by a constant becomes
-//! shifts; `/` and `%` by anything but a power of two do not work; byte arrays that are copied or
-//! compared become unaligned accesses: use aligned `u32` and `u16`. `lanigon image` finds the rest.
+//! shifts. `/` and `%` work for powers of two only. Copies and comparisons of byte arrays become unaligned
+//! accesses: use aligned `u32` and `u16`. `lanigon image` finds other violations.
 #![no_std]
 #![feature(asm_experimental_arch, allow_internal_unsafe)]
 // `allow_internal_unsafe` lets macros of this crate expand to `unsafe` in images that forbid it.

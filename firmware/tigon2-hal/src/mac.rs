@@ -1,12 +1,12 @@
 //! The MAC: link, filter, and its two descriptor rings (docs/tigon2.md, section 6).
 //!
-//! Transmit: the frame is assembled in the transmit buffer at a multiple of 8, a descriptor is
-//! pushed, and the MAC sends it once `TX_BUFFER_PRODUCER` has passed its end: moved by a DMA read
-//! with `RELEASE_TX`, or by [`release_tx`]. The `rings` crate keeps the order of the two.
+//! Transmit: the firmware assembles a frame in the transmit buffer at a multiple of 8 and pushes a
+//! descriptor. The MAC sends the frame once `TX_BUFFER_PRODUCER` has passed its end. A DMA read with
+//! `RELEASE_TX` or [`release_tx`] moves that pointer; the `rings` crate keeps their order.
 //!
-//! Receive: [`RxRing::next`] shows the oldest frame not looked at, [`RxFrame::advance`] goes past
-//! it, and descriptor and buffer are given back by [`RxFrame::free_descriptor`] and by a DMA write
-//! with `FREE_RX` or [`free_rx`].
+//! Receive: [`RxRing::next`] returns the oldest unread frame, [`RxFrame::advance`] moves past it.
+//! [`RxFrame::free_descriptor`] frees the descriptor; a DMA write with `FREE_RX`, or [`free_rx`], frees the
+//! buffer.
 
 use defs::tigon2::rings::{
     CRC_BYTES, MAC_DESCRIPTOR_BYTES, MAC_TX_ENTRIES, MAC_TX_INSERT_VLAN, MacRxDescriptor,
@@ -27,15 +27,14 @@ pub fn enable_fixed_link() {
         (MacTxState::ENABLE | MacTxState::FULL_DUPLEX).bits(),
     );
     let filter = regs::read(regs::MAC_RX_STATE) & MacRxState::PROMISCUOUS.bits();
-    // Written back as they are read, pending attentions would be cleared: all of them are, here.
+    // Writing a set attention bit back clears it; all of them are cleared here.
     regs::write(
         regs::MAC_RX_STATE,
         filter | (MacRxState::ENABLE | MacRxState::ATTENTIONS).bits(),
     );
 }
 
-/// Drives the transmitter: frames and idle, full duplex, or else the configuration word of a
-/// negotiation.
+/// Drives the transmitter: frames and idle, full duplex, or the configuration word of a negotiation.
 pub fn drive(frames: bool, word: u32) {
     regs::write(regs::TX_CONFIG_WORD, word);
     let on = MacTxState::ENABLE | MacTxState::FULL_DUPLEX;
@@ -44,7 +43,7 @@ pub fn drive(frames: bool, word: u32) {
 
 /// Turns the receiver on or off.
 pub fn enable_rx(on: bool) {
-    // Attentions written back would be cleared.
+    // Writing a set attention bit back would clear it.
     let change = MacRxState::ATTENTIONS.union(MacRxState::ENABLE);
     let state = MacRxState::from_bits_retain(regs::read(regs::MAC_RX_STATE)).difference(change);
     let enable = if on {
@@ -55,7 +54,7 @@ pub fn enable_rx(on: bool) {
     regs::write(regs::MAC_RX_STATE, (state | enable).bits());
 }
 
-/// Accepts every frame, or only those that the filter lets through.
+/// Accepts every frame, or only those that pass the filter.
 pub fn set_promiscuous(on: bool) {
     let keep = MacRxState::ATTENTIONS
         .union(MacRxState::PROMISCUOUS)
@@ -72,13 +71,13 @@ pub fn set_promiscuous(on: bool) {
     );
 }
 
-/// Own address, for the unicast filter: high 16 bits, low 32 bits.
+/// Sets the own address of the unicast filter: high 16 bits, low 32 bits.
 pub fn set_address(high: u32, low: u32) {
     regs::write(regs::MAC_ADDRESS_HIGH, high);
     regs::write(regs::MAC_ADDRESS_LOW, low);
 }
 
-/// Own address as the filter has it: high 16 bits, low 32 bits.
+/// The own address of the unicast filter: high 16 bits, low 32 bits.
 #[inline(always)]
 #[must_use]
 pub fn address() -> (u32, u32) {
@@ -88,7 +87,7 @@ pub fn address() -> (u32, u32) {
     )
 }
 
-/// The 128-bit multicast hash, bits 127:96 first.
+/// Sets the 128-bit multicast hash, bits 127:96 first.
 pub fn set_multicast_hash(words: [u32; 4]) {
     let mut register = regs::MULTICAST_HASH;
     for word in words {
@@ -97,36 +96,36 @@ pub fn set_multicast_hash(words: [u32; 4]) {
     }
 }
 
-/// Clears the receive attentions and returns which stood.
+/// Clears the receive attentions and returns those that were set.
 pub fn take_rx_attentions() -> MacRxState {
     let state = MacRxState::from_bits_truncate(regs::read(regs::MAC_RX_STATE));
     regs::write(regs::MAC_RX_STATE, state.bits());
     state & MacRxState::ATTENTIONS
 }
 
-/// The MAC may send what lies before `end`. Only in ring order, and never past a frame whose DMA is
-/// under way: see the `rings` crate.
+/// Lets the MAC send everything before `end`. Calls must be in ring order and never pass a frame whose DMA
+/// is in progress: see the `rings` crate.
 #[inline(always)]
 pub fn release_tx(end: u32) {
     regs::write(regs::TX_BUFFER_PRODUCER, end);
 }
 
-/// How far the MAC has sent: memory of the transmit buffer before it is free.
+/// End of the data that the MAC has sent: the transmit buffer before it is free.
 #[inline(always)]
 #[must_use]
 pub fn tx_consumer() -> u32 {
     regs::read(regs::TX_BUFFER_CONSUMER)
 }
 
-/// The MAC may overwrite what lies before `end` in the receive buffer. Only in ring order, and never
-/// past a frame whose DMA is under way: see the `rings` crate.
+/// Lets the MAC overwrite the receive buffer before `end`. Calls must be in ring order and never pass a
+/// frame whose DMA is in progress: see the `rings` crate.
 #[inline(always)]
 pub fn free_rx(end: u32) {
     regs::write(regs::RX_BUFFER_CONSUMER, end);
 }
 
-/// What of the receive buffer is in use: from the first address that is not free to where the MAC
-/// writes.
+/// The part of the receive buffer that is in use: from the first address that is not free to the MAC's
+/// write position.
 #[inline(always)]
 #[must_use]
 pub fn rx_in_use() -> (u32, u32) {
@@ -136,7 +135,7 @@ pub fn rx_in_use() -> (u32, u32) {
     )
 }
 
-/// The transmit descriptors: 256.
+/// The ring of 256 transmit descriptors.
 pub enum TxRing {}
 
 impl TxRing {
@@ -150,7 +149,7 @@ impl TxRing {
     /// Queues the frame of `length` bytes (without CRC) at `address`.
     ///
     /// # Errors
-    /// [`RingFull`]: nothing happened.
+    /// [`RingFull`]: nothing was queued.
     #[inline(always)]
     pub fn push(address: u32, length: u32) -> Result<(), RingFull> {
         let descriptor = regs::read(regs::TX_DESCRIPTOR_FREE);
@@ -172,7 +171,7 @@ impl TxRing {
         Ok(())
     }
 
-    /// Descriptors that can be pushed now: 255 in an empty ring.
+    /// Number of descriptors that can be pushed now: 255 in an empty ring.
     #[inline(always)]
     #[must_use]
     pub fn room() -> u32 {
@@ -182,16 +181,16 @@ impl TxRing {
         (RING_BYTES - MAC_DESCRIPTOR_BYTES - (used & (RING_BYTES - 1))) / MAC_DESCRIPTOR_BYTES
     }
 
-    /// Queues the frame as [`push`](Self::push) does; the MAC inserts this VLAN tag.
+    /// Queues a frame like [`push`](Self::push); the MAC inserts this VLAN tag.
     ///
     /// # Errors
-    /// [`RingFull`]: nothing happened.
+    /// [`RingFull`]: nothing was queued.
     #[inline(always)]
     pub fn push_tagged(address: u32, length: u32, tag: u32) -> Result<(), RingFull> {
         Self::push(address | MAC_TX_INSERT_VLAN, tag << 16 | length)
     }
 
-    /// Whether the MAC has sent all that was queued.
+    /// Whether the MAC has sent all queued frames.
     #[inline(always)]
     #[must_use]
     pub fn is_empty() -> bool {
@@ -199,21 +198,21 @@ impl TxRing {
     }
 }
 
-/// The receive descriptors: 512.
+/// The ring of 512 receive descriptors.
 pub enum RxRing {}
 
 impl RxRing {
-    /// The oldest frame that was not looked at, by its descriptor.
+    /// Descriptor of the oldest unread frame.
     #[inline(always)]
     #[must_use]
     pub fn arrival() -> Option<Arrival> {
         let descriptor = regs::read(regs::RX_DESCRIPTOR_REFERENCE);
-        // Bit 2 of the producer says that a frame is coming in.
+        // Bit 2 of the producer is set while a frame is being received.
         let producer = regs::read(regs::RX_DESCRIPTOR_PRODUCER) & !(MAC_DESCRIPTOR_BYTES - 1);
         (descriptor != producer).then_some(Arrival { descriptor })
     }
 
-    /// The oldest frame that was not looked at.
+    /// The oldest unread frame.
     #[inline(always)]
     #[must_use]
     pub fn next() -> Option<RxFrame> {
@@ -221,22 +220,22 @@ impl RxRing {
     }
 }
 
-/// A received frame of which only the descriptor is known.
+/// A received frame of which only the descriptor has been read.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
-    /// Its descriptor's address.
+    /// Address of the descriptor.
     pub descriptor: u32,
 }
 
 impl Arrival {
-    /// Where the frame starts in the receive buffer.
+    /// Start of the frame in the receive buffer.
     #[inline(always)]
     #[must_use]
     pub fn address(self) -> u32 {
         sram::read(self.descriptor + offset_of!(MacRxDescriptor, address) as u32)
     }
 
-    /// The frame, which starts at `address`.
+    /// The frame that starts at `address`.
     #[inline(always)]
     #[must_use]
     pub fn frame(self, address: u32) -> RxFrame {
@@ -252,15 +251,15 @@ impl Arrival {
 /// A received frame.
 #[derive(Debug, Clone, Copy)]
 pub struct RxFrame {
-    /// Its descriptor's address.
+    /// Address of the descriptor.
     descriptor: u32,
-    /// Where the frame starts in the receive buffer.
+    /// Start of the frame in the receive buffer.
     pub address: u32,
     status_length: u32,
 }
 
 impl RxFrame {
-    /// Bytes without the CRC. A damaged frame can be shorter than a CRC: it counts as empty.
+    /// Length without the CRC. A damaged frame can be shorter than a CRC: its length is 0.
     #[inline(always)]
     #[must_use]
     pub fn length(&self) -> u32 {
@@ -274,14 +273,14 @@ impl RxFrame {
         self.status_length >> 16
     }
 
-    /// The end of what the MAC stored, CRC included: what [`free_rx`] takes for a dropped frame.
+    /// End of the stored frame, CRC included: the argument of [`free_rx`] for a dropped frame.
     #[inline(always)]
     #[must_use]
     pub fn end(&self) -> u32 {
         self.address + (self.status_length & 0xFFFF)
     }
 
-    /// The firmware has looked at the frame: `RX_COMPLETE` now speaks of the next one.
+    /// Marks the frame as read: `RX_COMPLETE` now refers to the next one.
     #[inline(always)]
     pub fn advance(&self) {
         regs::write(
@@ -290,7 +289,7 @@ impl RxFrame {
         );
     }
 
-    /// Gives the descriptor, and those before it, back to the MAC.
+    /// Returns this and all earlier descriptors to the MAC.
     #[inline(always)]
     pub fn free_descriptor(&self) {
         regs::write(

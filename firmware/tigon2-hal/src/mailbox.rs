@@ -1,5 +1,5 @@
-//! Mailboxes: words of low SRAM whose host write raises the `MAILBOX` event (docs/tigon2.md,
-//! section 2).
+//! Mailboxes: words of low SRAM; a host write to one raises the `MAILBOX` event (docs/tigon2.md, section
+//! 2).
 //!
 //! ```ignore
 //! while let Some(mailbox) = mailbox::next::<A>() {
@@ -21,8 +21,7 @@ pub fn next<C: Cpu>() -> Option<u32> {
     event::lowest(regs::read(C::MAILBOX_EVENT)).checked_sub(1)
 }
 
-/// Clears the mailbox's bit and returns its value, in this order: a host write in between raises
-/// the bit again.
+/// Clears the mailbox's bit and then returns its value: a host write in between raises the bit again.
 #[inline(always)]
 #[must_use]
 pub fn take<C: Cpu>(mailbox: u32) -> u32 {
@@ -30,14 +29,14 @@ pub fn take<C: Cpu>(mailbox: u32) -> u32 {
     value(mailbox)
 }
 
-/// The mailbox's value (its low word).
+/// The mailbox's value (low word).
 #[inline(always)]
 #[must_use]
 pub fn value(mailbox: u32) -> u32 {
     sram::read(mailbox_low(mailbox))
 }
 
-/// Writes 0 into the mailbox: tells a host that waits for it that the value was taken.
+/// Writes 0 into the mailbox: tells a waiting host that the value was taken.
 #[inline(always)]
 pub fn acknowledge(mailbox: u32) {
     sram::write(mailbox_low(mailbox), 0);

@@ -1,12 +1,12 @@
-//! The four memory functions that the compiler calls: aligned words where both sides are aligned
-//! alike, else bytes. The chip has no unaligned loads, which the usual versions are made of.
+//! The four memory functions that the compiler calls. They move aligned words if both addresses are
+//! aligned, else bytes: the chip has no unaligned loads, which the usual implementations need.
 //!
-//! The accesses are volatile so that the compiler does not recognise the loops and turn them into
-//! calls of the very functions that they implement.
+//! The accesses are volatile: otherwise the compiler would recognise the loops and replace them by calls of
+//! the functions that they implement.
 
 const WORD: usize = 4;
 
-/// How many of `length_bytes` can be moved as words: none unless both addresses are aligned.
+/// Number of words in `length_bytes`; 0 unless both addresses are aligned.
 #[inline(always)]
 fn in_words(a: *const u8, b: *const u8, length_bytes: usize) -> usize {
     if (a as usize | b as usize).is_multiple_of(WORD) {
@@ -19,7 +19,7 @@ fn in_words(a: *const u8, b: *const u8, length_bytes: usize) -> usize {
 /// Copies upwards.
 ///
 /// # Safety
-/// As for C's `memcpy`; overlapping is allowed if `to` is below `from`.
+/// As for C's `memcpy`; ranges may overlap if `to` is below `from`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length_bytes: usize) -> *mut u8 {
     let words = in_words(to, from, length_bytes);
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length_bytes: usiz
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, length_bytes: usize) -> *mut u8 {
     if (to as usize) <= (from as usize) {
-        // SAFETY: upwards is right when the target is below.
+        // SAFETY: an upward copy is correct if the target is below the source.
         return unsafe { memcpy(to, from, length_bytes) };
     }
     let words = in_words(to, from, length_bytes);

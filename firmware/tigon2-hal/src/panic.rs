@@ -1,5 +1,5 @@
-//! A panic stops the CPU at a `break`, whose probe tells the emulator where the panic was. An image can
-//! do something before: [`panic_hook!`](crate::panic_hook).
+//! Panic handler: stops the CPU at a `break` with a probe that gives the panic's source position to the
+//! emulator. An image can run code before: [`panic_hook!`](crate::panic_hook).
 
 use core::panic::PanicInfo;
 
@@ -11,7 +11,7 @@ fn panic(info: &PanicInfo) -> ! {
     unsafe extern "C" {
         fn __panic_hook(line: u32);
     }
-    // SAFETY: `panic_hook!` makes the function, or the linker script takes the one below.
+    // SAFETY: `panic_hook!` defines the function, or the linker script uses the one below.
     unsafe { __panic_hook(line) };
     crate::__probe!(
         Panic,
@@ -23,12 +23,12 @@ fn panic(info: &PanicInfo) -> ! {
     crate::cpu::stop()
 }
 
-/// What the linker takes for the hook of an image that has none.
+/// Default panic hook of an image that defines none.
 #[unsafe(no_mangle)]
 extern "C" fn __no_panic_hook(_: u32) {}
 
-/// Names what a panic does before it stops its CPU: `panic_hook!(report);` with `fn report(line: u32)`. It
-/// must not panic.
+/// Names the function that runs before a panic stops its CPU: `panic_hook!(report);` with `fn report(line:
+/// u32)`. It must not panic.
 #[macro_export]
 #[allow_internal_unsafe]
 macro_rules! panic_hook {

@@ -1,22 +1,22 @@
-//! Placing what [`dispatch!`](crate::dispatch) does not place: functions and statics in a scratchpad,
-//! and big tables in SRAM.
+//! Placement of functions and statics in a scratchpad, and of big tables in SRAM, in addition to
+//! [`dispatch!`](crate::dispatch).
 
 use core::cell::{Cell, UnsafeCell};
 
-/// A static that is handed out once, as `&'static mut`: for tables too big for the scratchpad.
+/// A static that can be taken once, as `&'static mut`: for tables too big for the scratchpad.
 ///
 /// ```ignore
 /// static RECORDS: Singleton<[Record; 64]> = Singleton::new([Record::EMPTY; 64]);
 /// let records = RECORDS.take();
 /// ```
-/// An initial value of zeros costs no room in the image. For one CPU only: two CPUs that take the
-/// same singleton at the same time are not told apart.
+/// A zero initial value needs no space in the image. Use each singleton on one CPU only: concurrent calls
+/// of `take` by two CPUs are not detected.
 pub struct Singleton<T> {
     taken: Cell<bool>,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: `take` hands the value out once, and the type's rule names the CPU that does it.
+// SAFETY: `take` returns the value once, and the type's rule allows one CPU only.
 unsafe impl<T> Sync for Singleton<T> {}
 
 impl<T> Singleton<T> {
@@ -28,17 +28,17 @@ impl<T> Singleton<T> {
         }
     }
 
-    /// The value, once.
+    /// Takes the value.
     ///
     /// # Panics
-    /// The second time.
+    /// At the second call.
     #[expect(
         clippy::mut_from_ref,
-        reason = "it gives the one reference that there ever is, out of a shared static"
+        reason = "it returns the only reference to a shared static"
     )]
     pub fn take(&'static self) -> &'static mut T {
         assert!(!self.taken.replace(true), "a singleton was taken twice");
-        // SAFETY: the flag was clear, so nobody else holds a reference.
+        // SAFETY: the flag was clear, so no other reference exists.
         unsafe { &mut *self.value.get() }
     }
 }
@@ -46,8 +46,8 @@ impl<T> Singleton<T> {
 /// Places functions and statics in CPU A's scratchpad:
 /// `scratchpad_a! { fn hot(x: u32) -> u32 { .. } static TABLE: [u32; 4] = [1, 2, 3, 4]; }`
 ///
-/// A function that both CPUs use in their scratchpads is written once as `#[inline(always)]` and
-/// placed twice, as two functions that call it.
+/// Write a function that both CPUs use in their scratchpads once, as `#[inline(always)]`, and place two
+/// functions that call it.
 #[macro_export]
 macro_rules! scratchpad_a {
     ($($items:tt)*) => { $crate::__scratchpad! { ".scratch_a", $($items)* } };
@@ -59,7 +59,7 @@ macro_rules! scratchpad_b {
     ($($items:tt)*) => { $crate::__scratchpad! { ".scratch_b", $($items)* } };
 }
 
-/// See [`scratchpad_a!`]: one item after the other.
+/// Implements [`scratchpad_a!`], one item at a time.
 #[doc(hidden)]
 #[macro_export]
 #[allow_internal_unsafe]

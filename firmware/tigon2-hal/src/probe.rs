@@ -1,23 +1,25 @@
-//! Marks for the emulator (see [`defs::probe`]).
+//! Probes: marks for the emulator (see [`defs::probe`]).
 //!
 //! | macro | marks |
 //! |-------|-------|
 //! | [`event!`](crate::event)`("name", a, b)` | a named event with up to four arguments |
 //! | [`log!`](crate::log)`("text {} {x}", a, b)` | a line; `{}` shows a decimal, `{x}` a hexadecimal argument |
-//! | [`fail!`](crate::fail)`("text {}", a)` | the end: the CPU stops there |
+//! | [`fail!`](crate::fail)`("text {}", a)` | a failure: the CPU stops there |
 //! | [`stage_enter!`](crate::stage_enter)`(TRANSMISSION)`, [`stage_exit!`](crate::stage_exit) | a protocol stage, by its name in [`defs::probe::stage`] |
-//! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, whose time is not the stage's own |
+//! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, not
+//! counted as time of the stage |
 //!
-//! Arguments are 32-bit values. The only work is to have them in registers; values that the code
-//! has at hand anyway cost nothing. A probe is an entry in an ELF section that is never loaded, and one
-//! `nop` for the entry to mark: any other instruction could be reached by a path that does not pass
-//! the probe. Where the compiler copies code (inlining, unrolling), each copy has its own entry.
+//! Arguments are 32-bit values. A probe costs one `nop` plus the instructions that bring arguments into
+//! registers; values that are in registers cost nothing. A probe is an entry in an ELF section that is
+//! never loaded; the entry marks the probe's own `nop`, because any other instruction could be reached by a
+//! path that does not pass the probe. If the compiler copies code (inlining, unrolling), each copy has its
+//! own entry.
 //!
 //! The crate that uses these macros needs `#![feature(asm_experimental_arch)]`.
 
 pub use defs::probe::{Kind, stage};
 
-/// The probe's text with the NUL that ends it in the section.
+/// The probe's text with the terminating NUL.
 #[doc(hidden)]
 #[must_use]
 pub const fn terminated<const BYTES: usize>(text: &str) -> [u8; BYTES] {
@@ -33,7 +35,7 @@ pub const fn terminated<const BYTES: usize>(text: &str) -> [u8; BYTES] {
     out
 }
 
-/// Registers that a text's placeholders take: one for `{}` and `{x}`, two for `{s}`.
+/// Number of arguments for a text's placeholders: one for `{}` and `{x}`, two for `{s}`.
 #[doc(hidden)]
 #[must_use]
 pub const fn placeholders(text: &str) -> usize {
@@ -53,7 +55,7 @@ pub const fn placeholders(text: &str) -> usize {
 }
 
 /// A `nop` and the entry that marks it: five words as [`defs::probe`] describes them. `nomem`: a probe
-/// reads nothing that the compiler would have to write back first.
+/// reads no memory that the compiler would have to write back first.
 #[doc(hidden)]
 #[macro_export]
 #[allow_internal_unsafe]
@@ -122,7 +124,7 @@ macro_rules! __probe_instruction {
     };
 }
 
-/// See [`__probe!`]. Arguments are evaluated outside the `unsafe` block.
+/// Implements [`__probe!`]. Arguments are evaluated outside the `unsafe` block.
 #[doc(hidden)]
 #[macro_export]
 #[allow_internal_unsafe]
@@ -177,9 +179,10 @@ macro_rules! log {
     }};
 }
 
-/// Stops the CPU for good and says where and why: `fail!("{} of {} are free", free, all)`, up to four arguments as for
-/// [`log!`](crate::log). The CPU stands where it was found out, with all registers as they were: a debugger sees who called it,
-/// which a panic hides, since on the way to its handler nobody keeps a return address.
+/// Stops the CPU permanently and logs a reason: `fail!("{} of {} are free", free, all)`, up to four
+/// arguments as for [`log!`](crate::log). The CPU stops in the failing function with all registers intact,
+/// so that a debugger shows the caller. A panic loses it: the path to the panic handler keeps no return
+/// address.
 #[macro_export]
 macro_rules! fail {
     ($format:literal $(, $argument:expr)* $(,)?) => {{
@@ -208,7 +211,7 @@ macro_rules! stage_exit {
     };
 }
 
-/// A wait begins whose time belongs to no stage: `wait_enter!("semaphore")`.
+/// A wait begins; its time belongs to no stage: `wait_enter!("semaphore")`.
 #[macro_export]
 macro_rules! wait_enter {
     ($name:literal) => {

@@ -1,9 +1,9 @@
-//! Queues between the two CPUs, in SRAM, and the event bits that tell of them.
+//! Queues between the two CPUs in SRAM, with event bits that signal entries.
 //!
-//! The queues themselves are [`rings::Queue`]; here is what they need of the chip. An inbox's bit in its
-//! owner's event register stands while the inbox is not empty. Both CPUs change that register, so they do
-//! it under the semaphore: also where a CPU raises or clears another software event of its own
-//! ([`semaphore::locked`] with [`event::raise`]).
+//! The queues are [`rings::Queue`]; this module connects them to the chip. An inbox's bit in its owner's
+//! event register is set while the inbox is not empty. Both CPUs change that register, so they do it under
+//! the semaphore, also when a CPU raises or clears another software event of its own ([`semaphore::locked`]
+//! with [`event::raise`]).
 //!
 //! ```ignore
 //! const INBOX_B: Queue = Queue::new(0x2_0000, 16, 4);
@@ -26,7 +26,7 @@ use core::marker::PhantomData;
 use crate::cpu::Cpu;
 use crate::{event, semaphore, sram};
 
-/// The chip's SRAM as memory of queues.
+/// The chip's SRAM as queue memory.
 pub struct Sram;
 
 impl Memory for Sram {
@@ -41,14 +41,14 @@ impl Memory for Sram {
     }
 }
 
-/// An event bit of CPU `Owner`, which tells of its inbox, as CPU `Me` reaches it.
+/// Event bit of CPU `Owner`'s inbox, as CPU `Me` accesses it.
 pub struct Inbox<Me, Owner> {
     bit: u32,
     cpus: PhantomData<(Me, Owner)>,
 }
 
 impl<Me, Owner> Inbox<Me, Owner> {
-    /// The inbox of which event `bit` tells.
+    /// The inbox with event `bit`.
     #[inline(always)]
     #[must_use]
     pub const fn new(bit: u32) -> Self {

@@ -1,11 +1,11 @@
 //! The register file: 32-bit volatile accesses by the offsets of [`defs::tigon2::regs`].
 //!
-//! A function that uses registers holds the file's base in one CPU register: each access is then one
-//! instruction. (With plain constants the compiler would build each address anew, in two.)
+//! A function that uses registers holds the base of the register file in one CPU register, so that each
+//! access is one instruction. (With plain constants the compiler builds each address in two instructions.)
 //!
-//! These functions are safe to call although a register can start a DMA: no Rust object lies where
-//! DMA or MAC write (the linker script ends the image below the rings), and a firmware that names
-//! another local address has made a mistake that no type here can prevent.
+//! These functions are safe although a register can start a DMA: no Rust object lies where DMA or MAC
+//! write, because the linker script ends the image below the rings. A firmware that passes another local
+//! address is wrong in a way that no type here can prevent.
 
 pub use defs::tigon2::regs::*;
 
@@ -13,12 +13,12 @@ pub use defs::tigon2::map::REGISTER_BASE as BASE;
 
 use defs::tigon2::map::REGISTER_BYTES;
 
-/// The register's address. `offset` is a multiple of 4 below 0x400.
+/// Address of a register. `offset` is a multiple of 4 below 0x400.
 #[inline(always)]
 fn address(offset: u32) -> *mut u32 {
     debug_assert!(offset < REGISTER_BYTES && offset.is_multiple_of(4));
     let base: u32;
-    // SAFETY: one instruction that makes a constant; `pure` lets uses share it.
+    // SAFETY: one instruction that produces a constant; `pure` lets uses share it.
     unsafe {
         core::arch::asm!(
             ".set push",

@@ -1,13 +1,13 @@
 //! The chip's one semaphore (docs/tigon2.md, section 4).
 //!
-//! A write to a CPU's side toggles: it takes a free semaphore, releases an own one, and does nothing
-//! while the other side owns it. So it must not be locked twice. It guards whatever both CPUs change:
-//! event registers, rings, common SRAM.
+//! A write to a CPU's side toggles: it takes a free semaphore, releases an owned one, and does nothing
+//! while the other side owns it. So a CPU must not lock it twice. It guards everything that both CPUs
+//! change: event registers, rings, common SRAM.
 
 use crate::cpu::Cpu;
 use crate::regs;
 
-/// Takes the semaphore for CPU `C`, however long the other CPU holds it. The whole of it is a wait.
+/// Takes the semaphore for CPU `C`, and spins while the other CPU holds it. Its time counts as a wait.
 #[inline(always)]
 pub fn spin_lock<C: Cpu>() {
     crate::wait_enter!("semaphore");
@@ -20,7 +20,7 @@ pub fn spin_lock<C: Cpu>() {
     crate::wait_exit!("semaphore");
 }
 
-/// Gives the semaphore back; only after [`spin_lock`] on the same CPU.
+/// Releases the semaphore; only after [`spin_lock`] on this CPU.
 #[inline(always)]
 pub fn spin_unlock<C: Cpu>() {
     regs::write(C::SEMAPHORE, 0);

@@ -1,15 +1,14 @@
-//! Plain words of SRAM that the firmware shares with the host, the DMA engines or the other CPU:
-//! mailboxes, general communication words, rings, buffers and structures at fixed addresses.
+//! Words of SRAM that the firmware shares with the host, the DMA engines or the other CPU: mailboxes,
+//! general communication words, rings, buffers and structures at fixed addresses.
 //!
-//! Accesses are volatile: each one happens, once, in program order. Rust's own objects (statics and
-//! stack) are reached through Rust, never through these functions; the image's part of SRAM is
-//! 0x4000 up to [`image_end`].
+//! Accesses are volatile: each happens exactly once, in program order. Never use these functions for Rust's
+//! own objects (statics and stack); the image occupies SRAM from 0x4000 to [`image_end`].
 
 /// Reads the word at `address`, a multiple of 4.
 #[inline(always)]
 #[must_use]
 pub fn read(address: u32) -> u32 {
-    // SAFETY: every aligned SRAM address can be read; the module's rule keeps Rust's objects out.
+    // SAFETY: every aligned SRAM address can be read; the module's rule excludes Rust's objects.
     unsafe { (address as *const u32).read_volatile() }
 }
 
@@ -35,7 +34,7 @@ pub fn write_half(address: u32, value: u16) {
     unsafe { (address as *mut u16).write_volatile(value) }
 }
 
-/// Clears `bytes` (a multiple of 4) from `address` on.
+/// Clears `bytes` (a multiple of 4) from `address`.
 pub fn clear(address: u32, bytes: u32) {
     let mut at = address;
     let end = address + bytes;
@@ -45,8 +44,8 @@ pub fn clear(address: u32, bytes: u32) {
     }
 }
 
-/// The first SRAM address behind the image: from here to the rings (0x3D800 on a 512 KB board)
-/// memory is the firmware's to lay out.
+/// The first SRAM address after the image. The firmware may use memory from here to the rings (0x3D800 on a
+/// 512 KB board).
 #[must_use]
 pub fn image_end() -> u32 {
     unsafe extern "C" {

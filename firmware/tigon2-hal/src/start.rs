@@ -1,5 +1,5 @@
-//! From the loader's jump to `main`: each CPU sets its stack and overflow map, copies its part of the
-//! image into its scratchpad and says that it runs; CPU A clears `.bss` before.
+//! Start code, from the loader's jump to `main`: each CPU sets its stack and overflow map, copies its part
+//! of the image into its scratchpad and sets its "started" flag; CPU A clears `.bss` first.
 //!
 //! An image names its main functions with [`entry_a!`](crate::entry_a) and
 //! [`entry_b!`](crate::entry_b).
@@ -64,7 +64,7 @@ macro_rules! start_cpu {
             "    jal   __copy_words",
             "    nop",
             concat!("    j     ", $main),
-            // The event mask: no event is enabled yet.
+            // The event mask: all events disabled.
             "    move  $k0, $zero",
             concat!(".size ", $start, ", . - ", $start),
             ".set reorder",
@@ -90,7 +90,7 @@ start_cpu!(
 );
 start_cpu!(".start.b", "_start_b", "b", "__main_b", CPU_B,);
 
-/// Names the function that CPU A runs: `entry_a!(main);` with `fn main(cpu: A) -> !`.
+/// Names CPU A's main function: `entry_a!(main);` with `fn main(cpu: A) -> !`.
 #[macro_export]
 #[allow_internal_unsafe]
 macro_rules! entry_a {
@@ -104,7 +104,7 @@ macro_rules! entry_a {
     };
 }
 
-/// Names the function that CPU B runs once CPU A has called [`cpu::start_b`](crate::cpu::start_b):
+/// Names CPU B's main function, which runs once CPU A has called [`cpu::start_b`](crate::cpu::start_b):
 /// `entry_b!(main_b);` with `fn main_b(cpu: B) -> !`.
 #[macro_export]
 #[allow_internal_unsafe]

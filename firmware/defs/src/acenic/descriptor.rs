@@ -27,18 +27,18 @@ pub const RECEIVE_TYPE_FLAGS: u32 = 0x0C;
 pub const RECEIVE_SUMS: u32 = 0x10;
 /// Receive: [`Errors`] (high half), VLAN tag (low half).
 pub const RECEIVE_ERRORS_VLAN: u32 = 0x14;
-/// Receive: the firmware's own.
+/// Receive: for the firmware's use.
 pub const RECEIVE_SCRATCH: u32 = 0x18;
-/// Receive: the driver's own; comes back unchanged.
+/// Receive: for the driver's use; returned unchanged.
 pub const RECEIVE_OPAQUE: u32 = 0x1C;
 
 bitflags! {
     /// Flags of a descriptor.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Flags: u32 {
-        /// TCP or UDP sum: wanted (send), or present (receive).
+        /// TCP or UDP checksum: requested (send) or present (receive).
         const TCP_UDP_SUM = 0x0001;
-        /// IP sum: wanted, or present.
+        /// IP checksum: requested (send) or present (receive).
         const IP_SUM = 0x0002;
         /// Last fragment of a frame.
         const END = 0x0004;
@@ -46,7 +46,7 @@ bitflags! {
         const MORE = 0x0008;
         /// A jumbo receive buffer.
         const JUMBO = 0x0010;
-        /// A VLAN tag to be inserted, or that was taken out.
+        /// A VLAN tag to insert (send), or one that was removed (receive).
         const VLAN_TAG = 0x0200;
         /// The frame has errors.
         const FRAME_ERROR = 0x0400;
@@ -56,14 +56,14 @@ bitflags! {
         const MINI = 0x1000;
     }
 
-    /// What was wrong with a received frame; the MAC's status bits are the same.
+    /// Errors of a received frame: the MAC's status bits.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Errors: u32 {
         /// Wrong FCS.
         const CRC = 0x01;
         /// Collision.
         const COLLISION = 0x02;
-        /// The link was lost.
+        /// The carrier was lost.
         const LINK_LOST = 0x04;
         /// The PHY could not decode.
         const PHY_DECODE = 0x08;
@@ -73,7 +73,7 @@ bitflags! {
         const MAC_ABORT = 0x20;
         /// Shorter than 64 bytes with FCS.
         const RUNT = 0x40;
-        /// Cut off for lack of space.
+        /// Truncated for lack of space.
         const TRUNCATED = 0x80;
         /// Too long.
         const GIANT = 0x100;

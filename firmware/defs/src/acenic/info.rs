@@ -1,5 +1,5 @@
-//! The general information block in host memory: statistics, ring control blocks, and where the
-//! firmware reports its indices (docs/tigon2.md, section 8).
+//! The general information block in host memory: statistics, ring control blocks, and pointers to the words
+//! in which the firmware reports its indices (docs/tigon2.md, section 8).
 
 use bitflags::bitflags;
 
@@ -36,7 +36,7 @@ pub const RING_CONTROL_BYTES: u32 = 16;
 pub const RING_HIGH: u32 = 0x0;
 /// Ring control block: host address of the ring, low word.
 pub const RING_LOW: u32 = 0x4;
-/// Ring control block: longest buffer (high half; entries of a send or return ring) and
+/// Ring control block: longest buffer, or number of entries of a send or return ring (high half);
 /// [`RingFlags`] (low half).
 pub const RING_LENGTH_FLAGS: u32 = 0x8;
 
@@ -48,15 +48,15 @@ bitflags! {
         const TCP_UDP_SUM = 0x01;
         /// IP checksums.
         const IP_SUM = 0x02;
-        /// Sums leave out the pseudo header.
+        /// Checksums exclude the pseudo header.
         const NO_PSEUDO_HEADER = 0x08;
-        /// VLAN tags are inserted and taken out.
+        /// The NIC inserts and removes VLAN tags.
         const VLAN_ASSIST = 0x10;
         /// Interrupts only when a coalescing threshold is reached.
         const COALESCED_INTERRUPTS = 0x20;
         /// The send ring is in host memory.
         const HOST_RING = 0x40;
-        /// Sums for SNAP frames.
+        /// Checksums of SNAP frames.
         const SNAP_SUM = 0x80;
         /// Receive descriptors have the extended form.
         const EXTENDED = 0x100;
@@ -65,5 +65,5 @@ bitflags! {
     }
 }
 
-/// The flags in which the standard, jumbo and mini rings must agree unless disabled.
+/// Flags that must be equal in the standard, jumbo and mini rings, disabled rings aside.
 pub const RECEIVE_FLAGS_ALIKE: u32 = 0x9B;

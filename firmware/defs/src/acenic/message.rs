@@ -1,29 +1,29 @@
-//! Commands from the driver and events to it: one form for both (docs/tigon2.md, section 8, step 16).
+//! Command and event words, which have one format (docs/tigon2.md, section 8, step 16).
 
 /// Bytes of a command in its ring in SRAM.
 pub const COMMAND_BYTES: u32 = 4;
-/// Bytes of an event in its ring in host memory: the word, and one that is reserved.
+/// Bytes of an event in its ring in host memory: the event word and a reserved word.
 pub const EVENT_BYTES: u32 = 8;
 
-/// Builds a word: what, code, index.
+/// Builds a command or event word from its type, code and index.
 #[must_use]
 pub const fn word(what: u32, code: u32, index: u32) -> u32 {
     what << 24 | (code & 0xFFF) << 12 | index & 0xFFF
 }
 
-/// What a word says.
+/// The command or event type of a word.
 #[must_use]
 pub const fn what(word: u32) -> u32 {
     word >> 24
 }
 
-/// The code in a word.
+/// The code of a word.
 #[must_use]
 pub const fn code(word: u32) -> u32 {
     word >> 12 & 0xFFF
 }
 
-/// The index in a word.
+/// The index of a word.
 #[must_use]
 pub const fn index(word: u32) -> u32 {
     word & 0xFFF
@@ -33,9 +33,9 @@ pub const fn index(word: u32) -> u32 {
 pub const HOST_STATE: u32 = 0x01;
 /// Command: set the standard ring's producer to the index.
 pub const SET_STANDARD_PRODUCER: u32 = 0x03;
-/// Command: take the general words anew.
+/// Command: read the general communication words again.
 pub const UPDATE_GENERAL: u32 = 0x04;
-/// Command: forget the jumbo ring's buffers.
+/// Command: discard the jumbo ring's buffers.
 pub const RESET_JUMBO: u32 = 0x05;
 /// Command: partial receive count.
 pub const PARTIAL_RECEIVE: u32 = 0x06;
@@ -47,9 +47,9 @@ pub const DELETE_MULTICAST: u32 = 0x09;
 pub const SET_PROMISCUOUS: u32 = 0x0A;
 /// Command: negotiate the link again.
 pub const NEGOTIATE_LINK: u32 = 0x0B;
-/// Command: take the MAC address from [`MAC_HIGH`](super::MAC_HIGH) and low.
+/// Command: read the MAC address from [`MAC_HIGH`](super::MAC_HIGH) and low again.
 pub const SET_MAC_ADDRESS: u32 = 0x0C;
-/// Command: accept all multicast frames (code 1), or those of the list (code 2).
+/// Command: accept all multicast frames (code 1), or those in the list only (code 2).
 pub const SET_ALL_MULTICAST: u32 = 0x0E;
 /// Command: clear the statistics.
 pub const CLEAR_STATISTICS: u32 = 0x0F;
@@ -57,14 +57,14 @@ pub const CLEAR_STATISTICS: u32 = 0x0F;
 pub const SET_JUMBO_PRODUCER: u32 = 0x10;
 /// Command: report the statistics now.
 pub const REFRESH_STATISTICS: u32 = 0x11;
-/// Command of three entries: add the multicast address in the next two.
+/// Command of three entries: add the multicast address in the next two entries.
 pub const EXTENDED_ADD_MULTICAST: u32 = 0x12;
-/// Command of three entries: remove a multicast address.
+/// Command of three entries: remove the multicast address in the next two entries.
 pub const EXTENDED_DELETE_MULTICAST: u32 = 0x13;
 
-/// Code of [`HOST_STATE`], [`SET_PROMISCUOUS`] and [`SET_ALL_MULTICAST`]: up, on.
+/// Code of [`HOST_STATE`], [`SET_PROMISCUOUS`] and [`SET_ALL_MULTICAST`]: up or on.
 pub const CODE_ON: u32 = 1;
-/// Their other code: down, off.
+/// Code of [`HOST_STATE`], [`SET_PROMISCUOUS`] and [`SET_ALL_MULTICAST`]: down or off.
 pub const CODE_OFF: u32 = 2;
 
 /// Event: the firmware runs.
@@ -88,7 +88,7 @@ pub const LINK_DOWN: u32 = 2;
 pub const FAST_LINK_UP: u32 = 3;
 /// Code of [`ERROR`]: no such command; the index is its number.
 pub const INVALID_COMMAND: u32 = 1;
-/// Code of [`ERROR`]: a command that this firmware does not carry out.
+/// Code of [`ERROR`]: a known command that this firmware does not implement.
 pub const UNIMPLEMENTED_COMMAND: u32 = 2;
-/// Code of [`ERROR`]: the configuration makes no sense.
+/// Code of [`ERROR`]: invalid configuration.
 pub const BAD_CONFIGURATION: u32 = 3;

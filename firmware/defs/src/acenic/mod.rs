@@ -1,4 +1,4 @@
-//! The AceNIC host protocol: what a driver and the firmware of a Tigon2 Ethernet adapter share
+//! The AceNIC host protocol: layouts shared by a driver and the firmware of a Tigon2 Ethernet adapter
 //! (docs/tigon2.md, sections 7 and 8).
 //!
 //! * this file: the general communication words, mailboxes, link words;
@@ -8,7 +8,7 @@
 //! * [`stats`]: the statistics block;
 //! * [`trace`]: the firmware's trace buffer.
 //!
-//! All words are words for both sides: the window and the control transfers keep 32-bit values.
+//! Host and NIC see equal 32-bit values: the window and control transfers do not swap bytes.
 
 pub mod descriptor;
 pub mod info;
@@ -40,33 +40,33 @@ pub const READ_CONFIG: u32 = GENERAL_BASE + 0x1C;
 pub const WRITE_CONFIG: u32 = GENERAL_BASE + 0x20;
 /// Share of the transmit buffer in the frame buffers, in 1/64.
 pub const TX_BUFFER_RATIO: u32 = GENERAL_BASE + 0x24;
-/// Host: events before this index have been taken.
+/// Host: consumer index of the event ring.
 pub const EVENT_CONSUMER: u32 = GENERAL_BASE + 0x28;
-/// Firmware: commands before this index have been carried out.
+/// Firmware: consumer index of the command ring.
 pub const COMMAND_CONSUMER: u32 = GENERAL_BASE + 0x2C;
-/// Longest time in us that a received frame's index waits.
+/// Longest delay in us before the index of a received frame is reported.
 pub const RX_TICKS: u32 = GENERAL_BASE + 0x30;
-/// Longest time in us that a sent frame's index waits.
+/// Longest delay in us before the index of a sent frame is reported.
 pub const TX_TICKS: u32 = GENERAL_BASE + 0x34;
 /// Time in us between two statistics reports; 0 for none.
 pub const STATISTICS_TICKS: u32 = GENERAL_BASE + 0x38;
-/// Send descriptors after which their index is reported at once.
+/// Number of send descriptors after which their index is reported at once.
 pub const TX_MAX_DESCRIPTORS: u32 = GENERAL_BASE + 0x3C;
-/// Receive descriptors after which their index is reported at once.
+/// Number of receive descriptors after which their index is reported at once.
 pub const RX_MAX_DESCRIPTORS: u32 = GENERAL_BASE + 0x40;
-/// What the firmware traces.
+/// Mask of the events that the firmware traces.
 pub const TRACE_MASK: u32 = GENERAL_BASE + 0x44;
-/// Gigabit link wishes: [`Link`].
+/// Gigabit link settings that the host requests: [`Link`].
 pub const GIGABIT_LINK: u32 = GENERAL_BASE + 0x48;
-/// 10/100 link wishes: [`Link`].
+/// 10/100 link settings that the host requests: [`Link`].
 pub const FAST_LINK: u32 = GENERAL_BASE + 0x4C;
-/// Firmware: the next slot of the trace buffer ([`trace`]).
+/// Firmware: address of the next slot of the trace buffer ([`trace`]).
 pub const TRACE_NEXT: u32 = GENERAL_BASE + 0x50;
-/// Firmware: where the trace buffer begins.
+/// Firmware: start of the trace buffer.
 pub const TRACE_START: u32 = GENERAL_BASE + 0x54;
 /// Firmware: bytes of the trace buffer.
 pub const TRACE_LENGTH: u32 = GENERAL_BASE + 0x58;
-/// The interface's number, for statistics.
+/// Interface number, for statistics.
 pub const INTERFACE_INDEX: u32 = GENERAL_BASE + 0x5C;
 /// Longest frame without FCS.
 pub const INTERFACE_MTU: u32 = GENERAL_BASE + 0x60;
@@ -76,11 +76,11 @@ pub const MASK_INTERRUPTS: u32 = GENERAL_BASE + 0x64;
 pub const GIGABIT_STATE: u32 = GENERAL_BASE + 0x68;
 /// Firmware: state of the 10/100 link.
 pub const FAST_STATE: u32 = GENERAL_BASE + 0x6C;
-/// Host: received frames before this index have been taken from the return ring.
+/// Host: consumer index of the return ring.
 pub const RETURN_CONSUMER: u32 = GENERAL_BASE + 0x80;
 
-/// Mailbox 0: the host's interrupt handler. 1: it runs, so no interrupt is raised. Any write ends
-/// an interrupt.
+/// Mailbox 0: interrupt control. The host writes 1 while its handler runs: no interrupt is raised. Any
+/// write clears the interrupt.
 pub const MAILBOX_INTERRUPT: u32 = 0;
 /// Mailbox 1: command ring producer.
 pub const MAILBOX_COMMAND: u32 = 1;
@@ -105,11 +105,11 @@ pub const JUMBO_ENTRIES: u32 = 256;
 pub const MINI_ENTRIES: u32 = 1024;
 /// Entries of the return ring.
 pub const RETURN_ENTRIES: u32 = 2048;
-/// Entries of a send ring in host memory, as drivers choose it.
+/// Entries of a send ring in host memory; drivers choose this size.
 pub const SEND_ENTRIES: u32 = 256;
-/// Most send descriptors of a ring in SRAM.
+/// Largest number of descriptors of a send ring in SRAM.
 pub const SEND_NIC_ENTRIES: u32 = 128;
-/// Where 12.4.11 wants a send ring in SRAM (it must lie in `0x2000..0x4000`).
+/// Send ring in SRAM as firmware 12.4.11 expects it (in `0x2000..0x4000`).
 pub const SEND_NIC_BASE: u32 = 0x3000;
 
 bitflags! {
@@ -118,11 +118,11 @@ bitflags! {
     pub struct Mode: u32 {
         /// Swap the bytes of descriptors.
         const SWAP_DESCRIPTORS = 1 << 1;
-        /// Drivers set it; without effect.
+        /// Set by drivers; has no effect.
         const SWAP_WORDS = 1 << 2;
         /// Report warnings.
         const WARN = 1 << 3;
-        /// Swap the bytes of frames: with a little-endian host they keep their order.
+        /// Swap the bytes of frames: a little-endian host sees them in wire order.
         const SWAP_DATA = 1 << 4;
         /// One DMA at a time: the hardware assist runs the rings.
         const ONE_DMA = 1 << 6;
@@ -138,7 +138,8 @@ bitflags! {
         const FATAL = 1 << 30;
     }
 
-    /// Bits of a link word: wishes in [`GIGABIT_LINK`], what was agreed on in [`GIGABIT_STATE`].
+    /// Bits of a link word: requested settings in [`GIGABIT_LINK`], negotiated settings in
+    /// [`GIGABIT_STATE`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Link: u32 {
         /// 10 Mb/s.
@@ -151,15 +152,15 @@ bitflags! {
         const FULL_DUPLEX = 1 << 19;
         /// Half duplex.
         const HALF_DUPLEX = 1 << 20;
-        /// Pause frames are sent.
+        /// This side sends pause frames.
         const TX_FLOW_CONTROL = 1 << 21;
-        /// Pause frames are obeyed.
+        /// This side obeys pause frames.
         const RX_FLOW_CONTROL = 1 << 23;
         /// Negotiate flow control.
         const NEGOTIATE_FLOW_CONTROL = 1 << 28;
         /// Negotiate.
         const NEGOTIATE = 1 << 29;
-        /// The link is wanted.
+        /// The link is enabled.
         const ENABLE = 1 << 30;
         /// The link is up.
         const UP = 1 << 31;

@@ -9,11 +9,11 @@ pub const BYTES: u32 = 4 * WORDS;
 /// A counter of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
-    /// Its name in the drivers, in the project's spelling.
+    /// Counter name of the drivers, in the project's spelling.
     pub name: &'static str,
-    /// Index of its (first) word.
+    /// Index of the first word.
     pub word: u32,
-    /// Words: 2 for a 64-bit counter, high word first.
+    /// Number of words: 2 for a 64-bit counter, high word first.
     pub words: u32,
 }
 
@@ -33,7 +33,7 @@ const fn two(name: &'static str, word: u32) -> Counter {
     }
 }
 
-/// All counters, by word.
+/// All counters, sorted by word.
 pub const COUNTERS: &[Counter] = &[
     one("dot3_alignment_errors", 0),
     one("dot3_fcs_errors", 1),
@@ -167,7 +167,7 @@ pub const COUNTERS: &[Counter] = &[
     one("nic_mac_tx_total_attns", 148),
 ];
 
-/// The counter of this name.
+/// Finds a counter by name.
 #[must_use]
 pub fn counter(name: &str) -> Option<Counter> {
     COUNTERS
@@ -176,8 +176,7 @@ pub fn counter(name: &str) -> Option<Counter> {
         .find(|counter| counter.name == name)
 }
 
-/// The (first) word of the counter of this name, for constants: a name that does not exist stops the
-/// compiler.
+/// Index of a counter's first word, for constants: an unknown name is a compile error.
 ///
 /// # Panics
 /// If there is no such counter.

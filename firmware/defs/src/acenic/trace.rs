@@ -1,5 +1,5 @@
 //! The firmware's trace buffer in SRAM (docs/tigon2.md, section 7): records that grow downwards.
-//! [`TRACE_NEXT`](super::TRACE_NEXT) is the address of the slot that is written next.
+//! [`TRACE_NEXT`](super::TRACE_NEXT) is the address of the slot to be written next.
 
 /// Bytes of a record.
 pub const RECORD_BYTES: u32 = 32;
@@ -9,11 +9,11 @@ pub const NAME: u32 = 0x00;
 pub const NAME_BYTES: u32 = 8;
 /// Record: code.
 pub const CODE: u32 = 0x08;
-/// Record: the timer when it was written, in us.
+/// Record: timer value at the write, in us.
 pub const TIME: u32 = 0x0C;
 /// Record: four arguments.
 pub const ARGUMENTS: u32 = 0x10;
-/// Their number.
+/// Number of arguments.
 pub const ARGUMENT_COUNT: u32 = 4;
 
 /// First address of the trace buffer of firmware 12.4.11.

@@ -12,9 +12,9 @@
 //! (emp-053, emp-054). In the indirect form the head's one entry names a host page that is full
 //! of such entries (emp-055), most significant word first.
 //!
-//! The host fills words 0 to 3 and then flips the owner bit of word 4 to the NIC; the NIC flips
-//! it back with a [`Code`] and the message's length in the same word, and for a receive the peer's
-//! node and tag in word 2.
+//! The host fills words 0 to 3 and then flips the owner bit of word 4 to the NIC. The NIC flips it back,
+//! with a [`Code`] and the message's length in the same word; a completed receive also has the peer's node
+//! and tag in word 2.
 
 /// Descriptors in NIC memory (emp-051): sends first, then receives.
 pub const DESCRIPTOR_COUNT: u32 = SEND_DESCRIPTORS + RECEIVE_DESCRIPTORS;
@@ -36,7 +36,7 @@ pub const PAGE_BYTES: u32 = 4096;
 pub const PAGE_ENTRY_BYTES: u32 = 8;
 /// Most page entries of the indirect form: one host page full of them.
 pub const INDIRECT_PAGES: u32 = PAGE_BYTES / PAGE_ENTRY_BYTES;
-/// Longest message: every entry of the indirect form names a whole page (2 MB).
+/// Longest message: every entry of the indirect form is a whole page (2 MB).
 pub const MESSAGE_LIMIT_BYTES: u32 = INDIRECT_PAGES * PAGE_BYTES;
 /// Matches any source node (word 2).
 pub const ANY_NODE: u16 = 0xFFFF;
@@ -66,10 +66,10 @@ pub const STATUS_FORM_SHIFT: u32 = 20;
 pub const STATUS_FORM_MASK: u32 = 0x3;
 /// Status: mask of the index of the next descriptor of a chain.
 pub const STATUS_NEXT_MASK: u32 = 0xFFFF;
-/// No next descriptor.
+/// Value of the next index at the end of a chain.
 pub const STATUS_NEXT_NONE: u32 = 0xFFFF;
 
-/// How a descriptor names the user's memory.
+/// How a descriptor refers to the user's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Form {
@@ -82,7 +82,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Decodes the form of a status word; `None` for the one unused value.
+    /// Decodes the form of a status word; `None` for the unused value.
     #[must_use]
     pub const fn from_status(status: u32) -> Option<Self> {
         match (status >> STATUS_FORM_SHIFT) & STATUS_FORM_MASK {
@@ -94,17 +94,17 @@ impl Form {
     }
 }
 
-/// What became of a transfer.
+/// Result of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
     /// Not yet complete.
     Pending = 0,
-    /// All bytes arrived (send: were acknowledged).
+    /// All bytes arrived (receive) or were acknowledged (send).
     Done = 1,
-    /// The message was longer than the posted receive: what fits was delivered.
+    /// The message was longer than the posted receive: the part that fits was delivered.
     Truncated = 2,
-    /// The descriptor makes no sense: form, chain link, page entries or lengths.
+    /// Invalid descriptor: form, chain link, page entries or lengths.
     BadDescriptor = 3,
     /// A DMA to or from host memory failed: the buffer is not mapped.
     HostMemory = 4,
@@ -112,7 +112,7 @@ pub enum Code {
     UnknownNode = 5,
     /// The peer did not acknowledge within the retry limit.
     Timeout = 6,
-    /// NIC memory for the transfer's record ran out.
+    /// No NIC memory for the transfer's record.
     NoResources = 7,
     /// The host cancelled the posted receive.
     Cancelled = 8,
@@ -137,19 +137,18 @@ impl Code {
     }
 }
 
-/// The status word that hands a descriptor to the NIC.
+/// Status word that gives a descriptor to the NIC.
 #[must_use]
 pub const fn status_posted(form: Form, next: u32) -> u32 {
     STATUS_NIC_OWNS | ((form as u32) << STATUS_FORM_SHIFT) | (next & STATUS_NEXT_MASK)
 }
 
-/// Status that the NIC gives back: mask of the message's length in bytes.
+/// Mask of the message's length in bytes, in a status word that the NIC returns.
 pub const STATUS_LENGTH_MASK: u32 = 0x003F_FFFF;
 
 const _: () = assert!(MESSAGE_LIMIT_BYTES <= STATUS_LENGTH_MASK);
 
-/// The status word that hands a descriptor back to the host. The length stands in the same word, so
-/// that the poll that sees the end of a receive has seen all of it.
+/// Status word that returns a descriptor to the host. Code and length share one word: one poll reads both.
 #[must_use]
 pub const fn status_complete(code: Code, length_bytes: u32) -> u32 {
     ((code as u32) << STATUS_CODE_SHIFT) | (length_bytes & STATUS_LENGTH_MASK)
@@ -164,7 +163,7 @@ pub const fn page_entry(address: u64, length_bytes: u16) -> [u32; 2] {
     ]
 }
 
-/// Packs word 2.
+/// Packs word 2: node and tag.
 #[must_use]
 pub const fn node_tag(node: u16, tag: u16) -> u32 {
     ((node as u32) << 16) | tag as u32

@@ -1,4 +1,4 @@
-//! The fields of EMP frames as a table: what tools know of the layout, they know from here.
+//! The fields of EMP frames as a table: the only description of the layout that tools use.
 
 use super::frame::{
     DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, GROUP_MASK, HEADER_PAYLOAD, KIND_MASK,
@@ -9,35 +9,35 @@ use super::frame::{
 /// A field of a frame: bits of one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// A short name, without blanks.
+    /// Short name, without blanks.
     pub name: &'static str,
-    /// What it says.
+    /// Title for display.
     pub title: &'static str,
-    /// Index of its word in the frame.
+    /// Index of the word in the frame.
     pub word: usize,
-    /// Position in the word.
+    /// Bit position in the word.
     pub shift: u32,
     /// Mask after the shift.
     pub mask: u32,
-    /// Kinds of frames that have it.
+    /// Kinds of frames that contain the field.
     pub kinds: &'static [Kind],
-    /// Names of its values, if they have names.
+    /// Names of values; empty if values are numbers.
     pub values: &'static [(u32, &'static str)],
 }
 
 impl Field {
-    /// Its value in a frame whose words are given by `word`.
+    /// Reads the field from a frame whose words `word` returns.
     pub fn of(&self, word: impl Fn(usize) -> u32) -> u32 {
         (word(self.word) >> self.shift) & self.mask
     }
 
-    /// Whether frames of this kind have it.
+    /// Whether frames of `kind` contain the field.
     #[must_use]
     pub fn is_in(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }
 
-    /// Its bits in its word.
+    /// Bits that the field occupies in its word.
     #[must_use]
     pub const fn bits(&self) -> u32 {
         self.mask << self.shift
@@ -49,7 +49,7 @@ const FRAGMENTS: &[Kind] = &[Kind::Header, Kind::Data];
 const ANSWERS: &[Kind] = &[Kind::Ack, Kind::Nack];
 const HEADER: &[Kind] = &[Kind::Header];
 
-/// A field that all frames have, with values that have no names.
+/// A numeric field that all frames contain.
 const fn common(
     name: &'static str,
     title: &'static str,
@@ -78,7 +78,7 @@ impl Field {
     }
 }
 
-/// What a frame is.
+/// Frame kind.
 pub const KIND: Field = common("kind", "Kind", WORD_TYPE_KIND, KIND_SHIFT, KIND_MASK).named(&[
     (Kind::Void as u32, Kind::Void.name()),
     (Kind::Header as u32, Kind::Header.name()),
@@ -86,7 +86,7 @@ pub const KIND: Field = common("kind", "Kind", WORD_TYPE_KIND, KIND_SHIFT, KIND_
     (Kind::Ack as u32, Kind::Ack.name()),
     (Kind::Nack as u32, Kind::Nack.name()),
 ]);
-/// The frame is the last of its ack group.
+/// Flag: the frame is the last of its ack group.
 pub const GROUP_END: Field = common(
     "group_end",
     "Last of its ack group",
@@ -94,7 +94,7 @@ pub const GROUP_END: Field = common(
     FLAG_GROUP_END.trailing_zeros(),
     1,
 );
-/// Frames of the ack group before this one.
+/// Number of frames of the ack group before this one.
 pub const BEFORE: Field = common(
     "before",
     "Frames of the ack group before it",
@@ -103,7 +103,7 @@ pub const BEFORE: Field = common(
     GROUP_MASK,
 )
 .only(FRAGMENTS);
-/// Frames of the ack group after this one.
+/// Number of frames of the ack group after this one.
 pub const AFTER: Field = common(
     "after",
     "Frames of the ack group after it",
@@ -112,7 +112,7 @@ pub const AFTER: Field = common(
     GROUP_MASK,
 )
 .only(FRAGMENTS);
-/// How full the receive buffer of the node that answers is.
+/// Fill level of the answering node's receive buffer.
 pub const PRESSURE: Field = common(
     "pressure",
     "Receive buffer of the node that answers",
@@ -122,11 +122,11 @@ pub const PRESSURE: Field = common(
 )
 .only(ANSWERS)
 .named(&[(0, "room"), (1, "half full"), (2, "three quarters full")]);
-/// The node that sent it.
+/// The sending node.
 pub const SOURCE: Field = common("source", "Source node", WORD_SOURCE_MESSAGE, 16, HALF);
-/// The message that it belongs to, or answers.
+/// Identifier of the message that the frame belongs to, or answers.
 pub const MESSAGE: Field = common("message", "Message", WORD_SOURCE_MESSAGE, 0, HALF);
-/// Its number in the message, or the last one that it answers.
+/// Number of the frame in its message, or of the last frame that it acknowledges.
 pub const FRAME: Field = common(
     "frame",
     "Frame of the message, from 0",
@@ -134,9 +134,9 @@ pub const FRAME: Field = common(
     16,
     HALF,
 );
-/// Its source's epoch.
+/// Epoch of the source.
 pub const EPOCH: Field = common("epoch", "Epoch of the source", WORD_FRAME_EPOCH, 0, HALF);
-/// Where the payload of a data frame belongs in the message.
+/// Offset of a data frame's payload in the message.
 pub const OFFSET: Field = common(
     "offset",
     "Offset of the payload in the message",
@@ -145,7 +145,7 @@ pub const OFFSET: Field = common(
     u32::MAX,
 )
 .only(&[Kind::Data]);
-/// The oldest message that the source still has open to this destination.
+/// The oldest message that the source has open to this destination.
 pub const OLDEST: Field = common(
     "oldest",
     "Oldest message that the source has open",
@@ -154,7 +154,7 @@ pub const OLDEST: Field = common(
     HALF,
 )
 .only(HEADER);
-/// The epoch of the frames that are answered.
+/// Epoch of the acknowledged frames.
 pub const ANSWERED_EPOCH: Field = common(
     "answered_epoch",
     "Epoch of what is answered",
@@ -163,12 +163,12 @@ pub const ANSWERED_EPOCH: Field = common(
     HALF,
 )
 .only(ANSWERS);
-/// The message's tag.
+/// Tag of the message.
 pub const TAG: Field = common("tag", "Tag", WORD_TAG_FRAMES, 16, HALF).only(HEADER);
-/// The message's frames.
+/// Number of frames of the message.
 pub const FRAMES: Field =
     common("frames", "Frames of the message", WORD_TAG_FRAMES, 0, HALF).only(HEADER);
-/// The message's bytes.
+/// Length of the message in bytes.
 pub const LENGTH: Field = common(
     "length",
     "Length of the message",
@@ -178,7 +178,7 @@ pub const LENGTH: Field = common(
 )
 .only(HEADER);
 
-/// All fields behind the Ethertype, in their order.
+/// All fields after the Ethertype, in order.
 pub const FIELDS: [Field; 15] = [
     KIND,
     PRESSURE,
@@ -197,9 +197,9 @@ pub const FIELDS: [Field; 15] = [
     LENGTH,
 ];
 
-/// Whether fields of one kind of frame lie before its payload and do not overlap.
+/// Whether the fields of a frame kind lie before its payload and do not overlap.
 const fn is_consistent(kind: Kind, payload: u32) -> bool {
-    // The Ethertype is taken.
+    // The Ethertype occupies the high half of the first word.
     let mut taken = [0; HEADER_PAYLOAD as usize / 4];
     taken[WORD_TYPE_KIND] = HALF << 16;
     let mut index = 0;

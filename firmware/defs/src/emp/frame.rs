@@ -1,8 +1,8 @@
-//! EMP frames on the wire: 14 bytes of Ethernet, 14 bytes of frame header, and in a message's
-//! first frame 8 bytes of message header (thesis 2.3.1; the field layout is our own, its 14 bytes
-//! follow from emp-159: 964 Mb/s is 99.78 % of the limit).
+//! EMP frames on the wire: 14 bytes of Ethernet header, 14 bytes of frame header, and in a message's first
+//! frame 8 bytes of message header (thesis 2.3.1). The field layout is our own; the header size follows
+//! from emp-159: 964 Mb/s is 99.78 % of the limit.
 //!
-//! Seen as big-endian words of a frame that starts at a multiple of 8:
+//! Words are big-endian; a frame starts at a multiple of 8:
 //!
 //! | word | content |
 //! |------|---------|
@@ -14,25 +14,25 @@
 //! | 5    | frame number within the message; the source's epoch |
 //! | 6    | data: offset of the payload within the message; header: the oldest message identifier that the source still has open to this destination; ack: epoch of the acknowledged frame |
 //!
-//! The place in the ack group is the number of the group's frames before and after this one: a
-//! receiver needs neither the sender's group size nor a division to know the whole group. An ack
-//! names message and frame (the group's last) of the frames that it acknowledges.
+//! The place in the ack group is the number of the group's frames before and after this one. From it a
+//! receiver knows the whole group without the sender's group size and without a division. An ack names the
+//! message and the last frame of the group that it acknowledges.
 //!
-//! A header frame's payload starts at offset 0, so its word 6 is free for the oldest open
-//! identifier. What is older was acknowledged or given up: the receiver waits for it no longer. A
-//! receiver that has just started begins there.
+//! A header frame's payload starts at offset 0, so its word 6 carries the oldest open identifier. Older
+//! messages were acknowledged or abandoned: the receiver stops waiting for them. A receiver that has just
+//! started begins with this identifier.
 //!
-//! The payload of a data frame starts at byte 28. In a header frame follow
+//! The payload of a data frame starts at byte 28. A header frame continues:
 //!
 //! | word | content |
 //! |------|---------|
 //! | 7    | tag; number of frames |
 //! | 8    | message length |
 //!
-//! and its payload starts at byte 36. The payload's length is the rest of the frame or of the
-//! message, whichever is less (the MAC pads short frames).
+//! and its payload starts at byte 36. The payload's length is the smaller of the rest of the frame and the
+//! rest of the message (the MAC pads short frames).
 
-/// Ethertype of EMP frames (one of those set aside for local experiments).
+/// Ethertype of EMP frames (one of two reserved for local experiments).
 pub const ETHERTYPE: u16 = 0x88B5;
 /// Bytes of the Ethernet header.
 pub const ETHERNET_BYTES: u32 = 14;
@@ -69,22 +69,22 @@ pub const FLAG_GROUP_END: u32 = 1 << 8;
 
 /// Position of the number of frames of the group before this one.
 pub const GROUP_BEFORE_SHIFT: u32 = 4;
-/// Mask of the number of frames of the group after this one, and of the one before once shifted.
+/// Mask of the number of frames after this one in the group; after the shift, of the number before it.
 pub const GROUP_MASK: u32 = 0xF;
 /// Most frames of an ack group.
 pub const GROUP_LIMIT: u32 = GROUP_MASK + 1;
 
-/// Position in the low half of the word at [`WORD_TYPE_KIND`] of an ack's pressure: how full the receive
-/// buffer of the node that sends it is.
+/// Position of an ack's pressure in the low half of the word at [`WORD_TYPE_KIND`]: fill level of the
+/// answering node's receive buffer.
 pub const PRESSURE_SHIFT: u32 = 9;
-/// Mask of the pressure after the shift: 0 = room, 1 = half full, 2 = three quarters full.
+/// Mask of the pressure after the shift: 0 = less than half full, 1 = half full, 2 = three quarters full.
 pub const PRESSURE_MASK: u32 = 3;
 
-/// What a frame is.
+/// Frame kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
-    /// Abandoned by its sender after its place in the transmit ring was taken: to be ignored.
+    /// Abandoned by its sender after it got its place in the transmit ring: the receiver ignores it.
     Void = 0,
     /// First frame of a message.
     Header = 1,
@@ -92,15 +92,15 @@ pub enum Kind {
     Data = 2,
     /// Acknowledges the group whose last frame it names.
     Ack = 3,
-    /// Tells the sender that the receiver has given the message up. Otherwise like an ack.
+    /// Tells the sender that the receiver has abandoned the message; fields as in an ack.
     Nack = 4,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Void, Self::Header, Self::Data, Self::Ack, Self::Nack];
 
-    /// Its name in captures.
+    /// Name in captures.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -132,7 +132,7 @@ pub const fn header_frame_capacity(frame_bytes: u32) -> u32 {
     frame_bytes - FRAME_HEADER_BYTES - MESSAGE_HEADER_BYTES
 }
 
-/// Payload bytes of every other frame.
+/// Payload bytes of a data frame.
 #[must_use]
 pub const fn data_frame_capacity(frame_bytes: u32) -> u32 {
     frame_bytes - FRAME_HEADER_BYTES

@@ -1,7 +1,7 @@
-//! EMP's layouts: what host library and firmware write for each other in NIC memory
-//! ([`control`], [`descriptor`]) and what firmware writes for firmware on the wire ([`frame`], and as a table [`fields`]).
+//! EMP's layouts: NIC memory shared by host library and firmware ([`control`], [`descriptor`]) and frames
+//! between firmware ([`frame`]; as a table: [`fields`]).
 //!
-//! Only aligned `u32` and `u16` stand in NIC-side layouts, because the chip has no unaligned access.
+//! NIC-side layouts contain aligned `u32` and `u16` only: the chip has no unaligned access.
 
 pub mod control;
 pub mod descriptor;

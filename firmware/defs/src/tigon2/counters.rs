@@ -1,25 +1,25 @@
-//! What the MAC counts in SRAM, in place (docs/tigon2.md, section 6): addresses of words.
+//! The MAC's statistics counters in SRAM: addresses of words (docs/tigon2.md, section 6).
 
 use super::map::STATISTICS_BASE;
 
 /// Bytes of all counters.
 pub const BYTES: u32 = 0x80;
 
-/// Sent frames given up after too many collisions.
+/// Frames dropped by the transmitter after too many collisions.
 pub const EXCESS_COLLISIONS: u32 = STATISTICS_BASE;
-/// Frames sent after one collision; the words that follow count those after 2 to 15.
+/// Frames sent after one collision; the next words count frames sent after 2 to 15.
 pub const COLLISIONS: u32 = STATISTICS_BASE + 0x04;
-/// Numbers of collisions that are told apart.
+/// Number of collision counters.
 pub const COLLISION_WORDS: u32 = 15;
 /// Late collisions.
 pub const LATE_COLLISIONS: u32 = STATISTICS_BASE + 0x40;
-/// Frames whose sending was put off.
+/// Frames whose transmission was deferred.
 pub const DEFERRED: u32 = STATISTICS_BASE + 0x44;
 /// Received frames with a wrong FCS.
 pub const CRC_ERRORS: u32 = STATISTICS_BASE + 0x48;
-/// Sent frames whose bytes came too late.
+/// Sent frames whose data was not in time (underrun).
 pub const UNDERRUNS: u32 = STATISTICS_BASE + 0x4C;
-/// Losses of the carrier.
+/// Carrier losses.
 pub const CARRIER_LOST: u32 = STATISTICS_BASE + 0x50;
 /// Unicast frames that the filter dropped.
 pub const DROPPED_UNICAST: u32 = STATISTICS_BASE + 0x60;

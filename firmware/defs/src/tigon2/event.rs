@@ -1,8 +1,8 @@
 //! Bits of the event registers A (0x60) and B (0x70) (docs/tigon2.md, section 3).
 //!
-//! The dispatch table's index is the bit's number plus one; the highest bit has priority.
+//! The index into the dispatch table is the bit's number plus one; the highest bit has priority.
 
-/// Entries of the dispatch table: idle, then one for each bit.
+/// Entries of the dispatch table: idle, then one per bit.
 pub const TABLE_ENTRIES: usize = 33;
 
 /// Hardware: a received frame waits (receive descriptor producer is past the reference).
@@ -24,7 +24,7 @@ pub const MAC_TX_ATTENTION: u32 = 26;
 /// Hardware: the timer has reached this CPU's reference.
 pub const TIMER: u32 = 28;
 
-/// The bits that hardware derives: a CPU's write leaves them as they are.
+/// Bits that hardware derives: a CPU's write does not change them.
 pub const HARDWARE_MASK: u32 = (1 << RX_COMPLETE)
     | (1 << WRITE_DMA_DONE)
     | (1 << READ_DMA_DONE)

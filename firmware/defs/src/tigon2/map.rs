@@ -6,21 +6,21 @@ pub const SRAM_LIMIT: u32 = 0x0080_0000;
 pub const STACK_MAP_BASE: u32 = 0x0080_0000;
 /// End of the stack-overflow map and start of the scratchpad.
 pub const STACK_MAP_LIMIT: u32 = 0x00C0_0000;
-/// The range that a stack-overflow address is reduced to after the subtraction of the stack base.
+/// Mask of a stack-map address after the subtraction of the stack base.
 pub const STACK_MAP_MASK: u32 = 0x001F_FFFF;
-/// Each CPU's private scratchpad starts here.
+/// Start of each CPU's private scratchpad.
 pub const SCRATCHPAD_BASE: u32 = 0x00C0_0000;
 /// Scratchpad bytes of CPU A.
 pub const SCRATCHPAD_A_BYTES: u32 = 16 * 1024;
 /// Scratchpad bytes of CPU B.
 pub const SCRATCHPAD_B_BYTES: u32 = 8 * 1024;
-/// The register file starts here in the CPU's space.
+/// Start of the register file in the CPU's address space.
 pub const REGISTER_BASE: u32 = 0xC000_0000;
 /// Bytes of the register file.
 pub const REGISTER_BYTES: u32 = 0x400;
-/// The receive buffer ends at this SRAM address, whatever memory is installed.
+/// End of the receive buffer (SRAM address), whatever memory is installed.
 pub const RX_BUFFER_LIMIT: u32 = 0x0020_0000;
-/// Where the chip's tools load firmware text.
+/// Load address of firmware text.
 pub const FIRMWARE_BASE: u32 = 0x4000;
 
 /// Bytes of the host's memory-mapped PCI window.
@@ -48,7 +48,7 @@ pub const MAILBOX_BASE: u32 = 0x100;
 /// Number of mailboxes.
 pub const MAILBOX_COUNT: u32 = 32;
 
-/// SRAM address of a mailbox's low word: the one whose host write raises the event.
+/// SRAM address of a mailbox's low word. A host write to it raises the event.
 #[must_use]
 pub const fn mailbox_low(index: u32) -> u32 {
     MAILBOX_BASE + index * 8 + 4

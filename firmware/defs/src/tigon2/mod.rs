@@ -1,4 +1,4 @@
-//! The Alteon Tigon2 as its programmers see it. Section numbers refer to `docs/tigon2.md`.
+//! Programmer's view of the Alteon Tigon2. Section numbers refer to `docs/tigon2.md`.
 
 pub mod counters;
 pub mod event;

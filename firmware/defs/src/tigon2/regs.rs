@@ -1,5 +1,5 @@
-//! Register offsets and their bits (docs/tigon2.md, section 2): the same for a CPU
-//! (`REGISTER_BASE` + offset) and for the host (window offset).
+//! Register offsets and their bits (docs/tigon2.md, section 2). A CPU adds `REGISTER_BASE`; for the host an
+//! offset is a window offset.
 
 use bitflags::bitflags;
 
@@ -73,9 +73,9 @@ pub const TX_BUFFER_PRODUCER: u32 = 0x0D4;
 pub const TX_BUFFER_CONSUMER: u32 = 0x0D8;
 /// Receive descriptors: producer, moved by the MAC.
 pub const RX_DESCRIPTOR_PRODUCER: u32 = 0x0E0;
-/// Receive descriptors: reference (the firmware has looked at those before it).
+/// Receive descriptors: reference (end of the descriptors that the firmware has read).
 pub const RX_DESCRIPTOR_REFERENCE: u32 = 0x0E4;
-/// Receive descriptors: consumer (the MAC may reuse those before it).
+/// Receive descriptors: consumer (end of the descriptors that the MAC may reuse).
 pub const RX_DESCRIPTOR_CONSUMER: u32 = 0x0E8;
 /// Receive ring configuration; stored.
 pub const RX_RING_CONFIG: u32 = 0x0EC;
@@ -85,7 +85,7 @@ pub const TX_DESCRIPTOR_PRODUCER: u32 = 0x0F0;
 pub const TX_DESCRIPTOR_REFERENCE: u32 = 0x0F4;
 /// Transmit descriptors: consumer.
 pub const TX_DESCRIPTOR_CONSUMER: u32 = 0x0F8;
-/// Transmit descriptors, read only: the address of the free slot, 0 when the ring is full.
+/// Transmit descriptors, read only: address of the free slot, 0 when the ring is full.
 pub const TX_DESCRIPTOR_FREE: u32 = 0x0FC;
 /// Read-DMA ring: producer, moved by the firmware.
 pub const READ_RING_PRODUCER: u32 = 0x100;
@@ -93,7 +93,7 @@ pub const READ_RING_PRODUCER: u32 = 0x100;
 pub const READ_RING_REFERENCE: u32 = 0x104;
 /// Read-DMA ring: consumer, moved by the firmware.
 pub const READ_RING_CONSUMER: u32 = 0x108;
-/// Read-DMA ring, read only: the address of the free slot, 0 when the ring is full.
+/// Read-DMA ring, read only: address of the free slot, 0 when the ring is full.
 pub const READ_RING_FREE: u32 = 0x10C;
 /// State of the hardware DMA assist.
 pub const ASSIST_STATE: u32 = 0x11C;
@@ -103,11 +103,11 @@ pub const WRITE_RING_PRODUCER: u32 = 0x120;
 pub const WRITE_RING_REFERENCE: u32 = 0x124;
 /// Write-DMA ring: consumer.
 pub const WRITE_RING_CONSUMER: u32 = 0x128;
-/// Write-DMA ring, read only: the address of the free slot, 0 when the ring is full.
+/// Write-DMA ring, read only: address of the free slot, 0 when the ring is full.
 pub const WRITE_RING_FREE: u32 = 0x12C;
-/// CPU state. CPU B's copy is at `CPU_B` + this.
+/// CPU state. CPU B's register is at `CPU_B` + this offset.
 pub const CPU_STATE: u32 = 0x140;
-/// Program counter: reads the current one, writable while the CPU is halted.
+/// Program counter; writable while the CPU is halted.
 pub const CPU_PC: u32 = 0x144;
 /// Stack-overflow map of the CPU.
 pub const STACK_MAP: u32 = 0x150;
@@ -121,7 +121,7 @@ pub const CPU_REGISTERS: u32 = 0x180;
 pub const CPU_B: u32 = 0x100;
 /// MAC transmit state.
 pub const MAC_TX_STATE: u32 = 0x200;
-/// Autonegotiation word that is sent.
+/// Autonegotiation word to send.
 pub const TX_CONFIG_WORD: u32 = 0x204;
 /// Own MAC address, high 16 bits.
 pub const MAC_ADDRESS_HIGH: u32 = 0x208;
@@ -133,14 +133,14 @@ pub const VLAN_TAG_TYPE: u32 = 0x214;
 pub const MAC_THRESHOLDS: u32 = 0x21C;
 /// MAC receive state.
 pub const MAC_RX_STATE: u32 = 0x220;
-/// Autonegotiation word that was received.
+/// Received autonegotiation word.
 pub const RX_CONFIG_WORD: u32 = 0x224;
 /// Multicast hash, bits 127:96; three more words follow.
 pub const MULTICAST_HASH: u32 = 0x228;
 
-/// [`HOST_CONTROL`], read: position of the chip's revision.
+/// [`HOST_CONTROL`], read: position of the chip revision.
 pub const REVISION_SHIFT: u32 = 28;
-/// The revision that a Tigon2 reports.
+/// Chip revision of a Tigon2.
 pub const REVISION_TIGON2: u32 = 6;
 
 bitflags! {
@@ -195,7 +195,7 @@ bitflags! {
     /// Bits of [`MISC_CONFIG`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct MiscConfig: u32 {
-        /// The SRAM is synchronous; the host says so at start-up.
+        /// The SRAM is synchronous; set by the host at start-up.
         const SYNCHRONOUS_SRAM = 1 << 20;
     }
 
@@ -211,21 +211,21 @@ bitflags! {
     pub struct DmaState: u32 {
         /// Reset or abort the channel.
         const RESET = 1 << 0;
-        /// Keep 32-bit words as values (else keep byte order).
+        /// Keep the values of 32-bit words (otherwise keep byte order).
         const NO_BYTE_SWAP = 1 << 1;
         /// Write: start; read: active.
         const START = 1 << 2;
-        /// Sum the bytes.
+        /// Compute a checksum.
         const CHECKSUM = 1 << 9;
-        /// Begin a new sum.
+        /// Start a new checksum.
         const CHECKSUM_NEW = 1 << 10;
-        /// Deliver the sum to the descriptor.
+        /// Write the checksum to the descriptor.
         const CHECKSUM_DELIVER = 1 << 11;
         /// Read: on completion TX_BUFFER_PRODUCER takes the local end address.
         const RELEASE_TX = 1 << 17;
         /// Write: on completion RX_BUFFER_CONSUMER takes the local end address.
         const FREE_RX = 1 << 19;
-        /// Error: master abort, no memory answered at the host address.
+        /// Error: master abort, no target at the host address.
         const MASTER_ABORT = 1 << 25;
         /// All error bits.
         const ERRORS = 0xFF00_0000;
@@ -259,7 +259,7 @@ bitflags! {
         const RESET = 1 << 0;
         /// Single step.
         const STEP = 1 << 1;
-        /// Set by each CPU's firmware on itself at start; stored.
+        /// Set by each CPU's firmware at start; storage only.
         const STARTED = 1 << 2;
         /// ROM self-test failed.
         const ROM_FAIL = 1 << 4;

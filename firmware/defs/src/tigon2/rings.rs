@@ -1,6 +1,6 @@
-//! Rings that hardware reads: their places, sizes and entries (docs/tigon2.md, sections 5 and 6).
+//! Rings that hardware reads: addresses, sizes and entries (docs/tigon2.md, sections 5 and 6).
 //!
-//! All of them sit at fixed distances below the transmit buffer's base register.
+//! Every ring lies at a fixed distance below the transmit buffer's base.
 
 /// A DMA descriptor as the assist reads it: 32 bytes.
 #[repr(C)]
@@ -14,13 +14,13 @@ pub struct DmaDescriptor {
     pub local: u32,
     /// Length in bytes, in the low 16 bits (offset 0x0E as a halfword).
     pub length: u32,
-    /// The word that goes to the channel's state register.
+    /// Value for the channel's state register.
     pub state: u32,
-    /// Where the checksum goes.
+    /// Address that receives the checksum.
     pub checksum_pointer: u32,
-    /// Software: type.
+    /// For software: transfer type.
     pub kind: u32,
-    /// Software: index.
+    /// For software: index.
     pub index: u32,
 }
 
@@ -30,16 +30,16 @@ pub const DMA_DESCRIPTOR_BYTES: u32 = 32;
 pub const DMA_RING_ENTRIES: u32 = 64;
 /// Bytes of each DMA ring.
 pub const DMA_RING_BYTES: u32 = DMA_DESCRIPTOR_BYTES * DMA_RING_ENTRIES;
-/// The read-DMA ring starts this far below the transmit buffer's base.
+/// Distance of the read-DMA ring's start below the transmit buffer's base.
 pub const READ_RING_BELOW: u32 = 0x1000;
-/// The write-DMA ring starts this far below the transmit buffer's base.
+/// Distance of the write-DMA ring's start below the transmit buffer's base.
 pub const WRITE_RING_BELOW: u32 = 0x0800;
 
 /// A MAC transmit descriptor: 8 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MacTxDescriptor {
-    /// Local address; bit 30 asks for a VLAN tag.
+    /// Local address; bit 30 requests a VLAN tag.
     pub address: u32,
     /// VLAN tag in the high half, length without CRC in the low half.
     pub tag_length: u32,
@@ -53,9 +53,9 @@ pub const MAC_DESCRIPTOR_BYTES: u32 = 8;
 pub const MAC_TX_ENTRIES: u32 = 256;
 /// MAC receive descriptors.
 pub const MAC_RX_ENTRIES: u32 = 512;
-/// The MAC transmit ring starts this far below the transmit buffer's base.
+/// Distance of the MAC transmit ring's start below the transmit buffer's base.
 pub const MAC_TX_BELOW: u32 = 0x2800;
-/// The MAC receive ring starts this far below the transmit buffer's base.
+/// Distance of the MAC receive ring's start below the transmit buffer's base.
 pub const MAC_RX_BELOW: u32 = 0x2000;
 
 /// A MAC receive descriptor: 8 bytes.
@@ -70,17 +70,17 @@ pub struct MacRxDescriptor {
 
 /// Receive status (in the high half): CRC error.
 pub const RX_STATUS_CRC: u32 = 0x0001;
-/// Receive status: the link was lost within the frame.
+/// Receive status: the carrier was lost within the frame.
 pub const RX_STATUS_LINK_LOST: u32 = 0x0004;
 /// Receive status: runt.
 pub const RX_STATUS_RUNT: u32 = 0x0040;
 /// Receive status: truncated for lack of space.
 pub const RX_STATUS_TRUNCATED: u32 = 0x0080;
-/// Bytes of the frame check sequence that a received length includes.
+/// Bytes of the frame check sequence, included in a received length.
 pub const CRC_BYTES: u32 = 4;
-/// Frames in the transmit buffer start at multiples of this.
+/// Alignment of frames in the transmit buffer.
 pub const TX_FRAME_ALIGN: u32 = 8;
-/// Frames in the receive buffer start at multiples of this.
+/// Alignment of frames in the receive buffer.
 pub const RX_FRAME_ALIGN: u32 = 64;
-/// DMA and MAC move SRAM in bursts of this many bytes.
+/// Bytes of a DMA or MAC burst to SRAM.
 pub const BURST_BYTES: u32 = 64;
