@@ -1,4 +1,4 @@
-//! What the firmware wants to know of a received frame: whether it is sound, its VLAN tag, its sums.
+//! Properties of a received frame: errors, VLAN tag, checksums.
 
 use acenic_protocol::checksum::{self, Packet};
 use defs::acenic::descriptor::Errors;
@@ -11,14 +11,14 @@ use tigon2_hal::sram;
 
 use crate::statistics::{count, count_at};
 
-/// A shorter frame has no addresses and type.
+/// Shortest frame with addresses and type.
 const SHORTEST_BYTES: u32 = 14;
-/// Bytes before a VLAN tag, and of the tag.
+/// Number of bytes before a VLAN tag, and size of the tag.
 pub const BEFORE_TAG: u32 = 12;
 pub const TAG_BYTES: u32 = 4;
 const TAG_PROTOCOL: u32 = 0x8100;
 
-/// Counts what is wrong with a frame; tells whether anything is. Runts are none of our business.
+/// Counts a frame's errors; returns whether there are any. Runts are not counted here.
 #[inline(always)]
 pub fn is_damaged(frame: &RxFrame) -> bool {
     let errors = frame.status() & !RX_STATUS_RUNT;
@@ -47,14 +47,13 @@ fn count_errors(errors: Errors) {
     }
 }
 
-/// The bytes of a frame as the host gets them.
+/// The bytes of a frame that the host gets.
 pub struct Bytes {
-    /// With the tag, as they lie in the receive buffer.
+    /// Length in the receive buffer, tag included.
     pub length: u32,
-    /// The tag that is taken out.
+    /// The removed tag.
     pub tag: Option<u32>,
-    /// What the rest of the frame sums to, around the TCP or UDP part: low half; the IP header's sum:
-    /// high half.
+    /// Low half: sum of everything except the TCP or UDP part. High half: sum of the IP header.
     pub sums: Option<u32>,
 }
 

@@ -1,8 +1,8 @@
-//! CPU B: moves DMA descriptors from the rings to the channels, as the hardware assist would
-//! (docs/tigon2.md, section 5).
+//! CPU B: the software DMA assist, which moves descriptors from the rings to the channels (docs/tigon2.md,
+//! section 5).
 //!
-//! CPU A writes its event register after each descriptor; CPU B idles until then. It has no other
-//! software event, so neither needs the semaphore for it.
+//! CPU A writes CPU B's event register after each descriptor; CPU B idles until then. CPU B has no other
+//! software event, so neither needs the semaphore.
 
 use tigon2_hal::cpu::B;
 use tigon2_hal::dma::{Read, SoftwareAssist, Write};
@@ -27,7 +27,7 @@ fn main(cpu: B) -> ! {
     run_b(cpu, |_| {})
 }
 
-/// CPU A has put descriptors into a ring.
+/// Wakes CPU B: CPU A has put descriptors into a ring.
 #[inline(always)]
 pub fn wake() {
     regs::write(regs::EVENT_B, 1 << event::SOFT_ASSIST);
@@ -42,9 +42,9 @@ impl Assist {
     }
 
     fn on_descriptors(&mut self) {
-        // Before the rings are looked at: what comes later raises it again.
+        // Clear the event before reading the rings: a later descriptor raises it again.
         regs::write(regs::EVENT_B, 0);
-        // Both channels in each round, whatever the first one says.
+        // Step both channels in each round, whatever the first one returns.
         while self.read.step(FAILED) | self.write.step(FAILED) {}
     }
 }

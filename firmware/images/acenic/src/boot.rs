@@ -1,4 +1,4 @@
-//! From power-on to the firmware-running event: memory, configuration, DMA assist, link.
+//! Start-up, from power-on to the firmware-running event: memory, configuration, DMA assist, link.
 
 use acenic_protocol::config::{self, Board, ConfigError, Info};
 use acenic_protocol::memory;
@@ -18,14 +18,14 @@ use crate::{Firmware, run, statistics, tables, trace};
 
 const LEAST_MEMORY: u32 = 256 * 1024;
 const MOST_MEMORY: u32 = 2 * 1024 * 1024;
-/// The tag protocol in the high half of `VLAN_TAG_TYPE`.
+/// VLAN tag protocol in the high half of `VLAN_TAG_TYPE`.
 const TAG_PROTOCOL: u32 = 0x8100 << 16;
-/// Gaps and slot length, as 12.4.11 sets them.
+/// Gaps and slot length as set by 12.4.11.
 const GAPS: u32 = 0x241F;
-/// As 12.4.11 sets them; their meaning is not known.
+/// Values as set by 12.4.11; their meaning is unknown.
 const THRESHOLDS: u32 = 0x100B_07E3;
 const RING_CONFIG: u32 = 3;
-/// CPU B begins within this time.
+/// Timeout of CPU B's start.
 const B_PATIENCE_US: u32 = 1_000;
 
 static MULTICAST: Singleton<Multicast> = Singleton::new(Multicast::new());
@@ -57,8 +57,8 @@ pub fn main(cpu: A) -> ! {
     })
 }
 
-/// Finds the size of SRAM by its aliases: with as many bytes as `size`, twice that address is the
-/// same word (docs/tigon2.md, section 1).
+/// Finds the size of SRAM by its aliases: an address and the address plus the SRAM size are the same word
+/// (docs/tigon2.md, section 1).
 fn memory_bytes() -> u32 {
     const PATTERN: u32 = 0xABBA_BABE;
     let mut size = LEAST_MEMORY;
@@ -91,7 +91,7 @@ fn lay_out(memory_bytes: u32) -> Layout {
     }
 }
 
-/// Reads the host's information block, by the bare channel: no ring runs yet.
+/// Reads the host's information block by a direct transfer on the channel: no ring runs yet.
 fn read_info(state: DmaState) {
     regs::write(regs::READ_HOST_HIGH, sram::read(INFO_HIGH));
     regs::write(regs::READ_HOST_LOW, sram::read(INFO_LOW));
@@ -110,7 +110,7 @@ fn read_info(state: DmaState) {
     );
 }
 
-/// The hardware assist, or CPU B in its place.
+/// Starts the hardware assist, or CPU B in its place.
 fn start_assist(cpu: &A, mode: Mode) {
     if mode.contains(Mode::ONE_DMA) {
         let state = AssistState::ENABLE | AssistState::ONE_DMA | AssistState::ALWAYS;
@@ -127,7 +127,7 @@ fn start_assist(cpu: &A, mode: Mode) {
     trace!("**DAWN_B", regs::read(regs::CPU_PC + regs::CPU_B));
 }
 
-/// What a panic leaves for the host: a record, and a quiet chip.
+/// Panic hook: leaves a trace record for the host and stops the chip's activity.
 pub fn on_panic(line: u32) {
     trace!("*PANIC*", line);
     regs::set(regs::ASSIST_STATE, AssistState::PAUSE.bits());
@@ -137,7 +137,7 @@ pub fn on_panic(line: u32) {
 }
 
 impl Firmware {
-    /// Tells the host that the firmware runs, and begins to work.
+    /// Tells the host that the firmware runs, and starts operation.
     #[inline(never)]
     fn begin(&mut self, layout: &Layout) {
         statistics::clear();

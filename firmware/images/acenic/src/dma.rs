@@ -1,4 +1,4 @@
-//! What DMA is queued, and what follows when it is over.
+//! Queued DMA and actions on its completion.
 
 use acenic_protocol::config::HostAddress;
 use defs::acenic::{Mode, READ_CONFIG, WRITE_CONFIG, message};
@@ -8,28 +8,28 @@ use tigon2_hal::{event, scratchpad_a, sram};
 use crate::statistics::count;
 use crate::{Firmware, assist, trace};
 
-/// In a descriptor's kind: the transfer failed.
+/// Flag in a descriptor's kind: the transfer failed.
 pub const FAILED: u32 = 1 << 31;
 
-/// Why a DMA read is made: its descriptor's kind. The index is given with each.
+/// Purpose of a DMA read, stored in the descriptor's kind. Each constant names the meaning of the index.
 pub mod read {
-    /// Send descriptors; their number.
+    /// Send descriptors; index: their number.
     pub const SEND_DESCRIPTORS: u32 = 1;
     /// A part of a frame.
     pub const SEND_DATA: u32 = 2;
     /// A frame's last part.
     pub const SEND_LAST: u32 = 3;
-    /// Receive descriptors of ring `kind - BUFFERS`; their number.
+    /// Receive descriptors of ring `kind - BUFFERS`; index: their number.
     pub const BUFFERS: u32 = 4;
 }
 
-/// Why a DMA write is made: its descriptor's kind.
+/// Purpose of a DMA write, stored in the descriptor's kind. Each constant names the meaning of the index.
 pub mod write {
-    /// A received frame; the address of its return descriptor.
+    /// A received frame; index: address of its return descriptor.
     pub const FRAME: u32 = 1;
-    /// A received frame's beginning, before its tag.
+    /// Beginning of a received frame, before its tag.
     pub const FRAME_PART: u32 = 2;
-    /// Return descriptors; their number.
+    /// Return descriptors; index: their number.
     pub const RETURNED: u32 = 3;
     /// An event.
     pub const EVENT: u32 = 4;
@@ -41,32 +41,32 @@ pub mod write {
     pub const SEND_CONSUMER: u32 = 7;
     /// The statistics block.
     pub const STATISTICS: u32 = 8;
-    /// A word that causes nothing.
+    /// A word whose completion has no effect.
     pub const QUIET: u32 = 9;
 }
 
-/// Write descriptors that received frames leave to events and indices.
+/// Number of write descriptors reserved for events and indices; received frames do not use them.
 pub const KEPT_FOR_REPORTS: u32 = 8;
 
-/// State bits that the host may add: bus width and thresholds.
+/// State bits that the host may set: bus width and thresholds.
 const CONFIG_MASK: u32 = 0x1F8;
 
-/// State words of the four sorts of transfer.
+/// State words of the four types of transfer.
 pub struct Control {
-    /// Descriptors, indices and statistics, from the host.
+    /// Descriptors, indices and statistics, host to NIC.
     pub read: DmaState,
-    /// The same, to the host.
+    /// Descriptors, indices and statistics, NIC to host.
     pub write: DmaState,
-    /// Frames, from the host.
+    /// Frames, host to NIC.
     pub read_data: DmaState,
-    /// Frames, to the host.
+    /// Frames, NIC to host.
     pub write_data: DmaState,
-    /// The statistics are to be reported.
+    /// A statistics report is due.
     pub statistics_due: bool,
 }
 
 impl Control {
-    /// Before the host's modes are known.
+    /// State words before the host's modes are known.
     pub const fn new() -> Self {
         Self {
             read: DmaState::START,
@@ -77,7 +77,7 @@ impl Control {
         }
     }
 
-    /// As the host wants it.
+    /// State words for the host's modes.
     pub fn for_mode(mode: Mode) -> Self {
         let config = |word| DmaState::from_bits_retain(sram::read(word) & CONFIG_MASK);
         let swapped = |swap: bool| match swap {
@@ -132,7 +132,7 @@ pub fn push_word(
     queued
 }
 
-/// The hardware assist stopped at a failed descriptor: marks it and lets the assist go on.
+/// Handles a failed descriptor at which the hardware assist stopped: marks it and restarts the assist.
 fn skip_failed<D: Direction>() {
     if let Some(descriptor) = Ring::<D>::failed() {
         descriptor.mark(FAILED);
@@ -159,7 +159,7 @@ impl Firmware {
             if failed {
                 count!("nic_dma_rd_master_aborts");
                 if !matches!(kind, read::SEND_DATA | read::SEND_LAST) {
-                    // What stands there are descriptors of an earlier round.
+                    // The cache still holds descriptors of an earlier round.
                     sram::clear(local, length);
                 }
                 self.transfer_failed(kind, index, FAILED_READ);
@@ -203,7 +203,7 @@ impl Firmware {
         self.push_reports();
     }
 
-    /// A transfer failed: no host memory answered. Says so, except of what says things itself.
+    /// Reports a failed transfer (no host memory answered), unless its own handler reports it.
     #[inline(never)]
     fn transfer_failed(&mut self, kind: u32, index: u32, direction: u32) {
         trace!("dmaFail", direction, kind, index);
@@ -213,7 +213,7 @@ impl Firmware {
         }
     }
 
-    /// Hands to DMA what waits to be reported to the host, as far as there is room.
+    /// Queues the DMA of pending reports to the host, as far as there is room.
     pub fn push_reports(&mut self) {
         let _ = self.push_returned();
         let _ = self.push_indices();
@@ -233,12 +233,12 @@ scratchpad_a! {
     }
 }
 
-/// The events that CPU A handles from the start.
+/// Events that CPU A handles from the start.
 pub const EVENTS: u32 = 1 << event::MAILBOX
     | 1 << event::READ_DMA_DONE
     | 1 << event::WRITE_DMA_DONE
     | 1 << event::RX_COMPLETE
     | 1 << event::SOFT_SEND
     | 1 << event::MAC_RX_ATTENTION;
-/// With the hardware assist also these. CPU B sees to failures itself.
+/// Additional events with the hardware assist. Without it CPU B handles failures.
 pub const ASSIST_EVENTS: u32 = 1 << event::READ_DMA_ATTENTION | 1 << event::WRITE_DMA_ATTENTION;

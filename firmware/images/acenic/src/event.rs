@@ -13,15 +13,15 @@ use crate::{Firmware, tables, trace};
 const SHIFT: u32 = EVENT_BYTES.trailing_zeros();
 const MASK: u32 = EVENT_ENTRIES - 1;
 
-/// The event ring, a copy of which stands in SRAM.
+/// The event ring and its copy in SRAM.
 pub struct EventRing {
-    /// Past the last event in the copy.
+    /// Index after the last event in the copy.
     produced: u32,
-    /// Past the last event on its way to the host.
+    /// Index after the last event queued to the host.
     pushed: u32,
-    /// What the host was last told.
+    /// Producer index last reported to the host.
     reported: u32,
-    /// The host was at work when an interrupt was due.
+    /// An interrupt is pending because the host's handler was running.
     interrupt_owed: bool,
 }
 
@@ -36,7 +36,7 @@ impl EventRing {
     }
 }
 
-/// The counter of an event.
+/// Counter of an event type.
 const fn counter(what: u32) -> Option<u32> {
     use defs::acenic::stats::word;
     Some(match what {
@@ -71,7 +71,7 @@ impl Firmware {
         self.push_reports();
     }
 
-    /// Hands waiting events to DMA, and behind them the producer.
+    /// Queues waiting events and then the producer index.
     pub fn push_events(&mut self) -> Result<(), RingFull> {
         while self.events.pushed != self.events.produced {
             let at = self.events.pushed << SHIFT;
@@ -96,7 +96,7 @@ impl Firmware {
         Ok(())
     }
 
-    /// Interrupts the host, unless its modes have this bit.
+    /// Interrupts the host, unless its modes contain this bit.
     #[inline(always)]
     pub fn interrupt_unless(&mut self, without: Mode) {
         if !self.mode.contains(without) {
@@ -111,7 +111,7 @@ impl Firmware {
         let masked = sram::read(MASK_INTERRUPTS) != 0;
         if asserted || handler_runs || masked {
             count!("nic_avoided_interrupts");
-            // A host that has not looked yet will find what is new; one that may have looked is told later.
+            // If the interrupt is asserted, the host has not looked yet and will find the new event. Otherwise send it later.
             self.events.interrupt_owed = !asserted;
         } else {
             count!("nic_interrupts");
@@ -120,7 +120,7 @@ impl Firmware {
         }
     }
 
-    /// The host may have left its interrupt handler: an interrupt that was held back follows.
+    /// Raises a pending interrupt: the host may have left its interrupt handler.
     pub fn make_up_for_interrupt(&mut self) {
         if self.events.interrupt_owed {
             self.interrupt();

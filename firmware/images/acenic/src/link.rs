@@ -1,4 +1,4 @@
-//! The link: looked at now and then, and whenever the receiver calls for attention.
+//! The link: polled periodically, and on each receiver attention.
 
 use acenic_protocol::link::{Change, Drive, Negotiation, Signals};
 use defs::acenic::{GIGABIT_LINK, GIGABIT_STATE, Link, message};
@@ -8,15 +8,15 @@ use tigon2_hal::{event, mac, sram, timer};
 use crate::statistics::count;
 use crate::{Alarm, Firmware, trace};
 
-/// How often the link is looked at while it comes up.
+/// Poll period while the link comes up.
 const SEARCH_US: u32 = 1_000;
-/// How often it is looked at while it is up.
+/// Poll period while the link is up.
 const WATCH_US: u32 = 10_000;
 
 /// The gigabit link.
 pub struct GigabitLink {
     negotiation: Negotiation,
-    /// How the transmitter is driven.
+    /// State of the transmitter.
     drive: Drive,
 }
 
@@ -46,7 +46,7 @@ fn signals() -> Signals {
 }
 
 impl Firmware {
-    /// Begins to search for the link that the host wants.
+    /// Starts to bring up the link that the host has enabled.
     #[inline(never)]
     pub fn start_link(&mut self) {
         let wishes = Link::from_bits_retain(sram::read(GIGABIT_LINK));
@@ -56,7 +56,7 @@ impl Firmware {
         self.look_at_link();
     }
 
-    /// One step of the link's state machine.
+    /// Steps the link's state machine.
     #[inline(never)]
     pub fn look_at_link(&mut self) {
         let change = self.link.negotiation.step(timer::now_us(), signals());
@@ -82,7 +82,7 @@ impl Firmware {
                 trace!("linkUP", link.bits(), regs::read(regs::RX_CONFIG_WORD));
                 sram::write(GIGABIT_STATE, link.bits());
                 mac::enable_rx(true);
-                // What was to be sent has waited.
+                // Frames waited for the link.
                 event::enable(event::SOFT_SEND);
                 self.send_event(message::LINK_STATE, message::LINK_UP, 0);
             }

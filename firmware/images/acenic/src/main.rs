@@ -1,22 +1,22 @@
 //! An Ethernet firmware that speaks the AceNIC host protocol: docs/acenic.md.
 //!
-//! CPU A runs the protocol, in the order of the chip's event priorities; CPU B is the software DMA
-//! assist. What is decided without hardware stands in the crate `acenic-protocol`.
+//! CPU A runs the protocol, in the order of the chip's event priorities; CPU B is the software DMA assist.
+//! Hardware-independent decisions are in the crate `acenic-protocol`.
 //!
 //! | module | what |
 //! |--------|------|
 //! | [`boot`] | memory, configuration, CPU B |
 //! | [`assist`] | CPU B |
-//! | [`dma`] | what DMA is queued, and what follows when it is over |
+//! | [`dma`] | queued DMA and actions on its completion |
 //! | [`command`] | mailboxes and the command ring |
 //! | [`event`] | the event ring, and interrupts |
 //! | [`send`] | from the send ring to the MAC |
 //! | [`receive`] | from the MAC to the return ring |
-//! | [`arrival`] | what is asked of a received frame |
+//! | [`arrival`] | properties of a received frame |
 //! | [`link`] | link up and down |
 //! | [`statistics`] | counters and their reports |
 //! | [`trace`] | the trace buffer |
-//! | [`tables`] | where all this lies in SRAM |
+//! | [`tables`] | addresses of all tables in SRAM |
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -53,24 +53,24 @@ use send::Send;
 #[derive(Clone, Copy)]
 #[repr(usize)]
 enum Alarm {
-    /// Received frames wait to be reported.
+    /// Report received frames.
     Receive,
-    /// Sent frames wait to be reported.
+    /// Report sent frames.
     Send,
-    /// The link is looked at.
+    /// Poll the link.
     Link,
-    /// Statistics are due.
+    /// Report statistics.
     Statistics,
 }
 
 const ALARMS: usize = 4;
 
-/// A time further away would seem to be past.
+/// Longest delay: the timer would take a longer one for past.
 const LONGEST_DELAY_US: u32 = 0x7FFF_FFFF;
-/// Statistics are not reported more often: the firmware would do nothing else.
+/// Shortest statistics period: a shorter one would leave no time for frames.
 const LEAST_STATISTICS_TICKS: u32 = 1_000;
 
-/// What the host may change while the firmware runs: general words, taken at the start and with each
+/// Host settings that may change while the firmware runs: general words, read at the start and at each
 /// `UPDATE_GENERAL`.
 struct Tuning {
     send: Limits,
@@ -112,12 +112,12 @@ impl Tuning {
     }
 }
 
-/// All that CPU A knows.
+/// State of CPU A.
 struct Firmware {
     info: Info,
     mode: Mode,
     tuning: Tuning,
-    /// The configuration makes sense: the host may open the interface.
+    /// The configuration is valid: the host may open the interface.
     usable: bool,
     /// The host's protocol stack is up: frames are delivered.
     open: bool,
@@ -128,12 +128,12 @@ struct Firmware {
     receive: Receive,
     link: GigabitLink,
     multicast: Option<&'static mut Multicast>,
-    /// Every multicast frame is accepted, whatever the list says.
+    /// Every multicast frame is accepted; the list is ignored.
     all_multicast: bool,
 }
 
 impl Firmware {
-    /// Before anything is known.
+    /// State before start-up.
     const fn new() -> Self {
         Self {
             info: Info::UNKNOWN,
@@ -152,7 +152,7 @@ impl Firmware {
         }
     }
 
-    /// Sets an alarm `delay_us` from now, or as late as the timer can tell.
+    /// Sets an alarm `delay_us` from now, limited to the timer's range.
     fn set_alarm(&mut self, alarm: Alarm, delay_us: u32) {
         let delay_us = delay_us.min(LONGEST_DELAY_US);
         self.alarms
@@ -160,7 +160,7 @@ impl Firmware {
         self.arm_timer();
     }
 
-    /// Turns an alarm off. The timer may still go off for it: then nothing is due.
+    /// Turns an alarm off. The timer may still expire; then nothing is due.
     fn clear_alarm(&mut self, alarm: Alarm) {
         self.alarms.clear(alarm as usize);
     }

@@ -1,8 +1,8 @@
-//! From the MAC to the return ring.
+//! The receive path, from the MAC to the return ring.
 //!
-//! A frame gets the next buffer of the smallest ring that holds it. Its return descriptor is made in
-//! a slot of a short ring in SRAM, and its bytes go to the host by DMA, in order; so the slots are
-//! finished in order, and go to the return ring in runs.
+//! A frame gets the next buffer of the smallest ring that fits. Its return descriptor is built in a slot of
+//! a short ring in SRAM, and its bytes go to the host by DMA. DMA is in order, so the slots complete in
+//! order and go to the return ring in runs.
 
 use acenic_protocol::checksum;
 use acenic_protocol::coalesce::{Coalescer, Step};
@@ -29,7 +29,7 @@ use crate::statistics::{count, count_at, count_wide};
 use crate::tables::{self, RETURNING_ENTRIES};
 use crate::{Alarm, Firmware, trace};
 
-/// A ring of receive buffers, as an index.
+/// Indices of the rings of receive buffers.
 pub const STANDARD: usize = 0;
 /// Buffers for long frames.
 pub const JUMBO: usize = 1;
@@ -44,9 +44,9 @@ struct Buffers {
     address: HostAddress,
     /// Longest frame.
     longest: u32,
-    /// What its descriptors' flags say beside their own.
+    /// Flag that every return descriptor of the ring gets.
     flag: Flags,
-    /// Word of the statistics: descriptors that came.
+    /// Statistics word that counts received descriptors.
     counter: u32,
 }
 
@@ -70,7 +70,7 @@ impl Buffers {
     }
 }
 
-/// Where a ring's descriptors stand in SRAM.
+/// SRAM address of a ring's descriptor cache.
 #[inline(always)]
 fn cache(ring: usize) -> u32 {
     match ring {
@@ -86,35 +86,35 @@ pub struct Receive {
     flags: RingFlags,
     region: Region,
     order: ReleaseOrder,
-    /// Entries of the return ring minus one.
+    /// Size of the return ring minus one.
     return_mask: u32,
-    /// Return descriptors begun, finished, handed to DMA, and in the host's ring: each counts on.
+    /// Counts of return descriptors: begun, finished, queued to DMA, and in the host's ring.
     begun: u32,
     finished: u32,
     pushed: u32,
     returned: u32,
-    /// The first part of the oldest frame could not be written.
+    /// The DMA of the oldest frame's first part failed.
     part_failed: bool,
     coalescer: Coalescer,
-    /// The return producer is to be reported.
+    /// A report of the return producer is due.
     report_due: bool,
 }
 
-/// Where a frame goes.
+/// Buffer choice for a frame.
 enum Choice {
     Ring(usize),
-    /// No buffer is at hand.
+    /// No buffer is available.
     Wait,
-    /// No ring has buffers for it.
+    /// No ring has buffers large enough.
     TooLong,
 }
 
-/// What is left of a frame's way.
+/// Progress of a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// It is on its way, or dropped: the next one.
+    /// Queued or dropped: continue with the next frame.
     Done,
-    /// Something is lacking.
+    /// A resource is missing.
     Wait,
 }
 
@@ -154,8 +154,8 @@ impl Receive {
         receive
     }
 
-    /// The smallest ring with buffers for a frame. One for which the host has nothing at all to offer
-    /// is passed over.
+    /// The smallest ring with buffers for a frame. A ring in which the host has no buffers at all is
+    /// skipped.
     #[inline(always)]
     fn choose(&self, length: u32) -> Choice {
         let mut choice = Choice::TooLong;
@@ -176,14 +176,14 @@ impl Receive {
         choice
     }
 
-    /// Whether the return ring has no place: the host does not take what it gets.
+    /// Whether the return ring is full: the host does not consume its frames.
     #[inline(always)]
     fn return_ring_is_full(&self) -> bool {
         let next = self.begun.wrapping_add(1);
         next & self.return_mask == sram::read(RETURN_CONSUMER) & self.return_mask
     }
 
-    /// Gives a frame's place in the receive buffer back.
+    /// Frees a frame's space in the receive buffer.
     #[inline(always)]
     fn drop_frame(&mut self, frame: &RxFrame) {
         frame.advance();
@@ -194,8 +194,8 @@ impl Receive {
         }
     }
 
-    /// A frame has reached the host, or `failed` to: its last DMA's local address and length. `slot` is
-    /// its return descriptor, `sum` what its bytes came to.
+    /// Handles the end of a frame's last DMA. `failed`: its local address and length if it failed; `slot`:
+    /// return descriptor; `sum`: checksum of the frame.
     #[inline(always)]
     pub fn frame_written(&mut self, slot: u32, sum: u32, failed: Option<(u32, u32)>) {
         let owed = match failed {
@@ -217,13 +217,13 @@ impl Receive {
         self.finished = self.finished.wrapping_add(1);
     }
 
-    /// The first part of a frame was written.
+    /// Handles the end of the DMA of a frame's first part.
     pub fn part_written(&mut self, failed: bool) {
         self.part_failed |= failed;
     }
 }
 
-/// Says in a return descriptor that its frame has errors.
+/// Sets error flags in a return descriptor.
 #[inline(never)]
 fn mark(slot: u32, errors: Errors) {
     let set = |at, bits: u32| sram::write(at, sram::read(at) | bits);
@@ -232,7 +232,7 @@ fn mark(slot: u32, errors: Errors) {
 }
 
 impl Firmware {
-    /// The host says how far a ring is filled.
+    /// Sets a ring's producer index, as written by the host.
     pub fn buffers_produced(&mut self, ring: usize, producer: u32) {
         if let Some(buffers) = self.receive.rings.get_mut(ring)
             && !buffers.ring.set_producer(producer)
@@ -259,7 +259,7 @@ impl Firmware {
                     index: span.count,
                 });
                 if queued.is_err() {
-                    // Tried again when a read is over.
+                    // Retried when a read completes.
                     return;
                 }
                 buffers.ring.request(span.count);
@@ -267,7 +267,7 @@ impl Firmware {
         }
     }
 
-    /// Descriptors of a ring have come.
+    /// Records fetched descriptors of a ring.
     pub fn buffers_read(&mut self, ring: u32, count: u32) {
         if let Some(buffers) = self.receive.rings.get_mut(ring as usize) {
             buffers.ring.arrived(count);
@@ -277,19 +277,19 @@ impl Firmware {
         self.look_at_receiver();
     }
 
-    /// Looks at received frames again: what was lacking may have come.
+    /// Checks received frames again: a missing resource may be available now.
     pub fn look_at_receiver(&mut self) {
         event::enable(event::RX_COMPLETE);
     }
 
-    /// Forgets the jumbo ring's buffers.
+    /// Discards the jumbo ring's buffers.
     pub fn reset_jumbo(&mut self) {
         if let Some(jumbo) = self.receive.rings.get_mut(JUMBO) {
             jumbo.ring.reset();
         }
     }
 
-    /// Frames have come. Where room is lacking the event stays, and comes again.
+    /// Handles received frames. If a resource is missing, the event stays set.
     pub fn on_receive(&mut self) {
         while let Some(frame) = RxRing::next() {
             if take_frame(self, &frame) == Outcome::Wait {
@@ -332,14 +332,14 @@ impl Firmware {
             }
             Choice::Wait => {
                 count!("nic_no_more_rx_bds");
-                // Until buffers come.
+                // Wait for buffers.
                 event::disable(event::RX_COMPLETE);
                 Outcome::Wait
             }
         }
     }
 
-    /// Takes a buffer of `ring` for the frame, and sends it there.
+    /// Takes a buffer of `ring` for the frame and queues its DMA.
     #[inline(always)]
     fn deliver(&mut self, frame: &RxFrame, ring: usize) {
         let bytes = Bytes::look_at(frame, &self.receive.region, self.receive.flags);
@@ -379,7 +379,7 @@ impl Firmware {
         }
         let before = bytes.tag.map_or(0, |_| BEFORE_TAG);
         if before + transfer.length > room {
-            // The host said that its buffers are longer.
+            // The host declared longer buffers.
             mark(slot, Errors::TRUNCATED);
             transfer.length = room.saturating_sub(before);
         }
@@ -391,7 +391,8 @@ impl Firmware {
 }
 
 impl Receive {
-    /// Makes the return descriptor of a frame in a buffer of `ring`; gives the buffer's place and size.
+    /// Builds the return descriptor of a frame in a buffer of `ring`; returns the buffer's address and
+    /// size.
     #[inline(always)]
     fn fill_slot(&mut self, slot: u32, bytes: &Bytes, ring: usize) -> Option<(HostAddress, u32)> {
         let buffers = self.rings.get_mut(ring)?;
@@ -402,7 +403,7 @@ impl Receive {
             low: sram::read(descriptor + RECEIVE_LOW),
         };
         let index_length = sram::read(descriptor + RECEIVE_INDEX_LENGTH);
-        // The host sets the sums' flags where it wants them; they come back where there are any.
+        // The host sets the checksum flags to request checksums; they are returned only if checksums are present.
         const SUMS: u32 = Flags::TCP_UDP_SUM.union(Flags::IP_SUM).bits();
         let mut flags = sram::read(descriptor + RECEIVE_TYPE_FLAGS) & !SUMS;
         flags |= (Flags::END | buffers.flag).bits();
@@ -413,7 +414,7 @@ impl Receive {
             tag = taken;
         }
         if bytes.sums.is_some() {
-            // The two bits are the same in both words.
+            // The two bits have equal positions in both words.
             flags |= self.flags.bits() & SUMS;
         }
         sram::write(slot + RECEIVE_HIGH, host.high);
@@ -439,7 +440,7 @@ scratchpad_a! {
 }
 
 impl Firmware {
-    /// Hands finished return descriptors to DMA, in runs that wrap nowhere.
+    /// Queues finished return descriptors to DMA, in runs that do not wrap in either ring.
     #[inline(always)]
     pub fn push_returned(&mut self) -> Result<(), RingFull> {
         let receive = &mut self.receive;
@@ -463,7 +464,7 @@ impl Firmware {
         Ok(())
     }
 
-    /// `count` more return descriptors are in the host's ring; it learns of them now or later.
+    /// Records `count` more return descriptors in the host's ring and reports them now or by coalescing.
     #[inline(always)]
     pub fn returned(&mut self, count: u32) {
         self.receive.returned = self.receive.returned.wrapping_add(count);
@@ -486,7 +487,7 @@ impl Firmware {
         }
     }
 
-    /// Hands the due reports of both indices to DMA.
+    /// Queues the due reports of both indices.
     #[inline(always)]
     pub fn push_indices(&mut self) -> Result<(), RingFull> {
         if self.receive.report_due {

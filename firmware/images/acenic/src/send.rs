@@ -1,9 +1,8 @@
-//! From the send ring to the MAC.
+//! The send path, from the send ring to the MAC.
 //!
-//! The host's descriptors are fetched into a cache (or stand in SRAM already). A whole frame's
-//! descriptors become one DMA read each, to a place in the transmit buffer. When the last one is
-//! over, checksums are completed and the frame is handed to the MAC. Frames keep their order all the
-//! way, so one queue says what comes next.
+//! The host's descriptors are fetched into a cache (or are in SRAM already). The descriptors of a whole
+//! frame become one DMA read each, into the transmit buffer. After the last one, the checksum is completed
+//! and the frame goes to the MAC. Frames stay in order throughout, so one queue is enough.
 
 use acenic_protocol::checksum::{self, Packet};
 use acenic_protocol::coalesce::{Coalescer, Step};
@@ -22,23 +21,24 @@ use crate::dma::{push_read, push_word, read, write};
 use crate::statistics::{count, count_wide};
 use crate::{Alarm, Firmware, trace};
 
-/// A shorter frame has no addresses and type.
+/// Shortest frame with addresses and type.
 const SHORTEST_BYTES: u32 = 14;
-/// No frame is longer: 9 KB.
+/// Longest frame: 9 KB.
 const LONGEST_BYTES: u32 = 9216;
-/// A frame's headers do not wrap in the transmit buffer.
+/// Length of the frame's beginning that does not wrap in the transmit buffer: its headers.
 const CONTIGUOUS_BYTES: u32 = 64;
-/// Frames between the send ring and the MAC; each has a DMA descriptor, of which there are 63.
+/// Largest number of frames between the send ring and the MAC; each has a DMA descriptor, of which there
+/// are 63.
 const QUEUE: usize = 64;
 
-/// A frame whose descriptors are at hand.
+/// A frame whose descriptors are available.
 #[derive(Clone, Copy)]
 struct Frame {
-    /// Its place in the transmit buffer.
+    /// Its address in the transmit buffer.
     start: u32,
     length: u32,
     descriptors: u32,
-    /// All descriptors' flags.
+    /// Union of all descriptors' flags.
     flags: Flags,
     tag: u32,
 }
@@ -56,9 +56,9 @@ impl Frame {
 /// A frame that is being read.
 struct Gathering {
     frame: Frame,
-    /// Descriptors that were handed to DMA.
+    /// Number of descriptors queued to DMA.
     queued: u32,
-    /// Where the next part goes.
+    /// Address of the next part.
     local: u32,
 }
 
@@ -66,7 +66,7 @@ struct Gathering {
 pub struct Send {
     ring: CachedRing,
     flags: RingFlags,
-    /// Where the descriptors stand in SRAM.
+    /// SRAM address of the descriptors.
     base: u32,
     space: TxSpace,
     gathering: Option<Gathering>,
@@ -75,21 +75,21 @@ pub struct Send {
     head: u32,
     /// Frames put into the queue.
     tail: u32,
-    /// A part of the oldest frame could not be read.
+    /// The DMA of a part of the oldest frame failed.
     part_failed: bool,
-    /// Past the last descriptor that the host may use again.
+    /// Index after the last descriptor that the host may reuse.
     consumer: u32,
     coalescer: Coalescer,
-    /// The consumer is to be reported.
+    /// A report of the consumer index is due.
     report_due: bool,
 }
 
-/// What the descriptors at hand amount to.
+/// Contents of the available descriptors.
 enum Found {
     /// No whole frame.
     Nothing,
     Frame(Frame),
-    /// A frame that nobody can send, of so many descriptors.
+    /// An invalid frame of this many descriptors.
     Bad(u32),
 }
 
@@ -99,7 +99,7 @@ impl Send {
             ring: CachedRing::new(0),
             flags: RingFlags::empty(),
             base: SEND_AREA,
-            // Any region: no frame is sent before `start`.
+            // Any region will do: no frame is sent before `start`.
             space: TxSpace::new(Region::new(0, 64)),
             gathering: None,
             queue: [Frame::NONE; QUEUE],
@@ -127,18 +127,18 @@ impl Send {
         }
     }
 
-    /// Address of the descriptor at hand `ahead` of the next one.
+    /// Address of the available descriptor `ahead` of the next one.
     #[inline(always)]
     fn descriptor(&self, ahead: u32) -> u32 {
         self.base + send_bytes(self.ring.peek(ahead))
     }
 
-    /// A part of the oldest frame was read, though not the last.
+    /// Handles the end of the DMA of a part of the oldest frame, the last part excluded.
     pub fn part_read(&mut self, failed: bool) {
         self.part_failed |= failed;
     }
 
-    /// Looks at the descriptors up to the end of a frame.
+    /// Searches the descriptors for the end of a frame.
     #[inline(always)]
     fn find_frame(&self) -> Found {
         let available = self.ring.available();
@@ -165,14 +165,14 @@ impl Send {
             }
         }
         if available + 1 == self.ring.entries() {
-            // The ring is full, and still no end.
+            // The ring is full and contains no end of a frame.
             Found::Bad(available)
         } else {
             Found::Nothing
         }
     }
 
-    /// A place for the frame, if MAC and transmit buffer have room.
+    /// Reserves space for the frame if MAC and transmit buffer have room.
     #[inline(always)]
     fn reserve(&mut self, length: u32) -> Option<u32> {
         let under_way = self.tail.wrapping_sub(self.head);
@@ -183,7 +183,7 @@ impl Send {
             .space
             .reserve(length, CONTIGUOUS_BYTES, mac::tx_consumer());
         if place.is_none() && under_way == 0 && TxRing::is_empty() {
-            // What fills the buffer are frames that could not be read and that the MAC never saw.
+            // Only frames whose DMA failed fill the buffer; the MAC never got them.
             let region = *self.space.region();
             self.space = TxSpace::new(region);
             regs::write(regs::TX_BUFFER_CONSUMER, region.base());
@@ -192,7 +192,7 @@ impl Send {
         place
     }
 
-    /// Hands the parts of the frame to DMA, as far as there is room.
+    /// Queues the frame's parts to DMA, as far as there is room.
     #[inline(always)]
     fn queue_parts(&mut self, state: DmaState) -> Result<(), RingFull> {
         let Some(mut gathering) = self.gathering.take() else {
@@ -267,7 +267,7 @@ impl Send {
 }
 
 impl Firmware {
-    /// The host says how far its send ring is filled.
+    /// Sets the send ring's producer index, as written by the host.
     pub fn send_produced(&mut self, producer: u32) {
         count!("nic_ring_set_send_prod_index");
         if !self.send.ring.set_producer(producer) {
@@ -298,21 +298,21 @@ impl Firmware {
                 index: span.count,
             });
             if queued.is_err() {
-                // Tried again when a read is over.
+                // Retried when a read completes.
                 return;
             }
             self.send.ring.request(span.count);
         }
     }
 
-    /// Descriptors have come.
+    /// Records fetched send descriptors.
     #[inline(always)]
     pub fn send_descriptors_read(&mut self, count: u32) {
         self.send.ring.arrived(count);
         event::raise::<A>(event::SOFT_SEND);
     }
 
-    /// Frames wait to be sent. Where room is lacking the event stays, and comes again.
+    /// Handles waiting frames. If a resource is missing, the event stays set.
     pub fn on_send(&mut self) {
         loop {
             if self.send.gathering.is_none() && !self.begin_frame() {
@@ -324,7 +324,7 @@ impl Firmware {
         }
     }
 
-    /// Begins the next frame; tells whether there is one.
+    /// Begins the next frame; returns whether there is one.
     #[inline(always)]
     fn begin_frame(&mut self) -> bool {
         match self.send.find_frame() {
@@ -351,7 +351,7 @@ impl Firmware {
         }
     }
 
-    /// Gives back the descriptors of a frame that nobody can send, when those before it are done.
+    /// Returns the descriptors of an invalid frame, once all earlier frames are done.
     #[inline(never)]
     fn skip_frame(&mut self, descriptors: u32) {
         if self.send.head == self.send.tail {
@@ -362,7 +362,7 @@ impl Firmware {
         }
     }
 
-    /// The oldest frame's last part was read, and its bytes sum to `sum`.
+    /// Handles the end of the DMA of the oldest frame's last part; the frame's bytes sum to `sum`.
     #[inline(always)]
     pub fn frame_read(&mut self, failed: bool, sum: u32) {
         let send = &mut self.send;
@@ -377,7 +377,7 @@ impl Firmware {
                 send.complete_checksum(&frame, sum);
             }
             count_frame(&frame);
-            // `reserve` has left a descriptor for it.
+            // `reserve` has reserved a descriptor.
             let _ = if frame.flags.contains(Flags::VLAN_TAG) {
                 TxRing::push_tagged(frame.start, frame.length, frame.tag)
             } else {
@@ -388,7 +388,7 @@ impl Firmware {
         self.sent(frame.descriptors, now);
     }
 
-    /// The host may use `descriptors` more again; it learns of it now or later.
+    /// Returns `descriptors` to the host and reports it now or by coalescing.
     #[inline(always)]
     fn sent(&mut self, descriptors: u32, now: bool) {
         let send = &mut self.send;
@@ -417,7 +417,7 @@ impl Firmware {
         }
     }
 
-    /// Hands a due report of the send consumer to DMA.
+    /// Queues a due report of the send consumer.
     #[inline(always)]
     pub fn push_sent(&mut self) -> Result<(), RingFull> {
         if self.send.report_due {
@@ -430,11 +430,11 @@ impl Firmware {
     }
 }
 
-/// Counts a frame that goes to the MAC.
+/// Counts a frame given to the MAC.
 #[inline(always)]
 fn count_frame(frame: &Frame) {
     count_wide(const { word("if_hc_out_octets") }, frame.length);
-    // The group bit is the lowest of the first byte.
+    // The group bit is the lowest bit of the first byte.
     let first = sram::read_half(frame.start);
     if first & 0x0100 == 0 {
         count_wide(const { word("if_hc_out_ucast_pkts") }, 1);

@@ -1,5 +1,5 @@
-//! Where the firmware's tables lie in SRAM: behind the image, below the chip's rings. They are plain
-//! memory, not Rust objects, since DMA reads and writes them.
+//! Addresses of the firmware's tables in SRAM: after the image, below the chip's rings. They are plain
+//! memory, not Rust objects, because DMA reads and writes them.
 
 use acenic_protocol::config::receive_bytes;
 use defs::acenic::info::INFO_BYTES;
@@ -7,11 +7,11 @@ use defs::acenic::message::EVENT_BYTES;
 use defs::acenic::{EVENT_ENTRIES, JUMBO_ENTRIES, MINI_ENTRIES, STANDARD_ENTRIES, stats, trace};
 use tigon2_hal::sram;
 
-/// Records of the trace buffer.
+/// Number of records in the trace buffer.
 const TRACE_RECORDS: u32 = 128;
 /// Bytes of the trace buffer.
 pub const TRACE_BYTES: u32 = TRACE_RECORDS << trace::RECORD_BYTES.trailing_zeros();
-/// Return descriptors that are being made or on their way.
+/// Number of slots for return descriptors in progress.
 pub const RETURNING_ENTRIES: u32 = 64;
 
 const TRACE: u32 = 0;
@@ -46,7 +46,7 @@ tables! {
     statistics = STATISTICS;
     /// Copy of the event ring.
     events = EVENTS;
-    /// Return descriptors on their way.
+    /// Return descriptors in progress.
     returning = RETURNING;
     /// Cache of the standard ring.
     standard = STANDARD;

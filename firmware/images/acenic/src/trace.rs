@@ -1,4 +1,4 @@
-//! The trace buffer: records that grow downwards and begin again at the top (docs/tigon2.md, section 7).
+//! The trace buffer: records that grow downwards and wrap to the top (docs/tigon2.md, section 7).
 
 use defs::acenic::trace::{ARGUMENTS, CODE, NAME, NAME_BYTES, RECORD_BYTES, TIME};
 use defs::acenic::{TRACE_LENGTH, TRACE_NEXT, TRACE_START};
@@ -6,7 +6,7 @@ use tigon2_hal::{sram, timer};
 
 use crate::tables::{self, TRACE_BYTES};
 
-/// An empty buffer.
+/// Clears the buffer.
 pub fn initialise() {
     let start = tables::trace();
     sram::clear(start, TRACE_BYTES);
@@ -15,7 +15,7 @@ pub fn initialise() {
     sram::write(TRACE_NEXT, start + TRACE_BYTES - RECORD_BYTES);
 }
 
-/// The words of a name.
+/// The two words of a record's name.
 pub const fn name(text: &str) -> [u32; 2] {
     let text = text.as_bytes();
     assert!(
@@ -44,14 +44,14 @@ macro_rules! trace {
     };
 }
 
-/// See [`trace!`](crate::trace!).
+/// Implements [`trace!`](crate::trace!).
 #[inline(never)]
 pub fn record(name: [u32; 2], code: u32, arguments: &[u32]) {
     let slot = sram::read(TRACE_NEXT);
     let start = tables::trace();
     let offset = slot.wrapping_sub(start);
     if offset >= TRACE_BYTES || !offset.is_multiple_of(RECORD_BYTES) {
-        // Before `initialise`, or the host has overwritten the word.
+        // Not initialised, or overwritten by the host.
         return;
     }
     let [first, second] = name;

@@ -1,6 +1,6 @@
-//! Both DMA directions. The host fills three general communication words (source and target in host
-//! memory, below 4 GB; length in bytes) and writes mailbox 2. A DMA read brings the bytes to the NIC,
-//! a DMA write takes them to the target; then the mailbox is cleared.
+//! Example of both DMA directions. The host fills three general communication words (source and target in
+//! host memory, below 4 GB; length in bytes) and writes mailbox 2. A DMA read copies the bytes to the NIC,
+//! a DMA write copies them to the target; then the mailbox is cleared.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -37,7 +37,7 @@ fn main(cpu: A) -> ! {
     run(cpu, |_| {})
 }
 
-/// The transfer between the NIC's buffer and the host address that stands in `word`.
+/// The transfer between the NIC's buffer and the host address in `word`.
 fn transfer(word: u32) -> Transfer {
     let (host_low, length) = (sram::read(word), sram::read(LENGTH));
     let (local, state) = (sram::image_end(), dma::COPY_BYTES);
@@ -57,7 +57,7 @@ impl Copy {
         while let Some(mailbox) = mailbox::next::<A>() {
             let _ = mailbox::take::<A>(mailbox);
             if mailbox == MAILBOX {
-                // The host waits for the answer before it asks again: there is room.
+                // The host waits for the answer before its next request: there is room.
                 let _ = ReadRing::push(&transfer(SOURCE));
             }
         }

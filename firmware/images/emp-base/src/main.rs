@@ -1,4 +1,4 @@
-//! EMP on one CPU: CPU A does everything, in the order of the chip's event priorities.
+//! EMP on one CPU: CPU A runs all roles, in the order of the chip's event priorities.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

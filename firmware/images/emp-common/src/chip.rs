@@ -1,4 +1,4 @@
-//! The Tigon2 as one CPU's part of EMP sees it: [`emp::Nic`] on the chip's blocks.
+//! Implementation of [`emp::Nic`] on the Tigon2, for one CPU of a scheme.
 
 use core::marker::PhantomData;
 use defs::tigon2::rings::RX_STATUS_RUNT;
@@ -20,21 +20,21 @@ use crate::{Side, queues};
 
 const TX: Region = Layout::DEFAULT.tx_region();
 const RX: Region = Layout::DEFAULT.rx_region();
-/// Bytes of a frame that do not wrap: its headers are written with plain addresses.
+/// Length of a frame's beginning that does not wrap: its headers are written with plain addresses.
 const CONTIGUOUS_BYTES: u32 = 64;
-/// A DMA's `kind`: it releases (frees) the frame that it ends.
+/// Flag in a DMA's `kind`: the DMA ends a frame and releases or frees it.
 const RELEASES: u32 = 1;
 
-/// CPU `Me`'s view of the chip in scheme `S`.
+/// The chip as CPU `Me` sees it in scheme `S`.
 pub struct Chip<Me, S> {
-    /// Jobs put into each queue, or taken from it.
+    /// Number of jobs put into each queue, or taken from it.
     counts: [u32; Queue::ALL.len()],
     space: TxSpace,
     tx_order: ReleaseOrder,
     rx_order: ReleaseOrder,
-    /// The next read that is over has failed.
+    /// The next completed read has failed.
     read_failed: bool,
-    /// The next write that is over has failed.
+    /// The next completed write has failed.
     write_failed: bool,
     side: PhantomData<(Me, S)>,
 }
@@ -46,7 +46,7 @@ impl<Me, S> Default for Chip<Me, S> {
 }
 
 impl<Me, S> Chip<Me, S> {
-    /// The chip after [`tigon2_hal::layout::initialise`] with the default layout.
+    /// State after [`tigon2_hal::layout::initialise`] with the default layout.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -72,7 +72,7 @@ impl<Me, S> Chip<Me, S> {
 }
 
 impl<Me: Side, S: Scheme> Chip<Me, S> {
-    /// Raises or clears the send event: with the semaphore, where the other CPU writes the register as well.
+    /// Raises or clears the send event; under the semaphore if the other CPU writes the register too.
     #[inline(always)]
     fn change_own_event(&self, change: fn(u32)) {
         if <Me::Roles<S> as Roles>::ALONE {
@@ -83,7 +83,7 @@ impl<Me: Side, S: Scheme> Chip<Me, S> {
     }
 }
 
-/// A data DMA as the rings take it. `release`: the direction's bit that moves the buffer's pointer.
+/// A data DMA for the rings. `release`: the direction's bit that moves the buffer's pointer.
 #[inline(always)]
 fn transfer(
     host: HostAddress,
@@ -106,7 +106,7 @@ fn transfer(
     }
 }
 
-/// Gives a descriptor that is over back to its ring; the result is what its frame's release asks for.
+/// Returns a completed descriptor to its ring; the result is the address that its frame releases.
 #[inline(always)]
 fn retire<D: dma::Direction>(
     done: Descriptor<D>,

@@ -1,5 +1,5 @@
-//! EMP's images: the protocol on the chip's two CPUs. A scheme of [`emp::roles`] says which CPU does what; an
-//! image is that scheme's name and [`emp_image!`].
+//! EMP's images: the protocol on the chip's two CPUs. A scheme of [`emp::roles`] assigns roles to CPUs; an
+//! image consists of a scheme's name and [`emp_image!`].
 #![no_std]
 #![forbid(unsafe_code)]
 #![feature(asm_experimental_arch)]
@@ -15,9 +15,9 @@ use emp::roles::{self, On, Roles, Scheme};
 use tigon2_hal::cpu::{A, B, Cpu};
 use tigon2_hal::event;
 
-/// A CPU of the chip, and its name in a scheme.
+/// Maps a CPU of the chip to its roles in a scheme.
 pub trait Side: Cpu {
-    /// Its roles.
+    /// Roles of this CPU.
     type Roles<S: Scheme>: Roles;
 }
 
@@ -29,7 +29,7 @@ impl Side for B {
     type Roles<S: Scheme> = On<roles::B, S>;
 }
 
-/// The events that a CPU with these roles dispatches; the timer is enabled when it is armed.
+/// Events that a CPU with these roles dispatches. The timer event is enabled when the timer is armed.
 #[must_use]
 pub const fn events<R: Roles>() -> u32 {
     let mut events = 1 << event::SOFT_SEND;
@@ -55,7 +55,7 @@ pub const fn events<R: Roles>() -> u32 {
     events
 }
 
-/// A handler for the dispatch table: the loop starts with the engine in place.
+/// A handler for the dispatch table: the loop starts with an initialised engine.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __emp_handlers {
@@ -68,16 +68,16 @@ macro_rules! __emp_handlers {
     };
 }
 
-/// A function that is called for each message and not for each frame stays in SRAM where both CPUs' code must fit
-/// into one range of scratchpad addresses.
+/// Places a function that is called per message, not per frame, in SRAM when both CPUs' code must fit into
+/// one range of scratchpad addresses.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __in_sram {
     (fn $($function:tt)*) => { #[inline(never)] fn $($function)* };
 }
 
-/// One CPU's event loop and hot functions, in a module of their own. `$more`: handlers beside those that
-/// an image on one CPU has.
+/// One CPU's event loop and hot functions, in their own module. `$more`: handlers in addition to those of a
+/// one-CPU image.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __emp_cpu {
@@ -94,7 +94,7 @@ macro_rules! __emp_cpu {
 
             pub(super) type Roles = <$cpu as $crate::Side>::Roles<$scheme>;
             pub(super) type Engine = Emp<'static, $crate::chip::Chip<$cpu, $scheme>>;
-            /// The engine, once it has started.
+            /// The engine, after its start.
             pub(super) type State = Option<Engine>;
 
             pub(super) static TABLES: Singleton<Tables<Roles>> = Singleton::new(Tables::new());
@@ -170,8 +170,8 @@ macro_rules! __emp_cpu {
     };
 }
 
-/// The whole of an image: `emp_image!(Base, one CPU);` or `emp_image!(So, two CPUs);`, and where these do not fit
-/// otherwise, `emp_image!(Sr, two CPUs, acks in SRAM);`.
+/// Defines an image: `emp_image!(Base, one CPU);` or `emp_image!(So, two CPUs);`, or, if that does not fit
+/// into the scratchpads, `emp_image!(Sr, two CPUs, acks in SRAM);`.
 #[macro_export]
 macro_rules! emp_image {
     ($scheme:ident, one CPU) => {
@@ -185,7 +185,7 @@ macro_rules! emp_image {
     };
 }
 
-/// An image in which both CPUs work; acks are taken in memory of these kinds.
+/// An image that uses both CPUs; `take_ack` is placed in memory of these kinds.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __emp_two_cpus {

@@ -1,16 +1,16 @@
-//! The queues between the CPUs: the common area of SRAM, at its end below the rings.
+//! The queues between the CPUs, at the end of the free SRAM below the rings.
 
 use emp::jobs::Queue;
 use tigon2_hal::event;
 use tigon2_hal::layout::Layout;
 use tigon2_hal::queue::{self, Sram};
 
-/// Bytes of all queues.
+/// Total size of the queues.
 const BYTES: u32 = offset(Queue::ALL.len());
-/// Where the common area begins.
+/// Start of the queues' memory.
 pub const BASE: u32 = Layout::DEFAULT.free_end() - BYTES;
 
-/// Bytes of the first `count` queues.
+/// Size of the first `count` queues.
 const fn offset(count: usize) -> u32 {
     let (mut bytes, mut number) = (0, 0);
     while number < count {
@@ -21,7 +21,7 @@ const fn offset(count: usize) -> u32 {
     bytes
 }
 
-/// Where a queue lies.
+/// Layout of a queue.
 #[inline(always)]
 #[must_use]
 pub const fn place(queue: Queue) -> queue::Queue {
@@ -29,7 +29,7 @@ pub const fn place(queue: Queue) -> queue::Queue {
     queue::Queue::new(BASE + offset(number), queue.entries(), queue.words())
 }
 
-/// The event that tells of it.
+/// Event bit that signals a queue.
 #[inline(always)]
 #[must_use]
 pub const fn event(queue: Queue) -> u32 {

@@ -1,4 +1,4 @@
-//! EMP on two CPUs, scheme RO: the receive path is split. CPU B delivers what CPU A has matched.
+//! EMP on two CPUs, scheme RO: the receive path is split. CPU B delivers frames that CPU A has matched.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! EMP on two CPUs, scheme SO: the send path is split. CPU B sends what CPU A tells it to.
+//! EMP on two CPUs, scheme SO: the send path is split. CPU B is the transmitter for CPU A.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

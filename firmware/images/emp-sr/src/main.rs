@@ -1,4 +1,4 @@
-//! EMP on two CPUs, scheme SR: both paths are split. CPU B moves the frames of which CPU A keeps the books.
+//! EMP on two CPUs, scheme SR: both paths are split. CPU B moves frames; CPU A keeps their records.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! The MAC's two rings: every received frame goes back to its sender. The CPU copies it from the
-//! receive buffer to the transmit buffer, with the two addresses exchanged.
+//! Example of the MAC's two rings: every received frame is sent back. The CPU copies it from the receive
+//! buffer to the transmit buffer and exchanges the two addresses.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -13,7 +13,7 @@ use tigon2_hal::rings::{Region, TxSpace};
 use tigon2_hal::{dispatch, entry_a, event, log, sram};
 
 const RX: Region = Layout::DEFAULT.rx_region();
-/// Both addresses.
+/// Length of both addresses.
 const HEADER_BYTES: u32 = 12;
 
 struct Echo {
@@ -47,7 +47,7 @@ impl Echo {
                     frame.status()
                 );
             }
-            // No DMA is ever under way, so the CPU may move both buffers' pointers at once.
+            // There is no DMA, so the CPU may move both buffers' pointers at once.
             frame.free_descriptor();
             mac::free_rx(RX.advance(frame.end(), 0));
         }

@@ -1,4 +1,5 @@
-//! Logs a line at the start and one for each word that the host writes to a mailbox. A zero panics.
+//! Logs a line at the start and one for each word that the host writes to a mailbox. The value zero causes
+//! a panic.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! Mailboxes: a value that the host writes comes back, plus one, in the general communication word
-//! of the mailbox's number; the mailbox itself is cleared when the answer stands.
+//! Mailbox example: a value that the host writes is returned, plus one, in the general communication word
+//! with the mailbox's number. Then the mailbox is cleared.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

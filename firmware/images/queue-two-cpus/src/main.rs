@@ -1,6 +1,6 @@
-//! Two CPUs that pass each other 1000 numbers through queues of four entries, both at once. Each CPU's event
-//! loop takes what its inbox has; when nothing is in it, it puts the next number into the other one's, if
-//! there is room. CPU A logs what both have taken, once CPU B has left its sum in SRAM.
+//! Two CPUs that send each other 1000 numbers through queues of four entries. Each CPU's event loop takes
+//! numbers from its inbox; when the inbox is empty it sends the next number if there is room. CPU A logs
+//! both sums after CPU B has stored its sum in SRAM.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -11,16 +11,16 @@ use tigon2_hal::cpu::{self, A, B, Cpu};
 use tigon2_hal::queue::{Consumer, Inbox, Producer, Queue, Sram};
 use tigon2_hal::{dispatch, entry_a, entry_b, event, log, sram};
 
-/// CPU B's sum of what it took; written when it has taken all.
+/// Sum of the numbers that CPU B took; written when it has taken all.
 const SUM_B: u32 = GENERAL_BASE;
-/// Where CPU A leaves that both are through.
+/// Set by CPU A when both CPUs have finished.
 const DONE: u32 = GENERAL_BASE + 4;
 const INBOX_A: Queue = Queue::new(GENERAL_BASE + 0x20, 4, 1);
 const INBOX_B: Queue = Queue::new(GENERAL_BASE + 0x40, 4, 1);
 const BIT: u32 = 5;
 const NUMBERS: u32 = 1000;
 
-/// One CPU's ends of the queues.
+/// One CPU's ends of the two queues.
 struct Side {
     inbox: Consumer,
     out: Producer,

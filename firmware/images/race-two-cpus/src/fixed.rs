@@ -1,4 +1,4 @@
-//! [The same](main.rs) without the mistake.
+//! The race example ([main.rs](main.rs)) with its defect fixed.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

@@ -1,6 +1,5 @@
-//! Two CPUs: each adds 1000 times to one word in SRAM, under the semaphore. CPU B then raises an
-//! event of CPU A, which waits for its own end as well and logs the sum. (Without the semaphore
-//! additions get lost.)
+//! Two CPUs that each add 1 to one word in SRAM 1000 times, under the semaphore. CPU B then raises an event
+//! of CPU A. When CPU A has finished too, it logs the sum. (Without the semaphore additions would be lost.)
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
