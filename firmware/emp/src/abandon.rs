@@ -1,19 +1,19 @@
-//! Messages that break off while they arrive.
+//! Abandoned receives: messages that stop before all frames have arrived.
 //!
-//! Three things end a message of which frames are still awaited, and its receive with `Timeout`:
+//! Three events abandon an incomplete message and end its receive with `Timeout`:
 //!
-//! | who says so | how | afterwards |
-//! |-------------|-----|------------|
-//! | its source | a header frame with a later oldest open identifier | the record is free |
-//! | its source | a later epoch | the record is free |
-//! | this node | no frame of it came for the receive timeout | the record remembers it |
+//! | cause | detected by | record afterwards |
+//! |-------|-------------|-------------------|
+//! | the source closed the message | a header frame with a later oldest open identifier | free |
+//! | the source restarted | a later epoch | free |
+//! | silence | no frame of the message within the receive timeout | remembers the message |
 //!
-//! In the last case the source may be alive and go on sending. What it sends must not be acknowledged, for
-//! an ack says that the frames are there; an old message is acknowledged again only if it was received. So
-//! the record stays in its peer's list, and a frame of the message that asks for an ack is answered by a nack, upon which the source
-//! fails the message too. The record is free once the source has closed the message. If another message needs a record before that
-//! and none is free, one is forgotten: its source is then *in doubt*, and nothing old is acknowledged to it
-//! until a header frame says that nothing before the expected message is open there.
+//! After a silence the source may still be alive and send more frames. They must not be acknowledged: an
+//! ack states that the frames have arrived. So the record stays in its peer's list. A frame of the message
+//! that requests an ack is answered by a nack, and then the source fails the message too. The record is
+//! free once the source has closed the message. If another message needs a record earlier and none is free,
+//! one remembered message is dropped: its source is then *in doubt*, and no old message of it is
+//! acknowledged until a header frame shows that the source has no open message before the expected one.
 
 use crate::Emp;
 use crate::jobs::{self, Queue};
@@ -23,13 +23,14 @@ use crate::retransmit::is_due;
 use crate::roles::Roles;
 use crate::tables::{ACTIVE_SLOTS, Arriving, NO_SLOT, Slot};
 
-/// In a receive timeout silence is looked for so often. Frames are not timed one by one: that would cost on each.
+/// Silence checks per receive timeout. Frames have no timers of their own: that would cost time on each
+/// frame.
 const LOOKS: u16 = 1 << LOOKS_SHIFT;
 const LOOKS_SHIFT: u32 = 3;
 
 impl<N: Nic> Emp<'_, N> {
-    /// The source has closed its messages before an identifier, or all (a later life): nothing more of them
-    /// is awaited.
+    /// The source has closed its messages before an identifier, or all of them (restart): no more frames of
+    /// them are expected.
     #[cold]
     #[inline(never)]
     pub(crate) fn abandon(&mut self, node: u32, before: Option<u16>) {
@@ -45,7 +46,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// No more frames of a message are awaited: it ends with `Timeout` unless it has failed already.
+    /// Stops waiting for frames of a message: it ends with `Timeout` unless it has failed already.
     fn break_off(&mut self, slot: Slot, state: Arriving) {
         let record = self.tables.active_mut(slot);
         record.state = state;
@@ -74,8 +75,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Looks for messages that have got no frame since the last time, when it is time to; gives up those
-    /// that have been silent for too long.
+    /// When a check is due, looks for messages without a frame since the last check, and abandons those
+    /// whose silence exceeds the timeout.
     pub(crate) fn check_silence(&mut self, now_us: u32) {
         if !is_due(self.look_at_us, now_us) {
             return self.arm_timer(self.look_at_us);
@@ -99,7 +100,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A message of several frames is arriving: its silence has an end.
+    /// Starts silence checks: a message of several frames is arriving.
     #[inline(always)]
     pub(crate) fn watch(&mut self) {
         if !self.watching {
@@ -121,7 +122,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// The receive timeout has changed: all messages that are arriving have the whole of the new one.
+    /// Restarts the timeout of every arriving message after a change of the receive timeout.
     pub(crate) fn watch_anew(&mut self) {
         for slot in 0..ACTIVE_SLOTS as Slot {
             self.tables.active_mut(slot).quiet = 0;
@@ -130,8 +131,9 @@ impl<N: Nic> Emp<'_, N> {
         self.begin_to_watch();
     }
 
-    /// Frees a record for a message from `node`, whose oldest open message is `oldest`: those that remember what
-    /// that node has closed, or else one that remembers another message, if there is one.
+    /// Frees a record for a message from `node`, whose oldest open message is `oldest`. First choice:
+    /// records that remember messages which that node has closed. Second choice: any record that remembers
+    /// a message.
     #[cold]
     #[inline(never)]
     pub(crate) fn make_room(&mut self, node: u32, oldest: u16) {
@@ -141,7 +143,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Frees the record of one remembered message, if there is one.
+    /// Frees one record that remembers a message, if there is one.
     fn forget_one(&mut self) {
         for slot in 0..ACTIVE_SLOTS as Slot {
             let record = self.tables.active_mut(slot);
@@ -154,7 +156,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// What to do about a frame of an old message that is not awaited, from what is remembered of it.
+    /// Finds the record of an old message for a frame that is not expected.
     pub(crate) fn find_old(&mut self, node: u32, key: u32) -> Option<(Slot, Arriving)> {
         let mut slot = self.first_active(node);
         while slot != NO_SLOT {

@@ -1,15 +1,15 @@
-//! Acks: one for each group of frames.
+//! Acks: one per group of frames.
 //!
-//! Sent by the receiver when all frames of a group are in, and again when the group's last frame comes
-//! again. An ack is a frame without payload that names the message and the group's last frame, so it
-//! needs no DMA: the CPU builds and releases it. If the transmit buffer has no room, the ack waits in
-//! a short queue; if that is full too, it is lost, and the sender's timeout brings the group again.
+//! The receiver sends an ack when all frames of a group have arrived, and again when the group's last frame
+//! arrives again. An ack is a frame without payload that names the message and the group's last frame. It
+//! needs no DMA: the CPU builds and releases it. If the transmit buffer has no room, the ack waits in a
+//! short queue. If that is full too, the ack is lost, and the sender's timeout repeats the group.
 //!
-//! A frame of a message that the receiver has given up is answered by a nack instead, and then the sender
-//! fails the message: see `abandon`.
+//! A frame of an abandoned message is answered by a nack, and then the sender fails the message: see
+//! `abandon`.
 //!
-//! The sender of a message has a bit for each group's last frame that is not acknowledged. An ack
-//! clears one; when all frames are sent and no bit is left, the message is done.
+//! A message's sender keeps one bit per unacknowledged group, that of the group's last frame. An ack clears
+//! one bit. When all frames are sent and no bit is left, the message is complete.
 
 use crate::Emp;
 use crate::jobs::{self, Queue};
@@ -23,13 +23,13 @@ use defs::emp::frame::{
     WORD_SOURCE_MESSAGE, WORD_TYPE_KIND,
 };
 
-/// Most acks that wait, a power of two.
+/// Capacity of the queue of waiting acks, a power of two.
 pub(crate) const QUEUE_ENTRIES: usize = 32;
 
-/// What an ack says.
+/// Contents of an ack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ack {
-    /// The message: its source, to which the ack goes, in the high half; its identifier.
+    /// The message: source node, which is the ack's destination (high half); identifier (low half).
     pub key: u32,
     /// The group's last frame.
     pub number: u32,
@@ -40,14 +40,14 @@ pub(crate) struct Ack {
 }
 
 impl Ack {
-    /// As a job for a transmitter on the other CPU.
+    /// Encodes the ack as a job for a transmitter on the other CPU.
     #[inline(always)]
     fn job(&self) -> [u32; 4] {
         let job = (jobs::acks::ACK << jobs::KIND_SHIFT) | self.kind as u32;
         [job, self.key, self.number, self.epoch]
     }
 
-    /// The job's ack.
+    /// Decodes the ack of a job.
     #[inline(always)]
     pub(crate) fn from_job(job: [u32; 4]) -> Self {
         let kind = if job[0] == Kind::Ack as u32 {
@@ -63,7 +63,7 @@ impl Ack {
         }
     }
 
-    /// None at all, all bits zero.
+    /// An unused entry, all bits zero.
     pub(crate) const NONE: Self = Self {
         key: 0,
         number: 0,
@@ -72,7 +72,7 @@ impl Ack {
     };
 }
 
-/// Acks that found no room in the transmit buffer: which of [`Tables::acks`](crate::Tables) they are.
+/// Queue of acks that found no room in the transmit buffer: indices into [`Tables::acks`](crate::Tables).
 pub(crate) struct AckQueue {
     first: u8,
     count: u8,
@@ -88,12 +88,12 @@ impl AckQueue {
         self.count == 0
     }
 
-    /// Where the first one is.
+    /// Index of the first ack.
     fn front(&self) -> usize {
         usize::from(self.first) & (QUEUE_ENTRIES - 1)
     }
 
-    /// Where one more goes; `None` if there is no room.
+    /// Appends an entry and returns its index; `None` if the queue is full.
     fn push(&mut self) -> Option<usize> {
         if usize::from(self.count) == QUEUE_ENTRIES {
             return None;
@@ -110,7 +110,7 @@ impl AckQueue {
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// Answers a frame: the transmitter sends an ack.
+    /// Passes an ack for a frame to the transmitter.
     #[inline(always)]
     pub(crate) fn answer(&mut self, ack: Ack) {
         if N::Roles::TRANSMITTER {
@@ -120,7 +120,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Sends an ack, or lets it wait its turn.
+    /// Sends an ack, or queues it.
     #[inline(always)]
     pub(crate) fn send_ack(&mut self, ack: Ack) {
         if !self.acks.is_empty() || !self.build_ack(ack) {
@@ -139,7 +139,7 @@ impl<N: Nic> Emp<'_, N> {
         self.raise_send();
     }
 
-    /// Sends the acks that wait, as long as there is room.
+    /// Sends queued acks while there is room.
     #[cold]
     #[inline(never)]
     pub(crate) fn flush_acks(&mut self) {
@@ -191,7 +191,7 @@ impl<N: Nic> Emp<'_, N> {
         self.count(Counter::NacksSent);
     }
 
-    /// Takes an ack that has come for one of our messages.
+    /// Processes an arrived ack or nack for one of our messages.
     #[inline(always)]
     pub fn take_ack(&mut self, arrival: Arrival) {
         let frame = self.nic.take_rx(arrival);
@@ -209,7 +209,8 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_exit(Stage::TakeAck);
     }
 
-    /// Takes the ack or nack in a frame. The result is what to count it as, unless that is done.
+    /// Processes the ack or nack in a frame. Returns the counter to increment, if it is not counted
+    /// already.
     #[inline(always)]
     pub(crate) fn take_answer(&mut self, frame: RxFrame, kind: Kind) -> Option<Counter> {
         let start = frame.start;
@@ -230,7 +231,7 @@ impl<N: Nic> Emp<'_, N> {
         } else {
             0
         };
-        // What the answer means is the sender's work.
+        // The effect of the answer on its message is the sender's work.
         let stage = match kind {
             Kind::Ack => Stage::TakeAck,
             _ => Stage::ReceiveBookkeeping,
@@ -253,7 +254,7 @@ impl<N: Nic> Emp<'_, N> {
         counter
     }
 
-    /// What an answer means to its message; the result is what to count it as, if it is not an ack that is taken.
+    /// Applies an answer to its message. Returns the counter to increment, unless it is an accepted ack.
     #[inline(always)]
     fn apply(&mut self, is_ack: bool, key: u32, number: u16, pressure: u32) -> Option<Counter> {
         match self.find_transmit(key >> 16, key as u16) {
@@ -263,7 +264,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Marks the group of which frame `number` is the last.
+    /// Marks the group with last frame `number` as acknowledged.
     #[inline(always)]
     fn apply_ack(&mut self, slot: Slot, number: u16, pressure: u32) -> Option<Counter> {
         let record = self.tables.transmit_mut(slot);
@@ -301,7 +302,7 @@ impl<N: Nic> Emp<'_, N> {
         None
     }
 
-    /// The receiver has given one of our messages up: so do we.
+    /// Fails one of our messages after a nack: the receiver has abandoned it.
     #[cold]
     #[inline(never)]
     fn apply_nack(&mut self, slot: Slot, number: u16) -> Counter {
@@ -316,7 +317,7 @@ impl<N: Nic> Emp<'_, N> {
         Counter::NacksReceived
     }
 
-    /// Reports from the other CPU on our messages: takes one.
+    /// Processes one report of the other CPU on our messages.
     #[inline(always)]
     pub fn on_reports(&mut self) {
         if !N::Roles::SENDER || (N::Roles::TRANSMITTER && N::Roles::MATCHER) {

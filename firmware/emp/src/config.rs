@@ -1,7 +1,7 @@
-//! Start-up: where the shared structures lie, and what the host asks for.
+//! Start-up: addresses of the shared structures, and the host's settings.
 //!
-//! The firmware publishes the addresses ([`Emp::publish`]), the host fills its words and the route
-//! table and sets the command word, and [`Emp::poll_start`] takes them.
+//! The firmware publishes the addresses ([`Emp::publish`]). The host fills its words and the route table
+//! and sets the command word. [`Emp::poll_start`] reads them.
 
 use crate::Emp;
 use crate::descriptor::CACHE_BYTES;
@@ -22,22 +22,21 @@ const ROUTES_AT: u32 = DESCRIPTOR_COUNT * DESCRIPTOR_BYTES;
 const TRANSMIT_CACHES_AT: u32 = ROUTES_AT + ROUTE_TABLE_ENTRIES * ROUTE_ENTRY_BYTES;
 const ACTIVE_CACHES_AT: u32 = TRANSMIT_CACHES_AT + SEND_DESCRIPTORS * CACHE_BYTES;
 const CACHE_SHIFT: u32 = CACHE_BYTES.trailing_zeros();
-/// Bytes of NIC memory that the protocol needs beside [`Tables`](crate::Tables): descriptors, route
+/// Bytes of NIC memory that the protocol needs in addition to [`Tables`](crate::Tables): descriptors, route
 /// table, caches of page entries.
 pub const RESERVED_BYTES: u32 = ACTIVE_CACHES_AT + ACTIVE_SLOTS as u32 * CACHE_BYTES;
 
-/// Shortest and longest frames that a host can ask for.
+/// Frame sizes that a host may set.
 const FRAME_BYTES_RANGE: core::ops::RangeInclusive<u32> = 46..=9000;
 
-/// The part of NIC memory that host and DMA share with the protocol: [`RESERVED_BYTES`] from an
-/// address on.
+/// NIC memory that host and DMA share with the protocol: [`RESERVED_BYTES`] from a base address.
 #[derive(Debug, Clone, Copy)]
 pub struct Memory {
     base: u32,
 }
 
 impl Memory {
-    /// Memory from `base` (a multiple of 8) on.
+    /// Memory that starts at `base` (a multiple of 8).
     #[must_use]
     pub const fn at(base: u32) -> Self {
         Self { base }
@@ -57,20 +56,20 @@ impl Memory {
         self.base + ROUTES_AT
     }
 
-    /// NIC address of a transmit record's page entries.
+    /// NIC address of a transmit record's cache of page entries.
     #[inline(always)]
     pub(crate) fn transmit_cache(self, slot: Slot) -> u32 {
         self.base + TRANSMIT_CACHES_AT + (u32::from(slot) << CACHE_SHIFT)
     }
 
-    /// NIC address of an active receive's page entries.
+    /// NIC address of an active receive's cache of page entries.
     #[inline(always)]
     pub(crate) fn active_cache(self, slot: Slot) -> u32 {
         self.base + ACTIVE_CACHES_AT + (u32::from(slot) << CACHE_SHIFT)
     }
 }
 
-/// What the host asked for, in the form that the handlers use.
+/// The host's settings, in the form that the handlers use.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Config {
     /// Own node number in the high half.
@@ -79,19 +78,19 @@ pub(crate) struct Config {
     pub epoch: u32,
     /// Entries of the route table.
     pub route_count: u32,
-    /// Frames of an ack group of messages that are posted now.
+    /// Ack group of messages posted from now on, in frames.
     pub ack_group: u8,
     /// Payload bytes of a message's first frame.
     pub header_capacity: u32,
-    /// Payload bytes of the others.
+    /// Payload bytes of the other frames.
     pub data_capacity: u32,
     /// First retransmission timeout.
     pub timeout_us: u32,
     /// Timeouts without progress before a message fails.
     pub retry_limit: u32,
-    /// Senders slow down for receivers that are short of buffer space.
+    /// Whether senders slow down for receivers that are short of buffer space.
     pub flow_control: bool,
-    /// After such a silence a message that has begun to arrive is given up; 0 = never.
+    /// A partly received message is abandoned after a silence of this length; 0 = never.
     pub receive_timeout_us: u32,
     /// Own MAC address: bytes 0..2 in the low half.
     pub mac_high: u32,
@@ -100,7 +99,7 @@ pub(crate) struct Config {
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// Tells the host where the shared structures are.
+    /// Publishes the addresses of the shared structures to the host.
     pub fn publish(&mut self) {
         for index in 0..COUNTER_COUNT {
             self.nic.store(COUNTERS + (index << 2), 0);
@@ -116,7 +115,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.store(READY, READY_MAGIC);
     }
 
-    /// Starts the protocol if the host has asked for it; says whether it has.
+    /// Starts the protocol if the host has requested it; returns whether it has.
     pub fn poll_start(&mut self) -> bool {
         if self.nic.load(COMMAND) != COMMAND_START {
             return false;
@@ -127,7 +126,7 @@ impl<N: Nic> Emp<'_, N> {
         true
     }
 
-    /// Starts the part of CPU B, which CPU A starts when the host has asked for it.
+    /// Starts CPU B's part. CPU A starts CPU B after the host's request.
     #[inline(never)]
     pub fn begin(&mut self) {
         self.config = self.host_config();
@@ -141,7 +140,7 @@ impl<N: Nic> Emp<'_, N> {
         self.open_slots = [0; 8];
     }
 
-    /// The host's words; what makes no sense is replaced by its default.
+    /// Reads the host's words; invalid values are replaced by defaults.
     fn host_config(&self) -> Config {
         let frame_bytes = self.host_word(
             FRAME_BYTES,
@@ -161,7 +160,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Takes those of the host's words that may change while the protocol runs.
+    /// Reads the host's words that may change while the protocol runs.
     pub(crate) fn take_settings(&mut self) {
         let timeout_us = self.host_word(
             TIMEOUT_US,
@@ -192,7 +191,7 @@ impl<N: Nic> Emp<'_, N> {
         self.config = config;
     }
 
-    /// One of the host's words, or `default` if it is not `valid`.
+    /// Reads one of the host's words; returns `default` if it is not `valid`.
     fn host_word(&self, at: u32, valid: fn(u32) -> bool, default: u32) -> u32 {
         let value = self.nic.load(at);
         if valid(value) { value } else { default }

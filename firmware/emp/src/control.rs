@@ -1,13 +1,12 @@
-//! What a host asks for beside messages: taking a receive back, and other settings while messages are
-//! under way.
+//! Host requests other than messages: cancelling a receive, and changing settings while the protocol runs.
 //!
-//! Handlers run one at a time, so a receive is either still in the list of those that wait, and then no
-//! frame has touched its memory, or it belongs to a message. The mailbox is answered last: a host that
-//! reads 0 there finds the status written if the receive came back.
+//! Handlers run one at a time. So a receive is either still in the list of posted receives, and no frame
+//! has touched its memory, or it belongs to a message. The mailbox is acknowledged last: a host that reads
+//! 0 there finds the status of a cancelled receive already written.
 //!
-//! Both CPUs hear of every mailbox. Sender and matcher take what is theirs; the settings are both's, and the
-//! matcher answers. The sender takes them before any message that is posted after the answer, since its event
-//! for that mailbox stood first.
+//! Both CPUs get the event of every mailbox. Sender and matcher each process their mailboxes. Both apply
+//! the settings, and the matcher acknowledges. The sender applies them before any message posted after the
+//! acknowledgement, because its event for that mailbox was set earlier.
 
 use crate::Emp;
 use crate::nic::{Event, Nic};
@@ -20,7 +19,7 @@ use defs::tigon2::map::mailbox_low;
 use crate::descriptor::descriptor_at;
 
 impl<N: Nic> Emp<'_, N> {
-    /// Mailboxes were written that no message is posted with: `written` has a bit for each.
+    /// Processes written mailboxes other than those for posts: `written` has one bit per mailbox.
     #[cold]
     #[inline(never)]
     pub(crate) fn on_control_mailboxes(&mut self, written: u32) {
@@ -37,13 +36,12 @@ impl<N: Nic> Emp<'_, N> {
             }
         }
         if N::Roles::SENDER && written & !((1 << MAILBOX_CANCEL) | (1 << MAILBOX_COMMAND)) != 0 {
-            // Nobody listens at these.
+            // These mailboxes have no function.
             self.bad_post(0);
         }
     }
 
-    /// The host takes back the receive whose descriptor is at `address`, if no message has begun to
-    /// fill it.
+    /// Cancels the receive with the descriptor at `address`, if no message has begun to fill it.
     fn cancel_receive(&mut self, address: u32) {
         let index = match descriptor_at(address.wrapping_sub(self.memory.descriptors())) {
             Some(index) if index >= SEND_DESCRIPTORS => index,
@@ -64,14 +62,14 @@ impl<N: Nic> Emp<'_, N> {
         );
     }
 
-    /// Carries out a command.
+    /// Executes a command.
     fn obey(&mut self, command: u32) {
-        // A sender without the matcher may come too late to read the command: it is answered already.
+        // A sender without the matcher may read the mailbox after its acknowledgement: the command is gone then.
         if N::Roles::MATCHER && command != COMMAND_SET {
             return self.bad_post(command);
         }
         self.take_settings();
-        // What is under way has other deadlines now.
+        // Messages in progress get new deadlines.
         if N::Roles::MATCHER {
             self.watch_anew();
         }

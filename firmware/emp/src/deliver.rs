@@ -1,13 +1,12 @@
-//! The deliverer: a matched frame's payload goes to host memory, and a message that is all there to its
+//! The deliverer: copies the payload of matched frames to host memory and reports complete messages to the
 //! host.
 //!
-//! A frame may need several DMAs (its message's pages); the last one frees it. While a DMA or a fetch of
-//! page entries is under way its record counts it as pending; the host is told when all frames have
-//! arrived and nothing is pending. Word order matters there: the status, which the host polls,
-//! is written last.
+//! A frame may need several DMAs (one per page); the last one frees it. A record counts its DMAs and
+//! page-entry fetches in progress as pending. The host is notified when all frames have arrived and nothing
+//! is pending. The status, which the host polls, is written last.
 //!
-//! The page entries come from the transmitter, which may be on the other CPU: a frame whose entries are not there
-//! stays *stalled*, and everything behind it, until they come.
+//! Page entries come from the transmitter, which may be on the other CPU. A frame whose entries are missing
+//! is *stalled*, together with everything behind it, until they arrive.
 
 use crate::Emp;
 use crate::descriptor::{Pages, Seek};
@@ -19,12 +18,12 @@ use crate::tables::{Sink, Slot};
 use defs::emp::descriptor::{Code, Form, WORD_LENGTH, WORD_NODE_TAG, WORD_STATUS};
 use defs::emp::frame::{DATA_PAYLOAD, HEADER_PAYLOAD};
 
-/// Write DMAs that must be free before a frame is taken: more than one that spans two pages needs.
+/// Number of free write DMAs needed before a frame is taken: more than a frame that spans two pages uses.
 const FRAME_WRITES: u32 = 4;
 
-/// A frame to be delivered.
+/// A frame for the deliverer.
 pub(crate) struct Delivery {
-    /// Its message.
+    /// Slot of its message.
     pub slot: Slot,
     /// Offset of its payload in the frame.
     pub header_bytes: u32,
@@ -34,7 +33,7 @@ pub(crate) struct Delivery {
     pub payload: u32,
 }
 
-/// What a message's first frame tells the deliverer.
+/// Data of a message's first frame for the deliverer.
 #[derive(Clone, Copy)]
 pub(crate) struct SinkOpening {
     /// The posted receive's descriptor.
@@ -47,7 +46,7 @@ pub(crate) struct SinkOpening {
     pub length: u32,
 }
 
-/// What of a frame is still to be delivered.
+/// The part of a frame that is not delivered yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
     slot: Slot,
@@ -62,7 +61,7 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// Nothing.
+    /// An empty rest.
     pub(crate) const NONE: Self = Self {
         slot: 0,
         offset: 0,
@@ -73,7 +72,7 @@ impl Rest {
 }
 
 impl Sink {
-    /// Notes a failure; the first one stays.
+    /// Records a failure; the first one is kept.
     #[inline(always)]
     pub(crate) fn fail(&mut self, code: Code) {
         if !self.has_failed() {
@@ -81,7 +80,7 @@ impl Sink {
         }
     }
 
-    /// The message is longer than its receive.
+    /// Records that the message is longer than its receive.
     #[inline(always)]
     fn truncate(&mut self) {
         if self.code == Code::Done {
@@ -89,7 +88,7 @@ impl Sink {
         }
     }
 
-    /// No more of the message can be delivered.
+    /// Whether the rest of the message cannot be delivered.
     #[inline(always)]
     fn has_failed(&self) -> bool {
         !matches!(self.code, Code::Done | Code::Truncated)
@@ -103,7 +102,7 @@ impl<N: Nic> Emp<'_, N> {
         !self.stalled && self.nic.write_slots() >= FRAME_WRITES
     }
 
-    /// A message begins: takes over its receive's memory.
+    /// Opens the sink of a new message: takes over its receive's memory.
     #[inline(always)]
     pub(crate) fn open_sink(&mut self, slot: Slot, opening: &SinkOpening) {
         let index = u32::from(opening.descriptor);
@@ -115,8 +114,8 @@ impl<N: Nic> Emp<'_, N> {
         let sink = self.tables.sink_mut(slot);
         let pages = &mut sink.pages;
         if !pages.take(&mut self.nic, array, index, form, capacity, cache) {
-            // It was valid when it was posted: only a host that rewrote it gets no pages here, and then
-            // `BadDescriptor` at the first delivery.
+            // The descriptor was valid when it was posted. If the host has rewritten it, the sink has no
+            // pages and the first delivery fails with `BadDescriptor`.
             *pages = Pages::ZERO;
         }
         sink.key = opening.key;
@@ -129,8 +128,8 @@ impl<N: Nic> Emp<'_, N> {
         sink.code = Code::Done;
     }
 
-    /// Starts the DMAs of a frame's payload. The last one frees the frame; where there is none, the
-    /// frame is freed here.
+    /// Starts the DMAs of a frame's payload. The last one frees the frame; without any DMA the frame is
+    /// freed here.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, start: u32, length: u32, delivery: &Delivery) {
         let &Delivery {
@@ -157,7 +156,7 @@ impl<N: Nic> Emp<'_, N> {
         });
     }
 
-    /// Delivers what is left of a frame, as far as page entries are there.
+    /// Delivers the rest of a frame, as far as page entries are available.
     #[inline(always)]
     fn deliver_rest(&mut self, rest: Rest) {
         let Rest { slot, end, .. } = rest;
@@ -208,7 +207,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.free_rx(end);
     }
 
-    /// A frame waits for page entries that are being fetched. Its record is pinned meanwhile.
+    /// Stalls a frame until page entries have been fetched. Its record is pinned meanwhile.
     #[cold]
     #[inline(never)]
     fn stall(&mut self, rest: Rest) {
@@ -217,7 +216,7 @@ impl<N: Nic> Emp<'_, N> {
         self.stalled = true;
     }
 
-    /// Goes on with a stalled frame, if it can.
+    /// Resumes a stalled frame, if possible.
     #[cold]
     #[inline(never)]
     pub(crate) fn resume(&mut self) {
@@ -246,7 +245,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Sees to it that a block of page entries is there, or is being fetched. Says whether there is no need
+    /// Ensures that a block of page entries is available or being fetched. Returns whether there is no need
     /// to wait for it.
     #[cold]
     #[inline(never)]
@@ -269,7 +268,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Has page entries fetched, unless a fetch is under way or the DMA ring is full.
+    /// Requests a fetch of page entries, unless a fetch is in progress or the DMA ring is full.
     #[cold]
     #[inline(never)]
     fn fetch_for_active(&mut self, slot: Slot, block: u8) {
@@ -293,7 +292,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Page entries have come, or have not.
+    /// Handles the end of a fetch of page entries, successful or not.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_pages(&mut self, slot: Slot, failed: bool) {
@@ -304,15 +303,15 @@ impl<N: Nic> Emp<'_, N> {
             sink.fail(Code::HostMemory);
         }
         if self.stalled && self.rest.slot == slot {
-            // Not here: this may be called while another frame waits for DMA slots.
+            // Deferred: this may be called while another frame waits for DMA slots.
             self.wakes = true;
             self.raise_send();
         }
         self.settle_receive(slot);
     }
 
-    /// Within a frame: waits until write DMAs can be queued again, and returns how many. The record
-    /// is pinned meanwhile.
+    /// Waits within a frame until write DMAs can be queued again, and returns their number. The record is
+    /// pinned meanwhile.
     #[cold]
     #[inline(never)]
     fn await_write_slots(&mut self, slot: Slot) -> u32 {
@@ -326,7 +325,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.write_slots()
     }
 
-    /// No more frames of a message come.
+    /// Marks a message as complete: no more frames will come.
     #[inline(always)]
     pub(crate) fn end_sink(&mut self, slot: Slot) {
         let sink = self.tables.sink_mut(slot);
@@ -336,7 +335,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// No more frames of a message come although some are missing.
+    /// Marks an incomplete message as ended: its missing frames will not come.
     #[cold]
     #[inline(never)]
     pub(crate) fn break_off_sink(&mut self, slot: Slot) {
@@ -344,14 +343,14 @@ impl<N: Nic> Emp<'_, N> {
         self.end_sink(slot);
     }
 
-    /// No DMA is under way for a message that a frame has just come for.
+    /// Handles a message without DMAs in progress, after a frame of it.
     #[cold]
     #[inline(never)]
     fn settle_at_once(&mut self, slot: Slot) {
         self.settle_receive(slot);
     }
 
-    /// Ends a message that is all in memory, or given up.
+    /// Ends a message that is complete in memory, or abandoned.
     #[inline(always)]
     pub(crate) fn settle_receive(&mut self, slot: Slot) {
         if self.is_over(slot) {
@@ -362,15 +361,15 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Whether nothing more of a message comes, neither frames nor DMAs.
+    /// Whether no more frames and no more DMAs of a message will come.
     #[inline(always)]
     pub(crate) fn is_over(&mut self, slot: Slot) -> bool {
         let sink = self.tables.sink_mut(slot);
         sink.pending == 0 && sink.complete
     }
 
-    /// Tells the host of a message that is over, and a matcher on the other CPU. That one finds it before the host can
-    /// have posted the receive again.
+    /// Reports a finished message to the host and to a matcher on the other CPU. The matcher's job is
+    /// queued before the host can post the receive again.
     #[inline(always)]
     pub(crate) fn hand_back(&mut self, slot: Slot) {
         let sink = self.tables.sink_mut(slot);
@@ -390,7 +389,7 @@ impl<N: Nic> Emp<'_, N> {
             .event(Event::ReceiveComplete, key >> 16, key & 0xFFFF, code as u32);
     }
 
-    /// Frees a frame that is not delivered, in its turn.
+    /// Frees an undelivered frame in ring order.
     #[inline(always)]
     pub(crate) fn free_frame(&mut self, frame: RxFrame) {
         let end = self.nic.rx_advance(frame.start, frame.length);
@@ -406,14 +405,14 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Leaves a frame that is not delivered for a deliverer on the other CPU.
+    /// Queues an undelivered frame for a deliverer on the other CPU.
     #[inline(always)]
     fn queue_drop(&mut self, end: u32) {
         let job = jobs::arrivals::DROP << jobs::KIND_SHIFT;
         self.nic.put(Queue::Arrivals, [job, end]);
     }
 
-    /// Frames from a matcher on the other CPU: delivers one, if there are DMA slots.
+    /// Handles frames from a matcher on the other CPU: delivers one if there are DMA slots.
     #[inline(always)]
     pub fn on_arrivals(&mut self) {
         if N::Roles::MATCHER || !N::Roles::DELIVERER {
@@ -469,7 +468,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_exit(Stage::ReceiveFrame);
     }
 
-    /// Page entries from a transmitter on the other CPU.
+    /// Handles page entries from a transmitter on the other CPU.
     #[inline(always)]
     pub fn on_pages(&mut self) {
         if N::Roles::TRANSMITTER || !N::Roles::DELIVERER {

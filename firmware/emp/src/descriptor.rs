@@ -1,14 +1,14 @@
-//! Descriptors and the pages that they name.
+//! Descriptors and their pages.
 //!
 //! A transfer's page entries lie in a cache of [`CACHE_ENTRIES`] entries in NIC memory, two blocks of
 //! [`BLOCK_ENTRIES`]. Short and chained descriptors put all their entries into the first block. For an
 //! indirect descriptor, block `b` of its list is fetched by DMA into half `b & 1`; while a message
 //! moves through one block the next one is fetched.
 //!
-//! [`Pages`] is a cursor: the entry at hand and the message offset at which it starts. Frames mostly
-//! come in order, so a seek is a comparison and at times a step; it steps back as well, for a
-//! retransmission. A seek ends in one of three ways ([`Seek`]): the bytes are found, their block is
-//! missing (fetch it), or the descriptor names no such bytes.
+//! [`Pages`] is a cursor: the current entry and the message offset at which it starts. Frames mostly come
+//! in order, so a seek is a comparison and sometimes a step; for a retransmission the cursor steps back. A
+//! seek has three results ([`Seek`]): the bytes are found, their block is missing (fetch it), or the
+//! descriptor has no such bytes.
 
 use crate::nic::{HostAddress, Nic};
 use defs::emp::descriptor::{
@@ -16,9 +16,9 @@ use defs::emp::descriptor::{
     STATUS_NEXT_MASK, STATUS_NEXT_NONE, WORD_PAGE_HIGH, WORD_STATUS,
 };
 
-/// Page entries fetched at once.
+/// Number of page entries fetched at once.
 pub const BLOCK_ENTRIES: u32 = 16;
-/// Page entries in a transfer's cache.
+/// Number of page entries in a transfer's cache.
 pub const CACHE_ENTRIES: u32 = 2 * BLOCK_ENTRIES;
 /// Bytes of a transfer's cache in NIC memory.
 pub const CACHE_BYTES: u32 = CACHE_ENTRIES * PAGE_ENTRY_BYTES;
@@ -27,11 +27,11 @@ const BLOCK_SHIFT: u32 = BLOCK_ENTRIES.trailing_zeros();
 const BLOCK_BYTES: u32 = BLOCK_ENTRIES * PAGE_ENTRY_BYTES;
 const NO_BLOCK: u8 = 0xFF;
 
-/// The descriptor that lies at `offset` bytes from the array's start; `None` outside of the array and
-/// off its grid.
+/// Index of the descriptor at `offset` bytes from the array's start; `None` outside of the array and off
+/// its grid.
 ///
-/// The chip cannot divide: a sum of right shifts comes to a fifth of `offset / 4` or one less
-/// (a product by a reciprocal would be a multiplication, which it has not either).
+/// The chip has no division and no multiplication: a sum of right shifts gives a fifth of `offset / 4` or
+/// one less.
 #[inline(always)]
 #[must_use]
 pub fn descriptor_at(offset: u32) -> Option<u32> {
@@ -57,7 +57,8 @@ pub const fn bytes_of(index: u32) -> u32 {
     (index << 4) + (index << 2)
 }
 
-/// Calls `sink(nic, position, word 0, word 1)` for each page entry of a chained descriptor and returns their number; `None` if its chain is broken or too long.
+/// Calls `sink(nic, position, word 0, word 1)` for each page entry of a chained descriptor. Returns the
+/// number of entries; `None` if the chain is broken or too long.
 #[inline(always)]
 fn each_entry<N: Nic>(
     nic: &mut N,
@@ -90,8 +91,8 @@ fn each_entry<N: Nic>(
     }
 }
 
-/// Whether a descriptor's page entries can hold `length` bytes. The entries of an indirect
-/// descriptor are not known yet: only that there are some.
+/// Whether a descriptor's page entries can hold `length` bytes. Of an indirect descriptor only the number
+/// of entries is known, not their sizes.
 #[inline(always)]
 pub(crate) fn covers<N: Nic>(nic: &mut N, array: u32, head: u32, form: Form, length: u32) -> bool {
     if form == Form::Chained {
@@ -109,7 +110,7 @@ fn chain_covers<N: Nic>(nic: &mut N, array: u32, head: u32, length: u32) -> bool
     each_entry(nic, array, head, add).is_some() && total >= length
 }
 
-/// Whether `total` bytes of entries (indirect: of the list) can stand for a message of `length`.
+/// Whether `total` bytes of entries (indirect: of the list) suffice for a message of `length`.
 #[inline(always)]
 fn suffices(form: Form, total: u32, length: u32) -> bool {
     match form {
@@ -118,8 +119,9 @@ fn suffices(form: Form, total: u32, length: u32) -> bool {
     }
 }
 
-/// Where a message's bytes are: see the module's text. The cache's address is its owner's to know. The
-/// fields are in such an order that those written together begin at a word: the chip has no unaligned store.
+/// Position of a message's bytes in host memory: see the module's text. The owner knows the cache's
+/// address. The field order lets fields that are written together begin at a word boundary: the chip has no
+/// unaligned store.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Pages {
@@ -127,42 +129,42 @@ pub(crate) struct Pages {
     list: HostAddress,
     /// Message offset of the first byte of entry `entry`.
     start: u32,
-    /// Page entries.
+    /// Number of page entries.
     count: u16,
-    /// The entry at hand.
+    /// Index of the current entry.
     entry: u16,
     /// The blocks in the two halves of the cache.
     blocks: [u8; 2],
-    /// The block whose fetch is under way.
+    /// The block that is being fetched.
     fetching: u8,
-    /// The entries stand in host memory.
+    /// The entries are in host memory.
     indirect: bool,
-    /// The bytes of the entry at hand; 0 while it is not known to be in the cache.
+    /// Bytes of the current entry; 0 while it may be missing from the cache.
     here: u16,
 }
 
-/// What [`Pages::seek`] found.
+/// Result of [`Pages::seek`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seek {
-    /// The bytes are at `host`, and `room` bytes (at least 1) follow there in sequence.
+    /// The bytes are at `host`, followed by `room` contiguous bytes (at least 1).
     Found { host: HostAddress, room: u32 },
     /// The entries of this block must be fetched first.
     Missing(u8),
-    /// The descriptor names no memory for this offset.
+    /// The descriptor has no memory for this offset.
     End,
 }
 
-/// Where [`Pages::walk`] ended.
+/// Result of [`Pages::walk`].
 enum Walk {
-    /// At the entry that holds the bytes.
+    /// The cursor is at the entry that holds the bytes.
     There,
-    /// Before this block.
+    /// The walk stopped before this block.
     Missing(u8),
-    /// Behind the last entry, or before the first.
+    /// The walk passed the last entry, or the first.
     End,
 }
 
-/// A fetch of page entries: what to hand to the read DMA.
+/// A fetch of page entries, for the read DMA.
 pub(crate) struct Fetch {
     pub host: HostAddress,
     pub local: u32,
@@ -170,7 +172,7 @@ pub(crate) struct Fetch {
 }
 
 impl Pages {
-    /// All bits zero: an unused record costs no room in an image's file.
+    /// A cursor with all bits zero: an unused record needs no space in an image's file.
     pub(crate) const ZERO: Self = Self {
         list: HostAddress { high: 0, low: 0 },
         start: 0,
@@ -182,8 +184,8 @@ impl Pages {
         indirect: false,
     };
 
-    /// Takes over the entries of a descriptor for `length` bytes. `false` if its chain is broken or
-    /// they do not cover the length (what [`covers`] says).
+    /// Takes the entries of a descriptor for `length` bytes. `false` if its chain is broken or they do not
+    /// cover the length (see [`covers`]).
     #[inline(always)]
     pub(crate) fn take<N: Nic>(
         &mut self,
@@ -218,7 +220,7 @@ impl Pages {
         suffices(form, total, length)
     }
 
-    /// The list of an indirect descriptor; the result is its bytes.
+    /// Takes the list of an indirect descriptor; returns its size in bytes.
     #[inline(never)]
     fn take_list(&mut self, high: u32, low: u32) -> u32 {
         self.list = host_address(high, low);
@@ -229,7 +231,7 @@ impl Pages {
         high >> 16
     }
 
-    /// Takes over the entries of a chain; the result is how many bytes they name, `None` if it is
+    /// Takes the entries of a chain; returns the number of bytes that they hold, `None` if the chain is
     /// broken.
     #[inline(never)]
     fn take_chain<N: Nic>(
@@ -250,7 +252,7 @@ impl Pages {
         Some(total)
     }
 
-    /// Moves to the entry that holds `offset`: mostly the one at hand.
+    /// Moves to the entry that holds `offset`: usually the current one.
     #[inline(always)]
     pub(crate) fn seek<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Seek {
         loop {
@@ -272,8 +274,8 @@ impl Pages {
         }
     }
 
-    /// The entry at hand is used up: goes on to the next one, if that is known. [`seek`](Self::seek) would find it
-    /// too, by a longer way.
+    /// Moves from a used-up entry to the next one, if that is in the cache: a shortcut for
+    /// [`seek`](Self::seek).
     #[inline(always)]
     pub(crate) fn step<N: Nic>(&mut self, nic: &N, cache: u32) {
         let next = self.entry + 1;
@@ -284,12 +286,12 @@ impl Pages {
         }
     }
 
-    /// Steps back or forward from the entry at hand.
+    /// Steps back or forward from the current entry.
     #[inline(never)]
     fn walk<N: Nic>(&mut self, nic: &N, cache: u32, offset: u32) -> Walk {
         self.here = 0;
         while offset < self.start {
-            // Only a list that its host rewrote can bring the cursor before its first entry.
+            // The cursor can get before its first entry only if the host rewrote the list.
             let Some(before) = self.entry.checked_sub(1) else {
                 return Walk::End;
             };
@@ -328,7 +330,7 @@ impl Pages {
         self.blocks[usize::from(block & 1)] != block
     }
 
-    /// The block to fetch ahead of need, if there is one.
+    /// The block to prefetch, if there is one.
     #[inline(always)]
     pub(crate) fn next_block(&self) -> Option<u8> {
         if !self.indirect {
@@ -341,7 +343,7 @@ impl Pages {
         self.missing(next + 1)
     }
 
-    /// Begins to fetch `block`; `None` while another fetch is under way.
+    /// Starts to fetch `block`; `None` while another fetch is in progress.
     pub(crate) fn begin_fetch(&mut self, cache: u32, block: u8) -> Option<Fetch> {
         if self.fetching != NO_BLOCK {
             return None;
@@ -362,12 +364,12 @@ impl Pages {
         })
     }
 
-    /// Whether a fetch is under way.
+    /// Whether a fetch is in progress.
     pub(crate) fn is_fetching(&self) -> bool {
         self.fetching != NO_BLOCK
     }
 
-    /// The fetch under way is over.
+    /// Ends the fetch in progress.
     pub(crate) fn end_fetch(&mut self) {
         let block = self.fetching;
         self.fetching = NO_BLOCK;

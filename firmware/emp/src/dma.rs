@@ -1,11 +1,11 @@
-//! What DMAs that are over mean.
+//! Completion and failure of DMAs.
 //!
-//! Each DMA carries a cookie: what it is for and the slot of its record. A record counts the DMAs that
-//! name it, so its slot cannot be given to another message while one of them is under way.
+//! Each DMA carries a cookie: its purpose and the slot of its record. A record counts its DMAs, so that its
+//! slot is not given to another message while one of them is in progress.
 //!
-//! A failed DMA (no memory answered at the host address) stops its channel and raises the attention
-//! event. A frame whose payload failed to come must not leave as if it had: its header is turned
-//! void before the channel goes on, since from then on a later frame's DMA can release it.
+//! A failed DMA (no memory answered at the host address) stops its channel and raises the attention event.
+//! A frame without its payload must not be sent as a valid frame: its header becomes void before the
+//! channel restarts, because then a later frame's DMA can release it.
 
 use crate::Emp;
 use crate::jobs::{self, Queue};
@@ -17,7 +17,7 @@ use defs::emp::descriptor::Code;
 use defs::emp::frame::{Kind, WORD_TYPE_KIND};
 
 const PURPOSE_SHIFT: u32 = 30;
-/// A piece of a frame's payload, on its way to the transmit buffer.
+/// A piece of a frame's payload, host memory to the transmit buffer.
 const FRAME: u32 = 0;
 /// Page entries of a transmit record.
 const TRANSMIT_FETCH: u32 = 1;
@@ -48,7 +48,7 @@ pub(crate) fn active_fetch_cookie(slot: Slot) -> u32 {
     (ACTIVE_FETCH << PURPOSE_SHIFT) | (u32::from(slot) << SLOT_SHIFT)
 }
 
-/// The cookie of a piece of a received frame: only its record matters.
+/// The cookie of a piece of a received frame: the record only.
 #[inline(always)]
 pub(crate) fn delivery_cookie(slot: Slot) -> u32 {
     u32::from(slot)
@@ -60,7 +60,7 @@ fn cookie_slot(cookie: u32) -> Slot {
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// Read DMAs are over: the last of a frame's transmission.
+    /// Handles completed read DMAs: the end of a frame's transmission.
     #[inline(always)]
     pub fn on_read_done(&mut self) {
         if !N::Roles::TRANSMITTER {
@@ -71,7 +71,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_exit(Stage::Transmission);
     }
 
-    /// Takes the read DMAs that are over.
+    /// Processes all completed read DMAs.
     #[inline(always)]
     fn finish_reads(&mut self) {
         while let Some(done) = self.nic.take_read() {
@@ -89,7 +89,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Page entries have come, or have not.
+    /// Handles the end of a fetch of page entries, successful or not.
     #[cold]
     #[inline(never)]
     fn end_fetch(&mut self, done: Completion, slot: Slot) {
@@ -106,7 +106,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// After a read for a message: notes its failure, and lets the sender know if it wants to.
+    /// After a read for a message: records its failure, and notifies the sender if it asked for it.
     #[cold]
     #[inline(never)]
     fn end_transmit_read(&mut self, slot: Slot, failed: bool) {
@@ -120,7 +120,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A read DMA found no host memory: its message fails, its frame is void, the channel goes on.
+    /// Handles a read DMA without host memory: its message fails, its frame becomes void, the channel
+    /// restarts.
     #[cold]
     #[inline(never)]
     pub fn on_read_attention(&mut self) {
@@ -130,7 +131,7 @@ impl<N: Nic> Emp<'_, N> {
         let Some(cookie) = self.nic.failed_read() else {
             return;
         };
-        // The channel stands: what it completed before can be taken now, and nothing comes after.
+        // The channel is stopped: everything completed before can be processed now, and nothing follows.
         self.finish_reads();
         if cookie >> PURPOSE_SHIFT == FRAME {
             let start = (cookie & START_MASK) << START_SHIFT;
@@ -142,7 +143,7 @@ impl<N: Nic> Emp<'_, N> {
         self.count_rarely(Counter::DmaErrors);
     }
 
-    /// A write DMA is over: a frame is in host memory, and perhaps a whole message.
+    /// Handles completed write DMAs: a frame is in host memory, and perhaps a complete message.
     #[inline(always)]
     pub fn on_write_done(&mut self) {
         if N::Roles::DELIVERER {
@@ -150,7 +151,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// The host's news come first, the ring's descriptor last. Says whether there was one.
+    /// Processes one completed write: first the host's status, then the ring's descriptor. Returns whether
+    /// there was one.
     #[inline(always)]
     fn finish_write(&mut self) -> bool {
         self.nic.stage_enter(Stage::Receiving);
@@ -172,7 +174,8 @@ impl<N: Nic> Emp<'_, N> {
         true
     }
 
-    /// The last DMA of a message is over. Its record is the matcher's, whose work is receive bookkeeping on whatever CPU.
+    /// Ends a message after its last DMA. Its record belongs to the matcher; this work is receive
+    /// bookkeeping on either CPU.
     #[inline(always)]
     fn end_receive(&mut self, slot: Slot) {
         self.hand_back(slot);
@@ -191,7 +194,8 @@ impl<N: Nic> Emp<'_, N> {
         while self.finish_write() {}
     }
 
-    /// A write DMA found no host memory: the channel goes on, its completion says what failed.
+    /// Handles a write DMA without host memory: the channel restarts, and the DMA's completion reports the
+    /// failure.
     #[cold]
     #[inline(never)]
     pub fn on_write_attention(&mut self) {
@@ -203,7 +207,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// While waiting for the read channel: does what its events ask for.
+    /// Handles the read channel's events while waiting for it.
     #[cold]
     #[inline(never)]
     pub(crate) fn serve_reads(&mut self) {
@@ -213,7 +217,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// While waiting for the write channel: does what its events ask for.
+    /// Handles the write channel's events while waiting for it.
     #[cold]
     #[inline(never)]
     pub(crate) fn serve_writes(&mut self) {

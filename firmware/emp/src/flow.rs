@@ -1,16 +1,17 @@
-//! Flow control (thesis 2.2.1 and 2.4.2), off unless the host asks for it.
+//! Flow control (thesis 2.2.1 and 2.4.2), off unless the host enables it.
 //!
-//! Every ack says how full the receive buffer of its sender is: there is room, it is half full, or three quarters
-//! full. Of each receiver a sender keeps a *rate*, 0 to [`SLOWEST`]: rate `r` leaves at least [`PAUSE_US`]
-//! `<< r` between two frames, and 0 no pause. An ack without pressure makes the rate one step faster, half full one
-//! step slower, three quarters two. So it takes shifts and no division, and lost acks do no harm.
+//! Every ack carries the fill level of its sender's receive buffer: room, half full, or three quarters
+//! full. A sender keeps a *rate* per receiver, 0 to [`SLOWEST`]: rate `r` leaves at least [`PAUSE_US`] `<<
+//! r` between two frames, rate 0 no pause. An ack without pressure makes the rate one step faster, half
+//! full one step slower, three quarters full two steps slower. This needs shifts only, no division, and
+//! lost acks do no harm.
 //!
-//! A message at the head of the send queue whose receiver has a pause is *held*: it leaves the queue until the pause
-//! is over, so that messages to others go on. Messages to one receiver still begin in the order of their
-//! identifiers: behind one that has not begun the next one is held too.
+//! If the message at the head of the send queue has a receiver in a pause, it is *held*: it leaves the
+//! queue until the pause ends, so that messages to other receivers proceed. Messages to one receiver still
+//! begin in the order of their identifiers: a message behind one that has not begun is held too.
 //!
-//! Rate and end of the pause are in the receiver's route entry; the latter as 10 bits of the time in us. A time that
-//! has passed long ago can look like a pause again, once and not longer than a pause is.
+//! Rate and end of the pause are in the receiver's route entry, the latter as 10 bits of the time in us. A
+//! time long past can look like a pause again, once, for at most the length of a pause.
 
 use crate::Emp;
 use crate::nic::Nic;
@@ -18,9 +19,9 @@ use crate::tables::{NO_SLOT, Queueing, Slot};
 use defs::emp::control::{Counter, FLOW_DUE_SHIFT, FLOW_RATE_MASK, FLOW_RATE_SHIFT, ROUTE_EPOCH};
 use defs::emp::frame::{PRESSURE_MASK, PRESSURE_SHIFT, WORD_TYPE_KIND};
 
-/// A pause is twice as long for each step of the rate.
+/// Base of the pause, which doubles with each step of the rate.
 const PAUSE_US: u32 = 8;
-/// The slowest rate: a frame in 512 us.
+/// The slowest rate: one frame per 512 us.
 const SLOWEST: u32 = 6;
 /// Bits of a time in the route entry.
 const DUE_MASK: u32 = u32::MAX >> FLOW_DUE_SHIFT;
@@ -28,7 +29,7 @@ const DUE_MASK: u32 = u32::MAX >> FLOW_DUE_SHIFT;
 const _: () = assert!(SLOWEST <= FLOW_RATE_MASK && PAUSE_US << SLOWEST <= DUE_MASK.div_ceil(2));
 
 impl<N: Nic> Emp<'_, N> {
-    /// Adds the pressure to the ack at `start`, which is about to be sent.
+    /// Adds the pressure to the ack at `start`, before it is sent.
     #[cold]
     #[inline(never)]
     pub(crate) fn add_pressure(&mut self, start: u32) {
@@ -44,7 +45,7 @@ impl<N: Nic> Emp<'_, N> {
         (self.word(start, WORD_TYPE_KIND) >> PRESSURE_SHIFT) & PRESSURE_MASK
     }
 
-    /// An ack from `node` says how much pressure there is.
+    /// Applies the pressure reported by `node`.
     #[cold]
     #[inline(never)]
     pub(crate) fn adapt_rate(&mut self, node: u32, pressure: u32) {
@@ -59,8 +60,7 @@ impl<N: Nic> Emp<'_, N> {
         self.change(at, |entry| (entry & others) | (rate << FLOW_RATE_SHIFT));
     }
 
-    /// Whether the head of the send queue must not send now; then it is held. Otherwise its frame counts as
-    /// sent.
+    /// Whether the head of the send queue must wait; then it is held. Otherwise its frame counts as sent.
     #[cold]
     #[inline(never)]
     pub(crate) fn hold_back(&mut self, slot: Slot) -> bool {
@@ -82,7 +82,7 @@ impl<N: Nic> Emp<'_, N> {
         true
     }
 
-    /// A message that has sent nothing yet, behind one to the same node of which the same is true.
+    /// Whether a message that has sent nothing yet is behind another such message to its node.
     fn is_behind_one_that_waits(&mut self, slot: Slot, node: u32) -> bool {
         let record = self.tables.transmit_mut(slot);
         if record.sent() != 0 || self.oldest_transmit(node) == slot {
@@ -93,7 +93,7 @@ impl<N: Nic> Emp<'_, N> {
         before.sent() == 0 && !before.resending && before.queueing != Queueing::Out
     }
 
-    /// How long `node` must not be sent a frame.
+    /// Remaining pause before the next frame to `node`.
     fn pause_left_us(&self, node: u32) -> u32 {
         let entry = self.nic.load(self.route_word(node, ROUTE_EPOCH));
         let left_us = (entry >> FLOW_DUE_SHIFT).wrapping_sub(self.nic.now_us()) & DUE_MASK;
@@ -105,7 +105,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A frame goes to `node`: its pause begins.
+    /// Starts the pause after a frame to `node`.
     fn begin_pause(&mut self, node: u32) {
         let at = self.route_word(node, ROUTE_EPOCH);
         let entry = self.nic.load(at);
@@ -114,7 +114,7 @@ impl<N: Nic> Emp<'_, N> {
         self.change(at, |entry| (entry & others) | (due_us << FLOW_DUE_SHIFT));
     }
 
-    /// Puts the messages whose pause is over back into the send queue, those to one node in their order.
+    /// Returns messages whose pause has ended to the send queue; those to one node in order.
     #[cold]
     #[inline(never)]
     pub(crate) fn release_held(&mut self, now_us: u32) {
@@ -155,12 +155,12 @@ impl<N: Nic> Emp<'_, N> {
     }
 }
 
-/// The rate in a route entry's word.
+/// Rate of a route entry's word.
 fn rate_of(entry: u32) -> u32 {
     (entry >> FLOW_RATE_SHIFT) & FLOW_RATE_MASK
 }
 
-/// The pause between two frames.
+/// Pause between two frames at a rate.
 fn pause_us(rate: u32) -> u32 {
     if rate == 0 { 0 } else { PAUSE_US << rate }
 }

@@ -1,8 +1,9 @@
-//! The transmitter: frames and acks into the transmit buffer, page entries and payload out of host memory.
+//! The transmitter: moves frames and acks into the transmit buffer, and reads page entries and payload from
+//! host memory.
 //!
-//! A frame takes its place in the transmit buffer first; from there on it must go out. If its
-//! payload cannot be had, its header says `Void`. The DMAs of the payload are queued before the header is
-//! written; the last of them releases the frame to the MAC.
+//! A frame reserves its space in the transmit buffer first; from then on it must be sent. If its payload
+//! cannot be read, its header says `Void`. The DMAs of the payload are queued before the header is written;
+//! the last of them releases the frame to the MAC.
 
 use crate::Emp;
 use crate::descriptor::{Fetch, Seek};
@@ -19,20 +20,20 @@ use defs::emp::frame::{
     WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES, WORD_TYPE_KIND,
 };
 
-/// Read DMAs that must be free before a frame begins: more than a frame that spans two pages needs.
+/// Number of free read DMAs needed before a frame begins: more than a frame that spans two pages uses.
 const FRAME_READS: u32 = 4;
-/// Frames wait in host memory, not in the transmit buffer, when so many bytes are in it: some 130 us
-/// on the wire. What waits there delays acks.
+/// Backlog of the transmit buffer above which frames wait in host memory: some 130 us on the wire. A longer
+/// backlog would delay acks.
 const BACKLOG_LIMIT_BYTES: u32 = 16 * 1024;
 
-/// A frame's place in the transmit buffer, and where its payload begins in host memory.
+/// A frame's address in the transmit buffer and the position of its payload in host memory.
 pub(crate) struct TxPlace {
     start: u32,
     payload: Seek,
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// A message begins: takes over its pages. `false` if its descriptor makes no sense.
+    /// Opens the source of a new message: takes over its pages. `false` if its descriptor is invalid.
     #[inline(always)]
     pub(crate) fn open_source(&mut self, slot: Slot, form: Form, length: u32) -> bool {
         let (array, cache) = (self.memory.descriptors(), self.memory.transmit_cache(slot));
@@ -44,7 +45,7 @@ impl<N: Nic> Emp<'_, N> {
             .take(&mut self.nic, array, u32::from(slot), form, length, cache)
     }
 
-    /// Whether DMAs name a record; if so, the sender hears when they are over.
+    /// Whether DMAs refer to a record; if so, the sender is notified of their end.
     #[inline(always)]
     pub(crate) fn awaits_source(&mut self, slot: Slot) -> bool {
         let source = self.tables.source_mut(slot);
@@ -55,7 +56,7 @@ impl<N: Nic> Emp<'_, N> {
         busy
     }
 
-    /// Takes a place for a frame of `length` bytes, whose payload begins at `offset` of its message, if
+    /// Reserves space for a frame of `length` bytes, whose payload begins at `offset` of its message, if
     /// DMA slots and buffer allow it.
     #[inline(always)]
     pub(crate) fn place_frame(&mut self, slot: Slot, offset: u32, length: u32) -> Option<TxPlace> {
@@ -76,7 +77,7 @@ impl<N: Nic> Emp<'_, N> {
         Some(TxPlace { start, payload })
     }
 
-    /// Queues the DMAs of a frame's payload; the last one releases the frame. Says whether they are all
+    /// Queues the DMAs of a frame's payload; the last one releases the frame. Returns whether all are
     /// queued.
     #[inline(always)]
     pub(crate) fn push_payload(&mut self, cut: &Cut, place: &TxPlace) -> bool {
@@ -123,8 +124,8 @@ impl<N: Nic> Emp<'_, N> {
         false
     }
 
-    /// A frame's memory ends too early or is gone: its message fails. Waits for the DMAs that it has
-    /// queued, so that none of them can meet a later frame's header in the buffer.
+    /// Fails a message whose memory is too short or missing. Waits for the DMAs that its frame has queued,
+    /// so that none of them can overwrite a later frame's header in the buffer.
     #[cold]
     #[inline(never)]
     fn give_up_frame(&mut self, slot: Slot) {
@@ -136,7 +137,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.wait_exit();
     }
 
-    /// A message's memory could not be read: tells the sender, once.
+    /// Reports to the sender, once, that a message's memory could not be read.
     pub(crate) fn fail_source(&mut self, slot: Slot, code: Code) {
         let source = self.tables.source_mut(slot);
         if source.failed {
@@ -150,13 +151,13 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Leaves a report on a message for the sender; there is room for two of each message.
+    /// Queues a report on a message for the sender; there is room for two per message.
     fn report(&mut self, kind: u32, slot: Slot, what: u32) {
         let job = (kind << jobs::KIND_SHIFT) | (u32::from(slot) << jobs::SLOT_SHIFT) | what;
         self.nic.put(Queue::Reports, [job]);
     }
 
-    /// The last DMA of a message is over, and the sender wants to know.
+    /// Reports the end of a message's last DMA, as the sender requested.
     #[cold]
     #[inline(never)]
     pub(crate) fn close_source(&mut self, slot: Slot) {
@@ -227,7 +228,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.store(start + ((word as u32) << 2), value);
     }
 
-    /// Starts to fetch page entries, unless a fetch is under way or the DMA ring is full.
+    /// Starts a fetch of page entries, unless a fetch is in progress or the DMA ring is full.
     #[cold]
     #[inline(never)]
     pub(crate) fn fetch_for_transmit(&mut self, slot: Slot, block: u8) {
@@ -256,7 +257,7 @@ impl<N: Nic> Emp<'_, N> {
         self.push_fetch(fetch, active_fetch_cookie(slot));
     }
 
-    /// Within a frame: waits until read DMAs can be queued again, and returns how many. The record is
+    /// Waits within a frame until read DMAs can be queued again, and returns their number. The record is
     /// pinned meanwhile.
     #[cold]
     #[inline(never)]
@@ -271,7 +272,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.read_slots()
     }
 
-    /// Within a frame: waits until a block of page entries has come, or its fetch has failed.
+    /// Waits within a frame until a block of page entries has arrived, or its fetch has failed.
     #[cold]
     #[inline(never)]
     fn await_transmit_fetch(&mut self, slot: Slot, block: u8) {
@@ -287,7 +288,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.wait_exit();
     }
 
-    /// Frames from a sender on the other CPU: sends one, if DMA slots and buffer allow it.
+    /// Handles frames from a sender on the other CPU: sends one, if DMA slots and buffer allow it.
     #[inline(always)]
     pub fn on_frames(&mut self) {
         if N::Roles::SENDER || !N::Roles::TRANSMITTER {
@@ -314,7 +315,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Sends the frame of a job, if it can; says whether the job is done.
+    /// Sends the frame of a job, if possible; returns whether the job is done.
     #[inline(always)]
     fn take_frame_job(&mut self, at: u32, job: u32, slot: Slot) -> bool {
         if job & jobs::frames::OPENS != 0 && !self.frame_opened {
@@ -355,7 +356,7 @@ impl<N: Nic> Emp<'_, N> {
         true
     }
 
-    /// A message of a sender on the other CPU begins.
+    /// Opens a message of a sender on the other CPU.
     #[inline(always)]
     fn open_passed(&mut self, slot: Slot) {
         let status = self
@@ -366,12 +367,12 @@ impl<N: Nic> Emp<'_, N> {
             .load(self.descriptor_word(u32::from(slot), WORD_LENGTH));
         let form = Form::from_status(status).unwrap_or(Form::Short);
         if !self.open_source(slot, form, length) {
-            // It was valid when it was posted: only a host that rewrote it comes here.
+            // The descriptor was valid when it was posted: the host has rewritten it.
             self.fail_source(slot, Code::BadDescriptor);
         }
     }
 
-    /// Acks and fetches from the other CPU: does one, if there is room for it.
+    /// Handles acks and fetches from the other CPU: executes one, if there is room for it.
     #[inline(always)]
     pub fn on_acks(&mut self) {
         if !N::Roles::TRANSMITTER || (N::Roles::MATCHER && N::Roles::DELIVERER) {
@@ -389,7 +390,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.remove(Queue::Acks);
     }
 
-    /// Fetches what a deliverer on the other CPU wants; says whether there was a DMA slot.
+    /// Starts a fetch for a deliverer on the other CPU; returns whether there was a DMA slot.
     #[cold]
     #[inline(never)]
     fn take_fetch(&mut self, job: &[u32; 4]) -> bool {
@@ -409,7 +410,7 @@ impl<N: Nic> Emp<'_, N> {
     }
 }
 
-/// The word at `WORD_TYPE_KIND` of a frame that is given up.
+/// The word at `WORD_TYPE_KIND` that makes a frame void.
 #[inline(always)]
 const fn void(type_kind: u32) -> u32 {
     (type_kind & !(KIND_MASK << KIND_SHIFT)) | ((Kind::Void as u32) << KIND_SHIFT)

@@ -1,30 +1,30 @@
-//! What a role on one CPU leaves for a role on the other one.
+//! Jobs that a role on one CPU queues for a role on the other CPU.
 //!
-//! Each queue has one CPU that puts jobs in and one that takes them out. Nobody waits for the other CPU:
+//! Each queue has one CPU that puts jobs in and one that takes them out. No CPU waits for the other:
 //!
-//! | queue | jobs | why there is room |
+//! | queue | jobs | reason that there is room |
 //! |-------|------|-------------------|
-//! | [`Queue::Frames`] | sender to transmitter: a frame, the end of a message | the sender looks before it cuts a frame |
-//! | [`Queue::Acks`] | matcher to transmitter: an ack; deliverer to transmitter: a fetch | the matcher takes no frame before there is; a fetch for each active receive is kept free |
-//! | [`Queue::Reports`] | transmitter to sender: a message has failed, nothing of it is left; matcher to sender: an answer, a new life of a peer | two for each transmit record fit; the matcher looks before it takes a frame |
-//! | [`Queue::Arrivals`] | matcher to deliverer: a frame, a drop, the end of a message | the matcher takes no frame before there is, and for the end of every message |
-//! | [`Queue::Pages`] | transmitter to deliverer: page entries have come | one for each active receive fits |
-//! | [`Queue::Closed`] | deliverer to matcher: a message is complete | one for each active receive fits |
+//! | [`Queue::Frames`] | sender to transmitter: a frame, the end of a message | the sender checks before it cuts a frame |
+//! | [`Queue::Acks`] | matcher to transmitter: an ack; deliverer to transmitter: a fetch | the matcher takes no frame without room; a fetch per active receive is kept free |
+//! | [`Queue::Reports`] | transmitter to sender: a message has failed or is closed; matcher to sender: an answer, a peer's restart | two per transmit record fit; the matcher checks before it takes a frame |
+//! | [`Queue::Arrivals`] | matcher to deliverer: a frame, a drop, the end of a message | the matcher takes no frame without room for it and for the end of every message |
+//! | [`Queue::Pages`] | transmitter to deliverer: fetched page entries | one per active receive fits |
+//! | [`Queue::Closed`] | deliverer to matcher: a message is complete | one per active receive fits |
 //!
-//! A job that cannot be done yet stays in its queue, and its event stands. So what is behind it waits
-//! too: jobs that do not wait for each other have queues of their own. What a job waits for is always
-//! hardware (DMA slots, space in the transmit buffer) or a DMA, never room in another queue.
+//! A job that cannot be executed yet stays in its queue, and its event stays set. It blocks the jobs behind
+//! it, so jobs that do not depend on each other have separate queues. A job waits only for hardware (DMA
+//! slots, space in the transmit buffer) or a DMA, never for room in another queue.
 
 use crate::tables::{ACTIVE_SLOTS, TRANSMIT_SLOTS};
 
-/// A queue between the CPUs, by what it is for.
+/// A queue between the CPUs, by purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
     /// From the sender to the transmitter: frames.
     Frames,
     /// To the transmitter: acks, and fetches of page entries.
     Acks,
-    /// To the sender: what became of messages.
+    /// To the sender: results of messages.
     Reports,
     /// From the matcher to the deliverer: frames.
     Arrivals,
@@ -34,16 +34,16 @@ pub enum Queue {
     Closed,
 }
 
-/// Frames that wait for the transmitter beside those in its buffer: so few that a frame that is sent again does
-/// not stand behind many.
+/// Capacity for frames that wait for the transmitter, in addition to its buffer. Small, so that a
+/// retransmitted frame does not wait behind many.
 const FRAMES: u32 = 8;
-/// Acks that wait for the transmitter.
+/// Capacity for acks that wait for the transmitter.
 const ACKS: u32 = 64;
-/// Frames that wait for the deliverer.
+/// Capacity for frames that wait for the deliverer.
 const ARRIVALS: u32 = 64;
 
 impl Queue {
-    /// All of them, in the order of their numbers.
+    /// All queues, in the order of their numbers.
     pub const ALL: [Self; 6] = [
         Self::Frames,
         Self::Acks,
@@ -76,14 +76,14 @@ impl Queue {
         }
     }
 
-    /// Room that must be there for one more frame that arrives.
+    /// Room needed before one more frame is taken from the MAC.
     pub(crate) const fn room_for_frame(self) -> u32 {
         match self {
             // A fetch for every active receive must fit as well,
             Self::Acks => ACTIVE_SLOTS as u32 + 1,
             // as must the end of every active receive, and the frame itself,
             Self::Arrivals => ACTIVE_SLOTS as u32 + 2,
-            // and news of a peer with an ack from it.
+            // and the report of a peer's restart together with its ack.
             Self::Reports => 2,
             Self::Frames | Self::Pages | Self::Closed => 1,
         }
@@ -95,17 +95,17 @@ pub(crate) const KIND_SHIFT: u32 = 28;
 /// Position of a job's slot in its first word.
 pub(crate) const SLOT_SHIFT: u32 = 16;
 
-/// [`Queue::Frames`].
+/// Jobs of [`Queue::Frames`].
 pub(crate) mod frames {
     /// Send a frame.
     pub const FRAME: u32 = 0;
-    /// Report when nothing of a message is left.
+    /// Report when the transmitter has finished with a message.
     pub const CLOSE: u32 = 1;
     /// Flag: the first frame of a message.
     pub const OPENS: u32 = 1 << 27;
 }
 
-/// [`Queue::Acks`].
+/// Jobs of [`Queue::Acks`].
 pub(crate) mod acks {
     /// Send an ack.
     pub const ACK: u32 = 0;
@@ -113,21 +113,21 @@ pub(crate) mod acks {
     pub const FETCH: u32 = 1;
 }
 
-/// [`Queue::Reports`].
+/// Jobs of [`Queue::Reports`].
 pub(crate) mod reports {
     /// A message's memory could not be read.
     pub const FAILED: u32 = 0;
-    /// Nothing of a message is left.
+    /// The transmitter has finished with a message.
     pub const CLOSED: u32 = 1;
     /// A peer has answered.
     pub const ANSWER: u32 = 2;
     /// Position of an answer's pressure.
     pub const PRESSURE_SHIFT: u32 = 24;
-    /// A peer has started anew.
+    /// A peer has restarted.
     pub const NEW_LIFE: u32 = 3;
 }
 
-/// [`Queue::Arrivals`].
+/// Jobs of [`Queue::Arrivals`].
 pub(crate) mod arrivals {
     /// Deliver a message's first frame.
     pub const OPEN: u32 = 0;
@@ -135,9 +135,9 @@ pub(crate) mod arrivals {
     pub const DELIVER: u32 = 1;
     /// Free a frame.
     pub const DROP: u32 = 2;
-    /// No more frames of a message come.
+    /// End a message: no more frames will come.
     pub const BREAK_OFF: u32 = 3;
-    /// Flag: no more frames of the message come after this one.
+    /// Flag: this is the last frame of the message.
     pub const LAST: u32 = 1 << 27;
 }
 

@@ -1,42 +1,41 @@
-//! The EMP protocol on a NIC, independent of the hardware that carries it.
+//! The EMP protocol on a NIC, independent of the hardware.
 //!
-//! EMP (thesis 2.2 and 2.3; `docs/tigon2.md` for the chip) moves messages between the memories of
-//! hosts without copies: hosts post descriptors, the NICs fragment, match, acknowledge and
-//! retransmit. [`Emp`] is that NIC's firmware. It is driven by events: each `on_...` method is the
-//! handler of one event of the chip, does a bounded piece of work and returns.
-//!
+//! EMP (thesis 2.2 and 2.3; `docs/tigon2.md` for the chip) moves messages between the memories of hosts
+//! without copies: hosts post descriptors; the NICs fragment, match, acknowledge and retransmit. [`Emp`] is
+//! the NIC's firmware. It is driven by events: each `on_...` method handles one event of the chip, does a
+//! bounded amount of work and returns.
 //! | handler | event |
 //! |---------|-------|
 //! | [`Emp::on_timer`] | a retransmission timer may have expired |
-//! | [`Emp::on_mailbox`] | the host posted a descriptor, took one back or changed the settings |
+//! | [`Emp::on_mailbox`] | the host posted a descriptor, cancelled one or changed the settings |
 //! | [`Emp::on_read_attention`], [`Emp::on_write_attention`] | a DMA found no host memory |
-//! | [`Emp::on_read_done`], [`Emp::on_write_done`] | DMAs are over |
+//! | [`Emp::on_read_done`], [`Emp::on_write_done`] | DMAs have completed |
 //! | [`Emp::on_receive`] | a frame was received |
 //! | [`Emp::on_send`] | software: frames or acks wait to be sent |
-//! | [`Emp::on_frames`], [`Emp::on_acks`], [`Emp::on_reports`], [`Emp::on_arrivals`], [`Emp::on_pages`], [`Emp::on_closed`] | software: the other CPU has left jobs |
+//! | [`Emp::on_frames`], [`Emp::on_acks`], [`Emp::on_reports`], [`Emp::on_arrivals`], [`Emp::on_pages`], [`Emp::on_closed`] | software: the other CPU has queued jobs |
 //!
-//! | module | what |
+//! | module | contents |
 //! |--------|------|
-//! | [`nic`] | the hardware as the protocol sees it |
-//! | `descriptor` | descriptors, page entries, where a message's bytes are |
+//! | [`nic`] | interface to the hardware |
+//! | `descriptor` | descriptors, page entries, position of a message's bytes |
 //! | `tables` | the records and their lists |
-//! | [`roles`] | four roles, the schemes that give them to CPUs |
-//! | [`jobs`] | what roles on two CPUs leave each other |
+//! | [`roles`] | four roles, and the schemes that assign them to CPUs |
+//! | [`jobs`] | jobs between roles on two CPUs |
 //! | `transmit` | the sender: posting a transmit, cutting frames |
 //! | `frames` | the transmitter: frames to the MAC |
 //! | `receive` | the matcher: posting a receive, matching frames |
 //! | `deliver` | the deliverer: frames to host memory, completion of a receive |
 //! | `ack` | acks and nacks, both ways |
-//! | `abandon` | messages that break off while they arrive |
-//! | `flow` | slower for receivers that are short of buffer space |
-//! | `control` | cancelled receives, settings while messages are under way |
+//! | `abandon` | incomplete messages that are given up |
+//! | `flow` | flow control for receivers that are short of buffer space |
+//! | `control` | cancelled receives, settings at run time |
 //! | `retransmit` | the timer |
-//! | `pace` | how long acks take |
+//! | `pace` | estimate of the ack time |
 //! | `peer` | message identifiers and epochs |
-//! | `dma` | what completions and failures mean |
+//! | `dma` | completions and failures |
 //!
-//! The chip has no multiplication, division or unaligned access, and a panic stops its CPU: shifts,
-//! masked indices and lists take their place throughout.
+//! The chip has no multiplication, division or unaligned access, and a panic stops its CPU. So the code
+//! uses shifts, masked indices and lists.
 #![no_std]
 
 #[cfg(test)]
@@ -74,9 +73,9 @@ use nic::{Event, Stage};
 use roles::Roles;
 use tables::{NO_SLOT, Slot};
 
-/// A CPU's part of one node's protocol engine. Small and hot; the records are in [`Tables`].
+/// One CPU's part of a node's protocol engine. Small and hot; the records are in [`Tables`].
 ///
-/// Bytes that begin as zeros stand together from a word boundary on: they are cleared as words, and the chip
+/// Zero-initialised bytes are contiguous from a word boundary on: they are cleared as words, and the chip
 /// has no unaligned store.
 #[repr(C)]
 pub struct Emp<'a, N: Nic> {
@@ -84,29 +83,29 @@ pub struct Emp<'a, N: Nic> {
     tables: &'a mut Tables<N::Roles>,
     memory: Memory,
     config: Config,
-    /// The time that the timer is armed for, in us.
+    /// Expiry time of the armed timer, in us.
     armed_at_us: u32,
-    /// Messages that wait for their receivers.
+    /// Number of held messages (see `flow`).
     held: u32,
-    /// When silence is looked for next, in us; valid while `watching`.
+    /// Time of the next silence check, in us; valid while `watching`.
     look_at_us: u32,
     pace: pace::Pace,
-    /// Transmit records in use, as a number and as a bitmap.
+    /// Transmit records in use: number and bitmap.
     open_count: u32,
     open_slots: [u32; 8],
-    /// What is left of a frame that waits for page entries; valid while `stalled`.
+    /// Rest of the stalled frame; valid while `stalled`.
     rest: deliver::Rest,
-    /// End of the last frame behind it that only waits to be freed.
+    /// End of the last undelivered frame behind the stalled one.
     freed_behind: Option<u32>,
     send_raised: bool,
     timer_armed: bool,
-    /// Messages of several frames may be arriving: their silence has an end.
+    /// Messages of several frames may be arriving: silence checks are active.
     watching: bool,
-    /// The first frame in the queue from the sender belongs to a message that is open already.
+    /// The message of the first frame in the sender's queue is open already.
     frame_opened: bool,
     /// A frame waits for page entries.
     stalled: bool,
-    /// They have come.
+    /// The page entries have arrived.
     wakes: bool,
     acks: ack::AckQueue,
     /// Records with frames to send, oldest first.
@@ -117,7 +116,7 @@ pub struct Emp<'a, N: Nic> {
 }
 
 impl<'a, N: Nic> Emp<'a, N> {
-    /// An engine that has not started. `memory` is NIC memory that nobody else uses.
+    /// An engine that has not started. `memory` is NIC memory without another user.
     pub fn new(nic: N, tables: &'a mut Tables<N::Roles>, memory: Memory) -> Self {
         Self {
             nic,
@@ -150,22 +149,22 @@ impl<'a, N: Nic> Emp<'a, N> {
         &self.nic
     }
 
-    /// The hardware, to be changed.
+    /// The hardware, mutable.
     pub fn nic_mut(&mut self) -> &mut N {
         &mut self.nic
     }
 
-    /// Whether no message is under way: every record is free, or remembers one that was given up.
+    /// Whether no message is in progress: every record is free, or remembers an abandoned message.
     pub fn is_at_rest(&mut self) -> bool {
         self.open_count == 0 && self.tables.idle_records(self.free_active) == ACTIVE_SLOTS
     }
 
-    /// The host wrote a mailbox: mostly it posted a transmit or a receive. What to do then comes as functions,
-    /// [`post_transmit`](Self::post_transmit) and [`post_receive`](Self::post_receive), so that an
-    /// image can place each by itself: a stage begins before its function's prologue.
+    /// Handles a written mailbox, usually a posted transmit or receive.
+    /// [`post_transmit`](Self::post_transmit) and [`post_receive`](Self::post_receive) are arguments so
+    /// that an image can place each separately: a stage begins before its function's prologue.
     #[inline(always)]
     pub fn on_mailbox(&mut self, post_transmit: fn(&mut Self), post_receive: fn(&mut Self)) {
-        // Taking a descriptor from the host is send bookkeeping, until it turns out to be a receive.
+        // Taking a descriptor counts as send bookkeeping until it turns out to be a receive.
         self.nic.stage_enter(Stage::SendBookkeeping);
         let written = self.nic.take_mailboxes();
         if written != 1 << MAILBOX_TRANSMIT || !N::Roles::SENDER {
@@ -185,9 +184,9 @@ impl<'a, N: Nic> Emp<'a, N> {
         post_transmit(self);
     }
 
-    /// Takes the descriptor that a mailbox names and acknowledges it at once; a bad one is counted before that.
-    /// The result is its index and its status word; `None` if there is no such descriptor, if the NIC does not own
-    /// it or if it is not `free` for this.
+    /// Takes the descriptor named by a mailbox and acknowledges it at once; an invalid one is counted
+    /// first. Returns its index and status word; `None` if there is no such descriptor, if the NIC does not
+    /// own it, or if it is not `free`.
     #[inline(always)]
     fn take_post(
         &mut self,
@@ -216,7 +215,7 @@ impl<'a, N: Nic> Emp<'a, N> {
         self.nic.event(Event::BadPost, 0, 0, address);
     }
 
-    /// Hands a descriptor back to the host.
+    /// Returns a descriptor to the host.
     #[inline(always)]
     fn write_status(&mut self, index: u32, code: Code, length: u32) {
         let at = self.descriptor_word(index, WORD_STATUS);
@@ -236,7 +235,7 @@ impl<'a, N: Nic> Emp<'a, N> {
         self.nic.store(at, value);
     }
 
-    /// Counts what is rare, or what roles on both CPUs count.
+    /// Increments a counter of a rare event, or one that roles on both CPUs use.
     #[cold]
     #[inline(never)]
     fn count_rarely(&mut self, counter: Counter) {
@@ -257,8 +256,7 @@ impl<'a, N: Nic> Emp<'a, N> {
         }
     }
 
-    /// Frames or acks wait to be sent: sends the acks and at most one frame, and sees to it that the
-    /// event stands while there are more.
+    /// Sends waiting acks and at most one frame; keeps the event set while there are more.
     #[inline(always)]
     pub fn on_send(&mut self) {
         if N::Roles::TRANSMITTER && !self.acks.is_empty() {

@@ -1,12 +1,12 @@
-//! What EMP asks of a NIC: the one trait between the protocol and the hardware.
+//! [`Nic`]: the interface between the protocol and the hardware.
 //!
-//! An implementation is a thin layer over the chip's blocks, or a fake in tests. All addresses are
-//! NIC addresses in bytes, all lengths are bytes, all data words are as the chip's CPUs see them
-//! (big-endian in frames). Every method is expected to be inlined into the handlers.
+//! An implementation is a thin layer over the chip's blocks, or a fake in tests. Addresses are NIC
+//! addresses in bytes, lengths are in bytes, data words are as the chip's CPUs see them (big-endian in
+//! frames). All methods should be inlined into the handlers.
 //!
-//! **Ring order.** Transmit space is reserved, and receive space freed, in the order of the calls.
-//! Hardware that releases a range releases all that lies before it, so an implementation holds back
-//! what the CPU releases or frees until every earlier frame's DMA is complete.
+//! **Ring order.** Transmit space is reserved, and receive space freed, in the order of the calls. Hardware
+//! that releases a range releases everything before it, so an implementation delays releases by the CPU
+//! until every earlier frame's DMA is complete.
 
 use crate::jobs::Queue;
 use crate::roles::Roles;
@@ -41,45 +41,45 @@ pub struct RxFrame {
     pub start: u32,
     /// Bytes without the frame check sequence.
     pub length: u32,
-    /// The MAC found it whole: no CRC or other receive error.
+    /// Whether the MAC found no CRC or other receive error.
     pub intact: bool,
 }
 
-/// A received frame that has not been taken.
+/// A received frame that has not been taken from the MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// NIC address of its first byte.
     pub start: u32,
-    /// What the NIC knows it by.
+    /// The NIC's identifier of the frame.
     pub descriptor: u32,
 }
 
-/// A DMA that is over.
+/// A completed DMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// The value that was given when it was pushed.
+    /// The value passed when the DMA was pushed.
     pub cookie: u32,
-    /// Host memory did not answer.
+    /// No host memory answered.
     pub failed: bool,
 }
 
-/// The stages of Table 3.1 of the EMP thesis (emp-080 to emp-085), with receive bookkeeping in the two parts in
-/// which its two-CPU tables have it.
+/// The stages of Table 3.1 of the EMP thesis (emp-080 to emp-085). Receive bookkeeping has two parts, as in
+/// the thesis's two-CPU tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Handle a posted transmit, set up its record.
     SendBookkeeping,
-    /// The part of send bookkeeping that grows with the frames: cut one from its message.
+    /// The part of send bookkeeping that grows with the frames: cut a frame from its message.
     SendFrame,
     /// Queue one frame's DMA and MAC descriptor.
     Transmission,
     /// Take an ack from the MAC.
     TakeAck,
-    /// What the ack means to its message.
+    /// Apply an ack to its message.
     ReceiveAck,
     /// Take a frame from the MAC and match it.
     ReceiveBookkeeping,
-    /// Store what the frame brings and start its DMA.
+    /// Store the frame's data and start its DMA.
     ReceiveFrame,
     /// Finish a frame's DMA.
     Receiving,
@@ -87,63 +87,63 @@ pub enum Stage {
     SendAck,
 }
 
-/// What a trace can follow a message by. Arguments of [`Nic::event`]: peer node, message
-/// identifier, and the third one named here.
+/// Events for tracing a message. Arguments of [`Nic::event`]: peer node, message identifier, and the third
+/// one named here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A transmit was posted; message length in bytes.
     PostTransmit,
     /// A receive was posted (node and tag as given); capacity in bytes.
     PostReceive,
-    /// A frame is on its way to the MAC; frame number.
+    /// A frame was queued to the MAC; frame number.
     FrameSent,
     /// A frame found its message; frame number.
     FrameMatched,
     /// A frame was dropped; frame number.
     FrameDropped,
-    /// An ack is on its way; frame number.
+    /// An ack was queued to the MAC; frame number.
     AckSent,
-    /// An ack was taken; frame number.
+    /// An ack was processed; frame number.
     AckReceived,
-    /// A timeout: unacknowledged groups are sent again; retry number.
+    /// A timeout: unacknowledged groups are retransmitted; retry number.
     Retransmit,
     /// The status of a transmit was written; its code.
     TransmitComplete,
     /// The status of a receive was written; its code.
     ReceiveComplete,
-    /// A mailbox named no descriptor that the NIC can take (both zero); the address.
+    /// A mailbox value was no descriptor that the NIC can take (both zero); the address.
     BadPost,
-    /// A nack is on its way; frame number.
+    /// A nack was queued to the MAC; frame number.
     NackSent,
-    /// A nack was taken; frame number.
+    /// A nack was processed; frame number.
     NackReceived,
-    /// The host took a receive back (node as given, 0); its tag.
+    /// The host cancelled a receive (node as given, 0); its tag.
     ReceiveCancelled,
 }
 
 /// The hardware that EMP runs on.
 pub trait Nic {
-    /// What this CPU does.
+    /// The roles of this CPU.
     type Roles: Roles;
 
-    /// Entries that can be put into a queue to the other CPU.
+    /// Number of entries that can be put into a queue to the other CPU.
     fn room(&self, queue: Queue) -> u32;
-    /// Puts a job into a queue to the other CPU and lets it know; there must be room. Fewer words than an entry has
-    /// are enough where the job needs no more.
+    /// Puts a job into a queue to the other CPU and rings its bell; there must be room. A job may have
+    /// fewer words than an entry.
     fn put<const WORDS: usize>(&mut self, queue: Queue, job: [u32; WORDS]);
-    /// As [`put`](Self::put), and lets the other CPU know only with the [`ring`](Self::ring) that must follow.
+    /// Like [`put`](Self::put), without the bell; [`ring`](Self::ring) must follow.
     fn leave<const WORDS: usize>(&mut self, queue: Queue, job: [u32; WORDS]);
-    /// Lets the other CPU know of what was left.
+    /// Rings the bell of a queue for jobs put in by `leave`.
     fn ring(&mut self, queue: Queue);
     /// NIC address of the oldest job in a queue from the other CPU.
     fn front(&self, queue: Queue) -> Option<u32>;
-    /// Gives the place of that job back. The queue's event ends with the last one.
+    /// Removes the oldest job. The queue's event ends with the last one.
     fn remove(&mut self, queue: Queue);
-    /// A queue's event stands and there is no job: ends the event.
+    /// Ends a queue's event if the queue is empty.
     fn rest(&mut self, queue: Queue);
-    /// Takes the chip's semaphore: a word that both CPUs change is to be read and written.
+    /// Takes the chip's semaphore, before a read and write of a word that both CPUs change.
     fn lock(&mut self);
-    /// Gives the semaphore back.
+    /// Releases the semaphore.
     fn unlock(&mut self);
 
     /// Reads the SRAM word at `address`.
@@ -155,7 +155,7 @@ pub trait Nic {
     fn own_mac(&self) -> (u32, u32);
     /// The free-running timer, in us.
     fn now_us(&self) -> u32;
-    /// Enables the timer event from the time `at_us` on.
+    /// Arms the timer event for the time `at_us`.
     fn arm_timer(&mut self, at_us: u32);
     /// Masks the timer event.
     fn disarm_timer(&mut self);
@@ -163,13 +163,13 @@ pub trait Nic {
     fn take_mailboxes(&mut self) -> u32;
     /// Raises the software event whose handler is [`Emp::on_send`](crate::Emp::on_send).
     fn raise_send(&mut self);
-    /// Clears that event.
+    /// Clears the software event of [`raise_send`](Self::raise_send).
     fn clear_send(&mut self);
 
-    /// Read DMAs (host to NIC) that can be pushed now.
+    /// Number of read DMAs (host to NIC) that can be pushed now.
     fn read_slots(&self) -> u32;
-    /// Queues a read DMA of 1 to 65535 bytes. `local` wraps at the transmit buffer's end. With
-    /// `release_tx` its completion releases the frame that it ends to the MAC.
+    /// Queues a read DMA of 1 to 65535 bytes. `local` wraps at the transmit buffer's end. With `release_tx`
+    /// its completion releases the frame that it ends to the MAC.
     fn push_read(
         &mut self,
         host: HostAddress,
@@ -178,16 +178,15 @@ pub trait Nic {
         release_tx: bool,
         cookie: u32,
     );
-    /// The next read DMA that is over, in the order of pushing.
+    /// The next completed read DMA, in the order of pushing.
     fn take_read(&mut self) -> Option<Completion>;
-    /// The cookie of the read DMA at which the channel stopped with an error, if it did.
+    /// The cookie of the read DMA at which the channel stopped with an error, if any.
     fn failed_read(&self) -> Option<u32>;
-    /// Restarts the channel behind the failed read, which is the next one that
-    /// [`take_read`](Self::take_read) returns: everything before it has been taken. A frame that it should have released is released by
-    /// the CPU, in ring order.
+    /// Restarts the channel behind the failed read, which [`take_read`](Self::take_read) returns next:
+    /// everything before it has been taken. The CPU releases its frame, in ring order.
     fn skip_failed_read(&mut self);
 
-    /// Write DMAs (NIC to host) that can be pushed now.
+    /// Number of write DMAs (NIC to host) that can be pushed now.
     fn write_slots(&self) -> u32;
     /// Queues a write DMA of 1 to 65535 bytes. `local` wraps at the receive buffer's end. With
     /// `free_rx` its completion frees the receive buffer up to its end.
@@ -199,23 +198,23 @@ pub trait Nic {
         free_rx: bool,
         cookie: u32,
     );
-    /// The oldest write DMA that is over and not retired, in the order of pushing.
+    /// The oldest completed write DMA that is not retired, in the order of pushing.
     fn next_write(&mut self) -> Option<Completion>;
-    /// Gives the slot of what [`next_write`](Self::next_write) shows back to the ring.
+    /// Retires the write DMA that [`next_write`](Self::next_write) returns: frees its slot in the ring.
     fn retire_write(&mut self);
     /// Whether the write channel has stopped with an error.
     fn write_failed(&self) -> bool;
-    /// Restarts the channel behind the failed write, which is the next one that
-    /// [`next_write`](Self::next_write) shows: everything before it has been retired. Receive space that it should have freed is freed by
-    /// the CPU, in ring order.
+    /// Restarts the channel behind the failed write, which [`next_write`](Self::next_write) returns next:
+    /// everything before it has been retired. The CPU frees its receive space, in ring order.
     fn skip_failed_write(&mut self);
 
-    /// How far the MAC has sent: what the next two methods measure from.
+    /// End of the data that the MAC has sent, an argument of the next two methods.
     fn tx_consumer(&self) -> u32;
     /// Bytes reserved in the transmit buffer that the MAC has not sent yet.
     fn tx_backlog(&self, consumer: u32) -> u32;
-    /// Takes transmit buffer space and a MAC descriptor for a frame of `length` bytes: the frame's
-    /// address, a multiple of 8, its first 64 bytes contiguous. `None` when either has run out.
+    /// Reserves transmit buffer space and a MAC descriptor for a frame of `length` bytes. Returns the
+    /// frame's address, a multiple of 8; its first 64 bytes are contiguous. `None` without buffer space or
+    /// descriptor.
     fn reserve_tx(&mut self, length: u32, consumer: u32) -> Option<u32>;
     /// The address `bytes` behind `address` in the transmit buffer.
     fn tx_advance(&self, address: u32, bytes: u32) -> u32;
@@ -226,30 +225,30 @@ pub trait Nic {
 
     /// The oldest received frame that has not been taken.
     fn next_rx(&self) -> Option<Arrival>;
-    /// Takes the frame that [`next_rx`](Self::next_rx) shows: its MAC descriptor is free then, its
-    /// buffer is not.
+    /// Takes the frame that [`next_rx`](Self::next_rx) returned: frees its MAC descriptor, but not its
+    /// buffer.
     fn take_rx(&mut self, arrival: Arrival) -> RxFrame;
     /// The address `bytes` behind `address` in the receive buffer.
     fn rx_advance(&self, address: u32, bytes: u32) -> u32;
     /// Frees a taken frame that no DMA frees and that ends at `end`, in ring order.
     fn free_rx(&mut self, end: u32);
 
-    /// How full the receive buffer is: [`pressure`] of the bytes in use.
+    /// Fill level of the receive buffer: [`pressure`] of the bytes in use.
     fn rx_pressure(&self) -> u32;
 
-    /// A protocol stage begins.
+    /// Marks the start of a protocol stage.
     fn stage_enter(&self, stage: Stage);
-    /// The stage ends.
+    /// Marks the end of a protocol stage.
     fn stage_exit(&self, stage: Stage);
-    /// Within a stage, waiting for a DMA begins.
+    /// Marks the start of a wait for a DMA within a stage.
     fn wait_enter(&self);
-    /// That wait ends.
+    /// Marks the end of the wait.
     fn wait_exit(&self);
-    /// Something that a trace shows: see [`Event`].
+    /// Marks an event for a trace: see [`Event`].
     fn event(&self, event: Event, node: u32, message: u32, number: u32);
 }
 
-/// How full a buffer of `bytes` is of which `used` are in use: 0 = less than half, 1 = half, 2 = three
+/// Fill level of a buffer of `bytes` with `used` bytes in use: 0 = less than half, 1 = half, 2 = three
 /// quarters or more.
 #[must_use]
 pub const fn pressure(used: u32, bytes: u32) -> u32 {
@@ -263,7 +262,7 @@ pub const fn pressure(used: u32, bytes: u32) -> u32 {
     }
 }
 
-/// The kind's place in the frame's word, with the Ethertype above it.
+/// A kind shifted to its position in the frame's word, with the Ethertype above it.
 #[inline(always)]
 pub(crate) const fn type_kind(kind: Kind) -> u32 {
     ((defs::emp::frame::ETHERTYPE as u32) << 16) | ((kind as u32) << defs::emp::frame::KIND_SHIFT)

@@ -1,33 +1,33 @@
-//! How long acks take, so that a loss is noticed when an ack is overdue and not much later.
+//! Estimate of the ack time: a loss is detected soon after an ack is overdue.
 //!
-//! One group at a time is timed, from its last frame's place in the transmit buffer to its ack. The estimate
-//! rises at once to a longer time and sinks slowly to shorter ones. If anything of the message is sent
-//! again the time is not taken: nobody knows which frame the ack is for. Then the estimate grows by an eighth, so
-//! that peers that have become slow are believed in the end.
+//! One group at a time is timed, from the reservation of its last frame in the transmit buffer to its ack.
+//! The estimate rises at once to a longer time and falls slowly to shorter ones. A retransmission makes a
+//! measurement ambiguous, so it is discarded; the estimate then grows by an eighth, so that it adapts to
+//! peers that have become slow.
 //!
-//! The estimate only makes the first waits shorter. They double until they are as long as the host's
-//! timeout; from there on the host's timeouts and retry limit hold as if nothing had been before. So a
-//! peer is asked earlier, and given up no earlier than the host has said.
+//! The estimate only adds shorter waits at the start. They double until they reach the host's timeout; from
+//! there on the host's timeouts and retry limit apply unchanged. So a peer is asked earlier, but never
+//! abandoned earlier than the host has set.
 
 use crate::Emp;
 use crate::nic::Nic;
 use crate::tables::{NO_SLOT, Slot};
 use defs::emp::control::TIMEOUT_DOUBLINGS;
 
-/// The first wait is twice the estimate and this.
+/// Added to twice the estimate for the first wait.
 const MARGIN_US: u32 = 128;
 /// Longest estimate.
 const LONGEST_US: u32 = 1 << 20;
-/// Most early waits of a message in a row: the last one is 64 times the first.
+/// Maximum number of consecutive early waits of a message: the last one is 64 times the first.
 const MOST_EARLY: u8 = 7;
 
-/// What is known of the time that acks take.
+/// State of the ack time estimate.
 pub(crate) struct Pace {
     /// The estimate, in us; 0 while no ack has been timed.
     estimate_us: u32,
     /// The message whose group is timed, or [`NO_SLOT`].
     slot: Slot,
-    /// Number of the group's last frame, and when it was sent.
+    /// Number of the timed group's last frame, and the time at which it was sent.
     number: u16,
     sent_us: u32,
 }
@@ -43,11 +43,11 @@ impl Pace {
     }
 }
 
-/// In the count of a message's early waits: the one that is under way is early too.
+/// Flag in a message's count of early waits: the current wait is early.
 const EARLY_NOW: u8 = 1 << 7;
 
 impl<N: Nic> Emp<'_, N> {
-    /// The last frame of a group was sent for the first time.
+    /// Starts timing when the last frame of a group is sent for the first time.
     #[inline(always)]
     pub(crate) fn time_group(&mut self, slot: Slot, number: u16) {
         if self.pace.slot == NO_SLOT {
@@ -57,7 +57,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// The ack of a group has come.
+    /// Ends timing at the ack of a group.
     #[inline(always)]
     pub(crate) fn end_timing(&mut self, slot: Slot, number: u16) {
         if self.pace.slot == slot && self.pace.number == number {
@@ -76,7 +76,7 @@ impl<N: Nic> Emp<'_, N> {
         };
     }
 
-    /// A message has failed: its acks tell nothing.
+    /// Stops timing a message that has failed.
     #[inline(always)]
     pub(crate) fn stop_timing(&mut self, slot: Slot) {
         if self.pace.slot == slot {
@@ -84,15 +84,15 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Nothing came in time for a message.
+    /// Raises the estimate after a timeout of a message.
     pub(crate) fn doubt_timing(&mut self, slot: Slot) {
         self.stop_timing(slot);
         let estimate_us = self.pace.estimate_us;
         self.pace.estimate_us = (estimate_us + (estimate_us >> 3)).min(LONGEST_US);
     }
 
-    /// How long to wait now for an ack of a message that has seen `retries` of the host's timeouts expire
-    /// since the last progress.
+    /// Length of the next wait for an ack of a message that has seen `retries` timeouts of the host's
+    /// setting expire since its last progress.
     #[inline(never)]
     pub(crate) fn wait_us(&mut self, slot: Slot, retries: u8) -> u32 {
         let timeout_us = self.config.timeout_us;
@@ -109,8 +109,7 @@ impl<N: Nic> Emp<'_, N> {
         timeout_us << u32::from(retries).min(TIMEOUT_DOUBLINGS)
     }
 
-    /// A wait for an ack of a message has expired. Says whether it was an early one, which does not count
-    /// as a retry.
+    /// Ends a wait for an ack. Returns whether it was an early one, which does not count as a retry.
     pub(crate) fn expire_early(&mut self, slot: Slot) -> bool {
         let early = &mut self.tables.transmit_mut(slot).early;
         let was_early = *early & EARLY_NOW != 0;

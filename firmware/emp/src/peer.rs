@@ -1,19 +1,19 @@
-//! What a node knows of its peers: message identifiers, epochs, and the heads of two lists, all in the
-//! peer's 16-byte entry of the route table.
+//! State per peer, all in the peer's 16-byte entry of the route table: message identifiers, epochs, and the
+//! heads of two lists.
 //!
-//! A message to a peer takes the next 16-bit identifier at its posting. The peer matches messages in
-//! that order: of a source it knows the identifier that must come next.
+//! A posted message to a peer takes the next 16-bit identifier. The peer matches messages in that order: it
+//! knows the next identifier of each source.
 //!
-//! A header frame carries the oldest identifier that its source still has open. Everything before it
-//! was acknowledged or given up, so the receiver goes on from there: this is how it gets past a
-//! message that the sender gave up, and where it begins with a peer that it does not know yet.
-//! Identifiers compare within half their range; so nobody may be far ahead of the oldest open message:
-//! a transmit more than [`WINDOW`] after it is refused.
+//! A header frame carries the oldest identifier that its source still has open. Everything before it was
+//! acknowledged or abandoned, so the receiver continues from there. This is how it skips a message that the
+//! sender abandoned, and where it starts with an unknown peer. Identifiers compare within half their range,
+//! so a sender must not get far ahead of its oldest open message: a transmit more than [`WINDOW`] after it
+//! is refused.
 //!
-//! A node's epoch grows from start to start. Of a peer's frames only those of its latest known epoch
-//! count. A header frame or an ack of a later epoch shows that the peer has started anew: what it left
-//! unfinished is given up, and so are the messages to it of which its earlier life has a part. An ack repeats the
-//! epoch of what it acknowledges, so that a node takes no ack that was meant for its earlier life.
+//! A node's epoch grows from start to start. A peer's frames are valid only in its latest known epoch. A
+//! header frame or an ack of a later epoch shows that the peer has restarted: its incomplete messages are
+//! abandoned, and so are messages to it that its earlier run has received in part. An ack repeats the epoch
+//! of the acknowledged frame, so that a node ignores acks meant for its earlier run.
 
 use crate::Emp;
 use crate::jobs::{self, Queue};
@@ -27,13 +27,13 @@ use defs::emp::control::{
 use defs::emp::descriptor::Code;
 
 const ROUTE_SHIFT: u32 = ROUTE_ENTRY_BYTES.trailing_zeros();
-/// Identifiers from the oldest open message to a peer to the newest: half of what still compares right,
-/// so that the peer may be as far behind.
+/// Largest distance between the oldest open message to a peer and the newest: half of the comparable range,
+/// so that the peer may be equally far behind.
 pub(crate) const WINDOW: u16 = 1 << 14;
-/// The bits of the epoch word that are not the flow's.
+/// The bits of the epoch word that do not belong to flow control.
 const EPOCH_BITS: u32 = EPOCH_DOUBT | EPOCH_UNMET | EPOCH_UNKNOWN | 0xFFFF;
 
-/// Whether identifier or epoch `a` comes after `b`; they wrap.
+/// Whether identifier or epoch `a` is later than `b`; both wrap.
 #[inline(always)]
 pub(crate) fn is_after(a: u16, b: u16) -> bool {
     let distance = a.wrapping_sub(b);
@@ -47,7 +47,7 @@ impl<N: Nic> Emp<'_, N> {
         self.memory.routes() + (node << ROUTE_SHIFT) + (word << 2)
     }
 
-    /// No message anywhere, and nothing known of any peer.
+    /// Resets all peers: no messages, and no known epochs.
     pub(crate) fn reset_peers(&mut self) {
         for node in 0..ROUTE_TABLE_ENTRIES {
             let at = self.route_word(node, ROUTE_MAC_HIGH);
@@ -59,8 +59,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Changes a word of which one part is the sender's and one the matcher's: under the semaphore, where these
-    /// are on two CPUs.
+    /// Changes a word that has a sender's part and a matcher's part: under the semaphore if these are on
+    /// two CPUs.
     #[inline(always)]
     pub(crate) fn change(&mut self, at: u32, change: impl FnOnce(u32) -> u32) {
         if N::Roles::PEERS_SHARED {
@@ -77,7 +77,7 @@ impl<N: Nic> Emp<'_, N> {
         (self.nic.load(self.route_word(node, ROUTE_MAC_HIGH)) >> shift) as Slot
     }
 
-    /// Replaces the head `old` of a list by `new` if it is the head; says whether it was.
+    /// Replaces the head `old` of a list by `new`; returns whether `old` was the head.
     #[inline(always)]
     fn replace_route_slot(&mut self, node: u32, shift: u32, old: Slot, new: Slot) -> bool {
         let at = self.route_word(node, ROUTE_MAC_HIGH);
@@ -88,20 +88,19 @@ impl<N: Nic> Emp<'_, N> {
         is_head
     }
 
-    /// The oldest open message to `node`.
+    /// Slot of the oldest open message to `node`.
     #[inline(always)]
     pub(crate) fn oldest_transmit(&self, node: u32) -> Slot {
         self.route_slot(node, ROUTE_OLDEST_SHIFT)
     }
 
-    /// The first message in the list of those that arrive from `node`.
+    /// First slot in the list of messages that arrive from `node`.
     #[inline(always)]
     pub(crate) fn first_active(&self, node: u32) -> Slot {
         self.route_slot(node, ROUTE_ACTIVE_SHIFT)
     }
 
-    /// Makes `slot` the first message in the list of those that arrive from `node`; the result is the
-    /// one that was it.
+    /// Makes `slot` the first in the list of messages that arrive from `node`; returns the previous first.
     #[inline(always)]
     pub(crate) fn push_active(&mut self, node: u32, slot: Slot) -> Slot {
         let first = self.first_active(node);
@@ -109,13 +108,13 @@ impl<N: Nic> Emp<'_, N> {
         first
     }
 
-    /// If `slot` is the first of those messages, makes `next` the first; says whether it was.
+    /// If `slot` is the first of those messages, makes `next` the first; returns whether it was.
     #[inline(always)]
     pub(crate) fn pop_active(&mut self, node: u32, slot: Slot, next: Slot) -> bool {
         self.replace_route_slot(node, ROUTE_ACTIVE_SHIFT, slot, next)
     }
 
-    /// Makes `slot` the newest open message to `node`; the result is its next and its previous one.
+    /// Makes `slot` the newest open message to `node`; returns its next and its previous one.
     #[inline(always)]
     pub(crate) fn link_transmit(&mut self, node: u32, slot: Slot) -> (Slot, Slot) {
         let oldest = self.oldest_transmit(node);
@@ -130,7 +129,7 @@ impl<N: Nic> Emp<'_, N> {
         (oldest, newest)
     }
 
-    /// Takes `slot` out of the list of open messages to `node`.
+    /// Removes `slot` from the list of open messages to `node`.
     #[inline(always)]
     pub(crate) fn unlink_transmit(&mut self, node: u32, slot: Slot) {
         let record = self.tables.transmit_mut(slot);
@@ -159,7 +158,7 @@ impl<N: Nic> Emp<'_, N> {
         None
     }
 
-    /// The identifier of the next message to `node`; `None` if that is too far from the oldest open one.
+    /// The identifier of the next message to `node`; `None` if it is too far from the oldest open one.
     #[inline(always)]
     pub(crate) fn next_id(&mut self, node: u32) -> Option<u16> {
         let at = self.route_word(node, ROUTE_MESSAGE_IDS);
@@ -173,20 +172,20 @@ impl<N: Nic> Emp<'_, N> {
         Some(id)
     }
 
-    /// The identifier of the message that `node` must begin next.
+    /// The identifier of the next message expected from `node`.
     #[inline(always)]
     pub(crate) fn expected_id(&self, node: u32) -> u16 {
         self.nic.load(self.route_word(node, ROUTE_MESSAGE_IDS)) as u16
     }
 
-    /// Sets what [`expected_id`](Self::expected_id) says.
+    /// Sets [`expected_id`](Self::expected_id).
     #[inline(always)]
     pub(crate) fn expect_id(&mut self, node: u32, id: u16) {
         let at = self.route_word(node, ROUTE_MESSAGE_IDS);
         self.change(at, |ids| (ids & 0xFFFF_0000) | u32::from(id));
     }
 
-    /// Whether `epoch` is the one in which `node`'s header frames are known, and nothing is in doubt.
+    /// Whether `epoch` is the epoch of `node`'s known header frames, and nothing is in doubt.
     #[inline(always)]
     pub(crate) fn is_sure_of(&self, node: u32, epoch: u32) -> bool {
         let word = self.nic.load(self.route_word(node, ROUTE_EPOCH));
@@ -194,7 +193,7 @@ impl<N: Nic> Emp<'_, N> {
         (word ^ epoch) << EPOCH_BITS.leading_zeros() == 0
     }
 
-    /// Whether a data frame of `epoch` counts, when [`is_sure_of`](Self::is_sure_of) says no.
+    /// Whether a data frame of `epoch` is valid if [`is_sure_of`](Self::is_sure_of) returns `false`.
     #[cold]
     #[inline(never)]
     pub(crate) fn has_met(&self, node: u32, epoch: u32) -> bool {
@@ -202,19 +201,19 @@ impl<N: Nic> Emp<'_, N> {
         (word ^ epoch) & (EPOCH_UNMET | EPOCH_UNKNOWN | 0xFFFF) == 0
     }
 
-    /// Whether there were messages from `node` that nobody remembers to have been given up here.
+    /// Whether abandoned messages from `node` have been forgotten.
     pub(crate) fn is_in_doubt(&self, node: u32) -> bool {
         self.nic.load(self.route_word(node, ROUTE_EPOCH)) & EPOCH_DOUBT != 0
     }
 
-    /// Notes that of `node`'s messages before the expected one some are given up and forgotten.
+    /// Records that some abandoned messages of `node` before the expected one have been forgotten.
     pub(crate) fn doubt(&mut self, node: u32) {
         let at = self.route_word(node, ROUTE_EPOCH);
         self.change(at, |word| word | EPOCH_DOUBT);
     }
 
-    /// A header frame came with an epoch of which [`is_sure_of`](Self::is_sure_of) says no. Says
-    /// whether it counts.
+    /// Checks a header frame with an epoch for which [`is_sure_of`](Self::is_sure_of) returns `false`.
+    /// Returns whether it is valid.
     #[cold]
     #[inline(never)]
     pub(crate) fn meet(&mut self, node: u32, epoch: u32, oldest: u16) -> bool {
@@ -227,21 +226,21 @@ impl<N: Nic> Emp<'_, N> {
             self.change(at, |word| word & !EPOCH_UNMET);
             self.expect_id(node, oldest);
         } else if !is_after(self.expected_id(node), oldest) {
-            // Nothing before the expected message is open at its source: no doubt is left.
+            // Its source has no open message before the expected one: the doubt ends.
             self.change(at, |word| word & !EPOCH_DOUBT);
         }
         true
     }
 
-    /// Whether an ack that `node` sent in `epoch` counts.
+    /// Whether an ack that `node` sent in `epoch` is valid.
     #[inline(always)]
     pub(crate) fn knows(&mut self, node: u32, epoch: u32) -> bool {
         let word = self.nic.load(self.route_word(node, ROUTE_EPOCH));
         (word ^ epoch) << EPOCH_UNKNOWN.leading_zeros() == 0 || self.hear(node, epoch)
     }
 
-    /// `node` has sent something in `epoch`: whether that counts. If it is a later life of the node, what
-    /// its earlier life has begun is over.
+    /// Checks a frame that `node` has sent in `epoch`; returns whether it is valid. After a restart of the
+    /// node, messages of its earlier run end.
     #[cold]
     #[inline(never)]
     fn hear(&mut self, node: u32, epoch: u32) -> bool {
@@ -268,8 +267,8 @@ impl<N: Nic> Emp<'_, N> {
         true
     }
 
-    /// `node` has started anew: of the open messages to it, those of which it has acknowledged something can
-    /// never be whole any more. The others begin again.
+    /// After a restart of `node`, fails the open messages to it that it has partly acknowledged: they can
+    /// never be complete. The others start again.
     pub(crate) fn fail_begun(&mut self, node: u32) {
         let mut left = self.open_count;
         let mut slot = self.oldest_transmit(node);
@@ -285,7 +284,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// The message from `node` with the key (node and identifier) of which frames are awaited.
+    /// The message from `node` with the key (node and identifier) for which frames are expected.
     #[inline(always)]
     pub(crate) fn find_active(&mut self, node: u32, key: u32) -> Option<Slot> {
         let mut slot = self.first_active(node);

@@ -1,12 +1,12 @@
-//! Retransmission: one timer for all messages, those that arrive included (`abandon`).
+//! Retransmission: one timer for all messages, also for those that arrive (`abandon`).
 //!
-//! A record's deadline moves when the last frame of a group is sent and when an ack brings progress.
-//! At its expiry all frames of every group that was sent and not acknowledged are sent again, and the
-//! next timeout is twice as long, up to 16 times the first. After the last retry the message fails.
+//! A record's deadline moves when the last frame of a group is sent and when an ack brings progress. When
+//! it expires, all frames of every sent and unacknowledged group are sent again, and the next timeout is
+//! twice as long, up to 16 times the first. After the last retry the message fails.
 //!
-//! The hardware timer is armed for some time that is not after the earliest deadline: a restart moves
-//! only the record's deadline, and an expiry that finds nothing due arms the timer anew. With nothing to
-//! wait for the timer event is masked.
+//! The hardware timer is armed for a time not later than the earliest deadline: a restart moves only the
+//! record's deadline, and an expiry that finds nothing due arms the timer again. Without deadlines the
+//! timer event is masked.
 
 use crate::Emp;
 use crate::nic::{Event, Nic};
@@ -16,7 +16,7 @@ use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 
 impl<N: Nic> Emp<'_, N> {
-    /// The timer has expired: resends what is due and arms the timer for the next deadline.
+    /// Handles the timer: resends everything due and arms the timer for the next deadline.
     #[inline(never)]
     pub fn on_timer(&mut self) {
         self.timer_armed = false;
@@ -58,7 +58,7 @@ impl<N: Nic> Emp<'_, N> {
             return self.arm_timer(deadline_us);
         }
         if record.queueing != Queueing::Out {
-            // It has not even sent what it has: that is no silence of the peer's.
+            // The message still has frames to send: the peer is not silent.
             return self.restart_timer(slot);
         }
         let early = self.expire_early(slot);
@@ -97,7 +97,7 @@ impl<N: Nic> Emp<'_, N> {
         self.arm_timer(deadline_us);
     }
 
-    /// Sees to it that the timer expires not after `deadline_us`.
+    /// Ensures that the timer expires not after `deadline_us`.
     #[inline(always)]
     pub(crate) fn arm_timer(&mut self, deadline_us: u32) {
         if !self.timer_armed || !is_due(self.armed_at_us, deadline_us) {
@@ -107,7 +107,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// No transmit is open: the timer need not expire, unless it watches messages that arrive.
+    /// Stops the timer when no transmit is open, unless it watches arriving messages.
     #[inline(always)]
     pub(crate) fn stop_timer(&mut self) {
         if self.timer_armed && !self.watching {
@@ -116,8 +116,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// After a frame was sent again: the next one (`next` if it is in the same group), or the first of
-    /// the next group that needs it.
+    /// Moves on after a retransmitted frame: to the next one (`next`, if it is in the current group), or to
+    /// the first frame of the next group that needs it.
     #[cold]
     #[inline(never)]
     pub(crate) fn account_resent(&mut self, slot: Slot, next: Cursor) {
@@ -133,8 +133,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Points the cursor at the first group from frame `number` on that is to be sent again; ends the
-    /// resending if there is none.
+    /// Moves the cursor to the first group from frame `number` on that must be sent again; ends the
+    /// retransmission if there is none.
     fn resend_from(&mut self, slot: Slot, number: u16) {
         let (record, unacked) = self.tables.transmit_and_unacked(slot);
         let Some(last) = unacked.next(number, record.fresh.number) else {
@@ -161,13 +161,13 @@ impl<N: Nic> Emp<'_, N> {
     }
 }
 
-/// Whether the time `at_us` has come at `now_us`.
+/// Whether the time `at_us` is past at `now_us`.
 #[inline(always)]
 pub(crate) fn is_due(at_us: u32, now_us: u32) -> bool {
     now_us.wrapping_sub(at_us) < 1 << 31
 }
 
-/// `count * value` by shifting and adding.
+/// `count * value` by shifts and additions.
 fn product(count: u16, value: u32) -> u32 {
     let (mut count, mut value) = (u32::from(count), value);
     let mut sum: u32 = 0;

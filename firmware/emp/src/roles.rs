@@ -1,15 +1,14 @@
-//! Four roles, and the CPUs that have them.
+//! Four roles, and their assignment to CPUs.
 //!
-//! | role | does | owns |
+//! | role | work | owns |
 //! |------|------|------|
-//! | sender | posted transmits, cutting frames, timeouts, what an ack means | transmit records, send queue |
+//! | sender | posted transmits, cutting frames, timeouts, applying acks | transmit records, send queue |
 //! | transmitter | frames and acks to the MAC, DMA from the host | transmit buffer, MAC transmit ring, read DMA |
-//! | matcher | frames from the MAC, what is awaited of whom | MAC receive ring, posted and active receives |
+//! | matcher | frames from the MAC, matching | MAC receive ring, posted and active receives |
 //! | deliverer | DMA to the host, completion of receives | write DMA, order of freed receive space |
 //!
-//! A role is the only one that touches its records and its hardware. Roles call each other directly where they
-//! run on one CPU, and leave each other jobs in queues where they do not ([`crate::jobs`]). Which it
-//! is, is known when the firmware is built: the [`Scheme`] says which CPU has which role.
+//! Only a role itself accesses its records and its hardware. Roles on one CPU call each other directly;
+//! roles on two CPUs queue jobs ([`crate::jobs`]). The [`Scheme`] assigns roles to CPUs at build time.
 
 use core::marker::PhantomData;
 
@@ -18,11 +17,11 @@ pub struct A;
 /// CPU B.
 pub struct B;
 
-/// A CPU, as seen from CPU `Here`: what stands for a role's records there.
+/// A CPU, as seen from CPU `Here`: selects the type of a role's records there.
 pub trait Cpu<Here> {
-    /// Whether the two are the same.
+    /// Whether this CPU is CPU `Here`.
     const HERE: bool;
-    /// The records, or nothing.
+    /// The records, or an empty seat.
     type Seat<T: Records>: Seat<T>;
 }
 
@@ -43,9 +42,9 @@ impl Cpu<B> for A {
     type Seat<T: Records> = Empty<T>;
 }
 
-/// Which CPU has which role. The sender is always on CPU A, to which the host's mailboxes speak.
+/// Assignment of roles to CPUs. The sender is always on CPU A, which handles the host's mailboxes.
 ///
-/// A scheme that leaves a role without a CPU, or gives it two, is no program:
+/// A scheme that leaves a role without a CPU, or assigns it twice, does not compile:
 ///
 /// ```compile_fail,E0046
 /// use emp::roles::{A, B, Scheme};
@@ -110,19 +109,19 @@ schemes! {
     Sr   "emp-sr"     B  A  B;
 }
 
-/// The roles of one CPU: which are there, and a seat for each role's records.
+/// The roles of one CPU, and a seat for each role's records.
 pub trait Roles {
-    /// The sender is here.
+    /// The sender is on this CPU.
     const SENDER: bool;
-    /// The transmitter is here.
+    /// The transmitter is on this CPU.
     const TRANSMITTER: bool;
-    /// The matcher is here.
+    /// The matcher is on this CPU.
     const MATCHER: bool;
-    /// The deliverer is here.
+    /// The deliverer is on this CPU.
     const DELIVERER: bool;
-    /// All are: the other CPU sleeps.
+    /// All roles are on this CPU: the other CPU sleeps.
     const ALONE: bool = Self::SENDER && Self::TRANSMITTER && Self::MATCHER && Self::DELIVERER;
-    /// Sender and matcher, which both know the peers, are on two CPUs.
+    /// Sender and matcher, which share the peers' state, are on two CPUs.
     const PEERS_SHARED: bool = Self::SENDER != Self::MATCHER;
     /// Records of the sender.
     type Sender<T: Records>: Seat<T>;
@@ -134,7 +133,7 @@ pub trait Roles {
     type Deliverer<T: Records>: Seat<T>;
 }
 
-/// The roles that CPU `Here` has in scheme `S`.
+/// The roles of CPU `Here` in scheme `S`.
 pub struct On<Here, S>(PhantomData<(Here, S)>);
 
 macro_rules! roles_on {
@@ -157,21 +156,21 @@ roles_on!(B, Empty);
 
 /// Records of a role.
 pub trait Records {
-    /// All bits zero: costs no room in an image's file.
+    /// Records with all bits zero: they need no space in an image's file.
     const ZERO: Self;
 }
 
-/// Where a role's records are: here, or with the other CPU.
+/// Place of a role's records: filled on the role's CPU, empty on the other.
 pub trait Seat<T> {
     /// The seat before the protocol starts.
     const ZERO: Self;
-    /// The records. Only for a role that is here.
+    /// The records. Only on the role's CPU.
     fn get(&self) -> &T;
-    /// The records, to be changed. Only for a role that is here.
+    /// The records, mutable. Only on the role's CPU.
     fn get_mut(&mut self) -> &mut T;
 }
 
-/// The role is here.
+/// A seat on the role's CPU.
 pub struct Taken<T>(T);
 
 impl<T: Records> Seat<T> for Taken<T> {
@@ -188,7 +187,7 @@ impl<T: Records> Seat<T> for Taken<T> {
     }
 }
 
-/// The role is on the other CPU.
+/// A seat on the other CPU.
 pub struct Empty<T>(PhantomData<T>);
 
 impl<T: Records> Seat<T> for Empty<T> {

@@ -1,4 +1,4 @@
-//! Sending: a posted transmit becomes a record, a record becomes frames.
+//! The sender: a posted transmit becomes a record, a record becomes frames.
 //!
 //! ```text
 //! posted -> open, queued --frames--> all sent, not queued --acks--> decided -> settled
@@ -6,15 +6,15 @@
 //!              +------- timeout ---------+
 //! ```
 //!
-//! * A record's slot is its descriptor's index: there is a record for every send descriptor.
-//! * Records with frames to send form a queue, oldest first. The head sends one frame at a time until
-//!   it has no more: messages to a peer begin in the order of their identifiers, which is the order in
-//!   which the peer matches them.
-//! * A record is *decided* once its outcome (`code`) is known, by its last ack, a timeout or a
-//!   failure. It is *settled*, its status written and its slot free, when besides it is not in the queue and
-//!   the transmitter (`frames`) has nothing of it left: after its completion the NIC touches the message's
-//!   memory no more. A transmitter on the other CPU is asked that only if it can be in doubt: frames that were
-//!   acknowledged have been fetched.
+//! * A record's slot is its descriptor's index: every send descriptor has a record.
+//! * Records with frames to send form a queue, oldest first. The head sends one frame at a time until it
+//!   has no more: messages to a peer begin in the order of their identifiers, in which the peer matches
+//!   them.
+//! * A record is *decided* once its result (`code`) is known, by its last ack, a timeout or a failure. It
+//!   is *settled* (status written, slot free) when in addition it is not in the queue and the transmitter
+//!   (`frames`) has finished with it: after its completion the NIC does not access the message's memory. A
+//!   transmitter on the other CPU is asked only if it may have unfinished work: acknowledged frames have
+//!   been fetched.
 
 use crate::Emp;
 use crate::descriptor::covers;
@@ -28,11 +28,11 @@ use defs::emp::descriptor::{
 };
 use defs::emp::frame::{DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, HEADER_PAYLOAD, Kind};
 
-/// A frame that is cut from its message.
+/// A frame cut from its message.
 pub(crate) struct Cut {
-    /// Its message.
+    /// Slot of its message.
     pub slot: Slot,
-    /// Its place in the message.
+    /// Its position in the message.
     pub cursor: Cursor,
     /// Bytes before its payload.
     pub header: u32,
@@ -40,9 +40,9 @@ pub(crate) struct Cut {
     pub payload: u32,
 }
 
-/// What the header of a frame says, beside what all frames of this node say alike.
+/// Header words of a frame that differ from frame to frame.
 pub(crate) struct Words {
-    /// Its destination.
+    /// Destination node.
     pub node: u32,
     /// The word at `WORD_TYPE_KIND`.
     pub type_kind: u32,
@@ -57,8 +57,8 @@ pub(crate) struct Words {
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// The host posted a transmit. Its first frame leaves at once if nothing else waits to be sent: by `send`, which
-    /// is [`on_send`](Self::on_send), so that an image has that only once.
+    /// Handles a posted transmit. Its first frame is sent at once if the send queue is empty. `send` is
+    /// [`on_send`](Self::on_send), an argument so that an image contains it only once.
     #[inline(always)]
     pub fn post_transmit(&mut self, send: fn(&mut Self)) {
         let free = |emp: &Self, index| index < SEND_DESCRIPTORS && !emp.is_open(index as Slot);
@@ -119,7 +119,7 @@ impl<N: Nic> Emp<'_, N> {
             .event(Event::PostTransmit, node, u32::from(id), length);
     }
 
-    /// Finds a message's pages; the result is its number of frames, `None` if the descriptor makes no sense.
+    /// Finds a message's pages; returns its number of frames, `None` if the descriptor is invalid.
     #[inline(always)]
     fn fragment(&mut self, slot: Slot, form: Option<Form>, length: u32) -> Option<u16> {
         let form = form?;
@@ -142,7 +142,7 @@ impl<N: Nic> Emp<'_, N> {
         valid.then_some(frames as u16)
     }
 
-    /// Whether a record is taken: posted and its status not yet written.
+    /// Whether a record is in use: posted, and its status not yet written.
     #[inline(always)]
     pub(crate) fn is_open(&self, slot: Slot) -> bool {
         self.open_slots[usize::from(slot >> 5)] & (1 << (slot & 31)) != 0
@@ -155,7 +155,7 @@ impl<N: Nic> Emp<'_, N> {
         *word = if open { *word | bit } else { *word & !bit };
     }
 
-    /// Puts a record at the end of the send queue.
+    /// Appends a record to the send queue.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, slot: Slot) {
         let record = self.tables.transmit_mut(slot);
@@ -170,7 +170,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Takes the head out of the send queue.
+    /// Removes the head of the send queue.
     #[inline(always)]
     pub(crate) fn unqueue(&mut self) {
         let record = self.tables.transmit_mut(self.queue_first);
@@ -181,7 +181,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// The head of the send queue will have no more frames: it leaves. There is room for one job.
+    /// Removes the head of the send queue, which has no more frames. There is room for one job.
     #[cold]
     #[inline(never)]
     fn dismiss(&mut self, slot: Slot) {
@@ -199,8 +199,8 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Sends one frame of the oldest record that has any, if DMA slots and buffer allow it. Cutting the
-    /// frame from its message is send bookkeeping, which grows with the frames; what the transmitter does is its
-    /// transmission.
+    /// frame from its message counts as send bookkeeping, which grows with the frames; the transmitter's
+    /// work counts as transmission.
     #[inline(always)]
     pub(crate) fn transmit_next(&mut self) {
         let Some(cut) = self.cut_frame() else {
@@ -228,7 +228,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// The next frame.
+    /// Cuts the next frame.
     #[inline(always)]
     fn cut_frame(&mut self) -> Option<Cut> {
         let slot = self.queue_first;
@@ -288,7 +288,7 @@ impl<N: Nic> Emp<'_, N> {
         words
     }
 
-    /// Leaves a frame for the transmitter; there is room.
+    /// Queues a frame for the transmitter; there is room.
     #[inline(always)]
     fn pass_frame(&mut self, cut: &Cut, words: &Words) {
         let first = cut.cursor.number == 0;
@@ -309,7 +309,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.put(Queue::Frames, job);
     }
 
-    /// Notes in the record that a frame was sent.
+    /// Records in the message's record that a frame was sent.
     #[inline(always)]
     fn account_frame(&mut self, cut: &Cut) {
         let &Cut {
@@ -342,14 +342,14 @@ impl<N: Nic> Emp<'_, N> {
         if last {
             self.unqueue();
             if decided {
-                // It has failed, and perhaps no DMA will come back to settle it.
+                // It has failed, and perhaps no DMA completion will settle it.
                 self.settle_at_last(slot);
             }
         }
         self.count(Counter::FramesSent);
     }
 
-    /// The head of the send queue has no more to send: it leaves, and is settled if it can be.
+    /// Removes the head of the send queue, which has no more to send, and settles it if possible.
     #[cold]
     #[inline(never)]
     pub(crate) fn leave_queue(&mut self, slot: Slot) {
@@ -363,7 +363,7 @@ impl<N: Nic> Emp<'_, N> {
         self.settle_transmit(slot);
     }
 
-    /// The transmitter could not read a message's memory.
+    /// Fails a message whose memory the transmitter could not read.
     pub(crate) fn fail_transmit(&mut self, slot: Slot, code: Code) {
         let open = self.is_open(slot);
         let record = self.tables.transmit_mut(slot);
@@ -373,7 +373,7 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Writes the status of a decided record and frees it, unless it is queued or the transmitter may have
-    /// something of it.
+    /// unfinished work for it.
     #[inline(always)]
     pub(crate) fn settle_transmit(&mut self, slot: Slot) {
         let record = self.tables.transmit_mut(slot);
@@ -415,8 +415,8 @@ impl<N: Nic> Emp<'_, N> {
     }
 }
 
-/// How many pieces of at most `capacity` bytes make `length` bytes (both at least 1): a division by
-/// shifting and subtracting.
+/// Number of pieces of at most `capacity` bytes in `length` bytes (both at least 1): a division by shifts
+/// and subtractions.
 #[inline(never)]
 fn pieces(length: u32, capacity: u32) -> u32 {
     let mut left = length - 1;
