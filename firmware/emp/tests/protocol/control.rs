@@ -1,4 +1,4 @@
-//! What a host asks for while the protocol runs: posted receives come back, settings change.
+//! Host requests while the protocol runs: receives are cancelled, settings change.
 
 use crate::common::nic::SHARED_BASE;
 use crate::common::{Faults, Settings, World, descriptor_address};
@@ -17,7 +17,7 @@ fn pair() -> World {
     World::new(2, 5, &settings, Faults::default())
 }
 
-/// Writes a mailbox and waits until the firmware has looked.
+/// Writes a mailbox and waits until the firmware has acknowledged it.
 fn ask(world: &mut World, node: usize, mailbox: u32, value: u32) {
     world.nodes[node].nic().write_mailbox(mailbox, value);
     world.run(10_000, |world| {
@@ -29,7 +29,7 @@ fn cancel(world: &mut World, node: usize, head: u32) {
     ask(world, node, MAILBOX_CANCEL, descriptor_address(head));
 }
 
-/// Writes control words and has them taken.
+/// Writes control words and waits until the firmware has read them.
 pub fn set(world: &mut World, node: usize, words: &[(u32, u32)]) {
     for &(word, value) in words {
         world.nodes[node].nic().store(word, value);
@@ -157,7 +157,7 @@ pub fn ack_groups_change_between_messages_not_within() {
         set(&mut world, 0, &[(ACK_GROUP, first)]);
         let receive = world.receive(1, 0, 7, 60_000, Form::Indirect);
         let bytes = world.random.bytes(60_000);
-        // What is lost is sent again in the old groups.
+        // Lost frames are sent again in the old groups.
         world.faults.loss = 10;
         let send = world.send(0, 1, 7, &bytes, Form::Indirect);
         world.run(10_000, |world| {
@@ -193,7 +193,7 @@ pub fn timeout_and_retry_limit_hold_at_once() {
     // The rest of the third wait (8000 us), then 1600 us twice.
     assert!((11_000..11_300).contains(&waited_us), "{waited_us} us");
     assert_eq!(retries(&world), 5);
-    // What makes no sense means the default.
+    // Invalid values select the default.
     set(&mut world, 0, &[(TIMEOUT_US, 0), (RETRY_LIMIT, 255)]);
     let before = retries(&world);
     let send = world.send(0, 1, 7, &[1; 100], Form::Short);

@@ -1,4 +1,4 @@
-//! Messages between two nodes over a bad wire: every message arrives exactly once, in order, whole.
+//! Messages between two nodes over a faulty wire: every message arrives exactly once, in order, complete.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::common::{Faults, Posting, Settings, World};
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form, node_tag};
 use proptest::prelude::*;
 
-/// One message, and the receive that is meant for it.
+/// A message and its receive.
 struct Message {
     bytes: Vec<u8>,
     tag: u16,
@@ -76,7 +76,7 @@ impl Flow {
         }
     }
 
-    /// The two hosts do what they can: post, and take back what is complete.
+    /// Lets the two hosts post messages and collect complete ones.
     fn advance(&mut self, world: &mut World, outstanding: usize) {
         let ahead = self.receives.len() - self.delivered;
         if self.receives.len() < self.messages.len()
@@ -126,8 +126,8 @@ impl Flow {
         }
     }
 
-    /// The receives were posted in the order of the messages and each takes its own: so receive `n`
-    /// must hold message `n`, whatever its wildcards.
+    /// Checks one delivery. The receives were posted in the order of the messages, each with a match:
+    /// receive `n` must hold message `n`, whatever its wildcards.
     fn check_delivery(&self, world: &World, outcome: crate::common::Outcome) {
         let message = &self.messages[self.delivered];
         let (length, capacity) = (message.bytes.len(), message.capacity);

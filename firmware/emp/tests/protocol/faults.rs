@@ -1,5 +1,5 @@
-//! What goes wrong beside the wire: silent peers, hosts that post nonsense or memory that is not
-//! there, records and buffers that run out, nodes that start anew, frames that nobody should send.
+//! Faults other than those of the wire: silent peers, invalid descriptors, unmapped memory, exhausted
+//! records and buffers, nodes that restart, invalid frames.
 
 use crate::common::memory::{HostMemory, Random};
 use crate::common::nic::{SHARED_BASE, word_of};
@@ -66,7 +66,7 @@ pub fn a_message_that_was_given_up_does_not_hold_up_the_next() {
     let wanted = world.send(0, 1, 2, &[2; 100], Form::Short);
     let receive = world.receive(1, 0, 2, 100, Form::Short);
     assert_eq!(world.await_outcome(0, unwanted.head).code, Code::Timeout);
-    // The wanted one was early all the time, and has been given up as well, or is just in time.
+    // The wanted message was early all the time: it has been abandoned too, or arrives just in time.
     let first = world.await_outcome(0, wanted.head).code;
     if first == Code::Timeout {
         let again = world.send(0, 1, 2, &[2; 100], Form::Short);
@@ -144,7 +144,7 @@ pub fn descriptors_that_make_no_sense_come_back() {
         check(receive, [list_high, list_low, to, 1, indirect], bad);
         check(receive, [high, low, to, 4096, chained(640)], bad);
         check(receive, [high, low, to, 4096, chained(0xFFFE)], bad);
-        // A chain that bites its tail.
+        // A cyclic chain.
         check(
             receive,
             [high, low, to, 4096, chained(if receive { 210 } else { 10 })],
@@ -220,13 +220,13 @@ pub fn mailboxes_that_name_nothing_are_acknowledged_and_ignored() {
     }
     check(&mut world, MAILBOX_TRANSMIT, descriptor_address(300));
     check(&mut world, MAILBOX_RECEIVE, descriptor_address(6));
-    // A receive that is posted already.
+    // A receive that is already posted.
     world.post(0, true, 300);
     world.run(100, |world| world.nodes[0].mailbox_free(true));
     check(&mut world, MAILBOX_RECEIVE, descriptor_address(300));
 }
 
-/// A buffer of three pieces, of which one is not there.
+/// A buffer of three pieces, one of them unmapped.
 fn holey(node: &mut Node, hole: usize, form: Form) -> Buffer {
     let pieces = (0..3)
         .map(|index| {
@@ -415,7 +415,7 @@ pub fn a_node_that_starts_anew_is_met_again() {
         world.check_exchange(0, 1, 4000);
         world.check_exchange(1, 0, 4000);
     }
-    // A frame of the old life, and a message that breaks off.
+    // A frame of the earlier run, and an incomplete message.
     let mut stale = Vec::new();
     let half = world.receive(1, 0, ANY_TAG, 20_000, Form::Chained);
     world.loses = is_data;
@@ -428,7 +428,7 @@ pub fn a_node_that_starts_anew_is_met_again() {
     world.nodes[0] = Node::start(0, 2, 2, &settings);
     world.check_exchange(0, 1, 4000);
     assert_eq!(world.await_outcome(1, half.head).code, Code::Timeout);
-    // The other node's identifiers go on; the new life begins with them.
+    // The other node's identifiers continue; the new run begins with them.
     world.check_exchange(1, 0, 4000);
     let mut old = Node::start(0, 2, 1, &settings);
     let bytes = [3; 100];

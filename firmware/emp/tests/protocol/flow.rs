@@ -1,4 +1,4 @@
-//! Flow control: a receiver that is short of buffer space slows its senders down, and nobody else.
+//! Flow control: a receiver that is short of buffer space slows its own senders down, and no others.
 
 use crate::common::{Faults, Settings, World};
 use crate::control::set;
@@ -20,8 +20,8 @@ fn world(nodes: u32, flow_control: bool) -> World {
     world
 }
 
-/// Sends messages to a node whose host memory is slow; the result is how many frames were sent
-/// again and how often a message was held.
+/// Sends messages to a node with slow host memory. Returns the number of retransmitted frames and of
+/// pauses.
 fn flood(flow_control: bool) -> (u32, u32) {
     let mut world = world(2, flow_control);
     world.faults.slow_dma = 93;
@@ -59,7 +59,7 @@ pub fn on_every_message_arrives() {
     let (_, _) = flood(true);
 }
 
-/// Makes node 0 believe that `node` takes a frame in 512 us.
+/// Sets node 0's rate for `node` to one frame per 512 us.
 fn slow_down(world: &mut World, node: u32) {
     use defs::emp::control::{FLOW_RATE_SHIFT, ROUTE_ENTRY_BYTES, ROUTE_EPOCH};
     let routes = emp::Memory::at(crate::common::nic::SHARED_BASE).routes();

@@ -20,14 +20,14 @@ fn settings() -> Settings {
     }
 }
 
-/// As the firmware begins: each life with the same identifiers.
+/// Numbers of the firmware: each run of a node starts with equal identifiers.
 const NUMBERS: Numbers = Numbers {
     id: 0,
     id_step: 0,
     epoch: 1,
 };
 
-/// Hosts on a good wire.
+/// Runs a case with hosts on a fault-free wire.
 fn with_hosts(nodes: usize, restarts: usize, case: impl FnOnce(&mut Hosts)) {
     let settings = settings();
     let lives = nodes + restarts;
@@ -56,8 +56,8 @@ fn wait(hosts: &mut Hosts, done: impl Fn(&Hosts) -> bool) {
     panic!("it did not come to that");
 }
 
-/// One life has acknowledged the first group. The next one meets the header frame again and acknowledges
-/// the second group.
+/// One run of the receiver has acknowledged the first group. The next run receives the header frame again
+/// and acknowledges the second group.
 #[test]
 fn what_two_lives_have_in_parts_is_not_done() {
     with_hosts(2, 1, |hosts| {
@@ -84,8 +84,8 @@ fn what_two_lives_have_in_parts_is_not_done() {
     });
 }
 
-/// The same, and the acks of both lives wait in the queue to the sender's CPU, where that is not the matcher's. The news
-/// of the second life stands between them there: nobody has to compare epochs again.
+/// As above, with the acks of both runs in the queue to the sender's CPU (if the matcher is on the other
+/// CPU). The report of the restart is between them in the queue, so that epochs need not be compared again.
 #[test]
 fn acks_of_two_lives_wait_in_their_order() {
     for scheme in 0..SCHEMES {
@@ -117,7 +117,7 @@ fn acks_of_two_lives_wait_in_their_order() {
     }
 }
 
-/// The memory of a message's only frame is not there, and that is known before all of it is queued.
+/// The memory of a message's only frame is missing, and this is known before the whole frame is queued.
 #[test]
 fn a_last_frame_without_memory_ends_its_message() {
     let mut world = World::new(2, 1, &settings(), Faults::default());

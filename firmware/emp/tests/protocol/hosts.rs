@@ -1,4 +1,4 @@
-//! The hosts of a network: they post, take back what is complete, and keep the ledger.
+//! The hosts of a network: they post messages, collect results, and keep the ledger.
 
 use std::collections::VecDeque;
 
@@ -12,23 +12,23 @@ use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form, node_tag};
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use emp::nic::Event;
 
-/// Within this time everything ends once the wire is good.
+/// Time limit for everything to end on a fault-free wire.
 const PATIENCE_US: u64 = 3_000_000;
-/// The tag of the messages that bring a case to its end.
+/// Tag of the messages that finish a case.
 const LAST_TAG: u16 = 0x7A57;
 
-/// What a send asks for.
+/// Parameters of a send.
 #[derive(Clone, Copy)]
 pub struct SendRequest {
     pub from: usize,
     pub to: usize,
     pub tag: u16,
     pub length: usize,
-    /// A part of its memory is not there.
+    /// Part of its memory is missing.
     pub hole: bool,
 }
 
-/// What a receive asks for.
+/// Parameters of a receive.
 #[derive(Clone, Copy)]
 pub struct ReceiveRequest {
     pub at: usize,
@@ -51,7 +51,7 @@ pub struct Hosts<'a> {
     settings: Settings,
     random: Random,
     waiting: Vec<Waiting>,
-    /// Sends that the NIC of each node has been given and has not reported.
+    /// Sends given to each node's NIC whose identifier is not known yet.
     unnamed: Vec<VecDeque<usize>>,
     open_sends: Vec<usize>,
     open_receives: Vec<usize>,
@@ -76,7 +76,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Memory for a message, in pieces; with a hole if wanted.
+    /// Memory for a message, in pieces; with a missing part if requested.
     fn buffer(&mut self, node: usize, length: usize, hole: bool) -> Buffer {
         let form = match self.random.below(3) {
             0 if length <= 65_535 => Form::Short,
@@ -92,7 +92,7 @@ impl<'a> Hosts<'a> {
         buffer
     }
 
-    /// Prepares a send; nothing happens if descriptors have run out.
+    /// Prepares a send, unless descriptors have run out.
     pub fn send(&mut self, request: SendRequest) {
         let SendRequest {
             from,
@@ -133,7 +133,7 @@ impl<'a> Hosts<'a> {
         });
     }
 
-    /// Prepares a receive; nothing happens if descriptors have run out.
+    /// Prepares a receive, unless descriptors have run out.
     pub fn receive(&mut self, request: ReceiveRequest) {
         let ReceiveRequest {
             at,
@@ -167,7 +167,7 @@ impl<'a> Hosts<'a> {
         });
     }
 
-    /// A host takes one of its posted receives back, if no message has begun to fill it.
+    /// Cancels one of a host's posted receives, if no message has begun to fill it.
     pub fn cancel(&mut self, node: usize, pick: usize) {
         let received = &self.ledger.received;
         let is_posted = |&&index: &&usize| received[index].at == node && received[index].posted;
@@ -185,7 +185,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// A node loses everything and starts anew; its host knows nothing of what it had posted.
+    /// Restarts a node with empty memory; its host forgets all posted messages.
     pub fn restart(&mut self, node: usize) {
         self.read_log(node);
         self.network.restart(node);
@@ -235,7 +235,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Learns identifiers of messages, and which frames were accepted.
+    /// Reads identifiers of messages and accepted frames from a node's log.
     fn read_log(&mut self, node: usize) {
         let life = self.network.stations[node].life;
         for entry in self.network.take_log(node) {
@@ -266,7 +266,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Takes back sends that have ended. Their memory is the user's again, who writes to it.
+    /// Collects finished sends. Their memory is the user's again and is overwritten.
     fn take_sends(&mut self) {
         let (network, ledger) = (&mut self.network, &mut self.ledger);
         self.open_sends.retain(|&index| {
@@ -317,12 +317,12 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Every send has ended, and nothing is under way.
+    /// Whether every send has ended and nothing is in progress.
     fn is_settled(&self) -> bool {
         self.open_sends.is_empty() && self.network.is_settled()
     }
 
-    /// Brings everything to an end on a good wire, and looks at what is left.
+    /// Repairs the wire, waits for everything to end, and checks the remaining state.
     pub fn finish(&mut self) {
         self.network.repair();
         for index in self.open_sends.clone() {
@@ -348,7 +348,7 @@ impl<'a> Hosts<'a> {
         self.ledger.check();
     }
 
-    /// Sends a message on every way, which ends what an earlier message of its source began to fill.
+    /// Sends a message on every path: it ends earlier incomplete messages of its source.
     fn greet_everybody(&mut self) {
         let nodes = self.waiting.len();
         let mut sends = Vec::new();
@@ -367,7 +367,7 @@ impl<'a> Hosts<'a> {
         self.send_last(&sends);
     }
 
-    /// Sends a message for every receive that is still posted, the oldest first: none can take another's.
+    /// Sends a message for every receive that is still posted, oldest first, so that none takes another's.
     fn serve_receives(&mut self) {
         let nodes = self.waiting.len();
         while let Some(&index) = self.open_receives.first() {
@@ -380,7 +380,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Sends messages (from, to, tag, length) for which there are receives: nothing is in their way.
+    /// Sends messages (from, to, tag, length) that have posted receives.
     fn send_last(&mut self, sends: &[(usize, usize, u16, usize)]) {
         self.run_until("a receive is not posted", |hosts| {
             let mut waiting = hosts.waiting.iter();
@@ -402,7 +402,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// What a receive got has not changed since its end.
+    /// Checks that buffers have not changed since the end of their receives.
     fn check_memory(&self) {
         for received in &self.ledger.received {
             let station = &self.network.stations[received.at];

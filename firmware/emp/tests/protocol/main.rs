@@ -1,5 +1,5 @@
-//! The EMP protocol on a small network of NICs without hardware: exchanges, what goes wrong, and what
-//! holds whatever goes wrong.
+//! The EMP protocol on a small network of NICs without hardware: exchanges, faults, and the guarantees that
+//! hold under any faults.
 
 mod common;
 mod control;

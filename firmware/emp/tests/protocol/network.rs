@@ -1,5 +1,5 @@
-//! Nodes on a wire that does its worst: it loses, repeats, delays and damages frames by rates and on demand;
-//! nodes stand still, fall off the wire and start anew.
+//! A network with faults: its wire loses, repeats, delays and damages frames at given rates and on demand;
+//! nodes pause, disconnect and restart.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use defs::emp::frame::{
 };
 use emp::{FRAME_LIMIT, Memory};
 
-/// What the wire does by chance, in percent of the frames, and how often a DMA channel stands still.
+/// Fault rates of the wire in percent of the frames, and of DMA pauses.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rates {
     pub loss: u64,
@@ -24,22 +24,22 @@ pub struct Rates {
     pub slow_dma: u64,
 }
 
-/// What holds a node up.
+/// A fault that holds up a node.
 #[derive(Debug, Clone, Copy)]
 pub enum Hold {
-    /// The wire loses all its frames.
+    /// The wire loses all its frames, in both directions.
     Wire,
     /// The wire loses all frames to it.
     Deaf,
     /// The MAC sends nothing.
     Mac,
-    /// The CPUs do nothing.
+    /// The CPUs execute nothing.
     Cpu,
-    /// One of the CPUs, 0 or 1, does nothing.
+    /// One of the CPUs, 0 or 1, executes nothing.
     OneCpu(usize),
 }
 
-/// Frames that no NIC of this network has sent.
+/// Kinds of invalid frames, which no NIC of this network sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Garbage {
     Noise,
@@ -55,20 +55,20 @@ pub enum Garbage {
     CutShort(u8),
 }
 
-/// Frames are delayed by up to so many us: some timeouts.
+/// Largest delay of delayed frames: several timeouts.
 const LONGEST_DELAY_US: u64 = 3000;
-/// On a good wire.
+/// Latency without faults.
 const LATENCY_US: u64 = 2;
 
-/// Where the numbers in frames begin.
+/// First identifiers and epochs.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers {
-    /// Of the first message of a node's first life to each peer.
+    /// Identifier of the first message of a node's first run to each peer.
     pub id: u16,
-    /// From each life's first identifier to the next life's. The firmware begins each life with the same
-    /// ones, so that frames and acks of an earlier life name messages of a later one.
+    /// Distance between the first identifiers of consecutive runs. The firmware's is 0: frames and acks of
+    /// an earlier run name messages of a later one.
     pub id_step: u16,
-    /// Of each node's first life.
+    /// Epoch of each node's first run.
     pub epoch: u16,
 }
 
@@ -78,13 +78,13 @@ struct Flying {
     intact: bool,
 }
 
-/// A node, and what holds it up.
+/// A node and its current faults.
 pub struct Station<'a> {
     pub node: Node<'a>,
-    /// Starts of this node, the first is 0.
+    /// Number of restarts of this node.
     pub life: u16,
     random: Random,
-    /// Until when each [`Hold`] lasts.
+    /// End time of each [`Hold`].
     cut_until: u64,
     deaf_until: u64,
     stalled_until: u64,
@@ -100,11 +100,11 @@ pub struct Network<'a> {
     numbers: Numbers,
     spare: std::slice::IterMut<'a, Records>,
     seed: u64,
-    /// Frames that were sent to each node from each.
+    /// Number of frames sent to each node from each node.
     frames: Vec<u64>,
     flying: BTreeMap<(u64, u64), Flying>,
     serial: u64,
-    /// Every frame that was ever sent, with its destination.
+    /// Every frame ever sent, with its destination.
     history: Vec<(usize, Vec<u8>)>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Network<'a> {
         network
     }
 
-    /// A node in its life number `life`.
+    /// Starts a node's run number `life`.
     fn start(&mut self, number: usize, nodes: usize, life: u16) -> Station<'a> {
         let tables = self.spare.next().expect("tables for every life");
         let epoch = u32::from(self.numbers.epoch.wrapping_add(life));
@@ -161,14 +161,14 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// A node loses all that it had and starts again, with a later epoch.
+    /// Restarts a node with empty memory and a later epoch.
     pub fn restart(&mut self, number: usize) {
         let life = self.stations[number].life + 1;
         let station = self.start(number, self.stations.len(), life);
         self.stations[number] = station;
     }
 
-    /// The next microsecond in which something can happen, but not later than `until_us`.
+    /// Advances to the next microsecond with an event, but not beyond `until_us`.
     pub fn step(&mut self, until_us: u64) {
         let passed = self.idle_us(until_us).max(1);
         self.now_us += passed;
@@ -188,7 +188,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// How long nothing will happen.
+    /// Time without any event.
     fn idle_us(&self, until_us: u64) -> u64 {
         let quiet = |station: &Station| station.node.emp.nic().is_quiet();
         if !self.stations.iter().all(quiet) {
@@ -204,7 +204,7 @@ impl<'a> Network<'a> {
         next.min(until_us).saturating_sub(self.now_us)
     }
 
-    /// Lets a node do what it does in a microsecond, and returns what it sent.
+    /// Advances a node by `passed` microseconds and returns the frames that it sent.
     fn move_station(&mut self, number: usize, passed: u64) -> VecDeque<Vec<u8>> {
         let (now_us, slow) = (self.now_us, self.rates.slow_dma);
         let station = &mut self.stations[number];
@@ -228,7 +228,7 @@ impl<'a> Network<'a> {
         std::mem::take(&mut station.node.nic().sent)
     }
 
-    /// A frame enters the wire. What becomes of it depends on the seed and its number on this way alone.
+    /// Puts a frame on the wire. Its faults depend only on the seed and the frame's number on its path.
     fn carry(&mut self, from: usize, bytes: Vec<u8>) {
         let to = (word_of(&bytes, 1) >> 16) as usize;
         self.history.push((to, bytes.clone()));
@@ -264,12 +264,12 @@ impl<'a> Network<'a> {
         self.flying.insert(due, Flying { to, bytes, intact });
     }
 
-    /// Frames that all nodes have sent, in all their lives.
+    /// Number of frames sent by all nodes in all runs.
     pub fn frames_sent(&self) -> usize {
         self.history.len()
     }
 
-    /// A frame of old, or an ack of old, comes again.
+    /// Repeats an old frame or an old ack.
     pub fn replay(&mut self, back: usize, ack: bool) {
         let fits = |(_, bytes): &&(usize, Vec<u8>)| !ack || is_ack(bytes);
         if let Some((to, bytes)) = self.history.iter().rev().filter(fits).nth(back).cloned() {
@@ -277,7 +277,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The acks among these frames, counted from the first one ever, come again.
+    /// Repeats the acks in a range of all frames.
     pub fn echo_acks(&mut self, frames: Range<usize>) {
         let frames = self.history[frames].iter();
         let acks: Vec<_> = frames.filter(|frame| is_ack(&frame.1)).cloned().collect();
@@ -286,7 +286,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// A frame comes that is like one of old, but impossible.
+    /// Sends an invalid variant of an old frame.
     pub fn send_garbage(&mut self, back: usize, garbage: Garbage) {
         if let Some(at) = self.history.len().checked_sub(1 + back) {
             let (to, bytes) = self.history[at].clone();
@@ -308,7 +308,7 @@ impl<'a> Network<'a> {
         *until = self.now_us + us;
     }
 
-    /// The wire is good from now on, and nobody is held up.
+    /// Ends all faults.
     pub fn repair(&mut self) {
         self.rates = Rates::default();
         for station in &mut self.stations {
@@ -320,7 +320,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Nothing is under way anywhere, and no timer runs.
+    /// Whether nothing is in progress and no timer runs.
     pub fn is_settled(&self) -> bool {
         let settled = |station: &Station| {
             let nic = station.node.emp.nic();
@@ -329,12 +329,12 @@ impl<'a> Network<'a> {
         self.flying.is_empty() && self.stations.iter().all(settled)
     }
 
-    /// The life in which a node sent frames of this epoch.
+    /// The run in which a node used this epoch.
     pub fn life_of(&self, epoch: u16) -> u16 {
         epoch.wrapping_sub(self.numbers.epoch)
     }
 
-    /// What a node has reported since the last call.
+    /// Events that a node has reported since the last call.
     pub fn take_log(&mut self, number: usize) -> Vec<Entry> {
         let log = self.stations[number].node.nic().log.as_mut();
         std::mem::take(log.expect("it is kept").get_mut())
@@ -345,7 +345,7 @@ fn is_ack(bytes: &[u8]) -> bool {
     Kind::from_word(word_of(bytes, WORD_TYPE_KIND)) == Some(Kind::Ack)
 }
 
-/// Makes a frame impossible; `None` if this kind of frame cannot be spoiled in this way.
+/// Makes a frame invalid; `None` if this kind of frame cannot be spoiled in this way.
 fn spoil(mut bytes: Vec<u8>, garbage: Garbage, seed: u64) -> Option<Vec<u8>> {
     let kind = Kind::from_word(word_of(&bytes, WORD_TYPE_KIND))?;
     let is_header = kind == Kind::Header;
@@ -366,12 +366,12 @@ fn spoil(mut bytes: Vec<u8>, garbage: Garbage, seed: u64) -> Option<Vec<u8>> {
         }
         Garbage::Ethertype => (WORD_TYPE_KIND, 0xFFFF_0000, 0x0800_0000),
         Garbage::Kind(kind) => {
-            // A void frame, and three that are no kind. A negative ack would be believed.
+            // A void frame and three unused kinds. A nack would be accepted.
             let kind = [0, 5, 6, 15][usize::from(kind & 3)];
             (WORD_TYPE_KIND, 0xF << KIND_SHIFT, kind << KIND_SHIFT)
         }
         Garbage::Source => (WORD_SOURCE_MESSAGE, 0, 0xFF00_0000),
-        // A header frame or an ack of a life that was never heard of could be the first of its node.
+        // A header frame or an ack of an unused epoch could be the first of a new run.
         Garbage::OldEpoch if kind == Kind::Data => {
             let epoch = word_of(&bytes, WORD_FRAME_EPOCH);
             (WORD_FRAME_EPOCH, 0xFFFF, epoch.wrapping_sub(100) & 0xFFFF)

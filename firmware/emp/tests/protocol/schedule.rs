@@ -1,7 +1,7 @@
-//! Random schedules of posts and faults, held against what EMP promises (`service.rs`).
+//! Random schedules of posts and faults, checked against EMP's guarantees (`service.rs`).
 //!
-//! A case takes its course, then the wire is repaired, and the hosts post what is missing until everything
-//! has ended: only then every rule can be asked for.
+//! A case runs its actions. Then the wire is repaired, and the hosts post missing messages until everything
+//! has ended: only then can every rule be checked.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-/// A message length: a border, and how far beside it.
+/// A message length: a boundary and an offset from it.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     border: Border,
@@ -25,9 +25,9 @@ struct Size {
 #[derive(Debug, Clone, Copy)]
 enum Border {
     Bytes(u32),
-    /// What so many frames hold.
+    /// Capacity of this many frames.
     Frames(u32),
-    /// What so many ack groups hold.
+    /// Capacity of this many ack groups.
     Groups(u32),
     Pages(u32),
 }
@@ -51,7 +51,7 @@ impl Size {
     }
 }
 
-/// From a node to another one, `hop` nodes further on and one.
+/// A path from a node to another one, `hop` + 1 nodes further on.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     from: usize,
@@ -65,10 +65,10 @@ impl Way {
     }
 }
 
-/// What happens next. Nodes are taken modulo their number.
+/// An action of a schedule. Node numbers are taken modulo the number of nodes.
 #[derive(Debug, Clone)]
 enum Action {
-    /// A send, and before it a receive that asks for its source and tag, or for any (`wild`).
+    /// A send, preceded by a receive with its source and tag, or with wildcards (`wild`).
     Exchange {
         way: Way,
         tag: u16,
@@ -89,22 +89,22 @@ enum Action {
         size: Size,
         hole: bool,
     },
-    /// So many us.
+    /// Lets this many us pass.
     Pass(u32),
-    /// A node is held up for so many us.
+    /// Holds a node up for this many us.
     HoldUp(usize, Hold, u32),
     Restart(usize),
     Interrupted(Interruption),
-    /// A node takes one of its receives back.
+    /// A node cancels one of its receives.
     Cancel(usize, usize),
-    /// A frame, or an ack, of old comes again.
+    /// Repeats an old frame, or an old ack.
     Replay(usize, bool),
     Spoil(usize, Garbage),
 }
 
-/// An exchange during which, after so many us, its receiver or else its sender starts anew; then the same
-/// again, with other bytes. So many us later the acks come that were sent before; until then the sender
-/// may have heard nothing.
+/// An exchange during which, after some us, its receiver or its sender restarts; then a second exchange
+/// with other bytes. Some us later the acks sent before arrive; until then the sender may have received
+/// nothing.
 #[derive(Debug, Clone, Copy)]
 struct Interruption {
     way: Way,
@@ -134,13 +134,13 @@ impl Interruption {
     }
 }
 
-/// A case.
+/// A test case.
 #[derive(Clone)]
 pub struct Schedule {
     nodes: usize,
     ack_group: u32,
     frame_bytes: u32,
-    /// Senders try longer than any fault lasts.
+    /// Retries of senders last longer than any fault.
     patient: bool,
     receive_timeout_us: u32,
     numbers: Numbers,
@@ -149,7 +149,7 @@ pub struct Schedule {
     actions: Vec<Action>,
 }
 
-/// An action a line.
+/// Prints one action per line.
 impl fmt::Debug for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -193,7 +193,7 @@ impl Schedule {
         self.actions.iter().filter(restart).count()
     }
 
-    /// Runs the case; panics where EMP breaks its promise.
+    /// Runs the case; panics if EMP violates a guarantee.
     pub fn check(&self) {
         let settings = self.settings();
         let lives = self.nodes + self.restarts();
@@ -373,7 +373,7 @@ fn rates() -> impl Strategy<Value = Rates> {
     )
 }
 
-/// Lives mostly begin with the same identifiers, else a few before or behind, or far away.
+/// Usually all runs begin with equal identifiers; else a few before or after, or far apart.
 fn numbers() -> impl Strategy<Value = Numbers> {
     let first = || prop_oneof![Just(0u16), 0xFFF0..=0xFFFFu16, any::<u16>()];
     let step = prop_oneof![4 => Just(0), 1 => 1u16..6, 1 => 0xFFFA..=0xFFFFu16, 1 => Just(1000)];
@@ -417,7 +417,7 @@ pub fn schedule() -> impl Strategy<Value = Schedule> {
         )
 }
 
-/// Cases of a run: `PROPTEST_CASES`, or so many that the suite stays quick.
+/// Number of cases: `PROPTEST_CASES`, or a number that keeps the suite quick.
 pub fn config(quick: u32) -> ProptestConfig {
     let mut config = ProptestConfig {
         failure_persistence: None,
@@ -429,7 +429,7 @@ pub fn config(quick: u32) -> ProptestConfig {
     config
 }
 
-/// The same where cases that failed once come first.
+/// Configuration that runs previously failed cases first.
 fn remembering(quick: u32) -> ProptestConfig {
     const REGRESSIONS: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),

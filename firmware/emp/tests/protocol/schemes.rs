@@ -1,4 +1,5 @@
-//! Two CPUs keep what one promises: the tests of exchanges and faults, and random schedules, in every scheme.
+//! Schemes with two CPUs give the guarantees of one CPU: the tests of exchanges and faults, and random
+//! schedules, in every scheme.
 
 use proptest::prelude::*;
 
@@ -6,7 +7,7 @@ use crate::common::engine::{SCHEMES, use_scheme};
 use crate::schedule::{config, schedule};
 use crate::{control, exchange, faults, flow, timeouts};
 
-/// What holds however the roles are distributed.
+/// Tests that must pass in every scheme.
 const CHECKS: &[fn()] = &[
     exchange::the_longest_message_arrives,
     faults::a_silent_peer_is_given_up_after_the_last_retry,

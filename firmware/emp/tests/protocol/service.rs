@@ -1,5 +1,5 @@
-//! What EMP promises, as its hosts see it: a ledger of everything that was posted and what became of it,
-//! and the rules that hold for it whatever the wire did.
+//! EMP's guarantees to its hosts: a ledger of every posted message and its result, and the rules that hold
+//! for it whatever faults the wire has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,42 +9,42 @@ use defs::emp::descriptor::Code;
 /// A message, as its sender's host knows it.
 pub struct Sent {
     pub from: usize,
-    /// The sender's life.
+    /// The sender's run.
     pub life: u16,
     pub to: usize,
     pub tag: u16,
     pub bytes: Vec<u8>,
     /// Frames of the message.
     pub frames: u32,
-    /// Some of its memory is not there.
+    /// Part of its memory is missing.
     pub faulty: bool,
     pub posting: Posting,
-    /// Once the NIC has taken it.
+    /// Identifier, once the NIC has taken it.
     pub id: Option<u16>,
     pub code: Option<Code>,
-    /// Its receiver has given it up, and it has heard so: from then on nothing of it is sent again.
+    /// Its receiver has abandoned it and the sender knows: it is not sent again.
     pub refused: bool,
-    /// Its host has started anew: it will never hear of it.
+    /// Its host has restarted and will not get a result.
     pub forgotten: bool,
 }
 
 /// A receive, as its host knows it.
 pub struct Received {
     pub at: usize,
-    /// The receiver's life.
+    /// The receiver's run.
     pub life: u16,
-    /// What it asks for.
+    /// Source and tag to match.
     pub from: Option<u16>,
     pub tag: Option<u16>,
     pub capacity: usize,
-    /// Some of its memory is not there.
+    /// Part of its memory is missing.
     pub faulty: bool,
     pub posting: Posting,
     /// The NIC has taken it.
     pub posted: bool,
-    /// Its host has asked for it back.
+    /// Its host has cancelled it.
     pub cancelled: bool,
-    /// What came, with its bytes.
+    /// The result and the received bytes.
     pub result: Option<(Outcome, Vec<u8>)>,
     pub forgotten: bool,
 }
@@ -54,7 +54,7 @@ impl Received {
         self.from.is_none_or(|wanted| wanted == from) && self.tag.is_none_or(|wanted| wanted == tag)
     }
 
-    /// Whether what came can be only one message: few bytes, or those of a failure, look like others.
+    /// Whether the result identifies one message: short or failed messages may be ambiguous.
     fn is_recognisable(&self) -> bool {
         let Some((outcome, _)) = &self.result else {
             return false;
@@ -63,7 +63,7 @@ impl Received {
         delivered && !self.faulty && self.capacity.min(outcome.length as usize) > 3
     }
 
-    /// Source and tag of what came.
+    /// Source and tag of the received message.
     fn source(&self) -> Option<(usize, u16)> {
         let (outcome, _) = self.result.as_ref()?;
         let came = outcome.code != Code::Cancelled;
@@ -71,27 +71,27 @@ impl Received {
     }
 }
 
-/// A life of a node.
+/// A run of a node, from a start to the next.
 pub type Life = (usize, u16);
-/// A message from one life of a node to another node's: receiver, sender, identifier. The sender's life is that
-/// in the frames themselves: lives use the same identifiers.
+/// Key of a message: receiver, sender, identifier. The sender's run is that of the frames themselves: runs
+/// use equal identifiers.
 pub type Key = (Life, Life, u16);
 
-/// Everything that was posted, in the order of posting.
+/// All posted messages, in the order of posting.
 #[derive(Default)]
 pub struct Ledger {
     pub sent: Vec<Sent>,
     pub received: Vec<Received>,
-    /// The frames that each life of each node has accepted of each message.
+    /// Frames of each message that each run of each node has accepted.
     pub accepted: BTreeMap<Key, BTreeSet<u32>>,
-    /// The last life of each node.
+    /// The last run of each node.
     pub lives: Vec<u16>,
-    /// No send may have failed: senders were patient, nobody started anew.
+    /// No send may have failed: senders were patient, no node restarted.
     pub all_succeed: bool,
 }
 
 impl Ledger {
-    /// Holds all that happened against the promise.
+    /// Checks the ledger against the guarantees.
     pub fn check(&self) {
         for (index, sent) in self.sent.iter().enumerate() {
             self.check_sent(index, sent);
@@ -106,8 +106,8 @@ impl Ledger {
         }
     }
 
-    /// Every send ends. It is `Done` only if one life of its receiver has all of it, and fails only for
-    /// a reason.
+    /// Every send ends. It is `Done` only if one run of its receiver has all of it, and fails only for a
+    /// reason.
     fn check_sent(&self, index: usize, sent: &Sent) {
         let Some(code) = sent.code else {
             return assert!(sent.forgotten, "send {index} never ended");
@@ -116,7 +116,7 @@ impl Ledger {
             Code::Done => {
                 assert!(!sent.faulty, "send {index} is done, but has no memory");
                 let whole = (0..=self.lives[sent.to]).any(|life| self.took_all(sent, life));
-                assert!(whole, "send {index} is done, but nobody has all of it");
+                assert!(whole, "send {index} is done, but no run has all of it");
             }
             Code::Timeout => assert!(!self.all_succeed, "send {index} failed"),
             Code::HostMemory | Code::BadDescriptor => {
@@ -126,13 +126,13 @@ impl Ledger {
         }
     }
 
-    /// The message that a life of a node has sent to another node by this identifier.
+    /// The message that a node has sent in a run with this identifier.
     pub fn sent_by(&mut self, from: Life, to: usize, id: u16) -> Option<&mut Sent> {
         let mut sent = self.sent.iter_mut();
         sent.find(|sent| (sent.from, sent.life) == from && (sent.to, sent.id) == (to, Some(id)))
     }
 
-    /// Whether one life of the receiver has accepted all frames of a message.
+    /// Whether one run of the receiver has accepted all frames of a message.
     fn took_all(&self, sent: &Sent, life: u16) -> bool {
         let Some(id) = sent.id else { return false };
         let key = ((sent.to, life), (sent.from, sent.life), id);
@@ -140,7 +140,7 @@ impl Ledger {
         frames.is_some_and(|frames| frames.len() as u32 == sent.frames)
     }
 
-    /// Every receive ends, with a message that it asked for.
+    /// Every receive ends, with a message that matches it.
     fn check_received(&self, index: usize, received: &Received) {
         let Some((outcome, _)) = &received.result else {
             return assert!(received.forgotten, "receive {index} never ended");
@@ -156,7 +156,7 @@ impl Ledger {
         }
         assert!(
             received.asks_for(node, tag),
-            "receive {index}: {outcome:?} was not asked for"
+            "receive {index}: {outcome:?} does not match"
         );
         let fits = length as usize <= received.capacity;
         match code {
@@ -170,8 +170,8 @@ impl Ledger {
         }
     }
 
-    /// Within one life of a receiver: each receive has a message of its own, every message that came
-    /// whole has a receive, and no message of a source overtakes another.
+    /// Within one run of a receiver: each receive has its own message, every complete message has a
+    /// receive, and no message of a source overtakes another.
     fn check_order(&self, to: usize, life: u16) {
         let receives: Vec<&Received> = self
             .received
@@ -208,9 +208,9 @@ impl Ledger {
         self.check_overtaking(&receives, &taken);
     }
 
-    /// Gives each receive of one source and tag, in the order of posting, a later message than the one
-    /// before. Only messages that did not come whole may be left out. `dead` are beginnings that
-    /// were tried in vain.
+    /// Assigns each receive of one source and tag, in the order of posting, a later message than the
+    /// previous one. Only incomplete messages may be left out. `dead` holds start positions that failed
+    /// before.
     fn assign(
         &self,
         life: u16,
@@ -245,7 +245,7 @@ impl Ledger {
         skipped
     }
 
-    /// Whether a receive's result can be that message.
+    /// Whether a receive's result can be this message.
     fn can_be(&self, received: &Received, sent: &Sent) -> bool {
         let Some((outcome, bytes)) = &received.result else {
             return false;
@@ -261,13 +261,12 @@ impl Ledger {
         }
     }
 
-    /// Whether a receive of this life must have a message: it came whole, and the life went on.
+    /// Whether a receive of this run must have a message: the message was complete, and the run continued.
     fn must_be_received(&self, sent: &Sent, life: u16) -> bool {
         life == self.lives[sent.to] && self.took_all(sent, life)
     }
 
-    /// Of two receives, the one that was posted first took the earlier message of a source, if it asked
-    /// for both.
+    /// Of two receives, the one posted first took the earlier message of a source, if both match.
     fn check_overtaking(&self, receives: &[&Received], taken: &[Option<usize>]) {
         let known = |at: usize| taken[at].filter(|_| receives[at].is_recognisable());
         for position in 0..receives.len() {

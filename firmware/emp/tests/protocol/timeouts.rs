@@ -1,5 +1,5 @@
-//! Messages that break off while they arrive, and peers that start anew in the middle of one: both hosts
-//! learn it, and no frame that was given up is acknowledged.
+//! Incomplete messages, and peers that restart in the middle of one: both hosts get an error, and no
+//! abandoned frame is acknowledged.
 
 use crate::common::nic::word_of;
 use crate::common::{Faults, Node, Settings, World};
@@ -22,7 +22,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Two nodes that give arriving messages up after [`PATIENCE_US`].
+/// Two nodes that abandon incomplete messages after [`PATIENCE_US`].
 fn pair() -> World {
     let mut world = World::new(2, 3, &settings(), Faults::default());
     for node in 0..2 {
@@ -35,12 +35,12 @@ fn kind(frame: &[u8]) -> Option<Kind> {
     Kind::from_word(word_of(frame, WORD_TYPE_KIND))
 }
 
-/// Of every message all but the first frame is lost.
+/// Selects all frames of a message except the first.
 fn is_data(frame: &[u8]) -> bool {
     kind(frame) == Some(Kind::Data)
 }
 
-/// Of every message all frames behind the first group are lost.
+/// Selects all frames of a message after the first group.
 fn is_late_data(frame: &[u8]) -> bool {
     is_data(frame) && word_of(frame, WORD_FRAME_EPOCH) >> 16 > 2
 }
@@ -118,7 +118,7 @@ pub fn a_sender_learns_that_its_receiver_gave_up() {
 pub fn what_is_forgotten_is_not_acknowledged_either() {
     let mut world = pair();
     world.loses = is_data;
-    // More than there are records, so that some must be forgotten.
+    // More than there are records, so that some must be dropped.
     let messages: Vec<_> = (0..ACTIVE_SLOTS + 10)
         .map(|_| {
             let receive = world.receive(1, 0, 5, 4000, Form::Short);
@@ -147,7 +147,7 @@ pub fn what_is_forgotten_is_not_acknowledged_either() {
 #[test]
 pub fn a_peer_that_starts_anew_has_not_half_a_message() {
     let mut world = pair();
-    // Its second group is there and acknowledged; of the first a frame is missing.
+    // Its second group is acknowledged; a frame of the first group is missing.
     world.loses = |frame| is_data(frame) && word_of(frame, WORD_FRAME_EPOCH) >> 16 == 1;
     world.receive(1, 0, 5, 8000, Form::Chained);
     let half = world.send(0, 1, 5, &[1; 8000], Form::Chained);
@@ -157,7 +157,7 @@ pub fn a_peer_that_starts_anew_has_not_half_a_message() {
     });
     world.nodes[1] = Node::start(1, 2, 2, &settings());
     world.loses = |_| false;
-    // The new life would take what is sent again, and then wait for what its earlier life had.
+    // The new run would take retransmitted frames, and then wait for those that its earlier run had received.
     let receive = world.receive(1, 0, 5, 8000, Form::Chained);
     let other = world.receive(1, 0, 6, 100, Form::Short);
     assert_eq!(world.await_outcome(0, half.head).code, Code::Timeout);
@@ -175,7 +175,7 @@ pub fn epochs_wrap() {
         world.check_exchange(0, 1, 4000);
         world.check_exchange(1, 0, 4000);
     }
-    // One that is not later.
+    // An epoch that is not later.
     world.nodes[0] = Node::start(0, 2, 0x7FFF, &settings());
     world.receive(1, 0, 1, 10, Form::Short);
     world.send(0, 1, 1, &[1; 10], Form::Short);

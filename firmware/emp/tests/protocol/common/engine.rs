@@ -1,5 +1,6 @@
-//! A node's firmware on one or two CPUs, in any scheme. Two CPUs take turns at random, a handler each: what one does
-//! within a handler the other one sees whole, which the queues' own tests (`rings`) refine.
+//! A node's firmware on one or two CPUs, in any scheme. Two CPUs alternate at random, one handler at a
+//! time: the effects of a handler are atomic for the other CPU. The queues' own tests (`rings`) interleave
+//! single accesses.
 
 use std::cell::Cell;
 
@@ -14,16 +15,16 @@ use super::nic::{Chip, SHARED_BASE, Side};
 pub const SCHEMES: usize = 5;
 
 thread_local! {
-    /// The scheme of this test's nodes.
+    /// The scheme of this thread's nodes.
     static SCHEME: Cell<usize> = const { Cell::new(0) };
 }
 
-/// From now on this thread's nodes work by scheme `number`.
+/// Sets the scheme of this thread's nodes.
 pub fn use_scheme(number: usize) {
     SCHEME.set(number);
 }
 
-/// The records of a node's CPUs.
+/// The records of a node's CPUs, by scheme.
 pub enum Records {
     Base(Box<Both<Base>>),
     So(Box<Both<So>>),
@@ -87,15 +88,15 @@ impl Records {
 pub trait Engine {
     fn nic(&self) -> &Chip;
     fn nic_mut(&mut self) -> &mut Chip;
-    /// Starts if the host has asked for it; says whether it has.
+    /// Starts if the host has requested it; returns whether it has.
     fn start(&mut self) -> bool;
-    /// Whether no message is under way.
+    /// Whether no message is in progress.
     fn is_at_rest(&mut self) -> bool;
-    /// Lets each CPU that `works` run a handler, in either order; `false` if neither had anything to do.
+    /// Lets each CPU with `works` run a handler, in random order; `false` if neither had an event.
     fn dispatch(&mut self, works: [bool; 2]) -> bool;
 }
 
-/// Both CPUs. CPU A has the chip between handlers.
+/// The engines of both CPUs. CPU A owns the chip between handlers.
 struct Cpus<'a, S: Scheme + 'static> {
     a: Emp<'a, Side<On<A, S>>>,
     b: Emp<'a, Side<On<B, S>>>,
@@ -103,7 +104,7 @@ struct Cpus<'a, S: Scheme + 'static> {
 }
 
 impl<'a, S: Scheme + 'static> Cpus<'a, S> {
-    /// Something that CPU B does.
+    /// Runs a function on CPU B's engine.
     fn on_b<T>(&mut self, what: impl FnOnce(&mut Emp<'a, Side<On<B, S>>>) -> T) -> T {
         let chip = self.a.nic_mut().give();
         self.b.nic_mut().get(chip);
@@ -145,7 +146,7 @@ impl<S: Scheme + 'static> Engine for Cpus<'_, S> {
     }
 }
 
-/// Runs the handler of the most urgent event of a CPU; `false` if none stands.
+/// Runs the handler of a CPU's most urgent event; `false` if no event is set.
 fn dispatch<R: Roles>(emp: &mut Emp<'_, Side<R>>, cpu: usize) -> bool {
     let nic = emp.nic();
     let takes_jobs = |here: bool, queue| here && nic.has_jobs(queue);

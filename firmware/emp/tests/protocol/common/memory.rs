@@ -19,7 +19,7 @@ impl HostMemory {
         }
     }
 
-    /// Fresh memory, `gap` bytes behind the last.
+    /// Allocates memory, `gap` bytes after the previous allocation.
     pub fn allocate(&mut self, length: usize, gap: usize) -> u64 {
         let at = self.next + gap;
         self.next = at + length;

@@ -1,5 +1,5 @@
-//! Two nodes with fake NICs, a wire between them that loses, repeats and reorders frames, and hosts
-//! that post messages and look at what became of them.
+//! Two nodes with fake NICs, a wire between them that loses, repeats and reorders frames, and hosts that
+//! post messages and check their results.
 
 pub mod engine;
 pub mod memory;
@@ -23,7 +23,7 @@ use engine::{Engine, Records};
 use memory::Random;
 use nic::{Chip, SHARED_BASE};
 
-/// What the hosts ask for.
+/// The hosts' settings.
 #[derive(Clone, Copy)]
 pub struct Settings {
     pub ack_group: u32,
@@ -55,14 +55,14 @@ pub struct Buffer {
     pub form: Form,
 }
 
-/// A descriptor that the NIC has.
+/// A descriptor owned by the NIC.
 pub struct Posting {
     pub head: u32,
     chain: Vec<u32>,
     pub buffer: Buffer,
 }
 
-/// What the NIC wrote back.
+/// The status that the NIC wrote back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     pub code: Code,
@@ -79,7 +79,7 @@ pub struct Node<'a> {
 }
 
 impl Node<'static> {
-    /// A node whose records stay for good.
+    /// A node whose records are never freed.
     pub fn start(number: u32, nodes: u32, epoch: u32, settings: &Settings) -> Self {
         let tables = Box::leak(Box::new(Records::new()));
         Self::start_in(tables, number, nodes, epoch, settings)
@@ -144,7 +144,7 @@ impl<'a> Node<'a> {
         self.emp.dispatch([true; 2])
     }
 
-    /// Host memory for `length` bytes in a form, cut and scattered at random.
+    /// Host memory for `length` bytes in a form, in random pieces.
     pub fn buffer(&mut self, random: &mut Random, length: usize, form: Form) -> Buffer {
         let entries = match form {
             Form::Short => 1,
@@ -154,7 +154,7 @@ impl<'a> Node<'a> {
         let mut pieces = Vec::new();
         let mut left = length;
         while left > 0 {
-            // What is left must fit the entries that are left.
+            // The remaining bytes must fit the remaining entries.
             let least = left.div_ceil(entries - pieces.len());
             let most = match form {
                 Form::Short => left,
@@ -237,14 +237,14 @@ impl<'a> Node<'a> {
         self.emp.nic().mailbox_free(mailbox(receive))
     }
 
-    /// Rings the mailbox for a prepared descriptor.
+    /// Writes a prepared descriptor's address into the mailbox.
     pub fn post(&mut self, receive: bool, head: u32) {
         assert!(self.mailbox_free(receive));
         self.nic()
             .write_mailbox(mailbox(receive), descriptor_address(head));
     }
 
-    /// What became of a posting, once the NIC has given it back.
+    /// Result of a posting, once the NIC has returned it.
     pub fn outcome(&self, head: u32) -> Option<Outcome> {
         let nic = self.emp.nic();
         let at = descriptor_address(head);
@@ -261,7 +261,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Takes the descriptors of a finished posting back.
+    /// Frees the descriptors of a finished posting.
     pub fn retire(&mut self, receive: bool, posting: &Posting) {
         let free = if receive {
             &mut self.free_receives
@@ -303,14 +303,14 @@ pub fn descriptor_address(index: u32) -> u32 {
     SHARED_BASE + DESCRIPTOR_BYTES * index
 }
 
-/// How badly the wire behaves and how slow the DMA is, in percent.
+/// Fault rates of wire and DMA, in percent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     pub loss: u64,
     pub duplication: u64,
     pub reordering: u64,
     pub damage: u64,
-    /// Chance that a DMA channel stands still for a step.
+    /// Probability that a DMA channel pauses for a step.
     pub slow_dma: u64,
 }
 
@@ -319,11 +319,11 @@ pub struct World {
     pub nodes: Vec<Node<'static>>,
     pub random: Random,
     pub faults: Faults,
-    /// Frames that the wire loses beside the random ones.
+    /// Selects frames that the wire loses in addition to random losses.
     pub loses: fn(&[u8]) -> bool,
     /// A node whose MAC sends nothing.
     pub stalled: Option<usize>,
-    /// Frames under way to each node.
+    /// Frames in flight to each node.
     wires: Vec<VecDeque<Vec<u8>>>,
 }
 
@@ -341,7 +341,7 @@ impl World {
         }
     }
 
-    /// A microsecond or so passes.
+    /// Advances time by about a microsecond.
     pub fn step(&mut self) {
         let faults = self.faults;
         for index in 0..self.nodes.len() {
@@ -382,7 +382,7 @@ impl World {
         }
     }
 
-    /// A frame enters the wire to its destination.
+    /// Puts a frame on the wire to its destination.
     pub fn carry(&mut self, frame: Vec<u8>) {
         let destination = nic::word_of(&frame, 1) >> 16;
         let wire = &mut self.wires[destination as usize];
@@ -406,7 +406,7 @@ impl World {
         panic!("not done after {limit} steps");
     }
 
-    /// Steps until nothing is under way.
+    /// Steps until nothing is in progress.
     pub fn settle(&mut self) {
         self.run(1_000_000, |world| {
             world.wires.iter().all(VecDeque::is_empty)

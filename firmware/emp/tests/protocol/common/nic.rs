@@ -1,8 +1,8 @@
 //! A NIC without a chip: SRAM, two DMA channels, frame buffers and a MAC that obey the same pointer
 //! rules as the Tigon2 (docs/tigon2.md, sections 5 and 6), moved by `step_...` calls.
 //!
-//! It checks what hardware would silently spoil: memory that has been given back is poisoned, a frame
-//! whose DMA failed must leave void, and buffer pointers only move forward.
+//! It detects errors that hardware would not report: released memory is poisoned, a frame whose DMA failed
+//! must be void when it is sent, and buffer pointers must only move forward.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use super::memory::HostMemory;
 
 pub use side::Side;
 
-/// Where the protocol's shared structures lie.
+/// Address of the protocol's shared structures.
 pub const SHARED_BASE: u32 = 0x4000;
 const TX: Region = Region::new(0x4_0000, 0x4_8000);
 const RX: Region = Region::new(0x6_0000, 0x6_8000);
@@ -86,27 +86,27 @@ struct RxSlot {
     intact: bool,
 }
 
-/// What the NIC reported.
+/// An event that the NIC reported.
 pub struct Entry {
     pub event: Event,
     pub peer: u32,
     pub id: u32,
     pub third: u32,
-    /// The epoch in the frame that the firmware took last: of the frame, if the event is about one.
+    /// Epoch of the last frame taken by the firmware; for events about a frame, that frame's epoch.
     pub epoch: u16,
 }
 
-/// The NIC. Its host memory is behind it, its wire is a queue.
+/// The NIC: includes its host memory and a queue as its wire.
 pub struct Chip {
     sram: Vec<u8>,
     pub host: HostMemory,
     pub now_us: u32,
     timer_at: [Option<u32>; 2],
     mailboxes: [u32; 2],
-    /// CPU B looks at its mailbox events.
+    /// CPU B handles its mailbox events.
     pub b_listens: bool,
     send_event: [bool; 2],
-    /// The events of the queues between the CPUs.
+    /// Event bits of the queues between the CPUs.
     bells: [bool; Queue::ALL.len()],
     locked: bool,
     reads: Channel,
@@ -123,13 +123,13 @@ pub struct Chip {
     rx_taken: VecDeque<(u32, u32)>,
     rx_producer: u32,
     rx_consumer: u32,
-    /// The epoch in the frame that was taken last.
+    /// Epoch of the last frame taken.
     rx_epoch: u16,
     pub mac: u64,
     /// Frames on the wire.
     pub sent: VecDeque<Vec<u8>>,
     pub events: Cell<[u32; 16]>,
-    /// The same one by one, if somebody reads it.
+    /// All events in order, if a log was requested.
     pub log: Option<RefCell<Vec<Entry>>>,
 }
 
@@ -219,7 +219,7 @@ impl Chip {
         self.now_us
     }
 
-    /// Nothing is queued or under way anywhere in the NIC.
+    /// Whether nothing is queued or in progress in the NIC.
     pub fn is_quiet(&self) -> bool {
         self.reads.queued.is_empty()
             && self.writes.queued.is_empty()
@@ -233,7 +233,7 @@ impl Chip {
             && !self.bells.contains(&true)
     }
 
-    /// Both buffers are empty: every frame was sent or given back.
+    /// Whether both buffers are empty: every frame was sent or freed.
     pub fn buffers_are_free(&self) -> bool {
         self.tx_frames.is_empty() && self.rx_taken.is_empty() && self.rx_frames.is_empty()
     }
@@ -250,7 +250,7 @@ impl Chip {
         self.load(mailbox_low(mailbox)) == 0
     }
 
-    /// The read channel does one DMA.
+    /// Executes one DMA of the read channel.
     pub fn step_read(&mut self) {
         if self.reads.stopped {
             return;
@@ -274,7 +274,7 @@ impl Chip {
         self.reads.done.push_back(dma);
     }
 
-    /// The write channel does one DMA.
+    /// Executes one DMA of the write channel.
     pub fn step_write(&mut self) {
         if self.writes.stopped {
             return;
@@ -308,7 +308,7 @@ impl Chip {
         self.tx_producer = end;
     }
 
-    /// Frees the receive buffer up to `end`: what is freed must have been taken.
+    /// Frees the receive buffer up to `end`; the frames must have been taken.
     fn move_rx_consumer(&mut self, end: u32) {
         let freed = RX.distance(self.rx_consumer, end);
         let taken = self.rx_taken.back().map_or(0, |&(start, length)| {
@@ -328,7 +328,7 @@ impl Chip {
         self.rx_consumer = end;
     }
 
-    /// The MAC sends one frame if one is released.
+    /// Lets the MAC send one frame if one is released.
     pub fn step_mac(&mut self) {
         let Some(frame) = self.tx_frames.front() else {
             return;
@@ -361,7 +361,7 @@ impl Chip {
         self.sent.push_back(bytes);
     }
 
-    /// A frame arrives. It is lost if there is no room.
+    /// Receives a frame. It is lost if there is no room.
     pub fn receive(&mut self, bytes: &[u8], intact: bool) {
         let stored = bytes.len() as u32 + 4;
         let start = self.rx_producer.next_multiple_of(RX_ALIGN);

@@ -1,4 +1,4 @@
-//! The chip as one CPU's part of the protocol sees it: [`emp::Nic`] on [`Chip`].
+//! [`emp::Nic`] on [`Chip`], for one CPU's part of the protocol.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -14,7 +14,7 @@ use super::*;
 const QUEUES_BASE: u32 = 0x7_0000;
 const QUEUE_BYTES: u32 = 0x2000;
 
-/// One CPU's hold on the chip. Only one CPU has it at a time: [`give`](Self::give).
+/// One CPU's access to the chip. Only one CPU has the chip at a time: [`give`](Self::give).
 pub struct Side<R> {
     chip: Option<Box<Chip>>,
     cpu: usize,
@@ -67,7 +67,7 @@ impl rings::Memory for Chip {
     }
 }
 
-/// A queue's event, as the queue sees it.
+/// A queue's event bit.
 struct QueueBell<'a>(&'a mut Chip, Queue);
 
 impl rings::Memory for QueueBell<'_> {
@@ -103,7 +103,7 @@ impl rings::Bell for QueueBell<'_> {
     }
 }
 
-/// Where a queue lies.
+/// Layout of a queue.
 fn place(queue: Queue) -> rings::Queue {
     let base = QUEUES_BASE + QUEUE_BYTES * queue as u32;
     let place = rings::Queue::new(base, queue.entries(), queue.words());
