@@ -7,10 +7,10 @@ use std::fmt;
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// Every node.
+    /// The broadcast address.
     pub const BROADCAST: Self = Self([0xFF; 6]);
 
-    /// From the two words that registers and tables hold; the first one's high half is ignored.
+    /// Decodes the two words of registers and tables; the first word's high half is ignored.
     #[must_use]
     pub const fn from_words(high: u32, low: u32) -> Self {
         let [_, _, a, b] = high.to_be_bytes();
@@ -18,13 +18,13 @@ impl MacAddress {
         Self([a, b, c, d, e, f])
     }
 
-    /// Whether it names a group of nodes, not one.
+    /// Whether this is a group address.
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 != 0
     }
 
-    /// The first two bytes, as the chip's registers and the firmware's tables hold them.
+    /// The first two bytes, in the format of the chip's registers and the firmware's tables.
     #[must_use]
     pub const fn high(self) -> u32 {
         u16::from_be_bytes([self.0[0], self.0[1]]) as u32

@@ -1,9 +1,9 @@
 //! A driver's view of a Tigon2: registers, SRAM through the window, and chip bring-up.
 //!
 //! The window shows all registers, the lowest 1 KB of SRAM, and a movable 2 KB view of the rest
-//! (docs/tigon2.md, section 2). The view's base is this module's own state: `WINDOW_BASE` is
-//! written only when an access needs another base than the last one did. That is sound because a
-//! [`BoardWindow`] is the only user of its window and its methods take `&mut self`.
+//! (docs/tigon2.md, section 2). This module keeps the view's base: it writes `WINDOW_BASE` only when an
+//! access needs a different base. That is sound because a [`BoardWindow`] is the only user of its window
+//! and its methods take `&mut self`.
 
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_REGISTERS, WINDOW_VIEW, WINDOW_VIEW_BYTES};
 use defs::tigon2::regs::{
@@ -18,16 +18,16 @@ use crate::window::{Watch, Window};
 const LOW_SRAM_BYTES: u32 = WINDOW_VIEW - WINDOW_LOW_SRAM;
 const WORD_BYTES: u32 = 4;
 
-/// The chip did not come up.
+/// Bring-up of the chip failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ChipError {
-    /// Another chip, or no chip, answers.
+    /// The revision is not that of a Tigon2.
     #[error("the chip reports revision {revision}, a Tigon2 reports {REVISION_TIGON2}")]
     Revision {
-        /// What the chip reports (15 when nothing answers on the bus).
+        /// Reported revision (15 when nothing answers on the bus).
         revision: u32,
     },
-    /// A CPU runs on after a reset and a halt.
+    /// A CPU does not halt.
     #[error("CPU {cpu:?} does not halt (state {state:#x})")]
     NotHalted {
         /// Which.
@@ -56,10 +56,10 @@ impl Cpu {
     }
 }
 
-/// A board behind its window.
+/// A board accessed through its window.
 ///
-/// SRAM addresses are byte addresses of words; their two low bits are ignored, as the window has
-/// 32-bit accesses only.
+/// SRAM addresses are byte addresses of words. Their two low bits are ignored: the window has 32-bit
+/// accesses only.
 #[derive(Debug)]
 pub struct BoardWindow<W> {
     window: W,
@@ -68,12 +68,12 @@ pub struct BoardWindow<W> {
 }
 
 impl<W: Window> BoardWindow<W> {
-    /// Takes over a window. Nothing else may use it from now on.
+    /// Takes over a window, which must have no other user from now on.
     pub const fn new(window: W) -> Self {
         Self { window, view: None }
     }
 
-    /// Gives the window back.
+    /// Returns the window.
     pub fn into_inner(self) -> W {
         self.window
     }
@@ -103,8 +103,7 @@ impl<W: Window> BoardWindow<W> {
         self.window.write(place.offset, value).await;
     }
 
-    /// Writes `values` to the SRAM words from `address`, in one PIO burst for each view that the
-    /// words touch.
+    /// Writes `values` to the SRAM words from `address`, in one PIO burst per position of the view.
     pub async fn write_sram_burst(&mut self, address: u32, values: &[u32]) {
         let mut address = address;
         let mut rest = values;
@@ -117,7 +116,7 @@ impl<W: Window> BoardWindow<W> {
         }
     }
 
-    /// Reads the SRAM words from `address` into `values`, word by word: the bus has no read burst.
+    /// Reads the SRAM words from `address` into `values`, word by word: the bus has no burst reads.
     pub async fn read_sram_block(&mut self, address: u32, values: &mut [u32]) {
         let mut address = address;
         for value in values {
@@ -126,7 +125,7 @@ impl<W: Window> BoardWindow<W> {
         }
     }
 
-    /// Polls the SRAM word at `address` until `(value & mask) == expected`; gives the value.
+    /// Polls the SRAM word at `address` until `(value & mask) == expected`; returns the value.
     pub async fn poll_sram(
         &mut self,
         address: u32,
@@ -141,8 +140,8 @@ impl<W: Window> BoardWindow<W> {
     }
 
     /// Polls the SRAM words at `addresses` in turn until one of them has `(value & mask) == expected`;
-    /// gives its index and value. `None` when there are none. Words behind several positions of the
-    /// view cost a write whenever the view moves.
+    /// returns its index and value. `None` for an empty list. If the words need several positions of the
+    /// view, each move of the view costs a write.
     pub async fn poll_sram_any(
         &mut self,
         addresses: &[u32],
@@ -173,7 +172,7 @@ impl<W: Window> BoardWindow<W> {
                 expected,
             });
         }
-        // Whoever drops this future half-way leaves an unknown base.
+        // If this future is dropped early, the base stays unknown.
         let before = std::mem::take(&mut self.view);
         let (index, value) = self.window.poll_any(&watches, why).await?;
         self.view = if one_view {
@@ -184,8 +183,8 @@ impl<W: Window> BoardWindow<W> {
         Some((index, value))
     }
 
-    /// Resets the chip and leaves it with both CPUs halted (docs/tigon2.md, section 8, steps 1
-    /// and 2). The window then preserves values: a host word equals the NIC's big-endian word.
+    /// Resets the chip; both CPUs are halted then (docs/tigon2.md, section 8, steps 1 and 2). The window
+    /// then preserves values: a host word equals the NIC's big-endian word.
     ///
     /// # Errors
     /// [`ChipError`] when the chip is no Tigon2 or does not halt.
@@ -197,12 +196,12 @@ impl<W: Window> BoardWindow<W> {
         Ok(())
     }
 
-    /// The reset itself, and the byte order (section 8, step 1).
+    /// Resets the chip and sets the byte order (section 8, step 1).
     pub(crate) async fn reset_chip(&mut self) -> Result<(), ChipError> {
         self.view = None;
         self.write_register(HOST_CONTROL, in_any_byte_order(HostControl::RESET))
             .await;
-        // Reading back makes sure that the posted write has reached the chip.
+        // Reading back ensures that the posted write has reached the chip.
         self.read_register(HOST_CONTROL).await;
         self.write_register(
             HOST_CONTROL,
@@ -216,7 +215,7 @@ impl<W: Window> BoardWindow<W> {
         Ok(())
     }
 
-    /// Tells the chip its memory (section 8, step 2).
+    /// Configures the chip's memory (section 8, step 2).
     pub(crate) async fn set_up_memory(&mut self) {
         self.write_register(LOCAL_CONTROL, LocalControl::SRAM_BANK_512K.bits())
             .await;
@@ -224,20 +223,20 @@ impl<W: Window> BoardWindow<W> {
             .await;
     }
 
-    /// Starts CPU A at `entry`. CPU B is CPU A's to start.
+    /// Starts CPU A at `entry`. CPU A starts CPU B.
     pub async fn start_cpu_a(&mut self, entry: u32) {
         self.write_register(CPU_PC, entry).await;
         self.release_cpu_a().await;
     }
 
-    /// Lets CPU A run from where its program counter stands.
+    /// Lets CPU A run from its current program counter.
     pub(crate) async fn release_cpu_a(&mut self) {
         let state = CpuState::from_bits_retain(self.read_register(CPU_STATE).await);
         let running = state.difference(CpuState::HALT | CpuState::STEP);
         self.write_register(CPU_STATE, running.bits()).await;
     }
 
-    /// The program counter of CPU A if it stands still, which is never its own wish.
+    /// The program counter of CPU A if it is halted; firmware never halts it on purpose.
     pub async fn halted_at(&mut self) -> Option<u32> {
         let state = CpuState::from_bits_retain(self.read_register(CPU_STATE).await);
         if state.contains(CpuState::HALT) {
@@ -247,7 +246,7 @@ impl<W: Window> BoardWindow<W> {
         }
     }
 
-    /// Halts a CPU and makes sure that it has halted.
+    /// Halts a CPU and verifies it.
     pub(crate) async fn halt(&mut self, cpu: Cpu) -> Result<(), ChipError> {
         let register = CPU_STATE + cpu.registers();
         let state = self.read_register(register).await;
@@ -261,7 +260,7 @@ impl<W: Window> BoardWindow<W> {
         }
     }
 
-    /// Finds the window offset of an SRAM address; moves the view if it must.
+    /// Finds the window offset of an SRAM address; moves the view if necessary.
     async fn locate(&mut self, address: u32) -> Place {
         if let Some(base) = base(address) {
             self.move_view(base).await;
@@ -271,7 +270,7 @@ impl<W: Window> BoardWindow<W> {
 
     async fn move_view(&mut self, base: u32) {
         if self.view != Some(base) {
-            // Whoever drops this future half-way leaves an unknown base, never a wrong one.
+            // If this future is dropped early, the base is unknown, never wrong.
             self.view = None;
             self.write_register(WINDOW_BASE, base).await;
             self.view = Some(base);
@@ -279,7 +278,7 @@ impl<W: Window> BoardWindow<W> {
     }
 }
 
-/// The base that the view must have to show the SRAM word at `address`, unless it is always shown.
+/// The view base that shows the SRAM word at `address`; `None` if the word is always visible.
 const fn base(address: u32) -> Option<u32> {
     if address < LOW_SRAM_BYTES {
         None
@@ -288,7 +287,7 @@ const fn base(address: u32) -> Option<u32> {
     }
 }
 
-/// Where the SRAM word at `address` appears, once the view has its base.
+/// Window position of the SRAM word at `address`, with the view at its base.
 const fn place(address: u32) -> Place {
     let address = address & !(WORD_BYTES - 1);
     if address < LOW_SRAM_BYTES {
@@ -298,7 +297,7 @@ const fn place(address: u32) -> Place {
     }
 }
 
-/// Where an SRAM word appears in the window.
+/// Position of an SRAM word in the window.
 struct Place {
     offset: u32,
     /// Words from here to the end of this part of the window.
@@ -314,7 +313,7 @@ impl Place {
     }
 }
 
-/// The chip may still have either byte order, so its control bits go into both outer bytes.
+/// The chip may have either byte order at this time, so its control bits go into both outer bytes.
 const fn in_any_byte_order(bits: HostControl) -> u32 {
     bits.bits() | bits.bits().swap_bytes()
 }
@@ -391,7 +390,7 @@ mod tests {
         assert_eq!(bursts, [2, 256, 512, 260]);
     }
 
-    /// Polls words of which one, and later another one, is 1; gives the writes to the base.
+    /// Polls words of which one, and later another one, is 1; checks the number of writes to the base.
     fn check_polled(addresses: &[u32], found: usize, bases: usize) {
         let fake = Fake::new();
         let mut board = BoardWindow::new(fake.clone());
@@ -402,7 +401,7 @@ mod tests {
             let result = board.poll_sram_any(addresses, 1, 1, "a word").await;
             assert_eq!(result, Some((found, 1)));
             assert_eq!(fake.lock().base_writes() - before, bases);
-            // Whatever it did to the view, the next access finds its word.
+            // Whatever happened to the view, the next access finds its word.
             for &address in addresses {
                 board.write_sram(address, address).await;
                 assert_eq!(fake.lock().word(address), address);

@@ -1,5 +1,5 @@
-//! A machine for the tests: a chip that stores words, memory with scattered pages, and a NIC that
-//! decodes what is posted and completes it as the test says.
+//! A machine for the tests: a chip that stores words, memory with scattered pages, and a NIC that decodes
+//! posted descriptors and completes them as the test says.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -23,24 +23,24 @@ use defs::tigon2::regs::{
 
 use crate::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
 
-/// Where the fake firmware puts its tables: the two descriptor pools meet at 0x1000 + 4000, and
-/// descriptor 614 crosses a view's end.
+/// Tables of the fake firmware: the two descriptor pools meet at 0x1000 + 4000, and descriptor 614 crosses
+/// a view's end.
 pub const DESCRIPTOR_BASE: u32 = 0x1000;
 pub const ROUTE_BASE: u32 = 0x47F8;
 pub const PAGE: u64 = 4096;
 
-/// What the NIC makes of the next posted descriptor.
+/// Reaction of the NIC to the next posted descriptor.
 #[derive(Debug, Clone, Copy)]
 pub enum Script {
-    /// Nothing: it keeps the descriptor.
+    /// Keeps the descriptor.
     Keep,
-    /// Flips the status to this word and leaves the rest.
+    /// Sets the status to this word and leaves the rest.
     Status(u32),
     /// A message of this node, tag and length arrives.
     Arrive(Code, u16, u16, u32),
 }
 
-/// A descriptor as the NIC has understood it.
+/// A descriptor as the NIC has decoded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
     pub mailbox: u32,
@@ -52,7 +52,7 @@ pub struct Posted {
     pub entries: Vec<(u64, u16)>,
 }
 
-/// What the chip, the NIC and the host's memory consist of.
+/// State of chip, NIC and host memory.
 pub struct Machine {
     pub registers: BTreeMap<u32, u32>,
     pub sram: BTreeMap<u32, u32>,
@@ -61,9 +61,9 @@ pub struct Machine {
     /// Every write to the window: offset and words.
     pub writes: Vec<(u32, Vec<u32>)>,
     pub reads: usize,
-    /// Where the firmware says that its descriptors are.
+    /// Descriptor address that the firmware reports.
     pub descriptor_base: u32,
-    /// Whether the firmware is one for EMP; else it does nothing by itself.
+    /// Whether the firmware is an EMP firmware; otherwise it is passive.
     pub speaks_emp: bool,
     /// Whether the firmware boots when CPU A starts.
     pub boots: bool,
@@ -73,28 +73,28 @@ pub struct Machine {
     pub starts: usize,
     /// Values of the command mailbox.
     pub commands: Vec<u32>,
-    /// What becomes of a receive that is cancelled while it is the NIC's.
+    /// Reaction to a cancelled receive that the NIC owns.
     pub on_cancel: Script,
-    /// Whether the CPUs obey when they are told to halt.
+    /// Whether the CPUs halt when requested.
     pub halts: bool,
     /// Physical memory.
     pub memory: BTreeMap<u64, u8>,
-    /// Pages below this number are mapped.
+    /// Number of mapped pages.
     pub mapped_pages: u64,
-    /// Pages that the library has allocated, from `LIST_PAGES` on.
+    /// Number of pages that the library has allocated, from `LIST_PAGES` on.
     pub list_pages: u64,
     pub list_page_limit: u64,
     pub translations: usize,
     pub time_ns: u64,
-    /// Contiguous pages allocated, from `CONTIGUOUS_PAGES` on.
+    /// Number of allocated contiguous pages, from `CONTIGUOUS_PAGES` on.
     pub contiguous_pages: u64,
-    /// The interrupts to come, in order; then waits time out.
+    /// The interrupts to come, in order; after them waits time out.
     pub interrupts: VecDeque<Interrupt>,
-    /// What the NIC does when an interrupt handler has just ended, in order.
+    /// Actions of the NIC at the end of an interrupt handler, in order.
     pub handler_ends: VecDeque<Interrupt>,
     /// Every access in order, as `R offset` or `W offset value` (hexadecimal; a burst: `W offset words`).
     pub accesses: Vec<String>,
-    /// Nothing pulls the EEPROM's data wire.
+    /// The EEPROM does not pull its data wire.
     pub eeprom_silent: bool,
 }
 
@@ -106,7 +106,7 @@ const CONTIGUOUS_PAGES: u64 = 1 << 21;
 const INTERRUPT: u32 = HostControl::INTERRUPT.bits();
 const EEPROM_IN: u32 = LocalControl::EEPROM_IN.bits();
 
-/// What the NIC does before it interrupts.
+/// Actions of the NIC before it interrupts.
 pub type Interrupt = Box<dyn FnOnce(&mut Machine) + Send>;
 
 /// The machine, shared between window, system and test.
@@ -114,7 +114,7 @@ pub type Interrupt = Box<dyn FnOnce(&mut Machine) + Send>;
 pub struct Fake(Arc<Mutex<Machine>>);
 
 impl Fake {
-    /// A Tigon2 at rest whose firmware answers, with 4096 mapped pages.
+    /// An idle Tigon2 with an answering firmware, and 4096 mapped pages.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Machine {
             registers: BTreeMap::from([(HOST_CONTROL, 6 << 28)]),
@@ -152,7 +152,7 @@ impl Fake {
     }
 }
 
-/// The physical address of a virtual one: neighbours are not neighbours, but in contiguous memory.
+/// The physical address of a virtual one: adjacent pages are not adjacent, except in contiguous memory.
 pub fn physical(address: u64) -> u64 {
     let page = address / PAGE;
     if page >= CONTIGUOUS_PAGES {
@@ -162,7 +162,7 @@ pub fn physical(address: u64) -> u64 {
 }
 
 impl Machine {
-    /// Writes to `WINDOW_BASE` so far.
+    /// Number of writes to `WINDOW_BASE` so far.
     pub fn base_writes(&self) -> usize {
         self.writes
             .iter()
@@ -220,7 +220,7 @@ impl Machine {
         }
     }
 
-    /// What the firmware writes when it starts.
+    /// Writes the words of a starting firmware.
     pub fn boot(&mut self) {
         for (address, value) in [
             (DESCRIPTORS, self.descriptor_base),
@@ -262,7 +262,7 @@ impl Machine {
         }
     }
 
-    /// What the firmware of an adapter does at once.
+    /// Immediate reactions of an adapter's firmware.
     fn write_mailbox(&mut self, address: u32, value: u32) {
         if address == mailbox_low(MAILBOX_INTERRUPT) {
             self.end_interrupt(value);
@@ -271,7 +271,7 @@ impl Machine {
         }
     }
 
-    /// A driver writes mailbox 0: 1 at the beginning of its handler, 0 at the end.
+    /// Handles the driver's write to mailbox 0: 1 at the start of its handler, 0 at the end.
     fn end_interrupt(&mut self, value: u32) {
         let handled = self.registers[&HOST_CONTROL] & INTERRUPT != 0 || value == 1;
         *self.registers.entry(HOST_CONTROL).or_default() &= !INTERRUPT;
@@ -498,7 +498,7 @@ impl System for Fake {
     }
 }
 
-/// Runs a future of the fake machine, where nothing is ever pending.
+/// Runs a future of the fake machine, which is never pending.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

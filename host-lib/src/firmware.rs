@@ -1,4 +1,4 @@
-//! A firmware image and how it gets into the board's SRAM.
+//! Firmware images and their loading into the board's SRAM.
 
 use defs::tigon2::map::SRAM_LIMIT;
 use thiserror::Error;
@@ -11,13 +11,13 @@ pub mod linux;
 /// A program for CPU A.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Firmware {
-    /// SRAM address and content of each part. Memory that must be zero at start is zero bytes here.
+    /// SRAM address and content of each part. Zero-initialised memory is contained as zero bytes.
     pub segments: Vec<(u32, Vec<u8>)>,
-    /// Where CPU A starts.
+    /// Start address of CPU A.
     pub entry: u32,
 }
 
-/// A firmware image cannot be loaded.
+/// An image cannot be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ImageError {
     /// The window has no sub-word access.
@@ -37,7 +37,7 @@ pub enum ImageError {
 }
 
 impl Firmware {
-    /// Writes all segments through the window. A segment's last word is filled up with zero bytes.
+    /// Writes all segments through the window. A segment's last word is padded with zero bytes.
     ///
     /// # Errors
     /// [`ImageError`]; then nothing has been written.
@@ -66,7 +66,7 @@ fn check_segment(address: u32, length_bytes: usize) -> Result<(), ImageError> {
     Ok(())
 }
 
-/// The NIC's big-endian words.
+/// Converts bytes to the NIC's big-endian words.
 fn words(bytes: &[u8]) -> Vec<u32> {
     bytes
         .chunks(4)

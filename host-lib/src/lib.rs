@@ -1,16 +1,16 @@
-//! Host library: drives a Tigon2 board through its memory-mapped PCI window, and speaks EMP
-//! or the AceNIC host protocol with the firmware on it.
+//! Host library: drives a Tigon2 board through its memory-mapped PCI window, with EMP or the AceNIC host
+//! protocol.
 //!
-//! It knows the traits [`Window`](window::Window) and [`System`](window::System), not the
-//! emulator. The layers, from the bottom:
+//! It depends on the traits [`Window`](window::Window) and [`System`](window::System), not on the emulator.
+//! The layers, from the bottom:
 //!
-//! * [`window`]: what the library needs from the machine it runs on;
+//! * [`window`]: the interface to the host system;
 //! * [`board`]: registers, SRAM through the movable view, chip bring-up;
 //! * [`firmware`]: loading an image;
 //! * [`emp`]: EMP's posts and completions;
 //! * [`acenic`]: a driver for the firmware of an Ethernet adapter.
 //!
-//! A node that sends back what it gets:
+//! A node that sends a received message back:
 //!
 //! ```
 //! use host_lib::emp::{Buffer, Config, Emp, MacAddress, Source, Tag};

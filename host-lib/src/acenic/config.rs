@@ -1,4 +1,4 @@
-//! What a driver tells the firmware at start-up.
+//! Driver settings for the firmware.
 
 use defs::acenic::info::RingFlags;
 use defs::acenic::{
@@ -13,7 +13,7 @@ pub const FIXED_LINK: Link = Link::ENABLE
     .union(Link::FULL_DUPLEX)
     .union(Link::SPEED_1000);
 
-/// What drivers ask for by default: everything that both sides can do, with flow control.
+/// The default link settings of drivers: all abilities of both sides, with flow control.
 pub const NEGOTIATED_LINK: Link = Link::ENABLE
     .union(Link::NEGOTIATE)
     .union(Link::NEGOTIATE_FLOW_CONTROL)
@@ -24,12 +24,12 @@ pub const NEGOTIATED_LINK: Link = Link::ENABLE
     .union(Link::SPEED_100)
     .union(Link::SPEED_10);
 
-/// Bytes of a frame without FCS that the standard ring takes, with a VLAN tag: drivers' MTU word.
+/// Longest frame in the standard ring, without FCS, with a VLAN tag: the MTU word of drivers.
 pub const STANDARD_MTU: u32 = 1518;
-/// The same for jumbo frames.
+/// Longest frame in the jumbo ring, without FCS, with a VLAN tag.
 pub const JUMBO_MTU: u32 = 9018;
 
-/// Where the send descriptors stand.
+/// Location of the send ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendRing {
     /// In host memory: the firmware fetches them.
@@ -42,27 +42,27 @@ pub enum SendRing {
 }
 
 impl SendRing {
-    /// In SRAM, where firmware wants it.
+    /// In SRAM, at the address that the firmware expects.
     pub const NIC: Self = Self::Nic {
         address: SEND_NIC_BASE,
     };
 }
 
-/// When the firmware reports indices to the host.
+/// Coalescing limits: when the firmware reports indices to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coalescing {
-    /// Longest wait of a received frame, in us.
+    /// Longest delay of a received frame's report, in us.
     pub rx_ticks: u32,
-    /// Longest wait of a sent frame, in us.
+    /// Longest delay of a sent frame's report, in us.
     pub tx_ticks: u32,
-    /// Received frames that are reported at once.
+    /// Number of received frames that are reported at once.
     pub rx_descriptors: u32,
-    /// Sent descriptors that are reported at once.
+    /// Number of sent descriptors that are reported at once.
     pub tx_descriptors: u32,
 }
 
 impl Default for Coalescing {
-    /// What drivers of the time took.
+    /// Values of contemporary drivers.
     fn default() -> Self {
         Self {
             rx_ticks: 120,
@@ -76,7 +76,7 @@ impl Default for Coalescing {
 /// The flags of each ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rings {
-    /// Send ring. Whether it stands in host memory is added.
+    /// Send ring. The driver adds the flag for a ring in host memory.
     pub send: RingFlags,
     /// Standard receive ring.
     pub standard: RingFlags,
@@ -98,8 +98,8 @@ impl Rings {
         }
     }
 
-    /// Checksums of TCP and UDP both ways, without the pseudo header, and VLAN tags: what drivers
-    /// ask for.
+    /// Checksums of TCP and UDP in both directions, without the pseudo header, and VLAN tags: the usual
+    /// settings of drivers.
     #[must_use]
     pub const fn offload() -> Self {
         Self::alike(
@@ -113,35 +113,35 @@ impl Rings {
 /// Settings of one adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Own address; `None`: the one in the board's EEPROM.
+    /// Own address; `None`: the address in the board's EEPROM.
     pub address: Option<MacAddress>,
     /// Modes.
     pub mode: Mode,
-    /// What link is wanted.
+    /// Requested link settings.
     pub link: Link,
-    /// Where the send ring stands.
+    /// Location of the send ring.
     pub send_ring: SendRing,
     /// The rings' flags. A ring with [`RingFlags::DISABLED`] gets no buffers.
     pub rings: Rings,
     /// Entries of the return ring: 2048 (1024 only without a mini ring).
     pub return_entries: u32,
-    /// Buffers that the standard ring is given.
+    /// Number of buffers in the standard ring.
     pub standard_buffers: u32,
-    /// Buffers that the mini ring is given.
+    /// Number of buffers in the mini ring.
     pub mini_buffers: u32,
-    /// Buffers that the jumbo ring is given: none for standard frames only.
+    /// Number of buffers in the jumbo ring; 0 for standard frames only.
     pub jumbo_buffers: u32,
-    /// Longest frame without FCS that the firmware takes from the wire, plus four for a tag.
+    /// Longest frame without FCS that the firmware accepts, plus four bytes for a tag.
     pub mtu: u32,
-    /// When indices are reported.
+    /// Coalescing limits.
     pub coalescing: Coalescing,
     /// Time between two statistics reports in us; 0: none.
     pub statistics_ticks: u32,
     /// Share of the transmit buffer in the frame buffers, in 1/64.
     pub tx_buffer_ratio: u32,
-    /// What the firmware traces.
+    /// Mask of the events that the firmware traces.
     pub trace_mask: u32,
-    /// How long the firmware may take to report that it runs.
+    /// Timeout of the firmware's start, in ns.
     pub start_timeout_ns: u64,
 }
 
@@ -173,8 +173,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Refuses what the driver itself could not carry out. What the firmware does not like it reports
-    /// by an event.
+    /// Refuses settings that the driver cannot carry out. The firmware reports its own objections by an
+    /// event.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let ring = |ring, buffers, entries| {
             if buffers < entries {

@@ -1,5 +1,5 @@
-//! The serial EEPROM, read bit by bit through `LOCAL_CONTROL` (docs/tigon2.md, section 2): two wires,
-//! clock and data, and a memory of the 24C kind that answers at its device address.
+//! The serial EEPROM, accessed bit by bit through `LOCAL_CONTROL` (docs/tigon2.md, section 2): a memory of
+//! the 24C family with two wires, clock and data.
 
 use defs::tigon2::regs::{LOCAL_CONTROL, LocalControl};
 
@@ -8,16 +8,16 @@ use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::window::{System, Window};
 
-/// Where the own address stands: eight bytes, of which the first two are 0.
+/// Position of the own address: eight bytes, of which the first two are 0.
 const MAC_ADDRESS: u16 = 0x8C;
 /// Device address, for writing to it.
 const SELECT_WRITE: u8 = 0xA0;
 /// Device address, for reading from it.
 const SELECT_READ: u8 = 0xA1;
-/// A wire rests this long after each change.
+/// Delay after each change of a wire.
 const REST_NS: u64 = 2_000;
 
-/// The own address of the board.
+/// Reads the board's own address.
 pub(super) async fn read_address<W: Window, S: System>(
     board: &mut BoardWindow<W>,
     system: &mut S,
@@ -63,13 +63,13 @@ impl<W: Window, S: System> Wires<'_, W, S> {
         for _ in 0..8 {
             byte = byte << 1 | u8::from(self.clock_in().await);
         }
-        // A byte that is not acknowledged is the last one.
+        // No acknowledge: this was the last byte.
         self.clock_out(true).await;
         self.end().await;
         Ok(byte)
     }
 
-    /// Data falls while the clock is high: a transfer begins.
+    /// Start condition: data falls while the clock is high.
     async fn begin(&mut self) {
         let drive = LocalControl::EEPROM_DRIVE;
         self.set(drive | LocalControl::EEPROM_OUT).await;
@@ -79,7 +79,7 @@ impl<W: Window, S: System> Wires<'_, W, S> {
         self.set(drive).await;
     }
 
-    /// Data rises while the clock is high: the transfer ends.
+    /// Stop condition: data rises while the clock is high.
     async fn end(&mut self) {
         let drive = LocalControl::EEPROM_DRIVE;
         self.set(drive).await;
@@ -114,7 +114,7 @@ impl<W: Window, S: System> Wires<'_, W, S> {
         self.set(data).await;
     }
 
-    /// Lets go of the data wire and looks at it in the middle of a clock.
+    /// Releases the data wire and samples it in the middle of a clock pulse.
     async fn clock_in(&mut self) -> bool {
         self.set(LocalControl::empty()).await;
         self.set(LocalControl::EEPROM_CLOCK).await;
@@ -123,7 +123,7 @@ impl<W: Window, S: System> Wires<'_, W, S> {
         LocalControl::from_bits_retain(wires).contains(LocalControl::EEPROM_IN)
     }
 
-    /// Drives the wires and leaves the register's other bits alone.
+    /// Drives the wires; the register's other bits are unchanged.
     async fn set(&mut self, wires: LocalControl) {
         let all =
             LocalControl::EEPROM_CLOCK | LocalControl::EEPROM_DRIVE | LocalControl::EEPROM_OUT;

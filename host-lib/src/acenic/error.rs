@@ -1,4 +1,4 @@
-//! What can go wrong, by when it is found.
+//! Errors of the driver, by the time of their detection.
 
 use thiserror::Error;
 
@@ -9,16 +9,16 @@ use crate::board::ChipError;
 use crate::firmware::ImageError;
 use crate::window::VirtualAddress;
 
-/// The host's memory does not do what the driver needs.
+/// Host memory is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum MemoryError {
-    /// There is no more.
+    /// No contiguous memory is left.
     #[error("the host has no {bytes} bytes of contiguous memory")]
     Exhausted {
         /// Bytes asked for.
         bytes: u32,
     },
-    /// The driver's own memory has gone.
+    /// The driver's own memory is no longer mapped.
     #[error("the driver's memory at {:#x} is not mapped", address.0)]
     Unmapped {
         /// The first address that is not mapped.
@@ -26,23 +26,23 @@ pub enum MemoryError {
     },
 }
 
-/// Settings that make no sense.
+/// Invalid settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// A ring always has a free entry.
+    /// Too many buffers: one entry of a ring always stays free.
     #[error("{buffers} buffers for the {ring} ring: it holds {} at most", entries - 1)]
     Buffers {
-        /// The ring.
+        /// Name of the ring.
         ring: &'static str,
-        /// Buffers asked for.
+        /// Requested number of buffers.
         buffers: u32,
         /// Entries of the ring.
         entries: u32,
     },
-    /// No such ring.
+    /// Invalid size of the return ring.
     #[error("a return ring of {entries} entries: it has 2048 at most")]
     ReturnEntries {
-        /// Entries asked for.
+        /// Requested number of entries.
         entries: u32,
     },
     /// A group address cannot be a node's own.
@@ -56,12 +56,12 @@ pub enum EepromError {
     /// A byte was not acknowledged.
     #[error("the EEPROM does not acknowledge {sent} (reading address {address:#x})")]
     NoAcknowledge {
-        /// What had been sent to it.
+        /// Description of the bytes sent.
         sent: &'static str,
-        /// The address that was to be read.
+        /// The address to be read.
         address: u16,
     },
-    /// What stands there is no address of a node.
+    /// The EEPROM contains no node address.
     #[error("the EEPROM holds no Ethernet address (words {high:#010x} and {low:#010x})")]
     NoAddress {
         /// First word.
@@ -71,66 +71,66 @@ pub enum EepromError {
     },
 }
 
-/// The adapter did not start.
+/// The adapter's start failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StartError {
-    /// Settings.
+    /// Invalid settings.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Host memory.
+    /// Host memory is missing.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// The chip.
+    /// Bring-up of the chip failed.
     #[error(transparent)]
     Chip(#[from] ChipError),
-    /// The EEPROM.
+    /// The EEPROM cannot be read.
     #[error(transparent)]
     Eeprom(#[from] EepromError),
-    /// The firmware's place.
+    /// The image cannot be loaded.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// SRAM does not keep what was loaded.
+    /// SRAM does not hold what was loaded.
     #[error("SRAM at {address:#x} reads {read:#010x} after {written:#010x} was loaded")]
     Load {
-        /// Where.
+        /// SRAM address.
         address: u32,
-        /// What was written.
+        /// Word written.
         written: u32,
-        /// What is there.
+        /// Word read.
         read: u32,
     },
 }
 
-/// Something was waited for, and did not come.
+/// A wait failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WaitError {
-    /// The time is over.
+    /// Timeout.
     #[error("waited {} ms for {what}{}", timeout_ns / 1_000_000, unheard(*.pending))]
     Timeout {
-        /// What was waited for.
+        /// The condition that was waited for.
         what: &'static str,
-        /// How long.
+        /// Length of the wait.
         timeout_ns: u64,
         /// The firmware has reported events for which it raised no interrupt.
         pending: bool,
     },
-    /// CPU A stands still.
+    /// CPU A is halted.
     #[error("CPU A has halted at pc {program_counter:#x}, while waiting for {what}")]
     Halted {
-        /// What was waited for.
+        /// The condition that was waited for.
         what: &'static str,
-        /// Where CPU A stands.
+        /// Program counter of CPU A.
         program_counter: u32,
     },
-    /// The firmware reports an error instead.
+    /// The firmware reported an error.
     #[error("the firmware reports: {event}, while waiting for {what}")]
     Reported {
-        /// What was waited for.
+        /// The condition that was waited for.
         what: &'static str,
         /// The event.
         event: Event,
     },
-    /// Host memory.
+    /// Host memory is missing.
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
@@ -143,10 +143,10 @@ const fn unheard(pending: bool) -> &'static str {
     }
 }
 
-/// A frame cannot be sent. Nothing was handed to the firmware.
+/// A frame cannot be sent. The firmware got nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SendError {
-    /// Wait until the firmware has taken some.
+    /// Too few free descriptors: wait until the firmware has taken some.
     #[error("the frame needs {needed} send descriptors, {free} are free")]
     Full {
         /// Descriptors that the frame needs.
@@ -164,13 +164,13 @@ pub enum SendError {
         /// Bytes of the longest frame.
         most: usize,
     },
-    /// A descriptor with no bytes means nothing.
+    /// A fragment is empty.
     #[error("fragment {index} is empty")]
     EmptyFragment {
-        /// Its number.
+        /// Index of the fragment.
         index: usize,
     },
-    /// Host memory.
+    /// Host memory is missing.
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
@@ -178,7 +178,7 @@ pub enum SendError {
 /// A command cannot be given, or was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum CommandError {
-    /// Wait until the firmware has taken some.
+    /// Too few free entries: wait until the firmware has taken some.
     #[error("the command needs {needed} entries of the command ring, {free} are free")]
     Full {
         /// Entries that the command needs.
@@ -186,24 +186,24 @@ pub enum CommandError {
         /// Entries that are free.
         free: u32,
     },
-    /// A multicast command with another address.
+    /// The address of a multicast command is no group address.
     #[error("{address} is not a group address")]
     NotGroup {
         /// The address.
         address: MacAddress,
     },
-    /// The firmware has written nonsense to its consumer index.
+    /// The firmware's consumer index is invalid.
     #[error("the firmware's command consumer index is {consumer}")]
     Consumer {
         /// The index.
         consumer: u32,
     },
-    /// The firmware does not take it.
+    /// The firmware does not take the command.
     #[error(transparent)]
     NotTaken(#[from] WaitError),
 }
 
-/// Something that a sound firmware never writes to host memory. The driver goes on as well as it can.
+/// Invalid data of a firmware in host memory. The driver continues as well as possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Mistake {
     /// An index beyond its ring.
@@ -219,41 +219,41 @@ pub enum Mistake {
     NotPosted {
         /// The index.
         value: u32,
-        /// The index before.
+        /// The previous index.
         first: u32,
-        /// Descriptors posted since.
+        /// Descriptors posted since the previous index.
         posted: u32,
     },
-    /// A returned descriptor names a buffer that the firmware does not have.
+    /// A returned descriptor refers to a buffer that the firmware does not own.
     #[error("return descriptor {entry}: buffer {buffer} of the {ring} ring is not posted")]
     NoSuchBuffer {
         /// Index in the return ring.
         entry: u32,
-        /// The ring that it names.
+        /// The ring in the descriptor.
         ring: RingKind,
-        /// The buffer that it names.
+        /// The buffer in the descriptor.
         buffer: u32,
     },
-    /// A frame longer than its buffer.
+    /// A frame is longer than its buffer.
     #[error("return descriptor {entry}: {length_bytes} bytes in a {ring} buffer of {buffer_bytes}")]
     TooLong {
         /// Index in the return ring.
         entry: u32,
         /// The buffer's ring.
         ring: RingKind,
-        /// Bytes that it says.
+        /// Length in the descriptor.
         length_bytes: u32,
         /// Bytes of the buffer.
         buffer_bytes: u32,
     },
-    /// The driver's own word has changed.
+    /// The driver's opaque word has changed.
     #[error("return descriptor {entry}: opaque word {found:#x}, posted was {posted:#x}")]
     Opaque {
         /// Index in the return ring.
         entry: u32,
-        /// What was posted.
+        /// Posted value.
         posted: u32,
-        /// What came back.
+        /// Returned value.
         found: u32,
     },
 }

@@ -1,7 +1,7 @@
 //! A driver for AceNIC adapters: Tigon2 boards whose firmware sends and receives Ethernet frames
 //! (docs/tigon2.md, section 8; layouts in `defs::acenic`).
 //!
-//! It does what drivers for this hardware do, one call at a time:
+//! Drivers of this hardware do the same steps, one call each:
 //!
 //! * [`AceNic::start`] brings the board up and starts the firmware, [`AceNic::wait_running`] waits for
 //!   its report, [`AceNic::fill_rings`] and [`Command::StackUp`] make it receive;
@@ -10,9 +10,9 @@
 //! * [`AceNic::send`] hands over a frame; [`AceNic::command`] gives a command;
 //! * [`AceNic::statistics`] and [`AceNic::trace`] show what the firmware says about itself.
 //!
-//! Whatever a firmware writes to host memory, the driver goes on: nonsense becomes a [`Mistake`].
+//! Invalid data of a firmware in host memory never stops the driver: it becomes a [`Mistake`].
 //!
-//! A node that sends back every frame that it gets:
+//! A node that sends every received frame back:
 //!
 //! ```
 //! use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, SendOptions};
@@ -87,16 +87,16 @@ use memory::{Region, WORD_BYTES};
 use receive::Receiver;
 use send::Sender;
 
-/// Where the firmware reports indices, each in a cache line of its own: it writes 8 bytes, of which
-/// the first four count.
+/// Offsets of the words in which the firmware reports indices, each in its own cache line: the firmware
+/// writes 8 bytes, of which the first four are the index.
 const EVENT_PRODUCER: u32 = 0;
 const RETURN_PRODUCER: u32 = 64;
 const SEND_CONSUMER: u32 = 128;
 const INDEX_BYTES: u32 = 192;
 
-/// Events that are remembered.
+/// Largest number of events in the history.
 const MOST_HISTORY: usize = 4096;
-/// Mistakes that are kept.
+/// Largest number of mistakes that are kept.
 const MOST_FIRST_MISTAKES: usize = 8;
 
 /// An adapter and its driver.
@@ -110,16 +110,16 @@ pub struct AceNic<W, S> {
     info: Region,
     /// Event ring.
     events: Region,
-    /// What the firmware reports indices in.
+    /// Memory of the reported indices.
     indices: Region,
     sender: Sender,
     receiver: Receiver,
     /// Command producer.
     commands: u32,
     event_consumer: u32,
-    /// The firmware's indices at the last look.
+    /// The firmware's indices at the last check.
     seen: BTreeMap<u32, u32>,
-    /// There was more than one handler takes.
+    /// Unprocessed reports are left: the handler's limit was reached.
     news_left: bool,
     history: Vec<Reported>,
     mistakes: u64,
@@ -140,41 +140,41 @@ impl<W: Window, S: System> AceNic<W, S> {
         &self.config
     }
 
-    /// When CPU A was released, in picoseconds since the start.
+    /// Time of CPU A's release, in picoseconds since the start.
     #[must_use]
     pub const fn released_ps(&self) -> u64 {
         self.released_ps
     }
 
-    /// The events so far (the first 4096).
+    /// All events so far (the first 4096).
     #[must_use]
     pub fn history(&self) -> &[Reported] {
         &self.history
     }
 
-    /// What the firmware did that no sound firmware does: how often so far, and the first cases.
+    /// Invalid data from the firmware: number of cases so far, and the first ones.
     #[must_use]
     pub fn mistakes(&self) -> (u64, &[Mistake]) {
         (self.mistakes, &self.first_mistakes)
     }
 
-    /// The machine, for memory and time.
+    /// The host system, for memory and time.
     #[must_use]
     pub const fn system(&self) -> &S {
         &self.system
     }
 
-    /// The machine, for memory and time.
+    /// The host system, mutable.
     pub const fn system_mut(&mut self) -> &mut S {
         &mut self.system
     }
 
-    /// The board, for what no method does.
+    /// The board, for accesses without a method here.
     pub const fn board_mut(&mut self) -> &mut BoardWindow<W> {
         &mut self.board
     }
 
-    /// The link as the firmware sees it: gigabit if there is one, else 10/100; empty while it is down.
+    /// Link state as the firmware reports it: gigabit if up, else 10/100; empty while the link is down.
     pub async fn link_state(&mut self) -> Link {
         let gigabit = Link::from_bits_retain(self.board.read_sram(GIGABIT_STATE).await);
         if gigabit.contains(Link::UP) {
@@ -188,7 +188,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         }
     }
 
-    /// Says what link is wanted from the next negotiation on ([`Command::NegotiateLink`]).
+    /// Sets the link settings for the next negotiation ([`Command::NegotiateLink`]).
     pub async fn want_link(&mut self, link: Link) {
         for address in [GIGABIT_LINK, FAST_LINK] {
             self.board.write_sram(address, link.bits()).await;
@@ -196,7 +196,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.config.link = link;
     }
 
-    /// Says when indices are to be reported.
+    /// Sets the coalescing limits.
     pub async fn set_coalescing(&mut self, coalescing: Coalescing) {
         for (address, value) in [
             (TX_TICKS, coalescing.tx_ticks),
@@ -209,13 +209,12 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.config.coalescing = coalescing;
     }
 
-    /// Says what the longest frame is (without FCS, four bytes for a tag included). Buffers keep their
-    /// size.
+    /// Sets the longest frame (without FCS, with four bytes for a tag). Buffers keep their size.
     pub async fn set_mtu(&mut self, mtu: u32) {
         self.board.write_sram(INTERFACE_MTU, mtu).await;
     }
 
-    /// Asks the firmware to raise no interrupt, or to raise them again.
+    /// Masks or unmasks the firmware's interrupts.
     pub async fn mask_interrupts(&mut self, masked: bool) {
         self.board
             .write_sram(MASK_INTERRUPTS, u32::from(masked))
@@ -231,7 +230,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.board.halt(Cpu::B).await
     }
 
-    /// The firmware's trace, oldest record first; `None` if it keeps none.
+    /// The firmware's trace, oldest record first; `None` without a trace buffer.
     pub async fn trace(&mut self) -> Option<Vec<trace::Record>> {
         let next = self.board.read_sram(TRACE_NEXT).await;
         let start = self.board.read_sram(TRACE_START).await;

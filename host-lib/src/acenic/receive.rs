@@ -1,4 +1,4 @@
-//! Receiving: three rings of buffers, and the return ring in which they come back with frames.
+//! Receiving: three rings of buffers, and the return ring that brings them back with frames.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::window::System;
 pub enum RingKind {
     /// For frames of standard size.
     Standard,
-    /// For frames beyond that.
+    /// For frames longer than standard size.
     Jumbo,
     /// For short frames.
     Mini,
@@ -34,22 +34,22 @@ impl fmt::Display for RingKind {
     }
 }
 
-/// A frame that came in.
+/// A received frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// Its bytes, without FCS and without a VLAN tag that was taken out.
+    /// Frame without FCS and without a removed VLAN tag.
     pub bytes: Vec<u8>,
     /// The ring of its buffer.
     pub ring: RingKind,
     /// The return descriptor's flags.
     pub flags: Flags,
-    /// The sum over the IP header.
+    /// Checksum of the IP header.
     pub ip_sum: u16,
-    /// The sum over TCP or UDP, if the firmware gave one.
+    /// TCP or UDP checksum, if the firmware computed one.
     pub tcp_udp_sum: Option<u16>,
-    /// The VLAN tag that was taken out.
+    /// The removed VLAN tag.
     pub vlan: Option<u16>,
-    /// What was wrong with it.
+    /// Errors of the frame.
     pub errors: Errors,
 }
 
@@ -57,11 +57,11 @@ pub struct Received {
 pub(super) const STANDARD_BYTES: u32 = 1538;
 /// Bytes of a mini buffer.
 pub(super) const MINI_BYTES: u32 = 128;
-/// Room in a jumbo buffer beyond the MTU word: FCS, and room to align it.
+/// Space in a jumbo buffer in addition to the MTU word: FCS and alignment.
 const JUMBO_EXTRA_BYTES: u32 = 20;
-/// Buffers begin at multiples of this.
+/// Alignment of buffers.
 const BUFFER_ALIGN: u32 = 64;
-/// Opaque words tell the ring and the buffer, and are never 0.
+/// Base of opaque words, which encode ring and buffer and are never 0.
 const OPAQUE: u32 = 0x5A00_0000;
 
 /// A ring of buffers and the buffers themselves.
@@ -72,11 +72,11 @@ pub(super) struct Pool {
     entries: u32,
     buffers: Region,
     buffer_bytes: u32,
-    /// Whether the firmware has the buffer.
+    /// Whether the firmware owns each buffer.
     posted: Vec<bool>,
     producer: u32,
     descriptor_flags: Flags,
-    /// Descriptors were written that the firmware does not know of.
+    /// The producer index must be written: descriptors are new.
     pub(super) changed: bool,
 }
 
@@ -135,7 +135,7 @@ impl Pool {
         self.ring.bus_words(0)
     }
 
-    /// Bytes of a buffer as the ring control block tells it; 0 for a ring without buffers.
+    /// Buffer size for the ring control block; 0 for a ring without buffers.
     pub(super) const fn told_bytes(&self) -> u32 {
         if self.posted.is_empty() {
             0
@@ -169,7 +169,7 @@ impl Pool {
         OPAQUE | kind << 16 | buffer
     }
 
-    /// Gives every buffer to the firmware that it does not have.
+    /// Posts every buffer that the firmware does not own.
     pub(super) fn fill<S: System>(&mut self, system: &mut S) -> Result<(), MemoryError> {
         for buffer in 0..self.posted.len() {
             if !self.posted[buffer] {
@@ -201,7 +201,7 @@ impl Pool {
         Ok(())
     }
 
-    /// The firmware has forgotten all buffers.
+    /// Takes all buffers back after the firmware has reset the ring.
     fn reset(&mut self) {
         self.posted.fill(false);
         self.producer = 0;
@@ -220,7 +220,7 @@ pub(super) struct Receiver {
     consumer: u32,
 }
 
-/// What became of a return descriptor.
+/// A returned frame, or the mistake in its descriptor.
 pub(super) type Return = Result<Received, Mistake>;
 
 impl Receiver {
@@ -251,8 +251,7 @@ impl Receiver {
         self.jumbo.reset();
     }
 
-    /// Takes the frames before `producer` out of the return ring, and gives their buffers back to the
-    /// firmware.
+    /// Takes the frames before `producer` from the return ring, and posts their buffers again.
     pub(super) fn take<S: System>(
         &mut self,
         system: &mut S,

@@ -12,29 +12,28 @@ use crate::window::{System, Window};
 
 /// Bytes of an Ethernet header: the shortest frame that can be sent.
 pub const SHORTEST_FRAME_BYTES: usize = 14;
-/// Bytes by which a fragment may be moved from the start of its buffer.
+/// Largest offset of a fragment in its buffer.
 pub const MOST_OFFSET_BYTES: u32 = 63;
-/// Room in front of each buffer's frame, for offsets.
+/// Space in front of each buffer's frame, for offsets.
 const HEADROOM_BYTES: u32 = MOST_OFFSET_BYTES + 1;
 
-/// What a frame is to be sent with.
+/// Options of a sent frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SendOptions {
-    /// The chip completes the TCP or UDP checksum.
+    /// Let the chip complete the TCP or UDP checksum.
     pub checksum: bool,
-    /// The chip inserts this VLAN tag.
+    /// Let the chip insert this VLAN tag.
     pub vlan: Option<u16>,
-    /// Report at once that it was sent.
+    /// Request a report at once.
     pub coalesce_now: bool,
 }
 
-/// A part of a frame, with a descriptor of its own.
+/// A part of a frame, with its own descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// How far behind an aligned address they begin in host memory, up to [`MOST_OFFSET_BYTES`]
-    /// (what is more wraps).
+    /// Offset from an aligned address in host memory, up to [`MOST_OFFSET_BYTES`] (larger values wrap).
     pub offset: u32,
 }
 
@@ -42,7 +41,7 @@ pub struct Fragment<'a> {
 #[derive(Debug)]
 pub(super) struct Sender {
     ring: SendRing,
-    /// The ring's memory, if it stands on the host.
+    /// The ring's memory, if it is on the host.
     host: Region,
     buffers: Region,
     buffer_bytes: u32,
@@ -81,7 +80,7 @@ impl Sender {
         (self.producer + self.entries - self.consumer) % self.entries
     }
 
-    /// One entry stays free: a full ring would look like an empty one.
+    /// Number of free descriptors. One entry stays free: a full ring would look empty.
     const fn free(&self) -> u32 {
         self.entries - 1 - self.posted()
     }
@@ -110,7 +109,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Copies a fragment to the buffer of the next descriptor; gives the descriptor.
+    /// Copies a fragment to the buffer of the next descriptor; returns the descriptor.
     fn place<S: System>(
         &self,
         system: &mut S,
@@ -126,7 +125,7 @@ impl Sender {
         Ok([high, low, length << 16 | flags.bits(), u32::from(vlan)])
     }
 
-    /// The firmware says that it has taken the descriptors before `consumer`. Gives their number.
+    /// Frees the descriptors before `consumer`, as reported by the firmware; returns their number.
     pub(super) const fn taken(&mut self, consumer: u32) -> Result<u32, Mistake> {
         if consumer >= self.entries {
             return Err(Mistake::Index {
@@ -148,7 +147,7 @@ impl Sender {
 }
 
 impl<W: Window, S: System> AceNic<W, S> {
-    /// Hands a frame (without FCS) to the firmware.
+    /// Sends a frame (without FCS).
     ///
     /// # Errors
     /// [`SendError`].
@@ -160,7 +159,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.send_fragments(&[whole], options).await
     }
 
-    /// Hands a frame in several pieces to the firmware.
+    /// Sends a frame in several pieces.
     ///
     /// # Errors
     /// [`SendError`].
@@ -174,7 +173,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(())
     }
 
-    /// Writes a frame's descriptors, but does not tell the firmware yet: [`AceNic::ring_send`] does.
+    /// Writes a frame's descriptors without telling the firmware; [`AceNic::ring_send`] must follow.
     ///
     /// # Errors
     /// [`SendError`].
@@ -207,7 +206,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(())
     }
 
-    /// Tells the firmware about all descriptors that were written.
+    /// Tells the firmware about all new descriptors.
     pub async fn ring_send(&mut self) {
         self.board
             .write_sram(mailbox_low(MAILBOX_SEND), self.sender.producer)

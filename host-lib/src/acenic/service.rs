@@ -1,8 +1,8 @@
-//! The interrupt handler: takes whatever the firmware has reported.
+//! The interrupt handler: processes everything that the firmware has reported.
 //!
-//! While the handler is at work mailbox 0 says so, and the firmware raises no interrupt. So when it has
-//! ended and mailbox 0 is 0 again, it looks once more: what came in between would not be told
-//! (docs/tigon2.md, section 8).
+//! While the handler runs it sets mailbox 0, and the firmware raises no interrupt. So after clearing
+//! mailbox 0 the handler checks once more: reports in between would raise no interrupt (docs/tigon2.md,
+//! section 8).
 
 use defs::acenic::info::STATISTICS;
 use defs::acenic::message::EVENT_BYTES;
@@ -19,18 +19,18 @@ use super::{
 };
 use crate::window::{System, Window};
 
-/// What a look at the rings brought.
+/// Results of an interrupt handler or a check of the rings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Work {
-    /// The board had asserted its interrupt, or the last handler had left something.
+    /// The board had asserted its interrupt, or the last handler had left reports.
     pub interrupted: bool,
-    /// Frames that came in.
+    /// Received frames.
     pub received: Vec<Received>,
-    /// Send descriptors that the firmware has taken.
+    /// Number of send descriptors that the firmware has taken.
     pub sent: u32,
-    /// Events.
+    /// Events in order.
     pub events: Vec<Reported>,
-    /// What no sound firmware does.
+    /// Invalid data from the firmware.
     pub mistakes: Vec<Mistake>,
 }
 
@@ -44,14 +44,14 @@ impl Work {
             && self.mistakes.is_empty()
     }
 
-    /// Whether this event is among the events.
+    /// Whether the events contain `event`.
     #[must_use]
     pub fn has(&self, event: Event) -> bool {
         self.events.iter().any(|reported| reported.event == event)
     }
 
-    /// Adds what came later. A firmware that never ends is not followed for ever: of each kind no
-    /// more than [`MOST_KEPT`] are kept.
+    /// Appends later results. Against a firmware that never stops, at most [`MOST_KEPT`] of each kind are
+    /// kept.
     fn append(&mut self, more: Self) {
         self.interrupted |= more.interrupted;
         self.sent = self.sent.saturating_add(more.sent);
@@ -61,11 +61,11 @@ impl Work {
     }
 }
 
-/// Frames, events or mistakes that one wait brings at most.
+/// Largest number of frames, events or mistakes returned by one wait.
 const MOST_KEPT: usize = 1 << 14;
-/// The handler looks again while there is news, but gives the program its turn after so many looks.
+/// Largest number of checks per call of the handler.
 const MOST_LOOKS: u32 = 4;
-/// In longer waits the driver looks now and then whether CPU A still runs.
+/// Interval of checks, in longer waits, that CPU A still runs.
 const LOOK_AT_CPU_NS: u64 = 10_000_000;
 
 fn extend<T>(kept: &mut Vec<T>, more: Vec<T>) {
@@ -74,8 +74,7 @@ fn extend<T>(kept: &mut Vec<T>, more: Vec<T>) {
 }
 
 impl<W: Window, S: System> AceNic<W, S> {
-    /// Waits for an interrupt, but no longer than `timeout_ns`, and handles it. Without one, the work is
-    /// empty.
+    /// Waits up to `timeout_ns` for an interrupt and handles it. After a timeout the result is empty.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -89,10 +88,10 @@ impl<W: Window, S: System> AceNic<W, S> {
         }
     }
 
-    /// Handles interrupts until `event` is reported; gives everything that came meanwhile.
+    /// Handles interrupts until `event` is reported; returns everything reported meanwhile.
     ///
     /// # Errors
-    /// [`WaitError`]: time is over, CPU A has halted, or the firmware reports an error instead.
+    /// [`WaitError`]: timeout, CPU A has halted, or the firmware reports an error.
     pub async fn wait_for(
         &mut self,
         event: Event,
@@ -127,14 +126,14 @@ impl<W: Window, S: System> AceNic<W, S> {
         }
     }
 
-    /// The time, `timeout_ns` from now.
+    /// The time `timeout_ns` from now.
     #[must_use]
     pub fn deadline_ps(&self, timeout_ns: u64) -> u64 {
         let span_ps = timeout_ns.saturating_mul(1000);
         self.system.now_ps().saturating_add(span_ps)
     }
 
-    /// Nanoseconds until then.
+    /// Nanoseconds until `deadline_ps`.
     #[must_use]
     pub fn left_ns(&self, deadline_ps: u64) -> u64 {
         deadline_ps
@@ -168,7 +167,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.take_news().await
     }
 
-    /// Takes what is in the rings, until there is no more.
+    /// Processes the rings until they are empty, within limits.
     async fn take_news(&mut self) -> Result<Work, MemoryError> {
         let mut all = Work {
             interrupted: true,
@@ -180,7 +179,7 @@ impl<W: Window, S: System> AceNic<W, S> {
             let work = self.collect().await?;
             all.append(work);
             self.board.write_sram(mailbox, 0).await;
-            // Reading back makes sure that the posted write has reached the board.
+            // Reading back ensures that the posted write has reached the board.
             self.board.read_sram(mailbox).await;
             self.news_left = self.has_news()?;
             if !self.news_left {
@@ -190,7 +189,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(all)
     }
 
-    /// Takes what is in the rings, interrupt or not.
+    /// Processes the rings, with or without an interrupt.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -204,7 +203,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(work)
     }
 
-    /// Keeps account of mistakes: a wait that fails gives no work.
+    /// Counts mistakes, because a wait that fails returns no work.
     fn note(&mut self, mistakes: &[Mistake]) {
         self.mistakes += mistakes.len() as u64;
         let room = MOST_FIRST_MISTAKES.saturating_sub(self.first_mistakes.len());
@@ -278,7 +277,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(())
     }
 
-    /// Tells the firmware about the buffers that were given back.
+    /// Writes changed producer indices of the receive rings.
     pub(super) async fn tell_receive_rings(&mut self) {
         for pool in self.receiver.pools() {
             if std::mem::take(&mut pool.changed) {
@@ -288,12 +287,12 @@ impl<W: Window, S: System> AceNic<W, S> {
         }
     }
 
-    /// Whether an index differs from when it was last looked at. A wrong one is complained of once.
+    /// Whether an index has changed since the last check. A wrong index is reported once.
     fn is_new(&mut self, index: u32, value: u32) -> bool {
         self.seen.insert(index, value) != Some(value)
     }
 
-    /// Whether the firmware has reported anything since the last look.
+    /// Whether the firmware has reported anything since the last check.
     fn has_news(&self) -> Result<bool, MemoryError> {
         for index in [RETURN_PRODUCER, SEND_CONSUMER, EVENT_PRODUCER] {
             let value = self.indices.read_word(&self.system, index)?;
@@ -304,7 +303,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(false)
     }
 
-    /// The statistics as last reported.
+    /// The statistics of the last report.
     ///
     /// # Errors
     /// [`MemoryError`].

@@ -19,23 +19,23 @@ use crate::board::{BoardWindow, Cpu};
 use crate::firmware::Firmware;
 use crate::window::{System, Window};
 
-/// SRAM that is cleared before firmware is loaded: also its zeroed data, which no file tells. No more
-/// than the smallest board has.
+/// SRAM that is cleared before the firmware is loaded: its zeroed data is not part of the file. The range
+/// fits the smallest board.
 const CLEARED: std::ops::Range<u32> = 0x2000..0x8_0000;
 /// PCI commands for DMA: memory reads of whole lines, memory writes; no limit on a burst's length.
 const PCI_COMMANDS: u32 = 0x7602_0000;
-/// Read: the PCI bus runs at 66 MHz. The driver leaves the bit as it is.
+/// Read: the PCI bus runs at 66 MHz. The driver preserves the bit.
 const PCI_66_MHZ: u32 = 0x0008_0000;
-/// DMA thresholds: the same for both directions.
+/// DMA thresholds, for both directions.
 const DMA_THRESHOLDS: u32 = 0x80;
-/// The command ring's address, which is no host address.
+/// Address of the command ring: an SRAM address.
 const COMMAND_RING_ADDRESS: [u32; 2] = [0, MAILBOX_BASE];
-/// The only interface of its host.
+/// Interface number: this is the host's only interface.
 const INTERFACE: u32 = 1;
 
 impl<W: Window, S: System> AceNic<W, S> {
-    /// Resets the board behind `window`, loads the firmware, tells it the settings and starts it. It
-    /// reports when it runs: [`AceNic::wait_running`].
+    /// Resets the board behind `window`, loads the firmware, writes the settings and starts it.
+    /// [`AceNic::wait_running`] waits for its start report.
     ///
     /// # Errors
     /// [`StartError`]: settings, chip, EEPROM, image or host memory are not usable.
@@ -152,7 +152,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(())
     }
 
-    /// Clears SRAM, loads the firmware, and looks whether it is there.
+    /// Clears SRAM, loads the firmware, and verifies it.
     async fn load(&mut self, firmware: &Firmware) -> Result<(), StartError> {
         let zeros = vec![0; (CLEARED.len()) / 4];
         self.board.write_sram_burst(CLEARED.start, &zeros).await;
@@ -215,7 +215,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         .await;
     }
 
-    /// Lets CPU A go.
+    /// Starts CPU A at `entry`.
     async fn release(&mut self, entry: u32) {
         self.board.write_register(CPU_PC, entry).await;
         write_words(
@@ -237,7 +237,7 @@ impl<W: Window, S: System> AceNic<W, S> {
     /// Waits until the firmware has reported that it runs.
     ///
     /// # Errors
-    /// [`WaitError`]: it has not done so in time, it has halted, or it reports an error.
+    /// [`WaitError`]: timeout, CPU A has halted, or the firmware reports an error.
     pub async fn wait_running(&mut self) -> Result<Work, WaitError> {
         let timeout_ns = self.config.start_timeout_ns;
         self.wait_for(
@@ -248,8 +248,8 @@ impl<W: Window, S: System> AceNic<W, S> {
         .await
     }
 
-    /// Gives the firmware all receive buffers that it does not have. It wants them after it has
-    /// reported that it runs.
+    /// Posts all receive buffers that the firmware does not own. The firmware expects them after its start
+    /// report.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -262,7 +262,7 @@ impl<W: Window, S: System> AceNic<W, S> {
     }
 }
 
-/// Chip reset, with both CPUs halted and no interrupt.
+/// Resets the chip: both CPUs halted, no interrupt.
 async fn reset<W: Window>(board: &mut BoardWindow<W>) -> Result<(), StartError> {
     board.reset_chip().await?;
     board.halt(Cpu::A).await?;

@@ -1,4 +1,4 @@
-//! The firmware's trace buffer in SRAM (docs/tigon2.md, section 7): how far it came, in its own words.
+//! The firmware's trace buffer in SRAM (docs/tigon2.md, section 7).
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ use super::memory::WORD_BYTES;
 /// A record of the trace buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its name. What is no printable character is a dot.
+    /// Name; unprintable characters are dots.
     pub name: String,
-    /// Its code.
+    /// Code.
     pub code: u32,
-    /// The firmware's timer, in us. The firmware zeroes it early in its start.
+    /// Timer value in us. The firmware zeroes its timer early in its start.
     pub time_us: u32,
-    /// Its arguments.
+    /// Arguments.
     pub arguments: [u32; ARGUMENT_COUNT as usize],
 }
 
@@ -37,10 +37,10 @@ impl fmt::Display for Record {
     }
 }
 
-/// Longest trace buffer that is believed.
+/// Longest trace buffer that is accepted.
 const MOST_BYTES: u32 = 0x1_0000;
 
-/// Where a trace buffer is, and which slot is written next.
+/// Address range of a trace buffer, and the next slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) start: u32,
@@ -60,7 +60,7 @@ impl Place {
         (records && inside).then_some(place)
     }
 
-    /// Where the firmware says, else where release 12.4.11 has it.
+    /// The range that the firmware reports, or else that of release 12.4.11.
     pub(super) fn find(next: u32, start: u32, length: u32) -> Option<Self> {
         let told = start
             .checked_add(length)
@@ -68,8 +68,8 @@ impl Place {
         told.or_else(|| Self::new(VENDOR_START, VENDOR_END, next))
     }
 
-    /// The slots, from the one that was written first (if the buffer has gone round: the one to be
-    /// written next) to the last. The firmware writes downwards.
+    /// The slots from the oldest (if the buffer has wrapped: the next slot) to the newest. The firmware
+    /// writes downwards.
     fn slots(self) -> impl Iterator<Item = u32> {
         let slots = (self.end - self.start) / RECORD_BYTES;
         let from = (self.next - self.start) / RECORD_BYTES;
@@ -79,20 +79,20 @@ impl Place {
     }
 }
 
-/// Reads all records, oldest first. `word` reads SRAM. `None` when the firmware has no trace buffer, or
-/// has not set it up yet.
+/// Reads all records, oldest first. `word` reads SRAM. `None` if the firmware has no trace buffer, or has
+/// not initialised it yet.
 pub fn decode(mut word: impl FnMut(u32) -> u32) -> Option<Vec<Record>> {
     let place = Place::find(word(TRACE_NEXT), word(TRACE_START), word(TRACE_LENGTH))?;
     Some(records(place, word))
 }
 
-/// The records at a known place.
+/// The records of a trace buffer.
 pub(super) fn records(place: Place, mut word: impl FnMut(u32) -> u32) -> Vec<Record> {
     let records = place.slots().filter_map(|slot| record(slot, &mut word));
     records.collect()
 }
 
-/// The record in a slot; `None` if nothing was ever written there.
+/// The record in a slot; `None` if the slot was never written.
 fn record(slot: u32, word: &mut impl FnMut(u32) -> u32) -> Option<Record> {
     let name: Vec<u8> = (0..NAME_BYTES)
         .step_by(WORD_BYTES as usize)
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Writes records downwards into a buffer, as firmware does; gives SRAM.
+    /// Writes records downwards into a buffer, as firmware does; returns SRAM.
     fn sram(start: u32, end: u32, names: &[&str], told: bool) -> BTreeMap<u32, u32> {
         let mut sram = BTreeMap::new();
         let mut next = end - RECORD_BYTES;

@@ -1,4 +1,4 @@
-//! User buffers and the pieces of pages that they consist of.
+//! User buffers and their pieces of pages.
 
 use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES, PAGE_BYTES, page_entry};
 
@@ -8,13 +8,13 @@ use crate::window::{PhysicalAddress, System, VirtualAddress};
 /// First physical address that a page entry cannot hold.
 const PHYSICAL_LIMIT: u64 = 1 << 48;
 
-/// Memory of the program that a message is sent from or received into.
+/// Program memory that a message is sent from or received into.
 ///
-/// From a post to its completion the memory is the NIC's: what the program writes to it meanwhile
-/// may or may not be sent.
+/// From a post to its completion the NIC owns the memory: later writes of the program may or may not be
+/// sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buffer {
-    /// Where it starts; any alignment.
+    /// Start address, with any alignment.
     pub address: VirtualAddress,
     /// Its length in bytes.
     pub length: u32,
@@ -39,7 +39,7 @@ impl Piece {
     }
 }
 
-/// The bytes of a message that lies in `buffers`.
+/// Length of a message in `buffers`.
 pub(super) fn message_length(buffers: &[Buffer]) -> Result<u32, PostError> {
     let length_bytes: u64 = buffers.iter().map(|buffer| u64::from(buffer.length)).sum();
     match u32::try_from(length_bytes) {
@@ -48,8 +48,8 @@ pub(super) fn message_length(buffers: &[Buffer]) -> Result<u32, PostError> {
     }
 }
 
-/// Translates `buffers` (one system call each) into pieces, each within a page. Empty buffers
-/// contribute none; an empty message is one empty piece.
+/// Translates `buffers` (one system call each) into pieces, each within a page. Empty buffers contribute no
+/// piece; an empty message is one empty piece.
 pub(super) async fn pieces<S: System>(
     system: &mut S,
     buffers: &[Buffer],
@@ -99,7 +99,7 @@ async fn translate<S: System>(
     Ok(())
 }
 
-/// How many bytes of `buffer` lie in each of the pages that it touches.
+/// Number of bytes of `buffer` in each of its pages.
 fn piece_lengths(buffer: &Buffer) -> Vec<u16> {
     let mut room = PAGE_BYTES - (buffer.address.0 % u64::from(PAGE_BYTES)) as u32;
     let mut left = buffer.length;

@@ -1,23 +1,23 @@
-//! What the library tells its machine of the calls that it carries out.
+//! Descriptions of library calls, for the host system's observers.
 
 use std::fmt;
 
 use super::buffer::Buffer;
 use super::transfer::{Direction, Label, Transfer};
 
-/// A call, and what it is for.
+/// A call and its purpose.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Call {
-    /// One that concerns a transfer.
+    /// A call that concerns a transfer.
     Transfer {
-        /// What is done with it.
+        /// The operation.
         verb: &'static str,
-        /// Who and what it is about.
+        /// Direction, peer and tag.
         label: Label,
         /// Bytes of its buffers.
         length_bytes: u64,
     },
-    /// A wait for one of so many transfers.
+    /// A wait for one of several transfers.
     WaitAny(usize),
 }
 
@@ -32,7 +32,7 @@ impl Call {
         }
     }
 
-    /// Something is done with a transfer.
+    /// An operation on a transfer.
     pub(super) const fn of(verb: &'static str, transfer: &Transfer) -> Self {
         Self::Transfer {
             verb,

@@ -1,4 +1,4 @@
-//! Taking a posted receive back.
+//! Cancelling a posted receive.
 
 use defs::emp::control::MAILBOX_CANCEL;
 use defs::emp::descriptor::WORD_PAGE_HIGH;
@@ -9,21 +9,22 @@ use super::error::{Failure, TransferError};
 use super::transfer::{Completion, Direction, Handle, Persistent, Started, Transfer};
 use crate::window::{System, Window};
 
-/// What became of a receive that was taken back ([`Emp::cancel`]).
+/// Result of a cancelled receive ([`Emp::cancel`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a message may have come after all"]
+#[must_use = "a message may have arrived first"]
 pub enum Cancellation {
     /// No message had begun to fill it, and none will.
     Cancelled,
-    /// A message came first: the transfer has ended as it would have without the cancel.
+    /// A message arrived first: the transfer has ended as without the cancel.
     Came(Result<Completion, TransferError>),
 }
 
 impl<W: Window, S: System> Emp<W, S> {
-    /// Takes a posted receive back: its buffer is the program's again, its descriptors are free. If a
-    /// message has already begun to fill it, waits until it is over, as [`Emp::wait`] does.
+    /// Cancels a posted receive: its buffer is the program's again, its descriptors are free. If a message
+    /// has already begun to fill it, waits for its end like [`Emp::wait`].
     ///
-    /// Transmits cannot be taken back, since parts of them may be anywhere: they are waited for.
+    /// Transmits cannot be cancelled, because parts of them may be on the way: the call waits for their
+    /// end.
     pub async fn cancel<D>(&mut self, handle: Handle<D>) -> Cancellation {
         let transfer = handle.transfer;
         let cancellation = self.cancel_transfer(&transfer).await;
@@ -31,7 +32,7 @@ impl<W: Window, S: System> Emp<W, S> {
         cancellation
     }
 
-    /// As [`Emp::cancel`], for a persistent transfer; gives it back to be started again.
+    /// Like [`Emp::cancel`], for a persistent transfer; returns the transfer for another start.
     pub async fn cancel_persistent(&mut self, started: Started) -> (Persistent, Cancellation) {
         let cancellation = self.cancel_transfer(&started.0).await;
         (Persistent(started.0), cancellation)

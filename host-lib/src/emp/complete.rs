@@ -1,4 +1,4 @@
-//! Completion of a transfer: its status in NIC memory, and what the status means.
+//! Completion of a transfer: its status in NIC memory.
 
 use defs::emp::descriptor::{
     Code, STATUS_LENGTH_MASK, STATUS_NIC_OWNS, WORD_NODE_TAG, WORD_STATUS,
@@ -13,10 +13,10 @@ use super::transfer::{
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Emp<W, S> {
-    /// Waits until a transfer is over; its descriptors are free then.
+    /// Waits for the end of a transfer; its descriptors are free then.
     ///
-    /// A transmit is over when the peer has acknowledged all of it, a receive when all of it is in
-    /// the buffer. Node and tag of a receive with a wildcard cost another PIO read.
+    /// A transmit ends when the peer has acknowledged all of it, a receive when all of it is in the buffer.
+    /// Node and tag of a wildcard receive cost another PIO read.
     ///
     /// # Errors
     /// [`TransferError`]: the transfer failed.
@@ -30,7 +30,7 @@ impl<W: Window, S: System> Emp<W, S> {
         result
     }
 
-    /// Looks once (one PIO read) whether a transfer is over; if so, its descriptors are free.
+    /// Checks once (one PIO read) whether a transfer has ended; if so, its descriptors are free.
     pub async fn test<D>(&mut self, handle: Handle<D>) -> Progress<D> {
         let call = Call::of("test", &handle.transfer);
         self.system.call_begins(&call);
@@ -50,12 +50,12 @@ impl<W: Window, S: System> Emp<W, S> {
         Progress::Complete(result)
     }
 
-    /// Waits until one of several transfers is over; takes its handle out of `handles`, whose order
-    /// stays, and gives the index that it had and how it ended. `None` when there are no handles.
+    /// Waits for the end of one of several transfers. Removes its handle from `handles`, whose order is
+    /// preserved, and returns its index and result. `None` for an empty list.
     ///
-    /// The statuses are read in turn, from the first handle's on: among transfers that are over already
-    /// the first is taken. Each read costs what a poll costs; descriptors that lie far apart in NIC memory
-    /// cost a write of the window's base now and then.
+    /// The statuses are read in turn, from the first handle on: among ended transfers the first is taken.
+    /// Each read costs a poll. Descriptors far apart in NIC memory cost additional writes of the window's
+    /// base.
     ///
     /// ```
     /// # use host_lib::emp::{AnyHandle, Completion, Emp, TransferError};
@@ -124,7 +124,7 @@ impl<W: Window, S: System> Emp<W, S> {
         self.word_address(transfer.descriptor(), WORD_STATUS)
     }
 
-    /// What the status of a transfer that is over says, with what else the NIC has written.
+    /// Result of an ended transfer, from its status and the NIC's other words.
     async fn outcome(
         &mut self,
         transfer: &Transfer,
@@ -153,7 +153,7 @@ impl<W: Window, S: System> Emp<W, S> {
         })
     }
 
-    /// The message: as posted, or as it arrived.
+    /// Completion of a message: node and tag as posted, or as arrived.
     async fn completion(&mut self, transfer: &Transfer, status: u32) -> Completion {
         let (node, tag) = match transfer.label {
             Label {

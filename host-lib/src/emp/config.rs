@@ -1,4 +1,4 @@
-//! What a node tells its firmware at start-up.
+//! A node's settings for its firmware.
 
 use defs::emp::control;
 use defs::emp::frame::{ETHERNET_BYTES, MINIMUM_FRAME_BYTES};
@@ -7,7 +7,7 @@ use super::error::ConfigError;
 use super::settings::{ReceiveTimeout, Settings};
 use crate::address::MacAddress;
 
-/// Shortest frame payload: less would be padded on the wire.
+/// Shortest frame payload: a shorter one would be padded on the wire.
 pub const MINIMUM_FRAME_PAYLOAD_BYTES: u32 = MINIMUM_FRAME_BYTES - ETHERNET_BYTES;
 /// Longest frame payload: a jumbo frame's.
 pub const MAXIMUM_FRAME_PAYLOAD_BYTES: u32 = 9000;
@@ -19,9 +19,9 @@ pub struct Config {
     pub node: u16,
     /// The Ethernet address of every node, in the order of their numbers.
     pub routes: Vec<MacAddress>,
-    /// Tells frames of this life from those of an earlier one. It must be later at each start of the
-    /// node (it wraps: later by less than 0x8000): to peers that were not started anew with it, a node
-    /// that comes back with its old epoch is the old one, and its messages count as received before.
+    /// Epoch of this run, which distinguishes its frames from those of earlier runs. Each start of the node
+    /// needs a later epoch (epochs wrap: later means by less than 0x8000). Peers that keep running take a
+    /// node with an unchanged epoch for the earlier run, and its messages for duplicates.
     pub epoch: u16,
     /// Frames that one acknowledgment covers: 1 to 16.
     pub ack_group: u32,
@@ -35,17 +35,17 @@ pub struct Config {
     /// Retransmissions of a group before its message fails:
     /// [`MAXIMUM_RETRY_LIMIT`](super::MAXIMUM_RETRY_LIMIT) at most.
     pub retry_limit: u32,
-    /// Whether senders slow down for receivers that are short of buffer space. Off by default: dropping
-    /// and sending again is faster.
+    /// Whether senders slow down for receivers that are short of buffer space. Off by default: dropping and
+    /// retransmitting is faster.
     pub flow_control: bool,
-    /// When a receive fails that a message has begun to fill and whose sender says no more.
+    /// Timeout of a partly filled receive whose sender is silent.
     pub receive_timeout: ReceiveTimeout,
-    /// Processor time that the library's own instructions take in each post, in nanoseconds.
+    /// Processor time of the library's own instructions in each post, in nanoseconds.
     pub post_overhead_ns: u64,
 }
 
 impl Config {
-    /// The defaults of the control block, for node `node` of `routes`.
+    /// The default settings of the control block, for node `node` of `routes`.
     #[must_use]
     pub const fn new(node: u16, routes: Vec<MacAddress>) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Config {
         }
     }
 
-    /// Own Ethernet address, once everything that the firmware could not make sense of is excluded.
+    /// Checks the settings; returns the own Ethernet address.
     pub(super) fn check(&self) -> Result<MacAddress, ConfigError> {
         Settings::from(self).check()?;
         let payload = MINIMUM_FRAME_PAYLOAD_BYTES..=MAXIMUM_FRAME_PAYLOAD_BYTES;

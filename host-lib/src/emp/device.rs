@@ -1,4 +1,4 @@
-//! The board as an operating system hands it out: to one program at a time.
+//! A board that the operating system grants to one program at a time.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use super::error::StartError;
 use crate::firmware::Firmware;
 use crate::window::{System, Window};
 
-/// The device file of one board: what the kernel module of the EMP thesis exports.
+/// The device file of one board, as the kernel module of the EMP thesis exports it.
 ///
-/// The programs of a host share it (clones are the same device). One at a time can open it; another one is
-/// refused until the first has closed it, or has ended in whatever way. Each opening starts the board
-/// anew, with a later epoch than the last one's: transfers that a dead program left under way are
-/// forgotten, and what is on the wire of them cannot be taken for its successor's.
+/// The programs of a host share it (clones are the same device). One program can open it at a time; others
+/// are refused until it closes the device or ends. Each opening restarts the board with a later epoch:
+/// unfinished transfers of a dead program are dropped, and its frames on the wire cannot be taken for its
+/// successor's.
 ///
 /// ```
 /// use host_lib::emp::{Config, Device, OpenError};
@@ -46,7 +46,7 @@ pub struct Device(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     open: bool,
-    /// Of the last opening.
+    /// Epoch of the last opening.
     epoch: u16,
 }
 
@@ -61,19 +61,18 @@ pub enum OpenError {
     Start(#[from] StartError),
 }
 
-/// One program's hold on a device, as long as this lives.
+/// One program's hold on a device; dropping it closes the device.
 pub(super) struct Hold(Device);
 
 impl Device {
-    /// The device of a board that no program has used. Its first opening has epoch 1.
+    /// The device of an unused board. Its first opening has epoch 1.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The device of a board after a restart of the machine: its openings have epochs after `epoch`,
-    /// which must not be older than any that the board had before. Epochs are wrapping numbers: later
-    /// means less than 0x8000 further on.
+    /// The device of a board after a restart of the machine: its openings have epochs after `epoch`, which
+    /// must be the latest that the board had before. Epochs wrap: later means by less than 0x8000.
     #[must_use]
     pub fn after_epoch(epoch: u16) -> Self {
         let open = false;
@@ -86,8 +85,8 @@ impl Device {
         self.lock().epoch
     }
 
-    /// Opens the device and starts EMP, as [`Emp::start`] does, whatever the board was at. The epoch of
-    /// `config` does not count.
+    /// Opens the device and starts EMP like [`Emp::start`], whatever the board's state. The epoch of
+    /// `config` is ignored.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -143,12 +142,12 @@ impl fmt::Debug for Hold {
 }
 
 impl<W: Window, S: System> Emp<W, S> {
-    /// Ends EMP on the board: its CPUs are halted and its DMA is ended, so that nothing touches the
-    /// program's memory any more. Then the [`Device`] is closed, if that is where it comes from. Dropping an
-    /// [`Emp`] closes the device too, but leaves the board at work until the device is opened again, as a
-    /// program that dies does.
+    /// Stops EMP on the board: its CPUs are halted and its DMA is stopped, so that nothing accesses the
+    /// program's memory any more. Then closes the [`Device`] if there is one. Dropping an [`Emp`] closes
+    /// the device too, but leaves the board running until the device is opened again, as after the death of
+    /// a program.
     pub async fn close(mut self) {
-        // A board that does not obey is refused when it is started again.
+        // A board that does not respond is refused at its next start.
         let _ = self.board.reset().await;
     }
 }

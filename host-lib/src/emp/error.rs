@@ -1,4 +1,4 @@
-//! What can go wrong: before a start, at a post, and during a transfer.
+//! Errors: at start-up, at a post, and during a transfer.
 
 use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES};
 use defs::emp::frame::GROUP_LIMIT;
@@ -11,7 +11,7 @@ use crate::board::ChipError;
 use crate::firmware::ImageError;
 use crate::window::{PhysicalAddress, VirtualAddress};
 
-/// A [`Config`](super::Config) that makes no sense.
+/// An invalid [`Config`](super::Config).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// The own node is not in the route table.
@@ -22,13 +22,13 @@ pub enum ConfigError {
         /// Routes given.
         nodes: usize,
     },
-    /// An ack group of no frames, or of more than a frame's header can say.
+    /// The ack group is empty, or too large for a frame's header.
     #[error("an ack group of {ack_group} frames is not between 1 and {GROUP_LIMIT}")]
     AckGroup {
         /// Frames asked for.
         ack_group: u32,
     },
-    /// A first timeout of nothing, or longer than the NIC's timer can tell.
+    /// The first timeout is 0, or too long for the NIC's timer.
     #[error(
         "a retransmission timeout of {timeout_us} us is not between {} and {}",
         TIMEOUT_US_RANGE.start(),
@@ -44,7 +44,7 @@ pub enum ConfigError {
         /// Retries asked for.
         retry_limit: u32,
     },
-    /// A receive timeout of nothing, or longer than the NIC's timer can tell.
+    /// The receive timeout is 0, or too long for the NIC's timer.
     #[error(
         "a receive timeout of {receive_timeout_us} us is not between 1 and \
          {MAXIMUM_RECEIVE_TIMEOUT_US}"
@@ -67,10 +67,10 @@ pub enum ConfigError {
 /// EMP could not be started on a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum StartError {
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The chip did not come up.
+    /// Bring-up of the chip failed.
     #[error(transparent)]
     Chip(#[from] ChipError),
     /// The image cannot be loaded.
@@ -79,25 +79,25 @@ pub enum StartError {
     /// CPU A stopped during start-up.
     #[error("CPU A halted at {program_counter:#x} while the host waited for {waited_for}")]
     Halted {
-        /// What the host waited for.
+        /// The condition that the host waited for.
         waited_for: &'static str,
-        /// Where CPU A stands.
+        /// Program counter of CPU A.
         program_counter: u32,
     },
-    /// The firmware runs and gives no sign.
+    /// The firmware runs but does not answer.
     #[error("the firmware did not answer within {polls} polls: {waited_for}")]
     Silent {
-        /// What the host waited for.
+        /// The condition that the host waited for.
         waited_for: &'static str,
-        /// How often it looked.
+        /// Number of polls.
         polls: u32,
     },
-    /// The firmware says that a table is where it cannot be.
+    /// The firmware reports an impossible address of a table.
     #[error("the firmware places its {table} at {address:#x}, outside SRAM or unaligned")]
     TableAddress {
-        /// Which table.
+        /// Name of the table.
         table: &'static str,
-        /// Where the firmware says that it is.
+        /// Reported address.
         address: u32,
     },
     /// More nodes than the firmware's route table holds.
@@ -110,7 +110,7 @@ pub enum StartError {
     },
 }
 
-/// A transfer could not be posted. Nothing was handed to the NIC and nothing is held.
+/// A post failed. The NIC got nothing, and no descriptor is in use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PostError {
     /// All descriptors are in use: wait for a transfer first.
@@ -129,7 +129,7 @@ pub enum PostError {
         /// Length asked for.
         length_bytes: u64,
     },
-    /// The message touches more pages than a descriptor can name.
+    /// The message has more pieces of pages than a descriptor can hold.
     #[error("the message lies in {pages} pieces of pages, a descriptor names {INDIRECT_PAGES}")]
     TooManyPages {
         /// Pieces of pages.
@@ -160,26 +160,26 @@ pub enum PostError {
     /// The tag value means "any tag" to the NIC.
     #[error("the tag 0xffff stands for any tag and cannot be used as a value")]
     ReservedTag,
-    /// The system gives no memory for the page list of a long message.
+    /// The system has no memory for the page list of a long message.
     #[error("no host page for the page list of a long message")]
     NoListPage,
 }
 
-/// A transfer that was posted did not succeed. Its descriptors are free again.
+/// A posted transfer failed. Its descriptors are free again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{direction} ({peer}, {tag}) failed: {failure}")]
 pub struct TransferError {
     /// Transmit or receive.
     pub direction: Direction,
-    /// The other node: as posted, or as arrived if something arrived.
+    /// The other node: as posted, or as arrived.
     pub peer: Source,
     /// The tag: as posted, or as arrived.
     pub tag: Tag,
-    /// What went wrong.
+    /// The cause.
     pub failure: Failure,
 }
 
-/// Why a transfer failed: the NIC's completion codes (`defs::emp::descriptor::Code`).
+/// Cause of a failed transfer: the NIC's completion codes (`defs::emp::descriptor::Code`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Failure {
     /// The message was longer than the posted buffer.
@@ -190,7 +190,7 @@ pub enum Failure {
         /// Bytes that were delivered.
         received: u32,
     },
-    /// The NIC can make no sense of the descriptor.
+    /// The NIC found the descriptor invalid.
     #[error("the NIC rejects the descriptor")]
     BadDescriptor,
     /// The NIC's DMA could not reach the buffer.
@@ -199,8 +199,8 @@ pub enum Failure {
     /// The NIC's route table has no such node.
     #[error("the NIC has no route to the node")]
     UnknownNode,
-    /// Transmit: the peer did not acknowledge within the retries. Receive: the sender has given the
-    /// message up, has started anew, or is silent for longer than a living one can be.
+    /// Transmit: the peer did not acknowledge within the retries. Receive: the sender has abandoned the
+    /// message, has restarted, or was silent for longer than a live sender can be.
     #[error("the other node is silent or has given up")]
     Timeout,
     /// The NIC ran out of records.
@@ -209,8 +209,8 @@ pub enum Failure {
     /// The posted receive was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// The NIC gave the descriptor back with a status that means nothing.
-    #[error("the NIC completed it with a meaningless status {status:#010x}")]
+    /// The NIC returned the descriptor with an invalid status.
+    #[error("the NIC completed it with the invalid status {status:#010x}")]
     BadStatus {
         /// The status word.
         status: u32,

@@ -23,7 +23,7 @@ pub(super) const fn form(pieces: usize) -> Form {
     }
 }
 
-/// Descriptors that a message of `pieces` pieces takes.
+/// Number of descriptors of a message of `pieces` pieces.
 pub(super) const fn descriptors(pieces: usize) -> usize {
     match form(pieces) {
         Form::Short | Form::Indirect => 1,
@@ -31,7 +31,7 @@ pub(super) const fn descriptors(pieces: usize) -> usize {
     }
 }
 
-/// The head: its page entry, what the message is, and the status that hands it to the NIC.
+/// The head: its page entry, node and tag, length, and the status that gives it to the NIC.
 pub(super) fn head(
     entry: [u32; 2],
     node_tag: u32,
@@ -43,7 +43,7 @@ pub(super) fn head(
     [entry[0], entry[1], node_tag, length, status]
 }
 
-/// The continuations of a chain, for the pieces after the head's. `chain` has an index for each.
+/// The continuations of a chain, for the pieces after the head's. `chain` has one index per continuation.
 pub(super) fn continuations(pieces: &[Piece], chain: &[u16]) -> Vec<Words> {
     pieces
         .chunks(CONTINUATION_PIECES)
@@ -57,12 +57,12 @@ pub(super) fn continuations(pieces: &[Piece], chain: &[u16]) -> Vec<Words> {
         .collect()
 }
 
-/// The head's entry in the indirect form: where the page list is and how many bytes of it count.
+/// The head's entry in the indirect form: address of the page list and its size in bytes.
 pub(super) const fn list_entry(page: ListPage, pieces: usize) -> [u32; 2] {
     page_entry(page.physical.0, pieces as u16 * PAGE_ENTRY_BYTES as u16)
 }
 
-/// The page list: the NIC's DMA keeps byte order, so its big-endian words are written as such.
+/// The page list's bytes: the NIC's DMA keeps byte order, so the words are big-endian.
 pub(super) fn list_bytes(pieces: &[Piece]) -> Vec<u8> {
     pieces
         .iter()

@@ -1,22 +1,20 @@
-//! EMP's host side: start-up, posts, completions.
+//! The host side of EMP: start-up, posts, completions.
 //!
-//! The host only posts. It writes a descriptor into NIC memory, tells the NIC its address through
-//! a mailbox, and later polls the descriptor's status in NIC memory; there are no interrupts, no
-//! system calls but the address translation, and no copies. The descriptors' free lists are the
-//! host's.
+//! The host only posts. It writes a descriptor into NIC memory, passes its address to the NIC through a
+//! mailbox, and later polls the descriptor's status in NIC memory. There are no interrupts, no copies, and
+//! no system calls except the address translation. The host manages the descriptors' free lists.
 //!
-//! * a [`Device`] hands the board to one program at a time; [`Emp::start`] takes it as it is;
+//! * a [`Device`] grants the board to one program at a time; [`Emp::start`] uses a board directly;
 //! * [`Emp::post_transmit`], [`Emp::post_receive`] and their vectored forms post a message, which is
 //!   gathered from and scattered over any memory of the program;
-//! * [`Emp::wait`], [`Emp::test`] and [`Emp::wait_any`] tell how a transfer ended, [`Emp::cancel`] takes a
-//!   posted receive back;
-//! * [`Emp::prepare_transmit`] and [`Emp::prepare_receive`] make a transfer that is started again and
-//!   again;
-//! * [`Emp::set`] changes settings while messages are under way; [`Emp::counters`] are the
-//!   firmware's.
+//! * [`Emp::wait`], [`Emp::test`] and [`Emp::wait_any`] return a transfer's result, [`Emp::cancel`] cancels
+//!   a posted receive;
+//! * [`Emp::prepare_transmit`] and [`Emp::prepare_receive`] prepare a transfer that can be started
+//!   repeatedly;
+//! * [`Emp::set`] changes settings at run time; [`Emp::counters`] reads the firmware's counters.
 //!
-//! Errors say what can be done about them: [`StartError`] and [`ConfigError`] before anything runs,
-//! [`PostError`] when nothing was posted, [`TransferError`] when a message failed.
+//! Errors: [`StartError`] and [`ConfigError`] before anything runs, [`PostError`] when nothing was posted,
+//! [`TransferError`] when a message failed.
 //!
 //! A server that answers two kinds of messages, whichever comes first (`testbench/examples/emp_messages.rs`
 //! runs one like it on two emulated hosts):
@@ -91,7 +89,7 @@ pub use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::window::{System, Window};
 
-/// A node that runs EMP: its board, its machine, and what the library remembers of both.
+/// A node that runs EMP: its board, its host system, and the library's state.
 #[derive(Debug)]
 pub struct Emp<W, S> {
     board: BoardWindow<W>,
@@ -104,19 +102,19 @@ pub struct Emp<W, S> {
     descriptors: u32,
     transmits: Pool,
     receives: Pool,
-    /// Host pages for page lists that no transfer uses now.
+    /// Unused host pages for page lists.
     lists: Vec<ListPage>,
-    /// The hold on the device that it was opened through.
+    /// The hold on the device through which it was opened.
     hold: Option<Hold>,
 }
 
 impl<W: Window, S: System> Emp<W, S> {
-    /// Nodes of the route table.
+    /// Number of nodes in the route table.
     pub const fn nodes(&self) -> u16 {
         self.nodes
     }
 
-    /// Descriptors of `direction` that are free.
+    /// Number of free descriptors of `direction`.
     pub fn free_descriptors(&self, direction: Direction) -> usize {
         match direction {
             Direction::Transmit => self.transmits.free(),
@@ -124,17 +122,17 @@ impl<W: Window, S: System> Emp<W, S> {
         }
     }
 
-    /// The machine: memory and time.
+    /// The host system: memory and time.
     pub const fn system(&self) -> &S {
         &self.system
     }
 
-    /// The machine, to spend time on it or write its memory.
+    /// The host system, mutable: to spend time on it or write its memory.
     pub const fn system_mut(&mut self) -> &mut S {
         &mut self.system
     }
 
-    /// The board below EMP, to look at.
+    /// The board, for inspection.
     pub const fn board_mut(&mut self) -> &mut BoardWindow<W> {
         &mut self.board
     }
@@ -159,7 +157,7 @@ impl<W: Window, S: System> Emp<W, S> {
         }
     }
 
-    /// Writes a mailbox, and waits until the NIC has read it and done what it says.
+    /// Writes a mailbox and waits until the NIC has acknowledged it.
     async fn tell(&mut self, mailbox: u32, value: u32, why: &'static str) {
         let mailbox = mailbox_low(mailbox);
         self.board.write_sram(mailbox, value).await;

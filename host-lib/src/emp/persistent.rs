@@ -10,10 +10,10 @@ use super::transfer::{Completion, Direction, Label, Persistent, Source, Started,
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Emp<W, S> {
-    /// Prepares a transmit that is to be repeated.
+    /// Prepares a transmit that can be started repeatedly.
     ///
     /// # Errors
-    /// [`PostError`]; then nothing is held.
+    /// [`PostError`]: no descriptor is in use for it then.
     pub async fn prepare_transmit(
         &mut self,
         node: u16,
@@ -24,10 +24,10 @@ impl<W: Window, S: System> Emp<W, S> {
         self.prepare_persistent(label, buffers).await
     }
 
-    /// Prepares a receive that is to be repeated.
+    /// Prepares a receive that can be started repeatedly.
     ///
     /// # Errors
-    /// [`PostError`]; then nothing is held.
+    /// [`PostError`]: no descriptor is in use for it then.
     pub async fn prepare_receive(
         &mut self,
         source: Source,
@@ -38,12 +38,12 @@ impl<W: Window, S: System> Emp<W, S> {
         self.prepare_persistent(label, buffers).await
     }
 
-    /// Starts a prepared transfer: no translation, and only those words of its descriptor that the
+    /// Starts a prepared transfer, without a translation; writes only the words of its descriptor that the
     /// NIC has changed. Returns when the NIC has taken it.
     pub async fn start_persistent(&mut self, persistent: Persistent) -> Started {
         let first_word = match persistent.0.label.direction {
             Direction::Transmit => WORD_STATUS,
-            // The NIC has replaced wildcards and capacity by what arrived.
+            // The NIC has replaced wildcards and capacity by the arrived values.
             Direction::Receive => WORD_NODE_TAG,
         };
         let call = Call::of("start", &persistent.0);
@@ -53,7 +53,7 @@ impl<W: Window, S: System> Emp<W, S> {
         Started(persistent.0)
     }
 
-    /// Waits until a started transfer is over; gives it back to be started again.
+    /// Waits for the end of a started transfer; returns the transfer for another start.
     pub async fn wait_persistent(
         &mut self,
         started: Started,
@@ -65,7 +65,7 @@ impl<W: Window, S: System> Emp<W, S> {
         (Persistent(started.0), result)
     }
 
-    /// Returns a prepared transfer's descriptors.
+    /// Frees a prepared transfer's descriptors.
     pub fn release(&mut self, persistent: Persistent) {
         self.put_back(persistent.0);
     }
@@ -88,7 +88,7 @@ impl<W: Window, S: System> Emp<W, S> {
         buffers: &[Buffer],
     ) -> Result<Persistent, PostError> {
         let transfer = self.prepare(label, buffers).await?;
-        // All but the status, which hands it over.
+        // All words except the status, which is written last.
         let address = self.word_address(transfer.descriptor(), WORD_PAGE_HIGH);
         let words = &transfer.head[..WORD_STATUS];
         self.board.write_sram_burst(address, words).await;

@@ -1,4 +1,4 @@
-//! The host-managed free lists of descriptors, and the reused host pages for page lists.
+//! The host-managed free lists of descriptors, and a cache of host pages for page lists.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,15 +7,15 @@ use crate::window::{PhysicalAddress, VirtualAddress};
 
 /// Free descriptors of one direction, by index into the NIC's array.
 ///
-/// Descriptors are taken from the end that is given at construction and stay there as long as
-/// possible: few open transfers then share few positions of the window's view.
+/// Descriptors are taken from the end of the range that is given at construction: few open transfers then
+/// need few positions of the window's view.
 #[derive(Debug)]
 pub(super) struct Pool {
     free: BTreeSet<u16>,
     end: End,
 }
 
-/// From which end of its range a pool hands out descriptors.
+/// The end of its range from which a pool takes descriptors.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Lowest,
@@ -34,7 +34,7 @@ impl Pool {
         self.free.len()
     }
 
-    /// Takes `count` descriptors; `None`, and nothing taken, when there are not so many.
+    /// Takes `count` descriptors; `None`, without taking any, if there are too few.
     pub(super) fn take(&mut self, count: usize) -> Option<Vec<u16>> {
         if self.free.len() < count {
             return None;
@@ -54,11 +54,11 @@ impl Pool {
     }
 }
 
-/// A host page of the library's own that holds the page entries of one indirect transfer.
+/// A host page, owned by the library, with the page entries of one indirect transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListPage {
-    /// Where the program writes it.
+    /// Virtual address, for the program's writes.
     pub(super) address: VirtualAddress,
-    /// Where the NIC reads it.
+    /// Physical address, for the NIC's reads.
     pub(super) physical: PhysicalAddress,
 }

@@ -40,8 +40,8 @@ impl<W: Window, S: System> Emp<W, S> {
         Ok(SendHandle::new(self.post(label, buffers).await?))
     }
 
-    /// Posts a buffer for the next message of `tag` from `source`. Returns when the NIC has taken
-    /// the descriptor. A shorter message is delivered, a longer one truncated.
+    /// Posts a buffer for the next message with `tag` from `source`. Returns when the NIC has taken the
+    /// descriptor. A longer message is truncated.
     ///
     /// # Errors
     /// [`PostError`]; then nothing is posted.
@@ -54,7 +54,7 @@ impl<W: Window, S: System> Emp<W, S> {
         self.post_receive_vectored(source, tag, &[buffer]).await
     }
 
-    /// Posts `buffers`, over which the NIC scatters the next message of `tag` from `source`.
+    /// Posts `buffers`, over which the NIC scatters the next message with `tag` from `source`.
     ///
     /// # Errors
     /// [`PostError`]; then nothing is posted.
@@ -88,7 +88,7 @@ impl<W: Window, S: System> Emp<W, S> {
         posted
     }
 
-    /// Does all of a post but the head's words: translation, descriptors, continuations, list.
+    /// Prepares a post up to the head's words: translation, descriptors, continuations, list.
     pub(super) async fn prepare(
         &mut self,
         label: Label,
@@ -127,8 +127,8 @@ impl<W: Window, S: System> Emp<W, S> {
         })
     }
 
-    /// Writes the head's words from `first_word` on, the status last, and tells the NIC; waits
-    /// until the NIC has taken it.
+    /// Writes the head's words from `first_word` on, the status last, and rings the mailbox; waits until
+    /// the NIC has taken the descriptor.
     pub(super) async fn hand_over(&mut self, transfer: &Transfer, first_word: usize) {
         let head = transfer.descriptor();
         let words = &transfer.head[first_word..];
@@ -159,7 +159,7 @@ impl<W: Window, S: System> Emp<W, S> {
         })
     }
 
-    /// Writes a page list into a page of the library's own.
+    /// Writes a page list into a list page.
     async fn write_list(&mut self, pieces: &[Piece]) -> Result<ListPage, PostError> {
         let page = match self.lists.pop() {
             Some(page) => page,
@@ -174,7 +174,7 @@ impl<W: Window, S: System> Emp<W, S> {
         }
     }
 
-    /// Allocates a list page; its translation costs one system call, once.
+    /// Allocates a list page; its translation costs one system call.
     async fn new_list_page(&mut self) -> Result<ListPage, PostError> {
         let length = u64::from(PAGE_BYTES);
         let address = self.system.allocate(length).ok_or(PostError::NoListPage)?;

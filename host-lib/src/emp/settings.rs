@@ -1,4 +1,4 @@
-//! Settings that may change while EMP runs.
+//! Settings that may change at run time.
 
 use std::ops::RangeInclusive;
 
@@ -14,14 +14,14 @@ use super::config::Config;
 use super::error::ConfigError;
 use crate::window::{System, Window};
 
-/// First retransmission timeouts that the firmware takes, in microseconds.
+/// Valid first retransmission timeouts, in microseconds.
 pub const TIMEOUT_US_RANGE: RangeInclusive<u32> = 1..=TIMEOUT_LIMIT_US;
 /// The highest retry limit.
 pub const MAXIMUM_RETRY_LIMIT: u32 = RETRY_LIMIT_MOST;
 /// The longest receive timeout, in microseconds.
 pub const MAXIMUM_RECEIVE_TIMEOUT_US: u32 = RECEIVE_TIMEOUT_LIMIT_US;
 
-/// The part of a [`Config`] that may change while EMP runs ([`Emp::set`]).
+/// The part of a [`Config`] that may change at run time ([`Emp::set`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Frames that one acknowledgment covers: 1 to 16.
@@ -32,22 +32,22 @@ pub struct Settings {
     pub retry_limit: u32,
     /// Whether senders slow down for receivers that are short of buffer space.
     pub flow_control: bool,
-    /// When a receive fails that a message has begun to fill.
+    /// Timeout of a partly filled receive.
     pub receive_timeout: ReceiveTimeout,
 }
 
-/// When a receive that a message has begun to fill, and for which nothing more comes, ends with
+/// Timeout of a partly filled receive for which no more frames arrive. It ends with
 /// [`Failure::Timeout`](super::Failure::Timeout).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReceiveTimeout {
-    /// After the longest time for which a living sender with the same timeout and retry limit can keep
-    /// silent: all its timeouts, and the wait in a full send queue (seconds).
+    /// After the longest silence of a live sender with equal timeout and retry limit: all its timeouts, and
+    /// the wait in a full send queue (seconds).
     #[default]
     SenderGone,
-    /// After so many microseconds: at least 1, [`MAXIMUM_RECEIVE_TIMEOUT_US`] at most. If that is less
-    /// than a sender may keep silent, a receive may fail whose sender would still have gone on.
+    /// After this many microseconds: 1 to [`MAXIMUM_RECEIVE_TIMEOUT_US`]. If this is shorter than a
+    /// sender's longest silence, a receive may fail although its sender would continue.
     AfterUs(u32),
-    /// Never: it waits until its sender lets it know that the message was given up.
+    /// Never: the receive ends only when its sender reports that it has abandoned the message.
     Never,
 }
 
@@ -62,10 +62,10 @@ impl ReceiveTimeout {
 }
 
 impl Settings {
-    /// Says which of them the firmware would replace by its default.
+    /// Checks the settings against the limits of the firmware.
     ///
     /// # Errors
-    /// The first one.
+    /// The first invalid setting.
     pub const fn check(&self) -> Result<(), ConfigError> {
         let &Self {
             ack_group,
@@ -92,7 +92,7 @@ impl Settings {
         }
     }
 
-    /// The words of the control block, and where they are.
+    /// Addresses and values of the control block's words.
     pub(super) const fn words(&self) -> [(u32, u32); 5] {
         let receive_timeout = self.receive_timeout;
         [
@@ -121,16 +121,16 @@ impl From<&Config> for Settings {
 }
 
 impl<W: Window, S: System> Emp<W, S> {
-    /// The settings that hold now.
+    /// The current settings.
     pub const fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// Changes settings while EMP runs; returns when the firmware has taken them. A message that was
-    /// posted before keeps its ack group; a new timeout holds from the next time that one begins.
+    /// Changes settings at run time; returns when the firmware has applied them. Messages posted before
+    /// keep their ack group; a running timeout is not changed.
     ///
     /// # Errors
-    /// [`ConfigError`]; then everything stays as it is.
+    /// [`ConfigError`]; then nothing changes.
     pub async fn set(&mut self, settings: Settings) -> Result<(), ConfigError> {
         settings.check()?;
         for (address, value) in settings.words() {

@@ -18,9 +18,9 @@ use crate::board::BoardWindow;
 use crate::firmware::Firmware;
 use crate::window::{System, Window};
 
-/// Time between two looks at a booting firmware, in nanoseconds.
+/// Poll interval during the firmware's start, in nanoseconds.
 const START_POLL_NS: u64 = 20_000;
-/// Looks at a booting firmware: 200 ms in all, many times what a boot takes.
+/// Largest number of polls during the firmware's start: 200 ms in all, many times a normal start.
 const START_POLLS: u32 = 10_000;
 
 const FIRMWARE_READY: &str = "the firmware to be ready";
@@ -29,10 +29,10 @@ const COMMAND_TAKEN: &str = "the firmware to take the start command";
 impl<W: Window, S: System> Emp<W, S> {
     /// Starts EMP on the board behind `window`.
     ///
-    /// With a `firmware`, resets the chip, loads the image and starts CPU A; without, it expects a
-    /// firmware that runs already. Then it waits until the firmware is ready, gives it own MAC
-    /// address, route table and settings, and waits until it has taken them. It gives up after
-    /// 200 ms of silence. Every descriptor is free afterwards.
+    /// With a `firmware`, resets the chip, loads the image and starts CPU A; without, it expects a running
+    /// firmware. Then it waits until the firmware is ready, writes its MAC address, route table and
+    /// settings, and waits until the firmware has read them. Each wait ends after 200 ms of silence. Then
+    /// every descriptor is free.
     ///
     /// # Errors
     /// [`StartError`]: settings, chip, image or firmware are not usable.
@@ -85,7 +85,7 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 }
 
-/// A node on its way to EMP.
+/// A node during start-up.
 struct Starter<W, S> {
     board: BoardWindow<W>,
     system: S,
@@ -95,14 +95,14 @@ impl<W: Window, S: System> Starter<W, S> {
     async fn boot(&mut self, firmware: &Firmware) -> Result<(), StartError> {
         self.board.reset().await?;
         firmware.load(&mut self.board).await?;
-        // SRAM survives a reset: an earlier life's words must not pass for this one's.
+        // SRAM survives a reset: clear the words of an earlier run.
         self.board.write_sram(READY, 0).await;
         self.board.write_sram(COMMAND, 0).await;
         self.board.start_cpu_a(firmware.entry).await;
         Ok(())
     }
 
-    /// Writes everything that the firmware waits for; gives the number of nodes.
+    /// Writes everything that the firmware needs; returns the number of nodes.
     async fn configure(
         &mut self,
         config: &Config,
@@ -150,7 +150,7 @@ impl<W: Window, S: System> Starter<W, S> {
         Ok(nodes)
     }
 
-    /// Reads where the firmware has put a table of `length_bytes`.
+    /// Reads and checks the address of a table of `length_bytes`.
     async fn table(
         &mut self,
         table: &'static str,
@@ -168,7 +168,7 @@ impl<W: Window, S: System> Starter<W, S> {
         }
     }
 
-    /// Looks at an SRAM word now and then until it is `expected`.
+    /// Polls an SRAM word until it is `expected`.
     async fn await_word(
         &mut self,
         address: u32,

@@ -1,4 +1,4 @@
-//! Handles of transfers, and who and what they are about.
+//! Handles and labels of transfers.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use super::error::{PostError, TransferError};
 use super::layout::Words;
 use super::pool::ListPage;
 
-/// Which way a transfer goes.
+/// Direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From this host.
@@ -45,7 +45,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// What the user calls a message by; a receive takes messages of its own tag only.
+/// The tag of a message; a receive matches messages of its own tag only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tag {
     /// Any tag (receives only).
@@ -63,7 +63,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Who and what a transfer is about; checked when it is made.
+/// Direction, peer and tag of a transfer; checked when it is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) direction: Direction,
@@ -102,7 +102,7 @@ impl Label {
     }
 }
 
-/// A transfer and what it holds of the pools.
+/// A transfer and the resources that it holds.
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub(super) label: Label,
@@ -110,14 +110,14 @@ pub(super) struct Transfer {
     pub(super) length: u32,
     /// Indices of its descriptors, the head first. Never empty.
     pub(super) descriptors: Vec<u16>,
-    /// The head's words, with the status that hands it to the NIC.
+    /// The head's words, with the status that gives it to the NIC.
     pub(super) head: Words,
     /// The page list of the indirect form.
     pub(super) list: Option<ListPage>,
 }
 
 impl Transfer {
-    /// The head descriptor, by which the NIC knows the transfer.
+    /// Index of the head descriptor, which identifies the transfer to the NIC.
     pub(super) fn descriptor(&self) -> u16 {
         self.descriptors[0]
     }
@@ -131,13 +131,13 @@ pub enum Transmit {}
 #[derive(Debug)]
 pub enum Receive {}
 
-/// A posted transfer, to be given to [`Emp::wait`](super::Emp::wait) or
-/// [`Emp::test`](super::Emp::test) of the [`Emp`](super::Emp) that it comes from.
+/// A posted transfer, for [`Emp::wait`](super::Emp::wait) or [`Emp::test`](super::Emp::test) of its
+/// [`Emp`](super::Emp).
 ///
-/// A handle cannot be copied, so nothing is waited for twice. Dropping one does not cancel the
-/// transfer: the NIC goes on to use the buffer, and the descriptors stay taken until the next
-/// [`Emp::start`](super::Emp::start), since nobody can know any more when they are free. The same
-/// holds when a future of `wait` or of a post is dropped before it ends.
+/// A handle cannot be copied, so no transfer is waited for twice. Dropping a handle does not cancel the
+/// transfer: the NIC continues to use the buffer, and the descriptors stay in use until the next
+/// [`Emp::start`](super::Emp::start), because their end is not observed any more. The same is true when a
+/// future of `wait` or of a post is dropped before it ends.
 #[derive(Debug)]
 #[must_use = "a dropped handle never returns its descriptors"]
 pub struct Handle<D> {
@@ -153,7 +153,7 @@ impl<D> Handle<D> {
         }
     }
 
-    /// Whether it is a transmit or a receive.
+    /// Direction of the transfer.
     #[must_use]
     pub const fn direction(&self) -> Direction {
         self.transfer.label.direction
@@ -184,15 +184,14 @@ impl From<ReceiveHandle> for AnyHandle {
     }
 }
 
-/// A transfer that is prepared once and can be started many times
+/// A transfer that is prepared once and can be started repeatedly
 /// ([`Emp::start_persistent`](super::Emp::start_persistent)). It keeps its descriptors until
 /// [`Emp::release`](super::Emp::release).
 #[derive(Debug)]
 #[must_use = "a dropped persistent transfer never returns its descriptors"]
 pub struct Persistent(pub(super) Transfer);
 
-/// A persistent transfer that the NIC works on
-/// ([`Emp::wait_persistent`](super::Emp::wait_persistent)).
+/// A started persistent transfer ([`Emp::wait_persistent`](super::Emp::wait_persistent)).
 #[derive(Debug)]
 #[must_use = "a dropped persistent transfer never returns its descriptors"]
 pub struct Started(pub(super) Transfer);
@@ -208,12 +207,12 @@ pub struct Completion {
     pub length: u32,
 }
 
-/// What [`Emp::test`](super::Emp::test) sees.
+/// Result of [`Emp::test`](super::Emp::test).
 #[derive(Debug)]
-#[must_use = "it holds the handle while the transfer goes on"]
+#[must_use = "it holds the handle of a pending transfer"]
 pub enum Progress<D> {
-    /// The NIC works on it; here is the handle again.
+    /// The transfer is in progress; this is its handle.
     Pending(Handle<D>),
-    /// It is over.
+    /// The transfer has ended.
     Complete(Result<Completion, TransferError>),
 }

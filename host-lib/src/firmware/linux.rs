@@ -1,9 +1,8 @@
-//! The form in which Linux keeps the firmware of AceNIC adapters: a header of 12 bytes (version,
-//! start address, load address; big-endian), then what is loaded in one piece (docs/tigon2.md,
-//! section 8).
+//! The Linux format of AceNIC firmware: a header of 12 bytes (version, start address, load address;
+//! big-endian), then one contiguous piece to load (docs/tigon2.md, section 8).
 //!
-//! The header does not tell for which chip a file is: a Tigon1 has firmware of the same form and
-//! version. What runs finds out, and reports a bad configuration.
+//! The header does not identify the chip: Tigon1 firmware has an equal format and version. The running
+//! firmware detects a wrong chip and reports a bad configuration.
 
 use std::fmt;
 
@@ -38,14 +37,14 @@ impl fmt::Display for Version {
 pub struct LinuxFirmware {
     /// Its version.
     pub version: Version,
-    /// What to load. Zeroed data is not part of it: the driver clears SRAM beforehand.
+    /// The image. Zeroed data is not part of it: the driver clears SRAM beforehand.
     pub firmware: Firmware,
 }
 
-/// Why a file is no firmware in this form, or not one for the board.
+/// The file is not in this format, or does not fit the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum FormError {
-    /// There is nothing behind the header, or not even that.
+    /// The file ends within the header or right after it.
     #[error(
         "{length_bytes} bytes are too short: 12 bytes of header and then the firmware are needed"
     )]
@@ -53,21 +52,21 @@ pub enum FormError {
         /// Bytes of the file.
         length_bytes: usize,
     },
-    /// The header's fourth byte is 0 in every firmware of this form.
+    /// The header's fourth byte is not 0.
     #[error("not a firmware in the Linux form (byte 3 is {byte:#04x}, not 0), and not an ELF file")]
     NotThisForm {
-        /// What stands there.
+        /// The byte found.
         byte: u8,
     },
-    /// Memory consists of words.
+    /// The length is not a multiple of a word.
     #[error(
         "the firmware's {length_bytes} bytes are no whole number of words: the file is damaged"
     )]
     OddLength {
-        /// Bytes behind the header.
+        /// Bytes after the header.
         length_bytes: usize,
     },
-    /// The load address is not one.
+    /// The load address is invalid.
     #[error(
         "load address {address:#x}: firmware is loaded at a multiple of 4 from {FIRMWARE_BASE:#x} on, \
          within SRAM"
@@ -76,7 +75,7 @@ pub enum FormError {
         /// The address.
         address: u32,
     },
-    /// Not enough memory.
+    /// The board has too little memory.
     #[error(
         "it does not fit: {length_bytes} bytes at {address:#x}, but the board's SRAM ends at \
          {sram_bytes:#x}"
@@ -84,12 +83,12 @@ pub enum FormError {
     DoesNotFit {
         /// The load address.
         address: u32,
-        /// Bytes behind the header.
+        /// Bytes after the header.
         length_bytes: usize,
         /// Installed SRAM.
         sram_bytes: u32,
     },
-    /// CPU A would start outside of what is loaded.
+    /// The start address is outside of the loaded range.
     #[error(
         "start address {address:#x} is not an instruction of the firmware ({first:#x} to {end:#x})"
     )]
@@ -98,16 +97,16 @@ pub enum FormError {
         address: u32,
         /// The load address.
         first: u32,
-        /// Where the firmware ends.
+        /// End of the firmware.
         end: u32,
     },
 }
 
 impl LinuxFirmware {
-    /// Reads a file for a board with `sram_bytes` of SRAM.
+    /// Parses a file for a board with `sram_bytes` of SRAM.
     ///
     /// # Errors
-    /// [`FormError`] says in one line what is wrong.
+    /// [`FormError`].
     pub fn parse(file: &[u8], sram_bytes: u32) -> Result<Self, FormError> {
         let too_short = FormError::TooShort {
             length_bytes: file.len(),
@@ -137,8 +136,8 @@ impl LinuxFirmware {
 }
 
 impl LinuxFirmware {
-    /// The file of this firmware: one piece from the first to the last byte of its parts, zeros between
-    /// them.
+    /// Builds the file of this firmware: one piece from the first to the last byte of its parts, zeros
+    /// between them.
     ///
     /// # Errors
     /// [`FormError`]: [`LinuxFirmware::parse`] would refuse the file for a board with `sram_bytes`.
@@ -168,7 +167,7 @@ impl LinuxFirmware {
     }
 }
 
-/// Whether `length_bytes` at `address` fit, and `entry` is among them.
+/// Checks that `length_bytes` at `address` fit, and that `entry` is within them.
 fn check(length_bytes: usize, entry: u32, address: u32, sram_bytes: u32) -> Result<(), FormError> {
     if !length_bytes.is_multiple_of(WORD_BYTES as usize) {
         return Err(FormError::OddLength { length_bytes });

@@ -1,10 +1,10 @@
-//! Whatever a firmware writes to host memory, the driver goes on.
+//! Invalid data of a firmware in host memory never stops the driver.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The mistakes that a look at the rings brings after `act`.
+/// The mistakes that the rings contain after `act`.
 fn mistakes(act: impl FnOnce(&mut Machine)) -> Vec<Mistake> {
     let (fake, mut nic) = started(config());
     block_on(nic.fill_rings()).unwrap();
@@ -12,11 +12,11 @@ fn mistakes(act: impl FnOnce(&mut Machine)) -> Vec<Mistake> {
     act(&mut fake.lock());
     let found = block_on(nic.collect()).unwrap().mistakes;
     let again = block_on(nic.collect()).unwrap().mistakes;
-    assert_eq!(again, [], "the same mistake is told once");
+    assert_eq!(again, [], "each mistake is reported once");
     found
 }
 
-/// The same for one descriptor in the return ring.
+/// The mistakes of one descriptor in the return ring.
 fn returned(words: [u32; 8]) -> Vec<Mistake> {
     mistakes(|machine| {
         machine.return_frame(0, words, &[]);
@@ -108,7 +108,7 @@ proptest! {
                 for (entry, words) in words.chunks_exact(8).enumerate() {
                     let mut descriptor = [0; 8];
                     descriptor.copy_from_slice(words);
-                    // Mostly buffers that could exist.
+                    // Mostly existing buffers.
                     descriptor[2] %= 200 << 16;
                     machine.return_frame(entry as u32, descriptor, &[]);
                     machine.event(entry as u32, words[0]);

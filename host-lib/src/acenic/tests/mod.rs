@@ -1,4 +1,4 @@
-//! The driver against a fake machine: what it writes, and what it makes of what it reads.
+//! Tests of the driver against a fake machine.
 
 mod garbage;
 mod rings;
@@ -31,7 +31,7 @@ fn config() -> Config {
     }
 }
 
-/// A driver whose firmware has been started.
+/// A driver with a started firmware.
 fn started(config: Config) -> (Fake, FakeNic) {
     let fake = Fake::new();
     {
@@ -49,7 +49,7 @@ fn started(config: Config) -> (Fake, FakeNic) {
 }
 
 impl Machine {
-    /// A word of host memory, as the board reads it.
+    /// A word of host memory, as the board sees it.
     fn host_word(&self, address: u64) -> u32 {
         let byte = |offset| self.memory.get(&(address + offset)).copied();
         u32::from_le_bytes([0, 1, 2, 3].map(|offset| byte(offset).unwrap_or(0)))
@@ -101,13 +101,13 @@ impl Machine {
         [0, 4, 8, 12, 16, 20, 24, 28].map(|offset| self.host_word(at + offset))
     }
 
-    /// The firmware has taken all commands.
+    /// Marks all commands as taken by the firmware.
     fn take_commands(&mut self, producer: u32) {
         self.sram.insert(COMMAND_CONSUMER, producer);
     }
 }
 
-/// Makes the board interrupt after `act`.
+/// Queues `act` and an interrupt.
 fn interrupt(fake: &Fake, act: impl FnOnce(&mut Machine) + Send + 'static) {
     let act: Interrupt = Box::new(act);
     fake.lock().interrupts.push_back(act);

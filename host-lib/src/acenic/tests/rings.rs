@@ -1,4 +1,4 @@
-//! Commands, sends and receive buffers: what stands in the rings.
+//! Commands, sends and receive buffers: contents of the rings.
 
 use super::*;
 use defs::acenic::descriptor::{Errors, Flags};
@@ -107,7 +107,7 @@ fn descriptor(machine: &Machine, entry: u32) -> [u32; 4] {
     [0, 4, 8, 12].map(|offset| machine.host_word(ring + offset))
 }
 
-/// The bytes that a send descriptor names.
+/// The bytes of a send descriptor's buffer.
 fn bytes(machine: &Machine, [high, low, length, _]: [u32; 4]) -> Vec<u8> {
     let start = u64::from(high) << 32 | u64::from(low);
     let bytes = start..start + u64::from(length >> 16);
@@ -143,7 +143,7 @@ fn a_frame_is_a_descriptor_for_each_fragment() {
         [14 << 16 | 0xA01, 101 << 16 | 0xA05, 60 << 16 | 4]
     );
     assert_eq!(all.map(|words| words[3]), [0x123, 0x123, 0]);
-    assert_eq!(all[1][1] % 64, 3, "where the test wants it");
+    assert_eq!(all[1][1] % 64, 3, "the offset that the test requested");
     assert_eq!(
         all.map(|words| bytes(&machine, words)),
         [vec![1; 14], vec![2; 101], vec![3; 60]]

@@ -38,7 +38,7 @@ fn an_interrupt_may_come_before_its_reason() {
     assert!(work.has(Event::FirmwareRunning));
 }
 
-/// A firmware that always has more: the program gets its turn, and nothing is lost.
+/// A firmware with an endless stream of reports: the program runs in between, and nothing is lost.
 #[test]
 fn endless_news_come_in_portions() {
     let (fake, mut nic) = started(config());

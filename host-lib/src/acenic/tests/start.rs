@@ -1,4 +1,4 @@
-//! Start-up: every access in its order, the information block, and boards that do not work.
+//! Start-up: every access in order, the information block, and defective boards.
 
 use super::*;
 use defs::acenic::info::RingFlags;
@@ -36,7 +36,7 @@ fn a_board_is_brought_up_access_by_access() {
     let begin = lines(ACCESSES);
     assert_eq!(machine.accesses[..begin.len()], begin);
     let end = lines(LOADED);
-    // In between: SRAM up to 512 KB is cleared, view by view.
+    // In between, SRAM up to 512 KB is cleared, view by view.
     let cleared = &machine.accesses[begin.len()..machine.accesses.len() - end.len()];
     assert_eq!(cleared.len(), 2 * (0x7_E000 / 0x800 - 1));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Waiting for any of several transfers, taking receives back, changing settings.
+//! Waiting for any of several transfers, cancelling receives, changing settings.
 
 use defs::emp::control::{
     ACK_GROUP, COMMAND_SET, DEFAULT_RETRY_LIMIT, FLOW_CONTROL, RECEIVE_TIMEOUT_US, RETRY_LIMIT,
@@ -61,7 +61,7 @@ fn a_failed_transfer_ends_a_wait_for_any() {
 #[test]
 fn far_descriptors_are_seen_in_a_wait_for_any_too() {
     let (fake, mut emp) = start();
-    // 440 receives: their descriptors lie behind six positions of the view.
+    // 440 receives: their descriptors need six positions of the view.
     let mut handles: Vec<AnyHandle> = (0..440).map(|_| post_receive(&mut emp).into()).collect();
     let heads: Vec<u32> = fake.lock().posted.iter().map(|post| post.address).collect();
     for index in [400, 20, 230] {
@@ -71,7 +71,7 @@ fn far_descriptors_are_seen_in_a_wait_for_any_too() {
     for _ in 0..3 {
         let (_, result) = block_on(emp.wait_any(&mut handles)).unwrap();
         seen.push(result.unwrap().tag);
-        // The library knows where the view stands.
+        // The library knows the view's position.
         let handle = block_on(emp.post_transmit(2, 5, PLACE)).unwrap();
         let head = fake.lock().last().address;
         fake.lock().complete(head, DONE);
@@ -146,7 +146,7 @@ fn settings_change_at_run_time() {
         ];
         at.map(|at| fake.lock().word(at))
     };
-    // Early waits are less than two timeouts in all.
+    // Early waits take less than two timeouts in all.
     let timeouts_us = 4000 * (2 + 1 + 2 + 4 + 8 + 16 * 7);
     let default = [
         3,

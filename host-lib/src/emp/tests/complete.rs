@@ -90,7 +90,7 @@ fn codes_become_failures_with_their_context() {
     );
     code(Code::Cancelled, Failure::Cancelled, "cancelled");
     for status in [0, 0x0200_FFFF, 0x0F00_FFFF] {
-        let message = format!("the NIC completed it with a meaningless status {status:#010x}");
+        let message = format!("the NIC completed it with the invalid status {status:#010x}");
         check(status, Failure::BadStatus { status }, &message);
     }
 }

@@ -18,7 +18,7 @@ fn one_program_at_a_time_has_the_board() {
     block_on(first.close());
     let state = fake.lock().registers[&CPU_STATE];
     assert!(CpuState::from_bits_retain(state).contains(CpuState::HALT));
-    // A program that ends without a word closes it as well.
+    // A program that ends without closing the device closes it too.
     drop(open(&device, &fake).unwrap());
     assert!(open(&device, &fake).is_ok());
     assert_eq!(fake.lock().starts, 3);
@@ -31,7 +31,7 @@ fn each_opening_has_a_later_epoch() {
         let mut emp = open(&device, &fake).unwrap();
         assert_eq!(fake.lock().word(EPOCH), u32::from(epoch));
         assert_eq!(device.epoch(), epoch);
-        // Its transfer is under way when the program dies.
+        // Its transfer is in progress when the program dies.
         let posted = block_on(emp.post_receive(Source::Any, Tag::Any, buffer(0, 1)));
         assert!(posted.is_ok());
         assert_eq!(emp.free_descriptors(Direction::Receive), 439);

@@ -1,4 +1,4 @@
-//! EMP against the fake machine, whose NIC decodes what is posted.
+//! EMP against the fake machine, whose NIC decodes posted descriptors.
 
 mod calls;
 mod complete;

@@ -1,4 +1,4 @@
-//! Posts: forms, pieces, limits, pools, and what crosses the bus.
+//! Posts: forms, pieces, limits, pools, and bus accesses.
 
 use defs::emp::control::{MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{Form, STATUS_NEXT_NONE};
@@ -9,7 +9,7 @@ use super::*;
 use crate::fake::{DESCRIPTOR_BASE, PAGE};
 use crate::window::PhysicalAddress;
 
-/// Posts `buffers` as a transmit and compares what the NIC sees: form, descriptors taken, entries.
+/// Posts `buffers` as a transmit and checks the decoded form, number of descriptors, and entries.
 fn check_post(buffers: &[Buffer], form: Form, descriptors: usize, entries: &[(u64, u16)]) {
     let (fake, mut emp) = start();
     let handle = block_on(emp.post_transmit_vectored(2, 5, buffers)).unwrap();

@@ -1,4 +1,4 @@
-//! Start-up, and what it refuses.
+//! Start-up and its errors.
 
 use defs::emp::control::{
     ACK_GROUP, COMMAND, EPOCH, FLOW_CONTROL, FRAME_BYTES, NODE, RECEIVE_TIMEOUT_US, RETRY_LIMIT,
@@ -65,7 +65,7 @@ fn a_running_firmware_is_used_as_it_is() {
     assert!(!fake.lock().registers.contains_key(&CPU_PC));
 }
 
-/// Starts with what `prepare` makes of machine and settings.
+/// Starts with machine and settings changed by `prepare`, and checks the error.
 fn check_refused(prepare: impl Fn(&Fake, &mut Config), expected: impl Into<StartError>) {
     let fake = Fake::new();
     let mut config = config();
@@ -140,7 +140,7 @@ fn a_board_that_does_not_answer_is_refused() {
         },
     );
     check_refused(
-        // A READY of an earlier life must not count.
+        // A READY word of an earlier run must be ignored.
         |fake, _| {
             let mut machine = fake.lock();
             machine.boot();
