@@ -7,8 +7,7 @@
 //! The consumer's event bit, which means "not empty" ([`Bell`]), needs the semaphore: its register holds
 //! other bits, and both CPUs change it by a read and a write. The producer sets the bit, if it is clear,
 //! under the semaphore when it publishes the entry. The consumer clears the bit under the semaphore if the
-//! queue is still empty then. No CPU waits for the other one's bit; a producer that finds no room tries
-//! again later.
+//! queue is still empty then. No CPU waits for the other one's bit; a producer without room retries.
 
 /// Memory shared by both CPUs.
 pub trait Memory {

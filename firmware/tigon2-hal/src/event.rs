@@ -5,8 +5,9 @@
 //! address. [`dispatch!`](crate::dispatch) builds table and loop in the CPU's scratchpad.
 //!
 //! The mask is the CPU register `$k0`, which the MIPS ABI reserves and the compiler never uses. Handlers
-//! change it by [`enable`] and [`disable`], and the loop needs no load for it. The loop keeps its three
-//! constants in `$s0` to `$s2`, which every handler preserves.
+//! change it by [`enable`] and [`disable`], and the loop needs no load for it.
+//!
+//! The loop keeps its three constants in `$s0` to `$s2`, which every handler preserves.
 
 pub use defs::tigon2::event::*;
 

@@ -176,7 +176,8 @@ pub fn counter(name: &str) -> Option<Counter> {
         .find(|counter| counter.name == name)
 }
 
-/// Index of a counter's first word, for constants: an unknown name is a compile error.
+/// Index of a counter's first word, for constants.
+/// An unknown name is a compile error.
 ///
 /// # Panics
 /// If there is no such counter.

@@ -1,5 +1,4 @@
-//! Logs a line at the start and one for each word that the host writes to a mailbox. The value zero causes
-//! a panic.
+//! Logs a line at the start and one for each word that the host writes to a mailbox. A zero panics.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
