@@ -1,7 +1,7 @@
-//! Does the code keep to the chip's instruction set?
+//! Check of an image's code against the chip's instruction set.
 //!
-//! In a section with functions (symbols with a size), what they cover is code and the rest is
-//! padding; a section without is code altogether. Objects within code are data.
+//! In a section with functions (symbols with a size), the functions are code and the rest is padding. A
+//! section without functions is code. Objects within code are data.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,13 +14,13 @@ use crate::cpu::mips::isa::{self, Kind};
 /// An instruction that the chip does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forbidden {
-    /// Where.
+    /// Address of the instruction.
     pub address: u32,
-    /// The same as function and offset, where it has a name.
+    /// Function and offset, if the address has a name.
     pub place: String,
     /// The instruction word.
     pub word: u32,
-    /// Its name; `None` if it is no MIPS instruction.
+    /// Name of the instruction; `None` if it is no MIPS instruction.
     pub mnemonic: Option<&'static str>,
 }
 
@@ -34,10 +34,10 @@ impl fmt::Display for Forbidden {
     }
 }
 
-/// Looks at every instruction of the image.
+/// Checks every instruction of the image.
 ///
 /// # Errors
-/// [`ImageError::ForbiddenInstructions`] with all findings, by address.
+/// [`ImageError::ForbiddenInstructions`] with all findings, sorted by address.
 pub fn check(image: &Image) -> Result<(), ImageError> {
     let executable = image.sections.iter().filter(|section| section.executable);
     let found: Vec<_> = executable
@@ -76,7 +76,7 @@ fn check_section(image: &Image, section: &Section) -> Vec<Forbidden> {
         .collect()
 }
 
-/// The finding, if the chip does not have this instruction.
+/// A finding if the chip does not have this instruction.
 fn forbidden(image: &Image, address: u32, word: u32) -> Option<Forbidden> {
     let row = isa::lookup(word);
     if row.is_some_and(|row| !matches!(row.kind, Kind::Missing | Kind::Illegal)) {

@@ -1,22 +1,22 @@
-//! Why a file is not an image for the board: one line each.
+//! Errors of image files.
 
 use thiserror::Error;
 
 use super::check::Forbidden;
 
-/// Why an image was refused.
+/// Reason for refusing an image.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImageError {
-    /// No ELF magic.
+    /// The ELF magic is missing.
     #[error("not an ELF file")]
     NotElf,
-    /// The NIC's CPUs are 32-bit.
+    /// A 64-bit file; the NIC's CPUs are 32-bit.
     #[error("a 64-bit ELF file; the NIC needs a 32-bit one")]
     Not32Bit,
-    /// The NIC's CPUs are big-endian.
+    /// A little-endian file; the NIC's CPUs are big-endian.
     #[error("a little-endian ELF file; the NIC is big-endian")]
     LittleEndian,
-    /// For another processor.
+    /// A file for another processor.
     #[error("an ELF file for another processor (machine {machine}); the NIC is MIPS")]
     NotMips {
         /// The ELF header's machine number.
@@ -25,32 +25,32 @@ pub enum ImageError {
     /// An object file or a library.
     #[error("not an executable: it was not linked, or is a library")]
     NotExecutable,
-    /// The file ends within a part that its headers announce.
+    /// The file ends within a part that its headers describe.
     #[error("the file is cut off within \"{part}\"")]
     Truncated {
-        /// The part.
+        /// Name of the part.
         part: String,
     },
-    /// The headers contradict themselves.
+    /// The headers are inconsistent.
     #[error("damaged ELF file: {reason}")]
     Damaged {
-        /// What is wrong.
+        /// Description of the defect.
         reason: String,
     },
-    /// A segment leaves its memory.
+    /// A segment exceeds its memory.
     #[error(
         "\"{name}\" does not fit: {size_bytes} bytes at {address:#x}, but {memory} ends at {limit:#x}"
     )]
     DoesNotFit {
-        /// The sections in the segment.
+        /// Names of the sections in the segment.
         name: String,
-        /// Where it begins.
+        /// Start address.
         address: u32,
-        /// What it takes.
+        /// Size in memory.
         size_bytes: u32,
-        /// The memory.
+        /// Name of the memory.
         memory: &'static str,
-        /// Where that ends.
+        /// End of the memory.
         limit: u32,
     },
     /// The entry point is in no executable section.
@@ -59,21 +59,21 @@ pub enum ImageError {
         /// The entry point.
         address: u32,
     },
-    /// A probe entry cannot be read.
+    /// A probe entry is invalid.
     #[error("probe {index}: {reason}")]
     BadProbe {
         /// Number of the entry.
         index: usize,
-        /// What is wrong.
+        /// Description of the defect.
         reason: &'static str,
     },
-    /// The code holds instructions that the chip does not have.
+    /// The code contains instructions that the chip does not have.
     #[error("{}", forbidden_line(.0))]
     ForbiddenInstructions(Vec<Forbidden>),
 }
 
 impl ImageError {
-    /// goblin's errors: it reads behind the end, or finds nonsense.
+    /// Converts goblin's errors: the file is cut off or inconsistent.
     pub(super) fn from_goblin(error: goblin::error::Error) -> Self {
         match error {
             goblin::error::Error::Scroll(_) | goblin::error::Error::BufferTooShort(..) => {
@@ -88,7 +88,7 @@ impl ImageError {
     }
 }
 
-/// The first finding, and how many there are.
+/// The first finding, and the number of the others.
 fn forbidden_line(found: &[Forbidden]) -> String {
     match found {
         [] => "instructions that the chip does not have".into(),

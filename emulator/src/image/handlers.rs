@@ -1,6 +1,6 @@
 //! The dispatch tables of an image (docs/tigon2.md, section 3).
 //!
-//! The HAL marks each CPU's table of 33 entries, a jump and its delay slot each, by a symbol.
+//! The HAL marks each CPU's table by a symbol. A table has 33 entries, each a jump and its delay slot.
 
 use defs::tigon2::event::TABLE_ENTRIES;
 
@@ -13,7 +13,7 @@ const TABLES: [(Initiator, &str); 2] = [
     (Initiator::CpuA, "__dispatch_table_a"),
     (Initiator::CpuB, "__dispatch_table_b"),
 ];
-/// Where the HAL sends events without a handler.
+/// Function of the HAL for events without a handler.
 const UNEXPECTED: &str = "::event::unexpected";
 /// Bytes of an entry.
 const ENTRY_BYTES: u32 = 8;
@@ -23,15 +23,15 @@ const ENTRY_BYTES: u32 = 8;
 pub struct Handler {
     /// The CPU: 0 for A, 1 for B.
     pub cpu: usize,
-    /// The event's bit; `None` for the entry of no event.
+    /// Bit of the event; `None` for the idle entry.
     pub event: Option<u32>,
-    /// Where the handler begins.
+    /// Start address of the handler.
     pub address: u32,
-    /// Its name, or its address.
+    /// Name, or address.
     pub name: String,
 }
 
-/// Reads the tables that the image has.
+/// Reads the image's dispatch tables.
 pub(super) fn read(image: &Image) -> Vec<Handler> {
     let mut handlers = Vec::new();
     for (cpu, (who, symbol)) in TABLES.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a trace or a profile keeps of an image: which one it was, and the names of its addresses.
+//! Identity and symbols of an image, as traces and profiles store them.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{Image, Symbols};
 use crate::observe::tracer::Fnv;
 
-/// Tells images apart: a hash of the entry point and of everything that is loaded. Names, lines and probes are no
-/// part of it.
+/// Identifies an image: a hash of the entry point and of everything that is loaded. Names, lines and probes
+/// are not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Identity(pub u64);
 
@@ -19,17 +19,17 @@ impl fmt::Display for Identity {
     }
 }
 
-/// The names of an image's addresses, for those who do not have the image any more.
+/// Symbols of an image, for readers without the image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolTable {
-    /// Whose names they are.
+    /// Identity of the image.
     pub identity: Identity,
-    /// The names.
+    /// Symbols by address.
     pub symbols: Symbols,
 }
 
 impl Image {
-    /// What tells this image from others.
+    /// Computes the image's identity.
     #[must_use]
     pub fn identity(&self) -> Identity {
         let mut hash = Fnv::default();
@@ -44,7 +44,7 @@ impl Image {
         Identity(hash.finish())
     }
 
-    /// The names of its addresses, with its identity.
+    /// The image's symbols with its identity.
     #[must_use]
     pub fn symbol_table(&self) -> SymbolTable {
         SymbolTable {

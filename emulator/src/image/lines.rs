@@ -1,5 +1,5 @@
-//! Source lines of an image's code, from its DWARF sections: which line an instruction comes from, through which
-//! inlined functions, and which instructions come from a line.
+//! Source lines of an image's code, from its DWARF sections: the source line and inlined functions of an
+//! instruction, and the instructions of a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,7 +17,7 @@ use super::{Image, section_bytes, section_name};
 
 type Bytes = EndianArcSlice<BigEndian>;
 
-/// The sections of an image that say where its code comes from.
+/// The DWARF sections of an image.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct DebugInfo(BTreeMap<String, Arc<[u8]>>);
 
@@ -28,7 +28,7 @@ impl fmt::Debug for DebugInfo {
 }
 
 impl DebugInfo {
-    /// Reads a file's sections.
+    /// Reads the DWARF sections of a file.
     pub(super) fn read(elf: &Elf, file: &[u8]) -> Result<Self, ImageError> {
         let mut sections = BTreeMap::new();
         for header in &elf.section_headers {
@@ -48,29 +48,29 @@ impl DebugInfo {
     }
 }
 
-/// Why there is no answer to a question about lines.
+/// Reason for a failed look-up of lines.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LinesError {
     /// The image was linked without line tables, or they were stripped.
     #[error("the image has no line tables: build it with debug = \"line-tables-only\"")]
     None,
-    /// The tables contradict themselves.
+    /// The tables are inconsistent.
     #[error("damaged line tables: {0}")]
     Damaged(String),
-    /// No code comes from such a file.
+    /// The image has no code from this file.
     #[error("no code comes from a file {file}")]
     NoFile {
-        /// The file that was asked for.
+        /// The requested file.
         file: String,
     },
-    /// No code comes from this line.
+    /// The image has no code from this line.
     #[error("no code comes from {file}:{line}{}", next_line(.next))]
     NoCode {
         /// The file.
         file: String,
         /// The line.
         line: u32,
-        /// The next line from which code comes.
+        /// The next line with code.
         next: Option<u32>,
     },
 }
@@ -87,14 +87,15 @@ impl From<gimli::Error> for LinesError {
     }
 }
 
-/// Where an instruction comes from: a place in a function, which may be inlined into another one.
+/// Source position of an instruction, in a function that may be inlined into another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFrame {
-    /// The function's own name, if it is known.
+    /// Name of the function, if known.
     pub function: Option<String>,
-    /// The file, from the root of its workspace or, for the standard library, from the name of the crate.
+    /// Path, relative to the root of its workspace or, for the standard library, starting with the crate's
+    /// name.
     pub file: Arc<str>,
-    /// The line, from 1; 0 if it is not known.
+    /// Line number from 1; 0 if unknown.
     pub line: u32,
 }
 
@@ -107,15 +108,14 @@ impl fmt::Display for SourceFrame {
     }
 }
 
-/// A file, a line, and the address of the first instruction of a stretch that comes from there.
+/// File, line, and address of the first instruction of a range of code.
 type Place = (Arc<str>, u32, u32);
 
-/// The source lines of an image's code. The first question about an address takes its time; what was asked once is
-/// remembered.
+/// The source lines of an image's code. Results are cached: the first look-up of an address is slow.
 pub struct Lines {
     context: Mutex<Context<Bytes>>,
     frames: Mutex<BTreeMap<u32, Arc<[SourceFrame]>>>,
-    /// The places of all code, sorted.
+    /// Positions of all code, sorted; computed on demand.
     places: OnceLock<Result<Vec<Place>, LinesError>>,
     folders: Folders,
     code: Vec<Range<u32>>,
@@ -130,7 +130,7 @@ impl fmt::Debug for Lines {
 }
 
 impl Image {
-    /// The source lines of its code.
+    /// Reads the image's source lines.
     ///
     /// # Errors
     /// [`LinesError::None`] or [`LinesError::Damaged`].
@@ -146,7 +146,7 @@ impl Lines {
         let folders = Folders::read(&dwarf)?;
         let context = Context::from_dwarf(dwarf)?;
         let executable = image.sections.iter().filter(|section| section.executable);
-        // The linker leaves the lines of functions that it has removed behind, at address 0.
+        // The linker leaves the lines of removed functions at address 0.
         let any = context.find_location_range(1, u64::from(u32::MAX))?.next();
         if any.is_none() {
             return Err(LinesError::None);
@@ -164,7 +164,7 @@ impl Lines {
         })
     }
 
-    /// Finds the places of all code: once, when somebody asks for a line's.
+    /// Computes the positions of all code at the first call.
     fn places(&self) -> Result<&[Place], LinesError> {
         let places = self.places.get_or_init(|| {
             let mut places = BTreeSet::new();
@@ -188,8 +188,8 @@ impl Lines {
         self.code.iter().any(|code| code.contains(&address))
     }
 
-    /// Where the instruction at `address` comes from: the innermost inlined function first, the function that was
-    /// called last. Empty if nothing is known of it.
+    /// Source positions of the instruction at `address`: the innermost inlined function first. Empty if
+    /// unknown.
     ///
     /// # Errors
     /// [`LinesError::Damaged`].
@@ -224,7 +224,7 @@ impl Lines {
         Ok(found)
     }
 
-    /// The files from which code comes, sorted.
+    /// The files with code, sorted.
     ///
     /// # Errors
     /// [`LinesError::Damaged`].
@@ -233,8 +233,9 @@ impl Lines {
         Ok(files.into_iter().cloned().collect())
     }
 
-    /// The first instruction of each stretch of code that comes from a line, or from what is inlined there, sorted. `file` is a path as
-    /// [`files`](Self::files) gives it, or its last parts: all files that it means are looked at.
+    /// Address of the first instruction of each range of code that comes from a line, inlined code
+    /// included, sorted. `file` is a path from [`files`](Self::files) or its last parts; if several files
+    /// match, all of them are searched.
     ///
     /// # Errors
     /// [`LinesError::NoFile`], [`LinesError::NoCode`] or [`LinesError::Damaged`].
@@ -268,7 +269,7 @@ fn means(path: &str, file: &str) -> bool {
     !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// The folders in which the compiler ran. Paths are shown without them.
+/// The folders in which the compiler ran. They are removed from displayed paths.
 #[derive(Debug, Default)]
 struct Folders(BTreeSet<String>);
 
@@ -285,9 +286,9 @@ impl Folders {
         Ok(Self(folders))
     }
 
-    /// A path without the part that differs from one machine to the next.
+    /// A path without its machine-dependent part.
     fn shorten(&self, path: &str) -> String {
-        // The standard library, and crates of a registry: from the crate's name on.
+        // The standard library and registry crates: keep the path from the crate's name on.
         if let Some((_, rest)) = path.split_once("/library/") {
             return rest.into();
         }
@@ -297,7 +298,7 @@ impl Folders {
         let inside = self.0.iter().find_map(|folder| path.strip_prefix(folder));
         match inside {
             Some(inside) => inside.into(),
-            // Somewhere else: nothing but its name is of use.
+            // Other paths: keep the file name.
             None if path.starts_with('/') => path.rsplit('/').next().unwrap_or(path).into(),
             None => path.into(),
         }

@@ -1,10 +1,9 @@
 //! Firmware images: ELF files for the NIC.
 //!
-//! [`Image::parse`] reads one and refuses what the board could not run: a file for another machine,
-//! parts that do not fit, instructions that the chip does not have. What it gives is all that the
-//! emulator and its tools want to know: what to load where, [symbols], [probes], the
-//! [dispatch tables](handlers), the [placement](Section) of each part, the [stack] that it needs, and the source
-//! [lines] of its code.
+//! [`Image::parse`] reads a file and refuses what the board cannot run: a file for another machine, parts
+//! that do not fit, instructions that the chip does not have. An image contains everything that the
+//! emulator and its tools need: data to load, [symbols], [probes], the [dispatch tables](handlers), the
+//! [placement](Section) of each part, the [stack] size, and the source [lines] of its code.
 
 pub mod check;
 pub mod error;
@@ -35,7 +34,7 @@ use goblin::elf::section_header::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS};
 use goblin::elf::{Elf, ProgramHeader, SectionHeader};
 use serde::{Deserialize, Serialize};
 
-/// The memories that an image must fit.
+/// Sizes of the memories that an image must fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// Installed SRAM, in bytes.
@@ -47,7 +46,7 @@ pub struct MemoryLimits {
 }
 
 impl MemoryLimits {
-    /// A Tigon2 board with this much SRAM.
+    /// Memories of a Tigon2 board with this much SRAM.
     #[must_use]
     pub const fn tigon2(sram_bytes: u32) -> Self {
         Self {
@@ -61,7 +60,7 @@ impl MemoryLimits {
 /// A memory of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Memory {
-    /// SRAM, which both CPUs and the host share.
+    /// SRAM, shared by both CPUs and the host.
     Sram,
     /// The scratchpad of CPU A.
     ScratchpadA,
@@ -69,64 +68,63 @@ pub enum Memory {
     ScratchpadB,
 }
 
-/// A part of the image that is loaded.
+/// A loaded part of the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// The sections in it, for people.
+    /// Names of the sections in the segment, for display.
     pub name: String,
     /// SRAM address at which `bytes` are loaded.
     pub load_address: u32,
-    /// Address at which the CPU uses them: the same, or a scratchpad's, to which the image's start
-    /// code copies them.
+    /// Address at which the CPU uses the bytes: the load address, or a scratchpad address to which the
+    /// image's start code copies them.
     pub run_address: u32,
-    /// What is loaded. May be empty.
+    /// Bytes to load. May be empty.
     pub bytes: Vec<u8>,
-    /// Bytes that the segment takes where it runs: what is beyond `bytes` (bss) is cleared by the
-    /// image's start code.
+    /// Size in memory. The image's start code clears the part beyond `bytes` (bss).
     pub memory_bytes: u32,
 }
 
-/// Where a section of the image lies.
+/// Placement of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Name.
+    /// Section name.
     pub name: String,
-    /// The memory in which it is used.
+    /// Memory in which the section is used.
     pub memory: Memory,
-    /// Address at which it is used.
+    /// Address at which the section is used.
     pub run_address: u32,
     /// Size in bytes.
     pub size_bytes: u32,
-    /// It holds instructions.
+    /// The section contains instructions.
     pub executable: bool,
-    /// What the file holds of it: empty for bss and stack.
+    /// Bytes in the file: empty for bss and stack.
     pub bytes: Vec<u8>,
 }
 
-/// A firmware image that fits the board and that the chip can execute.
+/// A firmware image that fits the board and contains only instructions of the chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Where CPU A starts.
+    /// Start address of CPU A.
     pub entry: u32,
-    /// What to load, by load address.
+    /// Segments to load, by load address.
     pub segments: Vec<Segment>,
-    /// Placement, by run address.
+    /// Sections, by run address.
     pub sections: Vec<Section>,
     /// Functions and objects.
     pub symbols: Symbols,
-    /// Probes in the order of the file.
+    /// Probes in file order.
     pub probes: Vec<Probe>,
-    /// What the dispatch tables lead to, CPU A first, by event.
+    /// Handlers of the dispatch tables, CPU A first, by event.
     pub handlers: Vec<Handler>,
-    /// Where its code comes from.
+    /// Debug information of the code.
     pub debug: DebugInfo,
 }
 
 impl Image {
-    /// Reads an image.
+    /// Parses an image.
     ///
     /// # Errors
-    /// [`ImageError`] says in one line why the file cannot run on a board with these memories.
+    /// [`ImageError`]: the file cannot run on a board with these memories.
     pub fn parse(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
         let elf = open(file)?;
         let sections = sections(&elf, file)?;
@@ -152,7 +150,7 @@ impl Image {
         Ok(image)
     }
 
-    /// What to write into SRAM: address and bytes of each part.
+    /// Address and bytes of each part to write into SRAM.
     pub fn load_parts(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let filled = self
             .segments
@@ -178,14 +176,14 @@ impl Image {
 }
 
 impl Section {
-    /// Whether `address` lies in it.
+    /// Whether `address` lies in the section.
     #[must_use]
     pub const fn holds(&self, address: u32) -> bool {
         address >= self.run_address && address - self.run_address < self.size_bytes
     }
 }
 
-/// The file as ELF, if it is one for this machine.
+/// Parses the ELF headers and checks the machine.
 fn open(file: &[u8]) -> Result<Elf<'_>, ImageError> {
     if !file.starts_with(ELFMAG) {
         return Err(ImageError::NotElf);
@@ -224,7 +222,7 @@ fn part<'a>(file: &'a [u8], offset: u64, size: u64, name: &str) -> Result<&'a [u
         .ok_or_else(|| ImageError::Truncated { part: name.into() })
 }
 
-/// A section's name. Names are for people: a missing one is not worth an error.
+/// Name of a section, for display: a missing name is no error.
 fn section_name<'a>(elf: &Elf<'a>, header: &SectionHeader) -> &'a str {
     elf.shdr_strtab.get_at(header.sh_name).unwrap_or("?")
 }
@@ -241,7 +239,7 @@ fn section_bytes<'a>(
     part(file, header.sh_offset, header.sh_size, name)
 }
 
-/// All sections that take memory, by run address.
+/// All sections that occupy memory, by run address.
 fn sections(elf: &Elf, file: &[u8]) -> Result<Vec<Section>, ImageError> {
     let mut sections = Vec::new();
     for header in &elf.section_headers {
@@ -262,8 +260,8 @@ fn sections(elf: &Elf, file: &[u8]) -> Result<Vec<Section>, ImageError> {
     Ok(sections)
 }
 
-/// Which memory an address means. Both scratchpads have the same addresses: the linker script's
-/// names tell them apart.
+/// The memory at an address. Both scratchpads have equal addresses: the linker script's section names
+/// distinguish them.
 fn memory_of(address: u32, name: &str) -> Memory {
     match address {
         0..SCRATCHPAD_BASE => Memory::Sram,
@@ -299,7 +297,7 @@ fn segments(
     Ok(segments)
 }
 
-/// The names of the sections in a segment, or its address.
+/// Names of the sections in a segment, or its address.
 fn segment_name(header: &ProgramHeader, sections: &[Section]) -> String {
     let end = header.p_vaddr.saturating_add(header.p_memsz);
     let inside =
@@ -315,7 +313,7 @@ fn segment_name(header: &ProgramHeader, sections: &[Section]) -> String {
     names.join(" ")
 }
 
-/// A segment must fit where it is loaded and where it runs.
+/// Checks that a segment fits where it is loaded and where it runs.
 fn check_fit(header: &ProgramHeader, name: &str, memory: &MemoryLimits) -> Result<(), ImageError> {
     let run_memory = memory_of(header.p_vaddr as u32, name);
     let (base, bytes, what) = match run_memory {

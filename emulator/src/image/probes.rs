@@ -1,4 +1,4 @@
-//! Probes: the sections of `defs::probe`, and the lines that they log.
+//! Probes of an image: the sections of `defs::probe`, and formatting of log lines.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use goblin::elf::Elf;
 use super::error::ImageError;
 use super::{Section, section_bytes, section_name};
 
-/// A marked address.
+/// A probe at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// The address that it marks.
+    /// The marked address.
     pub address: u32,
-    /// What it marks.
+    /// Kind of the probe.
     pub kind: Kind,
-    /// Its name, or its format.
+    /// Name of the probe, or format of its line.
     pub text: Arc<str>,
-    /// The registers that hold its arguments.
+    /// Registers with the arguments.
     pub registers: Vec<u8>,
 }
 
-/// `addu $zero, rs, rt` with both registers taken out: how an entry names registers.
+/// Encoding of registers in an entry: `addu $zero, rs, rt` without its registers.
 const REGISTER_PAIR: u32 = 0x0000_0021;
 const REGISTER_PAIR_MASK: u32 = 0xFC00_FFFF;
-/// A text argument is a guest's address and length: more than this of it is not shown.
+/// Longest displayed text argument, whose address and length come from the guest.
 const MAX_TEXT_BYTES: u32 = 256;
 
-/// Reads all probes. Entries whose function the linker has removed mark no code and are left out.
+/// Reads all probes. Skips entries of functions that the linker has removed.
 pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<Probe>, ImageError> {
     let entries = find(elf, file, SECTION)?;
     let texts = find(elf, file, TEXT_SECTION)?;
@@ -101,8 +101,8 @@ fn read_text(texts: &[u8], offset: u32) -> Result<&str, &'static str> {
     std::str::from_utf8(&rest[..end]).map_err(|_| "a text that is not UTF-8")
 }
 
-/// Fills in a line: `{}` decimal, `{x}` hexadecimal, `{s}` a text whose address and length are the
-/// next two values, read byte by byte. What has no value stays as it is.
+/// Formats a line: `{}` decimal, `{x}` hexadecimal, `{s}` a text whose address and length are the next two
+/// values, read byte by byte. Placeholders without a value are kept.
 #[must_use]
 pub fn format(format: &str, values: &[u32], mut read_byte: impl FnMut(u32) -> u8) -> String {
     let mut values = values.iter().copied();

@@ -1,7 +1,7 @@
-//! How much stack an image can need: the deepest chain of calls, from the code alone.
+//! Stack use of an image: the deepest chain of calls, computed from the code.
 //!
-//! A function's frame is what its code takes off the stack pointer; its callees are the targets of
-//! its `jal`. Recursion has no bound, and calls through a register have an unknown target.
+//! A function's frame is the amount that its code subtracts from the stack pointer; its callees are the
+//! targets of its `jal`. Recursion has no bound, and calls through a register have an unknown target.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::Image;
 use super::symbols::{Symbol, SymbolKind};
 use crate::cpu::mips::isa::{self, Kind, Operand};
 
-/// Symbol that the linker script sets to the bytes of each CPU's stack.
+/// Symbol that the linker script sets to the size of each CPU's stack.
 const STACK_BYTES: &str = "__stack_bytes";
-/// Symbols of the functions that the start code calls, CPU A first.
+/// Main functions called by the start code, CPU A first.
 const MAINS: [&str; 2] = ["__main_a", "__main_b"];
-/// Number of the stack pointer.
+/// Register number of the stack pointer.
 const SP: u32 = 29;
 /// Longest chain of calls that is followed.
 const DEPTH_LIMIT: usize = 100;
@@ -21,16 +21,16 @@ const DEPTH_LIMIT: usize = 100;
 /// The deepest use of the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackUse {
-    /// Bytes of the deepest chain of calls that is known.
+    /// Bytes of the deepest known chain of calls.
     pub bytes: u32,
     /// The chain, outermost first.
     pub chain: Vec<String>,
-    /// Functions that call through a register, each other in a circle, or too deep to follow: what
-    /// they need beyond `bytes` is not known.
+    /// Functions with calls through a register, recursion, or a chain too deep to follow: their stack use
+    /// beyond `bytes` is unknown.
     pub unknown: Vec<String>,
 }
 
-/// Bytes of stack that each CPU has, if the image says so.
+/// Stack size of each CPU, if the image defines it.
 #[must_use]
 pub fn available_bytes(image: &Image) -> Option<u32> {
     image
@@ -39,8 +39,8 @@ pub fn available_bytes(image: &Image) -> Option<u32> {
         .map(|symbol| symbol.address)
 }
 
-/// The deepest use of a CPU (0 for A, 1 for B): by its main function, or by a handler, for which the
-/// event loop empties the stack.
+/// The deepest stack use of a CPU (0 for A, 1 for B), by its main function or by a handler. The event loop
+/// empties the stack before each handler.
 #[must_use]
 pub fn worst_case(image: &Image, cpu: usize) -> StackUse {
     let functions = functions(image);
@@ -71,7 +71,7 @@ pub fn worst_case(image: &Image, cpu: usize) -> StackUse {
     }
 }
 
-/// What matters of a function.
+/// Frame size and calls of a function.
 struct Function {
     name: String,
     frame_bytes: u32,
@@ -98,7 +98,7 @@ fn scan(image: &Image, symbol: &Symbol) -> Function {
         calls_unknown: false,
     };
     let addresses = (symbol.address..symbol.address.saturating_add(symbol.size_bytes)).step_by(4);
-    // The section ends the function, whatever the symbol's size says.
+    // The section limits the function, whatever the symbol's size is.
     let code = addresses.map_while(|at| Some((at, image.instruction(at)?)));
     for (at, word) in code {
         match isa::lookup(word).map(|row| row.kind) {
@@ -110,7 +110,7 @@ fn scan(image: &Image, symbol: &Symbol) -> Function {
                 }
             }
             Some(Kind::Jal) => function.callees.push(isa::jump_target(word, at)),
-            // A jump out of the function is a call in its last place.
+            // A jump out of the function is a tail call.
             Some(Kind::J) => {
                 let target = isa::jump_target(word, at);
                 if !(symbol.address..symbol.address.saturating_add(symbol.size_bytes))
@@ -130,16 +130,16 @@ fn field(word: u32, operand: Operand) -> u32 {
     (word & operand.field()) >> operand.field().trailing_zeros()
 }
 
-/// Depth-first over the calls.
+/// Depth-first search over the calls.
 struct Walk<'a> {
     functions: &'a BTreeMap<u32, Function>,
-    /// Bytes and chain of the functions that were looked at.
+    /// Bytes and chain of visited functions.
     known: BTreeMap<u32, (u32, Vec<u32>)>,
     unknown: Vec<u32>,
 }
 
 impl Walk<'_> {
-    /// The deepest chain that begins at `address`, where `path` leads.
+    /// The deepest chain from `address`; `path` leads to it.
     fn deepest(&mut self, address: u32, path: &mut Vec<u32>) -> (u32, Vec<u32>) {
         if let Some(known) = self.known.get(&address) {
             return known.clone();

@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 use super::{Memory, memory_of, section_name};
 use crate::sim::initiator::Initiator;
 
-/// What a symbol names.
+/// Kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SymbolKind {
     /// Code.
     Function,
     /// Data.
     Object,
-    /// A place: an assembler's or a linker script's label.
+    /// An address: a label of an assembler or a linker script.
     Label,
-    /// A number that is no address.
+    /// A number that is not an address.
     Constant,
 }
 
-/// A name.
+/// A symbol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
-    /// As the source spells it (demangled).
+    /// Demangled name.
     pub name: String,
     /// Address, or value of a constant.
     pub address: u32,
-    /// Bytes; 0 if they are not known.
+    /// Size in bytes; 0 if unknown.
     pub size_bytes: u32,
-    /// What it names.
+    /// Kind of the symbol.
     pub kind: SymbolKind,
-    /// Where it lies, unless it is a constant. The scratchpads have the same addresses.
+    /// Memory of the symbol; `None` for a constant. The two scratchpads have equal addresses.
     pub memory: Option<Memory>,
 }
 
@@ -54,10 +54,10 @@ impl From<Symbols> for Vec<Symbol> {
 }
 
 impl Symbols {
-    /// Sorts the symbols for [`at`](Self::at).
+    /// Sorts symbols for [`at`](Self::at).
     #[must_use]
     pub fn new(mut symbols: Vec<Symbol>) -> Self {
-        // At one address the sized ones come last, since the search begins there.
+        // At one address the symbols with a size come last, because the search begins there.
         symbols.sort_by(|a, b| {
             let key = |symbol: &Symbol| (symbol.address, symbol.size_bytes, symbol.memory);
             (key(a), &a.name).cmp(&(key(b), &b.name))
@@ -66,7 +66,7 @@ impl Symbols {
         Self(symbols)
     }
 
-    /// Reads the file's table.
+    /// Reads the symbol table of a file.
     #[must_use]
     pub(super) fn read(elf: &Elf) -> Self {
         Self::new(
@@ -77,25 +77,26 @@ impl Symbols {
         )
     }
 
-    /// All of them, by address.
+    /// All symbols, by address.
     pub fn iter(&self) -> impl Iterator<Item = &Symbol> {
         self.0.iter()
     }
 
-    /// The symbol with this name.
+    /// Finds a symbol by name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Symbol> {
         self.0.iter().find(|symbol| symbol.name == name)
     }
 
-    /// The function or object that holds `address`, or the label right at it, and how far into it
-    /// the address is. Of an address in the scratchpads, in either of them.
+    /// The function or object that contains `address`, or the label exactly there, and the offset of the
+    /// address in it. Finds symbols of both scratchpads.
     #[must_use]
     pub fn at(&self, address: u32) -> Option<(&Symbol, u32)> {
         self.find(address, |_| true)
     }
 
-    /// The same of an address as `who` sees it: CPU B has a scratchpad of its own, everybody else means CPU A's.
+    /// Like [`at`](Self::at), for an address as `who` sees it: CPU B has its own scratchpad; other
+    /// initiators use CPU A's.
     #[must_use]
     pub fn seen_by(&self, who: Initiator, address: u32) -> Option<(&Symbol, u32)> {
         let unseen = match who {
@@ -109,7 +110,7 @@ impl Symbols {
         let end = self.0.partition_point(|symbol| symbol.address <= address);
         let before = self.0[..end].iter().rev();
         let named = before.filter(|symbol| symbol.kind != SymbolKind::Constant && seen(symbol));
-        // Symbols hardly ever nest; a few steps find the one that reaches this far.
+        // Symbols rarely nest; a few steps find the one that extends this far.
         const STEPS: usize = 8;
         named.take(STEPS).find_map(|symbol| {
             let offset = address - symbol.address;
@@ -117,13 +118,13 @@ impl Symbols {
         })
     }
 
-    /// `name+0x10`, or the bare address where nothing has a name: for one line of a trace.
+    /// `name+0x10`, or the bare address without a symbol: for one line of a trace.
     #[must_use]
     pub fn describe(&self, address: u32) -> String {
         describe(self.at(address), address)
     }
 
-    /// The same of an address as `who` sees it.
+    /// Like [`describe`](Self::describe), for an address as `who` sees it.
     #[must_use]
     pub fn describe_for(&self, who: Initiator, address: u32) -> String {
         describe(self.seen_by(who, address), address)
@@ -138,8 +139,7 @@ fn describe(found: Option<(&Symbol, u32)>, address: u32) -> String {
     }
 }
 
-/// A symbol that is worth keeping: not the assembler's private labels, not those of sections that
-/// take no memory.
+/// Reads a symbol; drops the assembler's private labels and symbols of sections that occupy no memory.
 fn read_symbol(elf: &Elf, symbol: &Sym) -> Option<Symbol> {
     let name = elf.strtab.get_at(symbol.st_name)?;
     if name.is_empty() || name.starts_with('.') || name.starts_with('$') {

@@ -1,4 +1,5 @@
-//! Who called whom: from the registers of a core back through its stack, by an image's `.debug_frame`.
+//! Stack unwinding: the callers of a core's current function, from its registers and stack and the image's
+//! `.debug_frame`.
 
 use gimli::{
     BaseAddresses, BigEndian, CfaRule, CieOrFde, DebugFrame, EndianArcSlice, FrameDescriptionEntry,
@@ -13,35 +14,35 @@ use crate::sim::initiator::Initiator;
 type Bytes = EndianArcSlice<BigEndian>;
 type Entry = FrameDescriptionEntry<Bytes>;
 
-/// Numbers of the stack pointer and of the return address.
+/// Register numbers of the stack pointer and of the return address.
 const SP: usize = 29;
 const RA: usize = 31;
-/// So many instructions ahead a function may take its last steps.
+/// Length of a function's epilogue, in instructions, that is searched.
 const LAST_STEPS: u32 = 16;
-/// Deeper stacks are not followed: they go round in a circle.
+/// Deepest stack that is followed; a deeper one is cyclic.
 const DEPTH_LIMIT: usize = 64;
 
-/// Why there is nothing to be said of callers, or of those farther out.
+/// Reason for the end of unwinding.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnwindError {
     /// The image was linked without `.debug_frame`, or it was stripped.
     #[error("the image has no .debug_frame: it does not say where functions keep what they save")]
     None,
-    /// The section contradicts itself.
+    /// The section is inconsistent.
     #[error("damaged .debug_frame: {0}")]
     Damaged(String),
-    /// Code of both scratchpads lies there, and nothing tells whose this is.
+    /// Code of both scratchpads has this address, and its owner is unknown.
     #[error("whose code lies at {address:#x} is not known")]
     Ambiguous {
         /// The instruction.
         address: u32,
     },
-    /// What was saved cannot be read.
+    /// A saved register cannot be read.
     #[error("the frame of the function at {address:#x} is at {at:#x}, where no memory is")]
     NoMemory {
         /// The instruction.
         address: u32,
-        /// Where a register should have been saved.
+        /// Address at which a register should have been saved.
         at: u32,
     },
     /// A rule that compilers for this machine do not use.
@@ -61,19 +62,20 @@ impl From<gimli::Error> for UnwindError {
     }
 }
 
-/// A function that is under way.
+/// An active function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// The instruction at which it is: the next one of the innermost, a call of the others. Where a function returns to
-    /// something that has not called it, that.
+    /// Current instruction: the next one of the innermost function, the call instruction of the others. If
+    /// a function returns to an address that is not after a call: that address.
     pub address: u32,
-    /// Its stack pointer there.
+    /// Stack pointer at that instruction.
     pub sp: u32,
 }
 
 impl Image {
-    /// The functions that are under way on a core (CPU A or CPU B), the innermost first, and why there may be more.
-    /// `word` reads the core's memory. What the image says nothing of, as the dispatch loop, is the outermost.
+    /// The active functions of a core (CPU A or CPU B), innermost first, and the reason if the list is
+    /// incomplete. `word` reads the core's memory. A function without an entry, such as the dispatch loop,
+    /// is the outermost.
     pub fn unwind(
         &self,
         who: Initiator,
@@ -94,7 +96,7 @@ impl Image {
             }
             let to = registers[RA];
             if registers[SP] == sp && to == address {
-                // It would return to itself.
+                // The function would return to itself.
                 return (frames, None);
             }
             let call = to.wrapping_sub(8);
@@ -107,7 +109,8 @@ impl Image {
         (frames, Some(UnwindError::TooDeep))
     }
 
-    /// The registers as the function at `address` finds them when it has returned; `None` if nothing is said of it.
+    /// The registers after the return of the function at `address`; `None` if the image has no entry for
+    /// it.
     fn caller(
         &self,
         who: Initiator,
@@ -150,8 +153,8 @@ impl Image {
         Ok(Some(caller))
     }
 
-    /// What the section says of the function at `address`. The scratchpads have the same addresses: of several, it is the
-    /// one that is as long as the function that this core sees there.
+    /// The entry of the function at `address`. The scratchpads have equal addresses: of several entries,
+    /// the one whose length is that of the function which this core sees there.
     fn frame_entry(
         &self,
         section: &DebugFrame<Bytes>,
@@ -164,7 +167,7 @@ impl Image {
         while let Some(entry) = entries.next()? {
             if let CieOrFde::Fde(partial) = entry {
                 let entry = partial.parse(DebugFrame::cie_from_offset)?;
-                // The linker leaves what is said of functions that it has removed behind, at address 0.
+                // The linker leaves the entries of removed functions at address 0.
                 if entry.initial_address() != 0 && entry.contains(address.into()) {
                     found.push(entry);
                 }
@@ -186,8 +189,8 @@ impl Image {
     }
 }
 
-/// Whether a function on its way out has given its frame back already: nothing between `address` and its end does so. The
-/// section does not tell of that.
+/// Whether a function in its epilogue has already released its frame: no instruction between `address` and
+/// its end does so. The section does not describe epilogues.
 fn has_left(entry: &Entry, address: u32, word: &impl Fn(u32) -> Option<u32>) -> bool {
     let leaves = |at: u32, word: u32| match isa::lookup(word).map(|row| row.kind) {
         Some(Kind::Jr) => word >> 21 & 31 == RA as u32,
@@ -213,12 +216,12 @@ fn has_left(entry: &Entry, address: u32, word: &impl Fn(u32) -> Option<u32>) -> 
     false
 }
 
-/// Whether an instruction gives a frame back: `addiu $sp, $sp, ` and a positive number.
+/// Whether an instruction releases a frame: `addiu $sp, $sp, ` and a positive number.
 const fn gives_back(word: u32) -> bool {
     word >> 16 == 0x27BD && (word as u16).cast_signed() > 0
 }
 
-/// Whether an instruction is a call, to which its function returns behind its delay slot.
+/// Whether an instruction is a call. Its function returns behind the delay slot.
 fn is_call(word: u32) -> bool {
     use Kind::{Bgezal, Bgezall, Bltzal, Bltzall, Jal, Jalr};
     let calls = [Jal, Jalr, Bgezal, Bgezall, Bltzal, Bltzall];

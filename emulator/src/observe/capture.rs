@@ -1,7 +1,7 @@
-//! Frames on the wires, in the order of time, while the run goes on.
+//! Capture of frames on the wires, in the order of time, during a run.
 //!
-//! Every line has a tap if somebody wants to see frames, and so has every switch, for those that it drops.
-//! `World` collects what they hold between slices, as [`Stream`](super::stream::Stream) does with events.
+//! While frames are observed, every line has a tap, and so has every switch, for dropped frames. `World`
+//! collects their contents between slices, as [`Stream`](super::stream::Stream) does with events.
 
 use std::fmt;
 use std::io;
@@ -11,51 +11,51 @@ use crate::wire::ethernet::frame::Frame;
 use crate::wire::ethernet::link::Departure;
 use crate::wire::loss::LossReason;
 
-/// Where frames are captured: one direction of a link, or a switch, whose frames are those that it dropped.
+/// Place of a capture: one direction of a link, or a switch, for the frames that it dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// A short name: `n0 -> s0`, `s0 port 3 -> n2`, `s0 drops`.
     pub name: String,
-    /// The same in words.
+    /// Description in words.
     pub description: String,
-    /// How fast the link is; none for a switch.
+    /// Speed of the link; `None` for a switch.
     pub bits_per_s: Option<u64>,
 }
 
-/// What is remarkable about a frame.
+/// Annotation of a captured frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// A fault layer lost it: it is not on the wire.
+    /// Dropped by a fault layer: it is not on the wire.
     Dropped,
-    /// A fault layer made more of it.
+    /// Duplicated by a fault layer.
     Duplicated {
-        /// Which one this is, from 1.
+        /// Number of this copy, from 1.
         copy: usize,
-        /// So many there are.
+        /// Number of copies.
         copies: usize,
     },
-    /// A fault layer held it back for so long.
+    /// Delayed by a fault layer, by this time.
     Delayed(SimTime),
-    /// A fault layer changed it.
+    /// Changed by a fault layer.
     Damaged {
-        /// The first byte that differs, from 0, if one does: else its FCS or its length.
+        /// Index of the first byte that differs; `None` if only FCS or length differ.
         first: Option<usize>,
-        /// So many differ.
+        /// Number of bytes that differ.
         count: usize,
     },
-    /// It does not get to the wire's other end, or out of a switch.
+    /// The frame does not reach the wire's other end, or does not leave a switch.
     Lost {
-        /// Why.
+        /// Reason of the loss.
         reason: LossReason,
-        /// At which port of a switch.
+        /// Port of a switch.
         port: Option<usize>,
     },
-    /// The link is cut while the frame is on it.
+    /// The link is cut during the frame.
     Interrupted,
 }
 
 impl Note {
-    /// What a fault layer did to a frame of which it made `copies`, this one as number `copy`.
+    /// Effect of a fault layer on a frame of which it made `copies`; this one is number `copy`.
     pub(crate) fn of_fault(
         before: &Departure,
         after: &Departure,
@@ -100,37 +100,37 @@ impl fmt::Display for Note {
     }
 }
 
-/// A frame where it was captured.
+/// A frame and its place of capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedFrame {
-    /// When its first bit goes on the wire, or when it was lost.
+    /// Time of the first bit on the wire, or of the loss.
     pub time: SimTime,
-    /// Where: an index into the list of interfaces.
+    /// Index of the interface.
     pub interface: usize,
-    /// As it goes on the wire, after all faults.
+    /// The frame on the wire, after all faults.
     pub frame: Frame,
-    /// What is remarkable about it.
+    /// Annotations.
     pub notes: Vec<Note>,
 }
 
-/// Sees the frames of a world, in the order of time, then of interface, then as they went.
+/// Observer of all frames of a world, sorted by time, then by interface, then in order of capture.
 pub trait FrameObserver: Send {
-    /// Before all frames.
+    /// Called before the first frame.
     fn begin(&mut self, interfaces: &[Interface]);
 
-    /// Some more frames.
+    /// Called with further frames.
     fn frames(&mut self, frames: &[CapturedFrame]);
 
-    /// There are no more frames.
+    /// Called after the last frame.
     ///
     /// # Errors
-    /// The first one of all that it could not write.
+    /// The observer's first write error.
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Frames of one interface that wait for being collected.
+/// Captured frames of one interface, waiting for collection.
 #[derive(Debug)]
 pub(crate) struct Tap {
     interface: usize,
@@ -156,7 +156,8 @@ impl Tap {
     }
 }
 
-/// Merges what all taps hold. Frames are captured ahead of their time: they wait until no earlier one can come.
+/// Merges the contents of all taps. Frames are captured ahead of their time, so they wait until no earlier
+/// one can come.
 #[derive(Default)]
 pub(crate) struct Captures {
     observers: Vec<Box<dyn FrameObserver>>,
@@ -173,13 +174,13 @@ impl fmt::Debug for Captures {
 }
 
 impl Captures {
-    /// Adds somebody who sees all frames from now on.
+    /// Adds an observer of all frames from now on.
     pub(crate) fn add(&mut self, mut observer: Box<dyn FrameObserver>, interfaces: &[Interface]) {
         observer.begin(interfaces);
         self.observers.push(observer);
     }
 
-    /// Hands on what was captured of the time before `time`, when everybody has come so far.
+    /// Passes on frames from before `time`, once every node has reached that time.
     pub(crate) fn pass_on_before<'a>(
         &mut self,
         time: SimTime,
@@ -191,7 +192,7 @@ impl Captures {
         for tap in taps {
             self.waiting.append(&mut tap.frames);
         }
-        // Stable: what one interface saw at the same time keeps its order.
+        // Stable: frames of one interface and time keep their order.
         self.waiting
             .sort_by_key(|frame| (frame.time, frame.interface));
         let due = self.waiting.partition_point(|frame| frame.time < time);
@@ -203,13 +204,13 @@ impl Captures {
         }
     }
 
-    /// Hands on everything that is left, and lets all observers go; gives what they could not do, in the order in
-    /// which they came.
+    /// Passes on all remaining frames and ends all observers; returns their errors, in the order in which
+    /// observers were added.
     pub(crate) fn finish<'a>(
         &mut self,
         taps: impl IntoIterator<Item = &'a mut Tap>,
     ) -> Vec<io::Error> {
-        // Nothing happens at the end of time.
+        // No frame has this time.
         self.pass_on_before(SimTime::MAX, taps);
         let observers = std::mem::take(&mut self.observers);
         let finished = observers.into_iter().map(|mut observer| observer.finish());

@@ -1,4 +1,4 @@
-//! The one trace event.
+//! Trace events.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -11,40 +11,40 @@ use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
 use crate::wire::loss::LossReason;
 
-/// Where something happens.
+/// Place of a trace event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// On a node, or on the way from it to the next place.
+    /// A node, or the line from it.
     Node(u16),
-    /// In a switch, or on the way from it.
+    /// A switch, or a line from it.
     Switch(u16),
 }
 
-/// Something that happened, when, and by whom.
+/// An event with its time, place and initiator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEvent {
-    /// When.
+    /// Time of the event.
     pub time: SimTime,
-    /// Where.
+    /// Place of the event.
     pub place: Place,
-    /// By whom.
+    /// Initiator of the event.
     pub initiator: Initiator,
-    /// The instruction that did it, if one did. No part of the hash.
+    /// The instruction that caused it, if any. Not part of the hash.
     pub pc: Option<u32>,
-    /// What.
+    /// The event.
     pub kind: TraceKind,
 }
 
-/// Why the MAC or the board dropped a frame.
+/// Reason for which the MAC or the board dropped a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropReason {
     /// Receiving is not enabled.
     Disabled,
-    /// No signal: the cable is out.
+    /// No carrier: the cable is disconnected.
     NoSignal,
-    /// A pause frame, which is the MAC's own matter.
+    /// A pause frame, which the MAC consumes.
     Pause,
-    /// Addressed to somebody else.
+    /// Not addressed to this node.
     Filtered,
     /// The receive buffer or the descriptor ring is full.
     NoSpace,
@@ -53,12 +53,12 @@ pub enum DropReason {
 /// The first bytes of a frame as big-endian words: all of EMP's headers fit.
 pub type FrameHead = [u32; 9];
 
-/// What happened.
+/// Kind and data of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TraceKind {
-    /// A host program began a call of the host library ([`Details::HOST`]).
+    /// A host program called the host library ([`Details::HOST`]).
     HostCall {
-        /// The program, the call, and what it is for.
+        /// The program, the call and its purpose.
         what: Arc<str>,
     },
     /// The host wrote a mailbox.
@@ -70,21 +70,21 @@ pub enum TraceKind {
     },
     /// The condition that a host program polled for came true.
     PollSatisfied {
-        /// What it waited for.
+        /// The condition of the poll.
         why: Cow<'static, str>,
         /// The value that was read.
         value: u32,
     },
-    /// A core was released.
+    /// A core was started.
     CoreStarted {
-        /// Where it starts.
+        /// Start address.
         pc: u32,
     },
     /// A core stopped.
     CoreStopped {
-        /// Where it stands.
+        /// Program counter.
         pc: u32,
-        /// Why.
+        /// Reason of the stop.
         reason: Arc<str>,
     },
     /// The firmware passed an event probe.
@@ -106,12 +106,12 @@ pub enum TraceKind {
     },
     /// A wait within a stage begins.
     WaitEnter {
-        /// What is waited for.
+        /// The awaited condition.
         what: Arc<str>,
     },
     /// The wait ends.
     WaitExit {
-        /// What was waited for.
+        /// The awaited condition.
         what: Arc<str>,
     },
     /// The firmware logged a line.
@@ -135,19 +135,19 @@ pub enum TraceKind {
     },
     /// The transfer failed.
     DmaFailed {
-        /// The host address where nothing answered.
+        /// The host address that did not respond.
         host: u64,
     },
     /// The MAC began to send a frame.
     FrameSent {
-        /// Where it lies in SRAM.
+        /// Address in SRAM.
         address: u32,
         /// Bytes without FCS.
         length: u32,
     },
     /// The MAC has stored a frame.
     FrameReceived {
-        /// Where it lies in SRAM.
+        /// Address in SRAM.
         address: u32,
         /// Bytes with FCS.
         length: u32,
@@ -156,29 +156,29 @@ pub enum TraceKind {
     },
     /// The MAC dropped a frame.
     FrameDropped {
-        /// Why.
+        /// Reason of the drop.
         reason: DropReason,
     },
-    /// A fault layer did something to a frame that left here.
+    /// A fault layer changed, delayed or dropped a frame that left this place.
     Fault {
-        /// At which port of a switch.
+        /// Port of a switch.
         port: Option<u16>,
-        /// What.
+        /// Type of the fault.
         fault: FaultKind,
         /// Bytes of the frame with FCS.
         length: u32,
-        /// Its FCS, by which it can be found.
+        /// FCS of the frame, which identifies it.
         fcs: u32,
     },
     /// A frame was lost on a link or in a switch.
     FrameLost {
-        /// At which port of a switch.
+        /// Port of a switch.
         port: Option<u16>,
-        /// Why.
+        /// Reason of the loss.
         reason: LossReason,
         /// Bytes of the frame with FCS.
         length: u32,
-        /// Its FCS, by which it can be found.
+        /// FCS of the frame, which identifies it.
         fcs: u32,
     },
     /// The board changed its interrupt line.
@@ -186,100 +186,100 @@ pub enum TraceKind {
         /// Whether it is asserted.
         asserted: bool,
     },
-    /// A host program that waited for an interrupt has got it.
+    /// A host program received the interrupt that it waited for.
     InterruptTaken,
-    /// The signal on the fibre came or went.
+    /// The carrier on the fibre appeared or disappeared.
     Signal {
-        /// Whether it is there now.
+        /// Whether the carrier is present.
         present: bool,
     },
     /// A guest did something that the chip does not define.
     GuestMistake {
-        /// What, where.
+        /// Description of the mistake.
         text: Arc<str>,
     },
-    /// The machine was reset: its programs end, and the board forgets what it was at.
+    /// The machine was reset: its programs end, and the board loses its state.
     Reset,
-    /// The machine is on again.
+    /// The machine was powered on.
     PowerOn,
-    /// A DMA channel rests before its next burst.
+    /// A DMA channel pauses before its next burst.
     DmaRests {
-        /// Until then.
+        /// End of the pause.
         until: SimTime,
     },
-    /// A CPU or the host read a register ([`Details::REGISTERS`]). The rounds of an idle loop that the board skips
-    /// are not recorded: they are like the last one that is.
+    /// A CPU or the host read a register ([`Details::REGISTERS`]). Skipped rounds of an idle loop are not
+    /// recorded: they are equal to the last recorded round.
     RegisterRead {
-        /// Its address, as CPUs have it.
+        /// Register address in the CPUs' address space.
         address: u32,
-        /// What was read: the whole word, however narrow the access.
+        /// The value: the whole word, also for a narrower access.
         value: u32,
     },
     /// A CPU or the host wrote a register ([`Details::REGISTERS`]).
     RegisterWrite {
-        /// Its address, as CPUs have it.
+        /// Register address in the CPUs' address space.
         address: u32,
-        /// What was written.
+        /// The written value.
         value: u32,
     },
-    /// A CPU's `JOFF` led to a handler; recorded when the `JOFF` is executed ([`Details::HANDLERS`]). One that finds
-    /// no event due leads to no handler, whatever stands in that entry of the table.
+    /// A CPU's `JOFF` jumped to a handler; recorded when the `JOFF` is executed ([`Details::HANDLERS`]). A
+    /// `JOFF` without a pending event enters no handler, even if the idle entry of the table has one.
     HandlerEnter {
-        /// Where the handler begins: where the jump in its entry of the table leads.
+        /// Start of the handler: the target of the jump in its table entry.
         address: u32,
         /// The event's bit in the event register.
         event: u32,
     },
-    /// The handler is over: the CPU is back at the read of its event register that begins a round of its dispatch
-    /// loop, or dispatches anew without it ([`Details::HANDLERS`]). A handler in which its CPU stops, or is sent
-    /// elsewhere, has no exit.
+    /// A handler has ended: the CPU reads its event register for the next round of its dispatch loop, or
+    /// dispatches again without that read ([`Details::HANDLERS`]). A handler in which its CPU stops or is
+    /// redirected has no exit.
     HandlerExit,
-    /// A write took the semaphore for the side whose register it wrote ([`Details::SEMAPHORE`]). The initiator is who
-    /// wrote: firmware uses its own CPU's side.
+    /// A write took the semaphore for the side whose register was written ([`Details::SEMAPHORE`]). The
+    /// initiator is the writer: firmware uses its own CPU's side.
     SemaphoreTaken,
-    /// A core comes to an instruction that a debugger asked about ([`Details::STOPS`]).
+    /// A core reached a debugger's breakpoint ([`Details::STOPS`]).
     Breakpoint,
-    /// Memory that a debugger asked about is about to be written ([`Details::STOPS`]).
+    /// Memory under a debugger's watchpoint is about to be written ([`Details::STOPS`]).
     MemoryWrite {
-        /// Address of the first byte, as who watches has it: SRAM repeats.
+        /// Address of the first byte, as given in the watchpoint: SRAM repeats.
         address: u32,
         /// Bytes.
         length: u32,
     },
-    /// Bits of a CPU's event register have come up, hardware's or software's ([`Details::EVENTS`]). The initiator is
-    /// who raised them; the timer's bit, which time itself raises, is told as that CPU's own. What a reset leaves in
-    /// the registers did not come up.
+    /// Bits of a CPU's event register were set, by hardware or software ([`Details::EVENTS`]). The
+    /// initiator set them; the timer's bit counts as set by the register's own CPU. Bits set by a reset are
+    /// not recorded.
     EventRaised {
         /// The CPU: 0 = A, 1 = B.
         cpu: u32,
-        /// The bits that were down just before.
+        /// The bits that were clear before.
         bits: u32,
     },
-    /// A write asked for the semaphore, and the other side has it ([`Details::SEMAPHORE`]). Firmware that waits for it
-    /// asks again and again.
+    /// A write requested the semaphore while the other side held it ([`Details::SEMAPHORE`]). Waiting
+    /// firmware repeats the request.
     SemaphoreRefused,
-    /// A write gave the semaphore back ([`Details::SEMAPHORE`]).
+    /// A write released the semaphore ([`Details::SEMAPHORE`]).
     SemaphoreReleased,
-    /// MAC, DMA channel or DMA assist moved an index of a ring or a buffer ([`Details::RINGS`]). What software writes
-    /// to such a register is a [`RegisterWrite`](Self::RegisterWrite).
+    /// MAC, DMA channel or DMA assist moved an index of a ring or a buffer ([`Details::RINGS`]). A write by
+    /// software is a [`RegisterWrite`](Self::RegisterWrite).
     RingIndex {
-        /// The address of the register that shows it, as CPUs have it.
+        /// Address of the index register in the CPUs' address space.
         address: u32,
         /// The new value.
         value: u32,
     },
-    /// The head of a frame ([`Details::FRAMES`]): the one that the MAC's `FrameSent` or `FrameDropped` at the same
-    /// time is about, or the next `FrameReceived`, and then it is recorded when the frame's last bit is in.
+    /// The head of a frame ([`Details::FRAMES`]): that of `FrameSent` or `FrameDropped` at the same time,
+    /// or of the next `FrameReceived`; then it is recorded at the frame's last bit.
     FrameHead {
-        /// Its FCS, as in what happens to it outside the nodes.
+        /// FCS, as in events outside of the nodes.
         fcs: u32,
-        /// Its first bytes as big-endian words.
+        /// First bytes of the frame as big-endian words.
         head: FrameHead,
     },
-    /// What a host program called has come back ([`Details::HOST`]). A program that is cut off by a reset gets
-    /// nothing back.
+    /// A host program's call has returned ([`Details::HOST`]). The call of a program that a reset ends does
+    /// not return.
     HostReturn {
-        /// The call, as when it began.
+        /// The call, as in [`HostCall`](Self::HostCall).
         what: Arc<str>,
     },
     /// A host program has ended.
@@ -290,8 +290,8 @@ pub enum TraceKind {
 }
 
 bitflags! {
-    /// Kinds of events that are recorded only when somebody asks for them, and enter neither a trace's hash
-    /// nor its count: looking at them changes no result.
+    /// Kinds of events that are recorded on request only. They do not enter a trace's hash or count:
+    /// recording them changes no result.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub struct Details: u8 {
         /// Accesses to registers.
@@ -300,21 +300,21 @@ bitflags! {
         const HANDLERS = 1 << 1;
         /// The semaphore.
         const SEMAPHORE = 1 << 2;
-        /// Indices of rings and buffers that hardware moves.
+        /// Ring and buffer indices moved by hardware.
         const RINGS = 1 << 3;
-        /// Host programs' calls of the host library.
+        /// Calls of the host library by host programs.
         const HOST = 1 << 4;
-        /// Heads of the frames that MACs send and receive.
+        /// Heads of frames that MACs send and receive.
         const FRAMES = 1 << 5;
-        /// Instructions and memory that a debugger asked about.
+        /// Breakpoints and watchpoints of a debugger.
         const STOPS = 1 << 6;
-        /// Bits of the event registers that come up.
+        /// Bits of event registers that are set.
         const EVENTS = 1 << 7;
     }
 }
 
 impl TraceKind {
-    /// The details to which it belongs; none if it is always recorded.
+    /// The detail to which the event belongs; none if it is always recorded.
     #[must_use]
     pub const fn details(&self) -> Details {
         match self {
@@ -334,7 +334,7 @@ impl TraceKind {
 }
 
 impl DropReason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 5] = [
         Self::Disabled,
         Self::NoSignal,
@@ -343,7 +343,7 @@ impl DropReason {
         Self::NoSpace,
     ];
 
-    /// The name in traces.
+    /// Name in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -358,7 +358,7 @@ impl DropReason {
 
 impl Hash for TraceEvent {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // Where code lies is not what happens.
+        // The address of the code is not part of the event.
         (self.time, self.place, self.initiator, &self.kind).hash(state);
     }
 }

@@ -1,5 +1,5 @@
-//! Writes a line of a trace. A traced run writes millions of numbers: this takes a fraction of what the
-//! general formatting of the standard library takes.
+//! Formats lines of a trace. A traced run writes millions of numbers; this is several times faster than the
+//! standard library's formatting.
 
 /// A line that grows at its end.
 pub(super) struct Line<'a>(&'a mut Vec<u8>);
@@ -8,7 +8,7 @@ pub(super) struct Line<'a>(&'a mut Vec<u8>);
 const MOST_DIGITS: usize = 20;
 
 impl<'a> Line<'a> {
-    /// Goes on at the end of `text`.
+    /// Appends to `text`.
     pub(super) const fn new(text: &'a mut Vec<u8>) -> Self {
         Self(text)
     }
@@ -18,7 +18,7 @@ impl<'a> Line<'a> {
         self
     }
 
-    /// A text on the left of a column.
+    /// Appends a left-aligned text.
     pub(super) fn padded(&mut self, text: &str, width: usize) -> &mut Self {
         self.text(text);
         for _ in text.len()..width {
@@ -31,17 +31,17 @@ impl<'a> Line<'a> {
         self.padded_decimal(value, 0, b' ')
     }
 
-    /// A number on the right of a column.
+    /// Appends a right-aligned number.
     pub(super) fn padded_decimal(&mut self, value: u64, width: usize, filler: u8) -> &mut Self {
         self.number(value, width, filler, |rest| (rest / 10, (rest % 10) as u8))
     }
 
-    /// A text and a hexadecimal number with its prefix.
+    /// Appends a text and a hexadecimal number with its prefix.
     pub(super) fn field(&mut self, name: &str, value: u64) -> &mut Self {
         self.text(name).text("0x").hexadecimal(value, 0)
     }
 
-    /// All eight digits of a word.
+    /// Appends all eight digits of a word.
     pub(super) fn digits(&mut self, value: u32) -> &mut Self {
         self.hexadecimal(value.into(), 8)
     }
@@ -50,7 +50,7 @@ impl<'a> Line<'a> {
         self.number(value, width, b'0', |rest| (rest >> 4, (rest & 15) as u8))
     }
 
-    /// Digits from the last to the first: `split` gives what is left, and the last digit.
+    /// Appends digits; `split` returns the remaining number and its last digit.
     #[inline(always)]
     fn number(
         &mut self,

@@ -1,4 +1,4 @@
-//! Seeing inside: one [`TraceEvent`](event::TraceEvent); everything else is an
+//! Observation of a run: [`TraceEvent`](event::TraceEvent)s. All tools are an
 //! [`Observer`](stream::Observer) of the stream of events, or of the frames on the wires
 //! ([`FrameObserver`](capture::FrameObserver)).
 

@@ -1,16 +1,16 @@
-//! Names by which events are chosen: a short name for each kind, and the hardware block that an event concerns.
-//! They stay what they are: filters, stored traces and tests use them.
+//! Short names of event kinds and hardware blocks, for selecting events. They are stable: filters, stored
+//! traces and tests use them.
 
 use super::event::{Details, Place, TraceEvent, TraceKind};
 use crate::sim::initiator::Initiator;
 use crate::tigon2::map;
 
-/// A name, and what it stands for.
+/// A name and its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     /// The name.
     pub name: &'static str,
-    /// One line for people.
+    /// Description in one line.
     pub about: &'static str,
 }
 
@@ -18,7 +18,7 @@ const fn name(name: &'static str, about: &'static str) -> Name {
     Name { name, about }
 }
 
-/// One table for the kinds of events: variant, name, meaning.
+/// Defines the kinds of events: variant, name, meaning.
 macro_rules! kinds {
     ($($kind:ident, $name:literal, $about:literal;)*) => {
         /// All kinds of events.
@@ -40,9 +40,9 @@ kinds! {
     HostCall, "host-call", "a host program begins a call of the host library";
     HostReturn, "host-return", "the call has come back";
     ProgramEnded, "program-end", "a host program has ended";
-    PollSatisfied, "poll-end", "what a host program polled for has come true";
-    InterruptTaken, "interrupt-taken", "a host program that waited for an interrupt has got it";
-    Interrupt, "interrupt", "the board asserts its interrupt or takes it back";
+    PollSatisfied, "poll-end", "the condition that a host program polled for is true";
+    InterruptTaken, "interrupt-taken", "a host program received the interrupt that it waited for";
+    Interrupt, "interrupt", "the board asserts or deasserts its interrupt";
     MailboxWrite, "mailbox-write", "the host wrote a mailbox";
     CoreStarted, "core-start", "a CPU was released";
     CoreStopped, "core-stop", "a CPU stopped by itself";
@@ -55,31 +55,31 @@ kinds! {
     HandlerEnter, "handler-enter", "a CPU's dispatch jumped to a handler";
     HandlerExit, "handler-exit", "a CPU is back at its dispatch";
     SemaphoreTaken, "semaphore-taken", "the semaphore was free and was taken";
-    Breakpoint, "breakpoint", "a core comes to an instruction that a debugger asked about";
-    MemoryWrite, "memory-write", "memory that a debugger asked about is about to be written";
-    EventRaised, "event-raised", "bits of an event register have come up";
-    SemaphoreRefused, "semaphore-refused", "the semaphore was asked for in vain";
-    SemaphoreReleased, "semaphore-released", "the semaphore was given back";
+    Breakpoint, "breakpoint", "a core reached a debugger's breakpoint";
+    MemoryWrite, "memory-write", "memory under a debugger's watchpoint is about to be written";
+    EventRaised, "event-raised", "bits of an event register were set";
+    SemaphoreRefused, "semaphore-refused", "the semaphore was requested while the other side held it";
+    SemaphoreReleased, "semaphore-released", "the semaphore was released";
     RegisterRead, "register-read", "a CPU or the host read a register";
     RegisterWrite, "register-write", "a CPU or the host wrote a register";
     RingIndex, "ring-index", "hardware moved an index of a ring or a buffer";
     DmaStarted, "dma-start", "a DMA channel began a transfer";
     DmaDone, "dma-done", "a transfer is complete";
     DmaFailed, "dma-failed", "host memory did not answer a transfer";
-    DmaRests, "dma-rests", "a DMA channel rests before its next burst";
+    DmaRests, "dma-rests", "a DMA channel pauses before its next burst";
     FrameSent, "frame-sent", "the MAC began to send a frame";
     FrameReceived, "frame-received", "the MAC has stored a frame";
     FrameDropped, "frame-dropped", "the MAC dropped a frame";
     FrameHead, "frame-head", "the first bytes of a frame that the MAC sends or receives";
     Fault, "fault", "a fault layer did something to a frame";
     FrameLost, "frame-lost", "a frame was lost on a link or in a switch";
-    Signal, "signal", "the signal on the fibre came or went";
+    Signal, "signal", "the carrier on the fibre appeared or disappeared";
     GuestMistake, "mistake", "a guest did something that the chip does not define";
     Reset, "reset", "the machine was reset";
-    PowerOn, "power-on", "the machine is on again";
+    PowerOn, "power-on", "the machine was powered on";
 }
 
-/// The details without which events of the kind with this name are not recorded.
+/// The details that must be recorded for events of the kind with this name.
 #[must_use]
 pub fn details_of(name: &str) -> Details {
     match name {
@@ -109,12 +109,12 @@ pub const BLOCKS: &[Name] = &[
     name("dma_read", "DMA channel from the host to the NIC"),
     name("dma_write", "DMA channel from the NIC to the host"),
     name("assist", "DMA rings and their hardware assist"),
-    name("mac", "what both sides of the MAC share"),
+    name("mac", "registers shared by both sides of the MAC"),
     name("mac_tx", "transmit side of the MAC"),
     name("mac_rx", "receive side of the MAC"),
     name("serdes", "serializer, link partner and fibre"),
     name("serial", "serial port"),
-    name("storage", "registers that only keep their value"),
+    name("storage", "registers without a function"),
     name("wire", "links and fault layers"),
     name("switch", "switches"),
     name("power", "the machine's power and reset"),
@@ -122,8 +122,8 @@ pub const BLOCKS: &[Name] = &[
 ];
 
 impl TraceEvent {
-    /// The hardware block that it concerns, one of [`BLOCKS`]: that of the register for an access, not that of
-    /// the CPU.
+    /// The hardware block that the event concerns, one of [`BLOCKS`]. For an access it is the register's
+    /// block, not the CPU.
     #[must_use]
     pub fn block(&self) -> &'static str {
         match &self.kind {

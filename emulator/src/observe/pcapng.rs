@@ -1,6 +1,6 @@
-//! A capture file (pcapng), as Wireshark and its like read it.
+//! Writer of capture files (pcapng) for Wireshark and similar tools.
 //!
-//! Frames stand in it with their FCS, with nanoseconds since power-on, and with their notes as comments.
+//! Frames have their FCS, nanoseconds since power-on as time, and their notes as comments.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -17,22 +17,22 @@ use pcap_file::{DataLink, Endianness, PcapError};
 use super::capture::{CapturedFrame, FrameObserver, Interface};
 use crate::wire::ethernet::frame::{FCS_BYTES, Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
 
-/// Timestamps count 10^-9 s.
+/// Timestamp resolution: 10^-9 s.
 const NANOSECONDS: u8 = 9;
 /// Position of the FCS's length in a packet's flags.
 const FLAG_FCS_SHIFT: u32 = 5;
-/// The FCS does not fit.
+/// Flag: wrong FCS.
 const FLAG_CRC_ERROR: u32 = 1 << 24;
-/// The frame is longer than frames can be.
+/// Flag: the frame is too long.
 const FLAG_TOO_LONG: u32 = 1 << 25;
-/// The frame is shorter than frames can be.
+/// Flag: the frame is too short.
 const FLAG_TOO_SHORT: u32 = 1 << 26;
 
-/// Writes frames into a capture file. What is written at a time is whole blocks, so that others can read the file
-/// while the run goes on.
+/// Observer that writes frames into a capture file. It writes whole blocks, so that other programs can read
+/// the file during the run.
 pub struct PcapNg {
     out: Box<dyn Write + Send>,
-    /// Blocks that are not yet written.
+    /// Pending blocks.
     blocks: Option<PcapNgWriter<Vec<u8>>>,
     error: Option<io::Error>,
 }
@@ -63,7 +63,7 @@ impl PcapNg {
         self.out.flush()
     }
 
-    /// Writes blocks. The first error is kept for the end; nothing is written after it.
+    /// Writes blocks. The first error is reported at the end; nothing is written after it.
     fn add<'a, B: PcapNgBlock<'a>>(&mut self, blocks: impl Iterator<Item = B>) {
         if self.error.is_none() {
             self.error = self.write(blocks).err();
@@ -130,7 +130,7 @@ fn frame_block(captured: &CapturedFrame) -> EnhancedPacketBlock<'_> {
     }
 }
 
-/// A packet's flags: how long its FCS is, and what is wrong with it.
+/// Packet flags: length of the FCS, and errors of the frame.
 fn flags(frame: &Frame) -> u32 {
     let length = frame.bytes().len();
     [

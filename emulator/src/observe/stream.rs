@@ -1,4 +1,4 @@
-//! The events of all places as one stream, in the order of time, while the run goes on.
+//! The events of all places as one stream, in the order of time, during a run.
 
 use std::io;
 
@@ -7,39 +7,40 @@ use super::instructions::InstructionLog;
 use super::tracer::Tracer;
 use crate::sim::time::SimTime;
 
-/// Sees everything that happens in a world, in the order of time, then of place, then as recorded.
+/// Observer of all events of a world, sorted by time, then by place, then in order of recording.
 pub trait Observer: Send {
-    /// The details that it wants to see beside what everybody sees. Others may ask for more: it must let pass
-    /// what it does not know.
+    /// Details to record for this observer. Other observers may request more: an observer must ignore
+    /// unknown details.
     fn details(&self) -> Details {
         Details::empty()
     }
 
-    /// One event.
+    /// Called for each event.
     fn event(&mut self, event: &TraceEvent);
 
-    /// Whether it wants to see every instruction that is executed.
+    /// Whether the observer receives every executed instruction.
     fn sees_instructions(&self) -> bool {
         false
     }
 
-    /// What a CPU (0 = A, 1 = B) of a node did since the last call, if it [sees](Self::sees_instructions) that.
-    /// Between two rounds through all CPUs, these have come equally far.
+    /// Called with a CPU's (0 = A, 1 = B) instruction log since the last call, if the observer
+    /// [requests](Self::sees_instructions) it. After each round of calls through all CPUs, the logs end at
+    /// the same time.
     fn instructions(&mut self, _place: Place, _cpu: usize, _log: &InstructionLog) {}
 
-    /// There are no more events.
+    /// Called after the last event.
     ///
     /// # Errors
-    /// The first one of all that it could not write.
+    /// The observer's first write error.
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Merges what all places record.
+/// Merges the events of all places.
 ///
-/// Nodes run apart, and some events are recorded ahead of their time: events wait until no earlier one can
-/// come.
+/// Nodes run independently, and some events are recorded ahead of their time. So events wait until no
+/// earlier one can come.
 #[derive(Default)]
 pub struct Stream {
     observers: Vec<Box<dyn Observer>>,
@@ -56,7 +57,7 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// Adds somebody who sees all events of `traces` from now on.
+    /// Adds an observer of all events of `traces` from now on.
     pub fn add<'a>(
         &mut self,
         observer: Box<dyn Observer>,
@@ -77,7 +78,7 @@ impl Stream {
         }
     }
 
-    /// Hands on what `traces` have recorded of the time before `time`, when they all have come so far.
+    /// Passes on events of `traces` from before `time`, once all of them have reached that time.
     pub fn pass_on_before<'a>(
         &mut self,
         time: SimTime,
@@ -92,7 +93,7 @@ impl Stream {
                 self.waiting.append(events);
             }
         }
-        // Stable: what a place has recorded for the same time keeps its order.
+        // Stable: events of one place and time keep their order.
         self.waiting.sort_by_key(|event| (event.time, event.place));
         let due = self.waiting.partition_point(|event| event.time < time);
         for event in self.waiting.drain(..due) {
@@ -120,14 +121,14 @@ impl Stream {
         }
     }
 
-    /// Hands on everything that is left, and lets all observers go; gives what they could not do, in the order
-    /// in which they came.
+    /// Passes on all remaining events and ends all observers; returns their errors, in the order in which
+    /// observers were added.
     pub fn finish<'a>(
         &mut self,
         traces: impl IntoIterator<Item = &'a mut Tracer>,
     ) -> Vec<io::Error> {
         let mut traces: Vec<_> = traces.into_iter().collect();
-        // Nothing happens at the end of time.
+        // No event has this time.
         self.pass_on_before(SimTime::MAX, traces.iter_mut().map(|trace| &mut **trace));
         for trace in traces {
             trace.stream(None);

@@ -1,4 +1,4 @@
-//! A trace as text: a line for each event.
+//! Trace as text: one line per event.
 
 use std::io::{self, BufWriter, Write};
 
@@ -6,7 +6,7 @@ use super::event::{Details, TraceEvent};
 use super::line::Line;
 use super::stream::Observer;
 
-/// Writes each event as a line.
+/// Observer that writes each event as a line.
 pub struct TextTrace {
     out: BufWriter<Box<dyn Write + Send>>,
     line: Vec<u8>,
@@ -14,7 +14,7 @@ pub struct TextTrace {
     error: Option<io::Error>,
 }
 
-/// Bytes that are written at a time.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl TextTrace {
@@ -29,7 +29,7 @@ impl TextTrace {
         }
     }
 
-    /// Writes these details too.
+    /// Adds details to the output.
     #[must_use]
     pub fn with_details(mut self, details: Details) -> Self {
         self.details = details;
@@ -42,7 +42,7 @@ impl Observer for TextTrace {
         self.details
     }
 
-    /// The first error is kept for the end; nothing is written after it.
+    /// The first error is reported at the end; nothing is written after it.
     fn event(&mut self, event: &TraceEvent) {
         let wanted = self.details.contains(event.kind.details());
         if wanted && self.error.is_none() {

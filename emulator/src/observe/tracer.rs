@@ -1,4 +1,4 @@
-//! Collects trace events: always into a hash, and into sinks where somebody wants to see them.
+//! Collection of trace events: always into a hash, and into sinks on request.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,19 +9,19 @@ use crate::sim::time::SimTime;
 use crate::state;
 use crate::value_struct;
 
-/// Takes every trace event as it happens.
+/// Receives every trace event as it happens.
 pub trait Sink: Send {
-    /// One event.
+    /// Called for each event.
     fn event(&mut self, event: &TraceEvent);
 }
 
-/// A firmware that runs wild makes millions of mistakes: after so many they are no longer warnings.
+/// Number of guest mistakes logged as warnings. A defective firmware can make millions of mistakes.
 const MISTAKES_SHOWN: u64 = 100;
-/// ... and after so many nobody builds a text for each access to nowhere any more.
+/// Number of unmapped accesses that are recorded with a text.
 const MISTAKES_TRACED: u64 = 100_000;
 
-/// A hash that is the same on every machine and in every release of the standard library: FNV-1a, with
-/// whole numbers instead of bytes as its steps. It finds differences; it need not resist anybody.
+/// A hash that is stable across machines and releases of the standard library: FNV-1a over whole numbers
+/// instead of bytes. It detects differences; it is not cryptographic.
 #[derive(Debug, Clone)]
 pub(crate) struct Fnv(u64);
 
@@ -37,7 +37,7 @@ impl Fnv {
     const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
 
     const fn step(&mut self, value: u64) {
-        // The rotation brings the high bits back, which the product alone would only lose.
+        // The rotation feeds the high bits back, which the product alone would lose.
         self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x0000_0100_0000_01b3);
     }
 }
@@ -85,17 +85,17 @@ pub struct Tracer {
     place: Place,
     hash: Fnv,
     count: u64,
-    /// Guests' mistakes so far.
+    /// Number of guest mistakes so far.
     mistakes: u64,
     kept: Option<Vec<TraceEvent>>,
-    /// Events that wait for the [`Stream`](super::stream::Stream), if there is one.
+    /// Events waiting for the [`Stream`](super::stream::Stream), if there is one.
     streamed: Option<Vec<TraceEvent>>,
-    /// The details that somebody asked for.
+    /// The requested details.
     details: Details,
     sinks: Vec<Box<dyn Sink>>,
-    /// What a board's cores execute, if somebody looks.
+    /// Instruction logs of a board's cores, if requested.
     instructions: Option<Box<[InstructionLog; 2]>>,
-    /// Nothing was recorded of that yet.
+    /// The instruction logs are still empty.
     fresh: bool,
 }
 
@@ -119,7 +119,7 @@ impl std::fmt::Debug for Tracer {
 }
 
 impl Tracer {
-    /// The trace of a place, which keeps no events.
+    /// The trace of a place; it keeps no events.
     #[must_use]
     pub const fn new(place: Place) -> Self {
         Self {
@@ -136,30 +136,30 @@ impl Tracer {
         }
     }
 
-    /// From now on keep every event in memory (or stop doing so).
+    /// Starts or stops keeping every event in memory.
     pub fn keep(&mut self, keep: bool) {
         self.kept = keep.then(Vec::new);
     }
 
-    /// The events kept so far; leaves none.
+    /// Takes the events kept so far.
     pub fn take(&mut self) -> Vec<TraceEvent> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// From now on keep every event, and these details, until a [`Stream`](super::stream::Stream) fetches
-    /// them; `None`: stop doing so.
+    /// Starts keeping every event, and these details, until a [`Stream`](super::stream::Stream) fetches
+    /// them; `None` stops it.
     pub(super) fn stream(&mut self, details: Option<Details>) {
-        // What waits already is for those who looked before.
+        // Events that wait already belong to earlier observers.
         self.streamed = details.map(|_| self.streamed.take().unwrap_or_default());
         self.details = details.unwrap_or_default();
     }
 
-    /// The events that wait for the stream.
+    /// The events waiting for the stream.
     pub(super) const fn streamed_mut(&mut self) -> Option<&mut Vec<TraceEvent>> {
         self.streamed.as_mut()
     }
 
-    /// From now on keep what a board's cores execute until it is fetched, or stop doing so.
+    /// Starts or stops keeping instruction logs.
     pub fn keep_instructions(&mut self, keep: bool) {
         if keep != self.instructions.is_some() {
             self.instructions = keep.then(Box::default);
@@ -167,14 +167,14 @@ impl Tracer {
         }
     }
 
-    /// Whether somebody looks at what the cores execute.
+    /// Whether instruction logs are kept.
     #[inline(always)]
     #[must_use]
     pub const fn keeps_instructions(&self) -> bool {
         self.instructions.is_some()
     }
 
-    /// Whether somebody looks at what the cores execute, and this is the first question for it.
+    /// Whether instruction logs are kept and this is the first call since their start.
     #[inline(always)]
     pub(crate) const fn begins_instructions(&mut self) -> bool {
         let fresh = self.fresh;
@@ -184,19 +184,19 @@ impl Tracer {
         fresh
     }
 
-    /// What a core (0 = A, 1 = B) executes, if somebody looks.
+    /// The instruction log of a core (0 = A, 1 = B), if logs are kept.
     #[inline(always)]
     pub fn instructions_mut(&mut self, cpu: usize) -> Option<&mut InstructionLog> {
         self.instructions.as_mut()?.get_mut(cpu)
     }
 
-    /// The place.
+    /// Place of the trace.
     #[must_use]
     pub const fn place(&self) -> Place {
         self.place
     }
 
-    /// Whether somebody asked for any of these details.
+    /// Whether any of these details is requested.
     #[inline]
     #[must_use]
     pub const fn wants(&self, details: Details) -> bool {
@@ -208,7 +208,7 @@ impl Tracer {
         self.sinks.push(sink);
     }
 
-    /// The hash over all events so far: equal for equal runs.
+    /// Hash of all events so far: equal for equal runs.
     #[must_use]
     pub fn hash(&self) -> u64 {
         self.hash.finish()
@@ -220,14 +220,14 @@ impl Tracer {
         self.count
     }
 
-    /// Whether an access to nowhere is still worth a trace event: a guest that makes nothing but mistakes
-    /// must not fill memory and disks.
+    /// Whether an unmapped access should still be recorded: a defective guest must not fill memory and
+    /// disks.
     #[must_use]
     pub const fn takes_mistakes(&self) -> bool {
         self.mistakes < MISTAKES_TRACED
     }
 
-    /// Records a detail, which [`Tracer::wants`].
+    /// Records a detail that [`Tracer::wants`] reports as requested.
     pub fn record_detail(
         &mut self,
         time: SimTime,
@@ -270,7 +270,7 @@ impl Tracer {
             };
             log::log!(target: "guest", level, "{} {initiator} at {time}: {text}", self.place);
             if self.mistakes == MISTAKES_TRACED {
-                log::warn!(target: "guest", "{}: {MISTAKES_TRACED} mistakes so far; further accesses to nowhere leave no trace", self.place);
+                log::warn!(target: "guest", "{}: {MISTAKES_TRACED} mistakes so far; further accesses to unmapped addresses are not recorded", self.place);
             }
             if self.mistakes == MISTAKES_SHOWN {
                 log::warn!(target: "guest", "{}: {MISTAKES_SHOWN} mistakes so far; more are logged at level debug", self.place);

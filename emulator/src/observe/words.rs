@@ -1,4 +1,4 @@
-//! Events as text, for people: the one form in which they are shown and stored.
+//! Events as text: the only form in which they are shown and stored.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::tigon2::{inspect::names as register_names, map};
 use defs::tigon2::regs;
 
 impl TraceKind {
-    /// Writes it for people: the one form in which events are shown and stored.
+    /// Writes the event as text.
     fn write(&self, line: &mut Line<'_>) {
         match self {
             Self::HostCall { what } => line.text("call ").text(what),
@@ -118,7 +118,7 @@ impl TraceKind {
     }
 }
 
-/// What happened to a register.
+/// Writes an access to a register.
 fn write_register<'a, 'b>(
     line: &'a mut Line<'b>,
     verb: &str,
@@ -128,7 +128,7 @@ fn write_register<'a, 'b>(
     line.field(verb, address.into()).field(" = ", value.into())
 }
 
-/// What happened to a frame outside the nodes.
+/// Writes an event of a frame outside of the nodes.
 fn write_frame<'a, 'b>(
     line: &'a mut Line<'b>,
     title: &str,
@@ -148,12 +148,12 @@ fn write_frame<'a, 'b>(
 }
 
 impl TraceEvent {
-    /// Appends it to a text as a line without its end.
+    /// Appends the event as a line, without the line's end.
     pub fn write_to(&self, text: &mut Vec<u8>) {
         self.write(&mut Line::new(text));
     }
 
-    /// Writes it as a line without its end.
+    /// Writes the event as a line, without the line's end.
     pub(super) fn write(&self, line: &mut Line<'_>) {
         let ps = self.time.ps();
         let (kind, number) = match self.place {
@@ -172,7 +172,7 @@ impl TraceEvent {
     }
 }
 
-/// Gives what `write` writes to a formatter.
+/// Formats the output of `write`.
 fn show(f: &mut fmt::Formatter<'_>, write: impl FnOnce(&mut Line<'_>)) -> fmt::Result {
     let mut text = Vec::new();
     write(&mut Line::new(&mut text));

@@ -1,8 +1,8 @@
-//! Memory: most of it is 0, and takes no room.
+//! Sparse encoding of memory: pieces of zeros are omitted.
 
 use super::{Reader, StateError, Value, Writer};
 
-/// Bytes of a piece that is saved if any of it is not 0.
+/// Granularity: a piece is saved if any byte of it is not 0.
 const PIECE: usize = 256;
 
 /// Saves memory.
@@ -11,7 +11,7 @@ pub fn save_memory(bytes: &[u8], out: &mut Writer) {
     let used = |piece: &[u8]| piece.iter().any(|&byte| byte != 0);
     let pieces = bytes.chunks(PIECE);
     let used: Vec<bool> = pieces.map(used).collect();
-    // One bit says whether a piece follows.
+    // One bit per piece: it follows.
     for bits in used.chunks(8) {
         let bit = |bits: u8, (at, &used): (usize, &bool)| bits | u8::from(used) << at;
         bits.iter().enumerate().fold(0, bit).write(out);
@@ -21,10 +21,10 @@ pub fn save_memory(bytes: &[u8], out: &mut Writer) {
     }
 }
 
-/// Loads memory of the same size.
+/// Loads memory of equal size.
 ///
 /// # Errors
-/// If it has another size, or the bytes end.
+/// If the size differs, or the bytes end.
 pub fn load_memory(
     what: &'static str,
     bytes: &mut [u8],

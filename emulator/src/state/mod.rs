@@ -1,13 +1,13 @@
-//! State: what changes while a world runs, apart from what it is made of.
+//! Saved state of a world, without its description.
 //!
-//! A world is built from a description: boards, images, costs, cables, programs. What happens in it changes its
-//! *state*. Every block lists the parts of its state once ([`state!`](crate::state!)), by name and beside the parts that are
-//! fixed, so that the compiler finds one that was forgotten. The state is saved as bytes, and loaded into a world that was built
-//! from the same description. Bytes carry a mark for each block, which follows from the names of its parts: state of
-//! another version is recognised.
+//! A world is built from a description: boards, images, costs, cables, programs. Running it changes its
+//! *state*. Every block lists the parts of its state once, by name ([`state!`](crate::state!)), beside its
+//! fixed parts; the compiler detects a part missing in both lists. The state is saved as bytes, and loaded
+//! into a world built from an equal description. Each block has a mark, derived from the names of its
+//! parts, which detects state of another version.
 //!
-//! * [`State`]: a block, which is there and takes its state up again;
-//! * [`Value`]: what can be made from bytes alone: numbers, events, frames.
+//! * [`State`]: an existing block that can save and load its state;
+//! * [`Value`]: a value that can be created from bytes alone: numbers, events, frames.
 
 mod memory;
 mod value;
@@ -19,49 +19,49 @@ pub use memory::{load_memory, save_memory};
 /// Bytes of a [`Page`].
 pub const PAGE_BYTES: usize = 4096;
 
-/// A page of memory, which states can share. Whoever writes to it while others have it gets one of his own.
+/// A page of memory that states can share. A write to a shared page copies it first.
 pub type Page = Arc<[u8; PAGE_BYTES]>;
 
-/// Why a state could not be loaded.
+/// Reason for which a state cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// The bytes end too early.
     #[error("the saved state ends within {0}")]
     Truncated(&'static str),
-    /// Something else stands there.
+    /// The expected block is missing.
     #[error("the saved state does not fit this version: there is no {0} where one should be")]
     Layout(&'static str),
-    /// A value that cannot be.
+    /// An invalid value.
     #[error("the saved state holds an impossible value of {0}")]
     Value(&'static str),
-    /// The world is made of other things.
+    /// The state belongs to a world with another description.
     #[error("the saved state is of another world: it has {saved} {what}, this one {here}")]
     Shape {
-        /// Of what.
+        /// The part that differs.
         what: &'static str,
         /// The number in the saved state.
         saved: usize,
         /// The number in the world.
         here: usize,
     },
-    /// What host programs were told was not kept.
+    /// A host program has no log of its inputs.
     #[error("{0} cannot be saved: what it was told was not kept from its start on")]
     NoLog(String),
-    /// A program did something else than when the state was saved.
+    /// A host program behaved differently in its replay.
     #[error("{0} does not do again what it did before the state was saved")]
     Diverged(String),
 }
 
-/// Takes state as bytes.
+/// Saves state as bytes.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
-    /// Pages of memory that are shared with those who have them, instead of their bytes.
+    /// Pages of memory that are shared instead of copied.
     pages: Option<Vec<Page>>,
 }
 
 impl Writer {
-    /// One that shares pages of memory: they take no room and no time as long as nobody writes to them.
+    /// A writer that shares pages of memory: they need no space and no time until they are written.
     #[must_use]
     pub const fn sharing() -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Writer {
         self.bytes
     }
 
-    /// The bytes so far, and the pages that are shared.
+    /// The bytes so far, and the shared pages.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u8>, Vec<Page>) {
         (self.bytes, self.pages.unwrap_or_default())
@@ -101,7 +101,7 @@ impl Writer {
     }
 }
 
-/// Gives back what a [`Writer`] took.
+/// Reads the output of a [`Writer`].
 #[derive(Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -109,13 +109,13 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the beginning.
+    /// Reads from the start.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, pages: None }
     }
 
-    /// Reads what one took that [shares](Writer::sharing) pages.
+    /// Reads the output of a [sharing](Writer::sharing) writer.
     #[must_use]
     pub const fn sharing(bytes: &'a [u8], pages: &'a [Page]) -> Self {
         let pages = Some(pages);
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
     /// The next page of memory.
     ///
     /// # Errors
-    /// If there is none; `what` names what it belongs to.
+    /// If there is none; `what` names the owner.
     pub fn page(&mut self, what: &'static str) -> Result<Page, StateError> {
         let Some(pages) = self.pages else {
             let mut page = Box::new([0; PAGE_BYTES]);
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
     /// The next `count` bytes.
     ///
     /// # Errors
-    /// If there are fewer; `what` names what they belong to.
+    /// If there are fewer; `what` names the owner.
     pub fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], StateError> {
         let (bytes, rest) = self
             .bytes
@@ -150,10 +150,10 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// The mark of a block must stand here.
+    /// Checks the mark of a block.
     ///
     /// # Errors
-    /// If another one does.
+    /// If the mark differs.
     pub fn expect(&mut self, mark: u32, what: &'static str) -> Result<(), StateError> {
         if self.take(4, what)? == mark.to_le_bytes() {
             Ok(())
@@ -162,7 +162,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// So many items cannot be there if fewer bytes are left: whoever makes room for them need not fear it.
+    /// Checks that `count` items can be present, before memory for them is allocated: each has at least one
+    /// byte.
     ///
     /// # Errors
     /// If fewer bytes are left.
@@ -180,27 +181,27 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A block that can give its state away and take it up again.
+/// A block that can save and load its state.
 pub trait State {
     /// Saves the state.
     fn save(&self, out: &mut Writer);
 
-    /// Takes up a saved state.
+    /// Loads a saved state.
     ///
     /// # Errors
-    /// If that is not the state of such a block; what the block is like then is not specified.
+    /// If it is not the state of such a block; the block's state is then undefined.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
 }
 
-/// Something that can be made from its bytes.
+/// A value that can be created from its bytes.
 pub trait Value: Sized {
-    /// Saves it.
+    /// Saves the value.
     fn write(&self, out: &mut Writer);
 
-    /// Makes it.
+    /// Creates the value.
     ///
     /// # Errors
-    /// If the bytes are not those of such a value.
+    /// If the bytes are invalid.
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError>;
 }
 
@@ -215,7 +216,7 @@ impl<T: Value> State for T {
     }
 }
 
-/// Saves blocks whose number is fixed.
+/// Saves a fixed number of blocks.
 pub fn save_all<'a, T: State + 'a>(blocks: impl ExactSizeIterator<Item = &'a T>, out: &mut Writer) {
     blocks.len().write(out);
     for block in blocks {
@@ -223,10 +224,10 @@ pub fn save_all<'a, T: State + 'a>(blocks: impl ExactSizeIterator<Item = &'a T>,
     }
 }
 
-/// Loads blocks whose number is fixed.
+/// Loads a fixed number of blocks.
 ///
 /// # Errors
-/// If their number or one of them does not fit.
+/// If their number differs, or one of them cannot be loaded.
 pub fn load_all<'a, T: State + 'a>(
     what: &'static str,
     blocks: impl ExactSizeIterator<Item = &'a mut T>,
@@ -242,12 +243,12 @@ pub fn load_all<'a, T: State + 'a>(
     Ok(())
 }
 
-/// The mark of a block: a hash (FNV-1a) of the names of its parts.
+/// Mark of a block: a hash (FNV-1a) of the names of its parts.
 #[must_use]
 pub const fn mark(names: &str) -> u32 {
     let (names, mut hash, mut at) = (names.as_bytes(), 0x811C_9DC5_u32, 0);
     while at < names.len() {
-        // The same text, however it is laid out.
+        // Whitespace is ignored.
         if !names[at].is_ascii_whitespace() {
             hash = (hash ^ names[at] as u32).wrapping_mul(0x0100_0193);
         }
@@ -256,8 +257,8 @@ pub const fn mark(names: &str) -> u32 {
     hash
 }
 
-/// The state of a block: its parts that change, in the order in which they are saved; after `lists` those that are a fixed number
-/// of blocks; after `fixed` those that do not change.
+/// Implements [`State`] for a block: the parts that change, in the order of saving; after `lists` those
+/// that are a fixed number of blocks; after `fixed` those that do not change.
 ///
 /// ```
 /// # use emulator::{state, state::{Reader, State, Writer}};
@@ -304,8 +305,8 @@ macro_rules! state {
     };
 }
 
-/// An enum all of whose parts are values: its variants in the order of their numbers, each with its parts and a name
-/// for each of them.
+/// Implements [`Value`] for an enum of values: its variants in the order of their numbers, each with its
+/// parts and their names.
 #[macro_export]
 macro_rules! value_enum {
     ($type:ty { $($variant:ident { $($part:tt: $name:ident),* $(,)? }),* $(,)? }) => {
@@ -342,7 +343,7 @@ macro_rules! value_enum {
     };
 }
 
-/// A struct all of whose parts are values.
+/// Implements [`Value`] for a struct of values.
 #[macro_export]
 macro_rules! value_struct {
     ($type:ty { $($part:tt: $name:ident),* $(,)? }) => {

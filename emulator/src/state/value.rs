@@ -1,4 +1,4 @@
-//! Values of the language and of other crates.
+//! Values of the standard library and of other crates.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -98,7 +98,7 @@ fn write_items<'a, T: Value + 'a>(items: impl ExactSizeIterator<Item = &'a T>, o
 
 fn read_items<T: Value, C: FromIterator<T>>(from: &mut Reader<'_>) -> Result<C, StateError> {
     let count = usize::read(from)?;
-    // Every value has a byte at least.
+    // Every value has at least one byte.
     from.check_room(count, "a list")?;
     (0..count).map(|_| T::read(from)).collect()
 }

@@ -1,19 +1,19 @@
 //! Builds small ELF files byte by byte.
 
-/// A section to be.
+/// Description of a section.
 pub struct Part {
     pub name: &'static str,
     /// Type, flags.
     pub kind: (u32, u32),
     pub run_address: u32,
-    /// Load address, if the section is loaded (in a segment of its own).
+    /// Load address, if the section is loaded (in its own segment).
     pub load_address: Option<u32>,
     pub bytes: Vec<u8>,
     /// Size in memory.
     pub size_bytes: u32,
 }
 
-/// A symbol to be: name, value, size, type, name of its section ("" = absolute).
+/// Description of a symbol: name, value, size, type, name of its section ("" = absolute).
 pub type Name = (&'static str, u32, u32, u8, &'static str);
 
 pub const PROGBITS: u32 = 1;
@@ -25,7 +25,7 @@ pub const FUNC: u8 = 2;
 pub const OBJECT: u8 = 1;
 pub const NOTYPE: u8 = 0;
 
-/// Positions in the file's header that tests change.
+/// Positions in the file header that tests change.
 pub const CLASS_AT: usize = 4;
 pub const DATA_AT: usize = 5;
 pub const TYPE_AT: usize = 16;
@@ -58,7 +58,7 @@ pub fn part(
     }
 }
 
-/// Strings one after the other, and the offset of each.
+/// Concatenates strings; returns the offset of each.
 fn strings<'a>(texts: impl Iterator<Item = &'a str>) -> (Vec<u8>, Vec<u32>) {
     let mut table = vec![0];
     let mut offsets = Vec::new();

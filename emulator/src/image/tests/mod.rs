@@ -1,4 +1,4 @@
-//! Images built byte by byte: what the loader takes, what it refuses, and that nothing makes it panic.
+//! Images built byte by byte: accepted files, refused files, and no panic for any file.
 
 mod builder;
 mod symbols;
@@ -71,7 +71,7 @@ fn parts() -> Vec<Part> {
                 NO_ARGUMENT,
                 NO_ARGUMENT,
             ],
-            // Of a function that the linker has removed.
+            // A probe of a removed function.
             [0x28, Kind::Event as u32, 10, NO_ARGUMENT, NO_ARGUMENT],
         ]
         .concat(),
@@ -449,7 +449,7 @@ fn lines_are_filled_in() {
     assert_eq!(probes::format("{s}", &[0, u32::MAX], |_| b'x').len(), 256);
 }
 
-/// Whatever the file says, the loader answers.
+/// Uses all parts of an image, if the file is accepted.
 fn use_all(file: &[u8]) {
     if let Ok(image) = Image::parse(file, &LIMITS) {
         for (address, bytes) in image.load_parts() {
@@ -500,7 +500,7 @@ proptest! {
     }
 }
 
-/// Words at which arithmetic goes wrong.
+/// Words near arithmetic limits.
 fn interesting() -> impl Strategy<Value = u32> {
     let edges = [
         0,

@@ -1,4 +1,4 @@
-//! Names of addresses, and what tells images apart.
+//! Symbols and identities of images.
 
 use super::*;
 use crate::sim::initiator::Initiator;

@@ -1,4 +1,4 @@
-//! Callers, by sections built byte by byte.
+//! Unwinding, with sections built byte by byte.
 
 use super::*;
 use crate::image::{Frame, UnwindError};
@@ -11,7 +11,7 @@ const STACK: u32 = 0x8000;
 const SP: usize = 29;
 const RA: usize = 31;
 
-/// What the compiler says of all functions: their frame begins at the stack pointer.
+/// The compiler's common entry: the frame of a function begins at the stack pointer.
 fn common() -> Vec<u8> {
     let mut bytes = words(&[16, u32::MAX]);
     // Version 4, no augmentation, addresses of 4 bytes, factors 1 and -4, register 31 returns; the frame is at $sp.
@@ -19,14 +19,15 @@ fn common() -> Vec<u8> {
     bytes
 }
 
-/// What it says of a function whose first instruction takes `bytes` off the stack, and whose second one saves $ra at their end.
+/// The entry of a function whose first instruction takes `bytes` off the stack and whose second one saves
+/// $ra at their end.
 fn function(address: u32, size: u32, bytes: u8) -> Vec<u8> {
     let mut entry = words(&[20, 0, address, size]);
     entry.extend([0x44, 0x0E, bytes, 0x44, 0x9F, 1, 0, 0]);
     entry
 }
 
-/// A function that neither saves nor needs a frame.
+/// The entry of a function without a frame.
 fn leaf(address: u32, size: u32) -> Vec<u8> {
     words(&[12, 0, address, size])
 }
@@ -42,7 +43,7 @@ fn frames() -> Vec<u8> {
     [common(), leaf(LEAF, 0x20), function(MIDDLE, 0x20, 24)].concat()
 }
 
-/// The stack of MIDDLE, which START called, and which has called LEAF.
+/// The stack of MIDDLE, called by START, while LEAF runs.
 fn word(at: u32) -> Option<u32> {
     match at {
         0x410C | 0x4208 => Some(call(LEAF)),
@@ -73,7 +74,7 @@ fn from_a_leaf_to_what_nothing_is_said_of() {
         frame(0x4208, STACK + 24),
     ];
     assert_eq!(found, expected);
-    // Before its first instruction MIDDLE has no frame yet, and before its second one $ra holds.
+    // Before its first instruction MIDDLE has no frame, and before its second one $ra is valid.
     let (found, _) = unwind(&image, MIDDLE, 0x4210, STACK);
     assert_eq!(found, [frame(MIDDLE, STACK), frame(0x4208, STACK)]);
     let (found, _) = unwind(&image, MIDDLE + 4, 0x4210, STACK);
@@ -142,7 +143,7 @@ fn what_is_wrong_is_told() {
         1,
         UnwindError::NoMemory { address, at },
     );
-    // A function that calls itself without an end: $ra is never saved.
+    // Unbounded recursion: $ra is never saved.
     check(
         &image,
         MIDDLE + 4,

@@ -1,4 +1,4 @@
-//! Numbers as bytes: seven bits a byte, the lowest first; small numbers are short.
+//! Variable-length numbers: seven bits per byte, lowest first.
 
 /// Most bytes of a number.
 const LONGEST: u32 = 10;
@@ -13,7 +13,7 @@ pub fn put_number(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Takes a number from the front; `None` if the bytes are over, or it has more than 64 bits.
+/// Takes a number from the front; `None` if the bytes end within it, or it exceeds 64 bits.
 #[inline]
 pub fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
@@ -33,21 +33,21 @@ pub fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes so many bytes from the front.
+/// Takes `length` bytes from the front.
 pub fn take<'a>(bytes: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
     let (front, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
     Some(front)
 }
 
-/// A difference as a number that is small if the difference is, whatever its sign.
+/// Maps a difference to a number that is small if the difference is small, whatever its sign.
 #[inline]
 pub const fn fold_sign(difference: u32) -> u32 {
     let sign = 0_u32.wrapping_sub(difference >> 31);
     (difference << 1) ^ sign
 }
 
-/// The reverse of [`fold_sign`].
+/// The inverse of [`fold_sign`].
 #[inline]
 pub const fn unfold_sign(folded: u32) -> u32 {
     (folded >> 1) ^ 0_u32.wrapping_sub(folded & 1)

@@ -1,7 +1,8 @@
-//! The container: a mark, the version, chunks, an end.
+//! The container of a trace file: magic, version, chunks, end.
 //!
-//! A chunk says in a fixed form what it holds, so that a reader can pass it by: kind, times, count, and which kinds
-//! of events, initiators and places occur in it. Its bytes may be compressed (LZ4). Form and bytes each have a checksum.
+//! A chunk has a fixed header, so that a reader can skip the chunk: kind, times, count, and the kinds of
+//! events, initiators and places that occur in it. Its bytes may be compressed (LZ4). Header and bytes have
+//! one checksum each.
 
 use std::io::{self, BufWriter, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,63 +13,63 @@ use super::header::{End, Header};
 use crate::observe::event::Place;
 use crate::sim::time::SimTime;
 
-/// The first bytes of every file. None of them is changed by a program that takes it for text without notice.
+/// Magic bytes of a trace file. They detect a transfer in text mode.
 pub(super) const MAGIC: [u8; 8] = *b"\x89LANTR\r\n";
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
-/// Bytes of a chunk before its own.
+/// Size of a chunk's fixed header.
 pub(super) const FORM_BYTES: usize = 68;
-/// Longer chunks are refused: whoever reads one holds it in memory.
+/// Longest accepted chunk; a reader holds it in memory.
 pub const MOST_CHUNK_BYTES: usize = 1 << 26;
-/// Bytes that are written at a time.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 18;
 
 const COMPRESSED: u8 = 1;
-/// The number of no CPU.
+/// CPU number of a chunk without a CPU.
 const NO_CPU: u8 = 0xFF;
 
-/// What a chunk holds.
+/// Kind of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkKind(pub [u8; 4]);
 
 impl ChunkKind {
-    /// The [`Header`], first and once.
+    /// The [`Header`]: the first chunk.
     pub const HEADER: Self = Self(*b"HEAD");
     /// Events.
     pub const EVENTS: Self = Self(*b"EVNT");
     /// Instructions that one CPU executed.
     pub const INSTRUCTIONS: Self = Self(*b"INST");
-    /// The [`End`], last and once.
+    /// The [`End`]: the last chunk.
     pub const END: Self = Self(*b"TAIL");
 }
 
-/// What is said of a chunk before its bytes.
+/// Header of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// What it holds.
+    /// Kind of the chunk.
     pub kind: ChunkKind,
-    /// Where, if it is of one place.
+    /// Place, if the chunk belongs to one place.
     pub place: Option<Place>,
-    /// Of which CPU of the place (0 = A, 1 = B), if it is of one.
+    /// CPU of the place (0 = A, 1 = B), if the chunk belongs to one CPU.
     pub cpu: Option<u8>,
-    /// The time of the first thing in it.
+    /// Time of the first entry.
     pub first: SimTime,
-    /// The time of the last.
+    /// Time of the last entry.
     pub last: SimTime,
-    /// How many things are in it.
+    /// Number of entries.
     pub count: u64,
     /// Bit n: an event of kind n occurs.
     pub kinds: u64,
-    /// Bit n: a place whose number leaves n when divided by 64 occurs (nodes are even, switches odd).
+    /// Bit n: a place with number n modulo 64 occurs (nodes are even, switches odd).
     pub places: u64,
     /// Bit n: an event of initiator n occurs.
     pub initiators: u16,
-    /// Whether the bytes are to be, or are, compressed.
+    /// Whether the bytes are compressed, or are to be.
     pub compressed: bool,
 }
 
 impl Chunk {
-    /// Nothing of this kind.
+    /// An empty chunk of this kind.
     #[must_use]
     pub const fn new(kind: ChunkKind) -> Self {
         Self {
@@ -85,7 +86,7 @@ impl Chunk {
         }
     }
 
-    /// The bit of [`Chunk::places`] for a place.
+    /// The bit of a place in [`Chunk::places`].
     #[must_use]
     pub const fn place_bit(place: Place) -> u64 {
         1 << (place_number(place) % 64)
@@ -114,7 +115,7 @@ impl Chunk {
     }
 }
 
-/// The lengths and the sum in a form.
+/// Lengths and checksum in a chunk header.
 #[derive(Debug, Clone, Copy)]
 struct Stored {
     stored_bytes: usize,
@@ -122,7 +123,7 @@ struct Stored {
     sum: u32,
 }
 
-/// Reads a form whose sum is right; `None` if it cannot be one all the same.
+/// Parses a header with a correct checksum; `None` if it is invalid nevertheless.
 fn parse(form: &[u8; FORM_BYTES]) -> Option<(Chunk, Stored)> {
     let half = |at: usize| form[at..at + 2].try_into().ok().map(u16::from_le_bytes);
     let word = |at: usize| form[at..at + 4].try_into().ok().map(u32::from_le_bytes);
@@ -154,18 +155,18 @@ fn parse(form: &[u8; FORM_BYTES]) -> Option<(Chunk, Stored)> {
     Some((chunk, stored))
 }
 
-/// Where chunks go, and who still writes some.
+/// Output file, and the number of its writers.
 struct Shared {
     out: BufWriter<Box<dyn Write + Send>>,
     writers: usize,
     end: End,
     buffer: Vec<u8>,
-    /// After a failure nothing more is written: what follows a gap is of no use.
+    /// A write failed: nothing more is written, because data after a gap is useless.
     failed: bool,
 }
 
-/// Writes chunks. Several observers can write into one file ([`ChunkWriter::share`]); the one that finishes
-/// last writes the end.
+/// Writes chunks. Several observers can write into one file ([`ChunkWriter::share`]); the last one to
+/// finish writes the end.
 pub struct ChunkWriter(Arc<Mutex<Shared>>);
 
 impl std::fmt::Debug for ChunkWriter {
@@ -175,7 +176,7 @@ impl std::fmt::Debug for ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Begins a file on `out`, which need not be buffered.
+    /// Starts a file on `out`, which need not be buffered.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -198,7 +199,7 @@ impl ChunkWriter {
         Ok(writer)
     }
 
-    /// Another writer into the same file. Both must [`finish`](Self::finish).
+    /// Creates another writer for the file. Both must [`finish`](Self::finish).
     #[must_use]
     pub fn share(&self) -> Self {
         self.with(|shared| shared.writers += 1);
@@ -209,15 +210,15 @@ impl ChunkWriter {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Writes a chunk whole. Any thread may; chunks stand in the order of the calls.
+    /// Writes a chunk atomically, from any thread; chunks are in the order of the calls.
     ///
     /// # Errors
-    /// If it cannot be written, or an earlier one could not.
+    /// If this or an earlier write failed.
     pub fn chunk(&self, chunk: &Chunk, bytes: &[u8]) -> io::Result<()> {
         self.with(|shared| shared.chunk(chunk, bytes))
     }
 
-    /// This writer writes nothing more; `add` tells the end what it knows.
+    /// Ends this writer; `add` contributes to the end chunk.
     ///
     /// # Errors
     /// If the end cannot be written.
@@ -268,9 +269,9 @@ impl Shared {
 #[derive(Debug)]
 pub struct ChunkReader<R> {
     source: R,
-    /// Where the chunk begins that was read last.
+    /// Position of the last chunk that was read.
     at: u64,
-    /// Its bytes that were not read yet.
+    /// Bytes of that chunk that were not read yet.
     pending: Option<(Chunk, Stored)>,
     ended: bool,
     whole_until: SimTime,
@@ -279,10 +280,10 @@ pub struct ChunkReader<R> {
 }
 
 impl<R: Read> ChunkReader<R> {
-    /// Begins to read; `source` should be buffered.
+    /// Starts reading; `source` should be buffered.
     ///
     /// # Errors
-    /// If it is no trace file, or one of another version.
+    /// If it is no trace file, or has another version.
     pub fn new(source: R) -> Result<Self, TraceFileError> {
         let mut reader = Self {
             source,
@@ -311,7 +312,7 @@ impl<R: Read> ChunkReader<R> {
         Ok(reader)
     }
 
-    /// Reads as much as there is.
+    /// Reads up to the end of `bytes` or of the source.
     fn fill(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let mut length = 0;
         while length < bytes.len() {
@@ -332,7 +333,7 @@ impl<R: Read> ChunkReader<R> {
         }
     }
 
-    /// The error for bytes that are not what was written.
+    /// An error for damaged data.
     pub(super) const fn damaged(&self, what: &'static str) -> TraceFileError {
         TraceFileError::Damaged {
             at: self.at,
@@ -342,7 +343,7 @@ impl<R: Read> ChunkReader<R> {
         }
     }
 
-    /// The form of the next chunk; `None` after the end. A chunk whose bytes nobody asked for is passed by.
+    /// The header of the next chunk; `None` after the end. Unread bytes of the previous chunk are skipped.
     ///
     /// # Errors
     /// If the file is cut off or damaged there.
@@ -387,7 +388,7 @@ impl<R: Read> ChunkReader<R> {
         }
     }
 
-    /// Puts the bytes of the chunk whose form was read last into `bytes`.
+    /// Reads the bytes of the chunk whose header was read last.
     ///
     /// # Errors
     /// If the file is cut off or damaged there.

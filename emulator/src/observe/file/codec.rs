@@ -1,5 +1,5 @@
-//! Events as bytes. Every chunk begins anew: texts are numbered within it, times and addresses count from the
-//! event before.
+//! Encoding of events. Every chunk is independent: texts are numbered within it, times and addresses are
+//! relative to the previous event.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,13 +15,13 @@ use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
 use crate::wire::loss::LossReason;
 
-/// In an event's second byte, beside the initiator: it has a `pc`.
+/// Flag in an event's second byte, which also holds the initiator: the event has a `pc`.
 const HAS_PC: u8 = 0x10;
-/// ... it happens where the event before did.
+/// Flag: the event's place is that of the previous event.
 const SAME_PLACE: u8 = 0x20;
 const INITIATOR: u8 = 0x0F;
 
-/// What an event's bytes leave out, since it follows from the event before.
+/// Values of the previous event, relative to which an event is encoded.
 #[derive(Debug, Clone, Copy)]
 struct Before {
     time_ps: u64,
@@ -39,10 +39,10 @@ impl Before {
     }
 }
 
-/// Texts that were met lately, so that one with the same address is known without a look at it.
+/// Cache of recent texts: a text with a cached address needs no hashing.
 const RECENT_TEXTS: usize = 64;
 
-/// Turns events into bytes.
+/// Encodes events.
 #[derive(Debug)]
 pub(super) struct Sink {
     pub(super) bytes: Vec<u8>,
@@ -52,7 +52,7 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// Begins a chunk whose first event happens at `time`, in a buffer that was used before.
+    /// Starts a chunk whose first event has time `time`, in a reused buffer.
     pub(super) fn begin(&mut self, time: SimTime) {
         self.bytes.clear();
         self.before = Before::new(time);
@@ -74,7 +74,7 @@ impl Sink {
         put_number(&mut self.bytes, value);
     }
 
-    /// A text's number; a new one is followed by its bytes.
+    /// Writes a text's number; a new text follows in full.
     fn text(&mut self, text: &Arc<str>) {
         let slot = (text.as_ptr() as usize >> 4) % RECENT_TEXTS;
         if let Some((recent, number)) = &self.recent[slot]
@@ -93,7 +93,7 @@ impl Sink {
         self.recent[slot] = Some((Arc::clone(text), number));
     }
 
-    /// The same for a text that has no owner.
+    /// Like [`text`](Self::text), for a borrowed text.
     fn borrowed_text(&mut self, text: &str) {
         match self.texts.get(text) {
             Some(&number) => self.number(number),
@@ -112,7 +112,7 @@ impl Sink {
         number
     }
 
-    /// Appends an event.
+    /// Encodes an event.
     pub(super) fn event(&mut self, event: &TraceEvent) {
         let before = &mut self.before;
         let mut second = event.initiator as u8;
@@ -140,14 +140,14 @@ impl Sink {
     }
 }
 
-/// Turns a chunk's bytes into events.
+/// Decodes the events of a chunk.
 #[derive(Debug)]
 pub(super) struct Source<'a> {
     bytes: &'a [u8],
     state: &'a mut SourceState,
 }
 
-/// What a [`Source`] remembers from event to event.
+/// Decoder state between events.
 #[derive(Debug)]
 pub(super) struct SourceState {
     before: Before,
@@ -155,7 +155,7 @@ pub(super) struct SourceState {
 }
 
 impl SourceState {
-    /// For a chunk whose first event happens at `time`.
+    /// State for a chunk whose first event has time `time`.
     pub(super) const fn new(time: SimTime) -> Self {
         Self {
             before: Before::new(time),
@@ -163,7 +163,7 @@ impl SourceState {
         }
     }
 
-    /// Takes the next event from the front of `bytes`; `None` if they hold none.
+    /// Decodes the next event from the front of `bytes`; `None` if there is no valid one.
     pub(super) fn event<'a>(&'a mut self, bytes: &mut &'a [u8]) -> Option<TraceEvent> {
         let mut source = Source { bytes, state: self };
         let event = source.event()?;
@@ -227,7 +227,7 @@ impl Source<'_> {
     }
 }
 
-/// Nodes have even numbers, switches odd ones.
+/// Number of a place: nodes are even, switches odd.
 pub(super) const fn place_number(place: Place) -> u64 {
     match place {
         Place::Node(node) => (node as u64) << 1,
@@ -235,7 +235,7 @@ pub(super) const fn place_number(place: Place) -> u64 {
     }
 }
 
-/// The reverse of [`place_number`].
+/// The inverse of [`place_number`].
 pub(super) fn numbered_place(number: u64) -> Option<Place> {
     let index = u16::try_from(number >> 1).ok()?;
     Some(match number & 1 {
@@ -244,13 +244,13 @@ pub(super) fn numbered_place(number: u64) -> Option<Place> {
     })
 }
 
-/// A field of an event as bytes.
+/// Encoding of an event's field.
 pub(super) trait Fields: Sized {
-    /// Appends it.
+    /// Appends the field.
     fn put(&self, sink: &mut Sink);
-    /// Takes it from the front; `None` if the bytes are not one.
+    /// Takes the field from the front; `None` if the bytes are invalid.
     fn take(source: &mut Source<'_>) -> Option<Self>;
-    /// It as JSON has it.
+    /// The field as JSON.
     fn value(&self) -> Value;
 }
 
@@ -314,7 +314,7 @@ impl Fields for SimTime {
     }
 }
 
-/// 0 for none, else the number and one.
+/// 0 for `None`, else the number plus one.
 impl Fields for Option<u16> {
     fn put(&self, sink: &mut Sink) {
         sink.number(self.map_or(0, |value| u64::from(value) + 1));
@@ -371,7 +371,7 @@ impl Fields for Vec<u32> {
 
     fn take(source: &mut Source<'_>) -> Option<Self> {
         let count = source.number()?;
-        // Each takes a byte at least: no damaged count asks for more memory than there are bytes.
+        // Each number has at least one byte: a damaged count cannot cause a large allocation.
         if count > source.bytes.len() as u64 {
             return None;
         }
@@ -383,7 +383,7 @@ impl Fields for Vec<u32> {
     }
 }
 
-/// The words, all four bytes of each: they are not small.
+/// All four bytes of each word: head words are rarely small.
 impl Fields for FrameHead {
     fn put(&self, sink: &mut Sink) {
         for word in self {
@@ -405,7 +405,7 @@ impl Fields for FrameHead {
     }
 }
 
-/// Names by number.
+/// Types that are encoded as a number and shown by name.
 macro_rules! named {
     ($($type:ty),*) => {$(
         impl Fields for $type {

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace file.
+//! Errors of trace files.
 
 use std::io;
 
@@ -6,49 +6,49 @@ use super::chunk::VERSION;
 use crate::observe::instructions::decode::DecodeError;
 use crate::sim::time::SimTime;
 
-/// Why a file cannot be read, or not further.
+/// Reason for which a file cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceFileError {
-    /// The system says so.
+    /// Input or output failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Something else.
+    /// The file is not a trace file.
     #[error(
         "this is no trace file: it does not begin like one (a trace as text needs no tool: grep and less read it)"
     )]
     Foreign,
-    /// Of another version.
+    /// The file has another version.
     #[error("a trace file of version {0}; this program reads version {VERSION}: record it again")]
     Version(u32),
-    /// It ends before its end mark.
+    /// The file ends before its end mark.
     #[error("the file is cut off: whole up to {whole_until}, {events} events")]
     Truncated {
-        /// The time up to which nothing is missing.
+        /// Time up to which the file is complete.
         whole_until: SimTime,
-        /// Events up to there.
+        /// Number of events up to that time.
         events: u64,
     },
-    /// Its bytes are not what was written.
+    /// The file's bytes are damaged.
     #[error(
         "the file is damaged at byte {at} ({what}): whole up to {whole_until}, {events} events"
     )]
     Damaged {
-        /// Where the damaged chunk begins.
+        /// Start of the damaged chunk.
         at: u64,
-        /// What is wrong.
+        /// Description of the defect.
         what: &'static str,
-        /// The time up to which nothing is missing.
+        /// Time up to which the file is complete.
         whole_until: SimTime,
-        /// Events up to there.
+        /// Number of events up to that time.
         events: u64,
     },
-    /// What should be instructions is none.
+    /// An instruction stream is invalid.
     #[error(transparent)]
     Instructions(#[from] DecodeError),
 }
 
 impl TraceFileError {
-    /// Whether the file is a trace up to some place.
+    /// Whether events before the error are valid.
     #[must_use]
     pub const fn leaves_events(&self) -> bool {
         !matches!(self, Self::Io(_) | Self::Foreign | Self::Version(_))

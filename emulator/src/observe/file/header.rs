@@ -1,4 +1,4 @@
-//! What a trace file says about the run.
+//! Header and end of a trace file.
 
 use std::collections::BTreeMap;
 
@@ -6,65 +6,65 @@ use serde::{Deserialize, Serialize};
 
 use crate::image::{Image, SymbolTable};
 
-/// What was run. Readers must do without what an older writer did not know.
+/// Description of the run. Fields are optional: an older writer may not have known them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Header {
-    /// Who wrote the file.
+    /// Program that wrote the file.
     pub program: String,
-    /// What was run: a scenario's file, or a command.
+    /// The run: file of the scenario, or a command.
     pub run: String,
-    /// Seed of all chance.
+    /// Random seed.
     pub seed: u64,
-    /// When the host programs started.
+    /// Start time of the host programs.
     pub start_ps: u64,
-    /// By number.
+    /// Nodes by number.
     pub nodes: Vec<NodeInfo>,
     /// Number of switches.
     pub switches: u16,
-    /// What runs on the nodes.
+    /// Images on the nodes.
     pub images: Vec<ImageInfo>,
-    /// The details that were recorded, by name.
+    /// Names of the recorded details.
     pub details: Vec<String>,
-    /// What was left out, in the words of the options; none if nothing was.
+    /// Filter of the recording, as command-line options; `None` if all events were recorded.
     pub selection: Option<String>,
 }
 
-/// A node.
+/// Description of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodeInfo {
-    /// The name that the scenario gives it.
+    /// Name from the scenario.
     pub name: String,
-    /// Which of the header's images runs on CPU A and on CPU B, if any does.
+    /// Indices of the images on CPU A and CPU B.
     pub images: [Option<usize>; 2],
 }
 
-/// An image, as far as a trace's readers need it.
+/// Data of an image for readers of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageInfo {
-    /// File or name.
+    /// File name or built-in name.
     pub name: String,
-    /// Which one it was, and the names of its addresses.
+    /// Identity and symbols.
     pub table: SymbolTable,
-    /// Names of its event probes.
+    /// Names of event probes.
     pub probes: Vec<String>,
-    /// Names of the stages that it marks.
+    /// Names of stages.
     pub stages: Vec<String>,
 }
 
-/// What the end of a file says.
+/// Contents of the end chunk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct End {
-    /// Events in the file.
+    /// Number of events in the file.
     pub events: u64,
-    /// What came of the run, by name.
+    /// Results of the run, by name.
     pub results: BTreeMap<String, String>,
 }
 
 impl ImageInfo {
-    /// What a trace keeps of an image.
+    /// Extracts the data of an image for a trace.
     #[must_use]
     pub fn new(name: &str, image: &Image) -> Self {
         use defs::probe::Kind;

@@ -1,18 +1,19 @@
-//! Kinds of events in a file: number, name, fields. A new kind needs a line here, at the end, and one in the
-//! tests. What stands here is the file format: a number is never given to another kind, and a change of a kind's fields is a new version of the format.
+//! Kinds of events in a file: number, name, fields. A new kind needs a line at the end here, and one in the
+//! tests. This table is the file format: numbers are never reused, and a change of fields needs a new
+//! version of the format.
 
 use serde_json::{Map, Value};
 
 use super::codec::{Fields, Sink, Source};
 use crate::observe::event::TraceKind;
 
-/// One table for both directions.
+/// Defines encoder and decoder from one table.
 macro_rules! kinds {
     ($($code:literal $name:literal $variant:ident { $($field:ident),* })*) => {
         /// Names of all kinds, by number.
         pub const KIND_NAMES: &[&str] = &[$($name),*];
 
-        /// The number of a kind.
+        /// Number of a kind.
         #[must_use]
         pub const fn kind_code(kind: &TraceKind) -> u8 {
             match kind {
@@ -20,16 +21,16 @@ macro_rules! kinds {
             }
         }
 
-        /// Writes a kind's fields.
+        /// Encodes a kind's fields.
         pub(super) fn put_fields(kind: &TraceKind, sink: &mut Sink) {
             match kind {
                 $(TraceKind::$variant { $($field),* } => { $($field.put(sink);)* })*
             }
-            // A kind without fields writes nothing.
+            // A kind without fields writes no bytes.
             let _ = sink;
         }
 
-        /// The fields of an event by name, for programs and for comparisons.
+        /// The fields of an event by name, for JSON and comparisons.
         #[must_use]
         pub fn fields_by_name(kind: &TraceKind) -> Map<String, Value> {
             let mut fields = Map::new();
@@ -41,7 +42,7 @@ macro_rules! kinds {
             fields
         }
 
-        /// Reads the fields of the kind with this number.
+        /// Decodes the fields of the kind with this number.
         pub(super) fn take_fields(code: u8, source: &mut Source<'_>) -> Option<TraceKind> {
             Some(match code {
                 $($code => TraceKind::$variant { $($field: Fields::take(source)?),* },)*

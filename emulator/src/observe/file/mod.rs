@@ -1,8 +1,8 @@
-//! The trace file: what happened in a run, in a compact form that says what was run.
+//! The trace file: the events of a run in a compact binary form, with a description of the run.
 //!
-//! A file is a [container](chunk) of chunks, each complete in itself and with a checksum: a [`Header`], chunks
-//! of events (and of what other tools record), and an [`End`]. A file without an end is whole up to its last
-//! chunk. [`BinaryTrace`] writes it, [`TraceReader`] reads it; `docs/trace.md` describes every byte.
+//! A file is a [container](chunk) of independent chunks with checksums: a [`Header`], chunks of events (and
+//! of other tools' data), and an [`End`]. A file without an end is valid up to its last chunk.
+//! [`BinaryTrace`] writes it, [`TraceReader`] reads it; `docs/trace.md` describes every byte.
 
 mod bytes;
 pub mod chunk;

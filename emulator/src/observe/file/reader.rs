@@ -1,4 +1,4 @@
-//! Reads a trace file.
+//! Reader of trace files.
 
 use std::io::Read;
 
@@ -9,19 +9,19 @@ use super::header::{End, Header};
 use crate::observe::event::TraceEvent;
 use crate::sim::time::SimTime;
 
-/// A trace file whose header was read.
+/// A trace file whose header has been read.
 #[derive(Debug)]
 pub struct TraceReader<R> {
-    /// What was run.
+    /// Description of the run.
     pub header: Header,
     chunks: ChunkReader<R>,
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Begins to read; `source` should be buffered. It may be a pipe.
+    /// Starts reading; `source` should be buffered. It may be a pipe.
     ///
     /// # Errors
-    /// If it is no trace file, or one of another version, or its header is cut off or damaged.
+    /// If it is no trace file, has another version, or its header is cut off or damaged.
     pub fn new(source: R) -> Result<Self, TraceFileError> {
         let mut chunks = ChunkReader::new(source)?;
         let first = chunks.next_chunk()?;
@@ -32,7 +32,7 @@ impl<R: Read> TraceReader<R> {
         Ok(Self { header, chunks })
     }
 
-    /// All events.
+    /// Iterates over all events.
     pub fn into_events(self) -> Events<R> {
         Events {
             chunks: self.chunks,
@@ -45,7 +45,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// The chunks themselves, for what is no event.
+    /// The chunks, for data other than events.
     pub fn into_chunks(self) -> ChunkReader<R> {
         self.chunks
     }
@@ -59,12 +59,12 @@ fn json<R: Read, T: serde::de::DeserializeOwned>(
     serde_json::from_slice(&bytes).map_err(|_| chunks.damaged("a text that says nothing"))
 }
 
-/// The events of a file, in its order. After an error there are no more.
+/// The events of a file, in file order. No events follow an error.
 pub struct Events<R> {
     chunks: ChunkReader<R>,
     bytes: Vec<u8>,
     at: usize,
-    /// Events of the chunk that were not read yet.
+    /// Events of the current chunk that were not read yet.
     left: u64,
     state: SourceState,
     end: Option<End>,
@@ -81,13 +81,13 @@ impl<R> std::fmt::Debug for Events<R> {
 }
 
 impl<R: Read> Events<R> {
-    /// What the end of the file says, once all events were read.
+    /// The end chunk, after all events have been read.
     #[must_use]
     pub const fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// Goes to the next chunk of interest; `false` at the end.
+    /// Moves to the next selected chunk; `false` at the end.
     fn next_chunk(&mut self, wants: impl Fn(&Chunk) -> bool) -> Result<bool, TraceFileError> {
         while let Some(chunk) = self.chunks.next_chunk()? {
             match chunk.kind {
@@ -98,17 +98,17 @@ impl<R: Read> Events<R> {
                     return Ok(true);
                 }
                 ChunkKind::END => self.end = Some(json(&mut self.chunks)?),
-                // What other tools read.
+                // Chunks of other tools.
                 _ => {}
             }
         }
         Ok(false)
     }
 
-    /// The next event, without those of chunks that `wants` does not want; `None` at the end.
+    /// The next event in a chunk that `wants` selects; `None` at the end.
     ///
     /// # Errors
-    /// If the file is cut off or damaged there. Then there are no more events.
+    /// If the file is cut off or damaged there. No events follow the error.
     pub fn next_of(
         &mut self,
         wants: impl Fn(&Chunk) -> bool,

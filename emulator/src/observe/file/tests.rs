@@ -1,4 +1,4 @@
-//! What is written comes back; what is cut off or damaged is an error, never a panic.
+//! Round trips; errors, never panics, for cut-off or damaged files.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -57,7 +57,7 @@ fn written(events: &[TraceEvent]) -> Vec<u8> {
     page.bytes()
 }
 
-/// The events up to the first error, and that.
+/// The events up to the first error, and the error.
 fn read(bytes: &[u8]) -> (Vec<TraceEvent>, Result<End, TraceFileError>) {
     let mut events = match TraceReader::new(bytes) {
         Ok(reader) => reader.into_events(),
@@ -75,7 +75,7 @@ fn read(bytes: &[u8]) -> (Vec<TraceEvent>, Result<End, TraceFileError>) {
 }
 
 fn text() -> impl Strategy<Value = Arc<str>> {
-    // Few, so that some occur again.
+    // Few texts, so that some occur repeatedly.
     prop_oneof![
         Just("".into()),
         Just("a b".into()),
@@ -244,7 +244,7 @@ proptest! {
         prop_assert_eq!(read(&written(&events)).0, events);
     }
 
-    /// A changed byte is found, or changes nothing but what no reader looks at.
+    /// A changed byte is detected, or changes only data that no reader uses.
     #[test]
     fn damage_is_found(events in events(30), at in any::<prop::sample::Index>(), bits in 1..=u8::MAX) {
         let mut bytes = written(&events);
@@ -255,7 +255,7 @@ proptest! {
         prop_assert!(events.starts_with(&back));
     }
 
-    /// Bytes that nobody wrote, with checksums that are right.
+    /// Random bytes with correct checksums.
     #[test]
     fn nonsense_does_no_harm(bytes in vec(any::<u8>(), 0..200), count in any::<u64>(), compressed: bool) {
         let page = Page::default();
@@ -337,7 +337,7 @@ fn chunks_say_what_is_in_them() {
         assert_eq!(chunk.places, 0b111);
         assert!(chunk.first < chunk.last && chunk.compressed);
     }
-    // Chunks of no interest are passed by, and the end is found all the same.
+    // Chunks that are not selected are skipped, and the end is found.
     let reader = TraceReader::new(&bytes[..]).unwrap();
     let mut events = reader.into_events();
     let mut count = 0;
@@ -367,7 +367,7 @@ fn foreign_files_and_other_versions_are_refused() {
     assert!(error.contains("something follows the end"), "{error}");
 }
 
-/// Two observers may write into one file, and the one that finishes last writes the end.
+/// Two observers may write into one file; the last one to finish writes the end.
 #[test]
 fn others_may_write_into_the_same_file() {
     let page = Page::default();

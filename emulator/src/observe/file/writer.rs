@@ -1,4 +1,4 @@
-//! Writes the events of a run into a trace file.
+//! Writer of trace files.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,29 +11,28 @@ use super::kinds::kind_code;
 use crate::observe::event::{Details, TraceEvent};
 use crate::observe::stream::Observer;
 
-/// Bytes of a chunk of events: enough for compression to find what repeats, few enough to lose at a
-/// sudden end.
+/// Size of a chunk of events: large enough for compression, small enough to lose at a sudden end.
 const CHUNK_BYTES: usize = 1 << 17;
 
-/// What came of a run: told while the trace is with its world, written at its end.
+/// Results of a run: set during the run, written at its end.
 #[derive(Debug, Clone, Default)]
 pub struct Results(Arc<Mutex<BTreeMap<String, String>>>);
 
 impl Results {
-    /// Something came to a value.
+    /// Sets a result.
     pub fn set(&self, name: &str, value: impl ToString) {
         let mut results = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         results.insert(name.into(), value.to_string());
     }
 }
 
-/// Writes each event into a trace file.
+/// Observer that writes each event into a trace file.
 #[derive(Debug)]
 pub struct BinaryTrace {
-    /// `None` once it is finished, or has failed.
+    /// `None` after the end or a failure.
     chunks: Option<ChunkWriter>,
     sink: Sink,
-    /// What is said of the chunk that grows in the sink.
+    /// Header of the chunk in the sink.
     chunk: Chunk,
     events: u64,
     details: Details,
@@ -42,7 +41,8 @@ pub struct BinaryTrace {
 }
 
 impl BinaryTrace {
-    /// A trace file on `out`, which need not be buffered, with these details beside what is always recorded.
+    /// A trace file on `out`, which need not be buffered, with these details in addition to the events that
+    /// are always recorded.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -50,7 +50,7 @@ impl BinaryTrace {
         Ok(Self::into_chunks(ChunkWriter::new(out, header)?, details))
     }
 
-    /// The same, into a file that others may write into too.
+    /// A trace into a file that other observers may share.
     #[must_use]
     pub fn into_chunks(chunks: ChunkWriter, details: Details) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl BinaryTrace {
         }
     }
 
-    /// Where to tell what came of the run.
+    /// Handle for setting results.
     #[must_use]
     pub fn results(&self) -> Results {
         self.results.clone()
@@ -93,7 +93,7 @@ impl Observer for BinaryTrace {
         self.details
     }
 
-    /// The first error is kept for the end; nothing is written after it.
+    /// The first error is reported at the end; nothing is written after it.
     fn event(&mut self, event: &TraceEvent) {
         let details = event.kind.details();
         if self.chunks.is_none() || !self.details.contains(details) {

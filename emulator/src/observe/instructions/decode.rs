@@ -1,36 +1,36 @@
-//! Bytes as records.
+//! Decoder of instruction records.
 
 use super::encode::{
     AGAIN, BOARD, CLOCK, IDLE, JUMP, Memory, PACE, PROBE, ROUNDS, RUN, SPENT, WORD,
 };
 use super::{Cause, Record};
 
-/// Why bytes are no records.
+/// The bytes are not valid records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// They end within one.
+    /// The bytes end within a record.
     #[error("the instructions end within a record")]
     Truncated,
-    /// A code that nothing has.
+    /// An unknown record code.
     #[error("the instructions hold a record of an unknown kind: {0:#04x}")]
     Code(u8),
-    /// A cause that does not exist.
+    /// An unknown cause.
     #[error("the instructions hold a time spent for an unknown cause: {0}")]
     Cause(u8),
-    /// A number that is too large for what it is.
+    /// A number is out of range.
     #[error("the instructions hold a number that is too large: {0:#x}")]
     Number(u64),
 }
 
-/// Reads the records of one core, piece by piece in the order in which they were written.
+/// Decodes the records of one core, piece by piece in the order of writing.
 #[derive(Debug, Default)]
 pub struct Decoder(Memory);
 
 impl Decoder {
-    /// Hands on the records of the next piece.
+    /// Decodes the next piece and passes its records on.
     ///
     /// # Errors
-    /// If these are no records.
+    /// If the bytes are not valid records.
     pub fn decode(
         &mut self,
         bytes: &[u8],
@@ -54,7 +54,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// What a code stands for that has something behind it; `None` if it says how to go on.
+    /// The record for a code with operands; `None` if the code only changes the decoder's state.
     fn other(&mut self, code: u8, rest: &mut Rest<'_>) -> Result<Option<Record>, DecodeError> {
         Ok(Some(match code {
             BOARD => Record::Board {
@@ -106,7 +106,7 @@ impl Decoder {
     }
 }
 
-/// What is not read yet.
+/// The remaining bytes.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {

@@ -1,16 +1,16 @@
-//! Records as bytes.
+//! Encoder of instruction records.
 //!
-//! Most instructions follow the one before, and take as long: a byte stands for up to 128 of these. A time
-//! that was spent for the same cause lately is a byte too; anything else has a code and numbers behind it, seven
-//! bits a byte.
+//! Most instructions follow their predecessor and take equally long: one byte stands for up to 128 of them.
+//! A time that was spent recently for an equal cause is one byte too. Anything else has a code and numbers,
+//! seven bits per byte.
 
 use super::{Cause, Record};
 
-/// A run of instructions; the lower bits say how many more than one.
+/// A run of instructions; the lower bits are its length minus one.
 pub(super) const RUN: u8 = 0x80;
-/// Instructions that one byte can stand for.
+/// Longest run of one byte.
 pub(super) const LONGEST_RUN: u8 = 0x80;
-/// Time spent as lately; the lower bits say which.
+/// A recently spent time; the lower bits are its slot.
 pub(super) const AGAIN: u8 = 0x40;
 /// [`Record::Board`].
 pub(super) const BOARD: u8 = 0;
@@ -18,11 +18,11 @@ pub(super) const BOARD: u8 = 0;
 pub(super) const CLOCK: u8 = 1;
 /// [`Record::Word`].
 pub(super) const WORD: u8 = 2;
-/// [`Record::Spent`], for the first time.
+/// [`Record::Spent`] with a new time.
 pub(super) const SPENT: u8 = 3;
-/// How long the instructions take that follow.
+/// Sets the duration of the following instructions.
 pub(super) const PACE: u8 = 4;
-/// The next instruction stands elsewhere.
+/// Sets the address of the next instruction.
 pub(super) const JUMP: u8 = 5;
 /// [`Record::Probe`].
 pub(super) const PROBE: u8 = 6;
@@ -31,14 +31,14 @@ pub(super) const IDLE: u8 = 7;
 /// [`Record::Rounds`].
 pub(super) const ROUNDS: u8 = 8;
 
-/// What both sides remember.
+/// State of encoder and decoder.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// Where the next instruction stands if nobody says otherwise.
+    /// Address of the next instruction, without a jump.
     pub(super) pc: u32,
-    /// How long it takes.
+    /// Duration of the next instruction.
     pub(super) pace: u32,
-    /// What was spent lately.
+    /// Recently spent times, by slot.
     lately: [(Cause, u64); PLACES],
 }
 
@@ -55,12 +55,12 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// The time in a place of what was spent lately.
+    /// The recently spent time in a slot.
     pub(super) const fn at(&self, place: u8) -> (Cause, u64) {
         self.lately[place as usize % PLACES]
     }
 
-    /// Whether so much was spent lately, and in which place that stands; if not, it does from now on.
+    /// Whether this time is in its slot, and the slot; if not, stores it there.
     #[inline]
     pub(super) fn spent(&mut self, cause: Cause, ticks: u64) -> (bool, u8) {
         // Most times are whole cycles.
@@ -72,17 +72,17 @@ impl Memory {
     }
 }
 
-/// Makes bytes of the records of one core.
+/// Encodes the records of one core.
 #[derive(Debug, Default)]
 pub struct Encoder {
     memory: Memory,
-    /// Instructions that are not written yet.
+    /// Length of the run that is not written yet.
     run: u8,
     bytes: Vec<u8>,
 }
 
 impl Encoder {
-    /// Adds records.
+    /// Encodes records.
     pub fn add(&mut self, records: &[Record]) {
         for &record in records {
             match record {
@@ -98,7 +98,7 @@ impl Encoder {
         &self.bytes
     }
 
-    /// Forgets the bytes so far. What comes goes on behind them.
+    /// Clears the bytes. The encoding continues after them.
     pub fn clear(&mut self) {
         self.end_run();
         self.bytes.clear();
@@ -116,7 +116,7 @@ impl Encoder {
         }
     }
 
-    /// The next instruction stands elsewhere, or takes longer or shorter.
+    /// Ends the run: address or duration changes.
     fn turn(&mut self, pc: u32, ticks: u32) {
         self.end_run();
         if ticks != self.memory.pace {
@@ -181,8 +181,8 @@ impl Encoder {
         }
     }
 
-    /// How many words `pc` lies from where the next instruction would stand: the sign comes last. Addresses of
-    /// instructions are aligned.
+    /// Encodes the distance in words of `pc` from the next instruction's address, with the sign in the
+    /// lowest bit. Instruction addresses are aligned.
     fn distance(&mut self, pc: u32) {
         let words = pc.wrapping_sub(self.memory.pc).cast_signed() >> 2;
         self.number(u64::from(((words << 1) ^ (words >> 31)).cast_unsigned()));

@@ -1,33 +1,33 @@
-//! Every instruction that a core executes, with its time.
+//! Log of every executed instruction, with its time.
 //!
-//! A core's [`Record`]s follow its clock without a gap: what each instruction and each wait takes adds up to
-//! the clock's reading, so that every instruction's start is known to the tick. [`encode`] makes a few bits an
-//! instruction of them, and [`decode`] reads these back.
+//! A core's [`Record`]s account for its whole clock: the durations of all instructions and waits add up to
+//! the clock's reading, so that every instruction's start is known to the tick. [`encode`] writes them with
+//! a few bits per instruction, and [`decode`] reads them.
 
 pub mod decode;
 pub mod encode;
 pub mod steps;
 pub mod trace;
 
-/// What ticks are spent for, beside an instruction's own cycles.
+/// Cause of time spent in addition to an instruction's own cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// A branch that was taken, or an annulled delay slot.
+    /// A taken branch, or an annulled delay slot.
     Branch,
-    /// A line for the instruction cache.
+    /// An instruction cache line fill.
     Fetch,
-    /// Somebody else has the SRAM bus.
+    /// Contention for the SRAM bus.
     Contention,
-    /// SRAM answers.
+    /// SRAM latency.
     Sram,
-    /// The scratchpad answers.
+    /// Scratchpad latency.
     Scratchpad,
-    /// A register, or nobody, answers.
+    /// Latency of a register, or of an unmapped address.
     Register,
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 6] = [
         Self::Branch,
         Self::Fetch,
@@ -37,7 +37,7 @@ impl Cause {
         Self::Register,
     ];
 
-    /// The name in tables.
+    /// Name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,31 +51,31 @@ impl Cause {
     }
 }
 
-/// What a core did.
+/// One record of a core's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record {
-    /// The core belongs to a board with so much SRAM, and its clock ticks so often in a second.
+    /// Board parameters.
     Board {
-        /// Ticks in a second.
+        /// Clock rate, in ticks per second.
         ticks_per_second: u64,
-        /// Bytes of SRAM; addresses repeat modulo this number.
+        /// Size of SRAM; addresses repeat modulo this size.
         sram_bytes: u32,
     },
-    /// The clock stands here: until now the core did not run.
+    /// Sets the clock: the core did not run until now.
     Clock {
-        /// The tick.
+        /// Clock reading.
         tick: u64,
     },
-    /// From now on this instruction stands there.
+    /// Content of an instruction word from now on.
     Word {
         /// Its address.
         address: u32,
         /// Its word.
         word: u32,
     },
-    /// Time that the next instruction takes beside its own cycles.
+    /// Time of the next instruction in addition to its own cycles.
     Spent {
-        /// What for.
+        /// Cause of the time.
         cause: Cause,
         /// Ticks.
         ticks: u64,
@@ -84,49 +84,49 @@ pub enum Record {
     Executed {
         /// Its address.
         pc: u32,
-        /// Ticks of its own cycles.
+        /// Duration of its own cycles.
         ticks: u32,
     },
-    /// The core passed the probes that mark this address.
+    /// The core passed the probes at this address.
     Probe {
         /// The address.
         pc: u32,
     },
-    /// The last instructions were a round of an idle loop like the one before it.
+    /// The last instructions were one round of an idle loop, equal to the round before.
     Idle {
-        /// How many instructions.
+        /// Number of instructions.
         instructions: u32,
     },
-    /// Rounds of the idle loop that were passed over at once. Each repeats, at the same pace, the instructions
-    /// before this record.
+    /// Skipped rounds of the idle loop. Each repeats the instructions before this record with equal
+    /// durations.
     Rounds {
-        /// How many instructions a round has.
+        /// Instructions per round.
         instructions: u32,
-        /// How many rounds.
+        /// Number of rounds.
         rounds: u64,
     },
 }
 
-/// What the cores of a board do while somebody looks.
+/// Log of a core's instructions, while an observer requests it.
 #[derive(Debug, Default)]
 pub struct InstructionLog {
     records: Vec<Record>,
-    /// The clock after what is recorded.
+    /// Clock after the last record.
     tick: u64,
-    /// Ticks of the clock in a second.
+    /// Clock rate, in ticks per second.
     ticks_per_second: u64,
-    /// Number of records, and tick, when the core was last in turn.
+    /// Number of records, and clock, at the core's last rollback point.
     mark: (usize, u64),
 }
 
 impl InstructionLog {
-    /// Records something that takes no time.
+    /// Adds a record that takes no time.
     #[inline]
     pub fn note(&mut self, record: Record) {
         self.records.push(record);
     }
 
-    /// Somebody begins to look at the core of a board with so much SRAM, whose clock ticks so often.
+    /// Starts the log of a core of a board with this clock rate and SRAM size.
     pub fn board(&mut self, ticks_per_second: u64, sram_bytes: u32) {
         self.ticks_per_second = ticks_per_second;
         self.records.push(Record::Board {
@@ -135,19 +135,19 @@ impl InstructionLog {
         });
     }
 
-    /// The tick of the clock after what was recorded.
+    /// Clock after the last record.
     #[must_use]
     pub const fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// Ticks of the clock in a second; 0 before anything was recorded.
+    /// Clock rate, in ticks per second; 0 while the log is empty.
     #[must_use]
     pub const fn ticks_per_second(&self) -> u64 {
         self.ticks_per_second
     }
 
-    /// The core stands at `tick` and is about to run.
+    /// The core starts to run at `tick`.
     #[inline]
     pub fn begins(&mut self, tick: u64) {
         if tick != self.tick {
@@ -156,7 +156,7 @@ impl InstructionLog {
         }
     }
 
-    /// Ticks pass for `cause`.
+    /// Adds time spent for `cause`.
     #[inline]
     pub fn spent(&mut self, cause: Cause, ticks: u64) {
         if ticks > 0 {
@@ -165,7 +165,7 @@ impl InstructionLog {
         }
     }
 
-    /// An instruction is executed.
+    /// Adds an executed instruction.
     #[inline]
     pub fn executed(&mut self, pc: u32, ticks: u64) {
         self.tick += ticks;
@@ -176,7 +176,7 @@ impl InstructionLog {
         self.records.push(Record::Executed { pc, ticks });
     }
 
-    /// An instruction that takes longer than its record can say.
+    /// Splits an instruction that is too long for one record.
     #[cold]
     fn long(&mut self, ticks: u64) -> u32 {
         let ticks = ticks - u64::from(u32::MAX);
@@ -185,7 +185,7 @@ impl InstructionLog {
         u32::MAX
     }
 
-    /// Rounds of an idle loop, each of so many ticks, are passed over.
+    /// Adds skipped rounds of an idle loop.
     pub fn rounds(&mut self, instructions: u64, rounds: u64, round_ticks: u64) {
         self.tick += rounds * round_ticks;
         self.records.push(Record::Rounds {
@@ -194,12 +194,12 @@ impl InstructionLog {
         });
     }
 
-    /// The core is in turn: it goes back to here at most.
+    /// Sets the rollback point.
     pub fn mark(&mut self) {
         self.mark = (self.records.len(), self.tick);
     }
 
-    /// The core goes back to the mark. What stands in memory stays there.
+    /// Rolls back to the last rollback point. Recorded instruction words stay.
     pub fn go_back(&mut self) {
         let (length, tick) = self.mark;
         let undone = self.records.split_off(length.min(self.records.len()));
@@ -210,13 +210,13 @@ impl InstructionLog {
         self.tick = tick;
     }
 
-    /// What was recorded. Nothing of it can be taken back any more.
+    /// The records. They cannot be rolled back after this call.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// Forgets what was recorded.
+    /// Clears the log.
     pub fn clear(&mut self) {
         self.records.clear();
         self.mark.0 = 0;

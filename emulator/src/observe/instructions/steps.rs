@@ -1,4 +1,4 @@
-//! Records as instructions, each with its start.
+//! Converts records to instructions with start times.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,54 +6,54 @@ use defs::tigon2::map::SRAM_LIMIT;
 
 use super::{Cause, Record};
 
-/// Instructions that a round of an idle loop can have, so that rounds that were skipped can be shown.
+/// Longest round of an idle loop of which skipped instructions can be shown.
 const LONGEST_ROUND: usize = 4096;
 
-/// An instruction that was executed.
+/// An executed instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// The tick of the core's clock at which it began, with its fetch.
+    /// Clock at its start, fetch included.
     pub start: u64,
     /// Its address.
     pub pc: u32,
-    /// Ticks that it took in all.
+    /// Total duration in ticks.
     pub ticks: u64,
-    /// Ticks of that beside its own cycles, by [`Cause`].
+    /// Time in addition to its own cycles, by [`Cause`].
     pub spent: [u64; Cause::ALL.len()],
 }
 
-/// What a core did next.
+/// An action of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// It executed an instruction.
+    /// An executed instruction.
     Step(Step),
-    /// It repeated an idle loop of so many instructions so many times, from this tick on.
+    /// Skipped rounds of an idle loop.
     Rounds {
-        /// The tick.
+        /// Clock at the start.
         start: u64,
-        /// Ticks of a round.
+        /// Duration of a round.
         round_ticks: u64,
-        /// Instructions of a round.
+        /// Instructions per round.
         instructions: u32,
-        /// How many rounds.
+        /// Number of rounds.
         rounds: u64,
     },
-    /// It passed probes.
+    /// Passed probes.
     Probe {
-        /// The tick.
+        /// Clock reading.
         start: u64,
-        /// The address that they mark.
+        /// Address of the probes.
         pc: u32,
     },
 }
 
-/// Follows the records of one core.
+/// Interprets the records of one core.
 #[derive(Debug, Default)]
 pub struct Steps {
     tick: u64,
-    /// What was spent for the next instruction.
+    /// Time spent for the next instruction so far.
     spent: [u64; Cause::ALL.len()],
-    /// When that began.
+    /// Start of the next instruction.
     start: Option<u64>,
     words: BTreeMap<u32, u32>,
     sram_bytes: u32,
@@ -63,7 +63,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// What a record stands for, if the core did something.
+    /// The action of a record, if any.
     pub fn follow(&mut self, record: Record) -> Option<Action> {
         match record {
             Record::Board {
@@ -125,7 +125,7 @@ impl Steps {
         }
     }
 
-    /// The last so many instructions: a round, when rounds were skipped.
+    /// The last `instructions` instructions: one round, after skipped rounds.
     pub fn round(&self, instructions: u32) -> impl Iterator<Item = &Step> {
         let skip = self.last.len().saturating_sub(instructions as usize);
         self.last.iter().skip(skip)
@@ -148,19 +148,19 @@ impl Steps {
             })
     }
 
-    /// The tick of the core's clock after all of that.
+    /// Clock after the last record.
     #[must_use]
     pub const fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// Ticks of the clock in a second.
+    /// Clock rate, in ticks per second.
     #[must_use]
     pub const fn ticks_per_second(&self) -> u64 {
         self.ticks_per_second
     }
 
-    /// The instruction that stands at `pc` now.
+    /// The current instruction word at `pc`.
     #[must_use]
     pub fn word(&self, pc: u32) -> Option<u32> {
         let address = match pc {

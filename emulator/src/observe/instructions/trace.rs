@@ -1,4 +1,4 @@
-//! Writes every instruction into a trace file.
+//! Writer of instruction logs into a trace file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,10 +10,10 @@ use crate::observe::file::{Chunk, ChunkKind, ChunkWriter};
 use crate::observe::stream::Observer;
 use crate::sim::time::{ClockDomain, SimTime};
 
-/// Bytes of all CPUs that make a part of the file: one chunk for each CPU.
+/// Size of all CPUs' data before it is written: one chunk per CPU.
 const PART_BYTES: usize = 1 << 18;
 
-/// One CPU's part.
+/// Pending data of one CPU.
 #[derive(Debug, Default)]
 struct Core {
     encoder: Encoder,
@@ -22,21 +22,21 @@ struct Core {
     last: SimTime,
 }
 
-/// Writes what the CPUs of all nodes execute. The chunks of a CPU make one stream, to be read from the first on.
-/// What stands between two chunks of the same CPU happened before what stands behind.
+/// Writes the instruction logs of all nodes' CPUs. The chunks of a CPU form one stream, to be read from its
+/// start. Data between two chunks of one CPU is older than the second one.
 #[derive(Debug)]
 pub struct InstructionTrace {
-    /// `None` once it is finished, or has failed.
+    /// `None` after the end or a failure.
     chunks: Option<ChunkWriter>,
     cores: BTreeMap<(Place, usize), Core>,
-    /// Whose records came last.
+    /// CPU of the last call.
     last: Option<(Place, usize)>,
     bytes: usize,
     error: Option<io::Error>,
 }
 
 impl InstructionTrace {
-    /// Writes into a file in which others may write too.
+    /// Writes into a file that other observers may share.
     #[must_use]
     pub const fn new(chunks: ChunkWriter) -> Self {
         Self {
@@ -85,10 +85,10 @@ impl Observer for InstructionTrace {
         true
     }
 
-    /// The first error is kept for the end; nothing is written after it.
+    /// The first error is reported at the end; nothing is written after it.
     fn instructions(&mut self, place: Place, cpu: usize, log: &InstructionLog) {
         let key = Some((place, cpu));
-        // All have come equally far between two rounds through the CPUs.
+        // Between two rounds through the CPUs, all logs end at the same time.
         if key <= self.last && self.bytes >= PART_BYTES {
             self.write_part();
         }
