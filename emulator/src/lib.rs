@@ -4,6 +4,7 @@
 //! boards, [`host`]s and [`wire`]s into a world.
 #![deny(missing_docs)]
 
+pub mod board;
 pub mod cpu;
 pub mod debug;
 pub mod host;

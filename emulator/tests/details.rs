@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex};
 
 use defs::tigon2::regs;
+use emulator::board::Board;
 use emulator::cpu::mips::asm;
 use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
-use emulator::sim::board::Board;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
@@ -72,16 +72,19 @@ impl Observer for Everything {
     }
 }
 
-fn world() -> World<Tigon2> {
+fn world() -> World {
     let timing = Profile::built_in("tigon2-88mhz")
         .expect("a built-in profile")
         .timing;
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     let program = asm::assemble(FIRMWARE).expect("it assembles");
     for (address, word) in program.words() {
-        node.board.fabric.sram.set_word(address, word);
+        node.board_mut::<Tigon2>()
+            .fabric
+            .sram
+            .set_word(address, word);
     }
-    node.with_board(|board, ctx| {
+    node.with_board::<Tigon2, _>(|board, ctx| {
         board.window_write(regs::TIMER_REFERENCE_A, 5, ctx);
         for (cpu, pc) in [(0, 0x4000), (1, 0x5000)] {
             board.start_core(cpu, pc, ctx);
@@ -90,7 +93,7 @@ fn world() -> World<Tigon2> {
     World::new(vec![node])
 }
 
-fn pass(world: &mut World<Tigon2>, us: u64) {
+fn pass(world: &mut World, us: u64) {
     let limits = RunLimits {
         max_time: Some(SimTime::from_us(us)),
         ..RunLimits::default()
@@ -101,8 +104,8 @@ fn pass(world: &mut World<Tigon2>, us: u64) {
 /// Instructions, cycles, stalls, ticks and idle ticks of each core, and the trace.
 type Left = (Vec<[u64; 5]>, u64, u64);
 
-fn left(world: &World<Tigon2>) -> Left {
-    let cores = world.nodes[0].board.cores.iter().map(|unit| {
+fn left(world: &World) -> Left {
+    let cores = world.nodes[0].board::<Tigon2>().cores.iter().map(|unit| {
         let clock = &unit.core.clock;
         [
             unit.core.instructions(),

@@ -3,9 +3,9 @@
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use defs::tigon2::regs as r;
+use emulator::board::Board;
 use emulator::cpu::mips::asm;
 use emulator::cpu::mips::bus::Width;
-use emulator::sim::board::Board;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -44,7 +44,7 @@ fn run(skip_idle: bool, host_writes: &[(u64, u32, u32)]) -> Left {
         .expect("a built-in profile")
         .timing;
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
-    node.board.skip_idle = skip_idle;
+    node.board_mut::<Tigon2>().skip_idle = skip_idle;
     for (cpu, event, reference) in [(0, "0x060", "0x058"), (1, "0x070", "0x078")] {
         let origin = SCRATCHPAD_BASE + 0x200;
         let text = ASSIST
@@ -52,18 +52,18 @@ fn run(skip_idle: bool, host_writes: &[(u64, u32, u32)]) -> Left {
             .replace("REFERENCE", reference);
         let program = asm::assemble(&format!(".org {origin:#x}\n{text}")).expect("it assembles");
         for (address, word) in program.words() {
-            let scratchpad = &mut node.board.cores[cpu].private.scratchpad;
+            let scratchpad = &mut node.board_mut::<Tigon2>().cores[cpu].private.scratchpad;
             scratchpad.write(address, Width::Word, word);
         }
-        node.with_board(|board, ctx| board.start_core(cpu, origin, ctx));
+        node.with_board::<Tigon2, _>(|board, ctx| board.start_core(cpu, origin, ctx));
     }
     for &(us, offset, value) in host_writes {
         node.run_until(SimTime::from_us(us));
-        node.with_board(|board, ctx| board.window_write(offset, value, ctx));
+        node.with_board::<Tigon2, _>(|board, ctx| board.window_write(offset, value, ctx));
     }
     node.run_until(SimTime::from_us(2_000));
     let left = |cpu: usize| {
-        let core = &node.board.cores[cpu].core;
+        let core = &node.board::<Tigon2>().cores[cpu].core;
         let registers = core.registers().to_vec();
         (core.instructions(), core.clock.cycles, registers)
     };

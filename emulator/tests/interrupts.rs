@@ -27,7 +27,7 @@ const RAISE: u32 = LocalControl::RAISE_INTERRUPT.bits();
 type Notes = Arc<Mutex<Vec<(&'static str, u64)>>>;
 
 struct Bench {
-    world: World<Tigon2>,
+    world: World,
     notes: Notes,
 }
 
@@ -65,7 +65,7 @@ impl Bench {
     }
 
     fn interrupts(&self) -> u64 {
-        self.world.nodes[0].board.fabric.interrupts
+        self.world.nodes[0].board::<Tigon2>().fabric.interrupts
     }
 }
 
@@ -86,11 +86,11 @@ fn a_program_goes_on_when_the_firmware_raises_the_interrupt() {
     let program = assemble(&format!(".org 0xc00000\n{source}")).unwrap();
     let node = &mut bench.world.nodes[0];
     for (address, word) in program.words() {
-        let scratchpad = &mut node.board.cores[0].private.scratchpad;
+        let scratchpad = &mut node.board_mut::<Tigon2>().cores[0].private.scratchpad;
         scratchpad.write(address, emulator::cpu::mips::bus::Width::Word, word);
     }
     node.trace.keep(true);
-    node.with_board(|board, ctx| board.start_core(0, 0xC0_0000, ctx));
+    node.with_board::<Tigon2, _>(|board, ctx| board.start_core(0, 0xC0_0000, ctx));
     bench.spawn("first", |mut machine, notes| async move {
         wait(&mut machine, &notes, None).await;
     });

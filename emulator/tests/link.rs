@@ -11,7 +11,7 @@ use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::{Profile, Timing};
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
-use emulator::{sim::board::Board, wire::ethernet::link::Departure};
+use emulator::{board::Board, wire::ethernet::link::Departure};
 
 const SIGNAL: u32 = MacRxState::SIGNAL.bits();
 const CONFIG: u32 = MacRxState::PARTNER_CONFIG.bits();
@@ -46,23 +46,26 @@ use Step::{Partner, Reads, Signal, Wait, Write};
 fn check(steps: &[Step]) {
     let timing = timing();
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
-    node.board.plug_in();
+    node.board_mut::<Tigon2>().plug_in();
     // No alarm: the event register then shows the link alone.
-    node.with_board(|board, ctx| board.window_write(r::TIMER_REFERENCE_A, 1 << 30, ctx));
+    node.with_board::<Tigon2, _>(|board, ctx| {
+        board.window_write(r::TIMER_REFERENCE_A, 1 << 30, ctx)
+    });
     for (number, step) in steps.iter().enumerate() {
         match *step {
             Write(offset, value) => {
-                node.with_board(|board, ctx| board.window_write(offset, value, ctx));
+                node.with_board::<Tigon2, _>(|board, ctx| board.window_write(offset, value, ctx));
             }
             Reads(offset, expected) => {
-                let value = node.with_board(|board, ctx| board.window_read(offset, ctx));
+                let value =
+                    node.with_board::<Tigon2, _>(|board, ctx| board.window_read(offset, ctx));
                 assert_eq!(value, expected, "step {number}: {step:x?}, read {value:#x}");
             }
             Wait(us) => node.run_until(node.now() + SimTime::from_us(us)),
-            Partner(partner) => node.board.fabric.serdes.partner = partner,
+            Partner(partner) => node.board_mut::<Tigon2>().fabric.serdes.partner = partner,
             Signal(present) => {
                 let now = node.now();
-                node.with_board(|board, ctx| board.schedule_signal(present, now, ctx));
+                node.with_board::<Tigon2, _>(|board, ctx| board.schedule_signal(present, now, ctx));
                 node.run_until(now + SimTime::from_ps(1));
             }
         }
@@ -164,11 +167,11 @@ fn a_negotiating_partner_answers_and_falls_silent() {
 }
 
 /// A board whose buffers lie at 0x133000 and 0x176000, with the transmitter on.
-fn sender() -> Node<Tigon2> {
+fn sender() -> Node {
     let timing = timing();
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
-    node.board.plug_in();
-    node.board.fabric.link = Link {
+    node.board_mut::<Tigon2>().plug_in();
+    node.board_mut::<Tigon2>().fabric.link = Link {
         byte_time: timing.byte_time(),
         propagation: timing.wire_propagation,
     };
@@ -183,14 +186,14 @@ fn sender() -> Node<Tigon2> {
         (r::MAC_RX_STATE, ENABLE | MacRxState::PROMISCUOUS.bits()),
         (r::VLAN_TAG_TYPE, 0x8100_241F),
     ] {
-        node.with_board(|board, ctx| board.window_write(register, value, ctx));
+        node.with_board::<Tigon2, _>(|board, ctx| board.window_write(register, value, ctx));
     }
     node
 }
 
 fn send(descriptor: [u32; 2], data: &[u8]) -> Vec<Departure> {
     let mut node = sender();
-    let sram = &mut node.board.fabric.sram;
+    let sram = &mut node.board_mut::<Tigon2>().fabric.sram;
     sram.copy_in(0x13_3000, data);
     sram.set_word(0x13_0800, descriptor[0]);
     sram.set_word(0x13_0804, descriptor[1]);
@@ -199,7 +202,7 @@ fn send(descriptor: [u32; 2], data: &[u8]) -> Vec<Departure> {
         (r::TX_BUFFER_PRODUCER, end),
         (r::TX_DESCRIPTOR_PRODUCER, 0x13_0808),
     ] {
-        node.with_board(|board, ctx| board.window_write(register, value, ctx));
+        node.with_board::<Tigon2, _>(|board, ctx| board.window_write(register, value, ctx));
     }
     node.run_until(SimTime::from_us(20));
     node.take_departures()
@@ -223,9 +226,9 @@ fn a_frame_that_loses_its_link_is_cut_off_with_a_status() {
     let mut node = sender();
     node.frame_arrives(Frame::new(vec![7; 1000]), SimTime::ZERO);
     let cut = SimTime::from_us(4);
-    node.with_board(|board, ctx| board.schedule_signal(false, cut, ctx));
+    node.with_board::<Tigon2, _>(|board, ctx| board.schedule_signal(false, cut, ctx));
     node.run_until(SimTime::from_us(20));
-    let sram = &node.board.fabric.sram;
+    let sram = &node.board::<Tigon2>().fabric.sram;
     assert_eq!(sram.word(0x13_1000), 0x17_6000);
     let status_length = sram.word(0x13_1004);
     assert_eq!(status_length >> 16, 4, "link lost");
@@ -236,7 +239,11 @@ fn a_frame_that_loses_its_link_is_cut_off_with_a_status() {
     );
     node.frame_arrives(Frame::new(vec![7; 1000]), SimTime::from_us(30));
     node.run_until(SimTime::from_us(60));
-    assert_eq!(node.board.fabric.sram.word(0x13_1008), 0, "no second frame");
+    assert_eq!(
+        node.board::<Tigon2>().fabric.sram.word(0x13_1008),
+        0,
+        "no second frame"
+    );
 }
 
 #[test]
@@ -247,7 +254,7 @@ fn a_frame_within_another_one_is_lost_and_said_so() {
         node.frame_arrives(Frame::new(vec![7; 1000]), SimTime::from_ns(start_ns));
     }
     node.run_until(SimTime::from_us(40));
-    let sram = &node.board.fabric.sram;
+    let sram = &node.board::<Tigon2>().fabric.sram;
     let received = [0x13_1004, 0x13_100C, 0x13_1014].map(|at| sram.word(at));
     assert_eq!(received, [1004, 1004, 0]);
     let lines = node.trace.take().into_iter();
@@ -269,11 +276,11 @@ fn a_cable_that_is_pulled_out_carries_nothing() {
     assert!(world.unplug(2, SimTime::ZERO, None).is_err());
     let (from, until) = (SimTime::from_us(10), SimTime::from_us(20));
     world.unplug(1, from, Some(until)).unwrap();
-    let signals = |world: &mut World<Tigon2>, us| {
+    let signals = |world: &mut World, us| {
         for node in &mut world.nodes {
             node.run_until(SimTime::from_us(us));
         }
-        let signal = |node: &Node<Tigon2>| node.board.fabric.serdes.signal;
+        let signal = |node: &Node| node.board::<Tigon2>().fabric.serdes.signal;
         world.nodes.iter().map(signal).collect::<Vec<_>>()
     };
     assert_eq!(signals(&mut world, 9), [true, true, false]);

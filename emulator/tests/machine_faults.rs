@@ -39,7 +39,7 @@ impl Notes {
 }
 
 struct Bench {
-    world: World<Tigon2>,
+    world: World,
     notes: Notes,
 }
 
@@ -55,7 +55,7 @@ impl Bench {
         }
     }
 
-    fn node(&mut self) -> &mut Node<Tigon2> {
+    fn node(&mut self) -> &mut Node {
         &mut self.world.nodes[0]
     }
 
@@ -179,14 +179,18 @@ fn a_reset_machine_has_lost_what_it_knew() {
     let texts: Vec<&str> = noted.iter().map(|(text, _)| text.as_str()).collect();
     // The CPUs are halted by a reset and keep their program counters, as SRAM keeps its words.
     assert_eq!(texts, ["1: 0x10000000 [0] 0x0", "2: 0x10000000 [0] 0x4000"]);
-    assert_eq!(bench.node().board.fabric.window.base(), 0x800, "set anew");
+    assert_eq!(
+        bench.node().board::<Tigon2>().fabric.window.base(),
+        0x800,
+        "set anew"
+    );
 }
 
 /// When a transfer of 128 bytes, which begins at 10 us, is over, in ns, and what the trace says of rests.
 fn transfer(from: Option<StallFrom>) -> (u64, Vec<String>) {
     let mut bench = Bench::new();
     if let Some(from) = from {
-        let fabric = &mut bench.node().board.fabric;
+        let fabric = &mut bench.node().board_mut::<Tigon2>().fabric;
         fabric.stall_dma(Direction::Read, from, us(5));
         // The other channel's rests are its own.
         fabric.stall_dma(Direction::Write, StallFrom::Time(us(0)), us(100));
@@ -242,7 +246,12 @@ const fn watch(before: Option<(u32, u32)>, offset: u32) -> Watch {
 #[test]
 fn words_are_polled_in_turn_and_each_read_takes_its_time() {
     let mut bench = Bench::new();
-    bench.node().board.fabric.sram.set_word(8, 1);
+    bench
+        .node()
+        .board_mut::<Tigon2>()
+        .fabric
+        .sram
+        .set_word(8, 1);
     bench.spawn("poller", |mut machine, notes| async move {
         let read = machine.now();
         machine.read(WINDOW_LOW_SRAM).await;
@@ -282,7 +291,12 @@ fn poll_views(word: Option<u32>) -> (RunEnd, Vec<(String, u64)>) {
             max_time: Some(us(300)),
             ..RunLimits::default()
         });
-        bench.node().board.fabric.sram.set_word(word, 1);
+        bench
+            .node()
+            .board_mut::<Tigon2>()
+            .fabric
+            .sram
+            .set_word(word, 1);
     }
     bench.run()
 }

@@ -2,8 +2,8 @@
 
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
+use emulator::board::Board;
 use emulator::cpu::mips::asm;
-use emulator::sim::board::Board;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -24,20 +24,23 @@ fn a_host_steps_a_cpu_through_a_branch() {
         let program = "again: addiu $t0, $t0, 1\nb again\naddiu $t1, $t1, 1\nnop";
         let program = asm::assemble(&format!(".org 0x4000\n{program}")).expect("it assembles");
         for (address, word) in program.words() {
-            node.board.fabric.sram.set_word(address, word);
+            node.board_mut::<Tigon2>()
+                .fabric
+                .sram
+                .set_word(address, word);
         }
-        let write = |node: &mut Node<Tigon2>, offset, value| {
-            node.with_board(|board, ctx| board.window_write(offset + cpu, value, ctx));
+        let write = |node: &mut Node, offset, value| {
+            node.with_board::<Tigon2, _>(|board, ctx| board.window_write(offset + cpu, value, ctx));
         };
         write(&mut node, r::CPU_PC, 0x4000);
         for expected in [0x4004, 0x4008, 0x4000, 0x4004] {
             write(&mut node, r::CPU_STATE, STEP);
             node.run_until(node.now() + SimTime::from_us(1));
-            let read = |offset| node.board.window_peek(offset + cpu, node.now());
+            let read = |offset| node.board::<Tigon2>().window_peek(offset + cpu, node.now());
             assert_eq!(read(r::CPU_PC), expected);
             assert_eq!(read(r::CPU_STATE), STEP | HALT);
         }
-        let unit = &node.board.cores[usize::from(cpu != 0)];
+        let unit = &node.board::<Tigon2>().cores[usize::from(cpu != 0)];
         assert_eq!(unit.core.instructions(), 4);
         assert_eq!((unit.core.register(8), unit.core.register(9)), (2, 1));
     }
@@ -51,7 +54,7 @@ fn a_host_reaches_a_cpus_memory() {
         .timing;
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     let mut access = |cpu: u32, address: u32, value: Option<u32>| {
-        node.with_board(|board, ctx| {
+        node.with_board::<Tigon2, _>(|board, ctx| {
             board.window_write(r::SCRATCH_ADDRESS + cpu, address, ctx);
             if let Some(value) = value {
                 board.window_write(r::SCRATCH_DATA + cpu, value, ctx);

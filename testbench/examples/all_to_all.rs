@@ -7,7 +7,6 @@ use std::time::Instant;
 use anyhow::{Context, anyhow, ensure};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
@@ -48,10 +47,7 @@ async fn exchange(emp: &mut EmpNode, me: u16, bytes: u32, messages: u16) -> Resu
 type Ended = Outcome<Result<(), String>>;
 
 /// Nodes around one switch; their programs leave what they have come to.
-fn star(
-    [nodes, bytes, messages]: [u32; 3],
-    rate: f64,
-) -> anyhow::Result<(World<Tigon2>, Vec<Ended>)> {
+fn star([nodes, bytes, messages]: [u32; 3], rate: f64) -> anyhow::Result<(World, Vec<Ended>)> {
     let (nodes, messages) = (u16::try_from(nodes)?, u16::try_from(messages)?);
     ensure!(nodes >= 2, "two nodes at least");
     let rates = FaultRates {

@@ -12,7 +12,6 @@ use emulator::observe::file::{BinaryTrace, ChunkWriter, Header};
 use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::timing::Profile;
 use testbench::bench::emp::{Work, at_work};
 use testbench::{cluster, kernel};
@@ -48,7 +47,7 @@ fn busy(code_in_sram: bool, span: SimTime, trace: Option<String>) -> anyhow::Res
     Ok(())
 }
 
-fn pass_time(world: &mut World<Tigon2>, span: SimTime) -> anyhow::Result<()> {
+fn pass_time(world: &mut World, span: SimTime) -> anyhow::Result<()> {
     let limits = RunLimits {
         max_time: Some(world.now() + span),
         ..RunLimits::default()

@@ -3,6 +3,7 @@
 //!
 //! `make firmware && cargo run --release -p testbench --example two_way emp-thesis [FILE ...]`
 
+use emulator::tigon2::board::Tigon2;
 use std::sync::Arc;
 
 use emulator::sim::world::RunLimits;
@@ -90,7 +91,7 @@ fn stalled(setup: &Setup) -> anyhow::Result<String> {
     let mut pair = EmpPairs::one(&setup.image, &setup.profile, &setup.factors)?;
     let _run = two_way::spawn(&mut pair, LARGE, MESSAGES);
     let ticks = |pair: &EmpPairs| {
-        let cores = &pair.world.nodes[0].board.cores;
+        let cores = &pair.world.nodes[0].board::<Tigon2>().cores;
         [0, 1].map(|core: usize| cores[core].core.clock.stalled)
     };
     pair.world.run(&RunLimits::default());

@@ -114,7 +114,7 @@ pub fn node(
     profile: &Profile,
     factors: &StageFactors,
     sram: SramSize,
-) -> Node<Tigon2> {
+) -> Node {
     let board = board(image, profile, factors, sram);
     Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
 }
@@ -195,7 +195,7 @@ impl<T> Outcome<T> {
 #[derive(Debug)]
 pub struct EmpPairs {
     /// The world: nodes 0 and 1 are a pair, 2 and 3, ...
-    pub world: World<Tigon2>,
+    pub world: World,
     firmware: Arc<Firmware>,
     configs: Vec<Config>,
 }

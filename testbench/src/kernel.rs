@@ -37,9 +37,10 @@ sum:    lw    $t6, 0($t4)
 ///
 /// # Errors
 /// If the kernel does not assemble.
-pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node<Tigon2>, AsmError> {
+pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node, AsmError> {
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
-    for (index, unit) in node.board.cores.iter_mut().enumerate() {
+    let Tigon2 { cores, fabric, .. } = node.board_mut();
+    for (index, unit) in cores.iter_mut().enumerate() {
         let place = index as u32 * 0x1_0000;
         let origin = if code_in_sram {
             0x4000 + place
@@ -49,7 +50,7 @@ pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node<Tigon2>, Asm
         let program = asm::assemble(&format!(".org {origin:#x}\n{KERNEL}"))?;
         for (address, word) in program.words() {
             if code_in_sram {
-                node.board.fabric.sram.set_word(address, word);
+                fabric.sram.set_word(address, word);
             } else {
                 unit.private.scratchpad.write(address, Width::Word, word);
             }
@@ -57,33 +58,28 @@ pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node<Tigon2>, Asm
         let (descriptors, payload, result) = (0x2_0000 + place, 0x2_8000 + place, 0x2_F000 + place);
         for word in 0..64 {
             let at = payload + 4 * word;
-            node.board
-                .fabric
-                .sram
-                .set_word(at, word.wrapping_mul(0x9E37_79B9));
+            let value = word.wrapping_mul(0x9E37_79B9);
+            fabric.sram.set_word(at, value);
         }
         // The wanted tag stands in the last descriptor.
         let wanted = 0x0001_0007;
-        node.board
-            .fabric
-            .sram
-            .set_word(descriptors + 15 * 20 + 8, wanted);
+        fabric.sram.set_word(descriptors + 15 * 20 + 8, wanted);
         for (register, value) in [(16, descriptors), (17, payload), (18, wanted), (19, result)] {
             unit.core.set_register(register, value);
         }
         unit.core.start_at(origin);
     }
     for cpu in 0..2 {
-        let pc = node.board.cores[cpu].core.pc();
-        node.with_board(|board, ctx| board.start_core(cpu, pc, ctx));
+        let pc = node.board::<Tigon2>().cores[cpu].core.pc();
+        node.with_board::<Tigon2, _>(|board, ctx| board.start_core(cpu, pc, ctx));
     }
     Ok(node)
 }
 
 /// Instructions that both CPUs have executed.
 #[must_use]
-pub fn instructions(node: &Node<Tigon2>) -> u64 {
-    node.board
+pub fn instructions(node: &Node) -> u64 {
+    node.board::<Tigon2>()
         .cores
         .iter()
         .map(|unit| unit.core.instructions())

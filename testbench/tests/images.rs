@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use defs::probe::Kind;
 use defs::tigon2::map::{GENERAL_BASE, mailbox_low};
+use emulator::board::Board;
 use emulator::host::machine::Machine;
 use emulator::image::{Image, LinesError};
 use emulator::observe::event::TraceKind;
-use emulator::sim::board::Board;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -28,7 +28,7 @@ const LIMIT: SimTime = SimTime::from_us(100_000);
 
 /// A board with an image, and a host program that has not begun.
 struct Bench<T> {
-    node: Node<Tigon2>,
+    node: Node,
     result: Outcome<T>,
 }
 
@@ -64,7 +64,7 @@ where
     let image: Image = cluster::own_image(name, SRAM).unwrap();
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     let mut node = cluster::node(0, &image, &profile, &[], SRAM);
-    node.board.plug_in();
+    node.board_mut::<Tigon2>().plug_in();
     node.trace.keep(true);
     let firmware = cluster::firmware(&image);
     let result = Outcome::default();
@@ -129,7 +129,7 @@ fn hello_greets_counts_and_panics() {
     let (before, after) = bench.run();
     assert_eq!(before, None);
     assert!(after.is_some(), "a panic halts the CPU");
-    assert!(bench.node.board.stop_reason(0).is_some());
+    assert!(bench.node.board::<Tigon2>().stop_reason(0).is_some());
     let log = bench.log();
     let source = include_str!("../../firmware/images/hello/src/main.rs");
     let panics = line_of(source, "assert!(word != 0");
@@ -285,7 +285,7 @@ fn two_cpus_add_under_the_semaphore() {
     });
     assert_eq!(bench.run(), 2000);
     assert_eq!(bench.log(), ["sum 2000 of 2000"]);
-    for (core, name) in bench.node.board.cores.iter().zip(["A", "B"]) {
+    for (core, name) in bench.node.board::<Tigon2>().cores.iter().zip(["A", "B"]) {
         assert!(core.core.instructions() > 10_000, "CPU {name}");
     }
 }

@@ -4,6 +4,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+use emulator::tigon2::board::Tigon2;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -39,7 +40,7 @@ fn run(simulation: &mut Simulation, threads: usize) -> Left {
     simulation.run(&options, |_| ());
     assert!(simulation.world.finish_observing().is_empty());
     let nodes = simulation.world.nodes.iter();
-    let cores = nodes.flat_map(|node| &node.board.cores);
+    let cores = nodes.flat_map(|node| &node.board::<Tigon2>().cores);
     let counts = cores.map(|unit| {
         let core = &unit.core;
         (core.instructions(), core.clock.cycles, core.clock.now)

@@ -44,16 +44,16 @@ pub enum DebugError {
 
 /// The world at a time to which somebody went back.
 struct Past {
-    world: World<Tigon2>,
+    world: World,
     /// Its programs only do what they did before.
     repeats: bool,
 }
 
 /// A world, all moments of which can be visited.
 pub struct History {
-    build: Box<dyn Fn() -> World<Tigon2>>,
+    build: Box<dyn Fn() -> World>,
     /// The world that has come farthest. It knows what host programs were told and did.
-    front: World<Tigon2>,
+    front: World,
     /// Where one looks, unless that is there.
     past: Option<Past>,
     pub(super) states: States,
@@ -80,7 +80,7 @@ impl History {
     /// # Errors
     /// If the world cannot be saved.
     pub fn new(
-        build: impl Fn() -> World<Tigon2> + 'static,
+        build: impl Fn() -> World + 'static,
         interrupt: Option<Arc<AtomicBool>>,
     ) -> Result<Self, DebugError> {
         let mut front = build();
@@ -94,8 +94,8 @@ impl History {
     /// # Errors
     /// If the world cannot be saved.
     pub fn from_moment(
-        front: World<Tigon2>,
-        build: impl Fn() -> World<Tigon2> + 'static,
+        front: World,
+        build: impl Fn() -> World + 'static,
         interrupt: Option<Arc<AtomicBool>>,
     ) -> Result<Self, DebugError> {
         let mut history = Self {
@@ -119,13 +119,13 @@ impl History {
 
     /// The world as it is now. To look does not change it.
     #[must_use]
-    pub fn world(&self) -> &World<Tigon2> {
+    pub fn world(&self) -> &World {
         let past = self.past.as_ref().map(|past| &past.world);
         past.unwrap_or(&self.front)
     }
 
     /// The world, for those who put nothing into it that lasts.
-    pub(super) fn world_mut(&mut self) -> &mut World<Tigon2> {
+    pub(super) fn world_mut(&mut self) -> &mut World {
         let past = self.past.as_mut().map(|past| &mut past.world);
         past.unwrap_or(&mut self.front)
     }
@@ -152,7 +152,9 @@ impl History {
         let place = self.stops.get_mut(node).ok_or(DebugError::NoNode(node))?;
         let past = self.past.as_mut().map(|past| &mut past.world);
         for world in past.into_iter().chain([&mut self.front]) {
-            world.nodes[node].board.set_stops(stops.clone());
+            world.nodes[node]
+                .board_mut::<Tigon2>()
+                .set_stops(stops.clone());
         }
         *place = stops;
         Ok(())
@@ -162,10 +164,7 @@ impl History {
     ///
     /// # Errors
     /// If the world cannot be saved.
-    pub fn change<T>(
-        &mut self,
-        change: impl FnOnce(&mut World<Tigon2>) -> T,
-    ) -> Result<T, DebugError> {
+    pub fn change<T>(&mut self, change: impl FnOnce(&mut World) -> T) -> Result<T, DebugError> {
         let result = change(self.world_mut());
         self.come_alive()?;
         let now = self.now();
@@ -223,15 +222,15 @@ impl History {
     }
 
     /// A world like that of the beginning.
-    fn another_world(&self) -> World<Tigon2> {
+    fn another_world(&self) -> World {
         let mut world = (self.build)();
         world.keep_logs();
         world
     }
 
-    fn look_at(&mut self, mut world: World<Tigon2>, repeats: bool) {
+    fn look_at(&mut self, mut world: World, repeats: bool) {
         for (node, stops) in world.nodes.iter_mut().zip(&self.stops) {
-            node.board.set_stops(stops.clone());
+            node.board_mut::<Tigon2>().set_stops(stops.clone());
         }
         self.past = Some(Past { world, repeats });
     }

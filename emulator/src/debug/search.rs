@@ -7,7 +7,6 @@ use crate::observe::event::{Details, TraceEvent};
 use crate::observe::stream::Observer;
 use crate::sim::time::SimTime;
 use crate::sim::world::{RunEnd, RunLimits, World};
-use crate::tigon2::board::Tigon2;
 
 /// The world runs so far before one looks whether anything was found: what it went too far must be run again.
 const FIRST_SPAN: SimTime = SimTime::from_us(20);
@@ -165,7 +164,7 @@ impl History {
         end: SimTime,
         search: &Search,
     ) -> Result<(Vec<TraceEvent>, Option<RunEnd>), DebugError> {
-        let run = |world: &mut World<Tigon2>, limits: &RunLimits| world.run_until(limits, || false);
+        let run = |world: &mut World, limits: &RunLimits| world.run_until(limits, || false);
         let (found, ended) = self.observed(search, run, end)?;
         match ended {
             RunEnd::Interrupted => Err(DebugError::Interrupted),
@@ -179,7 +178,7 @@ impl History {
     pub(super) fn observed<T>(
         &mut self,
         search: &Search,
-        run: impl FnOnce(&mut World<Tigon2>, &RunLimits) -> T,
+        run: impl FnOnce(&mut World, &RunLimits) -> T,
         end: SimTime,
     ) -> Result<(Vec<TraceEvent>, T), DebugError> {
         if search.details.contains(Details::HOST) {

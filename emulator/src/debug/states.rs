@@ -29,13 +29,9 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    fn new(
-        world: &World<Tigon2>,
-        changed: bool,
-        before: Option<&Self>,
-    ) -> Result<Self, StateError> {
+    fn new(world: &World, changed: bool, before: Option<&Self>) -> Result<Self, StateError> {
         let state = world.keep()?;
-        let boards = world.nodes.iter().map(|node| &node.board);
+        let boards = world.nodes.iter().map(|node| node.board::<Tigon2>());
         let executed = boards.map(|board| [0, 1].map(|cpu| board.cores[cpu].core.instructions()));
         Ok(Self {
             bytes: state.bytes_beside(before.map(|before| &before.state)),
@@ -118,7 +114,7 @@ impl States {
     }
 
     /// Keeps the present state of a world.
-    pub(super) fn keep(&mut self, world: &World<Tigon2>, changed: bool) -> Result<(), StateError> {
+    pub(super) fn keep(&mut self, world: &World, changed: bool) -> Result<(), StateError> {
         let now = world.now();
         if self.all.contains_key(&now) {
             return Ok(());
@@ -131,7 +127,7 @@ impl States {
     }
 
     /// Keeps the present state of a world, for a while.
-    pub(super) fn keep_near(&mut self, world: &World<Tigon2>) -> Result<(), StateError> {
+    pub(super) fn keep_near(&mut self, world: &World) -> Result<(), StateError> {
         let now = world.now();
         if self.at(now).is_some() {
             return Ok(());

@@ -7,6 +7,7 @@
 use super::history::{DebugError, History};
 use super::search::Direction;
 use crate::sim::time::SimTime;
+use crate::tigon2::board::Tigon2;
 
 /// A core that executes nothing for so long executes nothing.
 const PATIENCE: SimTime = SimTime::from_us(20_000);
@@ -79,20 +80,20 @@ impl History {
 
     /// How many instructions a core has executed.
     fn executed(&self, node: usize, cpu: usize) -> u64 {
-        self.world().nodes[node].board.cores[cpu]
+        self.world().nodes[node].board::<Tigon2>().cores[cpu]
             .core
             .instructions()
     }
 
     /// When the core will begin the instruction at which it stands; not after now if it waits for something.
     fn begins(&self, node: usize, cpu: usize) -> SimTime {
-        let board = &self.world().nodes[node].board;
+        let board = self.world().nodes[node].board::<Tigon2>();
         board.fabric.ticks.time_of(board.cores[cpu].core.clock.now)
     }
 
     /// A core begins no two instructions within this time.
     fn cycle(&self, node: usize, cpu: usize) -> SimTime {
-        let board = &self.world().nodes[node].board;
+        let board = self.world().nodes[node].board::<Tigon2>();
         let ticks = board.cores[cpu].core.clock.ticks_per_cycle;
         board.fabric.ticks.time_of(ticks).max(PICOSECOND)
     }

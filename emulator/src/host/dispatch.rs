@@ -5,8 +5,8 @@ use super::memory::{HostMemory, PAGE_BYTES};
 use super::program::Programs;
 use super::request::{Call, HostEvent, Read, Request, Response, lock};
 use super::rotation::Rotation;
+use crate::board::{Board, Context, NodeEvent};
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::board::{Board, Context, NodeEvent};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 

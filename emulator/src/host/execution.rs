@@ -8,7 +8,7 @@ use super::log::{Answers, Deeds, Told};
 use super::machine::Machine;
 use super::program::Program;
 use super::request::{Response, lock};
-use crate::sim::board::SharedMemory;
+use crate::board::SharedMemory;
 use crate::sim::time::SimTime;
 
 pub(super) type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::machine::Machine;
 use super::memory::HostMemory;
 use super::request::{Request, Response};
-use crate::sim::board::SharedMemory;
+use crate::board::SharedMemory;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::{value_enum, value_struct};

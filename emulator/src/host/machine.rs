@@ -12,7 +12,7 @@ use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
 use super::memory::HostMemory;
 use super::request::{Call, PollRequest, Request, Response, SharedPort, lock};
-use crate::sim::board::SharedMemory;
+use crate::board::SharedMemory;
 use crate::sim::time::SimTime;
 
 /// A program's hold on its host. Clones act for the same program.

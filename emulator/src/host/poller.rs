@@ -7,7 +7,7 @@
 use super::costs::HostCosts;
 use super::dispatch::{HostContext, schedule};
 use super::request::{HostEvent, PollRequest, Read};
-use crate::sim::board::Board;
+use crate::board::Board;
 use crate::sim::time::SimTime;
 use crate::{state, value_enum, value_struct};
 

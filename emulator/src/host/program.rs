@@ -10,7 +10,7 @@ use super::log::Life;
 use super::machine::Machine;
 use super::request::{PollRequest, SharedPort};
 use super::rotation::Rotation;
-use crate::sim::board::{Board, SharedMemory};
+use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 
 /// One program of a host.

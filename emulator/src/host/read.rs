@@ -8,8 +8,8 @@ use super::dispatch::{HostContext, schedule};
 use super::poller;
 use super::program::Programs;
 use super::request::{HostEvent, Read, Response};
+use crate::board::Board;
 use crate::observe::event::TraceKind;
-use crate::sim::board::Board;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 

@@ -5,7 +5,7 @@ use host_lib::window::Watch;
 use super::dispatch::{HostContext, schedule};
 use super::program::Programs;
 use super::request::{HostEvent, PollRequest, Read};
-use crate::sim::board::Board;
+use crate::board::Board;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -67,16 +67,16 @@ impl Rotation {
         offsets.all(|offset| board.is_memory(offset))
     }
 
-    /// Whether one of the words already is as expected.
+    /// Whether one of the words already is as expected, or may be.
     pub(super) fn will_end<B: Board>(&self, board: &B, now: SimTime) -> bool {
         let mut write = None;
         self.watches.iter().any(|watch| {
             write = watch.before.or(write);
             let value = match write {
                 Some(write) => board.window_peek_after(write, watch.offset, now),
-                None => board.window_peek(watch.offset, now),
+                None => Some(board.window_peek(watch.offset, now)),
             };
-            poll(*watch, self.why).holds(value)
+            value.is_none_or(|value| poll(*watch, self.why).holds(value))
         })
     }
 }

@@ -3,7 +3,6 @@
 //! Two nodes on a plain cable take turns. Nodes that are joined in any other way go on in rounds
 //! (`rounds.rs`).
 
-use super::board::Board;
 use super::network::{Event, Network, Places};
 use super::node::Node;
 use super::threads::Crew;
@@ -17,8 +16,8 @@ use crate::wire::port::Port;
 
 /// A node, and what is known of the frames that it may send.
 #[derive(Debug)]
-pub(super) struct Member<'a, B: Board> {
-    pub(super) node: &'a mut Node<B>,
+pub(super) struct Member<'a> {
+    pub(super) node: &'a mut Node,
     /// The line that leads away from it.
     pub(super) line: Option<usize>,
     /// Before that time it does nothing that anybody could notice.
@@ -48,15 +47,15 @@ struct Cable<'a> {
 
 /// A set of nodes that nobody else can reach, in the order of the nodes.
 #[derive(Debug)]
-pub(super) struct Component<'a, B: Board> {
-    pub(super) members: Vec<Member<'a, B>>,
+pub(super) struct Component<'a> {
+    pub(super) members: Vec<Member<'a>>,
     joint: Joint<'a>,
 }
 
-impl<'a, B: Board> Component<'a, B> {
+impl<'a> Component<'a> {
     /// Splits a world into its components, in the order of their first nodes.
     pub(super) fn split(
-        nodes: &'a mut [Node<B>],
+        nodes: &'a mut [Node],
         topology: &'a mut Topology,
         places: &'a Places,
     ) -> Vec<Self> {
@@ -127,7 +126,7 @@ impl<'a, B: Board> Component<'a, B> {
         }
     }
 
-    fn nodes(&self) -> impl Iterator<Item = &Node<B>> {
+    fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.members.iter().map(|member| &*member.node)
     }
 
@@ -213,13 +212,13 @@ impl<'a, B: Board> Component<'a, B> {
 }
 
 /// Lets both nodes of a pair run, each as far as no frame from the other one can reach it.
-fn take_turns<B: Board>(
-    members: &mut [Member<'_, B>],
+fn take_turns(
+    members: &mut [Member<'_>],
     cable: &mut Cable<'_>,
     end: SimTime,
     interrupted: impl Fn() -> bool,
 ) {
-    let now = |members: &[Member<'_, B>]| members.iter().map(|member| member.node.now()).min();
+    let now = |members: &[Member<'_>]| members.iter().map(|member| member.node.now()).min();
     while now(members) < Some(end) && !interrupted() {
         for index in 0..members.len() {
             run_member(members, index, cable, end);
@@ -231,16 +230,11 @@ fn take_turns<B: Board>(
     }
 }
 
-fn run_member<B: Board>(
-    members: &mut [Member<'_, B>],
-    index: usize,
-    cable: &mut Cable<'_>,
-    end: SimTime,
-) {
+fn run_member(members: &mut [Member<'_>], index: usize, cable: &mut Cable<'_>, end: SimTime) {
     let (link, line) = (cable.link, &mut cable.lines[index]);
     let peer = 1 - index;
     let other = &members[peer].node;
-    let earliest = other.next_effect().max(other.board.transmitter_free_at());
+    let earliest = other.next_effect().max(other.transmitter_free_at());
     let horizon = earliest.saturating_add(link.look_ahead()).min(end);
     let node = &mut *members[index].node;
     if horizon <= node.now() {
@@ -262,8 +256,8 @@ fn run_member<B: Board>(
     }
 }
 
-fn network_of<'c, 'a, B: Board>(
-    components: &'c mut [Component<'a, B>],
+fn network_of<'c, 'a>(
+    components: &'c mut [Component<'a>],
     component: Option<usize>,
 ) -> Option<&'c mut Network<'a>> {
     components.get_mut(component?)?.network()

@@ -1,6 +1,5 @@
 //! The simulation: time, order, nodes and worlds.
 
-pub mod board;
 mod component;
 pub mod initiator;
 mod look_ahead;
@@ -9,6 +8,7 @@ pub mod node;
 pub mod queue;
 mod rounds;
 pub mod saved;
+mod slot;
 mod threads;
 pub mod time;
 mod topology;

@@ -6,7 +6,6 @@
 //! a node: it follows from the state at the round's begin alone. A node that does nothing noticeable before
 //! the horizon stays where it is, and comes after when it has something to do.
 
-use super::board::Board;
 use super::component::Member;
 use super::network::{Arrival, Network};
 use super::threads::Crew;
@@ -15,7 +14,7 @@ use super::time::SimTime;
 /// Fewer nodes are not worth being shared among threads.
 const SHARED_FROM: usize = 8;
 
-impl<B: Board> Member<'_, B> {
+impl Member<'_> {
     /// The earliest time at which the first bit of another frame could leave.
     fn may_send_at(&self) -> SimTime {
         self.effect.max(self.transmitter_free_at)
@@ -24,7 +23,7 @@ impl<B: Board> Member<'_, B> {
     /// Looks again what the node may send.
     fn look(&mut self) {
         self.effect = self.node.next_effect();
-        self.transmitter_free_at = self.node.board.transmitter_free_at();
+        self.transmitter_free_at = self.node.transmitter_free_at();
     }
 
     /// Brings the node to `horizon`, with all that could be noticed from outside.
@@ -36,9 +35,9 @@ impl<B: Board> Member<'_, B> {
 
 impl Network<'_> {
     /// Brings every node to `end`, unless somebody interrupts.
-    pub(super) fn run_rounds<B: Board>(
+    pub(super) fn run_rounds(
         &mut self,
-        members: &mut [Member<'_, B>],
+        members: &mut [Member<'_>],
         end: SimTime,
         crew: &Crew,
         interrupted: impl Fn() -> bool,
@@ -53,7 +52,7 @@ impl Network<'_> {
             now = self.horizon(members).min(end);
             let mut due = members.iter().filter(|member| member.may_send_at() < now);
             let shared = due.nth(SHARED_FROM - 1).is_some();
-            let run = |member: &mut Member<'_, B>| {
+            let run = |member: &mut Member<'_>| {
                 if member.may_send_at() < now {
                     member.run(now);
                 }
@@ -75,7 +74,7 @@ impl Network<'_> {
     }
 
     /// Before that time nothing from outside can matter to any node.
-    fn horizon<B: Board>(&self, members: &[Member<'_, B>]) -> SimTime {
+    fn horizon(&self, members: &[Member<'_>]) -> SimTime {
         let sends = members.iter().map(Member::may_send_at).min();
         let sent = sends.unwrap_or(SimTime::MAX);
         let sent = sent.saturating_add(self.look_ahead.path);
@@ -84,7 +83,7 @@ impl Network<'_> {
     }
 
     /// Tells nodes which frames will reach them.
-    fn tell_all<B: Board>(&mut self, members: &mut [Member<'_, B>]) {
+    fn tell_all(&mut self, members: &mut [Member<'_>]) {
         for arrival in self.arrivals.drain(..) {
             let Arrival { node, frame, .. } = arrival;
             let member = &mut members[self.places.members[node]];
@@ -94,7 +93,7 @@ impl Network<'_> {
     }
 
     /// Takes the frames that began to leave.
-    fn collect<B: Board>(&mut self, members: &mut [Member<'_, B>]) {
+    fn collect(&mut self, members: &mut [Member<'_>]) {
         for member in members {
             let Some(line) = member.line else {
                 continue;

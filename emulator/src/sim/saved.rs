@@ -1,6 +1,5 @@
 //! A world's state as bytes.
 
-use super::board::Board;
 use super::world::World;
 use crate::host::log::HostLog;
 use crate::state::{PAGE_BYTES, Page, Reader, State, StateError, Value, Writer};
@@ -31,7 +30,7 @@ impl Kept {
     }
 }
 
-impl<B: Board> World<B> {
+impl World {
     /// From now on keeps what host programs are told: only then they, and the world, can be saved. To be called before
     /// they begin.
     pub fn keep_logs(&mut self) {

@@ -9,7 +9,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::board::Board;
 use host_lib::address::MacAddress;
 
 use super::component::Component;
@@ -111,18 +110,18 @@ pub enum WorldError {
 
 /// Nodes, and what joins them: cables, switches, fault layers.
 #[derive(Debug)]
-pub struct World<B: Board> {
-    /// The nodes.
-    pub nodes: Vec<Node<B>>,
+pub struct World {
+    /// The nodes. Their boards may be of different types.
+    pub nodes: Vec<Node>,
     topology: Topology,
     stream: Stream,
     captures: Captures,
 }
 
-impl<B: Board> World<B> {
+impl World {
     /// Nodes without cables.
     #[must_use]
-    pub fn new(nodes: Vec<Node<B>>) -> Self {
+    pub fn new(nodes: Vec<Node>) -> Self {
         Self {
             topology: Topology::new(nodes.len()),
             nodes,
@@ -183,8 +182,7 @@ impl<B: Board> World<B> {
         self.topology.connect(a, b, link)?;
         for end in [a, b] {
             if let Port::Node(node) = end {
-                self.nodes[node].board.set_link(link);
-                self.nodes[node].board.plug_in();
+                self.nodes[node].plug_in(link);
             }
         }
         Ok(())
@@ -223,12 +221,10 @@ impl<B: Board> World<B> {
             let Port::Node(node) = line.from else {
                 continue;
             };
-            self.nodes[node].with_board(|board, ctx| {
-                board.schedule_signal(false, from, ctx);
-                if let Some(until) = until {
-                    board.schedule_signal(true, until, ctx);
-                }
-            });
+            self.nodes[node].schedule_signal(false, from);
+            if let Some(until) = until {
+                self.nodes[node].schedule_signal(true, until);
+            }
         }
         Ok(())
     }
@@ -350,7 +346,7 @@ impl<B: Board> World<B> {
     fn run_slices(
         &mut self,
         limits: &RunLimits,
-        mut stop: impl FnMut(&[Component<'_, B>]) -> Option<Stop> + Send,
+        mut stop: impl FnMut(&[Component<'_>]) -> Option<Stop> + Send,
     ) -> Stop {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
         self.topology.span_tree();
@@ -394,7 +390,7 @@ impl<B: Board> World<B> {
             .enumerate()
             .flat_map(|(index, node)| {
                 let programs = node.programs.describe().into_iter();
-                let cores = node.board.describe_cores().into_iter();
+                let cores = node.inspect().describe_cores().into_iter();
                 programs
                     .chain(cores)
                     .map(move |line| format!("node {index}: {line}"))

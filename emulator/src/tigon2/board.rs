@@ -21,12 +21,12 @@ use super::run::turns::Activity;
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
+use crate::board::{Board, Context, Inspect};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::{Core, CoreTiming};
 use crate::host::request::PollRequest;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
-use crate::sim::board::{Board, Context};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
@@ -307,15 +307,15 @@ impl Board for Tigon2 {
         }
     }
 
-    fn window_peek_after(&self, write: (u32, u32), offset: u32, now: SimTime) -> u32 {
+    fn window_peek_after(&self, write: (u32, u32), offset: u32, now: SimTime) -> Option<u32> {
         let mut window = self.fabric.window;
         if write.0 == regs::WINDOW_BASE {
             window.set_base(write.1);
         }
-        match window.target(offset) {
+        Some(match window.target(offset) {
             Target::Sram(address) => self.fabric.sram.word(address),
             _ => self.window_peek(offset, now),
-        }
+        })
     }
 
     fn reset(&mut self) {
@@ -450,7 +450,9 @@ impl Board for Tigon2 {
     fn transmitter_free_at(&self) -> SimTime {
         self.fabric.wire_free_at
     }
+}
 
+impl Inspect for Tigon2 {
     fn describe_cores(&self) -> Vec<String> {
         let describe = |unit: &CoreUnit| {
             let state = match &unit.private.stopped {

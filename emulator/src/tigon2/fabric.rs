@@ -28,10 +28,10 @@ use super::sram::{Sram, SramSize};
 use super::timer::Timer;
 use super::timing::Timing;
 use super::window::{Target, Window};
+use crate::board::{Context, NodeEvent};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::host::request::{HostEvent, PollRequest};
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::board::{Context, NodeEvent};
 use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::state;
@@ -347,7 +347,7 @@ impl Fabric {
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
     }
 
-    /// [`Board::poll_in_vain`](crate::sim::board::Board::poll_in_vain).
+    /// [`Board::poll_in_vain`](crate::board::Board::poll_in_vain).
     pub(super) fn poll_in_vain(&mut self, poll: &PollRequest, now: SimTime) -> bool {
         let Target::Sram(address) = self.window.target(poll.offset) else {
             return false;
@@ -360,7 +360,7 @@ impl Fabric {
         in_vain
     }
 
-    /// [`Board::skip_polls`](crate::sim::board::Board::skip_polls).
+    /// [`Board::skip_polls`](crate::board::Board::skip_polls).
     pub(super) fn skip_polls(
         &mut self,
         poll: &PollRequest,

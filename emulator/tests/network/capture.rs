@@ -18,7 +18,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use crate::rounds::chatting;
-use crate::station::{GIGABIT, Station, address, frame, run_us, send_at, star, stations, switch};
+use crate::station::{GIGABIT, address, frame, run_us, send_at, star, stations, switch};
 
 /// A file that can be looked at, and that has room for so many bytes.
 #[derive(Clone)]
@@ -107,7 +107,7 @@ fn read(bytes: &[u8]) -> Vec<Read> {
 }
 
 /// Lets time pass and gives the file.
-fn capture(world: &mut World<Station>, us: u64, threads: usize) -> Vec<u8> {
+fn capture(world: &mut World, us: u64, threads: usize) -> Vec<u8> {
     let disk = Disk::new();
     world.capture(Box::new(PcapNg::new(Box::new(disk.clone()))));
     run_us(world, us, threads);
@@ -258,7 +258,7 @@ fn what_gets_lost_is_shown_where_it_does() {
 }
 
 /// All ends of links and all switches' ports.
-fn ports(world: &World<Station>) -> Vec<Port> {
+fn ports(world: &World) -> Vec<Port> {
     let nodes = (0..world.nodes.len()).map(Port::Node);
     let of_switch = |switch: &Switch| {
         let (switch, ports) = (switch.index(), switch.counts().count());

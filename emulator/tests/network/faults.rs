@@ -17,7 +17,7 @@ use crate::station::{
 };
 
 /// Two stations on a cable; the first one sends `frames` frames, 10 us apart.
-fn pair(layers: Vec<Box<dyn FaultLayer>>, frames: u8) -> World<Station> {
+fn pair(layers: Vec<Box<dyn FaultLayer>>, frames: u8) -> World {
     let mut world = stations(2);
     world
         .connect(0, 1, GIGABIT)
@@ -40,7 +40,7 @@ fn random(rates: FaultRates) -> Box<dyn FaultLayer> {
     Box::new(RandomFaults::new(rates, 5, 0).expect("a world that can be built"))
 }
 
-fn counts(world: &World<Station>) -> Vec<FaultCounts> {
+fn counts(world: &World) -> Vec<FaultCounts> {
     world
         .fault_counts(0)
         .expect("a world that can be built")
@@ -57,7 +57,7 @@ fn certain_faults_happen_to_every_frame() {
     };
     let check = |rates, kind: Option<FaultKind>, arrive: usize, intact: bool| {
         let mut world = pair(vec![random(rates)], 20);
-        let received = &world.nodes[1].board.received;
+        let received = &world.nodes[1].board::<Station>().received;
         assert_eq!(received.len(), arrive, "{rates:?}");
         assert!(received.iter().all(|frame| frame.intact == intact));
         let counts = counts(&world)[0];
@@ -236,7 +236,7 @@ fn a_cut_link_carries_nothing_and_its_node_knows() {
         let [from, until] = [10, 20].map(SimTime::from_us);
         world.unplug((0, 0), from, Some(until)).unwrap();
         run_us(&mut world, 100, 1);
-        let received = &world.nodes[1].board.received;
+        let received = &world.nodes[1].board::<Station>().received;
         let found: Vec<_> = received
             .iter()
             .map(|frame| (frame.tag, frame.intact))
@@ -251,8 +251,8 @@ fn a_cut_link_carries_nothing_and_its_node_knows() {
         }
         let lost = world.line_counts(0).unwrap().lost;
         assert_eq!((lost.of(LossReason::Cut), lost.total()), (1, 1));
-        let board = &world.nodes[0].board;
+        let board = world.nodes[0].board::<Station>();
         assert_eq!(board.signal, [(from, false), (until, true)]);
-        assert_eq!(world.nodes[1].board.signal, []);
+        assert_eq!(world.nodes[1].board::<Station>().signal, []);
     }
 }

@@ -23,7 +23,7 @@ const STATIONS: u8 = 24;
 
 /// Three switches in a chain with eight stations each, that send frames on to each other; faults on
 /// every line of a station, and a cut.
-pub fn chatting(forwarding: Forwarding) -> World<Station> {
+pub fn chatting(forwarding: Forwarding) -> World {
     let mut world = stations(STATIONS.into());
     let rates = FaultRates {
         loss: 0.005,
@@ -65,7 +65,7 @@ pub fn chatting(forwarding: Forwarding) -> World<Station> {
             stations,
             times: 200,
         };
-        world.nodes[usize::from(node)].board.manner = manner;
+        world.nodes[usize::from(node)].board_mut::<Station>().manner = manner;
         let to = address((node + 1) % STATIONS);
         let length = 64 + 50 * usize::from(node);
         let data = frame(to, node, node * 7 + 1, length);
@@ -84,7 +84,10 @@ fn outcome(forwarding: Forwarding, threads: usize, parts_us: &[u64]) -> (u64, Ve
     for &us in parts_us {
         run_us(&mut world, us, threads);
     }
-    let received = world.nodes.iter().map(|node| node.board.received.clone());
+    let received = world
+        .nodes
+        .iter()
+        .map(|node| node.board::<Station>().received.clone());
     (world.trace_hash(), received.collect())
 }
 

@@ -1,8 +1,7 @@
 //! A board without insides: it sends frames when it is told to, and notes what comes in.
 
-use emulator::host::request::PollRequest;
+use emulator::board::{Board, Context, Inspect};
 use emulator::observe::event::TraceKind;
-use emulator::sim::board::{Board, Context};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -192,10 +191,6 @@ impl Board for Station {
         0
     }
 
-    fn window_peek_after(&self, _: (u32, u32), _: u32, _: SimTime) -> u32 {
-        0
-    }
-
     fn reset(&mut self) {}
 
     fn outlives_reset(_: &Event) -> bool {
@@ -209,34 +204,16 @@ impl Board for Station {
     fn next_activity(&self, _: SimTime) -> SimTime {
         SimTime::MAX
     }
+}
 
-    fn idle_cores_ignore(&self, _: &Event) -> bool {
-        true
-    }
-
-    fn is_memory(&self, _: u32) -> bool {
-        true
-    }
-
-    fn poll_in_vain(&mut self, _: &PollRequest, _: SimTime) -> bool {
-        false
-    }
-
-    fn skip_polls(&mut self, _: &PollRequest, _: SimTime, _: u64, _: u64) -> bool {
-        false
-    }
-
-    fn bus_lead(&self) -> SimTime {
-        SimTime::ZERO
-    }
-
+impl Inspect for Station {
     fn describe_cores(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
 /// Stations without cables.
-pub fn stations(count: usize) -> World<Station> {
+pub fn stations(count: usize) -> World {
     let profile = Profile::built_in("tigon2-88mhz").expect("a built-in profile");
     let costs = profile.timing.host;
     let node = |index| {
@@ -264,7 +241,7 @@ pub fn switch(forwarding: Forwarding, ports: usize) -> SwitchConfig {
 }
 
 /// Stations around one switch, which knows them all: station n at port n.
-pub fn star(count: usize, config: &SwitchConfig) -> World<Station> {
+pub fn star(count: usize, config: &SwitchConfig) -> World {
     let mut world = stations(count);
     let hub = world.add_switch(config).expect("a switch");
     for node in 0..count {
@@ -277,15 +254,15 @@ pub fn star(count: usize, config: &SwitchConfig) -> World<Station> {
 }
 
 /// Has a station send a frame at a time.
-pub fn send_at(world: &mut World<Station>, from: usize, time_ns: u64, frame: Frame) {
-    world.nodes[from].with_board(|_, ctx| {
+pub fn send_at(world: &mut World, from: usize, time_ns: u64, frame: Frame) {
+    world.nodes[from].with_board::<Station, _>(|_, ctx| {
         let time = SimTime::from_ns(time_ns);
         ctx.schedule(time, Initiator::MacTransmit, Event::Send(frame));
     });
 }
 
 /// Lets so much time pass.
-pub fn run_us(world: &mut World<Station>, us: u64, threads: usize) {
+pub fn run_us(world: &mut World, us: u64, threads: usize) {
     let limits = RunLimits {
         max_time: Some(SimTime::from_us(us)),
         threads: threads.try_into().expect("a thread"),
@@ -295,22 +272,22 @@ pub fn run_us(world: &mut World<Station>, us: u64, threads: usize) {
 }
 
 /// When frames came in at a station, in nanoseconds, and their tags.
-pub fn arrivals(world: &World<Station>, node: usize) -> Vec<(u64, u8)> {
-    let received = world.nodes[node].board.received.iter();
+pub fn arrivals(world: &World, node: usize) -> Vec<(u64, u8)> {
+    let received = world.nodes[node].board::<Station>().received.iter();
     received
         .map(|frame| (frame.first_bit.ps() / 1000, frame.tag))
         .collect()
 }
 
 /// All that lines and switches have recorded, as lines of text.
-pub fn happenings(world: &mut World<Station>) -> Vec<String> {
+pub fn happenings(world: &mut World) -> Vec<String> {
     let events = world.traces().flat_map(|trace| trace.take());
     let events = events.filter(|event| event.initiator == Initiator::Wire);
     events.map(|event| event.to_string()).collect()
 }
 
 /// The frames that a port of a switch dropped.
-pub fn dropped(world: &World<Station>, port: Port) -> emulator::wire::loss::LossCounts {
+pub fn dropped(world: &World, port: Port) -> emulator::wire::loss::LossCounts {
     let Port::Switch { switch, port } = port else {
         panic!("{port} is no port of a switch");
     };

@@ -1,5 +1,6 @@
 //! What switches do, to the picosecond.
 
+use crate::station::Station;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::WorldError;
 use emulator::wire::ethernet::frame::Frame;
@@ -35,7 +36,7 @@ fn echo_arrives(forwarding: Forwarding, links: [Link; 2], length: usize) -> [u64
             .route_to(node, address(node as u8))
             .expect("a world that can be built");
     }
-    world.nodes[1].board.manner = Manner::Echo;
+    world.nodes[1].board_mut::<Station>().manner = Manner::Echo;
     send_at(&mut world, 0, 1000, frame(address(1), 0, 7, length));
     run_us(&mut world, 500, 1);
     [1, 0].map(|node| match arrivals(&world, node)[..] {
@@ -146,7 +147,7 @@ fn frames_that_go_nowhere_are_counted() {
             reason.is_none_or(|reason| lost.of(reason) == 1),
             "{reason:?}"
         );
-        let received = &world.nodes[1].board.received;
+        let received = &world.nodes[1].board::<Station>().received;
         assert_eq!(received.len(), usize::from(reason.is_none()));
         received.iter().all(|frame| frame.intact)
     };
@@ -165,10 +166,7 @@ fn frames_that_go_nowhere_are_counted() {
 }
 
 /// Switches in a ring, a station at port 2 of each.
-fn ring(
-    count: usize,
-    forwarding: Forwarding,
-) -> emulator::sim::world::World<crate::station::Station> {
+fn ring(count: usize, forwarding: Forwarding) -> emulator::sim::world::World {
     let mut world = stations(count);
     for node in 0..count {
         let index = world

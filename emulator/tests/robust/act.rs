@@ -21,11 +21,11 @@
 //! core CPU TEXT                   the report about a CPU must begin so
 //! ```
 
+use emulator::tigon2::board::Tigon2;
 use std::fmt;
 
 use defs::tigon2::regs::{CPU_B, CPU_REGISTERS};
 use emulator::cpu::mips::disasm::REGISTER_NAMES;
-use emulator::sim::board::Board;
 use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::frame::Frame;
 
@@ -228,7 +228,7 @@ impl Act {
                 assert_eq!(read & mask, *value, "{self}: {read:#x}");
             }
             Self::Words(address, words) => {
-                let sram = &bench.0.board.fabric.sram;
+                let sram = &bench.0.board::<Tigon2>().fabric.sram;
                 let held = (*address..).step_by(4).take(words.len());
                 let held: Vec<u32> = held.map(|address| sram.word(address)).collect();
                 assert_eq!(held, *words, "{self}: {held:x?}");
@@ -238,7 +238,7 @@ impl Act {
                 assert_eq!(held, *words, "{self}: {held:x?}");
             }
             Self::Core(cpu, text) => {
-                let report = &bench.0.board.describe_cores()[*cpu];
+                let report = &bench.0.inspect().describe_cores()[*cpu];
                 let state = report.split_once(' ').map_or("", |(_, state)| state);
                 assert!(state.starts_with(text), "{self}: {report}");
             }
@@ -254,7 +254,7 @@ fn assembled(address: u32, source: &str) -> Vec<u32> {
 
 /// All that happens to a board.
 pub fn play(bench: &mut Bench, acts: &[Act]) {
-    bench.0.board.instruction_limit = MOST_INSTRUCTIONS;
+    bench.0.board_mut::<Tigon2>().instruction_limit = MOST_INSTRUCTIONS;
     let mut most_events = MOST_EVENTS;
     for act in acts {
         act.perform(bench);

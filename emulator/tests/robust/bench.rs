@@ -12,8 +12,8 @@ use defs::tigon2::regs::{
     SCRATCH_ADDRESS, SCRATCH_DATA, TX_BUFFER_BASE, TX_BUFFER_CONSUMER, TX_BUFFER_PRODUCER,
     WINDOW_BASE,
 };
+use emulator::board::Board;
 use emulator::cpu::mips::asm::assemble;
-use emulator::sim::board::Board;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -51,7 +51,7 @@ pub fn words(source: &str) -> Vec<u32> {
     program.words().map(|(_, word)| word).collect()
 }
 
-pub struct Bench(pub Node<Tigon2>);
+pub struct Bench(pub Node);
 
 impl Bench {
     /// A board after power-on, with a cable and some host memory.
@@ -62,7 +62,7 @@ impl Bench {
         let mut bench = Self(Node::new(0, board, &timing.host, 1));
         bench
             .0
-            .with_board(|_, ctx| ctx.with_memory(|memory| memory.allocate(0x8000)));
+            .with_board::<Tigon2, _>(|_, ctx| ctx.with_memory(|memory| memory.allocate(0x8000)));
         bench
     }
 
@@ -90,12 +90,12 @@ impl Bench {
 
     pub fn write(&mut self, offset: u32, value: u32) {
         self.0
-            .with_board(|board, ctx| board.window_write(offset, value, ctx));
+            .with_board::<Tigon2, _>(|board, ctx| board.window_write(offset, value, ctx));
     }
 
     pub fn read(&mut self, offset: u32) -> u32 {
         self.0
-            .with_board(|board, ctx| board.window_read(offset, ctx))
+            .with_board::<Tigon2, _>(|board, ctx| board.window_read(offset, ctx))
     }
 
     pub fn run(&mut self, span: SimTime) {
@@ -127,7 +127,7 @@ impl Bench {
     pub fn write_memory(&mut self, physical: u32, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let physical = u64::from(physical);
-        self.0.with_board(|_, ctx| {
+        self.0.with_board::<Tigon2, _>(|_, ctx| {
             ctx.with_memory(|memory| memory.write_physical(physical, &bytes).unwrap());
         });
     }
@@ -135,7 +135,7 @@ impl Bench {
     pub fn read_memory(&mut self, physical: u32, words: usize) -> Vec<u32> {
         let mut bytes = vec![0; 4 * words];
         let physical = u64::from(physical);
-        self.0.with_board(|_, ctx| {
+        self.0.with_board::<Tigon2, _>(|_, ctx| {
             ctx.with_memory(|memory| memory.read_physical(physical, &mut bytes).unwrap());
         });
         let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
@@ -144,13 +144,13 @@ impl Bench {
 
     pub fn start(&mut self, cpu: usize, pc: u32) {
         self.0
-            .with_board(|board, ctx| board.start_core(cpu, pc, ctx));
+            .with_board::<Tigon2, _>(|board, ctx| board.start_core(cpu, pc, ctx));
     }
 
     /// A reset brings the board back, whatever has happened: nothing is left under way, and CPU A
     /// runs a program.
     pub fn recovers(&mut self) {
-        self.0.board.instruction_limit = u64::MAX;
+        self.0.board_mut::<Tigon2>().instruction_limit = u64::MAX;
         self.write(HOST_CONTROL, HostControl::RESET.bits());
         self.run(CALM);
         assert_eq!(self.0.pending_events(), 0, "something never ends");

@@ -30,7 +30,7 @@ struct Listener {
 
 impl Listener {
     /// Reads what was recorded, on the way through its bytes.
-    fn listen(&mut self, node: &mut Node<Tigon2>, cpu: usize) {
+    fn listen(&mut self, node: &mut Node, cpu: usize) {
         let log = node.trace.instructions_mut(cpu).unwrap();
         self.encoder.add(log.records());
         let mut records = Vec::new();
@@ -73,7 +73,7 @@ fn listen(
     slice: impl FnMut() -> SimTime,
 ) -> (Vec<Vec<Told>>, Outcome) {
     let mut bench = prepare(scene);
-    bench.0.board.skip_idle = skip_idle;
+    bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
     bench.0.trace.keep_instructions(true);
     let mut listeners = [Listener::default(), Listener::default()];
     carry_on(scene, &mut bench, slice, |node| {
@@ -81,7 +81,7 @@ fn listen(
             listener.listen(node, cpu);
         }
     });
-    for (listener, unit) in listeners.iter().zip(&bench.0.board.cores) {
+    for (listener, unit) in listeners.iter().zip(&bench.0.board::<Tigon2>().cores) {
         assert_eq!(listener.told.len() as u64, unit.core.instructions());
     }
     (
@@ -106,23 +106,24 @@ type Seen = (u32, u64, Vec<u32>);
 /// What somebody sees who looks at the cores before and after each instruction.
 fn step_by_step(scene: &Scene) -> (Vec<Vec<Seen>>, Outcome) {
     let mut bench = prepare(scene);
-    bench.0.board.skip_idle = false;
+    bench.0.board_mut::<Tigon2>().skip_idle = false;
     let mut seen = vec![Vec::new(), Vec::new()];
-    let mut next = [0, 1].map(|cpu| Next::of(&bench.0.board, cpu));
+    let mut next = [0, 1].map(|cpu| Next::of(bench.0.board::<Tigon2>(), cpu));
     carry_on(
         scene,
         &mut bench,
         || INSTANT,
         |node| {
             for (cpu, (seen, next)) in seen.iter_mut().zip(&mut next).enumerate() {
-                next.words.push(word_at(&node.board, cpu, next.pc));
-                let core = &node.board.cores[cpu].core;
+                next.words
+                    .push(word_at(node.board::<Tigon2>(), cpu, next.pc));
+                let core = &node.board::<Tigon2>().cores[cpu].core;
                 match core.instructions() - next.count {
                     0 if core.pc() == next.pc => {}
-                    0 => *next = Next::of(&node.board, cpu),
+                    0 => *next = Next::of(node.board::<Tigon2>(), cpu),
                     done => {
                         assert_eq!(done, 1);
-                        let done = std::mem::replace(next, Next::of(&node.board, cpu));
+                        let done = std::mem::replace(next, Next::of(node.board::<Tigon2>(), cpu));
                         seen.push((done.pc, core.clock.now, done.words));
                     }
                 }
@@ -179,7 +180,7 @@ fn check(scene: &Scene, slices_ns: &[u64]) {
 /// What both cores are told to have done while acts happen, and what is left.
 fn poll(programs: &[polls::Polling; 2], acts: &[Act], skip_idle: bool) -> Vec<Vec<Told>> {
     let mut bench = Bench::new(SramSize::K512);
-    bench.0.board.skip_idle = skip_idle;
+    bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
     bench.0.trace.keep_instructions(true);
     polls::load(programs, &mut bench);
     let mut listeners = [Listener::default(), Listener::default()];
@@ -189,7 +190,7 @@ fn poll(programs: &[polls::Polling; 2], acts: &[Act], skip_idle: bool) -> Vec<Ve
             listener.listen(&mut bench.0, cpu);
         }
     }
-    for (listener, unit) in listeners.iter().zip(&bench.0.board.cores) {
+    for (listener, unit) in listeners.iter().zip(&bench.0.board::<Tigon2>().cores) {
         assert_eq!(listener.told.len() as u64, unit.core.instructions());
     }
     listeners.map(|listener| listener.told).into()

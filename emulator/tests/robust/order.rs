@@ -143,7 +143,7 @@ pub(super) fn prepare(scene: &Scene) -> Bench {
         let words = endless(program);
         bench.load(PROGRAMS[cpu], &words);
         bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words);
-        let core = &mut bench.0.board.cores[cpu].core;
+        let core = &mut bench.0.board_mut::<Tigon2>().cores[cpu].core;
         for (index, &value) in scene.values.iter().enumerate() {
             core.set_register(index, value);
         }
@@ -179,7 +179,7 @@ impl Observer for Everything {
 /// Runs the scene; `slice` says how far at a time.
 fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Outcome {
     let mut bench = prepare(scene);
-    bench.0.board.skip_idle = skip_idle;
+    bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
     carry_on(scene, &mut bench, slice, |_| ());
     outcome(&bench)
 }
@@ -198,10 +198,10 @@ pub(super) fn carry_on(
     scene: &Scene,
     bench: &mut Bench,
     mut slice: impl FnMut() -> SimTime,
-    mut watch: impl FnMut(&mut Node<Tigon2>),
+    mut watch: impl FnMut(&mut Node),
 ) {
     let node = &mut bench.0;
-    let mut run_to = |node: &mut Node<_>, end: SimTime| {
+    let mut run_to = |node: &mut Node, end: SimTime| {
         while node.now() < end {
             let next = node.now() + slice();
             node.run_until(next.min(end));
@@ -211,13 +211,16 @@ pub(super) fn carry_on(
     let begin = node.now();
     for &(ns, word, value) in &scene.patches {
         run_to(node, begin + SimTime::from_ns(ns));
-        node.board.fabric.sram.set_word(CODE + 4 * word, value);
+        node.board_mut::<Tigon2>()
+            .fabric
+            .sram
+            .set_word(CODE + 4 * word, value);
     }
     run_to(node, begin + SPAN);
 }
 
 pub(super) fn outcome(bench: &Bench) -> Outcome {
-    let board = &bench.0.board;
+    let board = bench.0.board::<Tigon2>();
     let words = |from: u32, count: u32| (from..from + 4 * count).step_by(4);
     let cores = board.cores.iter().map(|unit| {
         let core = &unit.core;

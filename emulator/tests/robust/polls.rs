@@ -1,6 +1,7 @@
 //! Firmware that polls: random loops on both CPUs while host, wire and timer go on. Whoever skips
 //! rounds of such a loop must come to what stepping comes to.
 
+use emulator::tigon2::board::Tigon2;
 use std::fmt;
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
@@ -230,7 +231,7 @@ pub fn load(programs: &[Polling; 2], bench: &mut Bench) {
 /// Lets both CPUs poll while `acts` happen.
 pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
     let mut bench = Bench::new(SramSize::K512);
-    bench.0.board.skip_idle = manner.skip_idle;
+    bench.0.board_mut::<Tigon2>().skip_idle = manner.skip_idle;
     load(programs, &mut bench);
     for act in acts.iter().chain(&[Act::Run(100_000)]) {
         match (act, manner.slice_ns) {
@@ -242,7 +243,7 @@ pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
             _ => play(&mut bench, std::slice::from_ref(act)),
         }
     }
-    let left = bench.0.board.cores.iter().map(|unit| {
+    let left = bench.0.board::<Tigon2>().cores.iter().map(|unit| {
         let core = &unit.core;
         let registers = core.registers().to_vec();
         (core.instructions(), core.clock.cycles, core.pc(), registers)

@@ -6,6 +6,7 @@
 
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
 use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -115,11 +116,11 @@ pub fn race(racers: &[Racer; 2], slice: Option<SimTime>) -> Left {
         let rest = end.saturating_sub(bench.0.now());
         bench.run(rest);
     }
-    let sram = &bench.0.board.fabric.sram;
+    let sram = &bench.0.board::<Tigon2>().fabric.sram;
     let sram = (0..COMPARED_WORDS)
         .map(|word| sram.word(CODE + 4 * word))
         .collect();
-    let left = bench.0.board.cores.iter().map(|unit| {
+    let left = bench.0.board::<Tigon2>().cores.iter().map(|unit| {
         let core = &unit.core;
         let registers = core.registers().to_vec();
         (core.instructions(), core.clock.cycles, core.pc(), registers)

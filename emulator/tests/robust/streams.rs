@@ -2,6 +2,7 @@
 
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
 use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::wire::ethernet::frame::Frame;
 use proptest::prelude::*;
@@ -62,8 +63,8 @@ pub fn execute(body: &[u32], scratchpad: bool, skip_idle: bool) -> u64 {
     for cpu in 0..2 {
         bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &code);
     }
-    bench.0.board.skip_idle = skip_idle;
-    bench.0.board.instruction_limit = 100_000;
+    bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
+    bench.0.board_mut::<Tigon2>().instruction_limit = 100_000;
     let base = if scratchpad { SCRATCHPAD_BASE } else { CODE };
     for step in 0..STEPS {
         for cpu in 0..2 {

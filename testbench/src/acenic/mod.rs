@@ -152,7 +152,7 @@ pub fn pair(
     profile: &Profile,
     sram: SramSize,
     link: Link,
-) -> Result<World<Tigon2>, WorldError> {
+) -> Result<World, WorldError> {
     let partner = if link.contains(Link::NEGOTIATE) {
         LinkPartner::FULL_DUPLEX_WITH_PAUSE
     } else {
@@ -174,7 +174,7 @@ pub fn pair(
 /// Runs `program` on a node of `world`, with the driver of a board whose firmware has just been started.
 /// What it returns is the outcome; so is the message of an error at start-up.
 pub fn spawn<T, P, F>(
-    world: &mut World<Tigon2>,
+    world: &mut World,
     node: usize,
     firmware: &Arc<Firmware>,
     config: Config,

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emulator::host::machine::Machine;
 use emulator::sim::node::Node;
-use emulator::tigon2::board::Tigon2;
 use host_lib::acenic::{
     AceNic, Command, CommandError, Config, Event, LinkChange, MemoryError, Reported, SendError,
     StartError, Statistics, WaitError,
@@ -134,12 +133,7 @@ impl Log {
 }
 
 /// Has a node carry out its plan; its record tells what comes of it.
-pub fn spawn(
-    node: &mut Node<Tigon2>,
-    firmware: &Arc<Firmware>,
-    config: &Config,
-    plan: Plan,
-) -> Log {
+pub fn spawn(node: &mut Node, firmware: &Arc<Firmware>, config: &Config, plan: Plan) -> Log {
     let log = Log::default();
     let shared = log.clone();
     let firmware = Arc::clone(firmware);

@@ -1,5 +1,6 @@
 //! What a board costs in memory: many of them, booted and idle.
 
+use emulator::tigon2::board::Tigon2;
 use std::fs;
 use std::time::Instant;
 
@@ -88,7 +89,7 @@ impl Boards<'_> {
     /// Writes to all SRAM of every board, so that the host's memory for it is really there.
     fn board_megabytes(&self, mut cluster: EmpPairs, before: u64) -> f64 {
         for node in &mut cluster.world.nodes {
-            let sram = &mut node.board.fabric.sram;
+            let sram = &mut node.board_mut::<Tigon2>().fabric.sram;
             for page in (0..sram.size_bytes() as u32).step_by(4096) {
                 let word = sram.word(page);
                 sram.set_word(page, word);

@@ -2,7 +2,6 @@
 
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::timing::Timing;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
@@ -30,7 +29,7 @@ const SLICE: SimTime = SimTime::from_us(1_000);
 /// A board whose CPUs run the benchmark kernel.
 #[derive(Debug)]
 pub struct Busy {
-    node: Node<Tigon2>,
+    node: Node,
     code_in_sram: bool,
 }
 

@@ -80,7 +80,7 @@ fn history(blueprint: Blueprint) -> anyhow::Result<History> {
     Ok(History::new(again, None)?)
 }
 
-fn pass_time(world: &mut World<Tigon2>, until: SimTime) {
+fn pass_time(world: &mut World, until: SimTime) {
     let max_time = Some(until);
     world.pass_time(&RunLimits {
         max_time,
@@ -229,7 +229,7 @@ const SLICE: SimTime = SimTime::from_us(10_000);
 #[derive(Debug)]
 pub struct Stopping {
     armed: Armed,
-    plain: World<Tigon2>,
+    plain: World,
     history: History,
 }
 
@@ -307,7 +307,7 @@ impl Observer for Asks {
 #[derive(Debug)]
 pub struct BusyStopping {
     armed: Armed,
-    world: World<Tigon2>,
+    world: World,
 }
 
 impl BusyStopping {
@@ -326,7 +326,7 @@ impl BusyStopping {
     /// Million instructions a second.
     fn speed(&mut self, stops: Stops, pace: &Pace<'_>) -> Option<f64> {
         let world = &mut self.world;
-        world.nodes[0].board.set_stops(stops);
+        world.nodes[0].board_mut::<Tigon2>().set_stops(stops);
         // Decodes the code once.
         pass_time(world, world.now().saturating_add(SimTime::from_us(100)));
         let before = kernel::instructions(&world.nodes[0]);

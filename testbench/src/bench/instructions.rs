@@ -9,7 +9,6 @@ use emulator::observe::file::{ChunkWriter, Header};
 use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::timing::Timing;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
@@ -32,7 +31,7 @@ const SLICE: SimTime = SimTime::from_us(1_000);
 /// A board whose CPUs run the benchmark kernel and are looked at.
 #[derive(Debug)]
 pub struct Instructions {
-    world: World<Tigon2>,
+    world: World,
     path: PathBuf,
 }
 

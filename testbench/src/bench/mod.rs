@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
-use emulator::tigon2::board::Tigon2;
 
 use crate::interrupt::Interrupt;
 
@@ -87,7 +86,7 @@ pub trait Measurement {
 }
 
 /// A world as the measurements know it.
-type World = emulator::sim::world::World<Tigon2>;
+type World = emulator::sim::world::World;
 
 /// The median of a quantity's samples; `None` without any.
 #[must_use]

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use anyhow::Context;
 use emulator::observe::pcapng::PcapNg;
-use emulator::sim::board::Board;
 use emulator::sim::world::World;
 
 use crate::output::WriteError;
@@ -31,7 +30,7 @@ impl Capture {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn start<B: Board>(path: &Path, world: &mut World<B>) -> anyhow::Result<Self> {
+    pub fn start(path: &Path, world: &mut World) -> anyhow::Result<Self> {
         let to_stdout = is_stdout(path);
         let place = match to_stdout {
             true => "standard output".to_owned(),
@@ -49,7 +48,7 @@ impl Capture {
     ///
     /// # Errors
     /// The first of all. A reader that has gone away (`| tshark -c 10 -r -`) has seen enough.
-    pub fn finish<B: Board>(self, world: &mut World<B>) -> Result<(), WriteError> {
+    pub fn finish(self, world: &mut World) -> Result<(), WriteError> {
         match world.finish_capturing().into_iter().next() {
             Some(error) if !(self.to_stdout && error.kind() == ErrorKind::BrokenPipe) => {
                 Err(WriteError::new(self.place, error))

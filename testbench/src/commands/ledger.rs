@@ -1,5 +1,6 @@
 //! `lanigon ledger`: where the time of messages went.
 
+use emulator::tigon2::board::Tigon2;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -90,7 +91,7 @@ fn account(messages: &Messages, timing: &Timing, status: Status) -> Found {
 fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
     let scenario = Scenario::load(path)?;
     let mut simulation = Simulation::new(&scenario)?;
-    let timing = simulation.world.nodes[0].board.fabric.timing;
+    let timing = simulation.world.nodes[0].board::<Tigon2>().fabric.timing;
     let messages = Messages::new(&timing);
     simulation.world.observe(Box::new(messages.clone()));
     let options = RunOptions {

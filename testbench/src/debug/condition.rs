@@ -2,6 +2,7 @@
 
 use super::place::{Data, PlaceError, number, register, with_offset};
 use super::session::{Focus, Session};
+use emulator::tigon2::board::Tigon2;
 
 /// How two numbers are compared, without a sign.
 type Compare = (&'static str, fn(&u32, &u32) -> bool);
@@ -108,7 +109,7 @@ impl Operand {
 
     fn value(self, session: &Session, focus: Focus) -> Option<u32> {
         let world = session.history.world();
-        let board = &world.nodes.get(focus.node)?.board;
+        let board = world.nodes.get(focus.node)?.board::<Tigon2>();
         match self {
             Self::Pc => Some(board.cores[focus.cpu & 1].core.pc()),
             Self::At(index, offset) => {

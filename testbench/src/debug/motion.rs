@@ -1,5 +1,6 @@
 //! Through a session's history, forwards and backwards.
 
+use emulator::tigon2::board::Tigon2;
 use std::sync::{Arc, Mutex};
 
 use emulator::debug::{DebugError, Direction, Found};
@@ -187,7 +188,7 @@ impl Session {
         cpu: usize,
     ) -> Result<(), DebugError> {
         let executed = |session: &Self| {
-            let board = &session.history.world().nodes[node].board;
+            let board = session.history.world().nodes[node].board::<Tigon2>();
             board.cores[cpu & 1].core.instructions()
         };
         let before = executed(self);

@@ -1,5 +1,6 @@
 //! What a session says when it has moved: why it stands where, and where that is.
 
+use emulator::tigon2::board::Tigon2;
 use std::fmt::Write;
 
 use emulator::cpu::mips::isa;
@@ -65,7 +66,12 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
     let Place::Node(node) = event.place else {
         return None;
     };
-    let board = &session.history.world().nodes.get(usize::from(node))?.board;
+    let board = session
+        .history
+        .world()
+        .nodes
+        .get(usize::from(node))?
+        .board::<Tigon2>();
     let cpu = usize::from(event.initiator == Initiator::CpuB);
     match event.kind {
         TraceKind::FrameHead { head, .. } => Some(frame::describe(|index| {

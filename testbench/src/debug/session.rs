@@ -132,7 +132,7 @@ impl Session {
         Self::at(simulation.world, origin, interrupt)
     }
 
-    fn at(world: World<Tigon2>, origin: Origin<'_>, interrupt: &Interrupt) -> anyhow::Result<Self> {
+    fn at(world: World, origin: Origin<'_>, interrupt: &Interrupt) -> anyhow::Result<Self> {
         let Origin {
             name,
             text,
@@ -234,7 +234,7 @@ impl Session {
     /// The board one looks at.
     #[must_use]
     pub fn board(&self) -> &Tigon2 {
-        &self.history.world().nodes[self.focus.node].board
+        self.history.world().nodes[self.focus.node].board::<Tigon2>()
     }
 
     /// The core one looks at.

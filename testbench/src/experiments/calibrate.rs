@@ -4,6 +4,7 @@
 //! One quiet exchange: a single message that fills a single 1500-byte frame, one CPU on each board,
 //! nothing else on the wire. A stage's cycles are its own: no waits, no stalls.
 
+use emulator::tigon2::board::Tigon2;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -106,9 +107,10 @@ fn total_cycles(
     completed(end)?;
     let mut totals: BTreeMap<_, [u64; 2]> = BTreeMap::new();
     for (index, node) in pair.world.nodes.iter().enumerate() {
-        let stages = node.board.probes.stages().iter().enumerate();
+        let stages = node.board::<Tigon2>().probes.stages().iter().enumerate();
         for (number, stage) in stages.filter(|(_, stage)| measured_on(stage) == index) {
-            let of_cores = [0, 1].map(|core: usize| node.board.stages[core].total(number));
+            let of_cores =
+                [0, 1].map(|core: usize| node.board::<Tigon2>().stages[core].total(number));
             if of_cores.iter().any(|total| total.visits > 0) {
                 let cycles = of_cores.map(|total| total.cycles);
                 totals.insert(Arc::clone(stage), cycles);

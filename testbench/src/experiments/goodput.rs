@@ -1,6 +1,7 @@
 //! Goodput against loss: one-way messages as in [`one_way`], while the cable loses frames by
 //! chance in both directions.
 
+use emulator::tigon2::board::Tigon2;
 use std::fmt::Write;
 
 use defs::emp::control::{COUNTERS, Counter};
@@ -79,7 +80,7 @@ fn measure(
     let bits = f64::from(size) * 8.0 * messages as f64;
     let counter = |counter: Counter| {
         let at = COUNTERS + 4 * counter as u32;
-        pair.world.nodes[0].board.fabric.sram.word(at)
+        pair.world.nodes[0].board::<Tigon2>().fabric.sram.word(at)
     };
     Ok(Goodput {
         loss,

@@ -127,12 +127,18 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(node: &Node<Tigon2>) -> Self {
-        let counter = |counter: Counter| node.board.fabric.sram.word(COUNTERS + 4 * counter as u32);
+    fn of(node: &Node) -> Self {
+        let counter = |counter: Counter| {
+            node.board::<Tigon2>()
+                .fabric
+                .sram
+                .word(COUNTERS + 4 * counter as u32)
+        };
         Self {
             now: node.now(),
             pci: node.pci().busy(),
-            idle_ticks: [0, 1].map(|core: usize| node.board.cores[core].private.idle_ticks()),
+            idle_ticks: [0, 1]
+                .map(|core: usize| node.board::<Tigon2>().cores[core].private.idle_ticks()),
             resources: counter(Counter::DropResources),
             resent: counter(Counter::FramesResent),
         }
@@ -188,7 +194,7 @@ fn node_usages(setup: &Setup, pair: &mut EmpPairs, before: &[Counts]) -> Vec<Nod
 }
 
 fn resources(
-    node: &Node<Tigon2>,
+    node: &Node,
     activities: &[Activity],
     before: &Counts,
     after: &Counts,
@@ -198,7 +204,7 @@ fn resources(
     let mut resources = Vec::new();
     let cores = [(Initiator::CpuA, "CPU A"), (Initiator::CpuB, "CPU B")];
     for (index, (unit, name)) in cores.into_iter().enumerate() {
-        if node.board.cores[index].private.running() {
+        if node.board::<Tigon2>().cores[index].private.running() {
             let idle_ticks = after.idle_ticks[index] - before.idle_ticks[index];
             let tick_ps = 1e12 / (timing.core_clock_hz as f64 * TICKS_PER_CYCLE as f64);
             let idle = (idle_ticks as f64 * tick_ps / span).min(1.0);

@@ -25,7 +25,6 @@ use defs::emp::frame::Kind;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
 use emulator::state::{Reader, State, StateError, Value, Writer};
-use emulator::tigon2::board::Tigon2;
 
 pub use frame::EmpFrame;
 use layer::Exact;
@@ -280,7 +279,7 @@ impl State for Strikes {
 ///
 /// # Errors
 /// If the sender does not exist or has no cable.
-pub fn install(world: &mut World<Tigon2>, fault: &Fault) -> Result<Strikes, WorldError> {
+pub fn install(world: &mut World, fault: &Fault) -> Result<Strikes, WorldError> {
     let strikes = Strikes::default();
     let senders = match fault.from {
         Some(node) => vec![usize::from(node)],

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use emulator::board::Inspect;
 use emulator::debug::DebugError;
 use emulator::image::Memory;
 use emulator::sim::time::SimTime;
@@ -108,7 +109,7 @@ impl Cpus {
 
     /// The node's board.
     pub(super) fn board(&self) -> &Tigon2 {
-        &self.session.history.world().nodes[self.node].board
+        self.session.history.world().nodes[self.node].board::<Tigon2>()
     }
 
     /// Where the node stands in time.
@@ -132,7 +133,7 @@ impl Cpus {
     fn change<T>(&mut self, change: impl FnOnce(&mut Tigon2) -> T) -> Result<T, DebugError> {
         let node = self.node;
         let history = &mut self.session.history;
-        history.change(|world| change(&mut world.nodes[node].board))
+        history.change(|world| change(world.nodes[node].board_mut::<Tigon2>()))
     }
 
     /// Sets the registers that differ. Where a core stands is left alone unless gdb wants it elsewhere: it may be in a slot.
@@ -197,13 +198,12 @@ impl Cpus {
 
     /// What a CPU is at, in a few words.
     fn describe(&self, cpu: usize) -> String {
-        use emulator::sim::board::Board;
         let focus = Focus {
             node: self.node,
             cpu,
         };
         let node = self.session.node_name(self.node);
-        let cores = self.board().describe_cores();
+        let cores = Inspect::describe_cores(self.board());
         let core = cores.get(cpu).map_or("", String::as_str);
         let core = core.strip_prefix(focus.who().name()).unwrap_or(core).trim();
         let core = core.split(" at pc ").next().unwrap_or(core);
@@ -309,7 +309,8 @@ impl MultiThreadBase for Cpus {
         }
         let history = &mut self.session.history;
         let change = history.change(|world| {
-            world.nodes[node].with_board(|board, ctx| board.poke(cpu, address, data, ctx))
+            world.nodes[node]
+                .with_board::<Tigon2, _>(|board, ctx| board.poke(cpu, address, data, ctx))
         });
         match change {
             Ok(Ok(())) => Ok(()),

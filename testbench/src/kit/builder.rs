@@ -296,10 +296,7 @@ impl KitBuilder {
         Ok(images)
     }
 
-    fn install_faults(
-        &self,
-        world: &mut World<Tigon2>,
-    ) -> Result<Vec<crate::faults::Strikes>, KitError> {
+    fn install_faults(&self, world: &mut World) -> Result<Vec<crate::faults::Strikes>, KitError> {
         if let Some((rates, seed)) = self.chance {
             for node in 0..world.nodes.len() {
                 let layer = RandomFaults::new(rates, seed, node as u64)
@@ -315,7 +312,7 @@ impl KitBuilder {
 }
 
 /// Back to back, or all on one switch.
-fn connect(world: &mut World<Tigon2>, switch: bool, profile: &Profile) -> Result<(), WorldError> {
+fn connect(world: &mut World, switch: bool, profile: &Profile) -> Result<(), WorldError> {
     let link = cluster::cable(profile);
     if !switch {
         return world.connect(0, 1, link);

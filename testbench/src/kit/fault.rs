@@ -8,7 +8,6 @@ use emulator::observe::tracer::Sink;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
 use emulator::state::{Reader, State, StateError, Value, Writer};
-use emulator::tigon2::board::Tigon2;
 use emulator::wire::ethernet::link::Departure;
 use emulator::wire::fault::{FaultLayer, Passage};
 
@@ -154,7 +153,7 @@ impl FrameFault {
     }
 
     /// Puts the fault where the nodes' frames leave them.
-    fn install(&self, world: &mut World<Tigon2>) -> Result<Strikes, WorldError> {
+    fn install(&self, world: &mut World) -> Result<Strikes, WorldError> {
         let strikes = Strikes::default();
         let senders = match self.from {
             Some(node) => vec![usize::from(node)],
@@ -201,7 +200,7 @@ impl From<FrameFault> for KitFault {
 }
 
 impl KitFault {
-    pub(super) fn install(&self, world: &mut World<Tigon2>) -> Result<Strikes, WorldError> {
+    pub(super) fn install(&self, world: &mut World) -> Result<Strikes, WorldError> {
         match self {
             Self::Emp(fault) => faults::install(world, fault),
             Self::Frame(fault) => fault.install(world),

@@ -7,7 +7,6 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{World, WorldError};
 use emulator::state::{Reader, State, StateError, Writer};
-use emulator::tigon2::board::Tigon2;
 use emulator::wire::ethernet::link::Departure;
 use emulator::wire::fault::{FaultLayer, Passage};
 
@@ -35,7 +34,7 @@ impl Observer for Recorder {
 }
 
 impl Log {
-    pub(super) fn observe(world: &mut World<Tigon2>, details: Details) -> Self {
+    pub(super) fn observe(world: &mut World, details: Details) -> Self {
         let log = Self(Arc::default());
         world.observe(Box::new(Recorder {
             log: log.clone(),
@@ -65,7 +64,7 @@ pub(super) struct Tap(Arc<Mutex<Vec<SentFrame>>>);
 
 impl Tap {
     /// One for each node.
-    pub(super) fn install(world: &mut World<Tigon2>) -> Result<Vec<Self>, WorldError> {
+    pub(super) fn install(world: &mut World) -> Result<Vec<Self>, WorldError> {
         let nodes = 0..world.nodes.len();
         let tap = |node| {
             let tap = Self::default();

@@ -90,7 +90,7 @@ pub const fn us(us: u64) -> SimTime {
 /// A world under test.
 #[derive(Debug)]
 pub struct Kit {
-    world: World<Tigon2>,
+    world: World,
     nodes: Vec<NodeState>,
     log: Log,
     taps: Vec<Tap>,
@@ -289,7 +289,7 @@ impl Kit {
     }
 
     /// The world, for what the kit has no name for.
-    pub const fn world(&mut self) -> &mut World<Tigon2> {
+    pub const fn world(&mut self) -> &mut World {
         &mut self.world
     }
 
@@ -340,7 +340,7 @@ impl Kit {
     }
 
     fn check_cpus(&self, node: usize) -> Result<(), KitError> {
-        let board = &self.world.nodes[node].board;
+        let board = self.world.nodes[node].board::<Tigon2>();
         let Some(core) = (0..2).find(|&core| board.stop_reason(core).is_some()) else {
             return Ok(());
         };

@@ -33,18 +33,18 @@ leaf:   lw $t1, 0x1000($zero)
         sw $t1, 0($s0)
 ";
 
-fn run() -> Node<Tigon2> {
+fn run() -> Node {
     let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
     let mut node = Node::new(0, Tigon2::new(SramSize::K512, timing), &timing.host, 1);
     node.trace.keep_instructions(true);
     let program = assemble(&format!(".org {MAIN:#x}\n{PROGRAM}")).unwrap();
-    let unit = &mut node.board.cores[0];
+    let unit = &mut node.board_mut::<Tigon2>().cores[0];
     for (address, word) in program.words() {
         unit.private.scratchpad.write(address, Width::Word, word);
     }
     unit.core.set_register(28, 0xC000_0000);
     unit.core.set_register(16, SCRATCHPAD_BASE);
-    node.with_board(|board, ctx| board.start_core(0, MAIN, ctx));
+    node.with_board::<Tigon2, _>(|board, ctx| board.start_core(0, MAIN, ctx));
     node.run_until(SimTime::from_us(10));
     node
 }
@@ -120,7 +120,10 @@ fn a_profile_is_what_can_be_counted_by_hand() {
         busy(&profile).total() + profile.idle.total() + profile.halted,
         profile.span()
     );
-    assert_eq!(profile.span(), node.board.cores[0].core.clock.now);
+    assert_eq!(
+        profile.span(),
+        node.board::<Tigon2>().cores[0].core.clock.now
+    );
 }
 
 /// A window counts what lies in it, to the cycle.

@@ -140,10 +140,7 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
     Ok(speeds)
 }
 
-fn world(
-    scenario: &Scenario,
-    speeds: &BTreeMap<String, Speed>,
-) -> Result<World<Tigon2>, WorldError> {
+fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, WorldError> {
     let node = |(index, node): (usize, &scenario::Node)| {
         let Speed { profile, probes } = &speeds[&node.profile.name];
         let mut board = Tigon2::new(EMP_SRAM, profile.timing);
@@ -191,7 +188,7 @@ const fn absolute(time: SimTime) -> SimTime {
 
 /// Installs a fault. Of an exact one what is given back counts how often it strikes.
 fn install(
-    world: &mut World<Tigon2>,
+    world: &mut World,
     scenario: &Scenario,
     index: usize,
     fault: &FaultSpec,
@@ -227,7 +224,7 @@ fn install(
                 StallFrom::Time(time) => StallFrom::Time(absolute(time)),
                 transfer => transfer,
             };
-            let fabric = &mut world.nodes[node].board.fabric;
+            let fabric = &mut world.nodes[node].board_mut::<Tigon2>().fabric;
             fabric.stall_dma(channel, from, span);
         }
         &FaultSpec::Reset { node, at, pause } => {
@@ -269,7 +266,7 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
 
 /// Starts the programs.
 fn spawn(
-    world: &mut World<Tigon2>,
+    world: &mut World,
     scenario: &Scenario,
     image: &Image,
     speeds: &BTreeMap<String, Speed>,

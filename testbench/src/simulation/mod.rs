@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use emulator::image::Image;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::board::Tigon2;
 
 pub use build::Blueprint;
 
@@ -67,7 +66,7 @@ impl Lives {
 #[derive(Debug)]
 pub struct Simulation {
     /// The world. Its time counts from power-on; the programs start at [`START`].
-    pub world: World<Tigon2>,
+    pub world: World,
     /// What its boards run.
     pub image: Arc<Image>,
     /// For each node.
@@ -183,7 +182,7 @@ impl Simulation {
     }
 
     /// Counts in a world, which stands at the time of the next look, as if it were this one's.
-    pub fn look(&mut self, world: &World<Tigon2>) {
+    pub fn look(&mut self, world: &World) {
         if let Some((_, node)) = self.next_look() {
             self.counters.look(world, node);
             self.looks += 1;

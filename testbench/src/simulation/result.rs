@@ -58,8 +58,8 @@ value_struct!(Busy {
 });
 
 impl Busy {
-    fn of(node: &Node<Tigon2>) -> Self {
-        let board = &node.board;
+    fn of(node: &Node) -> Self {
+        let board = node.board::<Tigon2>();
         Self {
             cpu_ps: [0, 1].map(|cpu| board.busy_time(cpu).ps()),
             dma_ps: [&board.fabric.dma_read, &board.fabric.dma_write]
@@ -77,7 +77,7 @@ impl Counters {
     }
 
     /// The programs start now, or a node is about to be reset.
-    pub(super) fn look(&mut self, world: &World<Tigon2>, reset: Option<usize>) {
+    pub(super) fn look(&mut self, world: &World, reset: Option<usize>) {
         let Some(node) = reset else {
             self.busy = world.nodes.iter().map(Busy::of).collect();
             return;
@@ -90,8 +90,8 @@ impl Counters {
 }
 
 /// Reads the counters where the firmware keeps them, unnoticed.
-fn nic_counters(node: &Node<Tigon2>) -> NicCounters {
-    let sram = &node.board.fabric.sram;
+fn nic_counters(node: &Node) -> NicCounters {
+    let sram = &node.board::<Tigon2>().fabric.sram;
     std::array::from_fn(|index| u64::from(sram.word(COUNTERS + 4 * index as u32)))
 }
 
@@ -196,7 +196,7 @@ impl Outcome {
     }
 }
 
-fn drops(world: &World<Tigon2>, nics: &[NicCounters]) -> BTreeMap<String, u64> {
+fn drops(world: &World, nics: &[NicCounters]) -> BTreeMap<String, u64> {
     let mut drops = BTreeMap::new();
     for (name, counter) in NIC_DROPS {
         let sum = nics.iter().map(|nic| nic[counter as usize]).sum();
@@ -215,7 +215,7 @@ fn drops(world: &World<Tigon2>, nics: &[NicCounters]) -> BTreeMap<String, u64> {
 }
 
 /// Every end of a link that there may be.
-fn ports(world: &World<Tigon2>) -> impl Iterator<Item = Port> {
+fn ports(world: &World) -> impl Iterator<Item = Port> {
     let nodes = (0..world.nodes.len()).map(Port::Node);
     let switches = world.switches().iter();
     nodes.chain(switches.flat_map(|of| {
@@ -224,19 +224,19 @@ fn ports(world: &World<Tigon2>) -> impl Iterator<Item = Port> {
     }))
 }
 
-fn injected(world: &World<Tigon2>, kind: FaultKind) -> u64 {
+fn injected(world: &World, kind: FaultKind) -> u64 {
     let layers = ports(world).filter_map(|port| world.fault_counts(port).ok());
     layers.flatten().map(|counts| counts.of(kind)).sum()
 }
 
-fn faults(world: &World<Tigon2>) -> BTreeMap<String, u64> {
+fn faults(world: &World) -> BTreeMap<String, u64> {
     let kinds = FaultKind::ALL.into_iter();
     kinds
         .map(|kind| (kind.name().to_owned(), injected(world, kind)))
         .collect()
 }
 
-fn board_use(node: &Node<Tigon2>, before: Busy, name: &str, span: SimTime) -> BoardUse {
+fn board_use(node: &Node, before: Busy, name: &str, span: SimTime) -> BoardUse {
     let now = Busy::of(node);
     let share = |ps: u64| match span.ps() {
         0 => 0.0,

@@ -26,7 +26,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// How a snapshot begins.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 /// The version of the file's form. Marks within the state tell versions of its parts.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// No state has more bytes.
 const MOST_BYTES: usize = 1 << 32;
 
@@ -112,7 +112,7 @@ impl Simulation {
 
     fn timing(&self) -> u32 {
         let nodes = self.world.nodes.iter();
-        let timing = nodes.map(|node| format!("{:?}", node.board.fabric.timing));
+        let timing = nodes.map(|node| format!("{:?}", node.board::<Tigon2>().fabric.timing));
         crc32fast::hash(timing.collect::<String>().as_bytes())
     }
 
@@ -148,7 +148,7 @@ impl Simulation {
     /// If a host program cannot be saved.
     pub fn save_world(
         &self,
-        world: &World<Tigon2>,
+        world: &World,
         name: &str,
         text: &str,
         scenario: &Scenario,

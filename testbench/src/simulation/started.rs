@@ -34,7 +34,7 @@ impl Observer for Watchman {
 }
 
 impl Started {
-    pub(super) fn new(world: &mut World<Tigon2>, scenario: &Scenario) -> Self {
+    pub(super) fn new(world: &mut World, scenario: &Scenario) -> Self {
         let mut nodes = vec![false; world.nodes.len()];
         for spec in &scenario.programs {
             if let Program::Start { nodes: these } = &spec.program {
@@ -67,24 +67,19 @@ impl Started {
     }
 
     /// Whether firmware on one of them has come to grief.
-    pub(super) fn failed(&self, world: &World<Tigon2>) -> bool {
+    pub(super) fn failed(&self, world: &World) -> bool {
         let mut these = world.nodes.iter().zip(&self.nodes).filter(|(_, is)| **is);
-        these.any(|(node, _)| (0..2).any(|cpu| is_mistake(&node.board, cpu)))
+        these.any(|(node, _)| (0..2).any(|cpu| is_mistake(node.board::<Tigon2>(), cpu)))
     }
 
     /// A line for each CPU that stopped and should not have. EMP's firmware never stops; other firmware may, where it
     /// has nothing left to do.
-    pub(super) fn problems(
-        &self,
-        world: &World<Tigon2>,
-        image: &Image,
-        names: &[String],
-    ) -> Vec<String> {
+    pub(super) fn problems(&self, world: &World, image: &Image, names: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for (index, (node, name)) in world.nodes.iter().zip(names).enumerate() {
             for (cpu, letter) in ["A", "B"].into_iter().enumerate() {
-                let wrong = !self.contains(index) || is_mistake(&node.board, cpu);
-                let reason = reason(&node.board, cpu, image).filter(|_| wrong);
+                let wrong = !self.contains(index) || is_mistake(node.board::<Tigon2>(), cpu);
+                let reason = reason(node.board::<Tigon2>(), cpu, image).filter(|_| wrong);
                 let line =
                     reason.map(|why| format!("node {name}: CPU {letter} has stopped: {why}"));
                 problems.extend(line);

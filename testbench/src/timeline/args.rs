@@ -7,7 +7,6 @@ use std::sync::PoisonError;
 use anyhow::Context;
 use clap::Args;
 use emulator::observe::file::Header;
-use emulator::sim::board::Board;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 
@@ -131,9 +130,9 @@ impl TimelineArgs {
     ///
     /// # Errors
     /// As [`begin`].
-    pub fn begin<B: Board>(
+    pub fn begin(
         &self,
-        world: &mut World<B>,
+        world: &mut World,
         header: impl FnOnce() -> Header,
     ) -> anyhow::Result<Drawing> {
         let Some(path) = &self.timeline else {

@@ -13,7 +13,6 @@ use emulator::observe::file::{BinaryTrace, ChunkWriter, Header, ImageInfo, NodeI
 use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::observe::stream::Observer;
 use emulator::observe::text::TextTrace;
-use emulator::sim::board::Board;
 use emulator::sim::world::World;
 
 use super::args::{FilterArgs, RecordArgs};
@@ -71,9 +70,9 @@ impl RecordArgs {
     ///
     /// # Errors
     /// If the file cannot be written, or the trigger names something that there is not.
-    pub fn begin<B: Board>(
+    pub fn begin(
         &self,
-        world: &mut World<B>,
+        world: &mut World,
         header: impl FnOnce() -> Header,
     ) -> anyhow::Result<Recording> {
         let Some(path) = &self.trace else {

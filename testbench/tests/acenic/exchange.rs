@@ -1,5 +1,6 @@
 //! Both boards boot, negotiate, and exchange frames, whatever their memory and whoever runs the rings.
 
+use emulator::tigon2::board::Tigon2;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ fn exchange(
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     let mut world = acenic::pair(&FIRMWARE, &profile, sram, config.link).unwrap();
     for node in &mut world.nodes {
-        node.board.skip_idle = skip_idle;
+        node.board_mut::<Tigon2>().skip_idle = skip_idle;
     }
     let image = Arc::new(FIRMWARE.firmware.clone());
     let logs = [0, 1].map(|index| {
@@ -43,7 +44,8 @@ fn exchange(
         ..RunLimits::default()
     };
     assert_eq!(world.run(&limits), RunEnd::Completed);
-    let interrupts = [0, 1].map(|node: usize| world.nodes[node].board.fabric.interrupts);
+    let interrupts =
+        [0, 1].map(|node: usize| world.nodes[node].board::<Tigon2>().fabric.interrupts);
     (logs.map(|log| log.record()), interrupts, world.trace_hash())
 }
 

@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock};
 use defs::acenic::Link;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use host_lib::acenic::{Command, Config, Event, LinkChange, Received, SendOptions};
@@ -33,7 +32,7 @@ pub fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-pub fn pair(link: Link) -> World<Tigon2> {
+pub fn pair(link: Link) -> World {
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     acenic::pair(&FIRMWARE, &profile, SramSize::M1, link).unwrap()
 }
@@ -41,7 +40,7 @@ pub fn pair(link: Link) -> World<Tigon2> {
 /// Runs a program on each node of `world` until both have ended; gives what they return.
 #[track_caller]
 pub fn run_world<A, B, FA, FB>(
-    world: &mut World<Tigon2>,
+    world: &mut World,
     configs: [Config; 2],
     first: impl FnOnce(Nic) -> FA + Send + 'static,
     second: impl FnOnce(Nic) -> FB + Send + 'static,

@@ -1,8 +1,9 @@
 //! The link: fixed, negotiated, lost.
 
 use defs::acenic::GIGABIT_STATE;
-use emulator::sim::board::Board;
+use emulator::board::Board;
 use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::serdes::LinkPartner;
 use emulator::tigon2::sram::SramSize;
 use host_lib::acenic::{Command, Config, Event, FIXED_LINK, LinkChange, NEGOTIATED_LINK};
@@ -23,7 +24,7 @@ fn link(config: Config, partner: LinkPartner) -> Bench<(Vec<Event>, u32)> {
         events.retain(|event| matches!(event, Event::Link(_)));
         (events, nic.board_mut().read_sram(GIGABIT_STATE).await)
     });
-    bench.node.board.fabric.serdes.partner = partner;
+    bench.node.board_mut::<Tigon2>().fabric.serdes.partner = partner;
     bench
 }
 
@@ -50,7 +51,7 @@ fn the_link_comes_up() {
 #[test]
 fn without_a_signal_there_is_no_link() {
     let mut bench = link(config(), LinkPartner::Idle);
-    bench.node.board.fabric.serdes.signal = false;
+    bench.node.board_mut::<Tigon2>().fabric.serdes.signal = false;
     assert_eq!(bench.run(), (vec![], 0));
 }
 
@@ -66,7 +67,7 @@ fn a_pulled_cable_is_noticed() {
             let at = SimTime::from_us(ms * 1000);
             bench
                 .node
-                .with_board(|board, ctx| board.schedule_signal(present, at, ctx));
+                .with_board::<Tigon2, _>(|board, ctx| board.schedule_signal(present, at, ctx));
         }
         let (events, state) = bench.run();
         assert_eq!(events, [UP, DOWN, UP], "{wanted:?}");
@@ -84,6 +85,6 @@ fn the_host_may_negotiate_anew() {
         let events: Vec<_> = events.iter().map(|item| item.event).collect();
         (events, nic.link_state().await.bits())
     });
-    bench.node.board.fabric.serdes.partner = LinkPartner::FULL_DUPLEX_WITH_PAUSE;
+    bench.node.board_mut::<Tigon2>().fabric.serdes.partner = LinkPartner::FULL_DUPLEX_WITH_PAUSE;
     assert_eq!(bench.run(), (vec![DOWN, UP], 0xE0AC_0000));
 }

@@ -1,5 +1,6 @@
 //! Hosts that make mistakes: the firmware says so and goes on.
 
+use emulator::tigon2::board::Tigon2;
 use std::time::Duration;
 
 use defs::acenic::descriptor::{Errors, Flags, RECEIVE_BYTES, SEND_BYTES};
@@ -315,7 +316,7 @@ fn a_wild_host_stops_nothing() {
         assert_eq!(bench.run(), (None, 6), "seed {seed}");
         for cpu in 0..2 {
             assert_eq!(
-                bench.node.board.stop_reason(cpu),
+                bench.node.board::<Tigon2>().stop_reason(cpu),
                 None,
                 "seed {seed}, CPU {cpu}"
             );

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use emulator::board::Board;
 use emulator::host::machine::Machine;
-use emulator::sim::board::Board;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -37,7 +37,7 @@ pub fn config() -> Config {
 
 /// A board, and a host program that has not begun.
 pub struct Bench<T> {
-    pub node: Node<Tigon2>,
+    pub node: Node,
     result: Outcome<T>,
 }
 
@@ -54,7 +54,7 @@ where
     let image = cluster::own_image("acenic", sram).unwrap();
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     let mut node = cluster::node(0, &image, &profile, &[], sram);
-    node.board.plug_in();
+    node.board_mut::<Tigon2>().plug_in();
     let firmware = cluster::firmware(&image);
     let result = Outcome::default();
     let left = result.clone();

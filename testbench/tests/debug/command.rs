@@ -2,6 +2,7 @@
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
+use emulator::tigon2::board::Tigon2;
 use proptest::prelude::*;
 use testbench::debug::command::{commands, execute};
 
@@ -262,7 +263,12 @@ fn check_unnoticed(commands: &[&str]) {
     let world = session.history.world();
     assert_eq!(world.trace_hash(), plain.world.trace_hash(), "{commands:?}");
     for (node, plain) in world.nodes.iter().zip(&plain.world.nodes) {
-        for (unit, plain) in node.board.cores.iter().zip(&plain.board.cores) {
+        for (unit, plain) in node
+            .board::<Tigon2>()
+            .cores
+            .iter()
+            .zip(&plain.board::<Tigon2>().cores)
+        {
             assert_eq!(
                 unit.core.registers(),
                 plain.core.registers(),

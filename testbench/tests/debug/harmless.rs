@@ -1,5 +1,6 @@
 //! Whoever looks changes nothing, and is always told something.
 
+use emulator::tigon2::board::Tigon2;
 use std::cell::RefCell;
 
 use emulator::observe::event::Details;
@@ -91,7 +92,7 @@ fn nothing_makes_it_panic() {
             session
                 .history
                 .change(|world| {
-                    world.nodes[node].with_board(|board, _| {
+                    world.nodes[node].with_board::<Tigon2, _>(|board, _| {
                         board.set_pc(cpu, wild[0]);
                         board.set_register(cpu, 29, wild[1]);
                         board.set_register(cpu, 31, wild[2]);

@@ -1,5 +1,6 @@
 //! Bits of event registers that come up: told once each, at their time.
 
+use emulator::tigon2::board::Tigon2;
 use std::sync::Arc;
 
 use defs::tigon2::regs::{EVENT_A, EVENT_B};
@@ -19,7 +20,9 @@ fn registers(session: &Session) -> Vec<[u32; 2]> {
         .map(|node| {
             [EVENT_A, EVENT_B].map(|offset| {
                 let address = register_address(offset);
-                node.board.peek(0, address, session.now()).unwrap()
+                node.board::<Tigon2>()
+                    .peek(0, address, session.now())
+                    .unwrap()
             })
         })
         .collect()

@@ -2,6 +2,7 @@
 
 use emulator::observe::event::Details;
 use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
 use regex::Regex;
 use testbench::debug::Session;
 use testbench::debug::show::{
@@ -99,7 +100,8 @@ fn instructions_as_they_stand_in_memory() {
     session
         .history
         .change(|world| {
-            world.nodes[0].with_board(|board, ctx| board.poke(0, pc, &patch, ctx).unwrap());
+            world.nodes[0]
+                .with_board::<Tigon2, _>(|board, ctx| board.poke(0, pc, &patch, ctx).unwrap());
         })
         .unwrap();
     assert_eq!(session.now(), now);

@@ -1,5 +1,6 @@
 //! The same run is the same run: repeated, watched or not, its idle loops stepped or skipped.
 
+use emulator::tigon2::board::Tigon2;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
@@ -105,7 +106,7 @@ fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
     let mut pair = EmpPairs::one(&IMAGE, &costs.profile, &costs.factors).unwrap();
     let seen = Outcome::default();
     for node in &mut pair.world.nodes {
-        node.board.skip_idle = manner.skip_idle;
+        node.board_mut::<Tigon2>().skip_idle = manner.skip_idle;
         node.trace.keep(manner.keep_trace);
         if manner.sink {
             node.trace.add_sink(Box::new(Counting(seen.clone())));
@@ -136,7 +137,7 @@ fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
     let kept: usize = nodes.iter_mut().map(|node| node.trace.take().len()).sum();
     assert_eq!(kept as u64, if manner.keep_trace { total } else { 0 });
     assert_eq!(seen.take(), manner.sink.then_some(total));
-    let cores = nodes.iter().flat_map(|node| &node.board.cores);
+    let cores = nodes.iter().flat_map(|node| &node.board::<Tigon2>().cores);
     let cores = cores.map(|unit| (unit.core.instructions(), unit.core.clock.now));
     Fingerprint {
         cores: cores.collect(),

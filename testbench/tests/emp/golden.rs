@@ -7,6 +7,7 @@
 use defs::emp::control::DESCRIPTORS;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
 use host_lib::window::System;
 use testbench::cluster::{EmpNode, START};
 
@@ -56,7 +57,11 @@ fn a_ten_byte_round_trip() {
         |emp| second_round(emp, 1),
     );
     let begin = START + SimTime::from_ns(QUIET_NS);
-    let array = pair.world.nodes[0].board.fabric.sram.word(DESCRIPTORS);
+    let array = pair.world.nodes[0]
+        .board::<Tigon2>()
+        .fabric
+        .sram
+        .word(DESCRIPTORS);
     let traces = pair.world.nodes.iter_mut().map(|node| node.trace.take());
     let mut events: Vec<_> = traces.flatten().filter(|e| e.time >= begin).collect();
     events.sort_by_key(|event| event.time);

@@ -4,6 +4,7 @@
 use defs::emp::control::Counter;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
+use emulator::tigon2::board::Tigon2;
 use host_lib::emp::{
     AnyHandle, Buffer, Cancellation, Device, Direction, Failure, OpenError, Settings, Source, Tag,
 };
@@ -61,7 +62,7 @@ async fn wait_for_seven(mut emp: EmpNode) -> Result<Vec<u16>, String> {
 fn wait_for_any(skip_idle: bool) -> (Vec<u16>, u64) {
     let mut pair = pair();
     for node in &mut pair.world.nodes {
-        node.board.skip_idle = skip_idle;
+        node.board_mut::<Tigon2>().skip_idle = skip_idle;
     }
     let tags = [4, 2, 5, 0, 3, 1];
     let sender = move |mut emp: EmpNode| async move {

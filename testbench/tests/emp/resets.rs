@@ -1,6 +1,7 @@
 //! Machines that are reset in the middle of a message, and DMA channels that rest: everybody who lives gets
 //! a status, resources come back, and later messages pass.
 
+use emulator::tigon2::board::Tigon2;
 use std::num::NonZeroUsize;
 
 use defs::emp::control::Counter;
@@ -168,7 +169,7 @@ fn impatient_pair() -> EmpPairs {
 fn reset_in_the_middle(node: usize, threads: usize, skip_idle: bool) -> u64 {
     let mut pair = impatient_pair();
     for node in &mut pair.world.nodes {
-        node.board.skip_idle = skip_idle;
+        node.board_mut::<Tigon2>().skip_idle = skip_idle;
     }
     let first_life = |mut emp: EmpNode, me: u16| async move {
         let outcome = match me {
@@ -258,10 +259,10 @@ pub fn a_peer_that_is_gone_is_noticed_in_time() {
 fn streams_with_rests(skip_idle: bool) -> u64 {
     let mut pair = pair();
     for node in &mut pair.world.nodes {
-        node.board.skip_idle = skip_idle;
+        node.board_mut::<Tigon2>().skip_idle = skip_idle;
         node.trace.keep(true);
         for direction in [dma::Direction::Read, dma::Direction::Write] {
-            let fabric = &mut node.board.fabric;
+            let fabric = &mut node.board_mut::<Tigon2>().fabric;
             for transfer in (7..120).step_by(11) {
                 let from = StallFrom::Transfer(transfer);
                 fabric.stall_dma(direction, from, SimTime::from_us(5 * transfer));
@@ -367,7 +368,7 @@ fn talk_through(resets: &[Reset], skip_idle: bool) -> (Seen, u64) {
         listen(emp, life, received.clone())
     });
     for node in &mut pair.world.nodes {
-        node.board.skip_idle = skip_idle;
+        node.board_mut::<Tigon2>().skip_idle = skip_idle;
     }
     for &(node, at_us, pause_us) in resets {
         let pause = Some(SimTime::from_us(pause_us));

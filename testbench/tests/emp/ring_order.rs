@@ -1,6 +1,7 @@
 //! Frames leave and are freed in ring order however slow their DMA is: acks and dropped frames, which
 //! need no DMA, must not overtake data that waits for one.
 
+use emulator::tigon2::board::Tigon2;
 use std::ops::Range;
 
 use defs::emp::control::Counter;
@@ -126,7 +127,7 @@ fn run(profile: &Profile, streams: Streams, timeout_us: u32) -> [(Seen, Counters
     let mut counters = counters.into_iter();
     [0, 1].map(|index| {
         let node = &mut pair.world.nodes[index];
-        let mac = &node.board.fabric.mac;
+        let mac = &node.board::<Tigon2>().fabric.mac;
         let region = mac.tx_buffer.base..mac.tx_limit();
         let seen = follow(&node.trace.take(), region);
         assert_eq!(seen.too_early, Vec::<String>::new(), "{}", profile.name);

@@ -5,6 +5,7 @@
 //! a fault on the cable. To accept a change: `INSTA_UPDATE=always cargo test -p testbench --test emp
 //! situations`, and read the difference.
 
+use emulator::tigon2::board::Tigon2;
 use std::fmt::Write;
 
 use defs::emp::descriptor::Code;
@@ -247,7 +248,7 @@ fn a_sender_is_slowed_down() {
     }
     // The receiver's channel to its host rests: the receive buffer fills, and its acks say so.
     let from = StallFrom::Time(START);
-    let fabric = &mut pair.world.nodes[1].board.fabric;
+    let fabric = &mut pair.world.nodes[1].board_mut::<Tigon2>().fabric;
     fabric.stall_dma(Direction::Write, from, SimTime::from_us(3000));
     insta::assert_snapshot!(tell(&mut pair, story));
 }

@@ -52,8 +52,8 @@ struct NodePrint {
 }
 
 impl NodePrint {
-    fn of(node: &Node<Tigon2>) -> Self {
-        let cores = node.board.cores.iter();
+    fn of(node: &Node) -> Self {
+        let cores = node.board::<Tigon2>().cores.iter();
         let cores = cores.map(|unit| (unit.core.instructions(), unit.core.clock.now));
         Self {
             trace_hash: node.trace.hash(),
@@ -96,7 +96,7 @@ fn threads(count: usize) -> NonZeroUsize {
 fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
     let mut pairs = pairs(5, EMP_SRAM);
     for node in &mut pairs.world.nodes {
-        node.board.skip_idle = manner.skip_idle;
+        node.board_mut::<Tigon2>().skip_idle = manner.skip_idle;
         node.trace.keep(manner.kept);
     }
     let page = Page::default();
@@ -312,7 +312,7 @@ fn idle_boards_hold_what_they_use() {
         .sum();
     for node in &pairs.world.nodes {
         assert!(node.pending_events() < 8, "{}", node.pending_events());
-        let pages = node.board.fabric.sram.decoded_pages();
+        let pages = node.board::<Tigon2>().fabric.sram.decoded_pages();
         assert!(pages <= 2 + code as usize / 4096, "{pages} decoded pages");
     }
 }

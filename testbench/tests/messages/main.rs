@@ -8,6 +8,7 @@ mod ledgers;
 mod ways;
 
 use emulator::sim::world::RunEnd;
+use emulator::tigon2::board::Tigon2;
 use testbench::ledger::{Desk, Ledger};
 use testbench::messages::{Message, Messages};
 use testbench::scenario::Scenario;
@@ -21,7 +22,7 @@ const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
 fn run(text: &str) -> (Vec<Message>, Vec<Ledger>) {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
-    let timing = simulation.world.nodes[0].board.fabric.timing;
+    let timing = simulation.world.nodes[0].board::<Tigon2>().fabric.timing;
     let seen = Messages::new(&timing);
     simulation.world.observe(Box::new(seen.clone()));
     let outcome = simulation.run(&RunOptions::default(), |_| {});

@@ -66,7 +66,9 @@ const END: SimTime = SimTime::from_us(22_000);
 /// All that a run without any debugger tells of these stops.
 fn all(stops: &Stops) -> Vec<TraceEvent> {
     let mut simulation = simulation(TEXT);
-    simulation.world.nodes[1].board.set_stops(stops.clone());
+    simulation.world.nodes[1]
+        .board_mut::<Tigon2>()
+        .set_stops(stops.clone());
     let seen = Arc::default();
     simulation
         .world
@@ -97,7 +99,7 @@ fn check(stops: &Stops, at_least: usize) {
                 assert_eq!(history.now(), events[0].time);
                 if let (TraceKind::Breakpoint, Some(pc)) = (&events[0].kind, events[0].pc) {
                     let cpu = usize::from(events[0].initiator == Initiator::CpuB);
-                    let core = &history.world().nodes[1].board.cores[cpu].core;
+                    let core = &history.world().nodes[1].board::<Tigon2>().cores[cpu].core;
                     assert_eq!(core.pc(), pc, "it stands before the instruction");
                 }
                 found.extend(events);
@@ -204,7 +206,7 @@ fn steps_forwards_and_back_are_the_same() {
     history.go_to(SimTime::from_us(20_030)).unwrap();
     for cpu in [0, 1] {
         let stand = |history: &History| {
-            let core = &history.world().nodes[0].board.cores[cpu].core;
+            let core = &history.world().nodes[0].board::<Tigon2>().cores[cpu].core;
             (history.now(), core.pc(), core.instructions())
         };
         history.step(Direction::Forward, 0, cpu).unwrap();
@@ -230,10 +232,22 @@ fn steps_forwards_and_back_are_the_same() {
 fn a_change_belongs_to_the_history() {
     let mut history = history();
     history.go_to(SimTime::from_us(20_020)).unwrap();
-    let word = |history: &History| history.world().nodes[0].board.fabric.sram.word(0xF_FFF0);
+    let word = |history: &History| {
+        history.world().nodes[0]
+            .board::<Tigon2>()
+            .fabric
+            .sram
+            .word(0xF_FFF0)
+    };
     assert_eq!(word(&history), 0);
     history
-        .change(|world| world.nodes[0].board.fabric.sram.set_word(0xF_FFF0, 42))
+        .change(|world| {
+            world.nodes[0]
+                .board_mut::<Tigon2>()
+                .fabric
+                .sram
+                .set_word(0xF_FFF0, 42)
+        })
         .unwrap();
     for (us, expected) in [
         (20_500, 42),
@@ -249,8 +263,12 @@ fn a_change_belongs_to_the_history() {
 
 #[test]
 fn a_change_of_the_past_makes_another_future() {
-    let change = |world: &mut World<Tigon2>| {
-        world.nodes[0].board.fabric.sram.set_word(0x7_FFF0, 42);
+    let change = |world: &mut World| {
+        world.nodes[0]
+            .board_mut::<Tigon2>()
+            .fabric
+            .sram
+            .set_word(0x7_FFF0, 42);
     };
     let (at, end) = (SimTime::from_us(20_115), SimTime::from_us(20_900));
     let mut plain = simulation(TEXT).world;

@@ -26,7 +26,7 @@ fn simulation(text: &str) -> Simulation {
 
 const END: SimTime = SimTime::from_us(31_000);
 
-fn run_to(world: &mut World<Tigon2>, time: SimTime, threads: usize) {
+fn run_to(world: &mut World, time: SimTime, threads: usize) {
     world.pass_time(&RunLimits {
         max_time: Some(time),
         interrupt: None,
@@ -39,8 +39,8 @@ type Stand = ([u64; 4], Vec<u32>);
 
 /// All that a run leaves and anybody could see: its trace, where every core stands, what every memory holds. (What a core's idle
 /// detector knows depends on where the run paused.)
-fn result(world: &World<Tigon2>) -> (u64, Vec<Stand>, Vec<u32>) {
-    let boards = || world.nodes.iter().map(|node| &node.board);
+fn result(world: &World) -> (u64, Vec<Stand>, Vec<u32>) {
+    let boards = || world.nodes.iter().map(|node| node.board::<Tigon2>());
     let stands = boards().flat_map(|board| &board.cores).map(|unit| {
         let (core, clock) = (&unit.core, &unit.core.clock);
         let counts = [clock.now, core.instructions(), clock.cycles, clock.stalled];

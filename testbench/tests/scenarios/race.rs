@@ -1,5 +1,6 @@
 //! The mistake in the image `race-two-cpus`: what it is, and that it is the one.
 
+use emulator::tigon2::board::Tigon2;
 use std::sync::{Arc, Mutex};
 
 use defs::tigon2::map::GENERAL_BASE;
@@ -84,13 +85,19 @@ fn watched(image: &str) -> (Vec<Access>, u32, RunEnd) {
         breakpoints: [places(&take), places(&give)],
         ..Stops::default()
     };
-    simulation.world.nodes[0].board.set_stops(stops);
+    simulation.world.nodes[0]
+        .board_mut::<Tigon2>()
+        .set_stops(stops);
     let seen = Arc::default();
     let keep = Keep([take, give].concat(), Arc::clone(&seen));
     simulation.world.observe(Box::new(keep));
     let outcome = simulation.run(&RunOptions::default(), |_| {});
     simulation.world.finish_observing();
-    let count = simulation.world.nodes[0].board.fabric.sram.word(FREE);
+    let count = simulation.world.nodes[0]
+        .board::<Tigon2>()
+        .fabric
+        .sram
+        .word(FREE);
     let seen = std::mem::take(&mut *seen.lock().unwrap());
     (seen, count, outcome.end)
 }

@@ -9,13 +9,13 @@ use std::cmp::Ordering;
 
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
+use crate::board::NodeEvent;
 use crate::cpu::mips::bus::{Bus, BusStop, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::host::poller;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::{InstructionLog, Record};
-use crate::sim::board::NodeEvent;
 use crate::sim::initiator::Actor;
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::fabric::{BoardContext, Fabric};

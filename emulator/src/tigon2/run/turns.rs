@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::board::Board;
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
 use crate::observe::event::Details;
-use crate::sim::board::Board;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::StopReason;

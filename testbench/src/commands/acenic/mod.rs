@@ -7,7 +7,6 @@ use std::sync::Arc;
 use defs::acenic::Mode;
 use emulator::sim::node::Node;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::board::Tigon2;
 use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK};
 
 use super::Status;
@@ -73,7 +72,7 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 
 /// Shows what came of it.
 fn finish(
-    nodes: &[Node<Tigon2>],
+    nodes: &[Node],
     logs: &[Log],
     end: &RunEnd,
     firmware: &AceFirmware,
@@ -106,7 +105,7 @@ fn config(args: &AcenicArgs) -> Config {
 }
 
 fn spawn(
-    world: &mut World<Tigon2>,
+    world: &mut World,
     firmware: &AceFirmware,
     config: &Config,
     args: &AcenicArgs,

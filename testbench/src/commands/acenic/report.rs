@@ -99,7 +99,7 @@ pub fn event_line(node: usize, event: &Reported, released_ps: u64) -> String {
 impl Report {
     /// Collects it.
     pub fn new(
-        nodes: &[Node<Tigon2>],
+        nodes: &[Node],
         logs: &[Log],
         end: &RunEnd,
         firmware: &AceFirmware,
@@ -176,13 +176,13 @@ impl Report {
 
 impl NodeReport {
     fn new(
-        node: &Node<Tigon2>,
+        node: &Node,
         record: Record,
         fw_version: Option<String>,
         dropped: u32,
         frames: u32,
     ) -> Self {
-        let board = &node.board;
+        let board = node.board::<Tigon2>();
         Self {
             frames,
             fw_version,
@@ -190,7 +190,7 @@ impl NodeReport {
             interrupts: board.fabric.interrupts,
             dropped,
             cpus: [0, 1].map(|index| CpuState::new(board, index)),
-            cores: emulator::sim::board::Board::describe_cores(board),
+            cores: node.inspect().describe_cores(),
             stopped: (0..2).any(|cpu| board.stop_reason(cpu).is_some()),
             trace: trace::decode(|address| board.fabric.sram.word(address)),
             record,

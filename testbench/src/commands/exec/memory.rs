@@ -4,8 +4,8 @@ use defs::tigon2::map::{
     REGISTER_BASE, REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE,
     SRAM_LIMIT,
 };
+use emulator::board::Board;
 use emulator::cpu::mips::bus::Width;
-use emulator::sim::board::Board;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
@@ -90,7 +90,7 @@ pub fn write(board: &mut Tigon2, cpu: Cpu, address: u32, bytes: &[u8]) -> Result
 /// # Errors
 /// If the range does not lie in one of them.
 pub fn read(
-    node: &Node<Tigon2>,
+    node: &Node,
     cpu: Cpu,
     address: u32,
     length_bytes: u32,
@@ -98,7 +98,7 @@ pub fn read(
     if length_bytes == 0 {
         return Err(MemoryError::Empty);
     }
-    let board = &node.board;
+    let board = node.board::<Tigon2>();
     let private = &board.cores[cpu.index()].private;
     let length = length_bytes as usize;
     let addresses = || address..address.saturating_add(length_bytes);

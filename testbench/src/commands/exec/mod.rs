@@ -38,23 +38,23 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         &timing.host,
         HOST_MEGABYTES,
     );
-    node.board.instruction_limit = args.max_instructions;
+    node.board_mut::<Tigon2>().instruction_limit = args.max_instructions;
     let image = match &args.image {
         Some(path) => Some(load_image(&mut node, path, args)?),
         None => None,
     };
-    load_files(&mut node.board, args)?;
+    load_files(node.board_mut::<Tigon2>(), args)?;
     check_dumps(&node, args)?;
     let entry = image.as_ref().map(|image| image.entry);
     let pc = args.pc.or(entry).context("--pc is missing")?;
-    check_start(&node.board, pc, args)?;
+    check_start(node.board::<Tigon2>(), pc, args)?;
 
     logging::show_trace(&mut node.trace);
-    node.with_board(|board, ctx| board.start_core(args.cpu.index(), pc, ctx));
+    node.with_board::<Tigon2, _>(|board, ctx| board.start_core(args.cpu.index(), pc, ctx));
     let max_time = args.max_time.unwrap_or(SimTime::MAX);
     let cause = stop::run(&mut node, max_time, interrupt);
     let symbols = image.map(|image| image.symbols).unwrap_or_default();
-    let ending = stop::Ending::new(&node.board, cause, &symbols);
+    let ending = stop::Ending::new(node.board::<Tigon2>(), cause, &symbols);
     let report = Report::new(&node, ending, args)?;
     if args.json {
         output::print_json(&report.json())?;
@@ -68,12 +68,15 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     })
 }
 
-fn load_image(node: &mut Node<Tigon2>, path: &Path, args: &ExecArgs) -> anyhow::Result<Image> {
+fn load_image(node: &mut Node, path: &Path, args: &ExecArgs) -> anyhow::Result<Image> {
     let image = cluster::read_image(path, args.sram)?;
     for (address, bytes) in image.load_parts() {
-        node.board.fabric.sram.copy_in(address, bytes);
+        node.board_mut::<Tigon2>()
+            .fabric
+            .sram
+            .copy_in(address, bytes);
     }
-    node.board.probes = ProbeTable::new(image.probes.clone());
+    node.board_mut::<Tigon2>().probes = ProbeTable::new(image.probes.clone());
     Ok(image)
 }
 
@@ -99,7 +102,7 @@ fn read_at_most(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Refuses an impossible dump before the run, not after it.
-fn check_dumps(node: &Node<Tigon2>, args: &ExecArgs) -> anyhow::Result<()> {
+fn check_dumps(node: &Node, args: &ExecArgs) -> anyhow::Result<()> {
     for (index, dump) in args.dump.iter().enumerate() {
         let name = || format!("--dump {}:{}", dump.name, dump.length_bytes);
         ensure!(

@@ -63,14 +63,14 @@ impl Report {
     ///
     /// # Errors
     /// If a dump is impossible.
-    pub fn new(node: &Node<Tigon2>, ending: Ending, args: &ExecArgs) -> Result<Self, MemoryError> {
+    pub fn new(node: &Node, ending: Ending, args: &ExecArgs) -> Result<Self, MemoryError> {
         let dump = |dump: &Dump| {
             let bytes = memory::read(node, args.cpu, dump.address, dump.length_bytes)?;
             Ok((dump.clone(), bytes))
         };
         Ok(Self {
             ending,
-            cpus: [0, 1].map(|index| CpuState::new(&node.board, index)),
+            cpus: [0, 1].map(|index| CpuState::new(node.board::<Tigon2>(), index)),
             dumps: args.dump.iter().map(dump).collect::<Result<_, _>>()?,
         })
     }

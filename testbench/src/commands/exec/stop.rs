@@ -53,11 +53,11 @@ pub enum Cause {
 }
 
 /// Lets the board run until every CPU has stopped or has reached its limit of instructions.
-pub fn run(node: &mut Node<Tigon2>, max_time: SimTime, interrupt: &Interrupt) -> Cause {
-    let limit = node.board.instruction_limit;
+pub fn run(node: &mut Node, max_time: SimTime, interrupt: &Interrupt) -> Cause {
+    let limit = node.board::<Tigon2>().instruction_limit;
     let progress = Progress::new("instructions", limit);
     let mut waits = false;
-    while (0..2).any(|cpu| may_run(&node.board, cpu)) {
+    while (0..2).any(|cpu| may_run(node.board::<Tigon2>(), cpu)) {
         if interrupt.requested() {
             return Cause::Interrupt;
         }
@@ -77,7 +77,11 @@ pub fn run(node: &mut Node<Tigon2>, max_time: SimTime, interrupt: &Interrupt) ->
         }
         let slice_end = node.now().saturating_add(SLICE);
         node.run_until(slice_end.max(activity).min(max_time));
-        let instructions = node.board.cores.iter().map(|unit| unit.core.instructions());
+        let instructions = node
+            .board::<Tigon2>()
+            .cores
+            .iter()
+            .map(|unit| unit.core.instructions());
         progress.set(instructions.max().unwrap_or_default());
     }
     if waits {

@@ -4,6 +4,7 @@ use defs::tigon2::event;
 use emulator::cpu::mips::disasm::disassemble;
 use emulator::cpu::mips::isa;
 use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::cores::StopReason;
 
 use super::{address, calls, code, text};
@@ -51,7 +52,7 @@ pub fn where_(session: &Session) -> String {
 
 /// What a CPU is at, in few words.
 pub(in crate::debug) fn state(session: &Session, focus: Focus, node: usize) -> String {
-    let board = &session.history.world().nodes[node].board;
+    let board = session.history.world().nodes[node].board::<Tigon2>();
     match board.stop_reason(focus.cpu) {
         Some(StopReason::Break { code }) => format!("stopped by break {code}"),
         Some(StopReason::Fault(fault)) => format!("stopped: {fault}"),

@@ -2,6 +2,7 @@
 
 use super::{address, count, standing, text};
 use crate::debug::session::{Focus, Session};
+use emulator::tigon2::board::Tigon2;
 
 /// What each host program waits for, node by node. Those that have ended are not told of.
 #[must_use]
@@ -28,7 +29,9 @@ pub fn nodes(session: &Session) -> String {
     for node in 0..world.nodes.len() {
         let focus = Focus { node, cpu: 0 };
         let cpus = focus.both().map(|focus| {
-            let pc = world.nodes[node].board.cores[focus.cpu].core.pc();
+            let pc = world.nodes[node].board::<Tigon2>().cores[focus.cpu]
+                .core
+                .pc();
             let state = standing::state(session, focus, node);
             let place = address::describe_for(session, focus, pc);
             let place = address::short_name(&place);

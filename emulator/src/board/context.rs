@@ -1,0 +1,103 @@
+//! What a board may use while it acts: the node around it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::host::memory::HostMemory;
+use crate::host::pci::PciBus;
+use crate::host::poller::Poller;
+use crate::host::request::HostEvent;
+use crate::observe::tracer::Tracer;
+use crate::sim::initiator::Initiator;
+use crate::sim::queue::EventQueue;
+use crate::sim::time::SimTime;
+use crate::state::{Reader, StateError, Value, Writer};
+use crate::wire::ethernet::link::Departure;
+
+/// An event of a node.
+#[derive(Debug)]
+pub enum NodeEvent<E> {
+    /// For the board.
+    Board(E),
+    /// For the host.
+    Host(HostEvent),
+    /// The machine is reset, and is on again after a pause, if ever.
+    Reset {
+        /// The pause.
+        pause: Option<SimTime>,
+    },
+    /// The machine is on again.
+    PowerOn,
+}
+
+impl<E: Value> Value for NodeEvent<E> {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Board(event) => {
+                out.bytes(&[0]);
+                event.write(out);
+            }
+            Self::Host(event) => {
+                out.bytes(&[1]);
+                event.write(out);
+            }
+            Self::Reset { pause } => {
+                out.bytes(&[2]);
+                pause.write(out);
+            }
+            Self::PowerOn => out.bytes(&[3]),
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(match u8::read(from)? {
+            0 => Self::Board(E::read(from)?),
+            1 => Self::Host(HostEvent::read(from)?),
+            2 => Self::Reset {
+                pause: Value::read(from)?,
+            },
+            3 => Self::PowerOn,
+            _ => return Err(StateError::Value("an event")),
+        })
+    }
+}
+
+/// Host memory, shared between a node and the programs that run on it.
+pub type SharedMemory = Arc<Mutex<HostMemory>>;
+
+/// What a board may use while it acts: the time, and the node around it.
+#[derive(Debug)]
+pub struct Context<'a, E> {
+    /// The time of the action.
+    pub now: SimTime,
+    /// Nothing comes from outside the node before this time.
+    pub horizon: SimTime,
+    /// A transfer that the board starts now asks for the PCI bus after this span, or later.
+    pub bus_lead: SimTime,
+    /// Pending events.
+    pub queue: &'a mut EventQueue<NodeEvent<E>>,
+    /// The polls of the host.
+    pub poller: &'a mut Poller,
+    /// Host memory.
+    pub memory: &'a SharedMemory,
+    /// The PCI bus.
+    pub pci: &'a mut PciBus,
+    /// The trace.
+    pub trace: &'a mut Tracer,
+    /// Frames that begin to leave.
+    pub departures: &'a mut Vec<Departure>,
+    /// Frames that are sent while there is no signal: nobody gets them.
+    pub in_vain: &'a mut Vec<Departure>,
+}
+
+impl<E> Context<'_, E> {
+    /// Schedules a board event.
+    pub fn schedule(&mut self, time: SimTime, initiator: Initiator, event: E) {
+        self.queue
+            .schedule(time, initiator, NodeEvent::Board(event));
+    }
+
+    /// Runs `act` with host memory.
+    pub fn with_memory<T>(&self, act: impl FnOnce(&mut HostMemory) -> T) -> T {
+        act(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

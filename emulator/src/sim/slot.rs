@@ -1,0 +1,319 @@
+//! A board in its host's slot: the half of a node that knows the board's type. Its loop is compiled for each board.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use super::initiator::Initiator;
+use super::queue::EventQueue;
+use super::time::SimTime;
+use crate::board::{Board, Context, Inspect, NodeEvent, SharedMemory};
+use crate::host::memory::HostMemory;
+use crate::host::pci::PciBus;
+use crate::host::poller::{self, Poller};
+use crate::host::program::Programs;
+use crate::host::request::PollRequest;
+use crate::observe::event::{Details, TraceKind};
+use crate::observe::tracer::Tracer;
+use crate::state::{Reader, State, StateError, Writer};
+use crate::wire::ethernet::frame::Frame;
+use crate::wire::ethernet::link::{Departure, Link};
+
+/// The node around a slot.
+#[derive(Debug)]
+pub(super) struct Surroundings<'a> {
+    pub(super) programs: &'a mut Programs,
+    pub(super) trace: &'a mut Tracer,
+    pub(super) memory: &'a SharedMemory,
+    pub(super) pci: &'a mut PciBus,
+    pub(super) poller: &'a mut Poller,
+    pub(super) departures: &'a mut Vec<Departure>,
+    pub(super) in_vain: &'a mut Vec<Departure>,
+    pub(super) now: &'a mut SimTime,
+    pub(super) horizon: &'a mut SimTime,
+}
+
+/// The parts of a node that say what its host does next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hosting<'a> {
+    pub(super) programs: &'a Programs,
+    pub(super) poller: &'a Poller,
+    pub(super) now: SimTime,
+}
+
+/// A slot with a board of any type. Called a few times for each turn of a node, never for each event.
+pub(super) trait AnySlot: Any + Debug + Send {
+    fn inspect(&self) -> &dyn Inspect;
+    fn inspect_mut(&mut self) -> &mut dyn Inspect;
+
+    fn save(&self, out: &mut Writer);
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
+    /// Tells programs that were loaded what they polled for.
+    fn explain_polls(&mut self, at: Surroundings<'_>);
+
+    fn next_activity(&self, host: Hosting<'_>) -> SimTime;
+    fn next_effect(&self, host: Hosting<'_>) -> SimTime;
+    fn is_live(&self, host: Hosting<'_>) -> bool;
+    fn pending_events(&self) -> usize;
+    fn transmitter_free_at(&self) -> SimTime;
+
+    fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>);
+    fn plug_in(&mut self, link: Link);
+    fn schedule_signal(&mut self, present: bool, time: SimTime, at: Surroundings<'_>);
+    fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime, at: Surroundings<'_>);
+    fn start_programs(&mut self, at: Surroundings<'_>);
+    fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
+    fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime, at: Surroundings<'_>);
+}
+
+/// A board and the pending events of its node.
+#[derive(Debug)]
+pub(super) struct Slot<B: Board> {
+    pub(super) board: B,
+    queue: EventQueue<NodeEvent<B::Event>>,
+}
+
+impl<B: Board> AnySlot for Slot<B> {
+    fn inspect(&self) -> &dyn Inspect {
+        &self.board
+    }
+
+    fn inspect_mut(&mut self) -> &mut dyn Inspect {
+        &mut self.board
+    }
+
+    fn save(&self, out: &mut Writer) {
+        self.board.save(out);
+        self.queue.save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.board.load(from)?;
+        self.queue.load(from)
+    }
+
+    fn explain_polls(&mut self, at: Surroundings<'_>) {
+        let events = self.queue.events_mut().filter_map(|event| match event {
+            NodeEvent::Host(event) => Some(event),
+            _ => None,
+        });
+        at.programs.explain_polls(events, at.poller);
+    }
+
+    fn next_activity(&self, host: Hosting<'_>) -> SimTime {
+        self.next(host, self.queue.next_time())
+    }
+
+    fn next_effect(&self, host: Hosting<'_>) -> SimTime {
+        let polls = host.programs.polls_in_vain(&self.board, host.now);
+        let counts = |event: &NodeEvent<B::Event>| match event {
+            NodeEvent::Host(event) => !(polls && event.is_poll()),
+            _ => true,
+        };
+        self.next(host, self.queue.next_time_of(counts))
+    }
+
+    fn is_live(&self, host: Hosting<'_>) -> bool {
+        let pending = self.queue.len() + usize::from(host.poller.condition().is_some());
+        self.board.next_activity(host.now) != SimTime::MAX
+            || pending > host.programs.pending_polls()
+            || host.programs.next_activity(host.now) != SimTime::MAX
+            || host.programs.poll_will_end(&self.board, host.now)
+    }
+
+    fn pending_events(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn transmitter_free_at(&self) -> SimTime {
+        self.board.transmitter_free_at()
+    }
+
+    fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {
+        let event = NodeEvent::Reset { pause };
+        self.queue.schedule(time, Initiator::Power, event);
+    }
+
+    fn plug_in(&mut self, link: Link) {
+        self.board.set_link(link);
+        self.board.plug_in();
+    }
+
+    fn schedule_signal(&mut self, present: bool, time: SimTime, mut at: Surroundings<'_>) {
+        let (board, _, mut ctx) = self.parts(&mut at);
+        board.schedule_signal(present, time, &mut ctx);
+    }
+
+    fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime, mut at: Surroundings<'_>) {
+        let (board, _, mut ctx) = self.parts(&mut at);
+        board.frame_arrives(frame, first_bit, &mut ctx);
+    }
+
+    fn start_programs(&mut self, mut at: Surroundings<'_>) {
+        let (_, programs, mut ctx) = self.parts(&mut at);
+        programs.start_new(&mut ctx);
+    }
+
+    fn run_until(&mut self, horizon: SimTime, mut at: Surroundings<'_>) {
+        self.run_to(horizon, SimTime::MAX, &mut at);
+        // Idle cores that fell behind have nothing to say; but they shall stand there too.
+        while !self.run_cores(horizon, &mut at) {
+            self.run_to(horizon, SimTime::MAX, &mut at);
+        }
+    }
+
+    fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime, mut at: Surroundings<'_>) {
+        self.run_to(horizon, round_trip, &mut at);
+    }
+}
+
+impl<B: Board> Slot<B> {
+    pub(super) fn new(board: B) -> Self {
+        let queue = EventQueue::default();
+        Self { board, queue }
+    }
+
+    /// Board and programs, and what they act in at the node's present time.
+    pub(super) fn parts<'a>(
+        &'a mut self,
+        at: &'a mut Surroundings<'_>,
+    ) -> (&'a mut B, &'a mut Programs, Context<'a, B::Event>) {
+        let ctx = Context {
+            now: *at.now,
+            horizon: *at.horizon,
+            bus_lead: self.board.bus_lead(),
+            queue: &mut self.queue,
+            poller: at.poller,
+            memory: at.memory,
+            pci: at.pci,
+            trace: at.trace,
+            departures: at.departures,
+            in_vain: at.in_vain,
+        };
+        (&mut self.board, at.programs, ctx)
+    }
+
+    /// The earliest of `pending` and of what board and host do by themselves.
+    fn next(&self, host: Hosting<'_>, pending: SimTime) -> SimTime {
+        pending
+            .min(self.board.next_activity(host.now))
+            .min(host.programs.next_activity(host.now))
+            .min(self.next_poll_with_effect(host))
+            .max(host.now)
+    }
+
+    /// When the host notices that what it polls for has come; [`SimTime::MAX`] if it has not.
+    fn next_poll_with_effect(&self, host: Hosting<'_>) -> SimTime {
+        let holds = |poll: PollRequest| poll.holds(self.board.window_peek(poll.offset, host.now));
+        match host.poller.condition() {
+            Some(poll) if holds(poll) => host.poller.next_time(),
+            _ => SimTime::MAX,
+        }
+    }
+
+    fn run_cores(&mut self, until: SimTime, at: &mut Surroundings<'_>) -> bool {
+        let (board, _, mut ctx) = self.parts(at);
+        board.run_cores(until, &mut ctx)
+    }
+
+    /// Lets everything happen that is due before `horizon`, or before the answer to a frame that
+    /// leaves can be there: `round_trip` after its first bit. Idle cores may fall behind.
+    fn run_to(&mut self, horizon: SimTime, round_trip: SimTime, at: &mut Surroundings<'_>) {
+        let (_, programs, mut ctx) = self.parts(at);
+        programs.start_new(&mut ctx);
+        if at.trace.wants(Details::EVENTS) {
+            self.board.begin_telling(*at.now);
+        }
+        *at.horizon = horizon;
+        loop {
+            if let Some(sent) = at.departures.first() {
+                let reply = sent.first_bit.saturating_add(round_trip);
+                *at.horizon = horizon.min(reply);
+            }
+            let horizon = *at.horizon;
+            let next = self.queue.next_time().min(horizon);
+            let lag = self.cores_may_lag(next, *at.now);
+            let (board, _, mut ctx) = self.parts(at);
+            let there = match lag {
+                true => poller::carry_on(board, next, &mut ctx),
+                false => board.run_cores(next, &mut ctx),
+            };
+            if !there {
+                // A core or a poll scheduled something, perhaps earlier than `next`.
+                continue;
+            }
+            if next < horizon && ctx.poller.next_time() == next {
+                // The queue knows who comes first.
+                poller::hand_over(&mut ctx);
+                continue;
+            }
+            let Some((key, event)) = self.queue.pop_before(horizon) else {
+                *at.now = (*at.now).max(horizon);
+                self.tell(at);
+                return;
+            };
+            debug_assert!(key.time >= *at.now, "{key:?} is due before {}", at.now);
+            *at.now = (*at.now).max(key.time);
+            self.handle(event, at);
+        }
+    }
+
+    /// Whether every core idles beyond `next`, and whatever happens then does not concern them. Bringing
+    /// them there would mean stepping through a part of a round of their loops for nothing.
+    fn cores_may_lag(&self, next: SimTime, now: SimTime) -> bool {
+        self.board.next_activity(now) > next
+            && match self.queue.next() {
+                Some((key, event)) if key.time <= next => match event {
+                    NodeEvent::Board(event) => self.board.idle_cores_ignore(event),
+                    NodeEvent::Host(event) => {
+                        event.spares_board(|offset| self.board.is_memory(offset))
+                    }
+                    NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
+                },
+                _ => true,
+            }
+    }
+
+    fn handle(&mut self, event: NodeEvent<B::Event>, at: &mut Surroundings<'_>) {
+        let (board, programs, mut ctx) = self.parts(at);
+        match event {
+            NodeEvent::Board(event) => board.handle(event, &mut ctx),
+            NodeEvent::Host(event) => programs.handle(event, board, &mut ctx),
+            NodeEvent::Reset { pause } => self.reset(pause, at),
+            NodeEvent::PowerOn => self.power_on(at),
+        }
+    }
+
+    /// Tells those who ask what came up by time alone, before now.
+    fn tell(&mut self, at: &mut Surroundings<'_>) {
+        if at.trace.wants(Details::EVENTS) {
+            self.board.tell_before(*at.now, at.trace);
+        }
+    }
+
+    fn reset(&mut self, pause: Option<SimTime>, at: &mut Surroundings<'_>) {
+        self.tell(at);
+        at.trace.record(*at.now, Initiator::Power, TraceKind::Reset);
+        self.queue.retain(|event| match event {
+            NodeEvent::Board(event) => B::outlives_reset(event),
+            NodeEvent::Host(_) | NodeEvent::PowerOn => false,
+            NodeEvent::Reset { .. } => true,
+        });
+        let (board, programs, ctx) = self.parts(at);
+        board.reset();
+        programs.reset(pause.is_some());
+        ctx.poller.stop();
+        ctx.with_memory(HostMemory::clear);
+        if let Some(pause) = pause {
+            let on = ctx.now.saturating_add(pause);
+            ctx.queue.schedule(on, Initiator::Power, NodeEvent::PowerOn);
+        }
+    }
+
+    fn power_on(&mut self, at: &mut Surroundings<'_>) {
+        at.trace
+            .record(*at.now, Initiator::Power, TraceKind::PowerOn);
+        let (_, programs, mut ctx) = self.parts(at);
+        programs.power_on();
+        programs.start_new(&mut ctx);
+    }
+}
