@@ -14,12 +14,13 @@
 //! * Bytes behind the end of the posted receive are dropped (`Truncated`). After a failure the rest of
 //!   the message is still acknowledged, and dropped.
 
+mod header;
+
 use crate::Emp;
-use crate::ack::Ack;
 use crate::deliver::{Delivery, SinkOpening};
 use crate::descriptor::covers;
 use crate::jobs::{self, Queue};
-use crate::nic::{Arrival, Event, Nic, RxFrame, Stage, type_kind};
+use crate::nic::{Arrival, Event, Nic, RxFrame, Stage};
 use crate::peer::is_after;
 use crate::roles::Roles;
 use crate::tables::{Arriving, FRAME_LIMIT, NO_SLOT, Posting, Slot};
@@ -29,53 +30,10 @@ use defs::emp::descriptor::{
     WORD_NODE_TAG, node_tag,
 };
 use defs::emp::frame::{
-    DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, GROUP_MASK, HEADER_PAYLOAD, KIND_SHIFT, Kind,
-    WORD_FRAME_EPOCH, WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES,
+    DATA_PAYLOAD, HEADER_PAYLOAD, Kind, WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_TAG_FRAMES,
     WORD_TYPE_KIND,
 };
-
-/// The header words that every frame of a message has.
-#[derive(Clone, Copy)]
-struct Header {
-    /// Source node and message identifier.
-    key: u32,
-    /// Source node.
-    node: u32,
-    /// Frame number.
-    number: u16,
-    /// The source's epoch.
-    epoch: u32,
-    /// Frames of the ack group before this one.
-    before: u16,
-    /// Frames of the ack group after it.
-    after: u16,
-    /// The sender marked it as its group's last.
-    group_end: bool,
-}
-
-/// A frame's place in its message.
-struct Place {
-    delivery: Delivery,
-    /// No frames are missing behind it.
-    last: bool,
-    /// Of a message's first frame: what its record must learn.
-    opening: Option<Opening>,
-}
-
-/// What a message header says.
-#[derive(Clone, Copy)]
-struct Opening {
-    /// The posted receive that takes the message.
-    posted: u16,
-    /// Bytes of its frame.
-    frame_bytes: u16,
-    /// Bytes of the message.
-    length: u32,
-    /// Tag (high half) and number of frames.
-    tag_frames: u32,
-    /// The oldest message that the source still has open.
-    oldest: u16,
-}
+use header::{Header, Opening, Place, is_kind, part_of_message};
 
 /// Why a frame is not taken: what it is counted as, and how it is answered.
 struct Refusal {
@@ -314,21 +272,6 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_exit(Stage::ReceiveBookkeeping);
         if let Some(kind) = refusal.answer {
             self.answer(header.answer(kind));
-        }
-    }
-
-    #[inline(always)]
-    fn header(&self, start: u32, type_kind: u32) -> Header {
-        let key = self.word(start, WORD_SOURCE_MESSAGE);
-        let number_epoch = self.word(start, WORD_FRAME_EPOCH);
-        Header {
-            key,
-            node: key >> 16,
-            number: (number_epoch >> 16) as u16,
-            epoch: number_epoch & 0xFFFF,
-            before: ((type_kind >> GROUP_BEFORE_SHIFT) & GROUP_MASK) as u16,
-            after: (type_kind & GROUP_MASK) as u16,
-            group_end: type_kind & FLAG_GROUP_END != 0,
         }
     }
 
@@ -599,52 +542,4 @@ impl<N: Nic> Emp<'_, N> {
             self.close_passed(slot);
         }
     }
-}
-
-impl Header {
-    /// The answer to the frame's group.
-    #[inline(always)]
-    fn answer(&self, kind: Kind) -> Ack {
-        Ack {
-            key: self.key,
-            number: u32::from(self.number) + u32::from(self.after),
-            epoch: self.epoch,
-            kind,
-        }
-    }
-
-    /// Whether the frame and its group lie within a message of `frames` frames.
-    #[inline(always)]
-    fn fits(&self, frames: u16) -> bool {
-        self.before <= self.number
-            && u32::from(self.number) + u32::from(self.after) < u32::from(frames)
-    }
-
-    /// Whether all frames of the frame's group have arrived.
-    #[inline(always)]
-    fn group_in(&self, arrived: &crate::tables::FrameBits) -> bool {
-        let first = self.number.wrapping_sub(self.before);
-        arrived.has_all(first, u32::from(self.before + self.after) & GROUP_MASK)
-    }
-}
-
-/// Whether a frame is whole and part of a message: `Some(true)` for a header frame, `Some(false)` for a
-/// data frame.
-#[inline(always)]
-fn part_of_message(frame: &RxFrame, type_kind: u32) -> Option<bool> {
-    if !frame.intact {
-        None
-    } else if is_kind(type_kind, Kind::Header) && frame.length >= HEADER_PAYLOAD {
-        Some(true)
-    } else if is_kind(type_kind, Kind::Data) && frame.length >= DATA_PAYLOAD {
-        Some(false)
-    } else {
-        None
-    }
-}
-
-/// Whether a frame with this word is EMP's and of kind `kind`.
-#[inline(always)]
-fn is_kind(word: u32, kind: Kind) -> bool {
-    word >> KIND_SHIFT == type_kind(kind) >> KIND_SHIFT
 }

@@ -1,0 +1,185 @@
+//! Records of messages that are being sent.
+
+use super::{Slot, Zero};
+use crate::descriptor::Pages;
+use defs::emp::descriptor::Code;
+
+/// A place in an outgoing message: the next frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cursor {
+    /// Message offset of the frame's payload.
+    pub offset: u32,
+    /// Frame number.
+    pub number: u16,
+    /// Frames of the ack group before it.
+    pub before: u8,
+    /// Frames of a whole ack group of this message.
+    pub group: u8,
+}
+
+impl Cursor {
+    /// The first frame of a message.
+    pub(crate) const fn start(group: u8) -> Self {
+        Self {
+            offset: 0,
+            number: 0,
+            before: 0,
+            group,
+        }
+    }
+}
+
+/// Whether a message has frames to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Queueing {
+    /// It has none.
+    Out,
+    /// It is in the send queue.
+    In,
+    /// It waits for its receiver (`flow`).
+    Held,
+}
+
+/// A message that is being sent: see `transmit.rs`. The order of the fields keeps neighbours that are
+/// cleared together on word boundaries: the chip has no unaligned store.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Transmit {
+    /// Bytes of the message.
+    pub length: u32,
+    /// The frame to send next.
+    pub cursor: Cursor,
+    /// While `resending`: the first frame that has not been sent at all.
+    pub fresh: Cursor,
+    /// When the retransmission timer expires, in us; valid while `outstanding` is not 0.
+    pub deadline_us: u32,
+    /// Groups whose last frame was sent and that are not acknowledged.
+    pub outstanding: u16,
+    /// Frames of the message.
+    pub frames: u16,
+    /// Frames of the last group.
+    pub last_group: u8,
+    /// What will become of it; `Pending` while undecided.
+    pub code: Code,
+    /// Timeouts since the last progress.
+    pub retries: u8,
+    /// Early waits that have expired since then: see `pace.rs`.
+    pub early: u8,
+    /// Sending again what was not acknowledged.
+    pub resending: bool,
+    /// Message identifier.
+    pub id: u16,
+    pub queueing: Queueing,
+    /// Whether the transmitter may have something of it yet when all is acknowledged.
+    pub closing: Closing,
+    /// Destination.
+    pub node: u8,
+    /// Next in the send queue.
+    pub queue_next: Slot,
+    /// Next open message to the same peer, in the order of identifiers; after the newest the oldest.
+    pub peer_next: Slot,
+    /// Previous open message to the same peer; before the oldest the newest.
+    pub peer_previous: Slot,
+}
+
+/// What the sender knows of the transmitter's work for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Closing {
+    /// When all is acknowledged, all that was queued has left.
+    Clear,
+    /// Frames were sent again, or page entries are fetched: the transmitter must be asked.
+    Ask,
+    /// It was asked.
+    Asked,
+    /// It has nothing left.
+    Closed,
+}
+
+/// The transmitter's part of a message that is being sent: see `frames.rs`.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+pub(crate) struct Source {
+    pub pages: Pages,
+    /// DMAs that name this record and are not over.
+    pub pending: u8,
+    /// Its memory could not be read: nothing more of it is sent.
+    pub failed: bool,
+    /// The sender wants to know when nothing is pending.
+    pub closing: bool,
+}
+
+impl Transmit {
+    /// Whether a transmitter on the other CPU has nothing of this decided record left.
+    #[inline(always)]
+    pub(crate) fn is_closed(&self) -> bool {
+        match self.closing {
+            Closing::Clear => self.code == Code::Done,
+            Closing::Ask | Closing::Asked => false,
+            Closing::Closed => true,
+        }
+    }
+
+    /// Frames of the ack group behind the one at `cursor`.
+    #[inline(always)]
+    pub(crate) fn frames_after(&self, cursor: &Cursor) -> u32 {
+        let left = self.frames.wrapping_sub(1).wrapping_sub(cursor.number);
+        u32::from(cursor.group - 1 - cursor.before).min(u32::from(left))
+    }
+
+    /// Frames that have been sent at least once.
+    #[inline(always)]
+    pub(crate) fn sent(&self) -> u16 {
+        if self.resending {
+            self.fresh.number
+        } else {
+            self.cursor.number
+        }
+    }
+
+    /// Groups whose last frame has been sent, acknowledged or not.
+    pub(crate) fn groups_sent(&self) -> u16 {
+        let sent = self.sent();
+        let (mut frames, mut groups) = (u16::from(self.cursor.group), 0);
+        while frames <= sent {
+            frames += u16::from(self.cursor.group);
+            groups += 1;
+        }
+        // The last group may be shorter.
+        let whole = frames - u16::from(self.cursor.group);
+        groups + u16::from(sent == self.frames && whole != sent)
+    }
+}
+
+impl Zero for Transmit {
+    const ZERO: Self = Self {
+        length: 0,
+        cursor: Cursor::start(0),
+        fresh: Cursor::start(0),
+        deadline_us: 0,
+        frames: 0,
+        outstanding: 0,
+        id: 0,
+        node: 0,
+        last_group: 0,
+        retries: 0,
+        early: 0,
+        resending: false,
+        queueing: Queueing::Out,
+        closing: Closing::Clear,
+        code: Code::Pending,
+        queue_next: 0,
+        peer_next: 0,
+        peer_previous: 0,
+    };
+}
+
+impl Zero for Source {
+    const ZERO: Self = Self {
+        pages: Pages::ZERO,
+        pending: 0,
+        failed: false,
+        closing: false,
+    };
+}
