@@ -47,8 +47,9 @@ pub enum Command {
     SetAddress(MacAddress),
     /// Count from 0.
     ClearStatistics,
-    /// Report the statistics.
-    RefreshStatistics,
+    /// Load the counters from the statistics block in host memory: what the firmware has counted since its last
+    /// report is lost. [`AceNic::next_statistics`] gets a report.
+    LoadStatistics,
     /// Any word, sensible or not.
     Word(u32),
 }
@@ -107,7 +108,7 @@ impl Command {
             Self::NegotiateLink => plain(word(m::NEGOTIATE_LINK, 0, 0)),
             Self::SetAddress(address) => general(m::SET_MAC_ADDRESS, MAC_HIGH, MAC_LOW, address),
             Self::ClearStatistics => plain(word(m::CLEAR_STATISTICS, 0, 0)),
-            Self::RefreshStatistics => plain(word(m::REFRESH_STATISTICS, 0, 0)),
+            Self::LoadStatistics => plain(word(m::LOAD_STATISTICS, 0, 0)),
             Self::Word(entry) => plain(entry),
         }
     }

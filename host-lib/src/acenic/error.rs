@@ -130,6 +130,9 @@ pub enum WaitError {
         /// The event.
         event: Event,
     },
+    /// The driver's settings turn reports of statistics off.
+    #[error("the firmware reports no statistics: statistics_ticks is 0")]
+    NoReports,
     /// Host memory is missing.
     #[error(transparent)]
     Memory(#[from] MemoryError),

@@ -68,6 +68,11 @@ const MOST_LOOKS: u32 = 4;
 /// Interval of checks, in longer waits, that CPU A still runs.
 const LOOK_AT_CPU_NS: u64 = 10_000_000;
 
+/// A report that comes sooner after the driver began to wait may have been made before.
+const REPORT_TRANSFER_NS: u64 = 500_000;
+/// The firmware's timer, and other work of it, may delay a report by less than this.
+const REPORT_MARGIN_NS: u64 = 1_000_000_000;
+
 fn extend<T>(kept: &mut Vec<T>, more: Vec<T>) {
     let room = MOST_KEPT.saturating_sub(kept.len());
     kept.extend(more.into_iter().take(room));
@@ -301,6 +306,35 @@ impl<W: Window, S: System> AceNic<W, S> {
             }
         }
         Ok(false)
+    }
+
+    /// Statistics that the firmware reports after this call. It reports them every
+    /// [`Config::statistics_ticks`](super::Config::statistics_ticks) us; no command makes it report sooner.
+    ///
+    /// # Errors
+    /// [`WaitError`]: reports are turned off, none comes within two periods and a second, CPU A has halted, or the
+    /// firmware reports an error instead.
+    pub async fn next_statistics(&mut self) -> Result<Statistics, WaitError> {
+        const WHAT: &str = "the firmware to report its statistics";
+        let period_ns = u64::from(self.config().statistics_ticks) * 1000;
+        if period_ns == 0 {
+            return Err(WaitError::NoReports);
+        }
+        let started_ps = self.system.now_ps();
+        let timeout_ns = 2 * period_ns + REPORT_MARGIN_NS;
+        let deadline_ps = self.deadline_ps(timeout_ns);
+        loop {
+            let left_ns = self.left_ns(deadline_ps);
+            if left_ns == 0 {
+                return Err(self.timed_out(WHAT, timeout_ns).await);
+            }
+            self.wait_for(Event::StatisticsUpdated, WHAT, left_ns)
+                .await?;
+            let waited_ps = self.system.now_ps() - started_ps;
+            if waited_ps >= REPORT_TRANSFER_NS.min(period_ns) * 1000 {
+                return Ok(self.statistics()?);
+            }
+        }
     }
 
     /// The statistics of the last report.

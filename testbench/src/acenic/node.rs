@@ -15,8 +15,6 @@ use super::exchange::{self, Counts};
 
 /// How long the link may take to come up.
 const LINK_TIMEOUT_NS: u64 = 5_000_000_000;
-/// How long the firmware may take to report its statistics.
-const STATISTICS_TIMEOUT_NS: u64 = 1_000_000_000;
 
 /// What a node is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,13 +169,7 @@ async fn operate(nic: &mut Nic, plan: Plan, log: &Log) -> Result<(), Failure> {
     nic.command_taken(Command::StackUp).await?;
     wait_for_link(nic, log).await?;
     exchange::run(nic, &plan, log).await?;
-    nic.command(Command::RefreshStatistics).await?;
-    nic.wait_for(
-        Event::StatisticsUpdated,
-        "the firmware to report its statistics",
-        STATISTICS_TIMEOUT_NS,
-    )
-    .await?;
+    nic.next_statistics().await?;
     log.work(nic);
     Ok(())
 }

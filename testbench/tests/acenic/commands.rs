@@ -1,7 +1,7 @@
 //! Commands and their events, statistics, settings that make no sense, and a second start.
 
 use defs::acenic::info::RingFlags;
-use host_lib::acenic::{Command, Config, Event, Rings, SendOptions, SendRing};
+use host_lib::acenic::{Command, Config, Event, Rings, SendOptions, SendRing, Statistics};
 use host_lib::emp::MacAddress;
 use testbench::acenic::Nic;
 
@@ -27,7 +27,6 @@ fn events_answer_commands() {
             Event::MulticastRemoved,
         ),
         (Command::ResetJumbo, Event::JumboReset),
-        (Command::RefreshStatistics, Event::StatisticsUpdated),
     ];
     let wrong = [0x02, 0x07, 0x0D, 0x14, 0xFF].map(|number| {
         let event = Event::InvalidCommand { command: number };
@@ -56,9 +55,7 @@ fn the_command_ring_wraps() {
             for _ in 0..150 {
                 command(&mut nic, Command::UpdateGeneral).await?;
             }
-            command(&mut nic, Command::RefreshStatistics).await?;
-            expect_event(&mut nic, Event::StatisticsUpdated).await?;
-            let statistics = nic.statistics().map_err(text)?;
+            let statistics = nic.next_statistics().await.map_err(text)?;
             match statistics.get("nic_cmds_update_gencomm_stats") {
                 Some(150) => Ok(()),
                 other => Err(format!("{other:?} commands were counted")),
@@ -95,16 +92,13 @@ fn statistics_are_counted_cleared_and_reported_periodically() {
             let before = reports(&nic);
             receive_until(&mut nic, 130_000).await?;
             let periodic = reports(&nic) - before;
-            let counter = |nic: &Nic| {
-                let statistics = nic.statistics().map_err(text)?;
+            let counter = |statistics: Statistics| {
                 let value = statistics.get("if_hc_in_ucast_pkts");
                 value.ok_or_else(|| "no such counter".to_owned())
             };
-            let counted = counter(&nic)?;
+            let counted = counter(nic.statistics().map_err(text)?)?;
             command(&mut nic, Command::ClearStatistics).await?;
-            command(&mut nic, Command::RefreshStatistics).await?;
-            expect_event(&mut nic, Event::StatisticsUpdated).await?;
-            let cleared = counter(&nic)?;
+            let cleared = counter(nic.next_statistics().await.map_err(text)?)?;
             match (periodic, counted, cleared) {
                 (9..=11, 2, 0) => Ok(()),
                 other => Err(format!("{other:?}")),

@@ -160,7 +160,12 @@ fn statistics_agree_with_the_exchange() {
 
 #[test]
 fn the_same_run_is_the_same_on_any_number_of_threads_stepped_or_skipped() {
-    let run = |threads, skip| exchange(SramSize::M1, &Config::default(), 60, None, threads, skip);
+    // Every instruction is stepped through until the statistics come.
+    let config = Config {
+        statistics_ticks: 30_000,
+        ..Config::default()
+    };
+    let run = |threads, skip| exchange(SramSize::M1, &config, 60, None, threads, skip);
     let (records, interrupts, hash) = run(1, true);
     for (threads, skip) in [(1, true), (2, true), (1, false)] {
         let (again, interrupts_again, hash_again) = run(threads, skip);

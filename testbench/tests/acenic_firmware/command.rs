@@ -38,7 +38,7 @@ fn every_command_has_its_event() {
         (C::AllMulticast(true), vec![]),
         (C::SetAddress(MacAddress([2, 0, 0, 0, 0, 9])), vec![]),
         (C::ClearStatistics, vec![]),
-        (C::RefreshStatistics, vec![E::StatisticsUpdated]),
+        (C::LoadStatistics, vec![]),
         (plain(0x00), refused(0x00)),
         (plain(0x02), refused(0x02)),
         (plain(0x07), refused(0x07)),
@@ -109,6 +109,29 @@ fn statistics_come_by_themselves_and_can_be_cleared() {
     );
     assert_eq!(statistics.get("nic_cmds_clear_stats"), Some(1));
     assert_eq!(statistics.get("nic_cmds_host_state"), Some(0));
+}
+
+/// Command 0x11 reads the host's block into the board: what was counted since the last report is lost.
+#[test]
+fn loaded_statistics_are_those_of_the_last_report() {
+    let config = Config {
+        statistics_ticks: 5_000,
+        ..config()
+    };
+    let mut bench = bench(config, |mut nic| async move {
+        let first = nic.next_statistics().await.unwrap();
+        command(&mut nic, Command::ClearStatistics).await;
+        let answers = command(&mut nic, Command::LoadStatistics).await;
+        let second = nic.next_statistics().await.unwrap();
+        (first, answers, second)
+    });
+    let (first, answers, second) = bench.run();
+    assert_eq!(answers, []);
+    for statistics in [first, second] {
+        assert_eq!(statistics.get("nic_cmds_host_state"), Some(1));
+        assert_eq!(statistics.get("nic_cmds_clear_stats"), Some(0));
+        assert_eq!(statistics.get("nic_cmds_refresh_stats"), Some(0));
+    }
 }
 
 #[test]

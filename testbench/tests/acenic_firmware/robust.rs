@@ -242,7 +242,7 @@ fn rings_that_are_nowhere_stop_nothing() {
                 let mailbox = mailbox_low(mailbox);
                 nic.board_mut().write_sram(mailbox, producer).await;
             }
-            nic.command_taken(Command::RefreshStatistics).await.unwrap();
+            nic.command_taken(Command::LoadStatistics).await.unwrap();
             let end = FRAMES_FROM + SimTime::from_us(5_000);
             let rest = nic.left_ns(end.ps());
             nic.system_mut().compute(rest).await;

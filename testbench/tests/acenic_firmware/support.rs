@@ -31,6 +31,8 @@ pub const OTHER: MacAddress = MacAddress([0x02, 0, 0, 0xAC, 0xE0, 1]);
 pub fn config() -> Config {
     Config {
         address: Some(OWN),
+        // After most tests have ended.
+        statistics_ticks: 300_000,
         ..Config::default()
     }
 }
@@ -119,13 +121,9 @@ pub async fn command(nic: &mut Nic, command: Command) -> Vec<Event> {
     work.events.iter().map(|reported| reported.event).collect()
 }
 
-/// The statistics, reported anew.
+/// The next report of the statistics.
 pub async fn statistics(nic: &mut Nic) -> Statistics {
-    assert_eq!(
-        command(nic, Command::RefreshStatistics).await,
-        [Event::StatisticsUpdated]
-    );
-    nic.statistics().unwrap()
+    nic.next_statistics().await.unwrap()
 }
 
 /// The names in the firmware's trace.

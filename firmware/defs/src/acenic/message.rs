@@ -51,12 +51,12 @@ pub const NEGOTIATE_LINK: u32 = 0x0B;
 pub const SET_MAC_ADDRESS: u32 = 0x0C;
 /// Command: accept all multicast frames (code 1), or those in the list only (code 2).
 pub const SET_ALL_MULTICAST: u32 = 0x0E;
-/// Command: clear the statistics.
+/// Command: clear the statistics. No event follows.
 pub const CLEAR_STATISTICS: u32 = 0x0F;
 /// Command: set the jumbo ring's producer to the index.
 pub const SET_JUMBO_PRODUCER: u32 = 0x10;
-/// Command: report the statistics now.
-pub const REFRESH_STATISTICS: u32 = 0x11;
+/// Command: load the counters from the host's statistics block, by a DMA read. No event follows.
+pub const LOAD_STATISTICS: u32 = 0x11;
 /// Command of three entries: add the multicast address in the next two entries.
 pub const EXTENDED_ADD_MULTICAST: u32 = 0x12;
 /// Command of three entries: remove the multicast address in the next two entries.
@@ -69,7 +69,8 @@ pub const CODE_OFF: u32 = 2;
 
 /// Event: the firmware runs.
 pub const FIRMWARE_RUNNING: u32 = 0x01;
-/// Event: the statistics were reported.
+/// Event: the statistics are in host memory. It comes once in
+/// [`STATISTICS_TICKS`](super::STATISTICS_TICKS); no command asks for it.
 pub const STATISTICS_UPDATED: u32 = 0x04;
 /// Event: the link changed; codes [`LINK_UP`], [`LINK_DOWN`], [`FAST_LINK_UP`].
 pub const LINK_STATE: u32 = 0x06;

@@ -123,9 +123,9 @@ impl Firmware {
                 statistics::clear();
                 count!("nic_cmds_clear_stats");
             }
-            message::REFRESH_STATISTICS => {
+            message::LOAD_STATISTICS => {
                 count!("nic_cmds_refresh_stats");
-                self.report_statistics();
+                self.load_statistics();
             }
             // 0: frames are reported as a whole. They always are.
             message::PARTIAL_RECEIVE if index == 0 => {}

@@ -21,6 +21,8 @@ pub mod read {
     pub const SEND_LAST: u32 = 3;
     /// Receive descriptors of ring `kind - BUFFERS`; index: their number.
     pub const BUFFERS: u32 = 4;
+    /// The statistics block; 0. Behind the kinds of the three buffer rings.
+    pub const STATISTICS: u32 = BUFFERS + 3;
 }
 
 /// Purpose of a DMA write, stored in the descriptor's kind. Each constant names the meaning of the index.
@@ -63,6 +65,8 @@ pub struct Control {
     pub write_data: DmaState,
     /// A statistics report is due.
     pub statistics_due: bool,
+    /// The statistics are to be loaded from the host.
+    pub statistics_wanted: bool,
 }
 
 impl Control {
@@ -74,6 +78,7 @@ impl Control {
             read_data: DmaState::START,
             write_data: DmaState::START,
             statistics_due: false,
+            statistics_wanted: false,
         }
     }
 
@@ -92,6 +97,7 @@ impl Control {
             read_data: data | config(READ_CONFIG),
             write_data: data | config(WRITE_CONFIG),
             statistics_due: false,
+            statistics_wanted: false,
         }
     }
 }
@@ -158,7 +164,10 @@ impl Firmware {
             let kind = kind & !FAILED;
             if failed {
                 count!("nic_dma_rd_master_aborts");
-                if !matches!(kind, read::SEND_DATA | read::SEND_LAST) {
+                if !matches!(
+                    kind,
+                    read::SEND_DATA | read::SEND_LAST | read::STATISTICS
+                ) {
                     // The cache still holds descriptors of an earlier round.
                     sram::clear(local, length);
                 }
@@ -168,11 +177,13 @@ impl Firmware {
                 read::SEND_DATA => self.send.part_read(failed),
                 read::SEND_LAST => frame_read(self, failed, sum),
                 read::SEND_DESCRIPTORS => self.send_descriptors_read(index),
+                read::STATISTICS => {}
                 _ => self.buffers_read(kind - read::BUFFERS, index),
             }
         }
         self.fetch_buffers();
         self.fetch_send_descriptors();
+        self.fetch_statistics();
     }
 
     pub fn on_write_done(&mut self) {

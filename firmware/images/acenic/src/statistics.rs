@@ -9,7 +9,7 @@ use tigon2_hal::dma::{RingFull, Transfer, WriteRing};
 use tigon2_hal::regs::{self, MacRxState};
 use tigon2_hal::sram;
 
-use crate::dma::{push_write, write};
+use crate::dma::{push_read, push_write, read, write};
 use crate::{Alarm, Firmware, tables};
 
 /// Counts one of what `count!` names, or several: `count!("if_in_discards")`,
@@ -103,13 +103,39 @@ impl Firmware {
         if ticks != 0 {
             self.set_alarm(Alarm::Statistics, ticks);
         }
-        self.report_statistics();
-    }
-
-    /// Reports the statistics as soon as there is room.
-    pub fn report_statistics(&mut self) {
         self.control.statistics_due = true;
         self.push_reports();
+    }
+
+    /// Loads the counters from the host's block as soon as there is room. The MAC's counters stay.
+    #[inline(never)]
+    pub fn load_statistics(&mut self) {
+        self.control.statistics_wanted = true;
+        self.fetch_statistics();
+    }
+
+    /// Hands a wanted load to DMA.
+    #[inline(always)]
+    pub fn fetch_statistics(&mut self) {
+        if self.control.statistics_wanted {
+            self.push_load();
+        }
+    }
+
+    #[inline(never)]
+    fn push_load(&mut self) {
+        let host = self.info.statistics;
+        let queued = push_read(&Transfer {
+            host_high: host.high,
+            host_low: host.low,
+            local: tables::statistics(),
+            length: stats::BYTES,
+            state: self.control.read,
+            kind: read::STATISTICS,
+            index: 0,
+        });
+        // Tried again when a read is over.
+        self.control.statistics_wanted = queued.is_err();
     }
 
     /// Hands a due report to DMA.

@@ -50,7 +50,7 @@ fn commands_are_words_in_the_ring() {
     check(Command::AllMulticast(true), &[], &[0x0E00_1000]);
     check(Command::AllMulticast(false), &[], &[0x0E00_2000]);
     check(Command::ClearStatistics, &[], &[0x0F00_0000]);
-    check(Command::RefreshStatistics, &[], &[0x1100_0000]);
+    check(Command::LoadStatistics, &[], &[0x1100_0000]);
     check(Command::Word(0x0200_0000), &[], &[0x0200_0000]);
 }
 
@@ -59,7 +59,7 @@ fn the_command_ring_wraps_and_never_overflows() {
     let (fake, mut nic) = started(config());
     block_on(async {
         for _ in 0..63 {
-            nic.command(Command::RefreshStatistics).await.unwrap();
+            nic.command(Command::LoadStatistics).await.unwrap();
         }
         let full = CommandError::Full { needed: 1, free: 0 };
         assert_eq!(nic.command(Command::StackUp).await, Err(full));

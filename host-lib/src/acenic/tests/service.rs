@@ -140,6 +140,52 @@ fn a_jumbo_ring_that_was_reset_is_filled_anew() {
     });
 }
 
+const STATISTICS: u32 = 0x0400_0000;
+
+/// The firmware writes its statistics, in which it has taken so many send descriptors, and then event `index`.
+fn report_statistics(machine: &mut Machine, index: u32, descriptors: u32) {
+    let block = machine.info_address(info::STATISTICS_POINTER);
+    machine.set_host_word(block + 4 * 102, descriptors);
+    machine.event(index, STATISTICS);
+}
+
+/// The vendor's firmware: command 0x11 reports nothing, and a report comes every two seconds.
+#[test]
+fn statistics_are_waited_for_and_not_asked_for() {
+    let (fake, mut nic) = started(config());
+    block_on(nic.command(Command::LoadStatistics)).unwrap();
+    let commands = fake.lock().word(0x10C);
+    // This one was on its way before the driver began to wait.
+    interrupt(&fake, |machine| report_statistics(machine, 0, 5));
+    interrupt(&fake, |machine| {
+        machine.time_ns += 1_990_000_000;
+        report_statistics(machine, 1, 77);
+    });
+    let statistics = block_on(nic.next_statistics()).unwrap();
+    assert_eq!(statistics.get("nic_send_bds"), Some(77));
+    assert_eq!(fake.lock().word(0x10C), commands, "no command was given");
+}
+
+#[test]
+fn a_wait_for_statistics_ends() {
+    let waited = |statistics_ticks| {
+        let (_fake, mut nic) = started(Config {
+            statistics_ticks,
+            ..config()
+        });
+        let error = block_on(nic.next_statistics()).unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        waited(2_000_000),
+        "waited 5000 ms for the firmware to report its statistics"
+    );
+    assert_eq!(
+        waited(0),
+        "the firmware reports no statistics: statistics_ticks is 0"
+    );
+}
+
 #[test]
 fn statistics_and_trace_are_read_where_the_firmware_puts_them() {
     let (fake, mut nic) = started(config());
