@@ -1,5 +1,4 @@
-//! Details: what is recorded of registers, semaphore and handlers while somebody looks, and that nothing else
-//! differs then.
+//! Recorded details of registers, semaphore and handlers: recording them changes nothing else in a run.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,8 +15,8 @@ use emulator::tigon2::inspect::names;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 
-/// CPU A dispatches its alarm, whose handler takes the semaphore and gives it back. CPU B holds the semaphore most of
-/// the time, and idles in between.
+/// CPU A dispatches its alarm, whose handler takes and releases the semaphore. CPU B holds the semaphore
+/// most of the time, and idles in between.
 const FIRMWARE: &str = "
         .org 0x4000
         lui   $gp, 0xC000
@@ -58,7 +57,7 @@ rest:   bne   $t0, $zero, rest
         nop
 ";
 
-/// Asks for everything and keeps what it sees.
+/// Observer that requests all details and keeps all events.
 #[derive(Clone, Default)]
 struct Everything(Arc<Mutex<Vec<TraceEvent>>>);
 
@@ -119,7 +118,7 @@ fn left(world: &World) -> Left {
     (cores.collect(), trace.hash(), trace.count())
 }
 
-/// A line that says what happened where, and by which instruction.
+/// Time, place and instruction of an event, as a line.
 fn line(event: &TraceEvent) -> String {
     let pc = event.pc.map_or(String::new(), |pc| format!("{pc:#x}"));
     let text = event.kind.to_string();

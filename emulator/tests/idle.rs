@@ -1,5 +1,5 @@
-//! Idle loops that look at more than the event register, as a software DMA assist does: skipped and
-//! stepped runs are the same run.
+//! Idle loops that read more than the event register, like a software DMA assist: skipped and stepped runs
+//! are equal.
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use defs::tigon2::regs as r;
@@ -12,7 +12,7 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 
-/// Watches a ring, a channel and its alarm; follows the ring and counts what it saw.
+/// Watches a ring, a channel and its alarm; follows the ring and counts events.
 const ASSIST: &str = "
         lui   $gp, 0xC000
 again:  lw    $t0, EVENT($gp)
@@ -36,7 +36,7 @@ follow: sw    $t1, 0x104($gp)
         addiu $s0, $s0, 1
 ";
 
-/// What a run leaves: instructions, cycles and registers of both CPUs.
+/// Final state of a run: instructions, cycles and registers of both CPUs.
 type Left = Vec<(u64, u64, Vec<u32>)>;
 
 fn run(skip_idle: bool, host_writes: &[(u64, u32, u32)]) -> Left {
@@ -105,7 +105,7 @@ fn a_channel_that_runs() {
             (at, r::READ_STATE, 4),
         ]);
     }
-    // Nothing answers at that host address: the channel fails, is reset, and runs again.
+    // No memory answers at that host address: the channel fails, is reset, and runs again.
     for write in writes.clone().iter().step_by(4) {
         writes.push((write.0 + 30, r::READ_STATE, 1));
     }

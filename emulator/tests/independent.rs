@@ -21,24 +21,24 @@ use programs::{CODE, DATA, DATA_BYTES, Scene, scene, shared_rows};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Programs that are compared.
+/// Number of compared programs.
 const PROGRAMS: usize = 10_000;
-/// A program that executes more instructions is taken to run for ever.
+/// Instruction limit, for programs that do not end.
 const MOST_STEPS: usize = 500;
-/// Each instruction must have been executed this often in all.
+/// Smallest number of executions of each instruction.
 const LEAST_EXECUTIONS: u64 = 1000;
 const MEMORY_BYTES: usize = 0x9000;
 
 /// Program counter and registers 1 to 31 before an instruction.
 type State = [u32; 32];
 
-/// What a program did.
+/// Trace of a program.
 struct Outcome {
     states: Vec<State>,
     data: Vec<u8>,
 }
 
-/// Executes a program with our core; `None` if it does not come to its `break`.
+/// Executes a program with our core; `None` if it does not reach its `break`.
 fn execute(scene: &Scene) -> Option<Outcome> {
     let mut bus = FlatBus::new(MEMORY_BYTES);
     bus.place(&scene.program());
@@ -65,7 +65,7 @@ fn execute(scene: &Scene) -> Option<Outcome> {
     None
 }
 
-/// The other implementation, in a process of its own.
+/// The other implementation, in its own process.
 struct Independent {
     process: Child,
     input: ChildStdin,
@@ -133,7 +133,7 @@ impl Independent {
         Outcome { states, data }
     }
 
-    /// Closes its input and sees it end well.
+    /// Closes its input and checks its exit status.
     fn end(mut self) {
         drop(self.input);
         assert!(self.process.wait().expect("a process").success());
@@ -168,7 +168,7 @@ fn check(scene: &Scene, ours: &Outcome, theirs: &Outcome) {
     for our in &ours.states {
         let word = scene.word_at(last);
         let mut their = their_states.next();
-        // Unicorn announces an annulled delay slot too, and then passes over it.
+        // Unicorn reports an annulled delay slot too, and then skips it.
         let likely = isa::lookup(word).is_some_and(|row| row.kind.flow() == Flow::Likely);
         if likely && our[0] == last + 8 && their.is_some_and(|state| state[0] == last + 4) {
             their = their_states.next();

@@ -23,7 +23,7 @@ use host_lib::window::{System, Window};
 const LATENCY_NS: u64 = 2_000;
 const RAISE: u32 = LocalControl::RAISE_INTERRUPT.bits();
 
-/// What the programs noted, in order.
+/// Notes of the programs, in order.
 type Notes = Arc<Mutex<Vec<(&'static str, u64)>>>;
 
 struct Bench {
@@ -69,7 +69,7 @@ impl Bench {
     }
 }
 
-/// Waits, and notes when the wait ended and how.
+/// Waits for an interrupt, and notes time and result.
 async fn wait(machine: &mut Machine, notes: &Notes, timeout_ns: Option<u64>) {
     let came = machine.wait_interrupt(timeout_ns).await;
     let note = if came { "interrupt" } else { "timeout" };
@@ -144,9 +144,9 @@ fn waits_end_in_time() {
         machine.write(LOCAL_CONTROL, RAISE).await;
         wait(&mut machine, &notes, Some(1_000_000)).await;
         machine.write(window_mailbox(0), 0).await;
-        // The timeout of the wait before is still pending, and later than this one.
+        // The timeout of the previous wait is still pending, and later than this one.
         wait(&mut machine, &notes, Some(7_000)).await;
-        // And now it is earlier.
+        // Now the pending timeout is earlier.
         wait(&mut machine, &notes, Some(2_000_000)).await;
     });
     assert_eq!(bench.run(), RunEnd::Completed);

@@ -1,4 +1,4 @@
-//! EEPROM lines, serdes words, signal and VLAN tags, as a host or firmware sees them through registers.
+//! EEPROM wires, serdes words, carrier and VLAN tags, as a host or firmware sees them in registers.
 
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::{MacRxState, MacTxState};
@@ -31,7 +31,7 @@ fn timing() -> Timing {
 enum Step {
     /// The host writes a register.
     Write(u32, u32),
-    /// It reads so.
+    /// The host reads a register and gets this value.
     Reads(u32, u32),
     /// Microseconds pass.
     Wait(u64),
@@ -47,7 +47,7 @@ fn check(steps: &[Step]) {
     let timing = timing();
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     node.board_mut::<Tigon2>().plug_in();
-    // No alarm: the event register then shows the link alone.
+    // No alarm: the event register then shows link events only.
     node.with_board::<Tigon2, _>(|board, ctx| {
         board.window_write(r::TIMER_REFERENCE_A, 1 << 30, ctx)
     });
@@ -82,7 +82,7 @@ fn read_only_and_write_one_to_clear_bits_are_not_stored() {
         Reads(r::MAC_RX_STATE, SIGNAL),
         Write(r::MAC_TX_STATE, 0xFFFF_FFFF),
         Reads(r::MAC_TX_STATE, 0xC0FF_FFFF),
-        // Interrupt, MDIO in and EEPROM in are nobody's to store; the free EEPROM wire is high.
+        // Interrupt, MDIO in and EEPROM in cannot be stored; the undriven EEPROM wire is high.
         Write(r::LOCAL_CONTROL, 0x0008_0004),
         Reads(r::LOCAL_CONTROL, 0x0080_0000),
         Reads(r::HOST_CONTROL, 0x6000_0001),
@@ -148,7 +148,7 @@ fn a_negotiating_partner_answers_and_falls_silent() {
         Wait(2),
         Reads(r::RX_CONFIG_WORD, 0xA001),
         Reads(r::MAC_RX_STATE, SIGNAL | CONFIG | NEW_WORD),
-        // What was read is written back: status bits do not stick, the attention goes.
+        // Writing back the read value: status bits do not stick, the attention is cleared.
         Write(r::MAC_RX_STATE, SIGNAL | CONFIG | NEW_WORD | ENABLE),
         Reads(r::MAC_RX_STATE, SIGNAL | CONFIG | ENABLE),
         Write(r::TX_CONFIG_WORD, 0x2000),
@@ -166,7 +166,7 @@ fn a_negotiating_partner_answers_and_falls_silent() {
     ]);
 }
 
-/// A board whose buffers lie at 0x133000 and 0x176000, with the transmitter on.
+/// A board with buffers at 0x133000 and 0x176000 and an enabled transmitter.
 fn sender() -> Node {
     let timing = timing();
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);

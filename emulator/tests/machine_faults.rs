@@ -1,4 +1,4 @@
-//! Faults of a machine (resets, DMA channels that rest), and polls of several words.
+//! Machine faults (resets, DMA channels that pause), and polls of several words.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -23,7 +23,7 @@ use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use host_lib::window::{System, Watch, Window};
 
-/// What the programs noted, and when, in nanoseconds.
+/// Notes of the programs, with times in nanoseconds.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<(String, u64)>>>);
 
@@ -70,7 +70,7 @@ impl Bench {
             .spawn(name, |machine| program(machine, notes));
     }
 
-    /// Spawns a program that notes when it begins, and then whenever it has worked for 4 us.
+    /// Spawns a program that notes its start, and then each completed 4 us of work.
     fn spawn_worker(&mut self) {
         let notes = self.notes.clone();
         let work = move |mut machine: Machine, life| {
@@ -164,7 +164,7 @@ fn a_reset_machine_has_lost_what_it_knew() {
             machine.write_memory(address, &[9]).unwrap();
             machine.write(CPU_PC, 0x4000).await;
             machine.write(WINDOW_BASE, 0x800).await;
-            // A poll that nothing ends, and a write that is still under way.
+            // A poll that never succeeds, and a pending write.
             machine.write(WINDOW_LOW_SRAM, 5).await;
             machine.poll_until(WINDOW_LOW_SRAM + 4, 1, 1, "ever").await;
         }
@@ -177,7 +177,7 @@ fn a_reset_machine_has_lost_what_it_knew() {
     };
     assert!(lines[0].contains("program waits for ever"), "{lines:?}");
     let texts: Vec<&str> = noted.iter().map(|(text, _)| text.as_str()).collect();
-    // The CPUs are halted by a reset and keep their program counters, as SRAM keeps its words.
+    // A reset halts the CPUs. Program counters and SRAM are preserved.
     assert_eq!(texts, ["1: 0x10000000 [0] 0x0", "2: 0x10000000 [0] 0x4000"]);
     assert_eq!(
         bench.node().board::<Tigon2>().fabric.window.base(),
@@ -186,13 +186,13 @@ fn a_reset_machine_has_lost_what_it_knew() {
     );
 }
 
-/// When a transfer of 128 bytes, which begins at 10 us, is over, in ns, and what the trace says of rests.
+/// End of a transfer of 128 bytes that begins at 10 us, in ns, and its trace lines about pauses.
 fn transfer(from: Option<StallFrom>) -> (u64, Vec<String>) {
     let mut bench = Bench::new();
     if let Some(from) = from {
         let fabric = &mut bench.node().board_mut::<Tigon2>().fabric;
         fabric.stall_dma(Direction::Read, from, us(5));
-        // The other channel's rests are its own.
+        // Pauses of the other channel have no effect.
         fabric.stall_dma(Direction::Write, StallFrom::Time(us(0)), us(100));
     }
     bench.spawn("host", |mut machine, notes| async move {
@@ -233,7 +233,7 @@ fn a_channel_rests_from_a_time_or_a_transfer_on() {
     check(StallFrom::Time(us(100)), 0..1, 0);
 }
 
-/// A watch of the word at `offset`, for 1.
+/// A watch for 1 in the word at `offset`.
 const fn watch(before: Option<(u32, u32)>, offset: u32) -> Watch {
     Watch {
         before,
@@ -272,8 +272,7 @@ fn words_are_polled_in_turn_and_each_read_takes_its_time() {
     assert_eq!(polled.len(), 3);
 }
 
-/// Polls words behind two positions of the view and one in fixed SRAM, for which `word` is set, if any, at
-/// 300 us.
+/// Polls words in two positions of the view and one in fixed SRAM. `word`, if any, is set at 300 us.
 fn poll_views(word: Option<u32>) -> (RunEnd, Vec<(String, u64)>) {
     let mut bench = Bench::new();
     bench.spawn("poller", |mut machine, notes| async move {

@@ -42,15 +42,15 @@ fn stop_text(exit: &Exit) -> String {
     }
 }
 
-/// An expected number: what the assembler makes of it, at the end of the program.
+/// An expected number: the assembler evaluates it at the end of the program.
 fn expected_value(source: &str, text: &str) -> u32 {
     let source = format!("{source}\n .org 0xfff00000\n .word {text}\n");
     let program = assemble(&source).unwrap_or_else(|error| panic!("{text}: {error}"));
     program.words().last().expect("the word just added").1
 }
 
-/// Runs the assembly text until it stops; then each line `what = value` must hold. Without a line
-/// `stop = ...` it must stop at a plain `break`.
+/// Runs the assembly text until it stops; then each line `what = value` must be true. Without a line `stop
+/// = ...` it must stop at a plain `break`.
 fn check(title: &str, source: &str, expected: &str) {
     let program = assemble(source).unwrap_or_else(|error| panic!("{title}: {error}"));
     let mut bus = FlatBus::new(MEMORY_BYTES);
@@ -178,7 +178,7 @@ fn a_page_of_decoded_instructions_is_dense() {
     assert_eq!(size_of::<Option<Op>>(), 8);
 }
 
-/// What `Kind::flow` says must be what the executor does.
+/// `Kind::flow` must agree with the executor.
 #[test]
 fn flow_agrees_with_execution() {
     let no_slots = isa::ROWS.iter().filter(|row| row.kind.flow() == Flow::Next);
@@ -262,8 +262,8 @@ fn taken_branches_cost_what_the_profile_says() {
     assert_eq!((core.instructions(), core.clock.cycles), (5, 15));
 }
 
-/// A bus that charges for everything, logs probes, looks at stores above 0x800, and, if it is
-/// moody, makes the core wait as a sequence of random bits says.
+/// A bus that charges for every access, logs probes, watches stores above 0x800, and, with random waits
+/// enabled, makes the core wait at random.
 struct MoodyBus {
     inner: FlatBus,
     moods: Option<u64>,
@@ -339,7 +339,7 @@ impl Bus for MoodyBus {
     }
 }
 
-/// Runs for `budget` instructions, coming back after every wait.
+/// Runs for `budget` instructions, and resumes after every wait.
 fn run_patiently(core: &mut Core, bus: &mut MoodyBus, budget: u64) -> (Exit, u64) {
     let mut yields = 0;
     for _ in 0..100_000 {
@@ -352,7 +352,7 @@ fn run_patiently(core: &mut Core, bus: &mut MoodyBus, budget: u64) -> (Exit, u64
     panic!("the core does not get on");
 }
 
-/// A core before `source`, and a calm bus.
+/// A core before `source`, and a bus without random waits.
 fn scene_of(source: &str) -> (Core, MoodyBus) {
     let mut inner = FlatBus::new(MEMORY_BYTES);
     inner.place(&assemble(source).expect("valid"));
@@ -369,7 +369,7 @@ fn a_probe_comes_between_fetch_and_effect_of_each_instruction() {
     let (mut core, mut bus) = scene_of("lw $t0, 0($zero)\n sw $t0, 0x800($zero)\n nop\n break");
     let end = run_patiently(&mut core, &mut bus, 100);
     assert_eq!(end, (Exit::Break { code: 0 }, 1));
-    // The `nop` is there for its probe's sake: its fetch is charged, its cycle is not.
+    // The `nop` belongs to its probe: its fetch is charged, its cycle is not.
     let fetched_at_cycle = [3, 12, 23, 26];
     let probes = (0..)
         .zip(fetched_at_cycle)
@@ -381,7 +381,7 @@ fn a_probe_comes_between_fetch_and_effect_of_each_instruction() {
 #[test]
 fn a_restarted_core_forgets_what_it_waited_for() {
     let (mut core, mut bus) = scene_of("lw $t0, 0($zero)\n li $v0, 1\n break");
-    // A state whose first answer is "go on" and whose second is "wait".
+    // A state whose first answer is "continue" and whose second is "wait".
     let state = (0..).find(|&state: &u64| {
         let next = |state: u64| state.wrapping_mul(MOOD_FACTOR).wrapping_add(1);
         next(state) >> 62 == 0 && next(next(state)) >> 62 != 0
@@ -450,8 +450,8 @@ impl Scene {
     }
 }
 
-/// Words of the chip's own instructions, now and then any word; displacements are mostly small, so
-/// that control and data stay within the memory.
+/// Usually an instruction of the chip, sometimes any word. Offsets are mostly small, so that control and
+/// data stay within the memory.
 fn any_word() -> impl Strategy<Value = u32> {
     let own: Vec<&isa::Row> = isa::ROWS
         .iter()

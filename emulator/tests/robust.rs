@@ -1,8 +1,8 @@
-//! A board takes whatever hosts, firmware and wires do to it: time goes on, nothing panics, nothing
-//! piles up, and after a reset it works as ever.
+//! Robustness of a board against any host, firmware and wire: time advances, nothing panics, no queue grows
+//! without bound, and after a reset it works.
 //!
-//! Random acts and instructions, and seeds: what was wrong once, or is likely to be
-//! (`corpus/board/`). A longer run: `PROPTEST_CASES=20000 cargo test --release -p emulator --test robust`.
+//! Random acts and instructions, and seeds: past and likely defects (`corpus/board/`). A longer run:
+//! `PROPTEST_CASES=20000 cargo test --release -p emulator --test robust`.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -51,7 +51,7 @@ fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Everything happens to a board, which then must still work.
+/// Performs acts on a board, which must then still work.
 fn perform(sram: SramSize, acts: &[Act]) {
     let mut bench = Bench::new(sram);
     play(&mut bench, acts);
@@ -59,7 +59,7 @@ fn perform(sram: SramSize, acts: &[Act]) {
     bench.recovers();
 }
 
-/// A seed happens to boards of every size.
+/// Performs a seed on boards of every size.
 fn check(text: &str) {
     let acts = Act::parse_all(text);
     for sram in [SramSize::K512, SramSize::M1, SramSize::M2] {
@@ -94,7 +94,7 @@ fn seeds_of_boards() {
     }
 }
 
-/// Whoever skips comes to what whoever steps comes to, in time slices of any length.
+/// Skipping and stepping idle loops must give equal results, in time slices of any length.
 fn check_polling(programs: [Polling; 2], acts: Vec<Act>, slice_ns: u64) {
     finishes(move || {
         let run = |skip_idle, slice_ns| {

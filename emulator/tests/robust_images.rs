@@ -1,8 +1,8 @@
-//! No image brings down emulator or driver: files of any bytes in the Linux form, and firmware that
-//! tells its driver anything.
+//! No image can make emulator or driver fail: files of any bytes in the Linux format, and firmware that
+//! reports invalid data to its driver.
 //!
-//! Images as ELF files are changed at random in `src/image/tests`. Seeds stand in `corpus/images/`: a
-//! file in hexadecimal, `#` starts a comment, the first one says what it covers.
+//! `src/image/tests` changes ELF images at random. Seeds are in `corpus/images/`: a file in hexadecimal;
+//! `#` starts a comment, the first one is the seed's title.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -34,9 +34,9 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 const SIZES: [SramSize; 3] = [SramSize::K512, SramSize::M1, SramSize::M2];
-/// How long a firmware may take to report that it runs: few of these do.
+/// Timeout of a firmware's start report, which few of these reach.
 const START_TIMEOUT_NS: u64 = 2_000_000;
-/// Every plan of a driver is over by then.
+/// Time by which every driver program has ended.
 const END: SimTime = SimTime::from_us(2_000_000);
 
 /// The number of cases, unless the environment asks for another one.
@@ -49,8 +49,8 @@ fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Starts a firmware with its driver and uses all that the driver can do, whatever comes of it. Gives
-/// how often the driver complained of the firmware.
+/// Starts a firmware with its driver and uses all functions of the driver. Returns the number of mistakes
+/// that the driver found.
 fn drive(sram: SramSize, firmware: Firmware) -> u64 {
     let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
     let mut board = Tigon2::new(sram, timing);
@@ -67,7 +67,7 @@ fn drive(sram: SramSize, firmware: Firmware) -> u64 {
         .spawn("driver", |machine| async move {
             let nic = AceNic::start(machine.clone(), machine, &firmware, config).await;
             let mut nic = nic.expect("whatever the firmware is, it is loaded");
-            // What fails is the firmware's affair: the driver must only go on.
+            // The firmware may fail; the driver must continue.
             let _ = nic.wait_running().await;
             let _ = nic.fill_rings().await;
             let commands = [
@@ -93,7 +93,7 @@ fn drive(sram: SramSize, firmware: Firmware) -> u64 {
     complaints.load(Ordering::Relaxed)
 }
 
-/// A file that is refused, or whose firmware may do what it likes.
+/// Checks a file, which may be refused or contain any firmware.
 fn check(file: &[u8], sram: SramSize) {
     let limits = MemoryLimits::tigon2(sram.bytes() as u32);
     let _ = Image::parse(file, &limits);
@@ -106,7 +106,7 @@ fn check(file: &[u8], sram: SramSize) {
     }
 }
 
-/// A file in the Linux form.
+/// A file in the Linux format.
 fn linux_file(payload: &[u8]) -> Vec<u8> {
     let header = [0x0C04_0B00, hostile::BASE, hostile::BASE];
     let header = header.iter().flat_map(|word: &u32| word.to_be_bytes());
@@ -136,7 +136,7 @@ fn seeds() {
     }
 }
 
-/// The driver sees that it is lied to: else the lies would prove nothing.
+/// The driver detects invalid data: otherwise the test would prove nothing.
 #[test]
 fn lies_are_noticed() {
     let mut runner = TestRunner::deterministic();

@@ -13,7 +13,7 @@ use emulator::tigon2::timing::Profile;
 const STEP: u32 = CpuState::STEP.bits();
 const HALT: u32 = CpuState::HALT.bits();
 
-/// A branch with its slot, taken; the address after each step.
+/// A taken branch with its delay slot; the address after each step.
 #[test]
 fn a_host_steps_a_cpu_through_a_branch() {
     let timing = Profile::built_in("tigon2-88mhz")

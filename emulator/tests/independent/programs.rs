@@ -9,21 +9,21 @@ use proptest::sample::select;
 
 /// Where the code begins.
 pub const CODE: u32 = 0x1000;
-/// Where the data lie that loads and stores reach.
+/// Start of the data that loads and stores access.
 pub const DATA: u32 = 0x8000;
 /// Bytes of data.
 pub const DATA_BYTES: usize = 256;
 
-/// They point into the data and are never written.
+/// Registers that point into the data and are never written.
 const DATA_POINTERS: [u32; 4] = [16, 17, 18, 19];
-/// Points to the first instruction and is never written.
+/// Register that points to the first instruction and is never written.
 const CODE_POINTER: u32 = 20;
-/// Holds a target of `jr` and `jalr`.
+/// Register that holds a target of `jr` and `jalr`.
 const TARGET: u32 = 25;
-/// Hold values whose sums do not overflow, and are never written.
+/// Registers with values whose sums do not overflow; never written.
 const SMALL: [u32; 2] = [26, 27];
 
-/// A program and the state in which it starts.
+/// A program and its initial state.
 #[derive(Debug, Clone)]
 pub struct Scene {
     pub code: Vec<u32>,
@@ -39,7 +39,7 @@ impl Scene {
         self.code.get(index).copied().unwrap_or(0)
     }
 
-    /// Code and data in their places.
+    /// Code and data at their addresses.
     pub fn program(&self) -> Program {
         let code = self.code.iter().flat_map(|word| word.to_be_bytes());
         let segment = |address, bytes| Segment { address, bytes };
@@ -54,7 +54,7 @@ impl Scene {
     }
 }
 
-/// A few instructions that stay together.
+/// Consecutive instructions.
 #[derive(Debug, Clone)]
 enum Item {
     Plain(u32),
@@ -67,13 +67,13 @@ enum Item {
     },
 }
 
-/// The rows that other MIPS processors have too.
+/// The instructions that other MIPS processors have too.
 pub fn shared_rows() -> Vec<Row> {
     let own = |row: &&Row| !matches!(row.kind, Kind::Missing | Kind::Pri | Kind::Joff);
     isa::ROWS.iter().filter(own).copied().collect()
 }
 
-/// Whether the manuals let the instruction trap when its result overflows.
+/// Whether the manuals let the instruction trap on overflow.
 fn traps(row: &Row) -> bool {
     matches!(row.mnemonic, "add" | "sub" | "addi")
 }
@@ -82,7 +82,7 @@ fn source() -> impl Strategy<Value = u32> {
     0..32u32
 }
 
-/// Any register that holds nothing which the programs rely on.
+/// A register without a fixed value.
 fn destination() -> impl Strategy<Value = u32> {
     let free = |register: &u32| {
         !DATA_POINTERS.contains(register)
@@ -92,7 +92,7 @@ fn destination() -> impl Strategy<Value = u32> {
     select((0..32).filter(free).collect::<Vec<u32>>())
 }
 
-/// Displacements of a data pointer that keep an access of `width` bytes within the data.
+/// Offsets from a data pointer at which an access of `width` bytes stays within the data.
 fn displacement(width: i16) -> impl Strategy<Value = u32> {
     (-96 / width..96 / width).prop_map(move |count| u32::from((count * width).cast_unsigned()))
 }
@@ -159,7 +159,7 @@ fn control() -> impl Strategy<Value = Item> {
             );
             let rs = match row.operands {
                 [Operand::Rs] | [Operand::Rd, Operand::Rs] => TARGET,
-                // The manuals leave open what a branch that reads its own link register does.
+                // The manuals do not define a branch that reads its own link register.
                 _ if links && rs == 31 => 30,
                 _ => rs,
             };
@@ -190,7 +190,7 @@ impl Item {
         }
     }
 
-    /// Adds the item's words to the code; a target outside of it becomes its `end`.
+    /// Appends the item's words to the code; a target outside of the code becomes its `end`.
     fn emit(self, code: &mut Vec<u32>, end: u32) {
         let (row, bits, distance, slot) = match self {
             Self::Plain(word) => return code.push(word),
@@ -216,7 +216,7 @@ impl Item {
     }
 }
 
-/// Puts the items one after the other, and a `break` behind them.
+/// Concatenates the items and a final `break`.
 fn lay_out(items: Vec<Item>) -> Vec<u32> {
     let end = items.iter().map(Item::words).sum();
     let mut code = Vec::new();
@@ -273,7 +273,7 @@ fn registers() -> impl Strategy<Value = Vec<u32>> {
     )
 }
 
-/// Any program, in any state. It may run for ever.
+/// Any program, in any state. It may not terminate.
 pub fn scene() -> impl Strategy<Value = Scene> {
     let item = prop_oneof![3 => plain().prop_map(Item::Plain), 2 => control()];
     let code = vec(item, 1..40).prop_map(lay_out);

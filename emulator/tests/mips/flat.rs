@@ -1,4 +1,4 @@
-//! The simplest board: one flat memory from address 0, every access free and at once.
+//! The simplest board: one flat memory from address 0, with free and immediate accesses.
 
 use std::cell::Cell;
 
@@ -7,14 +7,14 @@ use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator::cpu::mips::exec::Core;
 use emulator::cpu::mips::isa::Op;
 
-/// Memory, and the instructions decoded from it so far. Beyond it reads give 0 and writes vanish.
+/// Memory, and its decoded instructions. Reads beyond it return 0; writes beyond it are ignored.
 pub struct FlatBus {
     bytes: Vec<u8>,
     decoded: Vec<Cell<Op>>,
 }
 
 impl FlatBus {
-    /// Zeros, `length` (a multiple of 4) bytes of them.
+    /// Memory of `length` (a multiple of 4) zero bytes.
     pub fn new(length: usize) -> Self {
         Self {
             bytes: vec![0; length],
@@ -22,7 +22,7 @@ impl FlatBus {
         }
     }
 
-    /// Puts an assembled program into memory.
+    /// Loads an assembled program into memory.
     pub fn place(&mut self, program: &Program) {
         for segment in &program.segments {
             for (offset, &byte) in (0..).zip(&segment.bytes) {
@@ -31,7 +31,7 @@ impl FlatBus {
         }
     }
 
-    /// Reads as a core would.
+    /// Reads like a core.
     #[inline(always)]
     pub fn read(&self, address: u32, width: Width) -> u32 {
         let start = address as usize;
@@ -43,7 +43,7 @@ impl FlatBus {
         }
     }
 
-    /// Writes as a core would.
+    /// Writes like a core.
     #[inline(always)]
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
         let start = address as usize;

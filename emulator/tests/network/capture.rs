@@ -1,4 +1,4 @@
-//! Captures: what is on the wires, and what happened to it, as others read it.
+//! Captures: frames on the wires and their faults, as other tools read them.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use crate::rounds::chatting;
 use crate::station::{GIGABIT, address, frame, run_us, send_at, star, stations, switch};
 
-/// A file that can be looked at, and that has room for so many bytes.
+/// A file of limited size that can be inspected.
 #[derive(Clone)]
 struct Disk(Arc<Mutex<Vec<u8>>>, usize);
 
@@ -106,7 +106,7 @@ fn read(bytes: &[u8]) -> Vec<Read> {
     frames
 }
 
-/// Lets time pass and gives the file.
+/// Lets time pass and returns the capture file.
 fn capture(world: &mut World, us: u64, threads: usize) -> Vec<u8> {
     let disk = Disk::new();
     world.capture(Box::new(PcapNg::new(Box::new(disk.clone()))));
@@ -117,7 +117,7 @@ fn capture(world: &mut World, us: u64, threads: usize) -> Vec<u8> {
 
 const TAG: usize = 14;
 
-/// What a capture shows of frames: nanoseconds, wire, tag, comments.
+/// Frames in a capture: nanoseconds, wire, tag, comments.
 fn shown(frames: &[Read]) -> Vec<(u64, &str, u8, &str)> {
     let frames = frames.iter();
     let frames = frames.map(|frame| (frame.ns, &*frame.wire, frame.data[TAG], &*frame.comments));
@@ -149,7 +149,7 @@ fn a_cable_shows_both_directions_with_fcs() {
     }
 }
 
-/// Damages the byte 20 of a frame, or cuts it short.
+/// Damages byte 20 of a frame, or truncates it.
 #[derive(Debug)]
 enum Harm {
     Byte,
@@ -176,7 +176,7 @@ impl FaultLayer for Harm {
     }
 }
 
-/// A certain fault.
+/// A fault with probability 1.
 fn always(rates: FaultRates) -> Box<dyn FaultLayer> {
     Box::new(RandomFaults::new(rates, 5, 0).expect("possible rates"))
 }
@@ -237,7 +237,7 @@ fn what_gets_lost_is_shown_where_it_does() {
     send_at(&mut world, 0, 0, frame(address(2), 0, 1, 1518));
     send_at(&mut world, 1, 0, frame(address(2), 1, 2, 1518));
     send_at(&mut world, 0, 50_000, frame(address(77), 0, 3, 64));
-    // Cut while it is on the cable to the switch; then before it gets there.
+    // Cut while on the cable to the switch; then before it gets there.
     send_at(&mut world, 2, 95_000, frame(address(0), 2, 4, 1518));
     send_at(&mut world, 0, 110_000, frame(address(2), 0, 5, 64));
     let frames = read(&capture(&mut world, 300, 1));
@@ -309,7 +309,7 @@ fn a_full_disk_ends_the_capture_and_not_the_run() {
     let errors = world.finish_capturing();
     let kinds: Vec<_> = errors.iter().map(io::Error::kind).collect();
     assert_eq!(kinds, [io::ErrorKind::StorageFull]);
-    // What was written before is whole.
+    // Data written before is complete.
     let written = disk.bytes();
     assert!(!read(&written).is_empty() && whole.starts_with(&written));
 }

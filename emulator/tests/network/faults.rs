@@ -1,4 +1,4 @@
-//! What fault layers do.
+//! Effects of fault layers.
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
@@ -96,7 +96,7 @@ fn a_second_copy_follows_the_first_one() {
     assert_eq!(arrivals(&world, 1), [(100, 0), (second, 0)]);
 }
 
-/// Holds the frame of one tag back.
+/// Delays the frame with one tag.
 #[derive(Debug)]
 struct HoldBack(u8, SimTime);
 
@@ -123,14 +123,14 @@ fn later_frames_overtake_one_that_is_held_back() {
     let world = pair(vec![Box::new(HoldBack(0, SimTime::from_us(25)))], 4);
     let times = [(10_100, 1), (20_100, 2), (25_100, 0), (30_100, 3)];
     assert_eq!(arrivals(&world, 1), times);
-    // It wants the wire while another one has it.
+    // Its transmission would start during another one.
     let world = pair(vec![Box::new(HoldBack(0, SimTime::from_ns(10_100)))], 2);
     assert_eq!(arrivals(&world, 1), [(10_100, 1), (10_100 + 576 + 96, 0)]);
 }
 
 #[test]
 fn layers_stand_behind_each_other() {
-    // The first layer moves a frame into the time at which the second one loses everything.
+    // The first layer delays a frame into the interval in which the second one loses everything.
     let (from, until) = (SimTime::from_us(24), SimTime::from_us(26));
     let mut world = pair(
         vec![
@@ -154,7 +154,7 @@ fn layers_stand_behind_each_other() {
     );
 }
 
-/// Cuts frames short.
+/// Truncates frames.
 #[derive(Debug)]
 struct Shorten;
 
@@ -229,7 +229,7 @@ fn a_cut_link_carries_nothing_and_its_node_knows() {
     for forwarding in [StoreAndForward, CutThrough] {
         let mut world = star(2, &switch(forwarding, 2));
         world.traces().for_each(|trace| trace.keep(true));
-        // Before the cut; on the wire when it comes; while it lasts; after it.
+        // Before the cut; on the wire at the cut; during it; after it.
         for (tag, time_ns) in [(0, 0), (1, 9_500), (2, 15_000), (3, 20_000)] {
             send_at(&mut world, 0, time_ns, frame(address(1), 0, tag, 64));
         }
@@ -246,7 +246,7 @@ fn a_cut_link_carries_nothing_and_its_node_knows() {
             StoreAndForward => {
                 assert_eq!((&found[..], switch_lost), (&[(0, true), (3, true)][..], 1))
             }
-            // The header was through before.
+            // The header had passed before.
             CutThrough => assert_eq!(found, [(0, true), (1, false), (3, true)]),
         }
         let lost = world.line_counts(0).unwrap().lost;

@@ -1,4 +1,4 @@
-//! Switches, fault layers, and nodes that go on in rounds.
+//! Switches, fault layers, and nodes that run in rounds.
 
 mod capture;
 mod faults;

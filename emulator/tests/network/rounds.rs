@@ -1,4 +1,4 @@
-//! Nodes that go on in rounds: what comes out depends on nothing but the world.
+//! Nodes that run in rounds: results depend on the world only.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -21,8 +21,8 @@ use crate::station::{
 
 const STATIONS: u8 = 24;
 
-/// Three switches in a chain with eight stations each, that send frames on to each other; faults on
-/// every line of a station, and a cut.
+/// Three switches in a chain with eight stations each, which forward frames to each other; faults on every
+/// station's line, and a cut.
 pub fn chatting(forwarding: Forwarding) -> World {
     let mut world = stations(STATIONS.into());
     let rates = FaultRates {
@@ -78,7 +78,7 @@ pub fn chatting(forwarding: Forwarding) -> World {
     world
 }
 
-/// Runs it with so many threads, in parts that end at these times.
+/// Runs the world with this number of threads, in parts that end at these times.
 fn outcome(forwarding: Forwarding, threads: usize, parts_us: &[u64]) -> (u64, Vec<Vec<Received>>) {
     let mut world = chatting(forwarding);
     for &us in parts_us {
@@ -110,7 +110,7 @@ fn threads_and_parts_of_a_run_change_nothing() {
     }
 }
 
-/// What a trace is written to.
+/// Memory to which a trace is written.
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
@@ -144,7 +144,7 @@ fn a_written_trace_has_everything_in_its_place() {
     assert!(String::from_utf8(written).unwrap() == expected);
 }
 
-/// A frame that a station of a chain sends to the last one: from where, when, how long.
+/// A frame that a station of a chain sends to the last one: source, time, length.
 #[derive(Debug, Clone)]
 struct Sent {
     from: usize,
@@ -170,7 +170,7 @@ fn sent() -> impl Strategy<Value = Sent> {
     })
 }
 
-/// When frames that want to enter a link begin to, in nanoseconds: one after the other.
+/// Start times of frames on a link, in nanoseconds: one after the other.
 fn follow(link: &Link, wishes: &mut [(u64, usize)], lengths: &[u64]) {
     wishes.sort_by_key(|&(time, _)| time);
     let byte = link.byte_time.ps() / 1000;
@@ -181,7 +181,7 @@ fn follow(link: &Link, wishes: &mut [(u64, usize)], lengths: &[u64]) {
     }
 }
 
-/// What comes in at the end of the chain, calculated switch by switch.
+/// Arrivals at the end of the chain, calculated switch by switch.
 fn calculated(links: &[Link], chain: &[Link], sent: &[Sent]) -> Vec<(u64, u8)> {
     let lengths: Vec<u64> = sent.iter().map(|sent| sent.length).collect();
     let whole = |link: &Link, (first, which): (u64, usize)| {
@@ -194,7 +194,7 @@ fn calculated(links: &[Link], chain: &[Link], sent: &[Sent]) -> Vec<(u64, u8)> {
         let own = sent.iter().enumerate().filter(|(_, s)| s.from == station);
         let mut own: Vec<_> = own.map(|(which, s)| (s.time_ns, which)).collect();
         follow(&links[station], &mut own, &lengths);
-        // At the same time the station's own line, which was connected before, comes first.
+        // At equal times the station's own line, which was connected first, has priority.
         let mut all: Vec<_> = own
             .into_iter()
             .map(|frame| whole(&links[station], frame))
@@ -242,7 +242,7 @@ proptest! {
         let last = address(CHAIN as u8);
         world.route_to(CHAIN, last).unwrap();
         let mut sent = sent;
-        // A station's own order is the one of its times.
+        // A station's own order is that of its times.
         sent.sort_by_key(|sent| sent.time_ns);
         for (which, frames) in sent.iter().enumerate() {
             let data = frame(last, 0, which as u8, frames.length as usize);

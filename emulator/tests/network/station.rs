@@ -1,4 +1,4 @@
-//! A board without insides: it sends frames when it is told to, and notes what comes in.
+//! A minimal board: it sends frames on request, and records arrivals.
 
 use emulator::board::{Board, Context, Inspect};
 use emulator::observe::event::TraceKind;
@@ -14,16 +14,16 @@ use emulator::wire::port::Port;
 use emulator::{state, value_enum, value_struct};
 use host_lib::address::MacAddress;
 
-/// What happens at a station.
+/// An event of a station.
 #[derive(Debug)]
 pub enum Event {
-    /// A frame is to leave as soon as it can.
+    /// Send a frame as soon as possible.
     Send(Frame),
-    /// The first bytes of a frame are in.
+    /// The first bytes of a frame have arrived.
     Begins(Frame, SimTime),
-    /// All of it is in.
+    /// The whole frame has arrived.
     Ends(Frame),
-    /// The signal changes.
+    /// The carrier changes.
     Signal(bool),
 }
 
@@ -34,19 +34,19 @@ value_enum!(Event {
     Signal { 0: present }
 });
 
-/// What a station does with what it receives.
+/// Reaction of a station to a received frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Manner {
-    /// Nothing.
+    /// None.
     #[default]
     Quiet,
     /// Sends it back.
     Echo,
-    /// Sends it on to somebody else among so many stations, until it has been sent so often.
+    /// Forwards it to another one of `stations`, `times` times in all.
     Chat { stations: u8, times: u8 },
 }
 
-/// A frame that came in.
+/// A received frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     pub first_bit: SimTime,
@@ -71,7 +71,7 @@ pub struct Station {
 
 state!(Station { received, signal, free_at } fixed { manner, link });
 
-/// Where a frame's tag stands, and how often it has been sent on.
+/// Positions in a frame of its tag and of the number of times it was forwarded.
 const TAG: usize = 14;
 const TIMES: usize = 15;
 
@@ -229,7 +229,7 @@ pub fn stations(count: usize) -> World {
     World::new((0..count).map(node).collect())
 }
 
-/// A switch with half a microsecond of latency and room for much.
+/// A switch with half a microsecond of latency and large buffers.
 pub fn switch(forwarding: Forwarding, ports: usize) -> SwitchConfig {
     SwitchConfig {
         ports,
@@ -240,7 +240,7 @@ pub fn switch(forwarding: Forwarding, ports: usize) -> SwitchConfig {
     }
 }
 
-/// Stations around one switch, which knows them all: station n at port n.
+/// Stations around one switch with routes to all of them: station n at port n.
 pub fn star(count: usize, config: &SwitchConfig) -> World {
     let mut world = stations(count);
     let hub = world.add_switch(config).expect("a switch");
@@ -253,7 +253,7 @@ pub fn star(count: usize, config: &SwitchConfig) -> World {
     world
 }
 
-/// Has a station send a frame at a time.
+/// Schedules a frame from a station.
 pub fn send_at(world: &mut World, from: usize, time_ns: u64, frame: Frame) {
     world.nodes[from].with_board::<Station, _>(|_, ctx| {
         let time = SimTime::from_ns(time_ns);
@@ -261,7 +261,7 @@ pub fn send_at(world: &mut World, from: usize, time_ns: u64, frame: Frame) {
     });
 }
 
-/// Lets so much time pass.
+/// Lets `us` microseconds pass.
 pub fn run_us(world: &mut World, us: u64, threads: usize) {
     let limits = RunLimits {
         max_time: Some(SimTime::from_us(us)),
@@ -271,7 +271,7 @@ pub fn run_us(world: &mut World, us: u64, threads: usize) {
     assert!(world.pass_time(&limits));
 }
 
-/// When frames came in at a station, in nanoseconds, and their tags.
+/// Arrival times at a station, in nanoseconds, and tags.
 pub fn arrivals(world: &World, node: usize) -> Vec<(u64, u8)> {
     let received = world.nodes[node].board::<Station>().received.iter();
     received
@@ -279,14 +279,14 @@ pub fn arrivals(world: &World, node: usize) -> Vec<(u64, u8)> {
         .collect()
 }
 
-/// All that lines and switches have recorded, as lines of text.
+/// All events of lines and switches, as lines of text.
 pub fn happenings(world: &mut World) -> Vec<String> {
     let events = world.traces().flat_map(|trace| trace.take());
     let events = events.filter(|event| event.initiator == Initiator::Wire);
     events.map(|event| event.to_string()).collect()
 }
 
-/// The frames that a port of a switch dropped.
+/// Counts of the frames that a port of a switch dropped.
 pub fn dropped(world: &World, port: Port) -> emulator::wire::loss::LossCounts {
     let Port::Switch { switch, port } = port else {
         panic!("{port} is no port of a switch");

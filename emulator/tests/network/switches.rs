@@ -1,4 +1,4 @@
-//! What switches do, to the picosecond.
+//! Behaviour of switches, to the picosecond.
 
 use crate::station::Station;
 use emulator::sim::time::SimTime;
@@ -16,13 +16,13 @@ use crate::station::{
     stations, switch,
 };
 
-/// Four times slower and longer.
+/// Four times slower and longer than the default.
 const SLOW: Link = Link {
     byte_time: SimTime::from_ns(32),
     propagation: SimTime::from_ns(400),
 };
 
-/// A frame from one station to the other at 1 us, and back.
+/// Sends a frame to the other station at 1 us; returns its arrival time and that of its echo.
 fn echo_arrives(forwarding: Forwarding, links: [Link; 2], length: usize) -> [u64; 2] {
     let mut world = stations(2);
     let hub = world
@@ -65,7 +65,7 @@ fn frames_take_as_long_as_they_should() {
     let there = 1000 + 100 + 22 * 8 + 500 + 100;
     let back = there + 1526 * 8 + 100 + 22 * 8 + 500 + 100;
     check(CutThrough, same, 1518, [there, back]);
-    // Between speeds everybody stores.
+    // Between different speeds every switch stores frames.
     let there = 1000 + 100 + 108 * 8 + 500 + 400;
     let back = there + 108 * 32 + 400 + 108 * 32 + 500 + 100;
     for forwarding in [StoreAndForward, CutThrough] {
@@ -75,10 +75,10 @@ fn frames_take_as_long_as_they_should() {
 
 #[test]
 fn frames_to_one_port_follow_each_other() {
-    // Two whole frames come in at the same time; the lower port goes first.
+    // Two whole frames arrive simultaneously; the lower port goes first.
     for (forwarding, first, second) in [
         (StoreAndForward, 100 + 576 + 500 + 100, 576 + 96),
-        // The second one is stored, since the port is taken when its header is in.
+        // The second one is stored: the port is busy when its header arrives.
         (CutThrough, 100 + 176 + 500 + 100, 576 + 96),
     ] {
         let mut world = star(3, &switch(forwarding, 3));
@@ -105,11 +105,11 @@ fn a_full_buffer_drops_what_comes_last() {
     let mut world = star(5, &config);
     world.traces().for_each(|trace| trace.keep(true));
     for from in 0..4u8 {
-        // A nanosecond apart: the order is theirs.
+        // A nanosecond apart: the order of arrival counts.
         let data = frame(address(4), from, from, 64);
         send_at(&mut world, from.into(), from.into(), data);
     }
-    // When the first one has left there is room again.
+    // There is room again when the first one has left.
     let data = frame(address(4), 0, 9, 64);
     send_at(&mut world, 0, 500 + 576, data);
     run_us(&mut world, 100, 1);
@@ -165,7 +165,7 @@ fn frames_that_go_nowhere_are_counted() {
     );
 }
 
-/// Switches in a ring, a station at port 2 of each.
+/// Switches in a ring, with a station at port 2 of each.
 fn ring(count: usize, forwarding: Forwarding) -> emulator::sim::world::World {
     let mut world = stations(count);
     for node in 0..count {
@@ -230,7 +230,7 @@ fn routes_to_a_node_take_the_shortest_way() {
     let hop = 576 + 500 + 100;
     let passed = |switches: u64| 100 + switches * hop;
     let mut found = arrivals(&world, 2);
-    // Switch 4 was told to go through 0, so it takes four switches and follows what 0 and 1 sent.
+    // Switch 4 routes through 0: its frame crosses four switches behind those of 0 and 1.
     found.sort_by_key(|&(_, tag)| tag);
     let times: Vec<u64> = [(0, 3), (1, 2), (3, 2), (4, 4)]
         .map(|(_, switches)| passed(switches))

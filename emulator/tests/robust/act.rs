@@ -1,7 +1,7 @@
-//! What happens to a board, as values and as the text of a seed.
+//! Acts on a board, as values and as the text of a seed.
 //!
-//! A line for each act; a line that begins with a blank goes on with the one before it; `#` starts a
-//! comment. CPU A is 0, CPU B is 1.
+//! One line per act; a line that begins with a blank continues the previous one; `#` starts a comment. CPU
+//! A is 0, CPU B is 1.
 //!
 //! ```text
 //! write OFFSET VALUE              the host writes a word of the window
@@ -31,12 +31,12 @@ use emulator::wire::ethernet::frame::Frame;
 
 use crate::bench::{Bench, words};
 
-/// No core executes more than this: code that was overwritten must not run on for ever.
+/// Instruction limit of a core: overwritten code may not terminate.
 const MOST_INSTRUCTIONS: u64 = 1_000_000;
-/// Besides one for each frame and each write of the host, so many events may be pending.
+/// Limit of pending events, in addition to one per frame and per write of the host.
 const MOST_EVENTS: usize = 200;
 
-/// What happens to a board.
+/// An act on a board.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Act {
     Write(u32, u32),
@@ -92,7 +92,7 @@ impl fmt::Display for Act {
     }
 }
 
-/// A failed case prints what can be pasted into a seed.
+/// Prints a failed case in the form of a seed.
 impl fmt::Debug for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -158,14 +158,14 @@ impl Act {
         }
     }
 
-    /// Reads many.
+    /// Reads several acts.
     pub fn parse_all(text: &str) -> Vec<Self> {
         let mut acts: Vec<String> = Vec::new();
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or("").trim_end();
             match (line.strip_prefix(' '), acts.last_mut()) {
                 (Some(more), Some(last)) => {
-                    // A code's first line stands behind its address.
+                    // The first line of code follows its address.
                     let separator = if last.contains(';') { "; " } else { " ;" };
                     last.push_str(separator);
                     last.push_str(more.trim_start());
@@ -177,7 +177,7 @@ impl Act {
         acts.iter().map(|act| Self::parse(act)).collect()
     }
 
-    /// How many events it may leave pending.
+    /// Number of events that the act may leave pending.
     const fn causes(&self) -> usize {
         match self {
             Self::Frames { count, .. } => *count as usize,
@@ -220,7 +220,7 @@ impl Act {
         }
     }
 
-    /// Looks at something that must be so.
+    /// Checks an expectation.
     fn examine(&self, bench: &mut Bench) {
         match self {
             Self::Expect(offset, mask, value) => {
@@ -247,12 +247,12 @@ impl Act {
     }
 }
 
-/// The words of assembly text at an address, which its labels must know.
+/// The words of assembly text at an address, with labels resolved.
 fn assembled(address: u32, source: &str) -> Vec<u32> {
     words(&format!(".org {address}\n{}", source.replace(';', "\n")))
 }
 
-/// All that happens to a board.
+/// Performs acts on a board.
 pub fn play(bench: &mut Bench, acts: &[Act]) {
     bench.0.board_mut::<Tigon2>().instruction_limit = MOST_INSTRUCTIONS;
     let mut most_events = MOST_EVENTS;

@@ -20,7 +20,7 @@ pub fn sram_size() -> impl Strategy<Value = SramSize> {
     select(vec![SramSize::K512, SramSize::M1, SramSize::M2])
 }
 
-/// Any word, and often one that means something to a register.
+/// Any word, often one that is meaningful for a register.
 pub fn value() -> impl Strategy<Value = u32> {
     prop_oneof![
         any::<u32>(),
@@ -43,7 +43,7 @@ pub fn value() -> impl Strategy<Value = u32> {
     ]
 }
 
-/// Registers whose garbage reaches far.
+/// Registers in which invalid values have wide effects.
 fn register() -> impl Strategy<Value = u32> {
     let cores = [
         r::CPU_STATE,
@@ -65,7 +65,7 @@ fn register() -> impl Strategy<Value = u32> {
     select(registers)
 }
 
-/// Descriptors of a ring, and the write that hands them over.
+/// Descriptors of a ring, and the write that posts them.
 fn descriptors() -> impl Strategy<Value = Vec<Act>> {
     let ring = select(vec![
         (MAC_TX_BELOW, 2, r::TX_DESCRIPTOR_PRODUCER),
@@ -102,7 +102,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Both CPUs are at work, and then anything happens.
+/// Both CPUs run, and then random acts follow.
 pub fn acts() -> impl Strategy<Value = Vec<Act>> {
     let some = prop_oneof![9 => act().prop_map(|act| vec![act]), 1 => descriptors()];
     vec(some, 1..120).prop_map(|some| {

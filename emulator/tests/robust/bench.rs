@@ -1,4 +1,4 @@
-//! A node as a driver and a test see it.
+//! A node for drivers and tests.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -20,23 +20,22 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 
-/// Where code lies in SRAM.
+/// Address of code in SRAM.
 pub const CODE: u32 = 0x4000;
 pub const TX_BUFFER: u32 = 0x1C_0000;
 pub const RX_BUFFER: u32 = 0x1D_0000;
 
-/// A case that takes longer than this hangs.
+/// Time limit of a case.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// After a reset, and when this has passed, nothing may be under way any more: the longest frame is
-/// over.
+/// Time after a reset at which nothing may be in progress: the longest frame has ended.
 const CALM: SimTime = SimTime::from_us(1000);
 
-/// Runs `case` in a thread of its own; fails when it does not come back.
+/// Runs `case` in its own thread; fails if it does not end.
 pub fn finishes(case: impl FnOnce() + Send + 'static) {
     let (done, wait) = channel();
     let thread = thread::spawn(move || {
         case();
-        // Nobody listens any more if the patience has ended.
+        // The receiver is gone after the time limit.
         let _ = done.send(());
     });
     match wait.recv_timeout(PATIENCE) {
@@ -45,7 +44,7 @@ pub fn finishes(case: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// A program's instructions.
+/// Assembles a program to words.
 pub fn words(source: &str) -> Vec<u32> {
     let program = assemble(source).unwrap_or_else(|error| panic!("{source}: {error}"));
     program.words().map(|(_, word)| word).collect()
@@ -54,7 +53,7 @@ pub fn words(source: &str) -> Vec<u32> {
 pub struct Bench(pub Node);
 
 impl Bench {
-    /// A board after power-on, with a cable and some host memory.
+    /// A board after power-on, with a cable and host memory.
     pub fn bare(sram: SramSize) -> Self {
         let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
         let mut board = Tigon2::new(sram, timing);
@@ -66,7 +65,7 @@ impl Bench {
         bench
     }
 
-    /// Its MAC and DMA assist are on too.
+    /// Like [`bare`](Self::bare), with MAC and DMA assist enabled.
     pub fn new(sram: SramSize) -> Self {
         let mut bench = Self::bare(sram);
         for (register, value) in [
@@ -147,8 +146,8 @@ impl Bench {
             .with_board::<Tigon2, _>(|board, ctx| board.start_core(cpu, pc, ctx));
     }
 
-    /// A reset brings the board back, whatever has happened: nothing is left under way, and CPU A
-    /// runs a program.
+    /// Checks that a reset recovers the board from any state: nothing is in progress, and CPU A runs a
+    /// program.
     pub fn recovers(&mut self) {
         self.0.board_mut::<Tigon2>().instruction_limit = u64::MAX;
         self.write(HOST_CONTROL, HostControl::RESET.bits());

@@ -1,13 +1,13 @@
-//! Machine code on a whole board, against what the chip's description says: what firmware does that
-//! no compiler would write. `corpus/firmware/` holds the cases, one file for each block; each says
-//! what happens and what host and SRAM must then see (`act.rs` tells the words). `SIZE` stands
-//! for the bytes of the installed SRAM.
+//! Machine code on a whole board, checked against the chip's description: cases that no compiler would
+//! generate. `corpus/firmware/` holds the cases, one file per block; each lists the acts and the expected
+//! state of host and SRAM (`act.rs` defines the words). `SIZE` is replaced by the size of the installed
+//! SRAM.
 use emulator::tigon2::sram::SramSize;
 
 use crate::act::{Act, play};
 use crate::bench::{Bench, finishes};
 
-/// Plays each case on boards of every size.
+/// Performs each case on boards of every size.
 fn check(file: &str) {
     for case in file.split("\n== ") {
         let (title, text) = case.split_once('\n').expect("a title line");

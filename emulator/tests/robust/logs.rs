@@ -1,4 +1,5 @@
-//! A log of instructions tells of each one that was executed, with its place, word and time, and changes nothing.
+//! An instruction log contains each executed instruction with its address, word and time, and changes
+//! nothing else.
 
 use emulator::cpu::mips::bus::Width;
 use emulator::observe::instructions::decode::Decoder;
@@ -16,10 +17,10 @@ use super::bench::{Bench, CODE, words};
 use super::order::{INSTANT, Outcome, SPAN, Scene, carry_on, outcome, prepare, scene};
 use super::{cases, polls};
 
-/// An instruction: its place, its word, when it began and when it ended.
+/// An instruction: address, word, start and end.
 type Told = (u32, Option<u32>, u64, u64);
 
-/// What the log of one core tells.
+/// Contents of one core's log.
 #[derive(Default)]
 struct Listener {
     encoder: Encoder,
@@ -29,7 +30,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// Reads what was recorded, on the way through its bytes.
+    /// Reads the records, with a round trip through their encoding.
     fn listen(&mut self, node: &mut Node, cpu: usize) {
         let log = node.trace.instructions_mut(cpu).unwrap();
         self.encoder.add(log.records());
@@ -66,7 +67,7 @@ impl Listener {
     }
 }
 
-/// What the logs of both cores tell of a scene.
+/// Logs of both cores in a scene.
 fn listen(
     scene: &Scene,
     skip_idle: bool,
@@ -90,7 +91,7 @@ fn listen(
     )
 }
 
-/// What stands at `address` for a core.
+/// The word at `address` for a core.
 fn word_at(board: &Tigon2, cpu: usize, address: u32) -> u32 {
     let own = board.cores[cpu]
         .private
@@ -99,11 +100,11 @@ fn word_at(board: &Tigon2, cpu: usize, address: u32) -> u32 {
     own.unwrap_or_else(|| board.fabric.sram.word(address))
 }
 
-/// An instruction as seen from outside: its place, when it ended, and the words that stood there from before it
-/// was fetched: it waits between fetch and access, and the other core may write to it.
+/// An instruction observed from outside: address, end, and the words at its address since before its fetch.
+/// The other core may write to it between fetch and access.
 type Seen = (u32, u64, Vec<u32>);
 
-/// What somebody sees who looks at the cores before and after each instruction.
+/// Observations of the cores before and after each instruction.
 fn step_by_step(scene: &Scene) -> (Vec<Vec<Seen>>, Outcome) {
     let mut bench = prepare(scene);
     bench.0.board_mut::<Tigon2>().skip_idle = false;
@@ -133,7 +134,7 @@ fn step_by_step(scene: &Scene) -> (Vec<Vec<Seen>>, Outcome) {
     (seen, outcome(&bench))
 }
 
-/// The instruction before which a core stands.
+/// The next instruction of a core.
 struct Next {
     count: u64,
     pc: u32,
@@ -177,7 +178,7 @@ fn check(scene: &Scene, slices_ns: &[u64]) {
     }
 }
 
-/// What both cores are told to have done while acts happen, and what is left.
+/// Logs of both cores during acts, and the final state.
 fn poll(programs: &[polls::Polling; 2], acts: &[Act], skip_idle: bool) -> Vec<Vec<Told>> {
     let mut bench = Bench::new(SramSize::K512);
     bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
@@ -196,7 +197,7 @@ fn poll(programs: &[polls::Polling; 2], acts: &[Act], skip_idle: bool) -> Vec<Ve
     listeners.map(|listener| listener.told).into()
 }
 
-/// CPU A executes code that CPU B writes anew all the time, and goes back again and again.
+/// CPU A executes code that CPU B rewrites all the time, with frequent rollbacks.
 #[test]
 fn what_was_taken_back_is_told_once() {
     let count = words("lw $t0, 0($v1)\n addiu $t0, $t0, 1\n nop\n sw $t0, 0($v1)");
@@ -211,7 +212,7 @@ fn what_was_taken_back_is_told_once() {
     check(&scene, &[100, 7, 1]);
 }
 
-/// Somebody begins to look while code is decoded already.
+/// An observer is added after code has been decoded.
 #[test]
 fn words_are_known_to_whoever_comes_late() {
     let mut bench = Bench::new(SramSize::K512);

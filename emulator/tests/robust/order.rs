@@ -1,5 +1,6 @@
-//! However far a core runs at a time, everything happens in one order: random programs on both cores, which
-//! write to each other's code, memory and registers, come to the same in one run and cycle by cycle.
+//! The order of events does not depend on how far a core runs at a time: random programs on both cores,
+//! which write to each other's code, memory and registers, give equal results in one run and cycle by
+//! cycle.
 
 use std::env;
 
@@ -20,27 +21,27 @@ use proptest::prelude::*;
 
 /// Instructions of each program.
 const LENGTH: usize = 24;
-/// Where code lies that is not in a scratchpad: both programs share lines of the instruction cache.
+/// Address of code outside of scratchpads: both programs share lines of the instruction cache.
 const PROGRAMS: [u32; 2] = [CODE, CODE + 4 * (LENGTH as u32 + 2)];
 /// Data of both.
 const DATA: u32 = CODE + 0x400;
-/// How long the programs run.
+/// Duration of a run.
 const SPAN_NS: u64 = 12_000;
 pub(super) const SPAN: SimTime = SimTime::from_ns(SPAN_NS);
-/// Less than a cycle: at most one instruction of each core.
+/// Less than a cycle: at most one instruction per core.
 pub(super) const INSTANT: SimTime = SimTime::from_ns(8);
 
-/// What runs, and what it finds in its registers.
+/// Programs and their initial registers.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     pub(super) programs: [Vec<u32>; 2],
     pub(super) in_scratchpad: [bool; 2],
     pub(super) values: Vec<u32>,
-    /// When the host writes a word to the programs' memory, which one, and what.
+    /// Host writes to the programs' memory: time, address, value.
     pub(super) patches: Vec<(u64, u32, u32)>,
 }
 
-/// All that can be told of a run.
+/// All observable results of a run.
 #[derive(Debug, PartialEq)]
 pub(super) struct Outcome {
     cores: Vec<(Vec<u32>, u32, u64, CpuClock)>,
@@ -49,8 +50,8 @@ pub(super) struct Outcome {
     trace: u64,
 }
 
-/// A word of one of the chip's own instructions. $1 points to both programs, $2 to data, $3 to the
-/// scratchpad, $4 to registers; $5 to $7 hold instructions; others are worked with.
+/// An instruction of the chip. $1 points to both programs, $2 to data, $3 to the scratchpad, $4 to
+/// registers; $5 to $7 hold instructions; the others hold data.
 fn instruction() -> impl Strategy<Value = u32> {
     let rows = |wanted: fn(&isa::Row) -> bool| {
         let rows: Vec<_> = isa::ROWS.iter().filter(|row| wanted(row)).collect();
@@ -129,7 +130,7 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
         })
 }
 
-/// A program that begins again at its end.
+/// A program that repeats endlessly.
 fn endless(program: &[u32]) -> Vec<u32> {
     let back = (program.len() as u32 + 1).wrapping_neg();
     let mut words = program.to_vec();
@@ -165,7 +166,7 @@ pub(super) fn prepare(scene: &Scene) -> Bench {
     bench
 }
 
-/// Asks for all details, and forgets what it sees.
+/// Observer that requests all details and ignores them.
 struct Everything;
 
 impl Observer for Everything {
@@ -176,7 +177,7 @@ impl Observer for Everything {
     fn event(&mut self, _: &TraceEvent) {}
 }
 
-/// Runs the scene; `slice` says how far at a time.
+/// Runs the scene in slices given by `slice`.
 fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Outcome {
     let mut bench = prepare(scene);
     bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
@@ -184,7 +185,7 @@ fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Outcom
     outcome(&bench)
 }
 
-/// Runs the scene at once while somebody looks.
+/// Runs the scene in one slice with an observer.
 fn run_observed(scene: &Scene) -> Outcome {
     let mut bench = prepare(scene);
     let mut stream = Stream::default();
@@ -193,7 +194,7 @@ fn run_observed(scene: &Scene) -> Outcome {
     outcome(&bench)
 }
 
-/// Lets a prepared scene happen; `watch` looks after each slice.
+/// Runs a prepared scene; calls `watch` after each slice.
 pub(super) fn carry_on(
     scene: &Scene,
     bench: &mut Bench,
@@ -268,8 +269,8 @@ fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// CPU A counts in its scratchpad, with code in SRAM that CPU B writes anew all the time: however often A
-/// goes back, it counts each round once.
+/// CPU A counts in its scratchpad, with code in SRAM that CPU B rewrites all the time: however often A
+/// rolls back, it counts each round once.
 #[test]
 fn what_was_ahead_leaves_nothing_in_the_scratchpad() {
     let count = words("lw $t0, 0($v1)\n addiu $t0, $t0, 1\n nop\n sw $t0, 0($v1)");

@@ -1,5 +1,5 @@
-//! Firmware that polls: random loops on both CPUs while host, wire and timer go on. Whoever skips
-//! rounds of such a loop must come to what stepping comes to.
+//! Polling firmware: random loops on both CPUs while host, wire and timer are active. Skipping rounds of
+//! such a loop must give the result of stepping.
 
 use emulator::tigon2::board::Tigon2;
 use std::fmt;
@@ -14,8 +14,8 @@ use proptest::sample::select;
 use crate::act::{Act, play};
 use crate::bench::{Bench, CODE};
 
-/// What a loop may look at besides its event register: nothing, what stands still until somebody moves
-/// it, and what moves.
+/// Reads of a loop in addition to its event register: none, values that only others change, and values that
+/// change by themselves.
 const LOOKS: &[&str] = &[
     "nop",
     "xor $t2, $t2, $t3",
@@ -42,7 +42,7 @@ const LOOKS: &[&str] = &[
     "addiu $s0, $s0, 1",
 ];
 
-/// Why a loop ends.
+/// Exit conditions of a loop.
 const ENDS: &[&str] = &[
     "pri $t4, $t0, $s4; beqz $t4, again",
     "pri $t4, $t0, $s4; beqzl $t4, again",
@@ -52,7 +52,7 @@ const ENDS: &[&str] = &[
     "bnel $t2, $t3, again",
 ];
 
-/// What firmware does about it.
+/// Reactions of the firmware.
 const WORKS: &[&str] = &[
     "addiu $s1, $s1, 1",
     "lw $t5, 0x054($gp); addiu $t5, $t5, 3; sw $t5, REFERENCE($gp)",
@@ -73,7 +73,7 @@ const WORKS: &[&str] = &[
     "sw $zero, OTHER_STATE($gp)",
 ];
 
-/// What stands for different registers on each CPU.
+/// Register names that differ between the CPUs.
 const NAMES: [(&str, [&str; 2]); 7] = [
     ("OTHER_EVENT", ["0x070", "0x060"]),
     ("OTHER_STATE", ["0x240", "0x140"]),
@@ -84,14 +84,14 @@ const NAMES: [(&str, [&str; 2]); 7] = [
     ("MASK", ["0xFFFF", "0xD8FF"]),
 ];
 
-/// The program of a CPU: where it lies, and its text.
+/// Program of a CPU: address and text.
 #[derive(Clone)]
 pub struct Polling {
     scratchpad: bool,
     text: String,
 }
 
-/// A failed case prints what can be pasted into a seed.
+/// Prints a failed case in the form of a seed.
 impl fmt::Debug for Polling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.scratchpad {
@@ -104,12 +104,12 @@ impl fmt::Debug for Polling {
 }
 
 impl Polling {
-    /// Whether it halts the other CPU, which takes effect when that is in turn.
+    /// Whether it halts the other CPU, which takes effect at that CPU's next turn.
     pub fn halts_the_other(&self) -> bool {
         self.text.contains("sw $t5, OTHER_STATE")
     }
 
-    /// Reads a seed's line.
+    /// Parses a line of a seed.
     fn parse(line: &str) -> Self {
         let (place, text) = line.split_once(' ').expect("a place and a text");
         let scratchpad = match place {
@@ -122,7 +122,7 @@ impl Polling {
     }
 }
 
-/// Reads a seed: what it covers, the programs of A and B, then acts.
+/// Parses a seed: its title, the programs of A and B, then acts.
 pub fn parse(text: &str) -> ([Polling; 2], Vec<Act>) {
     let lines: Vec<&str> = text.splitn(4, '\n').collect();
     let [title, a, b, acts] = lines[..] else {
@@ -148,7 +148,7 @@ pub fn polling() -> impl Strategy<Value = Polling> {
     )
 }
 
-/// What hosts and wires do to firmware that polls.
+/// Acts of hosts and wires on polling firmware.
 fn act() -> impl Strategy<Value = Act> {
     let write = (
         select(vec![
@@ -190,20 +190,19 @@ pub fn acts() -> impl Strategy<Value = Vec<Act>> {
     vec(some, 1..24).prop_map(|some| some.concat())
 }
 
-/// How a run is carried out: it must make no difference.
+/// Execution parameters of a run, which must not affect its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Manner {
     /// Rounds of idle loops may be skipped.
     pub skip_idle: bool,
-    /// Time passes in slices of so many nanoseconds.
+    /// Length of time slices, in nanoseconds.
     pub slice_ns: Option<u64>,
 }
 
-/// What a run leaves: the hash of its trace; instructions, cycles, program counter and registers of
-/// both CPUs.
+/// Final state of a run: trace hash; instructions, cycles, program counter and registers of both CPUs.
 type Left = (u64, Vec<(u64, u64, u32, Vec<u32>)>);
 
-/// Puts the programs of both CPUs there, and starts them.
+/// Loads and starts the programs of both CPUs.
 pub fn load(programs: &[Polling; 2], bench: &mut Bench) {
     for (cpu, program) in programs.iter().enumerate() {
         let names = NAMES
@@ -228,7 +227,7 @@ pub fn load(programs: &[Polling; 2], bench: &mut Bench) {
     }
 }
 
-/// Lets both CPUs poll while `acts` happen.
+/// Lets both CPUs poll during `acts`.
 pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
     let mut bench = Bench::new(SramSize::K512);
     bench.0.board_mut::<Tigon2>().skip_idle = manner.skip_idle;

@@ -1,8 +1,8 @@
-//! Two CPUs race over data, registers and each other's code. However far a CPU runs ahead of the
-//! other at a time, they must come to what they come to in steps of a few instructions.
+//! Two CPUs race over data, registers and each other's code. However far a CPU runs ahead of the other one,
+//! results must equal those of steps of a few instructions.
 //!
-//! Nobody halts the other one here or writes to its scratchpad: that takes effect only when the other
-//! is in turn (ARCHITECTURE.md, "Compromises").
+//! No CPU halts the other one here or writes to its scratchpad: that takes effect only at the other one's
+//! turn (ARCHITECTURE.md, "Compromises").
 
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
 use emulator::sim::time::SimTime;
@@ -14,15 +14,15 @@ use proptest::sample::select;
 
 use crate::bench::{Bench, CODE, TX_BUFFER, words};
 
-/// Bytes between the programs of A and B.
+/// Distance between the programs of A and B.
 const APART: u32 = 0x200;
-/// The words in SRAM that are compared, from `CODE` on.
+/// Number of compared words in SRAM, from `CODE` on.
 const COMPARED_WORDS: u32 = 0x200;
 const STEPS: u32 = 12;
-/// Between two starts.
+/// Interval between two starts.
 const STEP_NS: u64 = 4_000;
 
-/// A CPU's program, and whether it runs in the scratchpad.
+/// A CPU's program; it may run in the scratchpad.
 #[derive(Debug, Clone)]
 pub struct Racer {
     body: Vec<u32>,
@@ -38,7 +38,7 @@ fn encode(opcode: u32, base: u32, register: u32, low: u32) -> u32 {
     opcode << 26 | base << 21 | register << 16 | low & 0xFFFF
 }
 
-/// Through $1 registers, $2 data, $3 the own scratchpad, $4 code.
+/// An instruction: $1 points to registers, $2 to data, $3 to the own scratchpad, $4 to code.
 fn instruction() -> impl Strategy<Value = u32> {
     let offsets = select(vec![
         0x48u32, 0x4C, 0x54, 0x58, 0x60, 0x64, 0x70, 0x78, 0xC4, 0xE0, 0xE4, 0xE8, 0x100, 0x104,
@@ -49,7 +49,7 @@ fn instruction() -> impl Strategy<Value = u32> {
     let other = || 8..24u32;
     let registers = (load_store(), other(), offsets);
     let memory = (narrow, 2..4u32, other(), 0..16u32);
-    // Whole instructions are copied about.
+    // Copies of whole instructions.
     let code = (load_store(), other(), 0..(2 * APART / 4));
     let branch = (
         select(vec![4u32, 5, 6, 7, 0x14, 0x15]),
@@ -77,11 +77,11 @@ fn instruction() -> impl Strategy<Value = u32> {
     ]
 }
 
-/// What a race leaves: the hash of its trace, SRAM; instructions, cycles, program counter and registers
-/// of both CPUs.
+/// Final state of a race: trace hash, SRAM; instructions, cycles, program counter and registers of both
+/// CPUs.
 type Left = (u64, Vec<u32>, Vec<(u64, u64, u32, Vec<u32>)>);
 
-/// Runs both, in slices of time if that is asked for.
+/// Runs both CPUs, optionally in time slices.
 pub fn race(racers: &[Racer; 2], slice: Option<SimTime>) -> Left {
     let mut bench = Bench::new(SramSize::K512);
     let pointers = format!(
@@ -104,7 +104,7 @@ pub fn race(racers: &[Racer; 2], slice: Option<SimTime>) -> Left {
     }
     for step in 0..STEPS {
         for (cpu, (at, length)) in starts.iter().enumerate() {
-            // One that still runs goes on.
+            // A CPU that still runs continues.
             bench.start(cpu, at + 4 * (step * 7 % length));
         }
         let end = bench.0.now() + SimTime::from_ns(STEP_NS);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::acts::value;
 use crate::bench::{Bench, CODE, TX_BUFFER, words};
 
-/// A random instruction: anything, or one that reaches memory and registers through $1 to $4.
+/// A random instruction: any word, or an access to memory and registers through $1 to $4.
 pub fn instruction() -> impl Strategy<Value = u32> {
     // lb, lh, lwl, lw, lbu, lhu, lwr, sb, sh, swl, sw, swr.
     let memory = prop::sample::select(vec![
@@ -18,7 +18,7 @@ pub fn instruction() -> impl Strategy<Value = u32> {
     ]);
     let offset = prop_oneof![0..0x100u32, any::<u16>().prop_map(u32::from)];
     let memory = (memory, 1..5u32, 0..32u32, offset);
-    // beq, bne, blez, bgtz, and their likely forms, a few instructions back or forth.
+    // beq, bne, blez, bgtz, and their likely forms, a few instructions backwards or forwards.
     let branch = (
         prop::sample::select(vec![4u32, 5, 6, 7, 0x14, 0x15]),
         0..32u32,
@@ -40,7 +40,7 @@ pub fn instruction() -> impl Strategy<Value = u32> {
     ]
 }
 
-/// Code that knows where everything is, then does anything, over and over.
+/// Code that sets up pointers, then runs random instructions repeatedly.
 fn program(body: &[u32]) -> Vec<u32> {
     let pointers = format!(
         "li $1, {REGISTER_BASE:#x}\n li $2, {TX_BUFFER:#x}\n li $3, {SCRATCHPAD_BASE:#x}\n li $4, 0x4000\n"
@@ -53,8 +53,8 @@ fn program(body: &[u32]) -> Vec<u32> {
     code
 }
 
-/// Executes random instructions on both cores, from SRAM or scratchpad; a core that stops goes on
-/// elsewhere. Gives the hash of the trace.
+/// Executes random instructions on both cores, from SRAM or scratchpad; a stopped core is restarted
+/// elsewhere. Returns the trace hash.
 pub fn execute(body: &[u32], scratchpad: bool, skip_idle: bool) -> u64 {
     const STEPS: u32 = 40;
     let mut bench = Bench::new(SramSize::K512);

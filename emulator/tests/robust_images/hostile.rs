@@ -1,4 +1,4 @@
-//! A firmware that lies to its driver: it writes anything into the host's rings, indices and
+//! A firmware that sends its driver invalid data: it writes anything into the host's rings, indices and
 //! statistics, and interrupts.
 
 use defs::acenic::info::{
@@ -10,16 +10,16 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Where the image begins, and its entry.
+/// Start of the image, and its entry.
 pub const BASE: u32 = 0x4000;
-/// Where the list of lies stands.
+/// Address of the list of invalid writes.
 const LIST: u32 = 0x4800;
-/// Where the words stand that are told.
+/// Address of the words to write.
 const WORDS: u32 = 0x5000;
 /// Their number.
 const WORD_COUNT: usize = 512;
 
-/// Reads the information block, then carries out the list over and over.
+/// Reads the information block, then executes the list repeatedly.
 const LIAR: &str = "
     lui $gp, 0xC000
     lw $t0, 0x208($zero)
@@ -82,7 +82,7 @@ fn word() -> impl Strategy<Value = u32> {
     ]
 }
 
-/// One lie: pointer, distance, bytes, source, SRAM address, SRAM word.
+/// One invalid write: pointer, distance, bytes, source, SRAM address, SRAM word.
 fn lie() -> impl Strategy<Value = [u32; 6]> {
     let pointer = select(vec![
         EVENT_RING,
