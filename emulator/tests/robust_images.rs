@@ -73,7 +73,7 @@ fn drive(sram: SramSize, firmware: Firmware) -> u64 {
             let commands = [
                 Command::StackUp,
                 Command::ResetJumbo,
-                Command::RefreshStatistics,
+                Command::LoadStatistics,
             ];
             for command in commands.into_iter().cycle().take(12) {
                 let _ = nic.command(command).await;

@@ -1,12 +1,11 @@
 //! Identity and symbols of an image, as traces and profiles store them.
 
 use std::fmt;
-use std::hash::Hasher;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Image, Symbols};
-use crate::observe::tracer::Fnv;
+use crate::observe::digest::Digest;
 
 /// Identifies an image: a hash of the entry point and of everything that is loaded. Names, lines and probes
 /// are not part of it.
@@ -32,16 +31,15 @@ impl Image {
     /// Computes the image's identity.
     #[must_use]
     pub fn identity(&self) -> Identity {
-        let mut hash = Fnv::default();
-        hash.write_u32(self.entry);
+        let mut digest = Digest::NEW;
+        digest.number(self.entry.into());
         for segment in &self.segments {
-            hash.write_u32(segment.load_address);
-            hash.write_u32(segment.run_address);
-            hash.write_u32(segment.memory_bytes);
-            hash.write_usize(segment.bytes.len());
-            hash.write(&segment.bytes);
+            digest.number(segment.load_address.into());
+            digest.number(segment.run_address.into());
+            digest.number(segment.memory_bytes.into());
+            digest.bytes(&segment.bytes);
         }
-        Identity(hash.finish())
+        Identity(digest.value())
     }
 
     /// The image's symbols with its identity.

@@ -1,7 +1,6 @@
 //! Trace events.
 
 use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use bitflags::bitflags;
@@ -54,7 +53,7 @@ pub enum DropReason {
 pub type FrameHead = [u32; 9];
 
 /// Kind and data of an event.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceKind {
     /// A host program called the host library ([`Details::HOST`]).
     HostCall {
@@ -353,12 +352,5 @@ impl DropReason {
             Self::Filtered => "Filtered",
             Self::NoSpace => "NoSpace",
         }
-    }
-}
-
-impl Hash for TraceEvent {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // The address of the code is not part of the event.
-        (self.time, self.place, self.initiator, &self.kind).hash(state);
     }
 }

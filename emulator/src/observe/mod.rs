@@ -3,6 +3,7 @@
 //! ([`FrameObserver`](capture::FrameObserver)).
 
 pub mod capture;
+pub(crate) mod digest;
 pub mod event;
 pub mod file;
 pub mod instructions;

@@ -1,13 +1,12 @@
 //! Collection of trace events: always into a hash, and into sinks on request.
 
-use std::hash::{Hash, Hasher};
-
+use super::digest::Digest;
 use super::event::{Details, Place, TraceEvent, TraceKind};
+use super::file::kinds::digest_event;
 use super::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
-use crate::value_struct;
 
 /// Receives every trace event as it happens.
 pub trait Sink: Send {
@@ -20,70 +19,10 @@ const MISTAKES_SHOWN: u64 = 100;
 /// Number of unmapped accesses that are recorded with a text.
 const MISTAKES_TRACED: u64 = 100_000;
 
-/// A hash that is stable across machines and releases of the standard library: FNV-1a over whole numbers
-/// instead of bytes. It detects differences; it is not cryptographic.
-#[derive(Debug, Clone)]
-pub(crate) struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self::NEW
-    }
-}
-
-value_struct!(Fnv { 0: hash });
-
-impl Fnv {
-    const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
-
-    const fn step(&mut self, value: u64) {
-        // The rotation feeds the high bits back, which the product alone would lose.
-        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-}
-
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.step(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u8(&mut self, value: u8) {
-        self.step(value.into());
-    }
-
-    fn write_u16(&mut self, value: u16) {
-        self.step(value.into());
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.step(value.into());
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.step(value);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.step(value as u64);
-    }
-
-    fn write_isize(&mut self, value: isize) {
-        self.step(value as u64);
-    }
-}
-
 /// The trace of a node, of a switch, or of a line that leads away from one.
 pub struct Tracer {
     place: Place,
-    hash: Fnv,
+    hash: Digest,
     count: u64,
     /// Number of guest mistakes so far.
     mistakes: u64,
@@ -124,7 +63,7 @@ impl Tracer {
     pub const fn new(place: Place) -> Self {
         Self {
             place,
-            hash: Fnv::NEW,
+            hash: Digest::NEW,
             count: 0,
             mistakes: 0,
             kept: None,
@@ -210,8 +149,8 @@ impl Tracer {
 
     /// Hash of all events so far: equal for equal runs.
     #[must_use]
-    pub fn hash(&self) -> u64 {
-        self.hash.finish()
+    pub const fn hash(&self) -> u64 {
+        self.hash.value()
     }
 
     /// The number of events so far.
@@ -286,7 +225,7 @@ impl Tracer {
             pc,
             kind,
         };
-        event.hash(&mut self.hash);
+        digest_event(&event, &mut self.hash);
         self.count += 1;
         for sink in &mut self.sinks {
             sink.event(&event);

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::bytes::{fold_sign, put_number, take, take_number, unfold_sign};
 use super::kinds::{kind_code, put_fields, take_fields};
+use crate::observe::digest::Digest;
 use crate::observe::event::{DropReason, FrameHead, Place, TraceEvent};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -252,6 +253,8 @@ pub(super) trait Fields: Sized {
     fn take(source: &mut Source<'_>) -> Option<Self>;
     /// The field as JSON.
     fn value(&self) -> Value;
+    /// Adds it to a trace's hash.
+    fn digest(&self, digest: &mut Digest);
 }
 
 impl Fields for u64 {
@@ -266,6 +269,10 @@ impl Fields for u64 {
     fn value(&self) -> Value {
         (*self).into()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number(*self);
+    }
 }
 
 impl Fields for u32 {
@@ -279,6 +286,10 @@ impl Fields for u32 {
 
     fn value(&self) -> Value {
         (*self).into()
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number((*self).into());
     }
 }
 
@@ -298,6 +309,10 @@ impl Fields for bool {
     fn value(&self) -> Value {
         (*self).into()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number((*self).into());
+    }
 }
 
 impl Fields for SimTime {
@@ -311,6 +326,10 @@ impl Fields for SimTime {
 
     fn value(&self) -> Value {
         self.ps().into()
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number(self.ps());
     }
 }
 
@@ -330,6 +349,10 @@ impl Fields for Option<u16> {
     fn value(&self) -> Value {
         (*self).into()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number(self.map_or(0, |value| u64::from(value) + 1));
+    }
 }
 
 impl Fields for Arc<str> {
@@ -344,6 +367,10 @@ impl Fields for Arc<str> {
     fn value(&self) -> Value {
         (**self).into()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.bytes(self.as_bytes());
+    }
 }
 
 impl Fields for Cow<'static, str> {
@@ -357,6 +384,10 @@ impl Fields for Cow<'static, str> {
 
     fn value(&self) -> Value {
         (**self).into()
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.bytes(self.as_bytes());
     }
 }
 
@@ -381,6 +412,13 @@ impl Fields for Vec<u32> {
     fn value(&self) -> Value {
         self.as_slice().into()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.number(self.len() as u64);
+        for value in self {
+            value.digest(digest);
+        }
+    }
 }
 
 /// All four bytes of each word: head words are rarely small.
@@ -403,6 +441,12 @@ impl Fields for FrameHead {
     fn value(&self) -> Value {
         self.as_slice().into()
     }
+
+    fn digest(&self, digest: &mut Digest) {
+        for word in self {
+            word.digest(digest);
+        }
+    }
 }
 
 /// Types that are encoded as a number and shown by name.
@@ -419,6 +463,10 @@ macro_rules! named {
 
             fn value(&self) -> Value {
                 self.name().into()
+            }
+
+            fn digest(&self, digest: &mut Digest) {
+                digest.number(*self as u64);
             }
         }
     )*};

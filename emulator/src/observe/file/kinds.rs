@@ -1,11 +1,12 @@
-//! Kinds of events in a file: number, name, fields. A new kind needs a line at the end here, and one in the
+//! Kinds of events in a file and in a trace's hash: number, name, fields. A new kind needs a line at the end here, and one in the
 //! tests. This table is the file format: numbers are never reused, and a change of fields needs a new
 //! version of the format.
 
 use serde_json::{Map, Value};
 
-use super::codec::{Fields, Sink, Source};
-use crate::observe::event::TraceKind;
+use super::codec::{Fields, Sink, Source, place_number};
+use crate::observe::digest::Digest;
+use crate::observe::event::{TraceEvent, TraceKind};
 
 /// Defines encoder and decoder from one table.
 macro_rules! kinds {
@@ -30,6 +31,16 @@ macro_rules! kinds {
             let _ = sink;
         }
 
+        /// Adds a kind, its number and its fields, to a trace's hash.
+        fn digest_kind(kind: &TraceKind, digest: &mut Digest) {
+            match kind {
+                $(TraceKind::$variant { $($field),* } => {
+                    digest.number($code);
+                    $($field.digest(digest);)*
+                })*
+            }
+        }
+
         /// The fields of an event by name, for JSON and comparisons.
         #[must_use]
         pub fn fields_by_name(kind: &TraceKind) -> Map<String, Value> {
@@ -50,6 +61,14 @@ macro_rules! kinds {
             })
         }
     };
+}
+
+/// Adds an event to a trace's hash: time, place, initiator, kind and fields by the numbers that a file has for them.
+pub(in crate::observe) fn digest_event(event: &TraceEvent, digest: &mut Digest) {
+    digest.number(event.time.ps());
+    digest.number(place_number(event.place));
+    digest.number(event.initiator as u64);
+    digest_kind(&event.kind, digest);
 }
 
 kinds! {

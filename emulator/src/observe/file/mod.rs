@@ -9,7 +9,7 @@ pub mod chunk;
 mod codec;
 mod error;
 mod header;
-mod kinds;
+pub(in crate::observe) mod kinds;
 mod reader;
 mod writer;
 

@@ -7,7 +7,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+use super::kinds::digest_event;
 use super::*;
+use crate::observe::digest::Digest;
 use crate::observe::event::{Details, DropReason, Place, TraceEvent, TraceKind};
 use crate::observe::names::details_of;
 use crate::observe::stream::Observer;
@@ -55,6 +57,37 @@ fn written(events: &[TraceEvent]) -> Vec<u8> {
     }
     trace.finish().unwrap();
     page.bytes()
+}
+
+fn digest(event: &TraceEvent) -> u64 {
+    let mut digest = Digest::NEW;
+    digest_event(event, &mut digest);
+    digest.value()
+}
+
+/// The hash of an event by hand: time, place, initiator, kind, fields.
+#[test]
+fn the_hash_of_an_event_is_defined_by_its_numbers() {
+    let event = TraceEvent {
+        time: SimTime::from_ps(5),
+        place: Place::Node(3),
+        initiator: Initiator::CpuA,
+        pc: Some(0x4000),
+        kind: TraceKind::Probe {
+            name: "ab".into(),
+            arguments: vec![7, 8],
+        },
+    };
+    let mut by_hand = Digest::NEW;
+    for number in [5, 6, 5, 5] {
+        by_hand.number(number);
+    }
+    by_hand.bytes(b"ab");
+    for number in [2, 7, 8] {
+        by_hand.number(number);
+    }
+    assert_eq!(digest(&event), by_hand.value());
+    assert_eq!(digest(&event), 0xd4a1_a95b_8ecf_9ceb);
 }
 
 /// The events up to the first error, and the error.
@@ -229,6 +262,21 @@ proptest! {
         let (back, end) = read(&written(&events));
         prop_assert_eq!(end.unwrap().events, events.len() as u64);
         prop_assert_eq!(back, events);
+    }
+
+    /// Every field enters the hash, but for the instruction's address.
+    #[test]
+    fn different_events_have_different_hashes(
+        pair in prop::sample::select(kinds()).prop_flat_map(|kind| [event(kind.clone()), event(kind)]),
+    ) {
+        let [mut a, b] = pair;
+        a.pc = b.pc;
+        prop_assert_eq!(digest(&a) == digest(&b), a == b);
+        let (time, place, initiator) = (b.time, b.place, b.initiator);
+        let kind = TraceEvent { time, place, initiator, ..a.clone() };
+        prop_assert_eq!(digest(&kind) == digest(&b), kind == b);
+        let pc = TraceEvent { pc: None, ..b.clone() };
+        prop_assert_eq!(digest(&pc), digest(&b));
     }
 
     #[test]
