@@ -153,9 +153,10 @@ impl<T> State<T> {
 /// }
 /// ```
 ///
-/// A handler is a `fn(&mut State)`; its name at the left is a constant of [`defs::tigon2::event`]. Loop,
-/// table, state and handlers (including inlined functions) are placed in the CPU's scratchpad: keep big
-/// tables out of the state, and mark rarely called functions `#[inline(never)]` to keep them in SRAM.
+/// A handler is a `fn(&mut State)`; its name at the left is a constant of [`defs::tigon2::event`].
+/// Loop, table, state and handlers (including inlined functions) are placed in the CPU's scratchpad.
+/// Keep big tables out of the state, and mark rarely called functions `#[inline(never)]` to keep
+/// them in SRAM.
 #[macro_export]
 macro_rules! dispatch {
     (

@@ -1,8 +1,9 @@
 //! Words of SRAM that the firmware shares with the host, the DMA engines or the other CPU: mailboxes,
 //! general communication words, rings, buffers and structures at fixed addresses.
 //!
-//! Accesses are volatile: each happens exactly once, in program order. Never use these functions for Rust's
-//! own objects (statics and stack); the image occupies SRAM from 0x4000 to [`image_end`].
+//! Accesses are volatile: each happens exactly once, in program order.
+//! Never use these functions for Rust's own objects (statics and stack); the image occupies SRAM
+//! from 0x4000 to [`image_end`].
 
 /// Reads the word at `address`, a multiple of 4.
 #[inline(always)]

@@ -16,47 +16,47 @@ use crate::window::{System, Window};
 /// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// The protocol stack is up: frames are wanted.
+    /// The protocol stack is up: deliver frames.
     StackUp,
-    /// It is down.
+    /// The protocol stack is down.
     StackDown,
-    /// Take the general communication words anew.
+    /// Read the general communication words again.
     UpdateGeneral,
-    /// Forget the jumbo ring's buffers.
+    /// Discard the jumbo ring's buffers.
     ResetJumbo,
-    /// Report part of a frame when so many bytes of it are in; 0: never.
+    /// Report part of a frame when this many bytes have arrived; 0: never.
     PartialReceive {
-        /// The number.
+        /// Number of bytes.
         count: u32,
     },
-    /// Take frames for this group.
+    /// Accept frames for this group.
     AddMulticast(MacAddress),
-    /// Take them no longer.
+    /// Stop accepting frames for this group.
     RemoveMulticast(MacAddress),
-    /// The same as [`Command::AddMulticast`], with the address in the ring.
+    /// Like [`Command::AddMulticast`], with the address in the ring.
     AddMulticastExtended(MacAddress),
-    /// The same as [`Command::RemoveMulticast`], with the address in the ring.
+    /// Like [`Command::RemoveMulticast`], with the address in the ring.
     RemoveMulticastExtended(MacAddress),
-    /// Take all frames, or only those that are meant for this node.
+    /// Accept all frames, or only those for this node.
     Promiscuous(bool),
-    /// Take the frames for all groups, or only for those that were added.
+    /// Accept the frames of all groups, or only of added ones.
     AllMulticast(bool),
-    /// Negotiate the link anew.
+    /// Negotiate the link again.
     NegotiateLink,
-    /// Have another own address.
+    /// Set the own address.
     SetAddress(MacAddress),
-    /// Count from 0.
+    /// Clear the counters.
     ClearStatistics,
     /// Load the counters from the statistics block in host memory: what the firmware has counted since its last
     /// report is lost. [`AceNic::next_statistics`] gets a report.
     LoadStatistics,
-    /// Any word, sensible or not.
+    /// Any word, valid or not.
     Word(u32),
 }
 
-/// What a command consists of.
+/// Encoding of a command.
 struct Encoded {
-    /// General words to be written beforehand.
+    /// General words to write first.
     general: Option<[(u32, u32); 2]>,
     /// Entries of the ring.
     entries: Vec<u32>,
@@ -68,7 +68,7 @@ const fn switch(command: u32, on: bool) -> u32 {
 }
 
 impl Command {
-    /// The group whose address the command carries.
+    /// The group address in the command.
     const fn group(self) -> Option<MacAddress> {
         match self {
             Self::AddMulticast(group)
@@ -114,16 +114,16 @@ impl Command {
     }
 }
 
-/// How long the firmware may take for a command.
+/// Timeout of a command.
 const COMMAND_TIMEOUT_NS: u64 = 100_000_000;
-/// Time between two looks at its index.
+/// Poll interval of the firmware's index.
 const COMMAND_POLL_NS: u64 = 10_000;
 
 impl<W: Window, S: System> AceNic<W, S> {
-    /// Gives a command to the firmware, which carries it out in its own time.
+    /// Gives a command to the firmware, without waiting for its execution.
     ///
     /// # Errors
-    /// [`CommandError`]; then the command was not given.
+    /// [`CommandError`]: the command was not given.
     pub async fn command(&mut self, command: Command) -> Result<(), CommandError> {
         if let Some(address) = command.group()
             && !address.is_group()
@@ -149,7 +149,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(())
     }
 
-    /// Gives a command and waits until the firmware has taken it. (Some are followed by an event.)
+    /// Gives a command and waits until the firmware has taken it. (Some commands are followed by an event.)
     ///
     /// # Errors
     /// [`CommandError`].
@@ -170,7 +170,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         if consumer >= COMMAND_ENTRIES {
             return Err(CommandError::Consumer { consumer });
         }
-        // One entry stays free: a full ring would look like an empty one.
+        // One entry stays free: a full ring would look empty.
         let free = (consumer + COMMAND_ENTRIES - self.commands - 1) % COMMAND_ENTRIES;
         if needed > free {
             return Err(CommandError::Full { needed, free });

@@ -68,9 +68,9 @@ const MOST_LOOKS: u32 = 4;
 /// Interval of checks, in longer waits, that CPU A still runs.
 const LOOK_AT_CPU_NS: u64 = 10_000_000;
 
-/// A report that comes sooner after the driver began to wait may have been made before.
+/// Age up to which a report may have been started before the wait.
 const REPORT_TRANSFER_NS: u64 = 500_000;
-/// The firmware's timer, and other work of it, may delay a report by less than this.
+/// Upper bound for the delay of a report by the firmware's timer and other work.
 const REPORT_MARGIN_NS: u64 = 1_000_000_000;
 
 fn extend<T>(kept: &mut Vec<T>, more: Vec<T>) {
@@ -308,12 +308,13 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(false)
     }
 
-    /// Statistics that the firmware reports after this call. It reports them every
-    /// [`Config::statistics_ticks`](super::Config::statistics_ticks) us; no command makes it report sooner.
+    /// Waits for statistics that the firmware reports after this call. The firmware reports every
+    /// [`Config::statistics_ticks`](super::Config::statistics_ticks) us; no command makes it report
+    /// earlier.
     ///
     /// # Errors
-    /// [`WaitError`]: reports are turned off, none comes within two periods and a second, CPU A has halted, or the
-    /// firmware reports an error instead.
+    /// [`WaitError`]: reports are disabled, none arrives within two periods and a second, CPU A has halted,
+    /// or the firmware reports an error.
     pub async fn next_statistics(&mut self) -> Result<Statistics, WaitError> {
         const WHAT: &str = "the firmware to report its statistics";
         let period_ns = u64::from(self.config().statistics_ticks) * 1000;

@@ -13,7 +13,7 @@ impl Statistics {
         Self { words }
     }
 
-    /// A counter's value; `None` if no counter has this name.
+    /// Value of a counter; `None` if the name is unknown.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<u64> {
         counter(name).map(|counter| self.value(counter))

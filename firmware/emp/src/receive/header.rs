@@ -1,4 +1,4 @@
-//! What a frame of a message says, and where it belongs.
+//! Header words of a frame, and its position in its message.
 
 use crate::Emp;
 use crate::ack::Ack;
@@ -10,7 +10,7 @@ use defs::emp::frame::{
     WORD_FRAME_EPOCH, WORD_SOURCE_MESSAGE,
 };
 
-/// The header words that every frame of a message has.
+/// Header words common to all frames of a message.
 #[derive(Clone, Copy)]
 pub(super) struct Header {
     /// Source node and message identifier.
@@ -23,38 +23,38 @@ pub(super) struct Header {
     pub epoch: u32,
     /// Frames of the ack group before this one.
     pub before: u16,
-    /// Frames of the ack group after it.
+    /// Frames of the ack group after this one.
     pub after: u16,
-    /// The sender marked it as its group's last.
+    /// The sender marked the frame as the last of its group.
     pub group_end: bool,
 }
 
-/// A frame's place in its message.
+/// A frame's position in its message.
 pub(super) struct Place {
     pub delivery: Delivery,
-    /// No frames are missing behind it.
+    /// This is the last missing frame of the message.
     pub last: bool,
-    /// Of a message's first frame: what its record must learn.
+    /// For a message's first frame: data for its record.
     pub opening: Option<Opening>,
 }
 
-/// What a message header says.
+/// Contents of a message header.
 #[derive(Clone, Copy)]
 pub(super) struct Opening {
-    /// The posted receive that takes the message.
+    /// The posted receive that matches the message.
     pub posted: u16,
-    /// Bytes of its frame.
+    /// Length of this frame.
     pub frame_bytes: u16,
     /// Bytes of the message.
     pub length: u32,
     /// Tag (high half) and number of frames.
     pub tag_frames: u32,
-    /// The oldest message that the source still has open.
+    /// The oldest message that the source has open.
     pub oldest: u16,
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// The header words of the frame at `start`.
+    /// Reads the header words of the frame at `start`.
     #[inline(always)]
     pub(super) fn header(&self, start: u32, type_kind: u32) -> Header {
         let key = self.word(start, WORD_SOURCE_MESSAGE);
@@ -72,7 +72,7 @@ impl<N: Nic> Emp<'_, N> {
 }
 
 impl Header {
-    /// The answer to the frame's group.
+    /// An answer for the frame's group.
     #[inline(always)]
     pub(super) fn answer(&self, kind: Kind) -> Ack {
         Ack {
@@ -98,7 +98,7 @@ impl Header {
     }
 }
 
-/// Whether a frame is whole and part of a message: `Some(true)` for a header frame, `Some(false)` for a
+/// Whether a frame is intact and part of a message: `Some(true)` for a header frame, `Some(false)` for a
 /// data frame.
 #[inline(always)]
 pub(super) fn part_of_message(frame: &RxFrame, type_kind: u32) -> Option<bool> {
@@ -113,7 +113,7 @@ pub(super) fn part_of_message(frame: &RxFrame, type_kind: u32) -> Option<bool> {
     }
 }
 
-/// Whether a frame with this word is EMP's and of kind `kind`.
+/// Whether a frame with this word is an EMP frame of kind `kind`.
 #[inline(always)]
 pub(super) fn is_kind(word: u32, kind: Kind) -> bool {
     word >> KIND_SHIFT == type_kind(kind) >> KIND_SHIFT

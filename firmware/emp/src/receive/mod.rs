@@ -6,13 +6,13 @@
 //!                                    +-- given up (`abandon`), DMAs over -----+
 //! ```
 //!
-//! * A header frame is matched only if its message is the next one of its source. Before that it
-//!   is early; after that its message is active, or complete and its acks must have been lost.
+//! * A header frame is matched only if its message is the next one of its source. An earlier header frame
+//!   is early; a later one belongs to an active message, or to a complete one whose acks were lost.
 //! * Data frames of an active message are taken in any order, each once.
-//! * A frame goes to the deliverer as soon as its place is known; records are brought up to date after it.
-//! * A frame that is not wanted, or wanted only for its ack, is freed in ring order.
-//! * Bytes behind the end of the posted receive are dropped (`Truncated`). After a failure the rest of
-//!   the message is still acknowledged, and dropped.
+//! * A frame goes to the deliverer as soon as its position is known; records are updated after it.
+//! * A dropped frame, or one that only needs an ack, is freed in ring order.
+//! * Bytes beyond the end of the posted receive are dropped (`Truncated`). After a failure the rest of the
+//!   message is acknowledged and dropped.
 
 mod header;
 
@@ -35,14 +35,14 @@ use defs::emp::frame::{
 };
 use header::{Header, Opening, Place, is_kind, part_of_message};
 
-/// Why a frame is not taken: what it is counted as, and how it is answered.
+/// Reason for dropping a frame: the counter to increment, and the answer.
 struct Refusal {
     counter: Counter,
     answer: Option<Kind>,
 }
 
 impl Refusal {
-    /// It is dropped.
+    /// Drops the frame without an answer.
     const fn of(counter: Counter) -> Self {
         Self {
             counter,
@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// It is dropped, and answered if it ends its group.
+    /// Drops the frame, with an answer if it ends its group.
     fn answered(counter: Counter, answer: Kind, header: &Header) -> Self {
         Self {
             counter,
@@ -60,11 +60,11 @@ impl Refusal {
 }
 
 impl<N: Nic> Emp<'_, N> {
-    /// The host posted a receive.
+    /// Handles a posted receive.
     #[inline(always)]
     pub fn post_receive(&mut self) {
         if !N::Roles::DELIVERER && self.nic.front(Queue::Closed).is_some() {
-            // What was complete before the host posted this may be the same receive.
+            // A receive that completed before this post may use the same descriptor.
             self.take_closed_first();
         }
         let free = |emp: &Self, index: u32| {
@@ -97,9 +97,8 @@ impl<N: Nic> Emp<'_, N> {
             .event(Event::PostReceive, key >> 16, key & 0xFFFF, capacity);
     }
 
-    /// A frame was received. What to do then comes as functions, as with
-    /// [`on_mailbox`](Self::on_mailbox): [`take_ack`](Self::take_ack) and
-    /// [`take_frame`](Self::take_frame).
+    /// Handles a received frame. As in [`on_mailbox`](Self::on_mailbox), further steps are arguments:
+    /// [`take_ack`](Self::take_ack) and [`take_frame`](Self::take_frame).
     #[inline(always)]
     pub fn on_receive(
         &mut self,
@@ -109,7 +108,7 @@ impl<N: Nic> Emp<'_, N> {
         if !N::Roles::MATCHER {
             return;
         }
-        // Taking a frame from the MAC is receive bookkeeping, until it turns out to be an ack.
+        // Taking a frame from the MAC counts as receive bookkeeping until it turns out to be an ack.
         self.nic.stage_enter(Stage::ReceiveBookkeeping);
         let Some(arrival) = self.nic.next_rx() else {
             return self.nic.stage_exit(Stage::ReceiveBookkeeping);
@@ -127,8 +126,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Whether the queues to the other CPU take what a frame can bring. While they do not, frames stay with the
-    /// MAC, and what waits to be sent goes on.
+    /// Whether the queues to the other CPU have room for the jobs of a frame. Otherwise frames stay with
+    /// the MAC, and waiting transmits proceed.
     #[inline(always)]
     fn has_room_for_frame(&mut self) -> bool {
         let fits = |queue: Queue| self.nic.room(queue) >= queue.room_for_frame();
@@ -149,8 +148,8 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A frame that is no ack was received; `type_kind` is its word at `WORD_TYPE_KIND`. It stays with
-    /// the MAC while it cannot be delivered.
+    /// Takes a received frame other than an ack; `type_kind` is its word at `WORD_TYPE_KIND`. The frame
+    /// stays with the MAC while it cannot be delivered.
     #[inline(always)]
     pub fn take_frame(&mut self, arrival: Arrival, type_kind: u32) {
         if N::Roles::DELIVERER && !self.can_deliver() {
@@ -167,7 +166,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A frame that is no part of a message.
+    /// Handles a frame that is not part of a message.
     #[cold]
     #[inline(never)]
     fn take_other(&mut self, frame: RxFrame, type_kind: u32) {
@@ -185,7 +184,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_exit(Stage::ReceiveBookkeeping);
     }
 
-    /// A frame of a message (`first`: its header frame): matches and delivers it, then acknowledges
+    /// Handles a frame of a message (`first`: its header frame): matches and delivers it, then acknowledges
     /// its group.
     #[inline(always)]
     fn receive_frame(&mut self, frame: RxFrame, type_kind: u32, first: bool) {
@@ -213,7 +212,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Hands a frame to the deliverer.
+    /// Passes a frame to the deliverer.
     #[inline(always)]
     fn pass_on(&mut self, frame: &RxFrame, place: &Place, header: &Header) {
         let delivery = &place.delivery;
@@ -237,7 +236,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_enter(Stage::ReceiveBookkeeping);
     }
 
-    /// Leaves a frame for a deliverer on the other CPU; there is room.
+    /// Queues a frame for a deliverer on the other CPU; there is room.
     #[inline(always)]
     fn queue_frame(&mut self, frame: &RxFrame, place: &Place, opening: &Option<SinkOpening>) {
         let delivery = &place.delivery;
@@ -275,7 +274,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A message's first frame: finds its receive and opens its record.
+    /// Matches a message's first frame to a receive and opens its record.
     #[inline(always)]
     fn place_header(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
         let node = header.node;
@@ -333,7 +332,8 @@ impl<N: Nic> Emp<'_, N> {
         })
     }
 
-    /// A message that is in turn and cannot be taken. What its header says of others holds nevertheless.
+    /// Handles a message in sequence that cannot be taken. Its header's information on other messages is
+    /// still used.
     #[cold]
     #[inline(never)]
     fn turn_away(&mut self, node: u32, oldest: u16, counter: Counter) -> Refusal {
@@ -341,7 +341,7 @@ impl<N: Nic> Emp<'_, N> {
         Refusal::of(counter)
     }
 
-    /// A frame of a message after its first: finds its record.
+    /// Finds the record of a message's further frame.
     #[inline(always)]
     fn place_data(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
         let (node, epoch) = (header.node, header.epoch);
@@ -358,7 +358,7 @@ impl<N: Nic> Emp<'_, N> {
         let room = frame.length - DATA_PAYLOAD;
         if !header.fits(record.frames)
             || offset >= record.length
-            // All frames are as long as the first one, but the last, which brings the rest.
+            // All frames have the length of the first one, except the last.
             || (frame.length != u32::from(record.frame_bytes)
                 && (room < rest || header.number.wrapping_add(1) != record.frames))
         {
@@ -380,7 +380,7 @@ impl<N: Nic> Emp<'_, N> {
         })
     }
 
-    /// Notes a frame's arrival. Says whether all frames of its group are in.
+    /// Records a frame's arrival. Returns whether all frames of its group have arrived.
     #[inline(always)]
     fn account(&mut self, place: &Place, header: &Header) -> bool {
         let slot = place.delivery.slot;
@@ -401,8 +401,8 @@ impl<N: Nic> Emp<'_, N> {
         complete
     }
 
-    /// The rest of what a message's first frame brings, once its DMA is on its way: its receive is
-    /// posted no more, its record is its peer's, and the next message may come.
+    /// Completes the opening of a message after its first frame's DMA was started: unlinks its receive,
+    /// links its record to the peer, and expects the next message.
     #[inline(always)]
     fn open_active(&mut self, slot: Slot, header: &Header, opening: Opening) {
         self.free_active = self.tables.active_mut(slot).next;
@@ -430,7 +430,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A frame whose message is neither the next one nor one that awaits it.
+    /// Handles a frame whose message is neither the next one nor one that expects the frame.
     #[cold]
     #[inline(never)]
     fn out_of_turn(&mut self, header: &Header, expected: u16) -> Refusal {
@@ -449,7 +449,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A frame that its active message has already. The source is alive.
+    /// Handles a duplicate frame of an active message: its source is alive.
     #[cold]
     #[inline(never)]
     fn taken_before(&mut self, slot: Slot, header: &Header) -> Refusal {
@@ -461,14 +461,14 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Frees a frame that is not delivered.
+    /// Frees an undelivered frame.
     #[inline(always)]
     fn drop_frame(&mut self, frame: RxFrame, counter: Counter) {
         self.free_frame(frame);
         self.count_rarely(counter);
     }
 
-    /// The deliverer is through with a message, and the host knows.
+    /// Handles the end of a message: the deliverer has finished, and the host is notified.
     #[inline(always)]
     pub(crate) fn close(&mut self, slot: Slot) {
         let record = self.tables.active_mut(slot);
@@ -482,7 +482,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Takes a record out of its peer's list and frees it.
+    /// Removes a record from its peer's list and frees it.
     #[inline(always)]
     pub(crate) fn free_active_record(&mut self, slot: Slot) {
         let record = self.tables.active_mut(slot);
@@ -495,7 +495,7 @@ impl<N: Nic> Emp<'_, N> {
         self.free_active = slot;
     }
 
-    /// Takes a record that is not the first out of its peer's list.
+    /// Removes a record other than the first from its peer's list.
     #[inline(never)]
     fn unlink_active(&mut self, slot: Slot, node: u32, next: Slot) {
         let mut at = self.first_active(node);
@@ -509,7 +509,7 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// A deliverer on the other CPU is through with messages.
+    /// Handles messages that a deliverer on the other CPU has finished.
     #[inline(always)]
     pub fn on_closed(&mut self) {
         if N::Roles::DELIVERER || !N::Roles::MATCHER {

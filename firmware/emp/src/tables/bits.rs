@@ -1,11 +1,11 @@
-//! A bit for each frame of a message.
+//! Bitmap with one bit per frame of a message.
 
 use super::{FRAME_LIMIT, Zero};
 
-/// Words of a bitmap with a bit for each frame.
+/// Number of words of a bitmap.
 pub(crate) const FRAME_WORDS: usize = (FRAME_LIMIT / 32) as usize;
 
-/// A frame bitmap. Longer than needed, so that a masked word index fits.
+/// A frame bitmap; long enough for a masked word index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameBits([u32; FRAME_WORDS]);
 

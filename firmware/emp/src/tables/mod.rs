@@ -1,8 +1,7 @@
-//! The records of the protocol, in NIC memory that only the firmware uses.
+//! The records of the protocol, in NIC memory without other users.
 //!
-//! Every array's length is a power of two and every index is masked or a `u8`: no index that comes
-//! from a frame or from the host can miss, and none needs a check. A link is a `u8` slot;
-//! [`NO_SLOT`] ends a list.
+//! Every array's length is a power of two and every index is masked or a `u8`: indices from a frame or from
+//! the host are always in bounds, without checks. A link is a `u8` slot; [`NO_SLOT`] ends a list.
 
 mod bits;
 mod receive;
@@ -16,17 +15,17 @@ use crate::ack::{Ack, QUEUE_ENTRIES};
 use crate::roles::{A, Base, On, Records, Roles, Seat};
 use defs::emp::descriptor::{MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS};
 
-/// A transmit or active-receive record.
+/// Index of a transmit or active-receive record.
 pub(crate) type Slot = u8;
 /// The end of a list of slots.
 pub(crate) const NO_SLOT: Slot = 0xFF;
-/// Most frames of a message. With 1500-byte frames the longest message has 1412.
+/// Largest number of frames of a message. With 1500-byte frames the longest message has 1412.
 pub const FRAME_LIMIT: u32 = 1536;
-/// Slots for transmit records: one for each send descriptor, which is its index.
+/// Slots for transmit records: a send descriptor's index is its slot.
 pub const TRANSMIT_SLOTS: usize = 256;
-/// Bitmaps of groups without an ack: they are big, and no slot above the descriptors is used.
+/// Number of bitmaps of unacknowledged groups: they are big, and slots above the descriptors are unused.
 const UNACKED_BITMAPS: usize = SEND_DESCRIPTORS as usize;
-/// Slots for active receives: messages of which frames have arrived and others are to come.
+/// Slots for active receives: messages with some frames received and others missing.
 pub const ACTIVE_SLOTS: usize = 64;
 /// Entries of the list of posted receives, a power of two above the number of descriptors.
 const POSTED_ENTRIES: usize = 512;
@@ -35,7 +34,7 @@ pub(crate) const POSTED_HEAD: u16 = (POSTED_ENTRIES - 1) as u16;
 
 /// The records of a CPU's roles: `TABLE_BYTES` of NIC memory on both CPUs together.
 ///
-/// In this order, what is used most begins within 32 KB: the reach of an instruction's offset.
+/// The field order puts hot fields below 32 KB: the range of an instruction's offset.
 #[repr(C)]
 pub struct Tables<R: Roles> {
     transmit: R::Sender<[Transmit; TRANSMIT_SLOTS]>,
@@ -48,8 +47,8 @@ pub struct Tables<R: Roles> {
     unacked: R::Sender<[FrameBits; UNACKED_BITMAPS]>,
 }
 
-/// Bytes of all roles' records: a transmit record and bitmap for each slot, the posted receives, an
-/// active-receive record and bitmap for each slot, the acks that wait. Nothing in it grows with the number of peers.
+/// Size of all roles' records: a transmit record and bitmap per slot, the posted receives, an
+/// active-receive record and bitmap per slot, the waiting acks. It does not depend on the number of peers.
 pub const TABLE_BYTES: usize = TRANSMIT_SLOTS * (64 + 32)
     + UNACKED_BITMAPS * (FRAME_LIMIT as usize / 8)
     + POSTED_ENTRIES * 16
@@ -66,13 +65,13 @@ const _: () = assert!(size_of::<Sink>() == 64, "an index is one shift");
 const _: () = assert!(size_of::<Posted>() == 16, "an index is one shift");
 const _: () = assert!(MESSAGE_LIMIT_BYTES < FRAME_LIMIT * 1486);
 
-/// Which bitmap is a slot's.
+/// Index of a slot's bitmap.
 #[inline(always)]
 fn unacked_bitmap(slot: Slot) -> usize {
     usize::from(slot).min(UNACKED_BITMAPS - 1)
 }
 
-/// A record that is made of zeros.
+/// A record with all bits zero.
 trait Zero {
     const ZERO: Self;
 }
@@ -107,7 +106,7 @@ impl<R: Roles> Tables<R> {
         }
     }
 
-    /// Links the matcher's lists: no message anywhere, all active records free.
+    /// Links the matcher's lists: no messages, all active records free.
     pub(crate) fn reset(&mut self) {
         if !R::MATCHER {
             return;
@@ -139,7 +138,7 @@ impl<R: Roles> Tables<R> {
         &mut self.unacked.get_mut()[unacked_bitmap(slot)]
     }
 
-    /// A transmit record, to be changed, and the groups that are not acknowledged.
+    /// A transmit record, mutable, and its unacknowledged groups.
     #[inline(always)]
     pub(crate) fn transmit_and_unacked(&mut self, slot: Slot) -> (&mut Transmit, &FrameBits) {
         (
@@ -153,7 +152,7 @@ impl<R: Roles> Tables<R> {
         &mut self.sources.get_mut()[usize::from(slot)]
     }
 
-    /// A place for an ack that waits.
+    /// An entry for a waiting ack.
     #[inline(always)]
     pub(crate) fn ack_mut(&mut self, place: usize) -> &mut Ack {
         &mut self.acks.get_mut()[place & (QUEUE_ENTRIES - 1)]
@@ -184,7 +183,8 @@ impl<R: Roles> Tables<R> {
         &mut self.arrived.get_mut()[usize::from(slot) & (ACTIVE_SLOTS - 1)]
     }
 
-    /// Active-receive records in the free list that begins with `first`, and those that only remember.
+    /// Number of active-receive records in the free list from `first` on, plus those that remember
+    /// abandoned messages.
     pub(crate) fn idle_records(&mut self, first: Slot) -> usize {
         if !R::MATCHER {
             return ACTIVE_SLOTS;
@@ -214,7 +214,7 @@ impl<R: Roles> Tables<R> {
         self.posted_mut(POSTED_HEAD).previous = index;
     }
 
-    /// The oldest posted receive that takes `key`.
+    /// The oldest posted receive that matches `key`.
     #[inline(always)]
     pub(crate) fn find_posted(&self, key: u32) -> Option<u16> {
         let mut index = self.posted(POSTED_HEAD).next;
@@ -228,7 +228,7 @@ impl<R: Roles> Tables<R> {
         None
     }
 
-    /// Takes a posted receive out of the list; `state` says what it is from then on.
+    /// Removes a posted receive from the list and sets its state.
     #[inline(always)]
     pub(crate) fn unlink_posted(&mut self, index: u16, state: Posting) {
         self.posted_mut(index).state = state;

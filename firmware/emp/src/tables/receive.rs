@@ -1,4 +1,4 @@
-//! Records of posted receives, and of messages that are being received.
+//! Records of posted receives, and of arriving messages.
 
 use super::{Slot, Zero};
 use crate::descriptor::Pages;
@@ -9,18 +9,18 @@ use defs::emp::descriptor::Code;
 pub(crate) struct Posted {
     /// Source and tag to match.
     pub key: u32,
-    /// Bits of `key` that count: 0 where the receive takes any.
+    /// Bits of `key` to compare: 0 for wildcards.
     pub mask: u32,
     pub next: u16,
     pub previous: u16,
     pub state: Posting,
 }
 
-/// What a receive descriptor is to the NIC.
+/// State of a receive descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Posting {
-    /// The host's.
+    /// Owned by the host.
     Free,
     /// In the list of posted receives.
     Waiting,
@@ -28,32 +28,32 @@ pub(crate) enum Posting {
     Filling,
 }
 
-/// A message that is being received: see the module `receive`.
+/// An arriving message: see the module `receive`.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(crate) struct Active {
-    /// Source node (high half) and message identifier: the frame's word.
+    /// Source node (high half) and message identifier, as in the frame.
     pub key: u32,
     /// Bytes of the message.
     pub length: u32,
     /// Frames of the message.
     pub frames: u16,
-    /// Frames that have not arrived; none are awaited of an abandoned message.
+    /// Number of frames that have not arrived; 0 for an abandoned message.
     pub missing: u16,
-    /// The posted receive's descriptor.
+    /// Descriptor of the posted receive.
     pub descriptor: u16,
-    /// Bytes of its first frame.
+    /// Length of its first frame.
     pub frame_bytes: u16,
-    /// `missing` when silence was looked for last.
+    /// Value of `missing` at the last silence check.
     pub missing_then: u16,
-    /// How often in a row no frame had come.
+    /// Number of consecutive silence checks without a new frame.
     pub quiet: u16,
     pub state: Arriving,
     /// Next active message of the same peer, or next free record.
     pub next: Slot,
 }
 
-/// The deliverer's part of a message that is being received: see `deliver.rs`.
+/// The deliverer's part of an arriving message: see `deliver.rs`.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Sink {
@@ -66,27 +66,27 @@ pub(crate) struct Sink {
     pub capacity: u32,
     /// The message's tag.
     pub tag: u16,
-    /// The posted receive's descriptor.
+    /// Descriptor of the posted receive.
     pub descriptor: u16,
-    /// DMAs that name this record and are not over.
+    /// DMAs in progress that refer to this record.
     pub pending: u16,
-    /// What will become of it: `Done` unless something goes wrong.
+    /// Result: `Done` unless an error occurs.
     pub code: Code,
-    /// No more frames come.
+    /// No more frames will come.
     pub complete: bool,
 }
 
-/// How an arriving message stands.
+/// State of an arriving message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Arriving {
-    /// Its frames, or the last DMAs, are awaited. Or the record is free.
+    /// Waiting for frames or the last DMAs; or the record is free.
     Open,
-    /// Its source has given it up or started anew; its last DMAs are awaited.
+    /// Abandoned or restarted by its source; waiting for the last DMAs.
     Closed,
-    /// This node has given it up; its last DMAs are awaited.
+    /// Abandoned by this node; waiting for the last DMAs.
     GivenUp,
-    /// Given up, and the host knows. The record says so to frames that still come.
+    /// Abandoned, and reported to the host. The record answers further frames.
     Remembered,
 }
 

@@ -1,24 +1,24 @@
-//! Records of messages that are being sent.
+//! Records of outgoing messages.
 
 use super::{Slot, Zero};
 use crate::descriptor::Pages;
 use defs::emp::descriptor::Code;
 
-/// A place in an outgoing message: the next frame.
+/// Position of the next frame in an outgoing message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor {
     /// Message offset of the frame's payload.
     pub offset: u32,
     /// Frame number.
     pub number: u16,
-    /// Frames of the ack group before it.
+    /// Frames of the ack group before this one.
     pub before: u8,
-    /// Frames of a whole ack group of this message.
+    /// Size of a full ack group of this message.
     pub group: u8,
 }
 
 impl Cursor {
-    /// The first frame of a message.
+    /// Position of a message's first frame.
     pub(crate) const fn start(group: u8) -> Self {
         Self {
             offset: 0,
@@ -29,20 +29,20 @@ impl Cursor {
     }
 }
 
-/// Whether a message has frames to send.
+/// Queue state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Queueing {
-    /// It has none.
+    /// It has no frames to send.
     Out,
     /// It is in the send queue.
     In,
-    /// It waits for its receiver (`flow`).
+    /// Held by flow control (`flow`).
     Held,
 }
 
-/// A message that is being sent: see `transmit.rs`. The order of the fields keeps neighbours that are
-/// cleared together on word boundaries: the chip has no unaligned store.
+/// An outgoing message: see `transmit.rs`. The field order keeps fields that are cleared together on word
+/// boundaries: the chip has no unaligned store.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Transmit {
@@ -50,30 +50,30 @@ pub(crate) struct Transmit {
     pub length: u32,
     /// The frame to send next.
     pub cursor: Cursor,
-    /// While `resending`: the first frame that has not been sent at all.
+    /// While `resending`: the first frame that was never sent.
     pub fresh: Cursor,
-    /// When the retransmission timer expires, in us; valid while `outstanding` is not 0.
+    /// Expiry time of the retransmission timer, in us; valid while `outstanding` is not 0.
     pub deadline_us: u32,
-    /// Groups whose last frame was sent and that are not acknowledged.
+    /// Number of groups whose last frame was sent and that are not acknowledged.
     pub outstanding: u16,
     /// Frames of the message.
     pub frames: u16,
     /// Frames of the last group.
     pub last_group: u8,
-    /// What will become of it; `Pending` while undecided.
+    /// Result; `Pending` while undecided.
     pub code: Code,
     /// Timeouts since the last progress.
     pub retries: u8,
-    /// Early waits that have expired since then: see `pace.rs`.
+    /// Early waits that have expired since the last progress: see `pace.rs`.
     pub early: u8,
-    /// Sending again what was not acknowledged.
+    /// Unacknowledged frames are being sent again.
     pub resending: bool,
     /// Message identifier.
     pub id: u16,
     pub queueing: Queueing,
-    /// Whether the transmitter may have something of it yet when all is acknowledged.
+    /// Whether the transmitter may have unfinished work when all is acknowledged.
     pub closing: Closing,
-    /// Destination.
+    /// Destination node.
     pub node: u8,
     /// Next in the send queue.
     pub queue_next: Slot,
@@ -83,35 +83,35 @@ pub(crate) struct Transmit {
     pub peer_previous: Slot,
 }
 
-/// What the sender knows of the transmitter's work for a message.
+/// The sender's knowledge of the transmitter's work for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Closing {
-    /// When all is acknowledged, all that was queued has left.
+    /// When all frames are acknowledged, the transmitter has no unfinished work.
     Clear,
-    /// Frames were sent again, or page entries are fetched: the transmitter must be asked.
+    /// Frames were sent again, or page entries are being fetched: the transmitter must be asked.
     Ask,
-    /// It was asked.
+    /// The transmitter was asked.
     Asked,
-    /// It has nothing left.
+    /// The transmitter has finished.
     Closed,
 }
 
-/// The transmitter's part of a message that is being sent: see `frames.rs`.
+/// The transmitter's part of an outgoing message: see `frames.rs`.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(crate) struct Source {
     pub pages: Pages,
-    /// DMAs that name this record and are not over.
+    /// DMAs in progress that refer to this record.
     pub pending: u8,
-    /// Its memory could not be read: nothing more of it is sent.
+    /// Its memory could not be read: no more frames are sent.
     pub failed: bool,
-    /// The sender wants to know when nothing is pending.
+    /// The sender has asked for a report when nothing is pending.
     pub closing: bool,
 }
 
 impl Transmit {
-    /// Whether a transmitter on the other CPU has nothing of this decided record left.
+    /// Whether a transmitter on the other CPU has finished with this decided record.
     #[inline(always)]
     pub(crate) fn is_closed(&self) -> bool {
         match self.closing {
@@ -121,14 +121,14 @@ impl Transmit {
         }
     }
 
-    /// Frames of the ack group behind the one at `cursor`.
+    /// Number of frames of the ack group after the one at `cursor`.
     #[inline(always)]
     pub(crate) fn frames_after(&self, cursor: &Cursor) -> u32 {
         let left = self.frames.wrapping_sub(1).wrapping_sub(cursor.number);
         u32::from(cursor.group - 1 - cursor.before).min(u32::from(left))
     }
 
-    /// Frames that have been sent at least once.
+    /// Number of frames sent at least once.
     #[inline(always)]
     pub(crate) fn sent(&self) -> u16 {
         if self.resending {
@@ -138,7 +138,7 @@ impl Transmit {
         }
     }
 
-    /// Groups whose last frame has been sent, acknowledged or not.
+    /// Number of groups whose last frame has been sent, acknowledged or not.
     pub(crate) fn groups_sent(&self) -> u16 {
         let sent = self.sent();
         let (mut frames, mut groups) = (u16::from(self.cursor.group), 0);

@@ -15,9 +15,9 @@ use crate::{Firmware, Tuning, trace};
 
 const MASK: u32 = COMMAND_ENTRIES - 1;
 const SHIFT: u32 = COMMAND_BYTES.trailing_zeros();
-/// Entries of an extended command: itself and an address.
+/// Entries of an extended command: the command and an address.
 const EXTENDED_ENTRIES: u32 = 3;
-/// The multicast filter that lets everything through.
+/// Multicast filter that accepts everything.
 const ALL_MULTICAST: [u32; 4] = [u32::MAX; 4];
 
 fn entry(index: u32) -> u32 {
@@ -59,7 +59,7 @@ impl Firmware {
                 1
             };
             if producer.wrapping_sub(consumer) & MASK < entries {
-                // The rest of it will come.
+                // The rest of the command has not been written yet.
                 return;
             }
             self.run_command(command, entry(consumer + 1), entry(consumer + 2));
@@ -68,7 +68,7 @@ impl Firmware {
         }
     }
 
-    /// Carries out a command; `high` and `low` are the address of an extended one.
+    /// Executes a command; `high` and `low` are the address of an extended one.
     fn run_command(&mut self, command: u32, high: u32, low: u32) {
         let (what, code) = (message::what(command), message::code(command));
         let index = message::index(command);
@@ -127,7 +127,7 @@ impl Firmware {
                 count!("nic_cmds_refresh_stats");
                 self.load_statistics();
             }
-            // 0: frames are reported as a whole. They always are.
+            // 0: frames are reported as a whole, which is always the case.
             message::PARTIAL_RECEIVE if index == 0 => {}
             message::PARTIAL_RECEIVE => {
                 self.send_event(message::ERROR, message::UNIMPLEMENTED_COMMAND, what);
@@ -139,12 +139,12 @@ impl Firmware {
         }
     }
 
-    /// The command, or its code, does not exist.
+    /// Reports an unknown command, or an unknown code.
     fn refuse(&mut self, what: u32) {
         self.send_event(message::ERROR, message::INVALID_COMMAND, what);
     }
 
-    /// Carries out a command that turns something on or off.
+    /// Executes a command that enables or disables something.
     fn switch(&mut self, what: u32, code: u32, turn: impl FnOnce(bool)) {
         match code {
             CODE_ON => turn(true),
@@ -164,7 +164,7 @@ impl Firmware {
         self.look_at_receiver();
     }
 
-    /// Takes the general words that the host may change.
+    /// Reads the general words that the host may change.
     pub fn take_tuning(&mut self) {
         self.tuning = Tuning::read();
         let ticks = self.tuning.statistics_ticks;

@@ -21,7 +21,7 @@ pub mod read {
     pub const SEND_LAST: u32 = 3;
     /// Receive descriptors of ring `kind - BUFFERS`; index: their number.
     pub const BUFFERS: u32 = 4;
-    /// The statistics block; 0. Behind the kinds of the three buffer rings.
+    /// The statistics block; index: 0. Follows the kinds of the three buffer rings.
     pub const STATISTICS: u32 = BUFFERS + 3;
 }
 
@@ -65,7 +65,7 @@ pub struct Control {
     pub write_data: DmaState,
     /// A statistics report is due.
     pub statistics_due: bool,
-    /// The statistics are to be loaded from the host.
+    /// A load of the statistics from the host is requested.
     pub statistics_wanted: bool,
 }
 

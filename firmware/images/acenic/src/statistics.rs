@@ -1,5 +1,5 @@
-//! Counters, and their reports to the host (docs/tigon2.md, section 8, step 17). The block stands in
-//! SRAM as the host gets it; what the MAC counts is copied in before a report.
+//! Counters and their reports to the host (docs/tigon2.md, section 8, step 17). The block in SRAM has the
+//! host's layout; the MAC's counters are copied into it before a report.
 
 use defs::acenic::stats::{self, word};
 use defs::acenic::{INTERFACE_INDEX, INTERFACE_MTU};
@@ -12,8 +12,7 @@ use tigon2_hal::sram;
 use crate::dma::{push_read, push_write, read, write};
 use crate::{Alarm, Firmware, tables};
 
-/// Counts one of what `count!` names, or several: `count!("if_in_discards")`,
-/// `count!("nic_recv_bds", 4)`.
+/// Increments a counter, or adds to it: `count!("if_in_discards")`, `count!("nic_recv_bds", 4)`.
 macro_rules! count {
     ($name:literal) => {
         $crate::statistics::count!($name, 1)
@@ -46,7 +45,7 @@ fn set(word: u32, value: u32) {
     sram::write(tables::statistics() + (word << 2), value);
 }
 
-/// Where the MAC's counters go in the block.
+/// Words of the block for the MAC's counters.
 const FROM_MAC: [(u32, u32); 15] = [
     (counters::CRC_ERRORS, word("dot3_fcs_errors")),
     (counters::COLLISIONS, word("dot3_single_collision_frames")),
@@ -89,14 +88,14 @@ const fn truth(value: bool) -> u32 {
     if value { UP_OR_TRUE } else { DOWN_OR_FALSE }
 }
 
-/// All counters are 0, the MAC's too.
+/// Clears all counters, those of the MAC included.
 pub fn clear() {
     sram::clear(tables::statistics(), stats::BYTES);
     sram::clear(STATISTICS_BASE, counters::BYTES);
 }
 
 impl Firmware {
-    /// It is time for a report, and for the next alarm.
+    /// Requests a report, and sets the next alarm.
     #[inline(never)]
     pub fn statistics_are_due(&mut self) {
         let ticks = self.tuning.statistics_ticks;
@@ -107,14 +106,14 @@ impl Firmware {
         self.push_reports();
     }
 
-    /// Loads the counters from the host's block as soon as there is room. The MAC's counters stay.
+    /// Requests a load of the counters from the host's block. The MAC's counters are not affected.
     #[inline(never)]
     pub fn load_statistics(&mut self) {
         self.control.statistics_wanted = true;
         self.fetch_statistics();
     }
 
-    /// Hands a wanted load to DMA.
+    /// Queues a requested load.
     #[inline(always)]
     pub fn fetch_statistics(&mut self) {
         if self.control.statistics_wanted {
@@ -134,11 +133,11 @@ impl Firmware {
             kind: read::STATISTICS,
             index: 0,
         });
-        // Tried again when a read is over.
+        // Retried when a read completes.
         self.control.statistics_wanted = queued.is_err();
     }
 
-    /// Hands a due report to DMA.
+    /// Queues a due report.
     pub fn push_statistics(&mut self) -> Result<(), RingFull> {
         if !self.control.statistics_due {
             return Ok(());
@@ -161,7 +160,7 @@ impl Firmware {
         Ok(())
     }
 
-    /// Fills in what is not counted in the block itself.
+    /// Fills in values that are not counted in the block.
     #[inline(never)]
     fn complete_block(&self) {
         for (counter, word) in FROM_MAC {
