@@ -4,7 +4,7 @@
 # where rustup puts cargo, for shells that have not read its environment file.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
-LANIGON = cargo run --release --quiet -p testbench --bin lanigon --
+LANIGON = cargo run --release --quiet -p lanigon-command --bin lanigon --
 FIRMWARE = $(MAKE) --no-print-directory -C firmware
 
 # More options for the command behind `run` and `bench`, e.g. make run ARGS=--quick
@@ -54,9 +54,9 @@ $(INDEPENDENT)/packages: Makefile
 
 test-independent: setup firmware $(INDEPENDENT)/packages
 	LANIGON_UNICORN_PYTHON=$(CURDIR)/$(INDEPENDENT)/bin/python \
-		cargo test -p emulator --features unicorn --test independent -- --nocapture
+		cargo test -p lanigon-emulator --features unicorn --test independent -- --nocapture
 	LANIGON_INDEPENDENT_PYTHON=$(CURDIR)/$(INDEPENDENT)/bin/python \
-		cargo test -p testbench --features perfetto --test timeline official -- --nocapture
+		cargo test -p lanigon-timeline --features perfetto official -- --nocapture
 
 check: setup
 	cargo fetch --locked
@@ -66,7 +66,7 @@ check: setup
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	@$(FIRMWARE) check
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --quiet
-	cargo test -p testbench --test rules
+	cargo test -p lanigon-command --test main rules::
 
 clean:
 	rm -rf target firmware/target out

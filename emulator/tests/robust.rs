@@ -2,7 +2,7 @@
 //! without bound, and after a reset it works.
 //!
 //! Random acts and instructions, and seeds: past and likely defects (`corpus/board/`). A longer run:
-//! `PROPTEST_CASES=20000 cargo test --release -p emulator --test robust`.
+//! `PROPTEST_CASES=20000 cargo test --release -p lanigon-emulator --test robust`.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

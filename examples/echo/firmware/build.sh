@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 export RUSTC_BOOTSTRAP=1
 # Panics name the file in which they are. Lanigon's own are named alike wherever it lies, so that the same
 # firmware has the same bytes everywhere.
-hal=$(sed -n 's/^tigon2-hal = { path = "\(.*\)" }$/\1/p' Cargo.toml)
+hal=$(sed -n 's/^lanigon-tigon2-hal = { path = "\(.*\)" }$/\1/p' Cargo.toml)
 lanigon=$(cd "$hal/../.." && pwd)
 exec cargo build --release --target-dir "$PWD/target" \
     --config "target.tigon2.rustflags=['--remap-path-prefix=$lanigon=lanigon']" "$@"

@@ -4,7 +4,7 @@
 pub mod layout;
 
 use layout::*;
-use testbench::kit::{HostError, HostNode, SimTime, us};
+use lanigon_kit::{HostError, HostNode, SimTime, us};
 
 /// All tries of a request take less.
 const PATIENCE: SimTime = us(1_000);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use testbench::kit::{Details, FrameFault, Kit, KitBuilder, KitError, Times, us};
+use lanigon_kit::{Details, FrameFault, Kit, KitBuilder, KitError, Times, us};
 
 const FIRMWARE: &str = "firmware/target/tigon2/release/echo";
 

@@ -1,6 +1,6 @@
 //! A search for what the protocol does not survive.
 
-use testbench::kit::{Kit, Schedule, Schedules, Search, Step, us};
+use lanigon_kit::{Kit, Schedule, Schedules, Search, Step, us};
 
 /// Runs three requests of node 0 under a schedule. Each must be answered with its own value, or not at all.
 fn survives(image: &str, schedule: &Schedule) -> Result<(), String> {

@@ -16,7 +16,7 @@
 //! Errors: [`StartError`] and [`ConfigError`] before anything runs, [`PostError`] when nothing was posted,
 //! [`TransferError`] when a message failed.
 //!
-//! A server that answers two kinds of messages, whichever comes first (`testbench/examples/emp_messages.rs`
+//! A server that answers two kinds of messages, whichever comes first (`testbench/worlds/examples/emp_messages.rs`
 //! runs one like it on two emulated hosts):
 //!
 //! ```

@@ -1,0 +1,320 @@
+//! The way of one message as spans.
+
+use defs::emp::descriptor::Code;
+use defs::probe::stage;
+use emulator::sim::time::SimTime;
+
+use super::{Desk, Ledger, Owner, SHORTEST, Span};
+use crate::messages::{Arrival, Completion, Cpu, Dma, FrameWay, Message, MishapKind, Work};
+use lanigon_worlds::wire::frame_time;
+
+/// Follows a message; `None` if it has not reached its host, or its begin is not known.
+pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Ledger> {
+    let end = message.received.as_ref()?;
+    if !matches!(end.code, Some(Code::Done | Code::Truncated)) {
+        return None;
+    }
+    let (frame, arrival) = last_frame(message, end)?;
+    let mut way = Way {
+        desk,
+        index,
+        at: message.begin()?,
+        end: end.returned.or(end.seen).unwrap_or(end.told),
+        spans: Vec::new(),
+    };
+    way.post(message);
+    way.before(message, frame);
+    way.send(frame);
+    way.travel(frame, arrival);
+    way.receive(arrival, end);
+    way.complete(end);
+    Some(Ledger {
+        id: message.id,
+        length: message.length.unwrap_or_default(),
+        frames: message.frame_count.unwrap_or_default(),
+        resent: message.frames_resent(),
+        tag: message.tag,
+        spans: way.spans,
+    })
+}
+
+/// The frame that completed a message, and which of its arrivals did.
+fn last_frame<'a>(message: &'a Message, end: &Completion) -> Option<(&'a FrameWay, &'a Arrival)> {
+    let arrivals = message
+        .data_frames()
+        .flat_map(|frame| frame.arrivals.iter().map(move |arrival| (frame, arrival)));
+    let delivered = |arrival: &Arrival| match arrival.writes.last() {
+        Some(write) => write.to,
+        None => arrival.works.last().map(|work| work.from),
+    };
+    let in_time = arrivals.filter_map(|(frame, arrival)| {
+        let time = delivered(arrival).filter(|time| *time <= end.told)?;
+        Some((time, frame, arrival))
+    });
+    let (_, frame, arrival) = in_time.max_by_key(|(time, ..)| *time)?;
+    Some((frame, arrival))
+}
+
+/// What a message that lost a frame mostly waits for.
+const TIMEOUT: &str = "wait: retransmission timeout";
+
+/// The way as far as it has been followed.
+struct Way<'a> {
+    desk: &'a Desk,
+    /// The message.
+    index: usize,
+    /// Where the next span begins.
+    at: SimTime,
+    /// Where the last one ends: the host may see the status while the firmware is still in the stage that wrote it.
+    end: SimTime,
+    spans: Vec<Span>,
+}
+
+impl Way<'_> {
+    /// Until `time` this was it. A time that has passed adds nothing.
+    fn until(&mut self, time: SimTime, owner: Owner, what: impl Into<String>) {
+        let time = time.min(self.end);
+        if time <= self.at {
+            return;
+        }
+        let what = what.into();
+        match self.spans.last_mut() {
+            Some(last) if last.owner == owner && last.what == what => last.to = time,
+            _ => self.spans.push(Span {
+                owner,
+                what,
+                from: self.at,
+                to: time,
+            }),
+        }
+        self.at = time;
+    }
+
+    /// Until `time` the message waited for a CPU: what that was at. While it is at nothing, the other one may be.
+    fn until_cpu(&mut self, time: SimTime, owner: Owner, (node, cpu): (u16, Cpu)) {
+        let time = time.min(self.end);
+        while self.at < time {
+            let other = match cpu {
+                Cpu::A => Cpu::B,
+                Cpu::B => Cpu::A,
+            };
+            let busy = [cpu, other].map(|cpu| self.desk.at((node, cpu), self.at));
+            let (what, to) = match busy {
+                [At::Stage(work), next] => match next {
+                    // The frame's own work on the other CPU is what it waits for.
+                    At::Stage(theirs) if self.is_own(theirs) && !self.is_own(work) => {
+                        (self.describe(theirs), theirs.to.min(work.to))
+                    }
+                    _ => (self.describe(work), work.to),
+                },
+                [At::Free(until), At::Stage(theirs)] if self.is_own(theirs) => {
+                    (self.describe(theirs), theirs.to.min(until))
+                }
+                [At::Free(until), next] => {
+                    let next = match next {
+                        At::Stage(work) => work.to,
+                        At::Free(until) => until,
+                    };
+                    (format!("wait: {cpu} in dispatch"), until.min(next))
+                }
+            };
+            self.until(to.min(time), owner, what);
+        }
+    }
+
+    fn is_own(&self, work: &Work) -> bool {
+        self.desk.owner(work) == Some(self.index)
+    }
+
+    /// What a stage is to this message.
+    fn describe(&self, work: &Work) -> String {
+        let cpu = work.cpu;
+        match self.desk.owner(work) {
+            Some(owner) if owner == self.index => name(work),
+            Some(_) => format!("wait: {cpu} with another message"),
+            None => format!("wait: {cpu} in no message's stage"),
+        }
+    }
+
+    /// A stage, up to `time`.
+    fn work(&mut self, owner: Owner, work: &Work, time: SimTime) {
+        self.until_cpu(work.from.min(time), owner, (work.node, work.cpu));
+        self.until(work.to.min(time), owner, name(work));
+    }
+
+    /// From the call to the open record.
+    fn post(&mut self, message: &Message) {
+        if let Some(mailbox) = message.post.mailbox {
+            let what = "post: system call, PIO writes";
+            self.until(mailbox, Owner::SenderHost, what);
+        }
+        for work in &message.posting {
+            self.work(Owner::SenderNic, work, work.to);
+        }
+    }
+
+    /// From the open record to the work on the frame: earlier frames, and what kept the message.
+    fn before(&mut self, message: &Message, frame: &FrameWay) {
+        let Some(first) = frame.works.first() else {
+            return;
+        };
+        if frame.again != 0 {
+            self.await_timeout(message, frame, first);
+        }
+        self.until_cpu(first.from, Owner::SenderNic, (first.node, first.cpu));
+    }
+
+    /// From the frame's first sending to the timeout that had it sent again.
+    fn await_timeout(&mut self, message: &Message, frame: &FrameWay, again: &Work) {
+        let same = |other: &&FrameWay| (other.kind, other.number) == (frame.kind, frame.number);
+        let Some(lost) = message.frames.iter().find(same) else {
+            return;
+        };
+        if let Some(work) = lost.works.last() {
+            self.until_cpu(work.from, Owner::SenderNic, (work.node, work.cpu));
+            self.until(work.to, Owner::SenderNic, name(work));
+        }
+        let mut timeouts = message.retransmits.iter().rev();
+        if let Some(timeout) = timeouts.find(|time| **time <= again.from) {
+            self.until(*timeout, Owner::SenderNic, TIMEOUT);
+        }
+    }
+
+    /// From the first work on the frame to its first bit on the wire.
+    fn send(&mut self, frame: &FrameWay) {
+        let first_read = frame.reads.first().map(|read| read.from);
+        let Some(sent) = frame.sent else {
+            return;
+        };
+        let handed_over = first_read.or(frame.built).unwrap_or(sent.first_bit);
+        for work in &frame.works {
+            self.work(Owner::SenderNic, work, handed_over);
+        }
+        self.transfer(Owner::SenderNic, "read DMA", &frame.reads);
+        let start = sent
+            .first_bit
+            .saturating_sub(self.desk.timing.mac_transmit_start);
+        if let Some(work) = frame.works.last() {
+            // While the MAC is free, a frame that is fetched waits for the CPU to hand it over.
+            let earlier = self.desk.sendings.get(&work.node);
+            let mac_free = earlier
+                .and_then(|sendings| sendings.range(..sent.first_bit).next_back())
+                .is_none_or(|(_, end)| *end < start);
+            let handed_over = if mac_free {
+                start
+            } else {
+                frame.built.unwrap_or(start)
+            };
+            self.until(handed_over.min(work.to), Owner::SenderNic, name(work));
+        }
+        self.until(start, Owner::SenderNic, "wait: MAC with earlier frames");
+        self.until(sent.first_bit, Owner::SenderNic, "MAC");
+    }
+
+    /// The transfers of a frame.
+    fn transfer(&mut self, owner: Owner, name: &str, transfers: &[Dma]) {
+        for dma in transfers {
+            self.until(
+                dma.from,
+                owner,
+                format!("wait: {name} with other transfers"),
+            );
+            self.until(dma.to.unwrap_or(dma.from), owner, name);
+        }
+    }
+
+    /// From the first bit to the frame in the receiver's SRAM.
+    fn travel(&mut self, frame: &FrameWay, arrival: &Arrival) {
+        let (Some(sent), timing) = (frame.sent, &self.desk.timing) else {
+            return;
+        };
+        let (on_wire, flight) = (
+            frame_time(sent.length.max(SHORTEST), timing),
+            timing.wire_propagation,
+        );
+        let last_bit = arrival.last_bit.unwrap_or(arrival.received);
+        let there = sent.first_bit + on_wire + flight;
+        let delayed = frame.mishaps.iter().any(|mishap| {
+            mishap.kind == MishapKind::Fault(emulator::wire::fault::FaultKind::Delayed)
+        });
+        self.until(there.min(last_bit), Owner::Wire, "the frame on the cable");
+        let more = if delayed {
+            "wait: held back by a fault"
+        } else {
+            "other links, switches, their queues"
+        };
+        self.until(last_bit, Owner::Wire, more);
+        self.until(arrival.received, Owner::ReceiverNic, "MAC");
+    }
+
+    /// From the frame in SRAM to the stage that writes the status.
+    fn receive(&mut self, arrival: &Arrival, end: &Completion) {
+        let owner = Owner::ReceiverNic;
+        let known = end.seen.map_or(end.told, |seen| seen.min(end.told));
+        let first = arrival.writes.first().map_or(known, |write| write.from);
+        for work in &arrival.works {
+            if arrival.writes.is_empty() || work.from < first {
+                self.work(owner, work, first);
+            }
+            if *work.stage == *stage::RECEIVE_FRAME && !arrival.writes.is_empty() {
+                break;
+            }
+        }
+        self.transfer(owner, "write DMA", &arrival.writes);
+        if let Some(ending) = arrival.endings.last() {
+            self.work(owner, ending, known);
+        }
+    }
+
+    /// From the status word to the host's return.
+    fn complete(&mut self, end: &Completion) {
+        let Some(seen) = end.seen else {
+            return self.until(
+                end.told,
+                Owner::ReceiverNic,
+                "the rest of the firmware's work",
+            );
+        };
+        self.until(
+            end.told.min(seen),
+            Owner::ReceiverNic,
+            "the rest of the firmware's work",
+        );
+        self.until(seen, Owner::ReceiverHost, "wait: the host's next poll");
+        if let Some(returned) = end.returned {
+            let what = "PIO read's way back, call's return";
+            self.until(returned, Owner::ReceiverHost, what);
+        }
+    }
+}
+
+/// A stage of this message's.
+fn name(work: &Work) -> String {
+    format!("{}: {}", work.cpu, work.stage)
+}
+
+/// What a CPU is at.
+enum At<'a> {
+    Stage(&'a Work),
+    /// In no stage until then.
+    Free(SimTime),
+}
+
+impl Desk {
+    fn at(&self, cpu: (u16, Cpu), time: SimTime) -> At<'_> {
+        let Some(works) = self.works.get(&cpu) else {
+            return At::Free(SimTime::MAX);
+        };
+        let next = works.partition_point(|work| work.to <= time);
+        match works.get(next) {
+            Some(work) if work.from <= time => At::Stage(work),
+            Some(work) => At::Free(work.from),
+            None => At::Free(SimTime::MAX),
+        }
+    }
+
+    fn owner(&self, work: &Work) -> Option<usize> {
+        let key = (work.node, work.cpu, work.from);
+        self.owners.get(&key).copied()
+    }
+}

@@ -1,0 +1,505 @@
+//! Stages and probes of the firmware.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use defs::emp::descriptor::Code;
+use defs::emp::frame::Kind;
+use defs::probe::stage;
+use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::sim::time::SimTime;
+
+use super::frames::RxFrame;
+use super::message::{Completion, Cpu, Fate, FrameWay, MishapKind, Work};
+use super::tracker::{ArrivalRef, FrameRef, Stint, Tracker};
+use lanigon_worlds::faults::EmpFrame;
+
+/// Whose the stage is that a CPU is in.
+#[derive(Debug, Clone, Copy)]
+enum Claim {
+    /// It opened a message's record.
+    Post(usize),
+    /// It built a frame.
+    Frame(FrameRef),
+    /// It took a frame.
+    Arrival(ArrivalRef),
+}
+
+/// The stage that a CPU is in.
+#[derive(Debug)]
+struct Open {
+    stage: Arc<str>,
+    from: SimTime,
+    number: u64,
+    claims: Vec<Claim>,
+}
+
+/// What a CPU is and was at.
+#[derive(Debug, Default)]
+pub(super) struct CpuState {
+    open: Option<Open>,
+    /// Its last stages that nobody has claimed.
+    recent: VecDeque<Stint>,
+    /// The ack that it is taking: the sender's part of that stands between two parts of the matcher's.
+    ack: Option<ArrivalRef>,
+    /// The end of a write that it saw to last, and what the write was for: closing its record stands within that.
+    ending: Option<(SimTime, Option<ArrivalRef>)>,
+    /// Its last stage cut a frame. A second part of that follows if the transmitter is the other CPU.
+    has_cut: bool,
+}
+
+/// Stages that are remembered until a probe says whose they were.
+const MOST_RECENT: usize = 16;
+/// If a DMA is over so long before its stage is, the stage was about it: what finds nothing to do is shorter.
+const LOOK: SimTime = SimTime::from_ns(300);
+
+/// A look for a frame to cut that finds none is shorter.
+const CUT: SimTime = SimTime::from_ns(600);
+
+/// Whether it is the stage in which a frame is cut.
+fn cuts_a_frame(stint: &Stint) -> bool {
+    *stint.work.stage == *stage::SEND_FRAME
+}
+
+impl CpuState {
+    /// When the present stage began.
+    fn since(&self) -> Option<SimTime> {
+        self.open.as_ref().map(|open| open.from)
+    }
+
+    fn claim(&mut self, claim: Claim) {
+        if let Some(open) = &mut self.open {
+            open.claims.push(claim);
+        }
+    }
+
+    fn remember(&mut self, stint: Stint) {
+        self.recent.push_back(stint);
+        if self.recent.len() > MOST_RECENT {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Takes the stages out of the recent ones that led to one which began at `from`: each ended when the next
+    /// one began.
+    fn take_run(&mut self, from: SimTime, names: &[&str]) -> Vec<Stint> {
+        let mut run = Vec::new();
+        let mut next = from;
+        while let Some(last) = self.recent.back()
+            && last.work.to == next
+            && names.contains(&&*last.work.stage)
+        {
+            next = last.work.from;
+            run.extend(self.recent.pop_back());
+        }
+        run.reverse();
+        run
+    }
+
+    /// Takes those of these names that began at `from` or later.
+    fn take_since(&mut self, from: SimTime, names: &[&str]) -> Vec<Stint> {
+        let fits = |stint: &Stint| stint.work.from >= from && names.contains(&&*stint.work.stage);
+        let (taken, left): (VecDeque<_>, VecDeque<_>) = self.recent.drain(..).partition(fits);
+        self.recent = left;
+        taken.into()
+    }
+}
+
+impl Tracker {
+    pub(super) fn cpu_event(&mut self, node: u16, event: &TraceEvent) {
+        let Some(cpu) = Cpu::of(event.initiator) else {
+            return;
+        };
+        let number = self.number;
+        match &event.kind {
+            TraceKind::StageEnter { stage } => {
+                let state = self.node(node);
+                if **stage == *stage::RECEIVE_BOOKKEEPING {
+                    state.matcher = Some(cpu);
+                    state.cpus[cpu as usize].ack = None;
+                }
+                state.cpus[cpu as usize].open = Some(Open {
+                    stage: Arc::clone(stage),
+                    from: event.time,
+                    number,
+                    claims: Vec::new(),
+                });
+            }
+            TraceKind::StageExit { .. } => {
+                let open = self.node(node).cpus[cpu as usize].open.take();
+                if let Some(open) = open {
+                    self.stage_over(node, cpu, open, event.time);
+                }
+            }
+            TraceKind::Probe { name, arguments } => {
+                if let [peer, id, third] = arguments[..] {
+                    self.probe((node, cpu), name, (peer as u16, id as u16, third), event);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A CPU leaves a stage.
+    fn stage_over(&mut self, node: u16, cpu: Cpu, open: Open, to: SimTime) {
+        let stint = Stint {
+            work: Work {
+                node,
+                cpu,
+                stage: open.stage,
+                from: open.from,
+                to,
+            },
+            events: [open.number, self.number],
+        };
+        self.works.push(stint.work.clone());
+        let claimed = !open.claims.is_empty();
+        for claim in open.claims {
+            self.settle_claim(node, claim, stint.clone());
+        }
+        let has_cut = std::mem::take(&mut self.node(node).cpus[cpu as usize].has_cut);
+        if claimed || self.ends_a_receive(node, cpu, &stint) {
+            return;
+        }
+        if *stint.work.stage == *stage::RECEIVE_FRAME && self.node(node).matcher != Some(cpu) {
+            self.node(node).delivered.push_back(stint);
+            return self.pair_deliveries(node);
+        }
+        let takes_ack = *stint.work.stage == *stage::TAKE_ACK;
+        if takes_ack || *stint.work.stage == *stage::RECEIVE_ACK {
+            match self.node(node).cpus[cpu as usize].ack {
+                Some(arrival) => return self.add_works(arrival, vec![stint]),
+                None if takes_ack => return self.take_ack(node, cpu, stint),
+                None => {}
+            }
+        }
+        let span = stint.work.to.saturating_sub(stint.work.from);
+        let state = self.node(node);
+        // What a transmitter on this CPU makes of it begins at once, and takes it back.
+        if cuts_a_frame(&stint) && span > CUT && !has_cut {
+            state.cuts.push_back(stint.clone());
+            state.cpus[cpu as usize].has_cut = true;
+        }
+        state.cpus[cpu as usize].remember(stint);
+    }
+
+    /// A stage turned out to be about this.
+    fn settle_claim(&mut self, node: u16, claim: Claim, stint: Stint) {
+        let cpu = stint.work.cpu as usize;
+        let from = stint.work.from;
+        match claim {
+            Claim::Post(message) => {
+                self.own_stint(message, &stint);
+                self.message(message).posting.push(stint.work);
+            }
+            Claim::Frame(frame) => {
+                let names = [stage::SEND_FRAME, stage::TRANSMISSION];
+                let mut stints = self.node(node).cpus[cpu].take_run(from, &names);
+                stints.push(stint);
+                if stints.iter().any(cuts_a_frame) {
+                    self.node(node).cuts.pop_back();
+                } else if self.frame(frame).is_data() {
+                    // A sender on the other CPU has cut it; frames reach the transmitter in that order.
+                    let cut = self.node(node).cuts.pop_front();
+                    stints.splice(..0, cut);
+                }
+                for stint in stints {
+                    self.own_stint(frame.message, &stint);
+                    self.frame(frame).works.push(stint.work);
+                }
+            }
+            Claim::Arrival(arrival) => {
+                let received = self.arrival(arrival).received;
+                let names = [stage::RECEIVE_BOOKKEEPING, stage::RECEIVE_FRAME];
+                let mut stints = self.node(node).cpus[cpu].take_since(received, &names);
+                stints.push(stint);
+                self.add_works(arrival, stints);
+                let matched = matches!(self.arrival(arrival).fate, Fate::Matched(_));
+                let works = &self.arrival(arrival).works;
+                let delivers = |work: &Work| *work.stage == *stage::RECEIVE_FRAME;
+                if matched && !works.iter().any(delivers) {
+                    self.node(node).matched.push_back(arrival);
+                    self.pair_deliveries(node);
+                }
+            }
+        }
+    }
+
+    fn add_works(&mut self, arrival: ArrivalRef, stints: Vec<Stint>) {
+        for stint in stints {
+            self.own_stint(arrival.frame.message, &stint);
+            self.arrival(arrival).works.push(stint.work);
+        }
+    }
+
+    /// Frames reach a deliverer on the other CPU in the order in which they were matched.
+    fn pair_deliveries(&mut self, node: u16) {
+        loop {
+            let state = self.node(node);
+            if state.matched.is_empty() || state.delivered.is_empty() {
+                return;
+            }
+            if let (Some(arrival), Some(stint)) =
+                (state.matched.pop_front(), state.delivered.pop_front())
+            {
+                self.add_works(arrival, vec![stint]);
+            }
+        }
+    }
+
+    /// Whether the stage sees to the end of a write, or to the record that is closed with it.
+    fn ends_a_receive(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
+        let names = [stage::RECEIVING, stage::RECEIVE_BOOKKEEPING];
+        let ending = self.node(node).cpus[cpu as usize].ending.take();
+        if let Some((until, arrival)) = ending
+            && until == stint.work.from
+            && names.contains(&&*stint.work.stage)
+        {
+            if let Some(arrival) = arrival {
+                // The host knows already.
+                self.own_stint(arrival.frame.message, stint);
+            }
+            self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
+            return true;
+        }
+        if *stint.work.stage == *stage::RECEIVING {
+            return self.end_write(node, cpu, stint);
+        }
+        // The record that is closed here tells what the stage before was about, however short that was.
+        let recent = &mut self.node(node).cpus[cpu as usize].recent;
+        let before = recent.pop_back_if(|before| {
+            *stint.work.stage == *stage::RECEIVE_BOOKKEEPING
+                && *before.work.stage == *stage::RECEIVING
+                && before.work.to == stint.work.from
+        });
+        before.is_some_and(|before| {
+            self.end_oldest_write(node, cpu, &before);
+            self.ends_a_receive(node, cpu, stint)
+        })
+    }
+
+    /// "Receiving" is about the oldest write that is over, if there is one.
+    fn end_write(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
+        let ended = &mut self.node(node).write.ended;
+        let is_about =
+            |time: SimTime| time <= stint.work.from || stint.work.to.saturating_sub(time) > LOOK;
+        if !ended.front().is_some_and(|(time, _)| is_about(*time)) {
+            return false;
+        }
+        self.end_oldest_write(node, cpu, stint);
+        true
+    }
+
+    fn end_oldest_write(&mut self, node: u16, cpu: Cpu, stint: &Stint) {
+        let ended = &mut self.node(node).write.ended;
+        let arrival = ended.pop_front().and_then(|(_, arrival)| arrival);
+        if let Some(arrival) = arrival {
+            self.own_stint(arrival.frame.message, stint);
+            self.arrival(arrival).endings.push(stint.work.clone());
+        }
+        self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
+    }
+
+    /// An ack was taken from the MAC. The sender will say so, on this CPU or the other one, if it tells anything new.
+    fn take_ack(&mut self, node: u16, cpu: Cpu, stint: Stint) {
+        let is_ack = |frame: &RxFrame| frame.says.is_none_or(|says| says.kind == Kind::Ack);
+        let Some(arrival) = self.take_stored(node, is_ack) else {
+            return;
+        };
+        self.node(node).answers.push_back(arrival);
+        self.node(node).cpus[cpu as usize].ack = Some(arrival);
+        let received = self.arrival(arrival).received;
+        let names = [stage::RECEIVE_BOOKKEEPING];
+        let mut stints = self.node(node).cpus[cpu as usize].take_since(received, &names);
+        stints.push(stint);
+        self.add_works(arrival, stints);
+    }
+
+    /// The firmware takes the first stored frame that `is`; those before it were dropped without a word.
+    fn take_stored(&mut self, node: u16, is: impl Fn(&RxFrame) -> bool) -> Option<ArrivalRef> {
+        let stored = &mut self.node(node).stored;
+        let place = stored.iter().position(is)?;
+        stored.drain(..=place).next_back()?.arrival
+    }
+
+    fn probe(
+        &mut self,
+        (node, cpu): (u16, Cpu),
+        name: &str,
+        (peer, id, third): (u16, u16, u32),
+        event: &TraceEvent,
+    ) {
+        let now = event.time;
+        let frame_number = third as u16;
+        match name {
+            "post transmit" => self.posted((node, cpu), (peer, id), third, now),
+            "frame sent" => {
+                let kind = if frame_number == 0 {
+                    Kind::Header
+                } else {
+                    Kind::Data
+                };
+                let message = self.find(node, peer, id);
+                self.built((node, cpu), message, (kind, frame_number), now);
+            }
+            "ack sent" | "nack sent" => {
+                let kind = if name == "ack sent" {
+                    Kind::Ack
+                } else {
+                    Kind::Nack
+                };
+                let message = self.find(peer, node, id);
+                self.built((node, cpu), message, (kind, frame_number), now);
+            }
+            "frame matched" => {
+                self.taken((node, cpu), (peer, id, frame_number), Fate::Matched(now));
+            }
+            "frame dropped" => {
+                let fate = Fate::Refused(now);
+                if let Some(arrival) = self.taken((node, cpu), (peer, id, frame_number), fate) {
+                    self.befall(arrival.frame, event, MishapKind::Refused);
+                }
+            }
+            "ack received" | "nack received" => {
+                self.answered((node, cpu), (peer, id, frame_number), now);
+            }
+            "retransmit" => {
+                let message = self.find(node, peer, id);
+                self.own(message);
+                self.message(message).retransmits.push(now);
+            }
+            "transmit complete" | "receive complete" => {
+                let is_sender = name == "transmit complete";
+                self.completed((node, cpu), (peer, id), is_sender, third, now);
+            }
+            _ => {}
+        }
+    }
+
+    /// The firmware has opened a message's record.
+    fn posted(
+        &mut self,
+        (node, cpu): (u16, Cpu),
+        (peer, id): (u16, u16),
+        length: u32,
+        now: SimTime,
+    ) {
+        let message = self.open(node, peer, id);
+        self.own(message);
+        let state = self.node(node);
+        let since = state.cpus[cpu as usize].since().unwrap_or(now);
+        let (mut post, events) = state.host.take_post(message, since);
+        post.taken = Some(now);
+        let known = self.message(message);
+        known.length = Some(length);
+        known.post = post;
+        known.events.extend(events);
+        self.node(node).cpus[cpu as usize].claim(Claim::Post(message));
+    }
+
+    /// The firmware has built a frame.
+    fn built(
+        &mut self,
+        (node, cpu): (u16, Cpu),
+        message: usize,
+        (kind, number): (Kind, u16),
+        now: SimTime,
+    ) {
+        self.own(message);
+        let is = |frame: &FrameWay| {
+            frame.built.is_none() && frame.kind == kind && frame.number == number
+        };
+        let frame = match self.find_frame(message, is) {
+            Some(frame) => frame,
+            None => {
+                let frame = self.add_frame(message, kind, number);
+                self.node(node).built.push_back(frame);
+                frame
+            }
+        };
+        self.frame(frame).built = Some(now);
+        self.node(node).cpus[cpu as usize].claim(Claim::Frame(frame));
+    }
+
+    /// The matcher has taken a frame of a message.
+    fn taken(
+        &mut self,
+        (node, cpu): (u16, Cpu),
+        (peer, id, number): (u16, u16, u16),
+        fate: Fate,
+    ) -> Option<ArrivalRef> {
+        let is = |says: &EmpFrame| {
+            matches!(says.kind, Kind::Header | Kind::Data)
+                && (says.from, says.message, says.frame) == (peer, id, number)
+        };
+        let arrival = self.take_stored(node, |frame| frame.says.is_none_or(|says| is(&says)))?;
+        self.own(arrival.frame.message);
+        self.arrival(arrival).fate = fate;
+        self.node(node).cpus[cpu as usize].claim(Claim::Arrival(arrival));
+        Some(arrival)
+    }
+
+    /// The sender has taken an ack or a nack.
+    fn answered(
+        &mut self,
+        (node, cpu): (u16, Cpu),
+        (peer, id, number): (u16, u16, u16),
+        now: SimTime,
+    ) {
+        let message = self.find(node, peer, id);
+        self.own(message);
+        let waiting = self.node(node).answers.clone();
+        let passed = waiting.iter().position(|arrival| {
+            arrival.frame.message == message && self.frame(arrival.frame).number == number
+        });
+        let arrival = match passed {
+            Some(place) => self.node(node).answers.drain(..=place).next_back(),
+            None => {
+                let is = |says: &EmpFrame| {
+                    matches!(says.kind, Kind::Ack | Kind::Nack)
+                        && (says.from, says.message, says.frame) == (peer, id, number)
+                };
+                self.take_stored(node, |frame| frame.says.is_none_or(|says| is(&says)))
+            }
+        };
+        if let Some(arrival) = arrival {
+            self.arrival(arrival).fate = Fate::Taken(now);
+            self.node(node).cpus[cpu as usize].claim(Claim::Arrival(arrival));
+        }
+    }
+
+    /// The firmware has told a host of a message's end.
+    fn completed(
+        &mut self,
+        (node, cpu): (u16, Cpu),
+        (peer, id): (u16, u16),
+        is_sender: bool,
+        code: u32,
+        now: SimTime,
+    ) {
+        let (from, to) = if is_sender {
+            (node, peer)
+        } else {
+            (peer, node)
+        };
+        let message = self.find(from, to, id);
+        self.own(message);
+        let not_before = self.node(node).cpus[cpu as usize].since().unwrap_or(now);
+        let completion = Completion {
+            code: Code::from_status(code << defs::emp::descriptor::STATUS_CODE_SHIFT),
+            not_before,
+            told: now,
+            seen: None,
+            returned: None,
+        };
+        let known = self.message(message);
+        let side = if is_sender {
+            &mut known.sent
+        } else {
+            &mut known.received
+        };
+        *side = Some(completion);
+        let length = if is_sender { Some(0) } else { known.length };
+        self.await_poll(node, message, is_sender, (code, length));
+    }
+}

@@ -1,0 +1,72 @@
+//! Standard output and standard error, results that cannot be written, and counts for people.
+
+use std::io::{self, ErrorKind, Write};
+
+/// The result could not be written. The request was right: exit code 1, not 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}")]
+pub struct WriteError {
+    /// Where it was to go.
+    place: String,
+    source: io::Error,
+}
+
+impl WriteError {
+    /// A result that was to go to `place`.
+    pub fn new(place: impl ToString, source: io::Error) -> Self {
+        let place = place.to_string();
+        Self { place, source }
+    }
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::new("standard output", error)
+    }
+}
+
+/// Prints a text that ends with a line break. A reader that has gone away (`| head`) has seen enough.
+///
+/// # Errors
+/// [`WriteError`], for example when the disk is full.
+pub fn print(text: &str) -> Result<(), WriteError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Prints a text on standard error, since standard output is taken.
+pub fn print_aside(text: &str) {
+    // Without a place for messages nobody can be told.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A count for people: `10_000_000` as "10 000 000".
+#[must_use]
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped_by_three() {
+        let check = |count, expected: &str| assert_eq!(grouped(count), expected);
+        check(0, "0");
+        check(999, "999");
+        check(1_000, "1 000");
+        check(10_000_000, "10 000 000");
+    }
+}

@@ -1,0 +1,259 @@
+//! Records the trace of a run into a file.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use emulator::image::Image;
+use emulator::observe::event::{Details, TraceEvent};
+use emulator::observe::file::{BinaryTrace, ChunkWriter, Header, ImageInfo, NodeInfo, Results};
+use emulator::observe::instructions::trace::InstructionTrace;
+use emulator::observe::stream::Observer;
+use emulator::observe::text::TextTrace;
+use emulator::sim::world::World;
+
+use super::args::{FilterArgs, RecordArgs};
+use super::select::{Selected, Selection};
+use crate::output::WriteError;
+use lanigon_worlds::nodes::START;
+use lanigon_worlds::scenario::Scenario;
+
+/// Details by name.
+pub const DETAILS: [(&str, Details); 7] = [
+    ("registers", Details::REGISTERS),
+    ("handlers", Details::HANDLERS),
+    ("semaphore", Details::SEMAPHORE),
+    ("rings", Details::RINGS),
+    ("host", Details::HOST),
+    ("frames", Details::FRAMES),
+    ("events", Details::EVENTS),
+];
+
+/// All of them. (What a debugger asked about is nothing without a debugger.)
+fn every() -> Details {
+    let all = DETAILS.iter().map(|entry| entry.1);
+    all.fold(Details::empty(), |all, one| all | one)
+}
+
+/// `--details LIST`.
+///
+/// # Errors
+/// If a name is none.
+pub fn details(list: &str) -> Result<Details, String> {
+    let mut all = Details::empty();
+    for name in list.split(',') {
+        all |= match DETAILS.iter().find(|entry| entry.0 == name) {
+            Some(entry) => entry.1,
+            None if name == "all" => every(),
+            None => {
+                let names = DETAILS.map(|entry| entry.0).join(", ");
+                return Err(format!("there is no \"{name}\" (there are: {names}, all)"));
+            }
+        };
+    }
+    Ok(all)
+}
+
+/// Where a trace goes.
+#[derive(Debug, Default)]
+pub struct Recording {
+    path: Option<PathBuf>,
+    results: Option<Results>,
+    failed: Failed,
+}
+
+impl RecordArgs {
+    /// Begins to record, if that is asked for.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or the trigger names something that there is not.
+    pub fn begin(
+        &self,
+        world: &mut World,
+        header: impl FnOnce() -> Header,
+    ) -> anyhow::Result<Recording> {
+        let Some(path) = &self.trace else {
+            return Ok(Recording::default());
+        };
+        let details = self.details.unwrap_or_default();
+        let mut header = header();
+        let named = DETAILS.iter().filter(|entry| details.contains(entry.1));
+        header.details = named.map(|entry| entry.0.into()).collect();
+        header.selection = self.selection();
+        let selected = FilterArgs {
+            window: self.window(),
+            ..FilterArgs::default()
+        };
+        let selection = Selection::new(&selected, &header).context("--trace-trigger")?;
+        let (observer, results, instructions) = observer(path, &header, details, self.instructions)
+            .with_context(|| path.display().to_string())?;
+        if self.instructions {
+            let place = || format!("{}: --instructions", path.display());
+            let chunks = instructions.context("they have no form as text (.txt)");
+            // It finishes before the other one, which tells of a failure of either.
+            let trace = InstructionTrace::new(chunks.with_context(place)?);
+            world.observe(Box::new(trace));
+        }
+        let failed = Failed::default();
+        let kept = Kept {
+            observer,
+            failed: failed.clone(),
+        };
+        match self.trace_trigger {
+            Some(_) => world.observe(Box::new(Selected::new(kept, selection))),
+            None => world.observe(Box::new(kept)),
+        }
+        Ok(Recording {
+            path: Some(path.clone()),
+            results,
+            failed,
+        })
+    }
+
+    /// The options that leave something out.
+    fn selection(&self) -> Option<String> {
+        let terms = self.trace_trigger.as_ref()?;
+        let terms = terms.0.iter().map(|(key, value)| format!("{key}={value}"));
+        let mut text = format!("from the first {}", terms.collect::<Vec<_>>().join(" "));
+        if let Some(span) = self.trace_before {
+            text += &format!(", {span} before");
+        }
+        if let Some(span) = self.trace_for {
+            text += &format!(", {span} after");
+        }
+        Some(text)
+    }
+}
+
+/// The error of an observer, for who began it.
+type Failed = Arc<Mutex<Option<io::Error>>>;
+
+/// Keeps an observer's error apart from those of others.
+struct Kept {
+    observer: Box<dyn Observer>,
+    failed: Failed,
+}
+
+impl Observer for Kept {
+    fn details(&self) -> Details {
+        self.observer.details()
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        self.observer.event(event);
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let error = self.observer.finish().err();
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = error;
+        Ok(())
+    }
+}
+
+/// A file whose name ends so is written as text.
+const TEXT_SUFFIX: &str = "txt";
+
+/// Who writes a trace, its results, and a place for the instructions in the same file.
+type Opened = (Box<dyn Observer>, Option<Results>, Option<ChunkWriter>);
+
+fn observer(
+    path: &Path,
+    header: &Header,
+    details: Details,
+    with_instructions: bool,
+) -> io::Result<Opened> {
+    let file = Box::new(File::create(path)?);
+    if path.extension().is_some_and(|end| end == TEXT_SUFFIX) {
+        let text = TextTrace::new(file).with_details(details);
+        return Ok((Box::new(text), None, None));
+    }
+    let chunks = ChunkWriter::new(file, header)?;
+    let instructions = with_instructions.then(|| chunks.share());
+    let trace = BinaryTrace::into_chunks(chunks, details);
+    let results = trace.results();
+    Ok((Box::new(trace), Some(results), instructions))
+}
+
+impl Recording {
+    /// What came of the run: for the end of the file.
+    pub fn results(&self, results: impl IntoIterator<Item = (&'static str, String)>) {
+        for (name, value) in results {
+            if let Some(slot) = &self.results {
+                slot.set(name, value);
+            }
+        }
+    }
+
+    /// The end, when the world has finished observing and the results were shown.
+    ///
+    /// # Errors
+    /// If the file could not be written.
+    pub fn finish(&self) -> Result<(), WriteError> {
+        let failed = self
+            .failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match (&self.path, failed) {
+            (Some(path), Some(error)) => Err(WriteError::new(path.display(), error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A header for a run of nodes with these names.
+pub fn header(run: &impl Display, seed: u64, names: impl IntoIterator<Item = String>) -> Header {
+    let node = |name| NodeInfo {
+        name,
+        images: [None; 2],
+    };
+    Header {
+        program: concat!("lanigon ", env!("CARGO_PKG_VERSION")).into(),
+        run: run.to_string(),
+        seed,
+        start_ps: START.ps(),
+        nodes: names.into_iter().map(node).collect(),
+        ..Header::default()
+    }
+}
+
+/// The header of a run in which every CPU runs this image.
+#[must_use]
+pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
+    header.images.push(ImageInfo::new(name, image));
+    let last = header.images.len() - 1;
+    for node in &mut header.nodes {
+        node.images = [Some(last); 2];
+    }
+    header
+}
+
+/// The header of a scenario's run: what a trace's readers should know of it. `name` is that of its file.
+#[must_use]
+pub fn of_scenario(name: &str, scenario: &Scenario, image: &Image) -> Header {
+    let names = scenario.nodes.iter().map(|node| node.name.clone());
+    let header = header(&name, scenario.seed, names);
+    Header {
+        switches: scenario.network.switches.len() as u16,
+        ..with_image(header, &scenario.image, image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_details() {
+        assert_eq!(details("rings,host"), Ok(Details::RINGS | Details::HOST));
+        assert_eq!(details("all"), Ok(every()));
+        let named = every() | Details::STOPS;
+        assert_eq!(named, Details::all(), "each has a name");
+        for wrong in ["", "ring", "rings,", "ALL"] {
+            assert!(details(wrong).is_err(), "{wrong}");
+        }
+    }
+}

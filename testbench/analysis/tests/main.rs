@@ -1,0 +1,9 @@
+//! Tools that look into runs.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod capture;
+mod instructions;
+mod messages;

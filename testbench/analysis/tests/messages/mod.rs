@@ -1,0 +1,44 @@
+//! Messages from events: their ways, and where their time went.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod ledgers;
+mod ways;
+
+use emulator::sim::world::RunEnd;
+use emulator::tigon2::board::Tigon2;
+use lanigon_analysis::ledger::{Desk, Ledger};
+use lanigon_analysis::messages::{Message, Messages};
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+/// All schemes' images.
+const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
+
+/// The messages of a scenario's run, and their ledgers.
+#[track_caller]
+fn run(text: &str) -> (Vec<Message>, Vec<Ledger>) {
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
+    let timing = simulation.world.nodes[0].board::<Tigon2>().fabric.timing;
+    let seen = Messages::new(&timing);
+    simulation.world.observe(Box::new(seen.clone()));
+    let outcome = simulation.run(&RunOptions::default(), |_| {});
+    assert_eq!(outcome.end, RunEnd::Completed);
+    assert!(simulation.world.finish_observing().is_empty());
+    let works = seen.take_works();
+    let messages = seen.take();
+    let ledgers = Desk::new(&timing, &messages, works).ledgers(&messages);
+    (messages, ledgers)
+}
+
+/// Two nodes on a cable, or more on a switch, with more text behind.
+fn network(image: &str, nodes: u32, more: &str) -> String {
+    let topology = match nodes {
+        2 => "topology = \"pair\"".into(),
+        nodes => format!("topology = \"star\"\nnodes = {nodes}"),
+    };
+    format!("image = \"{image}\"\n[network]\n{topology}\n{more}")
+}

@@ -1,0 +1,74 @@
+//! A fixed amount of the benchmarks' work, for tools that count instructions:
+//! `valgrind --tool=callgrind target/release/examples/busy_work WORK [MICROSECONDS [TRACE]]`
+//!
+//! `scratchpad` and `sram` say where the code of two busy CPUs lies; `ping-pong` and `stream` are EMP's, on
+//! two nodes. Into the file TRACE, if one is named, go the events of EMP's nodes, or every instruction of the busy CPUs.
+
+use std::fs::File;
+
+use anyhow::bail;
+use emulator::observe::event::Details;
+use emulator::observe::file::{BinaryTrace, ChunkWriter, Header};
+use emulator::observe::instructions::trace::InstructionTrace;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunLimits, World};
+use emulator::tigon2::timing::Profile;
+use lanigon_command::bench::emp::{Work, at_work};
+use lanigon_worlds::{images, kernel, nodes};
+
+fn main() -> anyhow::Result<()> {
+    let work = std::env::args().nth(1).unwrap_or_default();
+    let span = std::env::args()
+        .nth(2)
+        .map_or(Ok(20_000), |text| text.parse())?;
+    let span = SimTime::from_us(span);
+    let trace = std::env::args().nth(3);
+    match work.as_str() {
+        "scratchpad" | "sram" => busy(work == "sram", span, trace),
+        "ping-pong" => emp(Work::PingPong, span, trace),
+        "stream" => emp(Work::Stream, span, trace),
+        _ => bail!("{work:?}: scratchpad, sram, ping-pong or stream"),
+    }
+}
+
+fn busy(code_in_sram: bool, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
+    let timing = Profile::built_in("tigon2-88mhz")?.timing;
+    let mut node = kernel::busy_node(timing, code_in_sram)?;
+    let Some(path) = trace else {
+        node.run_until(span);
+        println!("{} instructions", kernel::instructions(&node));
+        return Ok(());
+    };
+    let chunks = ChunkWriter::new(Box::new(File::create(path)?), &Header::default())?;
+    let mut world = World::new(vec![node]);
+    world.observe(Box::new(InstructionTrace::new(chunks)));
+    pass_time(&mut world, span)?;
+    println!("{} instructions", kernel::instructions(&world.nodes[0]));
+    Ok(())
+}
+
+fn pass_time(world: &mut World, span: SimTime) -> anyhow::Result<()> {
+    let limits = RunLimits {
+        max_time: Some(world.now() + span),
+        ..RunLimits::default()
+    };
+    world.pass_time(&limits);
+    world
+        .finish_observing()
+        .pop()
+        .map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn emp(work: Work, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
+    let profile = Profile::built_in("tigon2-88mhz")?;
+    let image = images::own_image("emp-base", nodes::EMP_SRAM)?;
+    let mut world = at_work(&image, &profile, work, 1)?;
+    if let Some(path) = trace {
+        let (file, header) = (File::create(path)?, Header::default());
+        let trace = BinaryTrace::new(Box::new(file), &header, Details::empty())?;
+        world.observe(Box::new(trace));
+    }
+    pass_time(&mut world, span)?;
+    println!("hash {:#x}", world.trace_hash());
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Both CPUs of a board at work.
+
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::timing::Timing;
+
+use super::{Measurement, Pace, Quantity, Sample, Target};
+use lanigon_worlds::kernel;
+
+const MIPS: Quantity = Quantity {
+    key: "busy_mips",
+    what: "both CPUs busy, code in scratchpads, data in SRAM: million instructions a second",
+    target: Target::AtLeast(250.0),
+};
+const MIPS_SRAM: Quantity = Quantity {
+    key: "busy_mips_sram",
+    what: "the same with code in SRAM",
+    target: Target::AtLeast(150.0),
+};
+const SLOWDOWN: Quantity = Quantity {
+    key: "busy_slowdown",
+    what: "wall time over simulated time, both CPUs busy, code in scratchpads",
+    target: Target::None,
+};
+
+/// Simulated time between two looks at the clock.
+const SLICE: SimTime = SimTime::from_us(1_000);
+
+/// A board whose CPUs run the benchmark kernel.
+#[derive(Debug)]
+pub struct Busy {
+    node: Node,
+    code_in_sram: bool,
+}
+
+impl Busy {
+    /// With code in SRAM or in the scratchpads.
+    ///
+    /// # Errors
+    /// If the kernel does not assemble.
+    pub fn new(timing: Timing, code_in_sram: bool) -> anyhow::Result<Self> {
+        let mut node = kernel::busy_node(timing, code_in_sram)?;
+        // Decodes the code once.
+        node.run_until(SLICE);
+        Ok(Self { node, code_in_sram })
+    }
+}
+
+impl Measurement for Busy {
+    fn quantities(&self) -> Vec<Quantity> {
+        if self.code_in_sram {
+            vec![MIPS_SRAM]
+        } else {
+            vec![MIPS, SLOWDOWN]
+        }
+    }
+
+    fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
+        let node = &mut self.node;
+        let (instructions, start) = (kernel::instructions(node), node.now());
+        let Some(wall) = pace.time(|| node.run_until(node.now() + SLICE)) else {
+            return Ok(Vec::new());
+        };
+        let done = kernel::instructions(node) - instructions;
+        let mips = done as f64 / wall.as_secs_f64() / 1e6;
+        if self.code_in_sram {
+            return Ok(vec![(MIPS_SRAM, mips)]);
+        }
+        let slowdown = wall.as_secs_f64() * 1e6 / (node.now() - start).us();
+        Ok(vec![(MIPS, mips), (SLOWDOWN, slowdown)])
+    }
+}

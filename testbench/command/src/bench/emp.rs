@@ -1,0 +1,237 @@
+//! EMP on pairs of nodes: simulated time over wall time.
+
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use emulator::image::Image;
+use emulator::observe::event::Details;
+use emulator::observe::file::{BinaryTrace, Header};
+use emulator::sim::time::SimTime;
+use emulator::sim::world::RunEnd;
+use emulator::tigon2::timing::Profile;
+
+use super::{Measurement, Pace, Quantity, Sample, Target, World};
+use lanigon_papers::experiments::{latency, one_way};
+use lanigon_worlds::nodes::{EMP_SRAM, START};
+use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::pairs::EmpPairs;
+
+const PING_PONG: Quantity = Quantity {
+    key: "emp_pingpong_realtime",
+    what: "simulated time over wall time, two nodes, 4-byte ping-pong",
+    target: Target::AtLeast(4.0),
+};
+const STREAM: Quantity = Quantity {
+    key: "emp_stream_realtime",
+    what: "the same, 64 KB messages one way",
+    target: Target::AtLeast(1.5),
+};
+const IDLE: Quantity = Quantity {
+    key: "idle_realtime",
+    what: "the same, two boards booted and idle",
+    target: Target::AtLeast(100.0),
+};
+const TRACE: Quantity = Quantity {
+    key: "trace_slowdown",
+    what: "ping-pong with the event trace written to a file, against none",
+    target: Target::AtMost(1.2),
+};
+const THREADS: Quantity = Quantity {
+    key: "threads2_speedup",
+    what: "64 nodes in 32 pairs streaming: two threads against one",
+    target: Target::AtLeast(1.6),
+};
+
+/// Bytes of a ping-pong's messages.
+const PING_PONG_BYTES: u32 = 4;
+/// Bytes of a stream's messages.
+const STREAM_BYTES: u32 = 65_536;
+/// When every receive that a stream has in advance is posted, and the stream flows.
+const STREAM_FLOWS: SimTime = SimTime::from_us(START.ps() / 1_000_000 + 5_000);
+/// Pairs of [`Threads`].
+const PAIRS: u16 = 32;
+
+/// What the nodes do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Small messages there and back.
+    PingPong,
+    /// Large messages one way.
+    Stream,
+    /// Nothing, once the boards have booted.
+    Idle,
+}
+
+/// A world whose nodes are at work, and have been for a while.
+pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyhow::Result<World> {
+    let mut cluster = EmpPairs::new(pairs, EMP_SRAM, image, profile, &[])?;
+    for first in (0..2 * usize::from(pairs)).step_by(2) {
+        let second = first + 1;
+        match work {
+            Work::PingPong => {
+                let stamps = Outcome::default();
+                cluster.spawn(first, "ping", move |emp| {
+                    latency::ping(emp, PING_PONG_BYTES, usize::MAX, stamps)
+                });
+                cluster.spawn(second, "pong", move |emp| {
+                    latency::pong(emp, PING_PONG_BYTES, usize::MAX)
+                });
+            }
+            Work::Stream => {
+                let stamps = Outcome::default();
+                cluster.spawn(first, "sender", move |emp| {
+                    one_way::send(emp, STREAM_BYTES, usize::MAX / 2, stamps)
+                });
+                cluster.spawn(second, "receiver", move |emp| {
+                    one_way::receive(emp, STREAM_BYTES, usize::MAX / 2)
+                });
+            }
+            Work::Idle => {
+                for node in [first, second] {
+                    cluster.spawn(node, "start", |_| async { Ok(()) });
+                }
+            }
+        }
+    }
+    let limits = emulator::sim::world::RunLimits {
+        max_time: Some(STREAM_FLOWS),
+        ..Default::default()
+    };
+    match (cluster.world.run(&limits), work) {
+        (RunEnd::TimeLimit(_), _) | (RunEnd::Completed, Work::Idle) => Ok(cluster.world),
+        (end, _) => bail!("the nodes are not at work: {end:?}"),
+    }
+}
+
+/// Simulated seconds that pass in a second, on so many threads; `None` when interrupted.
+fn realtime(world: &mut World, threads: usize, slice: SimTime, pace: &Pace<'_>) -> Option<f64> {
+    let threads = NonZeroUsize::new(threads)?;
+    let start = world.now();
+    let wall = pace.time(|| {
+        let limits = pace.limits(threads, world.now() + slice);
+        world.pass_time(&limits);
+    })?;
+    Some((world.now() - start).us() / 1e6 / wall.as_secs_f64())
+}
+
+/// Simulated time between two looks at the clock.
+const SLICE: SimTime = SimTime::from_us(2_000);
+/// The same while nothing happens.
+const IDLE_SLICE: SimTime = SimTime::from_us(1_000_000);
+
+/// Simulated time over wall time.
+#[derive(Debug)]
+pub struct Realtime {
+    world: World,
+    work: Work,
+}
+
+impl Realtime {
+    /// Two nodes at work.
+    ///
+    /// # Errors
+    /// If they cannot be.
+    pub fn new(image: &Image, profile: &Profile, work: Work) -> anyhow::Result<Self> {
+        let world = at_work(image, profile, work, 1)?;
+        Ok(Self { world, work })
+    }
+
+    const fn quantity(&self) -> Quantity {
+        match self.work {
+            Work::PingPong => PING_PONG,
+            Work::Stream => STREAM,
+            Work::Idle => IDLE,
+        }
+    }
+}
+
+impl Measurement for Realtime {
+    fn quantities(&self) -> Vec<Quantity> {
+        vec![self.quantity()]
+    }
+
+    fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
+        let quantity = self.quantity();
+        let slice = match self.work {
+            Work::Idle => IDLE_SLICE,
+            _ => SLICE,
+        };
+        let speed = realtime(&mut self.world, 1, slice, pace);
+        Ok(speed.map(|speed| (quantity, speed)).into_iter().collect())
+    }
+}
+
+/// The price of a trace.
+#[derive(Debug)]
+pub struct Traced {
+    world: World,
+    path: PathBuf,
+}
+
+impl Traced {
+    /// Two nodes at ping-pong.
+    ///
+    /// # Errors
+    /// If they cannot be.
+    pub fn new(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
+        let name = format!("lanigon-bench-{}.trace", std::process::id());
+        Ok(Self {
+            world: at_work(image, profile, Work::PingPong, 1)?,
+            path: std::env::temp_dir().join(name),
+        })
+    }
+
+    fn traced(&mut self, pace: &Pace<'_>) -> anyhow::Result<Option<f64>> {
+        let shown = || self.path.display().to_string();
+        let file = File::create(&self.path).with_context(shown)?;
+        let trace = BinaryTrace::new(Box::new(file), &Header::default(), Details::empty());
+        self.world.observe(Box::new(trace.with_context(shown)?));
+        let speed = realtime(&mut self.world, 1, SLICE, pace);
+        let failed = self.world.finish_observing().into_iter().next();
+        let written = failed.map_or(Ok(()), Err).with_context(shown);
+        std::fs::remove_file(&self.path).with_context(shown)?;
+        written?;
+        Ok(speed)
+    }
+}
+
+impl Measurement for Traced {
+    fn quantities(&self) -> Vec<Quantity> {
+        vec![TRACE]
+    }
+
+    fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
+        let plain = realtime(&mut self.world, 1, SLICE, pace);
+        let traced = self.traced(pace)?;
+        let ratio = plain.zip(traced).map(|(plain, traced)| plain / traced);
+        Ok(ratio.map(|ratio| (TRACE, ratio)).into_iter().collect())
+    }
+}
+
+/// What a second thread brings.
+#[derive(Debug)]
+pub struct Threads(World);
+
+impl Threads {
+    /// 64 nodes in 32 pairs that stream.
+    ///
+    /// # Errors
+    /// If they cannot.
+    pub fn new(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
+        Ok(Self(at_work(image, profile, Work::Stream, PAIRS)?))
+    }
+}
+
+impl Measurement for Threads {
+    fn quantities(&self) -> Vec<Quantity> {
+        vec![THREADS]
+    }
+
+    fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
+        let [one, two] = [1, 2].map(|threads| realtime(&mut self.0, threads, SLICE, pace));
+        let ratio = one.zip(two).map(|(one, two)| two / one);
+        Ok(ratio.map(|ratio| (THREADS, ratio)).into_iter().collect())
+    }
+}

@@ -1,0 +1,90 @@
+//! Every instruction of two busy CPUs into a file.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use emulator::observe::file::{ChunkWriter, Header};
+use emulator::observe::instructions::trace::InstructionTrace;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::World;
+use emulator::tigon2::timing::Timing;
+
+use super::{Measurement, Pace, Quantity, Sample, Target};
+use lanigon_worlds::kernel;
+
+const MIPS: Quantity = Quantity {
+    key: "instruction_trace_mips",
+    what: "as busy_mips, with every instruction and its time written to a file",
+    target: Target::AtLeast(50.0),
+};
+const BYTES: Quantity = Quantity {
+    key: "instruction_trace_bytes",
+    what: "bytes an instruction takes in that file",
+    target: Target::AtMost(6.0),
+};
+
+/// Simulated time between two looks at the clock.
+const SLICE: SimTime = SimTime::from_us(1_000);
+
+/// A board whose CPUs run the benchmark kernel and are looked at.
+#[derive(Debug)]
+pub struct Instructions {
+    world: World,
+    path: PathBuf,
+}
+
+impl Instructions {
+    /// Code in the scratchpads, data in SRAM.
+    ///
+    /// # Errors
+    /// If the kernel does not assemble.
+    pub fn new(timing: Timing) -> anyhow::Result<Self> {
+        let name = format!("lanigon-bench-{}.instructions", std::process::id());
+        Ok(Self {
+            world: World::new(vec![kernel::busy_node(timing, false)?]),
+            path: std::env::temp_dir().join(name),
+        })
+    }
+
+    /// Seconds that it took; `None` when interrupted.
+    fn run(&mut self, pace: &Pace<'_>) -> anyhow::Result<Option<f64>> {
+        let shown = || self.path.display().to_string();
+        let file = File::create(&self.path).with_context(shown)?;
+        let chunks = ChunkWriter::new(Box::new(file), &Header::default()).with_context(shown)?;
+        let world = &mut self.world;
+        world.observe(Box::new(InstructionTrace::new(chunks)));
+        let clock = Instant::now();
+        let ran = pace.time(|| {
+            let limits = pace.limits(std::num::NonZeroUsize::MIN, world.now() + SLICE);
+            world.pass_time(&limits);
+        });
+        let failed = world.finish_observing().into_iter().next();
+        let seconds = clock.elapsed().as_secs_f64();
+        failed.map_or(Ok(()), Err).with_context(shown)?;
+        Ok(ran.map(|_| seconds))
+    }
+}
+
+impl Measurement for Instructions {
+    fn quantities(&self) -> Vec<Quantity> {
+        vec![MIPS, BYTES]
+    }
+
+    fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
+        let before = kernel::instructions(&self.world.nodes[0]);
+        let seconds = self.run(pace);
+        let shown = || self.path.display().to_string();
+        let bytes = std::fs::metadata(&self.path).with_context(shown)?.len();
+        std::fs::remove_file(&self.path).with_context(shown)?;
+        let Some(seconds) = seconds? else {
+            return Ok(Vec::new());
+        };
+        let done = (kernel::instructions(&self.world.nodes[0]) - before) as f64;
+        Ok(vec![
+            (MIPS, done / seconds / 1e6),
+            (BYTES, bytes as f64 / done),
+        ])
+    }
+}

@@ -1,0 +1,515 @@
+//! The options of the `lanigon` command.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use emulator::sim::time::SimTime;
+use emulator::tigon2::sram::SramSize;
+
+use lanigon_analysis::ledger::args::LedgerArgs;
+use lanigon_analysis::profiler::args::ProfileArgs;
+use lanigon_analysis::trace::args::{Cpu, RecordArgs, TraceArgs};
+use lanigon_papers::experiments::scheme::Scheme;
+use lanigon_timeline::args::{ConvertArgs, TimelineArgs};
+
+/// Run NIC firmware on emulated programmable NICs.
+#[derive(Debug, Parser)]
+#[command(name = "lanigon", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// Show the trace on standard error (-vv: more; RUST_LOG=warn,dma_read=info: one block)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 a check failed or the guest faulted, 2 wrong request, 130 interrupted.
+`lanigon COMMAND --help` shows examples.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Reproduce the published results of a paper
+    Reproduce(ReproduceArgs),
+    /// Run a scenario: nodes, a network, host programs, faults
+    Run(RunArgs),
+    /// Stop a scenario anywhere, look, step, and go back
+    Debug(DebugArgs),
+    /// Debug a node of a scenario with gdb
+    Gdb(GdbArgs),
+    /// Look into a recorded trace
+    Trace(TraceArgs),
+    /// Where each nanosecond of a message went
+    Ledger(LedgerArgs),
+    /// Draw a recorded trace as a timeline for ui.perfetto.dev
+    Timeline(ConvertArgs),
+    /// Run an image or raw MIPS code on a board without a host
+    Exec(ExecArgs),
+    /// Run the firmware of an Ethernet adapter on two boards back to back
+    Acenic(AcenicArgs),
+    /// Show what is in a firmware image and whether the chip can run it
+    Image(ImageArgs),
+    /// Print the script by which Wireshark and tshark understand EMP frames
+    #[command(after_help = "\
+Examples:
+  lanigon dissector > emp.lua
+  tshark -X lua_script:emp.lua -r run.pcapng")]
+    Dissector,
+    /// List experiments, images, profiles and scenarios
+    List(ListArgs),
+    /// Begin a project: firmware of your own, and tests of it
+    New(NewArgs),
+    /// Show where the time of each CPU goes: functions, waits, callers
+    Profile(ProfileArgs),
+    /// Measure how fast the emulator is on this machine
+    Bench(BenchArgs),
+}
+
+/// Which published results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Paper {
+    /// EMP on the Tigon2
+    Emp,
+}
+
+/// Options of `reproduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lanigon reproduce emp --quick
+  lanigon reproduce emp --out results
+  lanigon reproduce emp --figure emp-004 --json
+  lanigon reproduce emp --figure 3.5
+  lanigon reproduce emp --explain base
+  lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml")]
+pub struct ReproduceArgs {
+    /// Which results: emp
+    #[arg(hide_possible_values = true)]
+    pub paper: Paper,
+    /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)
+    #[arg(long, value_name = "ID", conflicts_with = "explain")]
+    pub figure: Option<String>,
+    /// Where each microsecond of a message goes, and what limits bandwidth: base, so, ro, dsr, sr
+    #[arg(long, value_name = "SCHEME", value_parser = scheme, conflicts_with = "sizes")]
+    pub explain: Option<Scheme>,
+    /// Fewer sizes and rounds
+    #[arg(long, conflicts_with = "full")]
+    pub quick: bool,
+    /// As many rounds as the paper
+    #[arg(long)]
+    pub full: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Write a summary page (index.md), tables, JSON, CSV and plots into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Timing profile (see `lanigon list`)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub profile: Option<String>,
+    /// End each simulation after this many microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Message size (repeatable)
+    #[arg(long = "size", value_name = "BYTES", value_parser = number)]
+    pub sizes: Vec<u32>,
+}
+
+/// Options of `debug`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Commands come from the terminal, from standard input, or from a script; `help` lists them. All nodes stop at once,
+and time goes backwards too. A script ends at the first command that cannot be carried out (exit code 2), and where
+`expect TEXT` does not find its text in what the last command showed (exit code 1).
+
+Examples:
+  lanigon debug scenarios/pair.toml
+  lanigon debug scenarios/pair.toml --script find-it.txt
+  lanigon debug --from fault.snap
+  lanigon debug scenarios/pair.toml -e 'break probe frame sent' -e continue -e where
+  echo 'goto +30us' | lanigon debug scenarios/pair.toml")]
+pub struct DebugArgs {
+    /// What is debugged.
+    #[command(flatten)]
+    pub what: DebugWhat,
+    /// Carry out the commands in this file, and end
+    #[arg(short = 'x', long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Carry out this command, and end (repeatable; after those of --script)
+    #[arg(short, long = "execute", value_name = "COMMAND")]
+    pub execute: Vec<String>,
+}
+
+/// What a debugger looks at.
+#[derive(Debug, Args)]
+pub struct DebugWhat {
+    /// The scenario's file (TOML)
+    #[arg(value_name = "SCENARIO", required_unless_present = "from")]
+    pub scenario: Option<PathBuf>,
+    /// Begin at this snapshot, which holds its scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "seed"])]
+    pub from: Option<PathBuf>,
+    /// Seed of all chance, instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A scenario names nodes, links, switches, host programs and faults; `lanigon list` shows examples. Every message is
+checked: it must arrive once, in order, with each byte as sent, or its sender must be told that it failed. Times
+count from the start of the host programs; in the trace they count from power-on, 20 000 us before.
+
+Examples:
+  lanigon run scenarios/pair.toml
+  lanigon run scenarios/star-with-loss.toml --seed 7 --json
+  lanigon run scenarios/exact-fault.toml --trace fault.trace
+  lanigon run scenarios/exact-fault.toml --pcap run.pcapng
+  lanigon run scenarios/exact-fault.toml --pcap - | tshark -r -
+  lanigon run scenarios/exact-fault.toml --snapshot-at 2500 fault.snap
+  lanigon run --from fault.snap --trace rest.trace")]
+pub struct RunArgs {
+    /// The scenario's file (TOML)
+    #[arg(value_name = "SCENARIO", required_unless_present = "from")]
+    pub scenario: Option<PathBuf>,
+    /// Go on from this snapshot, which holds its scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "seed"])]
+    pub from: Option<PathBuf>,
+    /// At this time (in us from the start of the programs) save everything into this file, and go on
+    #[arg(long, num_args = 2, value_names = ["US", "FILE"])]
+    pub snapshot_at: Option<Vec<String>>,
+    /// Seed of all chance, instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Threads that share the work; results do not depend on them
+    #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
+    pub threads: NonZeroUsize,
+    /// The trace to write.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// Write the frames on all wires into this file (pcapng, for Wireshark; - is standard output)
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// The timeline to draw.
+    #[command(flatten)]
+    pub timeline: TimelineArgs,
+    /// End the run after this many simulated microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `gdb`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The line to type in another terminal is printed. The CPUs of the node are gdb's threads 1 and 2; all other nodes go
+along. When gdb detaches, the scenario stays where it is and waits for the next one; `kill` in gdb, or Ctrl-C here,
+ends it. docs/gdb.md tells more.
+
+Examples:
+  lanigon gdb scenarios/pair.toml
+  lanigon gdb scenarios/pair.toml --node 1 --port 1234
+  lanigon gdb scenarios/pair.toml --socket nic.sock
+  lanigon gdb --from fault.snap")]
+pub struct GdbArgs {
+    /// What is debugged.
+    #[command(flatten)]
+    pub what: DebugWhat,
+    /// The node, by number or name
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub node: String,
+    /// The TCP port of this machine at which gdb attaches (default: one that is free)
+    #[arg(long, value_name = "P")]
+    pub port: Option<u16>,
+    /// A Unix socket instead, in this file
+    #[arg(long, value_name = "PATH", conflicts_with = "port")]
+    pub socket: Option<PathBuf>,
+}
+
+/// Options of `exec`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("program").args(["image", "load"]).required(true).multiple(true))]
+#[command(after_help = "\
+A run ends when each CPU that runs has stopped (`break`, a fault, halted) or has executed
+--max-instructions. A CPU that was not started stays halted.
+
+Examples:
+  lanigon exec --load 0x4000=prog.bin --pc 0x4000 --dump 0x70000:16 --json
+  lanigon exec --cpu b --load 0xc00000=hot.bin --pc 0xc00000
+  lanigon exec -v firmware/target/tigon2/release/hello")]
+pub struct ExecArgs {
+    /// ELF image: its segments are loaded and it starts at its entry
+    pub image: Option<PathBuf>,
+    /// Load a raw binary into SRAM or into the scratchpad of --cpu (repeatable)
+    #[arg(long, value_name = "ADDR=FILE", value_parser = load)]
+    pub load: Vec<Load>,
+    /// Where to start
+    #[arg(long, value_name = "ADDR", value_parser = number, required_unless_present = "image")]
+    pub pc: Option<u32>,
+    /// The CPU to start, a or b
+    #[arg(long, value_enum, default_value_t = Cpu::A, hide_possible_values = true)]
+    pub cpu: Cpu,
+    /// A CPU stops after this many instructions
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_INSTRUCTIONS))]
+    pub max_instructions: u64,
+    /// The run ends after this many simulated microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Installed SRAM: 512, 1024 or 2048
+    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
+    pub sram: SramSize,
+    /// Timing profile (see `lanigon list`)
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_PROFILE)]
+    pub profile: String,
+    /// Show memory at the end, as --cpu sees it (repeatable)
+    #[arg(long, value_name = "ADDR:LEN", value_parser = dump)]
+    pub dump: Vec<Dump>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Limit of `--max-instructions`: hours of simulated time, and no clock comes near its end.
+const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
+/// Limit of `--max-time` in microseconds: eleven days.
+const MOST_MICROSECONDS: f64 = 1e12;
+/// Limit of `--threads`.
+const MOST_THREADS: usize = 256;
+/// The profile of plain hardware.
+pub(crate) const DEFAULT_PROFILE: &str = "tigon2-88mhz";
+
+/// Who runs the board's DMA rings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Assist {
+    /// The chip
+    Hw,
+    /// CPU B
+    Sw,
+}
+
+/// Options of `acenic`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each board is driven as an AceNIC driver does it: bring-up, receive rings, \"stack up\", link, frames both
+ways with every byte compared, statistics. The firmware is a file in the Linux form (12 bytes of header)
+or ELF. Times count from the release of CPU A.
+
+Examples:
+  lanigon acenic --firmware acenic/tg2.bin
+  lanigon acenic --firmware tg2.bin --frames 1000 --size 1514 --assist hw --json
+  lanigon acenic --firmware firmware/target/tigon2/release/acenic --negotiate --trace trace.txt")]
+pub struct AcenicArgs {
+    /// Firmware for both boards
+    #[arg(long, value_name = "FILE")]
+    pub firmware: PathBuf,
+    /// Frames each way
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub frames: u32,
+    /// Bytes of each frame without FCS, 60 to 9014 (default: a mix up to 1514; above, with the jumbo ring)
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(60..=9014))]
+    pub size: Option<u32>,
+    /// Installed SRAM: 512, 1024 or 2048
+    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
+    pub sram: SramSize,
+    /// Who runs the DMA rings: the chip (hw) or CPU B (sw)
+    #[arg(long, value_enum, default_value_t = Assist::Sw, hide_possible_values = true)]
+    pub assist: Assist,
+    /// Negotiate the link instead of fixing it
+    #[arg(long)]
+    pub negotiate: bool,
+    /// The trace to write.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// End the run after this many simulated microseconds from power-on (CPU A is released after about 10 000)
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// Timing profile (see `lanigon list`)
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_PROFILE)]
+    pub profile: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `image`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  lanigon image firmware/target/tigon2/release/hello")]
+pub struct ImageArgs {
+    /// ELF image
+    #[arg(value_name = "FILE")]
+    pub image: PathBuf,
+    /// Installed SRAM that the image must fit: 512, 1024 or 2048
+    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
+    pub sram: SramSize,
+    /// Write the image in the form in which Linux keeps firmware of AceNIC adapters
+    #[arg(long, value_name = "FILE")]
+    pub linux_form: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `new`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The folder must not exist or be empty; the project takes its name. What is written builds at once, with this
+clone of Lanigon: docs/tutorial.md goes on from there.
+
+Example:
+  lanigon new my-nic && cd my-nic && firmware/build.sh && cargo test")]
+pub struct NewArgs {
+    /// The project's folder
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Fewer and shorter rounds
+    #[arg(long)]
+    pub quick: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--load ADDR=FILE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// Where to.
+    pub address: u32,
+    /// What.
+    pub file: PathBuf,
+}
+
+/// `--dump ADDR:LEN`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dump {
+    /// The address as the user gave it: the name of the dump.
+    pub name: String,
+    /// From where.
+    pub address: u32,
+    /// How much.
+    pub length_bytes: u32,
+}
+
+/// A number, hexadecimal with `0x`, else decimal.
+fn number(text: &str) -> Result<u32, String> {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let plain = |digits: &str| !digits.starts_with('+');
+    match hexadecimal {
+        Some(digits) if plain(digits) => u32::from_str_radix(digits, 16).ok(),
+        None if plain(text) => text.parse().ok(),
+        _ => None,
+    }
+    .ok_or_else(|| format!("\"{text}\" is not a 32-bit number (decimal, or hexadecimal with 0x)"))
+}
+
+fn load(text: &str) -> Result<Load, String> {
+    let (address, file) = text.split_once('=').ok_or("expected ADDR=FILE")?;
+    if file.is_empty() {
+        return Err("expected ADDR=FILE".into());
+    }
+    Ok(Load {
+        address: number(address)?,
+        file: file.into(),
+    })
+}
+
+fn dump(text: &str) -> Result<Dump, String> {
+    let (address, length) = text.split_once(':').ok_or("expected ADDR:LEN")?;
+    Ok(Dump {
+        name: address.into(),
+        address: number(address)?,
+        length_bytes: number(length)?,
+    })
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok().and_then(NonZeroUsize::new);
+    let threads = threads.filter(|threads| threads.get() <= MOST_THREADS);
+    threads.ok_or_else(|| format!("expected a number between 1 and {MOST_THREADS}"))
+}
+
+fn sram(text: &str) -> Result<SramSize, String> {
+    let size = text.parse().ok().and_then(SramSize::from_kilobytes);
+    size.ok_or_else(|| "the board has 512, 1024 or 2048 KB".into())
+}
+
+fn scheme(text: &str) -> Result<Scheme, String> {
+    let names = Scheme::ALL.map(Scheme::name).join(", ");
+    Scheme::by_name(text).ok_or_else(|| format!("there is no such scheme (there are: {names})"))
+}
+
+pub(crate) fn microseconds(text: &str) -> Result<SimTime, String> {
+    let us: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if !(1e-6..=MOST_MICROSECONDS).contains(&us) {
+        return Err(format!(
+            "it must lie between 0.000001 and {MOST_MICROSECONDS}"
+        ));
+    }
+    Ok(SimTime::from_ps((us * 1e6).round() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers() {
+        let check = |text, expected: Option<u32>| assert_eq!(number(text).ok(), expected, "{text}");
+        check("0x4000", Some(0x4000));
+        check("0Xc00000", Some(0xC0_0000));
+        check("16384", Some(16384));
+        check("0xffffffff", Some(u32::MAX));
+        for wrong in [
+            "",
+            "0x",
+            "4000h",
+            "0x100000000",
+            "-1",
+            "+1",
+            "0x+1",
+            "4294967296",
+            " 1",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn times() {
+        let check = |text, ps: Option<u64>| {
+            assert_eq!(microseconds(text).ok().map(SimTime::ps), ps, "{text}");
+        };
+        check("100", Some(100_000_000));
+        check("0.5", Some(500_000));
+        for wrong in ["0", "-1", "nan", "inf", "1e13", "soon", ""] {
+            check(wrong, None);
+        }
+    }
+}

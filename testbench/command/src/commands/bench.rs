@@ -1,0 +1,109 @@
+//! `lanigon bench`: how fast the emulator is on this machine.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use emulator::tigon2::timing::Profile;
+use serde_json::{Map, Value};
+
+use super::Status;
+use crate::bench::boards::Boards;
+use crate::bench::busy::Busy;
+use crate::bench::debug::{Armed, BusyStopping, ReverseSteps, Snapshots, Stopping};
+use crate::bench::emp::{Realtime, Threads, Traced, Work};
+use crate::bench::instructions::Instructions;
+use crate::bench::{Measurement, Pace, Quantity, Sample, median};
+use crate::cli::BenchArgs;
+use crate::output;
+use crate::progress::Progress;
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::{images, nodes};
+
+/// Rounds of each measurement, and how long one takes.
+const ROUNDS: (u64, Duration) = (9, Duration::from_millis(400));
+/// The same with `--quick`.
+const QUICK_ROUNDS: (u64, Duration) = (3, Duration::from_millis(150));
+
+/// Runs the command.
+///
+/// # Errors
+/// If what is measured does not run, or the result cannot be written.
+pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let profile = Profile::built_in("tigon2-88mhz")?;
+    let image = images::own_image("emp-base", nodes::EMP_SRAM)?;
+    // Boards come first: memory that earlier worlds have left would serve them.
+    let mut boards = Boards::new(&image, &profile);
+    let (rounds, span) = if args.quick { QUICK_ROUNDS } else { ROUNDS };
+    let pace = Pace { span, interrupt };
+    let progress = Progress::steps("rounds", rounds);
+    let mut samples = boards.round(&pace)?;
+    let mut measurements: Vec<Box<dyn Measurement>> = vec![
+        Box::new(Busy::new(profile.timing, false)?),
+        Box::new(Busy::new(profile.timing, true)?),
+        Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
+        Box::new(Realtime::new(&image, &profile, Work::Stream)?),
+        Box::new(Realtime::new(&image, &profile, Work::Idle)?),
+        Box::new(Traced::new(&image, &profile)?),
+        Box::new(Instructions::new(profile.timing)?),
+        Box::new(Threads::new(&image, &profile)?),
+        Box::new(Snapshots::new()?),
+        Box::new(ReverseSteps::new()?),
+        Box::new(Stopping::new(Armed::Breakpoint)?),
+        Box::new(Stopping::new(Armed::Watchpoint)?),
+        Box::new(BusyStopping::new(profile.timing, Armed::Breakpoint)?),
+        Box::new(BusyStopping::new(profile.timing, Armed::Watchpoint)?),
+    ];
+    for round in 0..rounds {
+        for measurement in &mut measurements {
+            samples.extend(measurement.round(&pace)?);
+        }
+        progress.set(round + 1);
+    }
+    drop(progress);
+    let mut quantities: Vec<Quantity> = Vec::new();
+    for measurement in &measurements {
+        quantities.extend(measurement.quantities());
+    }
+    quantities.extend(boards.quantities());
+    if args.json {
+        output::print_json(&document(&quantities, &samples))?;
+    } else {
+        output::print(&table(&quantities, &samples))?;
+    }
+    Ok(if interrupt.requested() {
+        Status::Interrupted
+    } else {
+        Status::Done
+    })
+}
+
+fn document(quantities: &[Quantity], samples: &[Sample]) -> Map<String, Value> {
+    let member = |&quantity: &Quantity| {
+        let value = median(samples, quantity);
+        (quantity.key.into(), value.into())
+    };
+    quantities.iter().map(member).collect()
+}
+
+fn table(quantities: &[Quantity], samples: &[Sample]) -> String {
+    let mut text = format!("{:<28}{:>12}  {:<8}\n", "quantity", "median", "target");
+    for &quantity in quantities {
+        let value = median(samples, quantity);
+        let shown = value.map_or("-".into(), |value| match value {
+            // Two places would show nothing of it.
+            ..0.05 => format!("{value:.4}"),
+            _ => format!("{value:.2}"),
+        });
+        let missed = value.is_some_and(|value| !quantity.target.reached_by(value));
+        // A string takes everything.
+        let _ = writeln!(
+            text,
+            "{:<28}{shown:>12}  {:<8} {:<7} {}",
+            quantity.key,
+            quantity.target.to_string(),
+            if missed { "missed" } else { "" },
+            quantity.what,
+        );
+    }
+    text
+}

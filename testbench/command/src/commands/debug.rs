@@ -1,0 +1,70 @@
+//! `lanigon debug`: a scenario that stops anywhere.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use super::Status;
+use crate::cli::{DebugArgs, DebugWhat};
+use crate::logging;
+use lanigon_debugger::debug::Session;
+use lanigon_debugger::debug::console::{Console, End};
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::scenario::Scenario;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the scenario is wrong, or a command of a script cannot be carried out.
+pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let script = args.script.as_ref().map(|file| {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file).with_context(|| name.clone())?;
+        anyhow::Ok((name, text))
+    });
+    let script = script.transpose()?;
+    let mut console = Console::new(session(&args.what, interrupt)?);
+    if script.is_none() && args.execute.is_empty() {
+        return Ok(status(console.standard_input()?));
+    }
+    if let Some((name, text)) = script {
+        let end = console.script(&name, &text)?;
+        if end != End::Done {
+            return Ok(status(end));
+        }
+    }
+    let end = console.script("--execute", &args.execute.join("\n"))?;
+    Ok(status(end))
+}
+
+const fn status(end: End) -> Status {
+    match end {
+        End::Done => Status::Done,
+        End::Failed => Status::Failed,
+        End::Interrupted => Status::Interrupted,
+    }
+}
+
+/// Begins a session. What guests do wrong is seen there, and not said again at each visit.
+///
+/// # Errors
+/// If the scenario or the snapshot is wrong.
+pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result<Session> {
+    logging::without_guests();
+    if let Some(path) = &what.from {
+        let name = path.display().to_string();
+        let file = std::fs::read(path).with_context(|| name.clone())?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        return Session::from_snapshot(file, folder, interrupt).context(name);
+    }
+    let Some(path) = &what.scenario else {
+        bail!("neither a scenario nor a snapshot is named");
+    };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+    let mut scenario = Scenario::load(path)?;
+    if let Some(seed) = what.seed {
+        scenario.seed = seed;
+    }
+    Session::new(&name, &text, &scenario, interrupt)
+}

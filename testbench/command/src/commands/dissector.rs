@@ -1,0 +1,14 @@
+//! `lanigon dissector`: the script by which Wireshark understands EMP frames.
+
+use super::Status;
+use crate::output;
+use lanigon_analysis::capture::dissector;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the script cannot be written.
+pub fn run() -> anyhow::Result<Status> {
+    output::print(&dissector::script())?;
+    Ok(Status::Done)
+}

@@ -1,0 +1,61 @@
+//! `lanigon gdb`: a scenario under gdb.
+
+use anyhow::bail;
+
+use super::{Status, debug};
+use crate::cli::GdbArgs;
+use crate::output;
+use lanigon_debugger::debug::Session;
+use lanigon_debugger::gdb::server::{self, Listener};
+use lanigon_debugger::gdb::target::Cpus;
+use lanigon_worlds::interrupt::Interrupt;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request or the scenario is wrong; if the world cannot go on.
+pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let listener = match &args.socket {
+        Some(path) => Listener::unix(path)?,
+        None => Listener::tcp(args.port)?,
+    };
+    // What gdb interrupts is a run; what the user interrupts is the server.
+    let session = debug::session(&args.what, &Interrupt::default())?;
+    let node = node(&session, &args.node)?;
+    let image = session.image_file();
+    // It was read a moment ago.
+    let image = std::fs::canonicalize(&image).unwrap_or(image);
+    output::print(&format!(
+        "{}; in another terminal type:\n  gdb-multiarch -ex 'target remote {}' {}\n",
+        described(&session, node),
+        listener.name(),
+        image.display(),
+    ))?;
+    let mut cpus = Cpus::new(session, node, image);
+    server::serve(&listener, &mut cpus, interrupt)?;
+    Ok(match interrupt.requested() {
+        true => Status::Interrupted,
+        false => Status::Done,
+    })
+}
+
+fn described(session: &Session, node: usize) -> String {
+    format!("{}, node {}", session.header.run, session.node_name(node))
+}
+
+/// The node with this name or number.
+fn node(session: &Session, wanted: &str) -> anyhow::Result<usize> {
+    let nodes = &session.header.nodes;
+    let named = nodes.iter().position(|node| node.name == wanted);
+    let numbered = || {
+        let number = wanted.parse().ok();
+        number.filter(|&number: &usize| number < nodes.len())
+    };
+    let Some(node) = named.or_else(numbered) else {
+        bail!(
+            "there is no node {wanted}: there are {}, numbered from 0",
+            nodes.len()
+        );
+    };
+    Ok(node)
+}

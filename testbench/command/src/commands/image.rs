@@ -1,0 +1,344 @@
+//! `lanigon image`: what is in a firmware image.
+
+use std::path::Path;
+
+use anyhow::Context;
+use defs::probe::Kind;
+use defs::tigon2::event;
+use emulator::image::{Image, Memory, MemoryLimits, Probe, stack};
+use emulator::tigon2::sram::SramSize;
+use host_lib::firmware::linux::{LinuxFirmware, Version};
+use serde::Serialize;
+
+use super::Status;
+use crate::cli::ImageArgs;
+use crate::output;
+use lanigon_worlds::images;
+
+/// Names of the CPUs, in the order of their indices.
+const CPUS: [&str; 2] = ["cpu_a", "cpu_b"];
+
+/// Runs the command.
+///
+/// # Errors
+/// If the file is not an image that the board could run, or the result cannot be written.
+pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
+    let image = images::read_image(&args.image, args.sram)?;
+    if let Some(path) = &args.linux_form {
+        write_linux_form(&image, path, args.sram)?;
+    }
+    let limits = MemoryLimits::tigon2(args.sram.bytes() as u32);
+    let document = Document::new(args.image.display().to_string(), &image, &limits);
+    if args.json {
+        output::print_json(&document)?;
+    } else {
+        output::print(&document.text())?;
+    }
+    Ok(Status::Done)
+}
+
+/// Writes the image as a file of the Linux form, with this program's version.
+fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Result<()> {
+    const fn number(text: &str) -> u8 {
+        match u8::from_str_radix(text, 10) {
+            Ok(number) => number,
+            Err(_) => u8::MAX,
+        }
+    }
+    let file = LinuxFirmware {
+        version: Version {
+            major: const { number(env!("CARGO_PKG_VERSION_MAJOR")) },
+            minor: const { number(env!("CARGO_PKG_VERSION_MINOR")) },
+            fix: const { number(env!("CARGO_PKG_VERSION_PATCH")) },
+        },
+        firmware: images::firmware(image),
+    };
+    let bytes = file.to_file(sram.bytes() as u32)?;
+    std::fs::write(path, bytes).with_context(|| path.display().to_string())
+}
+
+/// The JSON document.
+#[derive(Serialize)]
+struct Document {
+    file: String,
+    entry: String,
+    /// An image that breaks the rules is refused with an error.
+    instruction_set: &'static str,
+    memories: Vec<MemoryUse>,
+    sections: Vec<SectionRow>,
+    stacks: Vec<StackRow>,
+    handlers: Vec<HandlerRow>,
+    probes: Vec<ProbeRow>,
+    log_lines: Vec<ProbeRow>,
+}
+
+#[derive(Serialize)]
+struct MemoryUse {
+    memory: &'static str,
+    used_bytes: u32,
+    size_bytes: u32,
+}
+
+#[derive(Serialize)]
+struct SectionRow {
+    name: String,
+    memory: &'static str,
+    address: String,
+    size_bytes: u32,
+    /// What it is: code, data, or cleared memory.
+    content: &'static str,
+    /// Where start code copies it from.
+    loaded_at: Option<String>,
+}
+
+#[derive(Serialize)]
+struct StackRow {
+    cpu: &'static str,
+    available_bytes: Option<u32>,
+    /// The deepest chain of calls that is known.
+    deepest_bytes: u32,
+    chain: Vec<String>,
+    /// Functions whose callees are not known.
+    unknown: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct HandlerRow {
+    cpu: &'static str,
+    event: &'static str,
+    bit: Option<u32>,
+    address: String,
+    name: String,
+}
+
+#[derive(Serialize)]
+struct ProbeRow {
+    address: String,
+    function: String,
+    kind: &'static str,
+    text: String,
+    arguments: usize,
+}
+
+const fn memory_name(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Sram => "sram",
+        Memory::ScratchpadA => "scratchpad_a",
+        Memory::ScratchpadB => "scratchpad_b",
+    }
+}
+
+const fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Event => "event",
+        Kind::StageEnter => "stage enter",
+        Kind::StageExit => "stage exit",
+        Kind::WaitEnter => "wait enter",
+        Kind::WaitExit => "wait exit",
+        Kind::Log => "log",
+        Kind::Panic => "panic",
+    }
+}
+
+fn hexadecimal(address: u32) -> String {
+    format!("{address:#010x}")
+}
+
+impl Document {
+    fn new(file: String, image: &Image, limits: &MemoryLimits) -> Self {
+        let probes = |log: bool| {
+            let chosen = move |probe: &&Probe| (probe.kind == Kind::Log) == log;
+            image
+                .probes
+                .iter()
+                .filter(chosen)
+                .map(|probe| ProbeRow::new(image, probe))
+                .collect()
+        };
+        let handlers = image.handlers.iter().map(|handler| HandlerRow {
+            cpu: CPUS[handler.cpu],
+            event: handler
+                .event
+                .map_or("none", |bit| event::name(bit).unwrap_or("software")),
+            bit: handler.event,
+            address: hexadecimal(handler.address),
+            name: handler.name.clone(),
+        });
+        Self {
+            file,
+            entry: hexadecimal(image.entry),
+            instruction_set: "ok",
+            memories: memories(image, limits),
+            sections: sections(image),
+            stacks: (0..2).map(|cpu| StackRow::new(image, cpu)).collect(),
+            handlers: handlers.collect(),
+            probes: probes(false),
+            log_lines: probes(true),
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { file, entry, .. } = self;
+        let mut text = format!("{file}\n  entry {entry}\n  instruction set: ok\n");
+        text += "\nmemories\n";
+        for memory in &self.memories {
+            let MemoryUse {
+                memory,
+                used_bytes,
+                size_bytes,
+            } = memory;
+            let percent = 100.0 * f64::from(*used_bytes) / f64::from(*size_bytes);
+            text += &format!(
+                "  {memory:<14}{used_bytes:>8} of {size_bytes:>8} bytes  {percent:>5.1} %\n"
+            );
+        }
+        text += "\nsections\n";
+        for row in &self.sections {
+            text += &row.text();
+        }
+        text += "\nstacks\n";
+        for row in &self.stacks {
+            text += &row.text();
+        }
+        text += &list("handlers", self.handlers.iter().map(HandlerRow::text));
+        text += &list("probes", self.probes.iter().map(ProbeRow::text));
+        text + &list("log lines", self.log_lines.iter().map(ProbeRow::text))
+    }
+}
+
+/// A heading and its lines; one line if there are none.
+fn list(heading: &str, lines: impl Iterator<Item = String>) -> String {
+    let lines: String = lines.collect();
+    if lines.is_empty() {
+        format!("\n{heading}: none\n")
+    } else {
+        format!("\n{heading}\n{lines}")
+    }
+}
+
+/// How full each memory is. What start code copies into a scratchpad takes SRAM too.
+fn memories(image: &Image, limits: &MemoryLimits) -> Vec<MemoryUse> {
+    let copies = image
+        .segments
+        .iter()
+        .filter(|segment| segment.load_address != segment.run_address);
+    let copies: u32 = copies.map(|segment| segment.bytes.len() as u32).sum();
+    let used = |memory| -> u32 {
+        let inside = image
+            .sections
+            .iter()
+            .filter(|section| section.memory == memory);
+        inside.map(|section| section.size_bytes).sum()
+    };
+    let row = |memory, copies, size_bytes| MemoryUse {
+        memory: memory_name(memory),
+        used_bytes: used(memory) + copies,
+        size_bytes,
+    };
+    vec![
+        row(Memory::Sram, copies, limits.sram_bytes),
+        row(Memory::ScratchpadA, 0, limits.scratchpad_a_bytes),
+        row(Memory::ScratchpadB, 0, limits.scratchpad_b_bytes),
+    ]
+}
+
+fn sections(image: &Image) -> Vec<SectionRow> {
+    let loaded_at = |address: u32| {
+        let segment = image.segments.iter().find(|segment| {
+            let offset = address.wrapping_sub(segment.run_address);
+            segment.load_address != segment.run_address && offset < segment.bytes.len() as u32
+        })?;
+        Some(hexadecimal(
+            segment.load_address + (address - segment.run_address),
+        ))
+    };
+    let rows = image.sections.iter().map(|section| SectionRow {
+        name: section.name.clone(),
+        memory: memory_name(section.memory),
+        address: hexadecimal(section.run_address),
+        size_bytes: section.size_bytes,
+        content: match (section.executable, section.bytes.is_empty()) {
+            (true, _) => "code",
+            (false, false) => "data",
+            (false, true) => "cleared",
+        },
+        loaded_at: loaded_at(section.run_address),
+    });
+    rows.collect()
+}
+
+impl SectionRow {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "  {:<18}{:<14}{}{:>8} bytes  {}",
+            self.name, self.memory, self.address, self.size_bytes, self.content
+        );
+        if let Some(address) = &self.loaded_at {
+            text += &format!(", copied from {address}");
+        }
+        text + "\n"
+    }
+}
+
+impl StackRow {
+    fn new(image: &Image, cpu: usize) -> Self {
+        let deepest = stack::worst_case(image, cpu);
+        Self {
+            cpu: CPUS[cpu],
+            available_bytes: stack::available_bytes(image),
+            deepest_bytes: deepest.bytes,
+            chain: deepest.chain,
+            unknown: deepest.unknown,
+        }
+    }
+
+    fn text(&self) -> String {
+        if self.chain.is_empty() {
+            return format!("  {}  not used\n", self.cpu);
+        }
+        let available = self.available_bytes.map(|bytes| format!(" of {bytes}"));
+        let mut text = format!(
+            "  {}  deepest known use {}{} bytes: {}\n",
+            self.cpu,
+            self.deepest_bytes,
+            available.unwrap_or_default(),
+            self.chain.join(" > ")
+        );
+        if !self.unknown.is_empty() {
+            text += &format!(
+                "         more below, unknown: {}\n",
+                self.unknown.join(", ")
+            );
+        }
+        text
+    }
+}
+
+impl HandlerRow {
+    fn text(&self) -> String {
+        let bit = self.bit.map_or_else(String::new, |bit| bit.to_string());
+        format!(
+            "  {}  {bit:>2} {:<20}{}  {}\n",
+            self.cpu, self.event, self.address, self.name
+        )
+    }
+}
+
+impl ProbeRow {
+    fn new(image: &Image, probe: &Probe) -> Self {
+        Self {
+            address: hexadecimal(probe.address),
+            function: image.symbols.describe(probe.address),
+            kind: kind_name(probe.kind),
+            text: probe.text.to_string(),
+            arguments: probe.registers.len(),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "  {}  {:<12}{:?}  in {}\n",
+            self.address, self.kind, self.text, self.function
+        )
+    }
+}

@@ -1,0 +1,141 @@
+//! `lanigon ledger`: where the time of messages went.
+
+use emulator::tigon2::board::Tigon2;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use emulator::observe::stream::Observer;
+use emulator::sim::world::RunEnd;
+use emulator::tigon2::timing::{Profile, Timing};
+
+use super::Status;
+use crate::output;
+use crate::progress::Progress;
+use lanigon_analysis::ledger::args::LedgerArgs;
+use lanigon_analysis::ledger::{Desk, Ledger, average, select, svg, text};
+use lanigon_analysis::messages::{Message, Messages};
+use lanigon_analysis::trace::open::{Ending, broken, open};
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+/// All that was found.
+struct Found {
+    messages: Vec<Message>,
+    ledgers: Vec<Ledger>,
+    status: Status,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request, the scenario or the trace is wrong, or a result cannot be written.
+pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let source = ("the scenario or trace", args.source.as_path());
+    output::one_file_each(&[source], &[("--svg", args.svg.as_deref())])?;
+    let is_scenario = args
+        .source
+        .extension()
+        .is_some_and(|extension| extension == "toml");
+    ensure!(
+        !(is_scenario && args.profile.is_some()),
+        "--profile is for traces: a scenario names the timing profile itself"
+    );
+    let found = match is_scenario {
+        true => of_scenario(&args.source, interrupt)?,
+        false => of_trace(&args.source, args.profile.as_deref(), interrupt)?,
+    };
+    let shown = || args.source.display().to_string();
+    let (messages, ledgers) = (&found.messages, found.ledgers);
+    let (table, document, drawing) = match &args.message {
+        Some(name) => {
+            let ledger = select::one(name, messages, ledgers).with_context(shown)?;
+            (
+                text::of_one(&ledger),
+                text::one_json(&ledger),
+                svg::of_one(&ledger),
+            )
+        }
+        None => {
+            let ledgers =
+                select::many(args.from, args.to, messages, ledgers).with_context(shown)?;
+            let classes = average::classes(&ledgers);
+            let drawing = svg::of_many(&classes[0]);
+            (text::of_many(&classes), text::many_json(&classes), drawing)
+        }
+    };
+    if args.json {
+        output::print_json(&document)?;
+    } else {
+        output::print(&table)?;
+    }
+    // A file that cannot be written hides no result.
+    if let Some(path) = &args.svg {
+        let written = std::fs::write(path, drawing);
+        written.map_err(|error| output::WriteError::new(path.display(), error))?;
+    }
+    Ok(found.status)
+}
+
+fn account(messages: &Messages, timing: &Timing, status: Status) -> Found {
+    let works = messages.take_works();
+    let messages = messages.take();
+    let ledgers = Desk::new(timing, &messages, works).ledgers(&messages);
+    Found {
+        messages,
+        ledgers,
+        status,
+    }
+}
+
+fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
+    let scenario = Scenario::load(path)?;
+    let mut simulation = Simulation::new(&scenario)?;
+    let timing = simulation.world.nodes[0].board::<Tigon2>().fabric.timing;
+    let messages = Messages::new(&timing);
+    simulation.world.observe(Box::new(messages.clone()));
+    let options = RunOptions {
+        interrupt: Some(interrupt.flag()),
+        ..RunOptions::default()
+    };
+    let progress = Progress::steps("messages", scenario.messages());
+    let outcome = simulation.run(&options, |received| progress.set(received));
+    drop(progress);
+    simulation.world.finish_observing();
+    let status = match outcome.end {
+        RunEnd::Interrupted => Status::Interrupted,
+        _ => Status::Done,
+    };
+    Ok(account(&messages, &timing, status))
+}
+
+fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow::Result<Found> {
+    let timing = match profile {
+        Some(name) => lanigon_worlds::profile::load(name)?.timing,
+        None => Profile::built_in(crate::cli::DEFAULT_PROFILE)?.timing,
+    };
+    let mut messages = Messages::new(&timing);
+    let mut status = Status::Done;
+    let trace = open(path)?;
+    ensure!(
+        trace.header.details.iter().any(|detail| detail == "frames"),
+        "{}: it has no heads of frames, by which messages are followed: record it with --details host,frames",
+        path.display()
+    );
+    for event in trace.into_events() {
+        if interrupt.requested() {
+            status = Status::Interrupted;
+            break;
+        }
+        match event {
+            Ok(event) => messages.event(&event),
+            Err(error) => {
+                if broken(path, error)? == Ending::Broken {
+                    status = Status::Failed;
+                }
+                break;
+            }
+        }
+    }
+    Ok(account(&messages, &timing, status))
+}

@@ -1,0 +1,178 @@
+//! `lanigon list`: what there is to work with.
+
+use std::path::Path;
+
+use emulator::image::Image;
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::Profile;
+use serde::Serialize;
+
+use super::Status;
+use crate::cli::ListArgs;
+use crate::output;
+use lanigon_worlds::images;
+use lanigon_worlds::scenario::{self, Scenario};
+
+/// Experiments: name and what they show.
+const EXPERIMENTS: [(&str, &str); 1] = [(
+    "emp",
+    "latency and bandwidth of EMP on the Tigon2 (lanigon reproduce emp)",
+)];
+
+/// What makes the images.
+const HOW_TO_BUILD: &str = "make firmware";
+
+/// The JSON document.
+#[derive(Serialize)]
+struct Document {
+    experiments: Vec<Named>,
+    images: Vec<ImageRow>,
+    profiles: Vec<Named>,
+    scenarios: Vec<ScenarioRow>,
+}
+
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    description: String,
+}
+
+#[derive(Serialize)]
+struct ScenarioRow {
+    name: String,
+    file: String,
+    description: String,
+    /// Why it cannot be run.
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ImageRow {
+    name: String,
+    file: String,
+    /// What is loaded; absent if the image is not fit for a board.
+    loaded_bytes: Option<usize>,
+    /// Why it is not fit.
+    error: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If a built-in profile is damaged, or the result cannot be written.
+pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
+    let named = |(name, description): (&str, &str)| Named {
+        name: name.into(),
+        description: description.into(),
+    };
+    let profiles = Profile::names().map(|name| {
+        let profile = Profile::built_in(name)?;
+        Ok(named((name, &profile.description)))
+    });
+    let document = Document {
+        experiments: EXPERIMENTS.into_iter().map(named).collect(),
+        images: images(&images::image_folder()),
+        profiles: profiles.collect::<anyhow::Result<_>>()?,
+        scenarios: scenarios(&scenario::examples()),
+    };
+    if args.json {
+        output::print_json(&document)?;
+    } else {
+        output::print(&document.text())?;
+    }
+    Ok(Status::Done)
+}
+
+/// The images in the folder, by name; none if it does not exist.
+fn images(folder: &Path) -> Vec<ImageRow> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut rows: Vec<_> = entries.filter_map(|entry| image(&entry.path())).collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
+/// A row for the file if it is an image: the linker gives images no extension.
+fn image(path: &Path) -> Option<ImageRow> {
+    let name = path.file_name()?.to_str()?;
+    if !path.is_file() || name.contains('.') {
+        return None;
+    }
+    let read = images::read_image(path, SramSize::M2);
+    let loaded_bytes = |image: &Image| image.load_parts().map(|(_, bytes)| bytes.len()).sum();
+    Some(ImageRow {
+        name: name.into(),
+        file: path.canonicalize().ok()?.display().to_string(),
+        loaded_bytes: read.as_ref().ok().map(loaded_bytes),
+        error: read.err().map(|error| error.to_string()),
+    })
+}
+
+/// The scenarios in the folder, by name; none if it does not exist.
+fn scenarios(folder: &Path) -> Vec<ScenarioRow> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let row = |entry: std::fs::DirEntry| {
+        let path = entry.path().canonicalize().ok()?;
+        let name = path.file_name()?.to_str()?.strip_suffix(".toml")?;
+        let read = Scenario::load(&path);
+        Some(ScenarioRow {
+            name: name.into(),
+            file: path.display().to_string(),
+            error: read.as_ref().err().map(ToString::to_string),
+            description: read.map_or_else(|_| String::new(), |scenario| scenario.description),
+        })
+    };
+    let mut rows: Vec<_> = entries.filter_map(row).collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
+impl Document {
+    fn text(&self) -> String {
+        let rows = |rows: &[Named]| -> String {
+            rows.iter()
+                .map(|row| format!("  {:<24}{}\n", row.name, row.description))
+                .collect()
+        };
+        let images: String = self.images.iter().map(ImageRow::text).collect();
+        let images = match self
+            .images
+            .first()
+            .and_then(|image| Path::new(&image.file).parent())
+        {
+            Some(folder) => format!("images in {}\n{images}", folder.display()),
+            None => format!("images: none yet; `{HOW_TO_BUILD}` builds them\n"),
+        };
+        let (experiments, profiles) = (rows(&self.experiments), rows(&self.profiles));
+        let scenarios = self.scenarios();
+        format!("experiments\n{experiments}\n{images}\nprofiles\n{profiles}\n{scenarios}")
+    }
+
+    fn scenarios(&self) -> String {
+        let first = self.scenarios.first();
+        let Some(folder) = first.and_then(|row| Path::new(&row.file).parent()) else {
+            return "scenarios: none here\n".into();
+        };
+        let row = |row: &ScenarioRow| match &row.error {
+            Some(error) => format!("  {:<24}not fit: {error}\n", row.name),
+            None => format!("  {:<24}{}\n", row.name, row.description),
+        };
+        let rows: String = self.scenarios.iter().map(row).collect();
+        format!(
+            "scenarios in {} (lanigon run FILE)\n{rows}",
+            folder.display()
+        )
+    }
+}
+
+impl ImageRow {
+    fn text(&self) -> String {
+        match (&self.error, self.loaded_bytes) {
+            (Some(error), _) => format!("  {:<24}not fit: {error}\n", self.name),
+            (None, bytes) => format!(
+                "  {:<24}{} bytes to load\n",
+                self.name,
+                bytes.unwrap_or_default()
+            ),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `lanigon profile`: where the time of each CPU goes.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{bail, ensure};
+use emulator::sim::time::SimTime;
+use emulator::sim::world::RunEnd;
+
+use super::Status;
+use crate::output::{self, WriteError};
+use crate::progress::Progress;
+use lanigon_analysis::profiler::args::ProfileArgs;
+use lanigon_analysis::profiler::{Profiler, flame, report};
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::nodes::START;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request or the scenario is wrong, or a result cannot be written.
+pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let scenario = ("the scenario", args.scenario.as_path());
+    let written = [
+        ("--flame", args.flame.as_deref()),
+        ("--folded", args.folded.as_deref()),
+    ];
+    output::one_file_each(&[scenario], &written)?;
+    let from = args.from.map_or(START, |time| time.at(START));
+    let until = args.until.map_or(SimTime::MAX, |time| time.at(START));
+    ensure!(from < until, "--from {from} is not before --until {until}");
+    let scenario = Scenario::load(&args.scenario)?;
+    let node = args.node.as_deref().map(|name| find(&scenario, name));
+    let node = node.transpose()?;
+    let mut simulation = Simulation::new(&scenario)?;
+    let profiler = Profiler::new(&simulation.image, from, until);
+    simulation.world.observe(profiler.observer());
+    let options = RunOptions {
+        max_time: args.until.map(|_| until.saturating_sub(START)),
+        interrupt: Some(interrupt.flag()),
+        ..RunOptions::default()
+    };
+    let progress = Progress::steps("messages", scenario.messages());
+    let outcome = simulation.run(&options, |received| progress.set(received));
+    drop(progress);
+    simulation.world.finish_observing();
+    let mut cores = profiler.finish();
+    cores.retain(|&(number, _), core| node.is_none_or(|node| number == node) && core.span() > 0);
+    ensure!(
+        !cores.is_empty(),
+        "nothing ran from {from} on: the run was over at {}",
+        simulation.world.now()
+    );
+    if args.json {
+        output::print_json(&report::json(&cores))?;
+    } else {
+        output::print(&report::text(&cores, args.all))?;
+    }
+    // A file that cannot be written hides no result.
+    if let Some(path) = &args.flame {
+        let title = args.scenario.display().to_string();
+        write(path, &flame::svg(&cores, &title))?;
+    }
+    if let Some(path) = &args.folded {
+        write(path, &flame::folded(&cores))?;
+    }
+    Ok(match outcome.end {
+        RunEnd::Interrupted => Status::Interrupted,
+        // The time that was asked for is over.
+        RunEnd::TimeLimit(_) if args.until.is_some() => Status::Done,
+        _ if outcome.is_good() => Status::Done,
+        _ => Status::Failed,
+    })
+}
+
+/// The number of a node by its name or number.
+fn find(scenario: &Scenario, name: &str) -> anyhow::Result<u16> {
+    let named = scenario.nodes.iter().position(|node| node.name == name);
+    let number = named.or_else(|| name.parse().ok());
+    match number.filter(|&number| number < scenario.nodes.len()) {
+        Some(number) => Ok(number as u16),
+        None => {
+            let names: Vec<_> = scenario
+                .nodes
+                .iter()
+                .map(|node| node.name.as_str())
+                .collect();
+            bail!(
+                "there is no node \"{name}\" (there are: {})",
+                names.join(", ")
+            )
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), WriteError> {
+    fs::write(path, text).map_err(|error| WriteError::new(path.display(), error))
+}

@@ -1,0 +1,179 @@
+//! `lanigon reproduce`.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
+use emulator::image::Image;
+use emulator::tigon2::timing::Profile;
+
+use super::Status;
+use crate::cli::{Paper, ReproduceArgs};
+use crate::output;
+use crate::progress::Progress;
+use lanigon_papers::experiments::rounds::Rounds;
+use lanigon_papers::experiments::scheme::Scheme;
+use lanigon_papers::published;
+use lanigon_papers::reproduce::results::Results;
+use lanigon_papers::reproduce::rows::{self, Document};
+use lanigon_papers::reproduce::{
+    Plan, QUICK_SIZES, SIZES, Selection, explain, plot, summary, table,
+};
+use lanigon_worlds::images::FirmwareError;
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::{images, nodes, profile};
+
+/// Runs the benchmarks, prints the results, and writes them where the user wants them.
+///
+/// # Errors
+/// A wrong request, or an experiment that cannot be carried out.
+pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let Paper::Emp = args.paper;
+    let selection = selection(args)?;
+    let plan = plan(args, &selection, interrupt)?;
+    if let Some(folder) = &args.out {
+        prepare(folder)?;
+    }
+    let progress = Progress::steps("measurements", plan.steps() as u64);
+    let results = plan.run(|done| progress.set(done as u64))?;
+    drop(progress);
+    if let Some(folder) = &args.out {
+        write_files(folder, &results, &selection)?;
+    }
+    if args.json {
+        output::print_json(&Document::new(&results, &selection))?;
+    } else if let Some(scheme) = args.explain {
+        output::print(&explain::render(&results, scheme))?;
+    } else {
+        output::print(&table::render(&results, &selection))?;
+    }
+    Ok(if results.partial {
+        Status::Interrupted
+    } else {
+        Status::Done
+    })
+}
+
+/// What is asked for.
+fn selection(args: &ReproduceArgs) -> anyhow::Result<Selection> {
+    let sizes = sizes(args)?;
+    if let Some(scheme) = args.explain {
+        return Ok(Selection::explanation(scheme));
+    }
+    match &args.figure {
+        Some(id) => Selection::by_id(id, &sizes).with_context(|| unknown_figure(id)),
+        None if args.sizes.is_empty() => Ok(Selection::whole(&sizes)),
+        None => Ok(Selection::sizes(&sizes)),
+    }
+}
+
+fn unknown_figure(id: &str) -> String {
+    let known = Selection::known();
+    match published::by_id(id) {
+        Some(number) => format!(
+            "--figure {id} ({}): a parameter of the thesis, nothing that could be reproduced (known: {known})",
+            number.quantity
+        ),
+        None => format!(
+            "--figure {id}: there is no such figure, table, number or claim (known: {known})"
+        ),
+    }
+}
+
+fn plan(
+    args: &ReproduceArgs,
+    selection: &Selection,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Plan> {
+    let profiles = match &args.profile {
+        Some(name) => vec![profile::load(name)?],
+        None => Profile::names()
+            .map(Profile::built_in)
+            .collect::<Result<_, _>>()?,
+    };
+    Ok(Plan {
+        images: images(args.explain)?,
+        profiles,
+        tasks: selection.tasks.clone(),
+        rounds: match (args.quick, args.full) {
+            (true, _) => Rounds::QUICK,
+            (_, true) => Rounds::FULL,
+            _ => Rounds::USUAL,
+        },
+        max_time: args.max_time,
+        interrupt: interrupt.flag(),
+    })
+}
+
+/// The images that are built. Without that of base, or of the one scheme that is asked for, there is nothing to do.
+fn images(asked: Option<Scheme>) -> anyhow::Result<BTreeMap<Scheme, Arc<Image>>> {
+    let needed = asked.unwrap_or(Scheme::Base);
+    let mut images = BTreeMap::new();
+    for scheme in Scheme::ALL {
+        match images::own_image(scheme.image(), nodes::EMP_SRAM) {
+            Ok(image) => {
+                images.insert(scheme, Arc::new(image));
+            }
+            Err(FirmwareError::File { error, .. })
+                if error.kind() == ErrorKind::NotFound && scheme != needed => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(images)
+}
+
+fn sizes(args: &ReproduceArgs) -> anyhow::Result<Vec<u32>> {
+    let mut sizes = match (args.sizes.as_slice(), args.quick) {
+        ([], true) => QUICK_SIZES.to_vec(),
+        ([], false) => SIZES.to_vec(),
+        (sizes, _) => sizes.to_vec(),
+    };
+    if let Some(size) = sizes
+        .iter()
+        .find(|size| !(1..=MESSAGE_LIMIT_BYTES).contains(size))
+    {
+        bail!("--size {size}: a message has between 1 and {MESSAGE_LIMIT_BYTES} bytes");
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+/// The file by which a folder is found to be writable, before anything is measured.
+const FIRST_FILE: &str = "emp.txt";
+
+/// Makes the folder for the results, and sees that they can be written.
+fn prepare(folder: &Path) -> anyhow::Result<()> {
+    let refuse = || format!("--out {}: cannot be written", folder.display());
+    std::fs::create_dir_all(folder).with_context(refuse)?;
+    std::fs::write(folder.join(FIRST_FILE), "").with_context(refuse)
+}
+
+fn write_files(folder: &Path, results: &Results, selection: &Selection) -> anyhow::Result<()> {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| output::WriteError::new(path.display(), error))
+    };
+    let mut drawn = Vec::new();
+    for figure in &selection.figures {
+        for profile in &results.profiles {
+            if let Some(svg) = plot::svg(figure, profile)? {
+                let name = summary::figure_file(figure, profile);
+                write(&name, &svg)?;
+                drawn.push(name);
+            }
+        }
+    }
+    let document = Document::new(results, selection);
+    write(
+        "emp.json",
+        &(serde_json::to_string_pretty(&document)? + "\n"),
+    )?;
+    write("emp.csv", &rows::csv(results, selection))?;
+    write(FIRST_FILE, &table::render(results, selection))?;
+    write("index.md", &summary::markdown(results, selection, &drawn))?;
+    Ok(())
+}

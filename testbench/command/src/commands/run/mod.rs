@@ -1,0 +1,117 @@
+//! `lanigon run`: a scenario.
+
+mod report;
+mod start;
+
+use std::path::Path;
+
+use anyhow::ensure;
+use emulator::sim::world::RunEnd;
+
+use super::Status;
+use crate::cli::RunArgs;
+use crate::progress::Progress;
+use crate::{logging, output};
+use lanigon_analysis::capture::{self, Capture};
+use lanigon_analysis::trace::record;
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::simulation::RunOptions;
+use report::Report;
+use start::{SaveAt, Start};
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request or the scenario is wrong, or a result cannot be written.
+pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let piped = args.pcap.as_deref().is_some_and(capture::is_stdout);
+    ensure!(
+        !(piped && args.json),
+        "standard output cannot take both the capture (--pcap -) and the document (--json)"
+    );
+    let snapshot = args.snapshot_at.as_deref().map(SaveAt::parse).transpose()?;
+    one_file_each(args, snapshot.as_ref())?;
+    let Start {
+        name,
+        text,
+        scenario,
+        mut simulation,
+    } = start::begin(args)?;
+    if let Some(at) = &snapshot {
+        at.check(&simulation, [args.max_time, scenario.max_time])?;
+        simulation.keep_logs();
+    }
+    let known = record::of_scenario(&name, &scenario, &simulation.image);
+    let world = &mut simulation.world;
+    let recording = args.record.begin(world, || known.clone())?;
+    let drawing = args.timeline.begin(world, || known.clone())?;
+    let capture = args.pcap.as_deref();
+    let capture = capture.map(|path| Capture::start(path, &mut simulation.world));
+    let capture = capture.transpose()?;
+    for node in &mut simulation.world.nodes {
+        logging::show_trace(&mut node.trace);
+    }
+    let options = RunOptions {
+        max_time: args.max_time,
+        interrupt: Some(interrupt.flag()),
+        threads: args.threads,
+    };
+    let progress = Progress::steps("messages", scenario.messages());
+    let saved = snapshot.map(|at| {
+        at.carry_out(
+            &mut simulation,
+            &options,
+            |received| progress.set(received),
+            |simulation| simulation.save(&name, &text, &scenario),
+        )
+    });
+    let outcome = simulation.run(&options, |received| progress.set(received));
+    drop(progress);
+    let report = Report {
+        file: Path::new(&name),
+        scenario: &scenario,
+        outcome: &outcome,
+    };
+    recording.results(report.results());
+    // A file that could not be written hides no result.
+    simulation.world.finish_observing();
+    let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut simulation.world));
+    if args.json {
+        output::print_json(&report.json())?;
+    } else if piped {
+        output::print_aside(&report.text());
+    } else {
+        output::print(&report.text())?;
+    }
+    match saved {
+        // Who interrupts a run knows that nothing more comes of it.
+        Some(Err(error)) if outcome.end == RunEnd::Interrupted => {
+            output::print_aside(&format!("warning: {error:#}\n"));
+        }
+        Some(Err(error)) => return Err(error),
+        Some(Ok(())) | None => {}
+    }
+    captured?;
+    recording.finish()?;
+    drawing.finish()?;
+    Ok(match outcome.end {
+        RunEnd::Interrupted => Status::Interrupted,
+        _ if outcome.is_good() => Status::Done,
+        _ => Status::Failed,
+    })
+}
+
+/// What is written goes into a file of its own.
+fn one_file_each(args: &RunArgs, snapshot: Option<&SaveAt>) -> anyhow::Result<()> {
+    let read = [("the scenario", &args.scenario), ("--from", &args.from)];
+    let read = read.map(|(name, file)| file.as_deref().map(|file| (name, file)));
+    let read: Vec<_> = read.into_iter().flatten().collect();
+    let capture = args.pcap.as_deref();
+    let written = [
+        ("--trace", args.record.trace.as_deref()),
+        ("--pcap", capture.filter(|path| !capture::is_stdout(path))),
+        ("--timeline", args.timeline.timeline.as_deref()),
+        ("--snapshot-at", snapshot.map(|snapshot| &*snapshot.file)),
+    ];
+    output::one_file_each(&read, &written)
+}

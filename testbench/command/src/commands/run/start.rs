@@ -1,0 +1,117 @@
+//! Where a run begins, and what is saved on its way.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use emulator::sim::time::SimTime;
+
+use crate::cli::RunArgs;
+use crate::output::WriteError;
+use lanigon_worlds::nodes::START;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::snapshot::SnapshotError;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+/// A simulation that is about to run.
+pub(super) struct Start {
+    /// The scenario's file.
+    pub(super) name: String,
+    /// Its text.
+    pub(super) text: String,
+    pub(super) scenario: Scenario,
+    pub(super) simulation: Simulation,
+}
+
+/// Builds what a scenario describes, or takes up a snapshot.
+pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
+    let shown = |path: &Path| path.display().to_string();
+    if let Some(path) = &args.from {
+        let file = std::fs::read(path).with_context(|| shown(path))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let (simulation, scenario, label) =
+            Simulation::load(&file, folder).with_context(|| shown(path))?;
+        return Ok(Start {
+            name: label.scenario,
+            text: label.text,
+            scenario,
+            simulation,
+        });
+    }
+    let Some(path) = &args.scenario else {
+        bail!("neither a scenario nor a snapshot is named");
+    };
+    let text = std::fs::read_to_string(path).with_context(|| shown(path))?;
+    let mut scenario = Scenario::load(path)?;
+    if let Some(seed) = args.seed {
+        scenario.seed = seed;
+    }
+    Ok(Start {
+        name: shown(path),
+        text,
+        simulation: Simulation::new(&scenario)?,
+        scenario,
+    })
+}
+
+/// What is to be saved: when, counted from the start of the programs, and where.
+pub(super) struct SaveAt {
+    time: SimTime,
+    pub(super) file: PathBuf,
+}
+
+impl SaveAt {
+    pub(super) fn parse(words: &[String]) -> anyhow::Result<Self> {
+        let [us, file] = words else {
+            bail!("--snapshot-at takes a time in us and a file");
+        };
+        let time = us
+            .parse::<f64>()
+            .ok()
+            .filter(|us| (0.0..=1e12).contains(us));
+        let time = time.with_context(|| {
+            format!("--snapshot-at: \"{us}\" is no time in us from the start of the programs on")
+        })?;
+        Ok(Self {
+            time: SimTime::from_ps((time * 1e6) as u64),
+            file: file.into(),
+        })
+    }
+
+    /// Whether the run comes by that time.
+    pub(super) fn check(
+        &self,
+        simulation: &Simulation,
+        max_times: [Option<SimTime>; 2],
+    ) -> anyhow::Result<()> {
+        let us = self.time.us();
+        let begin = simulation.world.now();
+        ensure!(
+            START.saturating_add(self.time) >= begin || begin <= START,
+            "--snapshot-at {us}: the run begins later, at {} us",
+            begin.us() - START.us()
+        );
+        let last = max_times.into_iter().flatten().min();
+        if let Some(last) = last.filter(|&last| last < self.time) {
+            bail!(
+                "--snapshot-at {us}: the run ends before, at {} us",
+                last.us()
+            );
+        }
+        Ok(())
+    }
+
+    /// Lets the simulation run so far and saves it. It can go on in any case.
+    pub(super) fn carry_out(
+        &self,
+        simulation: &mut Simulation,
+        options: &RunOptions,
+        watch: impl FnMut(u64) + Send,
+        save: impl FnOnce(&Simulation) -> Result<Vec<u8>, SnapshotError>,
+    ) -> anyhow::Result<()> {
+        simulation.run_to(self.time, options, watch)?;
+        let bytes = save(simulation)?;
+        let written = std::fs::write(&self.file, bytes);
+        written.map_err(|error| WriteError::new(self.file.display(), error))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! `lanigon timeline`: a recorded trace as a timeline.
+
+use emulator::observe::stream::Observer;
+
+use super::Status;
+use crate::output;
+use lanigon_analysis::trace::open::{Ending, broken, open};
+use lanigon_timeline::args::{ConvertArgs, begin};
+use lanigon_worlds::interrupt::Interrupt;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request is wrong, a file is no trace, or the timeline cannot be written.
+pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    output::one_file_each(&[("the trace", &args.file)], &[("--out", Some(&args.out))])?;
+    let trace = open(&args.file)?;
+    let header = trace.header.clone();
+    let (mut timeline, drawing) = begin(&args.out, &args.filter, args.limit, header)?;
+    let mut ending = Ending::Whole;
+    for event in trace.into_events() {
+        if interrupt.requested() {
+            break;
+        }
+        match event {
+            Ok(event) => timeline.event(&event),
+            Err(error) => {
+                ending = broken(&args.file, error)?;
+                break;
+            }
+        }
+    }
+    // It keeps its error for the drawing.
+    let _ = timeline.finish();
+    drawing.finish()?;
+    Ok(match ending {
+        _ if interrupt.requested() => Status::Interrupted,
+        Ending::Whole => Status::Done,
+        Ending::Broken => Status::Failed,
+    })
+}

@@ -1,0 +1,32 @@
+//! `lanigon trace stats`: what is in a trace.
+
+use super::{Status, status};
+use crate::output;
+use lanigon_analysis::trace::args::StatsArgs;
+use lanigon_analysis::trace::open::open;
+use lanigon_analysis::trace::select::{Selection, each};
+use lanigon_analysis::trace::stats::Stats;
+
+/// Runs the command.
+pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Status> {
+    let trace = open(&args.file)?;
+    let header = &trace.header;
+    let mut selection = Selection::new(&args.filter, header)?;
+    let mut stats = Stats::new(header);
+    let title = format!(
+        "run       {}, seed {}, {} nodes\n",
+        header.run,
+        header.seed,
+        header.nodes.len()
+    );
+    let ending = each(&args.file, trace, &mut selection, |event| {
+        stats.add(event);
+        Ok(true)
+    })?;
+    if args.json {
+        output::print_json(&stats.document())?;
+    } else {
+        output::print(&(title + &stats.text()))?;
+    }
+    Ok(status(ending))
+}

@@ -1,0 +1,143 @@
+//! Standard output: results, as text or as one JSON document, and nothing else. And the files beside it.
+
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure};
+pub use lanigon_analysis::output::{WriteError, grouped, print, print_aside};
+use serde::Serialize;
+
+/// What is written goes into files of its own, whatever their names are: into none that is read, nor twice into
+/// one. Each has the option or argument that names it.
+///
+/// # Errors
+/// If two are the same file, or one that is written is `-`.
+pub fn one_file_each(
+    read: &[(&str, &Path)],
+    written: &[(&str, Option<&Path>)],
+) -> anyhow::Result<()> {
+    let mut known: Vec<(&str, PathBuf)> = Vec::new();
+    known.extend(read.iter().map(|&(option, path)| (option, real(path))));
+    for &(option, path) in written {
+        let Some(path) = path else { continue };
+        ensure!(
+            path.as_os_str() != "-",
+            "{option} names a file: it does not go to standard output"
+        );
+        let path = real(path);
+        if let Some((other, _)) = known.iter().find(|(_, known)| *known == path) {
+            bail!("{other} and {option} name the same file");
+        }
+        known.push((option, path));
+    }
+    Ok(())
+}
+
+/// The name of a file, or of one that will be, without links and detours.
+fn real(path: &Path) -> PathBuf {
+    let name_in_folder = || {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let real = path.canonicalize().ok().or_else(name_in_folder);
+    real.unwrap_or_else(|| path.into())
+}
+
+/// Standard output for much text, which is written while it comes into being.
+#[derive(Debug)]
+pub struct Lines(Option<BufWriter<StdoutLock<'static>>>);
+
+/// Bytes that [`Lines`] writes at a time.
+const LINES_BYTES: usize = 1 << 16;
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self(Some(BufWriter::with_capacity(
+            LINES_BYTES,
+            io::stdout().lock(),
+        )))
+    }
+}
+
+impl Lines {
+    /// Writes some of it; `false` when the reader has gone away, and more is of no use.
+    ///
+    /// # Errors
+    /// [`WriteError`], for example when the disk is full.
+    pub fn write(&mut self, text: &[u8]) -> Result<bool, WriteError> {
+        let written = self.0.as_mut().map(|out| out.write_all(text));
+        self.outcome(written)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn finish(&mut self) -> Result<(), WriteError> {
+        let written = self.0.as_mut().map(BufWriter::flush);
+        self.outcome(written).map(|_| ())
+    }
+
+    fn outcome(&mut self, written: Option<io::Result<()>>) -> Result<bool, WriteError> {
+        match written {
+            Some(Ok(())) => Ok(true),
+            None => Ok(false),
+            Some(Err(error)) => {
+                // What is left in the buffer is written nowhere: not a second time either.
+                if let Some(out) = self.0.take() {
+                    let _ = out.into_parts();
+                }
+                match error.kind() {
+                    ErrorKind::BrokenPipe => Ok(false),
+                    _ => Err(error.into()),
+                }
+            }
+        }
+    }
+}
+
+/// Prints one JSON document.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn print_json(document: &impl Serialize) -> Result<(), WriteError> {
+    let text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
+    print(&(text + "\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_is_written_twice_or_read_and_written() {
+        let check = |read: &str, written: [&str; 2], expected: Option<&str>| {
+            let [first, second] = written.map(|name| Some(Path::new(name)));
+            let found = one_file_each(&[("A", Path::new(read))], &[("B", first), ("C", second)]);
+            let found = found.err().map(|error| error.to_string());
+            assert_eq!(found.as_deref(), expected, "{read} {written:?}");
+        };
+        check("a", ["b", "c"], None);
+        check("-", ["b", "src/b"], None);
+        check("a", ["b", "b"], Some("B and C name the same file"));
+        check("a", ["b", "./b"], Some("B and C name the same file"));
+        check(
+            "a",
+            ["src/x", "src/../src/x"],
+            Some("B and C name the same file"),
+        );
+        check(
+            "src/lib.rs",
+            ["b", "src/../src/lib.rs"],
+            Some("A and C name the same file"),
+        );
+        check(
+            "/nowhere/a",
+            ["/nowhere/a", "c"],
+            Some("A and B name the same file"),
+        );
+        let refused = Some("C names a file: it does not go to standard output");
+        check("a", ["b", "-"], refused);
+    }
+}

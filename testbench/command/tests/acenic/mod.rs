@@ -1,0 +1,5 @@
+//! The command `lanigon acenic`.
+
+mod bad;
+mod exchange;
+mod good;

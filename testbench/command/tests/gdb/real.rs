@@ -1,0 +1,153 @@
+//! The real gdb, where it is installed.
+
+use std::process::{Command, Stdio};
+
+use lanigon_worlds::images::image_folder;
+
+use super::server::{Server, file};
+
+/// Whether gdb is there; says so if it is not.
+fn has_gdb() -> bool {
+    let found = Command::new("gdb-multiarch")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok();
+    if !found {
+        eprintln!("gdb-multiarch is not installed: this test was skipped");
+    }
+    found
+}
+
+/// What gdb shows of a script. It begins attached, and ends the run.
+fn gdb(name: &str, script: &str) -> String {
+    let socket = file(&format!("gdb-{name}.sock"));
+    let socket = socket.to_str().unwrap();
+    let server = Server::start(name, &["--socket", socket]);
+    let path = file(&format!("gdb-{name}.gdb"));
+    let script = format!(
+        "set pagination off\nset confirm off\nset width 0\ntarget remote {socket}\n{script}\nkill\n"
+    );
+    std::fs::write(&path, script).unwrap();
+    // What it shows and what it says beside that in one stream, as a user sees it.
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        "exec gdb-multiarch -nx -q -batch -x \"$0\" \"$1\" 2>&1",
+    ]);
+    command.arg(path).arg(image_folder().join("emp-so"));
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (code, said) = server.end();
+    assert_eq!(code, Some(0), "{shown}\n{said}");
+    shown
+}
+
+/// Whether these pieces come one after the other.
+#[track_caller]
+fn check(name: &str, script: &str, pieces: &[&str]) {
+    if !has_gdb() {
+        return;
+    }
+    let shown = gdb(name, script);
+    let mut rest = shown.as_str();
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else {
+            panic!("\"{piece}\" does not come where it should:\n{shown}");
+        };
+        rest = &rest[at + piece.len()..];
+    }
+}
+
+#[test]
+fn source_symbols_and_threads() {
+    check(
+        "source",
+        "break post_receive\ncontinue\ninfo threads\nbt\ninfo symbol $pc\nx/2i $pc\nlist\nfinish\n\
+         thread 2\nbt\nthread apply all print $pc\nbreak lib.rs:180\ncontinue\ninfo registers pc",
+        &[
+            "Breakpoint 1 at",
+            "Thread 1 hit Breakpoint 1, post_receive",
+            "CPU A of 0, running",
+            "CPU B of 0, ",
+            "#0  post_receive",
+            "#1  ",
+            "on_mailbox",
+            "post_receive + ",
+            "=> 0x",
+            "emp_image!(So, two CPUs)",
+            "on_mailbox",
+            "Switching to thread 2",
+            "#0  ",
+            "Thread 2 (",
+            "Thread 1 (",
+            "Breakpoint 2 at",
+            "hit Breakpoint 2",
+            "pc: 0x",
+        ],
+    );
+}
+
+#[test]
+fn its_own_steps_pass_the_dispatch_of_both_cpus() {
+    // lw, pri, joff, its slot, a jump of the table with its slot, and again.
+    check(
+        "dispatch",
+        "break *0xc01508 thread 1\ncontinue\ndelete\nstepi\nstepi\nstepi\nstepi\nstepi\nprintf \"A %x\\n\", $pc\n\
+         break *0xc00100 thread 2\ncontinue\ndelete\nstepi\nstepi\nstepi\nstepi\nstepi\nprintf \"B %x\\n\", $pc\n\
+         reverse-stepi\nreverse-stepi\nreverse-stepi\nprintf \"B %x\\n\", $pc\nstepi\nprintf \"B %x\\n\", $pc",
+        &[
+            "hit Breakpoint 1, 0x00c01508 in __dispatch_a",
+            "0x00c0150c in __dispatch_a",
+            "0x00c01510 in __dispatch_a",
+            "0x00c01514 in __dispatch_a",
+            "__dispatch_table_a",
+            "A c01508",
+            "Thread 2 hit Breakpoint 2, 0x00c00100",
+            "__dispatch_table_b",
+            "B c00100",
+            "B c00108",
+            "B c0010c",
+        ],
+    );
+}
+
+#[test]
+fn watchpoints_forwards_and_back() {
+    check(
+        "watch",
+        "break post_receive\ncontinue\ndelete\nset language c\nwatch -l *(int *)($sp - 8)\ncontinue\nreverse-continue\n\
+         x/i $pc\ndelete\nrwatch *(int *)0xc0000060\ncontinue\ndelete\nreverse-continue",
+        &[
+            "Hardware watchpoint 2",
+            "hit Hardware watchpoint 2",
+            "Old value = 0",
+            "New value = ",
+            "hit Hardware watchpoint 2",
+            "New value = 0",
+            "sw\t",
+            "hit Hardware read watchpoint 3",
+            "Value = ",
+            "No more reverse-execution history",
+        ],
+    );
+}
+
+#[test]
+fn monitor_and_changes() {
+    check(
+        "monitor",
+        "set language c\nmonitor goto +30us\nmaintenance flush register-cache\nprintf \"%x\\n\", $pc == 0\n\
+         set var *(int *)0xffff0 = 42\nprint *(int *)0xffff0\nset var $t0 = 7\nprint $t0\nmonitor goto +29us\nstepi\n\
+         print *(int *)0xffff0\nnext\nstep\nmonitor where",
+        &[
+            "gdb does not know of this yet",
+            "0\n",
+            "$1 = 42",
+            "$2 = 7",
+            "SIGINT",
+            "$3 = 0",
+            "us (+29.",
+        ],
+    );
+}

@@ -1,0 +1,34 @@
+//! The `lanigon` command as a user meets it, and the project's rules.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod acenic;
+mod cli;
+mod debug;
+#[allow(
+    dead_code,
+    reason = "shared with the tests of lanigon-timeline, which use more of it"
+)]
+#[path = "../../timeline/tests/decoded.rs"]
+mod decoded;
+mod gdb;
+mod reproduce;
+mod rules;
+mod run;
+mod timeline;
+mod trace;
+mod tutorial;
+
+/// Two nodes on a cable, with more text behind.
+fn pair(more: &str) -> String {
+    format!("[network]\ntopology = \"pair\"\n{more}")
+}
+
+/// So many messages from node 0 to node 1.
+fn stream(messages: u32, bytes: u32) -> String {
+    format!(
+        "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = {bytes}\n"
+    )
+}

@@ -1,0 +1,223 @@
+//! The project's rules that a compiler cannot see. Each test names what breaks its rule and where.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A Rust file longer than this holds more than one idea. Aim at 600 lines.
+const LONGEST_FILE_LINES: usize = 700;
+
+/// The one package that may contain `unsafe`.
+const UNSAFE_PACKAGE: &str = "firmware/tigon2-hal";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every file of the project (path from the root, text) whose name ends with one of `suffixes`.
+fn files(suffixes: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(root().join(&folder)).expect("a readable folder");
+        for entry in entries.map(|entry| entry.expect("a readable entry")) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{folder}{name}");
+            let kind = entry.file_type().expect("a file type");
+            if kind.is_dir() && !matches!(name.as_str(), ".git" | "target" | "out") {
+                folders.push(format!("{path}/"));
+            } else if kind.is_file() && suffixes.iter().any(|suffix| name.ends_with(suffix)) {
+                found.push((path.clone(), read(&path)));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no {suffixes:?} below {:?}", root());
+    found.sort();
+    found
+}
+
+#[track_caller]
+fn check(rule: &str, broken: &[String]) {
+    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+}
+
+/// `text` from each occurrence of `start` up to the first character that `inside` refuses.
+fn words_after<'a>(text: &'a str, start: &str, inside: fn(char) -> bool) -> Vec<&'a str> {
+    text.match_indices(start)
+        .map(|(at, _)| &text[at + start.len()..])
+        .map(|rest| &rest[..rest.find(|c| !inside(c)).unwrap_or(rest.len())])
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+#[test]
+fn files_are_short() {
+    let broken: Vec<String> = files(&[".rs"])
+        .iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > LONGEST_FILE_LINES)
+        .map(|(path, lines)| format!("{path}: {lines} lines"))
+        .collect();
+    check("no Rust file is longer than 700 lines", &broken);
+}
+
+/// The compiler refuses unsafe code where its lint is on: so nobody may turn it off.
+#[test]
+fn unsafe_stays_in_the_hardware_abstraction() {
+    let lint = concat!("unsafe", "_code");
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let text = text.replace(&format!("forbid({lint})"), "");
+        if !path.starts_with(UNSAFE_PACKAGE) && text.contains(lint) {
+            broken.push(format!("{path}: relaxes the lint {lint}"));
+        }
+    }
+    for (path, text) in files(&["Cargo.toml"]) {
+        let on = |level| text.contains(&format!("{lint} = \"{level}\""));
+        if text.contains("[workspace]") && !on("forbid") && !on("deny") {
+            broken.push(format!("{path}: the workspace does not turn {lint} on"));
+        }
+        if text.contains("[package]") && !text.contains("[lints]\nworkspace = true") {
+            broken.push(format!("{path}: does not take the workspace's lints"));
+        }
+    }
+    check("unsafe code stays in firmware/tigon2-hal", &broken);
+}
+
+#[test]
+fn registers_are_documented_with_their_offsets() {
+    let reference = read("docs/tigon2.md");
+    let registers = read("firmware/defs/src/tigon2/regs.rs");
+    let offsets: Vec<(&str, &str)> = registers
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub const ")?.split_once(": u32 = "))
+        .map(|(name, value)| (name, value.trim_end_matches(';')))
+        .filter(|(_, value)| value.starts_with("0x"))
+        .collect();
+    assert!(offsets.len() > 50, "regs.rs is read wrongly");
+    let broken: Vec<String> = offsets
+        .iter()
+        .map(|(name, offset)| format!("| {offset} | `{name}` |"))
+        .filter(|row| !reference.contains(row))
+        .collect();
+    check("docs/tigon2.md has a row for each register", &broken);
+}
+
+#[test]
+fn bits_are_documented() {
+    let reference = read("docs/tigon2.md");
+    let registers = read("firmware/defs/src/tigon2/regs.rs");
+    let events = read("firmware/defs/src/tigon2/event.rs");
+    let flags = registers.lines().filter_map(|line| {
+        let (name, _) = line.strip_prefix("        const ")?.split_once(" = ")?;
+        Some(name)
+    });
+    let events = events.lines().filter_map(|line| {
+        let (name, value) = line.strip_prefix("pub const ")?.split_once(": u32 = ")?;
+        value
+            .trim_end_matches(';')
+            .parse::<u32>()
+            .ok()
+            .map(|_| name)
+    });
+    let names: Vec<&str> = flags.chain(events).collect();
+    assert!(names.len() > 50, "regs.rs or event.rs is read wrongly");
+    let broken: Vec<String> = names
+        .iter()
+        .map(|name| format!("| `{name}` |"))
+        .filter(|cell| !reference.contains(cell))
+        .collect();
+    check("docs/tigon2.md has a row for each bit", &broken);
+}
+
+/// The ids of data/published-emp.csv; a line that has not the header's shape ends the test.
+fn published_ids() -> BTreeSet<String> {
+    let table = read("data/published-emp.csv");
+    let mut lines = table.lines();
+    let columns: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let value = columns.iter().position(|name| *name == "value");
+    let value = value.expect("a column `value`");
+    let mut ids = BTreeSet::new();
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields.len(), columns.len(), "{line}");
+        assert!(
+            !line.contains('"') && fields.iter().all(|field| !field.is_empty()),
+            "{line}"
+        );
+        assert!(
+            fields[value].parse::<f64>().is_ok_and(f64::is_finite),
+            "{line}"
+        );
+        assert!(ids.insert(fields[0].to_owned()), "twice: {line}");
+    }
+    ids
+}
+
+#[test]
+fn cited_numbers_are_published() {
+    let mut ids = published_ids();
+    // What is published in words has ids too.
+    let claims = read("data/published-emp-claims.csv");
+    ids.extend(
+        claims
+            .lines()
+            .filter_map(|line| Some(line.split_once(',')?.0.to_owned())),
+    );
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs", ".md", ".toml"]) {
+        for number in words_after(&text, "emp-", |c| c.is_ascii_digit()) {
+            let id = format!("emp-{number}");
+            if !ids.contains(&id) {
+                broken.push(format!("{path}: {id}"));
+            }
+        }
+    }
+    check(
+        "every cited id stands in data/published-emp.csv or its claims",
+        &broken,
+    );
+}
+
+#[test]
+fn cited_sections_exist() {
+    let reference = read("docs/tigon2.md");
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs", ".toml"]) {
+        for section in words_after(&text, "docs/tigon2.md, section ", |c| c.is_ascii_digit()) {
+            if !reference.contains(&format!("\n## {section}. ")) {
+                broken.push(format!("{path}: section {section}"));
+            }
+        }
+    }
+    check("every cited section of docs/tigon2.md exists", &broken);
+}
+
+#[test]
+fn paths_in_the_documents_exist() {
+    let folders = [
+        "emulator/",
+        "firmware/",
+        "host-lib/",
+        "testbench/",
+        "docs/",
+        "data/",
+        "scenarios/",
+        "scripts/",
+    ];
+    let mut broken = Vec::new();
+    for (document, text) in files(&[".md"]) {
+        for span in text.split('`').skip(1).step_by(2) {
+            let ours = folders.iter().any(|folder| span.starts_with(folder));
+            let literal = !span.contains(['*', '<', ' ', '{', '\n']) && !span.contains("/target/");
+            if ours && literal && !root().join(span).exists() {
+                broken.push(format!("{document}: `{span}`"));
+            }
+        }
+    }
+    check("every path that a document names exists", &broken);
+}

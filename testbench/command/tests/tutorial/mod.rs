@@ -1,0 +1,107 @@
+//! Follows docs/tutorial.md and docs/debugging.md word by word, each in a folder of its own, and compares what is printed with
+//! what is shown.
+//!
+//! What differs between machines and runs is taken out on both sides ([`reader`]): cargo's own progress, durations, the
+//! order of tests that run at the same time, where the clone lies. gdb's words are compared as they are (those of gdb 13);
+//! what its versions are known to say differently is not in the document. At the end of the tutorial the project must
+//! be `examples/echo`, file by file.
+//!
+//! `LANIGON_UPDATE_TUTORIAL=1 cargo test -p lanigon-command tutorial` writes what is printed into the documents,
+//! and the project's files over those of the example: read the difference before it is committed.
+
+mod document;
+mod new;
+mod reader;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use reader::{CLONE, Reader, link, root};
+
+const TUTORIAL: &str = "docs/tutorial.md";
+const DEBUGGING: &str = "docs/debugging.md";
+const EXAMPLE: &str = "examples/echo";
+/// The project's folder, as the tutorial names it.
+const PROJECT: &str = "echo";
+
+/// The files of a project but those that cargo writes.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(inner).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy();
+            match &*name {
+                "target" | "Cargo.lock" => {}
+                _ if path.is_dir() => folders.push(path),
+                _ => {
+                    let place = path.strip_prefix(folder).expect("inside");
+                    let text = fs::read_to_string(&path).expect("a text");
+                    found.insert(place.display().to_string(), text);
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_tutorial_works_word_by_word() {
+    let mut reader = Reader::new("reader", "~");
+    link(&root(), &reader.folder.join("lanigon"));
+    let project = reader.folder.join(PROJECT);
+    let firmware = root().join("target/tutorial/firmware");
+    fs::create_dir_all(&firmware).expect("a folder");
+    reader.builds = vec![
+        (project.join("firmware"), firmware),
+        (project.clone(), root().join("target")),
+    ];
+    match reader.follow(TUTORIAL) {
+        true => update_example(&project),
+        false => compare_with_example(&project),
+    }
+}
+
+/// What the reader writes lies beside the clone's files, not among them.
+#[test]
+fn debugging_works_word_by_word() {
+    let mut reader = Reader::new("debugging", CLONE);
+    for entry in fs::read_dir(root()).expect("the clone") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name");
+        link(&path, &reader.folder.join(name));
+    }
+    reader.follow(DEBUGGING);
+}
+
+/// The project's files, as they would be where the example is.
+fn as_example(project: &Path) -> BTreeMap<String, String> {
+    let mut files = files(project);
+    for text in files.values_mut() {
+        // From target/tutorial/reader/echo it is four folders up to the clone, from examples/echo two.
+        *text = text.replace("../../../../", "../../");
+    }
+    files
+}
+
+fn compare_with_example(project: &Path) {
+    let (ours, theirs) = (as_example(project), files(&root().join(EXAMPLE)));
+    let names = |files: &BTreeMap<String, String>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&ours), names(&theirs), "{EXAMPLE} has other files");
+    for (name, text) in &ours {
+        assert!(
+            *text == theirs[name],
+            "{EXAMPLE}/{name} is not what the tutorial makes"
+        );
+    }
+}
+
+fn update_example(project: &Path) {
+    for (name, text) in as_example(project) {
+        let path = root().join(EXAMPLE).join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+}

@@ -1,0 +1,113 @@
+//! Commands that change the world by hand, or choose what one looks at, or keep it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use emulator::observe::event::Place;
+
+use super::{Command, Flow, Group, Words};
+use crate::debug::place::{number, register};
+use crate::debug::report;
+use crate::debug::session::Session;
+use lanigon_analysis::trace::filter::node;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        names: &["node", "n"],
+        group: Group::Session,
+        usage: "NODE",
+        about: "look at a CPU of this node",
+        more: "node n1\nnode 1",
+        run: choose_node,
+    },
+    Command {
+        names: &["cpu"],
+        group: Group::Session,
+        usage: "a|b",
+        about: "look at this CPU",
+        more: "",
+        run: choose_cpu,
+    },
+    Command {
+        names: &["set"],
+        group: Group::Change,
+        usage: "$REGISTER|PLACE VALUE",
+        about: "change a register, memory, or a register of the chip",
+        more: "set $a0 16\nset $pc 0x4a10\nset free 8\nset 0x1f000 0x12345678\nset event_a 0x10000000\n\
+               What was known of later times is forgotten: they come out anew.",
+        run: set,
+    },
+    Command {
+        names: &["save"],
+        group: Group::Session,
+        usage: "FILE",
+        about: "keep this moment as a snapshot for `lanigon run --from`, `debug --from`",
+        more: "",
+        run: save,
+    },
+];
+
+fn choose_node(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(1)?;
+    let Some(name) = words.first() else {
+        bail!("node: expected a node, as n1");
+    };
+    let Place::Node(node) = node(name, &session.header)? else {
+        bail!("{name} is no node");
+    };
+    session.focus.node = node.into();
+    *out += &report::here(session);
+    Ok(Flow::Next)
+}
+
+fn choose_cpu(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    session.focus.cpu = match words.text() {
+        "a" | "A" => 0,
+        "b" | "B" => 1,
+        other => bail!("cpu {other}: expected cpu a or cpu b"),
+    };
+    *out += &report::here(session);
+    Ok(Flow::Next)
+}
+
+fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(3)?;
+    let (what, value) = match words[..] {
+        [what, value] | [what, "=", value] => (what, number(value)?),
+        _ => bail!("set: expected what and its value, as set $a0 16"),
+    };
+    let focus = session.focus;
+    let old = if what == "$pc" {
+        ensure!(
+            value % 4 == 0,
+            "{value:#x}: instructions lie at multiples of 4"
+        );
+        let old = session.core().pc();
+        session.change_board(|board, _| board.set_pc(focus.cpu, value))?;
+        old
+    } else if let Some(index) = register(what) {
+        ensure!(index > 0, "$zero is always 0");
+        let old = session.core().register(index);
+        session.change_board(|board, _| board.set_register(focus.cpu, index, value))?;
+        old
+    } else {
+        let data = session.word_at(what)?;
+        let old = session.word(data)?;
+        let bytes = value.to_be_bytes();
+        session.change_board(|board, ctx| board.poke(data.cpu, data.address, &bytes, ctx))??;
+        old
+    };
+    writeln!(out, "{what}: {old:#x} -> {value:#x}")?;
+    Ok(Flow::Next)
+}
+
+fn save(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let file = words.text();
+    ensure!(!file.is_empty(), "save: expected a file");
+    let bytes = session.snapshot()?;
+    std::fs::write(Path::new(file), &bytes).with_context(|| file.to_owned())?;
+    let time = report::time(session, session.now());
+    writeln!(out, "{file}: {} bytes, {time}", bytes.len())?;
+    Ok(Flow::Next)
+}

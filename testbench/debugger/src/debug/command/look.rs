@@ -1,0 +1,211 @@
+//! Commands that show something.
+
+use anyhow::{bail, ensure};
+use emulator::observe::event::Details;
+
+use super::{Command, Flow, Group, Words, count};
+use crate::debug::place::number;
+use crate::debug::session::Session;
+use crate::debug::show;
+use lanigon_analysis::trace::record;
+
+/// A command that shows one thing, and takes no words.
+macro_rules! plain {
+    ($names:expr, $about:literal, $show:path) => {
+        Command {
+            names: $names,
+            group: Group::Look,
+            usage: "",
+            about: $about,
+            more: "",
+            run: |session, words, out| {
+                words.none()?;
+                *out += &$show(session);
+                Ok(Flow::Next)
+            },
+        }
+    };
+}
+
+pub(super) const COMMANDS: &[Command] = &[
+    plain!(
+        &["where", "w"],
+        "time, and what both CPUs of the node are at",
+        show::standing::where_
+    ),
+    plain!(
+        &["backtrace", "bt"],
+        "who called whom",
+        show::calls::backtrace
+    ),
+    Command {
+        names: &["list", "l"],
+        group: Group::Look,
+        usage: "[LINES]",
+        about: "the source around the present line",
+        more: "",
+        run: list,
+    },
+    Command {
+        names: &["disassemble", "dis"],
+        group: Group::Look,
+        usage: "[PLACE] [COUNT]",
+        about: "instructions, with their source lines",
+        more: "dis\ndis take_buffer 20\ndis 0x4a10",
+        run: disassemble,
+    },
+    plain!(
+        &["registers", "regs"],
+        "the CPU's registers",
+        show::registers::registers
+    ),
+    Command {
+        names: &["memory", "x"],
+        group: Group::Look,
+        usage: "PLACE [BYTES]",
+        about: "memory, a scratchpad or registers of the chip, in words",
+        more: "x free\nx $sp 64\nx 0x1f000 128",
+        run: memory,
+    },
+    plain!(
+        &["event"],
+        "the CPU's event register, bit by bit",
+        show::event::event_register
+    ),
+    plain!(
+        &["rings"],
+        "rings and buffers of DMA and MAC, what is pending decoded",
+        show::rings::rings
+    ),
+    Command {
+        names: &["chip"],
+        group: Group::Look,
+        usage: "BLOCK",
+        about: "all registers of a hardware block: dma_read, mac_rx, timer, ...",
+        more: "",
+        run: chip,
+    },
+    plain!(
+        &["semaphore"],
+        "who has the semaphore",
+        show::chip::semaphore
+    ),
+    plain!(
+        &["hosts"],
+        "what each host program waits for",
+        show::world::hosts
+    ),
+    plain!(&["nodes"], "all nodes and switches", show::world::nodes),
+    Command {
+        names: &["events"],
+        group: Group::Look,
+        usage: "[COUNT] [DETAILS]",
+        about: "what happened last on the node, as a trace has it",
+        more: "events 20\nevents 20 registers,semaphore\nevents 20 all",
+        run: events,
+    },
+    Command {
+        names: &["frames"],
+        group: Group::Look,
+        usage: "[COUNT]",
+        about: "the frames that the node sent and received last",
+        more: "",
+        run: frames,
+    },
+    Command {
+        names: &["symbols"],
+        group: Group::Look,
+        usage: "PART",
+        about: "functions and objects with this in their names",
+        more: "",
+        run: symbols,
+    },
+];
+
+/// Source lines before the present one, and behind it.
+const CONTEXT: usize = 5;
+/// Instructions that are shown unless the user says how many.
+const INSTRUCTIONS: usize = 8;
+/// Bytes of memory that are shown of what has no size of its own.
+const BYTES: u32 = 64;
+/// Most bytes that are shown at once.
+const MOST_BYTES: u32 = 1 << 16;
+/// Events that are shown unless the user says how many.
+const EVENTS: usize = 10;
+/// Most events that are shown at once.
+const MOST_EVENTS: usize = 10_000;
+
+fn list(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(1)?;
+    let context = count(words.first(), CONTEXT, 1000)?;
+    *out += &show::code::source(session, context)?;
+    Ok(Flow::Next)
+}
+
+fn disassemble(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(2)?;
+    let address = match words.first() {
+        None => session.core().pc(),
+        Some(place) => {
+            let own = &session.code(place)?[session.focus.cpu];
+            match own.first() {
+                Some(address) => *address,
+                None => bail!("{place} is code of the other CPU"),
+            }
+        }
+    };
+    let count = count(words.get(1), INSTRUCTIONS, 1000)?;
+    *out += &show::code::disassembly(session, address, count)?;
+    Ok(Flow::Next)
+}
+
+fn memory(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(2)?;
+    let Some(place) = words.first() else {
+        bail!("memory: expected a place, as 0x1f000 or $sp");
+    };
+    let data = session.data(place)?;
+    let length = match words.get(1) {
+        Some(word) => number(word)?,
+        None => data.length.unwrap_or(BYTES).min(MOST_BYTES),
+    };
+    ensure!(
+        (1..=MOST_BYTES).contains(&length),
+        "{length} bytes: expected 1 to {MOST_BYTES}"
+    );
+    // What lies in the other CPU's scratchpad is looked at with its eyes.
+    let focus = session.focus;
+    session.focus.cpu = data.cpu;
+    let shown = show::memory::memory(session, data.address, length);
+    session.focus = focus;
+    *out += &shown?;
+    Ok(Flow::Next)
+}
+
+fn chip(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(1)?;
+    let block = words.first().copied().unwrap_or_default();
+    *out += &show::chip::chip(session, block)?;
+    Ok(Flow::Next)
+}
+
+fn events(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(2)?;
+    let count = count(words.first(), EVENTS, MOST_EVENTS)?;
+    let details = words.get(1).map(|list| record::details(list));
+    let details = details.transpose().map_err(anyhow::Error::msg)?;
+    *out += &show::past::events(session, count, details.unwrap_or(Details::empty()))?;
+    Ok(Flow::Next)
+}
+
+fn frames(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(1)?;
+    let count = count(words.first(), EVENTS, MOST_EVENTS)?;
+    *out += &show::past::frames(session, count)?;
+    Ok(Flow::Next)
+}
+
+fn symbols(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    *out += &show::symbols::symbols(session, words.text())?;
+    Ok(Flow::Next)
+}

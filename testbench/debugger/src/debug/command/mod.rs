@@ -1,0 +1,235 @@
+//! The language of a debug session: one command a line. The console, scripts and gdb's `monitor` speak it.
+//!
+//! [`commands`] is the one table of it: names, what to type, what it does, and the function that does it.
+
+mod change;
+mod look;
+mod motion;
+mod stops;
+
+use std::fmt::Write;
+
+use anyhow::{bail, ensure};
+
+use super::session::Session;
+use lanigon_analysis::trace::names::unknown;
+
+/// What comes after a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// The next one.
+    Next,
+    /// Nothing: the user has had enough.
+    Quit,
+}
+
+/// What a command is told: the words behind its name.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a>(&'a str);
+
+impl<'a> Words<'a> {
+    /// All of it.
+    const fn text(self) -> &'a str {
+        self.0
+    }
+
+    /// The first word, and what is behind it.
+    fn split(self) -> Option<(&'a str, Self)> {
+        let mut parts = self.0.splitn(2, char::is_whitespace);
+        let first = parts.next().filter(|word| !word.is_empty())?;
+        Some((first, Self(parts.next().unwrap_or("").trim())))
+    }
+
+    /// All words, of which there may be so many.
+    fn at_most(self, most: usize) -> anyhow::Result<Vec<&'a str>> {
+        let words: Vec<_> = self.0.split_whitespace().collect();
+        if let Some(word) = words.get(most) {
+            bail!("\"{word}\" is one word too many");
+        }
+        Ok(words)
+    }
+
+    fn none(self) -> anyhow::Result<()> {
+        self.at_most(0).map(drop)
+    }
+}
+
+/// What kind of thing a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Moves through time.
+    Move,
+    /// Sets what stops it.
+    Stop,
+    /// Shows.
+    Look,
+    /// Changes the world.
+    Change,
+    /// Concerns the session.
+    Session,
+}
+
+impl Group {
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Move, "Move through time"),
+        (Self::Stop, "Stop"),
+        (Self::Look, "Look"),
+        (Self::Change, "Change"),
+        (Self::Session, "Session"),
+    ];
+}
+
+type Run = fn(&mut Session, Words<'_>, &mut String) -> anyhow::Result<Flow>;
+
+/// A command.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// Its name, and shorter ones.
+    pub names: &'static [&'static str],
+    /// What it does.
+    pub group: Group,
+    /// What may stand behind the name.
+    pub usage: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// More of it, by examples.
+    pub more: &'static str,
+    run: Run,
+}
+
+/// All commands.
+#[must_use]
+pub fn commands() -> Vec<&'static Command> {
+    let tables = [
+        motion::COMMANDS,
+        stops::COMMANDS,
+        look::COMMANDS,
+        change::COMMANDS,
+        COMMANDS,
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        names: &["help", "h"],
+        group: Group::Session,
+        usage: "[COMMAND]",
+        about: "this list, or more of a command",
+        more: "",
+        run: help,
+    },
+    Command {
+        names: &["expect"],
+        group: Group::Session,
+        usage: "TEXT",
+        about: "end a script unless the last command showed this",
+        more: "",
+        run: only_scripts,
+    },
+    Command {
+        names: &["source"],
+        group: Group::Session,
+        usage: "FILE",
+        about: "carry out the commands in a file",
+        more: "",
+        run: only_scripts,
+    },
+    Command {
+        names: &["quit", "q", "exit"],
+        group: Group::Session,
+        usage: "",
+        about: "the end",
+        more: "",
+        run: |_, words, _| words.none().map(|()| Flow::Quit),
+    },
+];
+
+/// The command of this name, or the only one whose name begins so.
+fn find(name: &str) -> anyhow::Result<&'static Command> {
+    let all = commands();
+    if let Some(command) = all.iter().find(|command| command.names.contains(&name)) {
+        return Ok(command);
+    }
+    let begins = |command: &&&Command| command.names[0].starts_with(name);
+    let meant: Vec<_> = all.iter().filter(begins).collect();
+    match meant[..] {
+        [command] => Ok(command),
+        [] => {
+            let names: Vec<_> = all.iter().map(|command| command.names[0]).collect();
+            Err(unknown("command", name, &names).into())
+        }
+        _ => {
+            let names: Vec<_> = meant.iter().map(|command| command.names[0]).collect();
+            bail!("\"{name}\" may be: {}", names.join(", "));
+        }
+    }
+}
+
+/// Carries out a line; what it shows comes behind what is in `out`. An empty line and one that begins with `#` do nothing.
+///
+/// # Errors
+/// If it cannot be carried out. The session then stands where it can go on from.
+pub fn execute(session: &mut Session, line: &str, out: &mut String) -> anyhow::Result<Flow> {
+    let line = line.trim();
+    let Some((name, words)) = Words(line).split().filter(|_| !line.starts_with('#')) else {
+        return Ok(Flow::Next);
+    };
+    (find(name)?.run)(session, words, out)
+}
+
+/// The console does these itself, which knows what was shown.
+fn only_scripts(_: &mut Session, words: Words<'_>, _: &mut String) -> anyhow::Result<Flow> {
+    match words.text() {
+        "" => bail!("expected what; `help` shows it"),
+        _ => bail!("that is for the console and its scripts"),
+    }
+}
+
+fn help(_: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(1)?;
+    match words.first() {
+        Some(name) => {
+            let command = find(name)?;
+            let short = command.names[1..].join(", ");
+            writeln!(out, "{} {}", command.names[0], command.usage)?;
+            writeln!(out, "    {}", command.about)?;
+            if !short.is_empty() {
+                writeln!(out, "    in short: {short}")?;
+            }
+            for line in command.more.lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
+        None => list(out)?,
+    }
+    Ok(Flow::Next)
+}
+
+fn list(out: &mut String) -> anyhow::Result<()> {
+    for (group, title) in Group::ALL {
+        writeln!(out, "{title}")?;
+        for command in commands().iter().filter(|command| command.group == group) {
+            let short = command.names.get(1).filter(|short| short.len() < 3);
+            let short = short.map_or(String::new(), |short| format!(" ({short})"));
+            let typed = format!("{}{short} {}", command.names[0], command.usage);
+            writeln!(out, "  {typed:46}  {}", command.about)?;
+        }
+    }
+    writeln!(
+        out,
+        "`help COMMAND` says more of one. Names may be cut short: `dis`. Times: 20031us, +31us (since the host\n\
+         programs started). Numbers: 18, 0x12. Places: take_buffer, main.rs:41, 0x4a10, $sp+16."
+    )?;
+    Ok(())
+}
+
+/// A number that counts something: at least 1.
+fn count(word: Option<&&str>, default: usize, most: usize) -> anyhow::Result<usize> {
+    let Some(word) = word else {
+        return Ok(default);
+    };
+    let count = super::place::number(word)? as usize;
+    ensure!((1..=most).contains(&count), "{word}: expected 1 to {most}");
+    Ok(count)
+}

@@ -1,0 +1,273 @@
+//! Commands that move through time. All of them forwards, and after `reverse` backwards.
+
+use anyhow::bail;
+use emulator::debug::Direction;
+use emulator::observe::event::TraceKind;
+
+use super::{Command, Flow, Group, Words, count};
+use crate::debug::motion::Stopped;
+use crate::debug::report;
+use crate::debug::session::Session;
+use crate::debug::show;
+use crate::debug::stop::{Scope, Stop, What};
+use lanigon_analysis::trace::filter;
+use lanigon_analysis::trace::time;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        names: &["continue", "c"],
+        group: Group::Move,
+        usage: "[SPAN]",
+        about: "go on to the next stop, at most so far",
+        more: "continue 50us",
+        run: |session, words, out| go(session, Direction::Forward, "continue", words, out),
+    },
+    Command {
+        names: &["step", "s"],
+        group: Group::Move,
+        usage: "[COUNT|line|out|handler|stage|EVENT]",
+        about: "go on to the next of these",
+        more: "step 5\nstep line\nstep out\nstep handler\nstep stage\nstep kind=dma-start\n\
+               step probe=frame sent node=1\nEvents as in `lanigon trace grep`: kind=, probe=, stage=, node=, by=, ...",
+        run: |session, words, out| go(session, Direction::Forward, "step", words, out),
+    },
+    Command {
+        names: &["reverse", "r"],
+        group: Group::Move,
+        usage: "continue|step ...",
+        about: "the same backwards",
+        more: "reverse continue\nreverse step\nreverse step handler\nreverse step kind=register-write",
+        run: reverse,
+    },
+    Command {
+        names: &["rc"],
+        group: Group::Move,
+        usage: "[SPAN]",
+        about: "reverse continue",
+        more: "",
+        run: |session, words, out| go(session, Direction::Backward, "continue", words, out),
+    },
+    Command {
+        names: &["rs"],
+        group: Group::Move,
+        usage: "...",
+        about: "reverse step",
+        more: "",
+        run: |session, words, out| go(session, Direction::Backward, "step", words, out),
+    },
+    Command {
+        names: &["goto", "g"],
+        group: Group::Move,
+        usage: "TIME",
+        about: "go to a time, before or after now, whatever stops are set",
+        more: "goto +31us                 31 us after the host programs started\ngoto 20031.5us             from power-on\nFrom here: continue 5us, reverse continue 5us",
+        run: go_to,
+    },
+];
+
+/// The stack pointer.
+const SP: usize = 29;
+/// Most instructions of one command.
+const MOST_STEPS: usize = 100_000;
+
+fn reverse(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let (what, rest) = words.split().unwrap_or(("", words));
+    let what = match what {
+        "continue" | "c" => "continue",
+        "step" | "s" => "step",
+        "" => bail!("reverse: expected reverse continue or reverse step"),
+        _ => bail!("\"{what}\": expected reverse continue or reverse step"),
+    };
+    go(session, Direction::Backward, what, rest, out)
+}
+
+fn go(
+    session: &mut Session,
+    direction: Direction,
+    what: &str,
+    words: Words<'_>,
+    out: &mut String,
+) -> anyhow::Result<Flow> {
+    let stopped = match (what, words.text()) {
+        ("continue", _) => proceed(session, direction, words)?,
+        (_, "line") => step_line(session, direction)?,
+        (_, "out") => step_out(session, direction)?,
+        (_, "handler") => step_handler(session, direction)?,
+        (_, "stage") => {
+            let terms = format!("kind=stage-enter,stage-exit {}", own(session));
+            to_event(session, direction, &terms)?
+        }
+        (_, text) if text.contains('=') => to_event(session, direction, text)?,
+        (_, text) if text.starts_with(char::is_alphabetic) => {
+            bail!(
+                "\"{text}\": expected a number, line, out, handler, stage, or an event as kind=dma-start"
+            )
+        }
+        _ => {
+            let words = words.at_most(1)?;
+            let count = count(words.first(), 1, MOST_STEPS)?;
+            step_instructions(session, direction, count)?
+        }
+    };
+    *out += &report::stopped(session, &stopped);
+    Ok(Flow::Next)
+}
+
+fn go_to(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(1)?;
+    let Some(word) = words.first() else {
+        bail!("goto: expected a time, as +31us");
+    };
+    let time = time::time(word).map_err(anyhow::Error::msg)?;
+    let stopped = session.go_to(time.at(session.start()))?;
+    *out += &report::stopped(session, &stopped);
+    Ok(Flow::Next)
+}
+
+/// To the next stop, or the last one; at most so far as the word says.
+fn proceed(
+    session: &mut Session,
+    direction: Direction,
+    words: Words<'_>,
+) -> anyhow::Result<Stopped> {
+    let words = words.at_most(1)?;
+    let span = words.first().map(|word| time::span(word)).transpose();
+    let span = span.map_err(anyhow::Error::msg)?;
+    let now = session.now();
+    Ok(match (direction, span) {
+        (Direction::Forward, Some(span)) => {
+            session.run(direction, Vec::new(), now.saturating_add(span))?
+        }
+        (_, None) => session.run(direction, Vec::new(), session.farthest(direction))?,
+        (Direction::Backward, Some(span)) => {
+            let earliest = now.saturating_sub(span);
+            session.run_back_to(earliest)?
+        }
+    })
+}
+
+fn step_instructions(
+    session: &mut Session,
+    direction: Direction,
+    count: usize,
+) -> anyhow::Result<Stopped> {
+    if direction == Direction::Backward && session.stops().is_empty() {
+        return Ok(session.steps_back(count as u64)?);
+    }
+    let mut stopped = Stopped::There;
+    for _ in 0..count {
+        stopped = session.step(direction)?;
+        if stopped != Stopped::There {
+            break;
+        }
+    }
+    Ok(stopped)
+}
+
+/// What a filter says of events of the focused CPU.
+fn own(session: &Session) -> String {
+    format!(
+        "node={} by={}",
+        session.focus.node,
+        session.focus.who().name()
+    )
+}
+
+/// A stop that is over with the command.
+fn once(what: What, scope: Scope) -> Stop {
+    Stop {
+        number: 0,
+        text: String::new(),
+        scope,
+        what,
+        condition: None,
+    }
+}
+
+fn focused(session: &Session) -> Scope {
+    Scope {
+        nodes: Some(vec![session.focus.node]),
+        cpu: Some(session.focus.cpu),
+    }
+}
+
+fn to_event(session: &mut Session, direction: Direction, terms: &str) -> anyhow::Result<Stopped> {
+    let terms = filter::parse(terms).map_err(anyhow::Error::msg)?;
+    let what = session.events(&terms)?;
+    let farthest = session.farthest(direction);
+    Ok(session.run(direction, vec![once(what, Scope::default())], farthest)?)
+}
+
+/// To where the source line is another one.
+fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
+    let others = session.other_lines()?;
+    let both = [others.clone(), others];
+    let stop = once(What::Instruction(both), focused(session));
+    let farthest = session.farthest(direction);
+    Ok(session.run(direction, vec![stop], farthest)?)
+}
+
+/// To where the present function was called from: behind the call, or backwards to it.
+fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
+    let Some(caller) = show::calls::caller(session) else {
+        bail!("it is not known who called this");
+    };
+    // Behind the call and its delay slot; what returns to something that has not called it finds it at once.
+    let addresses = match direction {
+        Direction::Forward => vec![caller.address, caller.address.wrapping_add(8)],
+        Direction::Backward => vec![caller.address],
+    };
+    let farthest = session.farthest(direction);
+    loop {
+        let stop = once(
+            What::Instruction([addresses.clone(), addresses.clone()]),
+            focused(session),
+        );
+        let focus = session.focus;
+        let stopped = session.run(direction, vec![stop], farthest)?;
+        let Stopped::At(met) = &stopped else {
+            return Ok(stopped);
+        };
+        let own = met.iter().all(|(numbers, _)| numbers[..] == [0]) && session.focus == focus;
+        let core = session.core();
+        // The same place in a deeper call is another one.
+        if !own || !addresses.contains(&core.pc()) || core.register(SP) == caller.sp {
+            return Ok(stopped);
+        }
+    }
+}
+
+/// To the begin of a handler: its first instruction.
+fn step_handler(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
+    let start = session.now();
+    let terms = format!("kind=handler-enter {}", own(session));
+    loop {
+        let stopped = to_event(session, direction, &terms)?;
+        let Stopped::At(met) = &stopped else {
+            return Ok(stopped);
+        };
+        let mut entered = met.iter().filter(|(numbers, _)| numbers.contains(&0));
+        let Some(address) = entered.find_map(|(_, event)| match event.kind {
+            TraceKind::HandlerEnter { address, .. } => Some(address),
+            _ => None,
+        }) else {
+            return Ok(stopped);
+        };
+        let joff = session.now();
+        let both = [vec![address], vec![address]];
+        let stop = once(What::Instruction(both), focused(session));
+        let last = session.farthest(Direction::Forward);
+        let there = session.run(Direction::Forward, vec![stop], last)?;
+        if direction == Direction::Forward || session.now() < start {
+            return Ok(match there {
+                // What led here says more than where it is.
+                Stopped::At(ref met) if met.iter().all(|(numbers, _)| numbers[..] == [0]) => {
+                    stopped
+                }
+                _ => there,
+            });
+        }
+        // It stands where it began: the one before is meant.
+        session.go_to(joff)?;
+    }
+}

@@ -1,0 +1,317 @@
+//! Commands that set what stops a session.
+
+use std::fmt::Write;
+
+use anyhow::{Context, bail, ensure};
+use defs::emp::fields::FIELDS;
+use defs::tigon2::event;
+
+use super::{Command, Flow, Group, Words};
+use crate::debug::condition::Condition;
+use crate::debug::place::number;
+use crate::debug::session::Session;
+use crate::debug::stop::{Access, FrameHeads, Scope, What};
+use emulator::observe::event::Place;
+use lanigon_analysis::trace::filter::{self, node};
+use lanigon_analysis::trace::names::unknown;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        names: &["break", "b"],
+        group: Group::Stop,
+        usage: "WHAT [on NODES] [cpu a|b] [if CONDITION]",
+        about: "stop at an instruction, access, event bit, frame or event",
+        more: "break take_buffer                     a function, a line (main.rs:41), an address\n\
+               break write free                      before memory is written, by whomever\n\
+               break write 0x1f000 64\n\
+               break register semaphore_a            a register is read or written\n\
+               break register dma_read_state write\n\
+               break raised mailbox cpu a            a bit of an event register comes up\n\
+               break frame kind=ack message=3        a frame that is sent or received; numbers count from 0\n\
+               break probe frame sent                an event probe of the firmware\n\
+               break event kind=dma-failed           any event, as `lanigon trace grep` has them\n\
+               Everywhere, or: break give_back on n1 cpu b if $a0 == 3\n\
+               break write free if [free] > 16       a condition sees what is there before",
+        run: set,
+    },
+    Command {
+        names: &["watch"],
+        group: Group::Stop,
+        usage: "PLACE [BYTES] ...",
+        about: "stop before memory is written: break write",
+        more: "watch free\nwatch 0x1f000 64 on n0",
+        run: |session, words, out| {
+            set_kind(
+                session,
+                "write",
+                words,
+                format!("watch {}", words.text()).trim(),
+                out,
+            )
+        },
+    },
+    Command {
+        names: &["delete", "d"],
+        group: Group::Stop,
+        usage: "NUMBER|all",
+        about: "forget a stop",
+        more: "",
+        run: delete,
+    },
+    Command {
+        names: &["stops"],
+        group: Group::Stop,
+        usage: "",
+        about: "the stops that are set",
+        more: "",
+        run: list,
+    },
+];
+
+/// The words after which something else than the place comes.
+struct Suffix<'a> {
+    what: &'a str,
+    scope: Scope,
+    condition: Option<Condition>,
+}
+
+fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    let Some((kind, rest)) = words.split() else {
+        bail!("break: expected what, as a function; `help break` shows more");
+    };
+    let text = format!("break {}", words.text());
+    match kind {
+        "write" | "register" | "raised" | "frame" | "probe" | "event" => {
+            set_kind(session, kind, rest, &text, out)
+        }
+        _ => set_kind(session, "instruction", words, &text, out),
+    }
+}
+
+fn set_kind(
+    session: &mut Session,
+    kind: &str,
+    words: Words<'_>,
+    text: &str,
+    out: &mut String,
+) -> anyhow::Result<Flow> {
+    let Suffix {
+        what,
+        scope,
+        condition,
+    } = suffix(session, words.text())?;
+    ensure!(
+        !what.is_empty(),
+        "{text}: expected what; `help break` shows more"
+    );
+    let what = match kind {
+        "write" => write(session, what)?,
+        "register" => register(session, what)?,
+        "raised" => What::Raised(event_bit(what)?),
+        "frame" => What::Frame(frame(what)?),
+        "probe" => session.events(&[(filter::Key::Probe, what.into())])?,
+        "event" => {
+            let terms = filter::parse(what).map_err(anyhow::Error::msg)?;
+            session.events(&terms)?
+        }
+        _ => What::Instruction(session.code(what)?),
+    };
+    let where_ = places(session, &what);
+    let number = session.add_stop_if(what, scope, condition, text);
+    writeln!(out, "stop {number}: {text}{where_}")?;
+    Ok(Flow::Next)
+}
+
+/// Where instructions and memory lie: what was meant, and where that is.
+fn places(session: &Session, what: &What) -> String {
+    match what {
+        What::Instruction(both) => {
+            let mut addresses = both.concat();
+            addresses.sort_unstable();
+            addresses.dedup();
+            let shown = addresses
+                .iter()
+                .take(8)
+                .map(|address| format!("{address:#x}"));
+            let shown: Vec<_> = shown.collect();
+            let more = addresses.len().saturating_sub(8);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!("  ({}{more})", shown.join(", "))
+        }
+        What::Write {
+            address, length, ..
+        } => {
+            let who = session.focus.who();
+            let found = session.image.symbols.seen_by(who, *address);
+            let name = found.map_or(String::new(), |(symbol, _)| format!(", {}", symbol.name));
+            format!("  ({length} bytes at {address:#x}{name})")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Cuts off what stands behind `on`, `cpu` and `if`.
+fn suffix<'a>(session: &Session, text: &'a str) -> anyhow::Result<Suffix<'a>> {
+    let (text, condition) = match text.split_once(" if ") {
+        Some((text, condition)) => (text, Some(Condition::parse(session, condition.trim())?)),
+        None => (text, None),
+    };
+    let (text, cpu) = match text.rsplit_once(" cpu ") {
+        Some((text, "a")) => (text, Some(0)),
+        Some((text, "b")) => (text, Some(1)),
+        Some((_, other)) => bail!("cpu {other}: expected cpu a or cpu b"),
+        None => (text, None),
+    };
+    let (what, nodes) = match text.rsplit_once(" on ") {
+        Some((text, names)) => (text, Some(nodes(session, names)?)),
+        None => (text, None),
+    };
+    Ok(Suffix {
+        what: what.trim(),
+        scope: Scope { nodes, cpu },
+        condition,
+    })
+}
+
+fn nodes(session: &Session, names: &str) -> anyhow::Result<Vec<usize>> {
+    let number = |name: &str| match node(name.trim(), &session.header)? {
+        Place::Node(node) => Ok(node.into()),
+        Place::Switch(_) => bail!("{name} is no node"),
+    };
+    names.split(',').map(number).collect()
+}
+
+/// What is watched where a place has no length of its own.
+const WORD_BYTES: u32 = 4;
+
+fn write(session: &Session, text: &str) -> anyhow::Result<What> {
+    let words: Vec<_> = text.split_whitespace().collect();
+    let (place, length) = match words[..] {
+        [place] => (place, None),
+        [place, length] => (place, Some(number(length)?)),
+        _ => bail!("\"{text}\": expected a place and perhaps its length in bytes"),
+    };
+    let data = session.data(place)?;
+    let length = length.or(data.length).unwrap_or(WORD_BYTES);
+    ensure!(length > 0, "\"{text}\": expected at least 1 byte");
+    // Registers are not memory.
+    if let Ok(address) = session.chip_register(&format!("{:#x}", data.address)) {
+        ensure!(
+            length <= WORD_BYTES,
+            "\"{text}\": registers are watched one by one"
+        );
+        let access = Access::Write;
+        return Ok(What::Register { address, access });
+    }
+    session.word(data)?;
+    Ok(What::Write {
+        address: data.address,
+        length,
+        cpu: data.cpu,
+    })
+}
+
+fn register(session: &Session, text: &str) -> anyhow::Result<What> {
+    let words: Vec<_> = text.split_whitespace().collect();
+    let (name, access) = match words[..] {
+        [name] => (name, Access::Any),
+        [name, "read"] => (name, Access::Read),
+        [name, "write"] => (name, Access::Write),
+        _ => bail!("\"{text}\": expected a register and perhaps read or write"),
+    };
+    let address = session.chip_register(name)?;
+    Ok(What::Register { address, access })
+}
+
+/// A bit of an event register: by name or number.
+fn event_bit(name: &str) -> anyhow::Result<u32> {
+    let named: Vec<_> = (0..u32::BITS)
+        .filter_map(|bit| Some((event::name(bit)?, bit)))
+        .collect();
+    if let Some((_, bit)) = named.iter().find(|(known, _)| *known == name) {
+        return Ok(1 << bit);
+    }
+    match number(name) {
+        Ok(bit @ 0..u32::BITS) => Ok(1 << bit),
+        Ok(bit) => bail!("{bit}: an event register has bits 0 to 31"),
+        Err(_) => {
+            let names: Vec<_> = named.iter().map(|(name, _)| *name).collect();
+            Err(unknown("event bit", name, &names).into())
+        }
+    }
+}
+
+/// The frames that have these fields: `kind=ack message=3`, or words by index, `word3=0x12`.
+fn frame(text: &str) -> anyhow::Result<FrameHeads> {
+    let mut heads = FrameHeads::default();
+    for term in text.split_whitespace() {
+        let (name, value) = term
+            .split_once('=')
+            .with_context(|| format!("\"{term}\": expected FIELD=VALUE, as kind=ack"))?;
+        if let Some(index) = name
+            .strip_prefix("word")
+            .and_then(|index| index.parse().ok())
+        {
+            let known = emulator::observe::event::FrameHead::default().len();
+            ensure!(index < known, "{name}: words 0 to {} are seen", known - 1);
+            heads.words.push((index, number(value)?));
+            continue;
+        }
+        let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
+        let field = FIELDS.iter().find(|field| field.name == name);
+        let field = field.ok_or_else(|| unknown("field of a frame", name, &names))?;
+        let values: Vec<_> = field.values.iter().map(|(_, name)| *name).collect();
+        let mut known = field.values.iter();
+        let named = known.find(|(_, name)| name.eq_ignore_ascii_case(value));
+        let value = match (named, number(value)) {
+            (Some((value, _)), _) => *value,
+            (None, Ok(value)) => value,
+            (None, Err(_)) if !values.is_empty() => {
+                return Err(unknown(field.name, value, &values).into());
+            }
+            (None, Err(error)) => return Err(error.into()),
+        };
+        ensure!(value <= field.mask, "{term}: at most {}", field.mask);
+        heads.fields.push((*field, value));
+    }
+    Ok(heads)
+}
+
+fn delete(session: &mut Session, words: Words<'_>, _: &mut String) -> anyhow::Result<Flow> {
+    let words = words.at_most(1)?;
+    match words.first() {
+        Some(&"all") => {
+            let numbers: Vec<_> = session.stops().iter().map(|stop| stop.number).collect();
+            for number in numbers {
+                session.remove_stop(number);
+            }
+        }
+        Some(word) => {
+            let known = session.remove_stop(number(word)?);
+            ensure!(known, "there is no stop {word}");
+        }
+        None => bail!("delete: expected the number of a stop, or all"),
+    }
+    Ok(Flow::Next)
+}
+
+fn list(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+    words.none()?;
+    if session.stops().is_empty() {
+        writeln!(out, "no stops are set")?;
+    }
+    for stop in session.stops() {
+        writeln!(
+            out,
+            "stop {}: {}{}",
+            stop.number,
+            stop.text,
+            places(session, &stop.what)
+        )?;
+    }
+    Ok(Flow::Next)
+}

@@ -1,0 +1,218 @@
+//! The console: commands from a terminal, a pipe or a script, and what they show.
+//!
+//! Whatever they come from, what is written is a transcript: the prompt, the command, and what it shows. A script is such
+//! commands in a file; beside those of the [language](super::command) it has `expect TEXT`, which ends it unless
+//! what the last command showed has that text in it, so that a script can be a test.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::Path;
+
+use anyhow::Context;
+use emulator::debug::DebugError;
+use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
+use rustyline::{CompletionType, Config, Editor};
+
+use super::command::{Flow, execute};
+use super::complete::Words;
+use super::report;
+use super::session::Session;
+use lanigon_analysis::output;
+
+/// How often one script may be read from within another.
+const DEEPEST: usize = 8;
+
+/// A session that is told what to do, line by line.
+#[derive(Debug)]
+pub struct Console {
+    session: Session,
+    /// What the last command showed.
+    shown: String,
+}
+
+/// How a script or the console ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All was carried out.
+    Done,
+    /// `expect` did not find its text.
+    Failed,
+    /// The user interrupted it.
+    Interrupted,
+}
+
+/// How a line ended.
+#[derive(Debug)]
+enum Outcome {
+    Next,
+    Quit,
+    /// It was interrupted.
+    Interrupted,
+    /// What was expected is not there.
+    Unexpected(String),
+    /// It cannot be carried out.
+    Refused(anyhow::Error),
+}
+
+impl Console {
+    /// A console for a session.
+    #[must_use]
+    pub const fn new(session: Session) -> Self {
+        Self {
+            session,
+            shown: String::new(),
+        }
+    }
+
+    /// The prompt: the CPU one looks at.
+    #[must_use]
+    pub fn prompt(&self) -> String {
+        let focus = self.session.focus;
+        format!("n{} {}> ", focus.node, focus.letter())
+    }
+
+    /// Carries out a line, and shows what comes of it.
+    fn line(&mut self, line: &str, depth: usize) -> anyhow::Result<Outcome> {
+        let line = line.trim();
+        match line.split_once(char::is_whitespace) {
+            Some(("expect", text)) => return Ok(self.expect(text.trim())),
+            Some(("source", file)) => return self.source(Path::new(file.trim()), depth),
+            _ => {}
+        }
+        let mut shown = String::new();
+        let flow = execute(&mut self.session, line, &mut shown);
+        let outcome = match flow {
+            Ok(Flow::Next) => Outcome::Next,
+            Ok(Flow::Quit) => Outcome::Quit,
+            Err(error) if error.downcast_ref() == Some(&DebugError::Interrupted) => {
+                self.session.come_to_rest()?;
+                shown += "interrupted\n";
+                shown += &report::here(&self.session);
+                Outcome::Interrupted
+            }
+            Err(error) => Outcome::Refused(error),
+        };
+        output::print(&shown)?;
+        self.shown = shown;
+        Ok(outcome)
+    }
+
+    fn expect(&self, text: &str) -> Outcome {
+        match self.shown.contains(text) {
+            true => Outcome::Next,
+            false => Outcome::Unexpected(format!("expected \"{text}\"")),
+        }
+    }
+
+    fn source(&mut self, file: &Path, depth: usize) -> anyhow::Result<Outcome> {
+        let name = file.display().to_string();
+        if depth >= DEEPEST {
+            let error = anyhow::anyhow!("{name}: scripts within scripts, {DEEPEST} deep");
+            return Ok(Outcome::Refused(error));
+        }
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) => return Ok(Outcome::Refused(anyhow::Error::new(error).context(name))),
+        };
+        self.lines(&name, text.lines(), depth + 1)
+    }
+
+    /// Carries out the lines of a script; what goes wrong is named with file and line.
+    fn lines<'a>(
+        &mut self,
+        name: &str,
+        lines: impl Iterator<Item = &'a str>,
+        depth: usize,
+    ) -> anyhow::Result<Outcome> {
+        for (index, line) in lines.enumerate() {
+            output::print(&format!("{}{}\n", self.prompt(), line.trim()))?;
+            let place = || format!("{name}:{}", index + 1);
+            match self.line(line, depth)? {
+                Outcome::Next => {}
+                Outcome::Unexpected(text) => {
+                    return Ok(Outcome::Unexpected(format!("{}: {text}", place())));
+                }
+                Outcome::Refused(error) => return Ok(Outcome::Refused(error.context(place()))),
+                end @ (Outcome::Quit | Outcome::Interrupted) => return Ok(end),
+            }
+        }
+        Ok(Outcome::Next)
+    }
+
+    /// Carries out a script.
+    ///
+    /// # Errors
+    /// If a line cannot be carried out, or what it shows cannot be written.
+    pub fn script(&mut self, name: &str, text: &str) -> anyhow::Result<End> {
+        end(self.lines(name, text.lines(), 0)?)
+    }
+
+    /// Carries out what standard input says: line by line at a terminal, as a script from a pipe.
+    ///
+    /// # Errors
+    /// If a line of a script cannot be carried out, or something cannot be read or written.
+    pub fn standard_input(&mut self) -> anyhow::Result<End> {
+        if io::stdin().is_terminal() && io::stdout().is_terminal() {
+            return self.terminal();
+        }
+        for (index, line) in io::stdin().lock().lines().enumerate() {
+            let line = line.context("standard input")?;
+            output::print(&format!("{}{}\n", self.prompt(), line.trim()))?;
+            let outcome = match self.line(&line, 0)? {
+                Outcome::Next => continue,
+                Outcome::Refused(error) => {
+                    Outcome::Refused(error.context(format!("standard input:{}", index + 1)))
+                }
+                outcome => outcome,
+            };
+            return end(outcome);
+        }
+        Ok(End::Done)
+    }
+
+    fn terminal(&mut self) -> anyhow::Result<End> {
+        let config = Config::builder().completion_type(CompletionType::List);
+        let mut editor: Editor<Words, DefaultHistory> =
+            Editor::with_config(config.build()).context("the terminal")?;
+        editor.set_helper(Some(Words::of(&self.session)));
+        output::print(&report::here(&self.session))?;
+        output::print(
+            "`help` shows the commands, `quit` or Ctrl-D ends; an empty line repeats the last command.\n",
+        )?;
+        let mut last = String::new();
+        loop {
+            match editor.readline(&self.prompt()) {
+                Ok(line) if line.trim().is_empty() => {}
+                Ok(line) => {
+                    // A history that is full or off is no reason to stop.
+                    let _ = editor.add_history_entry(line.trim());
+                    last = line.trim().into();
+                }
+                Err(ReadlineError::Interrupted) => {
+                    self.session.interrupt.clear();
+                    continue;
+                }
+                Err(ReadlineError::Eof) => return Ok(End::Done),
+                Err(error) => return Err(anyhow::Error::new(error).context("the terminal")),
+            }
+            match self.line(&last, 0)? {
+                Outcome::Quit => return Ok(End::Done),
+                Outcome::Refused(error) => output::print_aside(&format!("{error:#}\n")),
+                Outcome::Unexpected(text) => output::print_aside(&format!("{text}\n")),
+                Outcome::Next | Outcome::Interrupted => {}
+            }
+        }
+    }
+}
+
+fn end(outcome: Outcome) -> anyhow::Result<End> {
+    match outcome {
+        Outcome::Next | Outcome::Quit => Ok(End::Done),
+        Outcome::Interrupted => Ok(End::Interrupted),
+        Outcome::Unexpected(text) => {
+            output::print_aside(&format!("error: {text}\n"));
+            Ok(End::Failed)
+        }
+        Outcome::Refused(error) => Err(error),
+    }
+}

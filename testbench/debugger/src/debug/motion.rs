@@ -1,0 +1,265 @@
+//! Through a session's history, forwards and backwards.
+
+use emulator::tigon2::board::Tigon2;
+use std::sync::{Arc, Mutex};
+
+use emulator::debug::{DebugError, Direction, Found};
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::RunEnd;
+
+use super::session::{Focus, Session};
+use super::stop::{self, Scope, Stop, What};
+use lanigon_analysis::trace::filter::{Filter, Key};
+
+/// Whoever stops by himself at an instruction does so before this is over.
+const SOON: SimTime = SimTime::from_ns(50);
+
+/// Why a session stands where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    /// These events are about to happen; each with the numbers of the stops that it meets.
+    At(Vec<(Vec<u32>, TraceEvent)>),
+    /// It is where it was to go.
+    There,
+    /// The time that was set is over.
+    Limit,
+    /// Nothing happens any more, for this reason.
+    End(RunEnd),
+    /// Nothing happened before.
+    Begin,
+}
+
+impl Session {
+    /// Goes to the next thing that stops it, or back to the last one: any that is set, one of `also`, or a CPU that
+    /// stops by itself. It goes as far as `limit`, and stands there if nothing stops it before.
+    ///
+    /// # Errors
+    /// If somebody interrupts; if a state cannot be taken up.
+    pub fn run(
+        &mut self,
+        direction: Direction,
+        also: Vec<Stop>,
+        limit: SimTime,
+    ) -> Result<Stopped, DebugError> {
+        let mut stops = self.stops().to_vec();
+        stops.extend(also.into_iter().map(Arc::new));
+        stops.push(Arc::new(self.core_stops()));
+        self.arm(&stops);
+        let stopped = self.run_armed(direction, &stops, limit);
+        self.arm(&[]);
+        let stopped = stopped?;
+        if let Stopped::At(met) = &stopped
+            && let Some((_, event)) = met.first()
+        {
+            self.look_at(event);
+        }
+        Ok(stopped)
+    }
+
+    fn run_armed(
+        &mut self,
+        direction: Direction,
+        stops: &[Arc<Stop>],
+        limit: SimTime,
+    ) -> Result<Stopped, DebugError> {
+        let search = stop::search(stops);
+        loop {
+            let found = match direction {
+                Direction::Forward => self.history.find(direction, &search, limit),
+                Direction::Backward => self.history.find_last(&search, limit),
+            };
+            let events = match found? {
+                Found::Events(events) => events,
+                Found::Limit => return Ok(Stopped::Limit),
+                Found::End(end) => return Ok(Stopped::End(end)),
+                Found::Begin if self.now() > self.history.begin() => return Ok(Stopped::Limit),
+                Found::Begin => return Ok(Stopped::Begin),
+            };
+            let met = events.into_iter().filter_map(|event| {
+                let met = stops.iter().filter(|stop| self.stops_at(stop, &event));
+                let numbers: Vec<_> = met.map(|stop| stop.number).collect();
+                (!numbers.is_empty()).then_some((numbers, event))
+            });
+            let met: Vec<_> = met.collect();
+            if !met.is_empty() {
+                return Ok(Stopped::At(met));
+            }
+        }
+    }
+
+    /// A CPU stops by itself, anywhere.
+    fn core_stops(&self) -> Stop {
+        let terms = [(Key::Kind, "core-stop".into())];
+        let filter = Filter::new(&terms, &self.header).unwrap_or_default();
+        Stop {
+            number: 0,
+            text: String::new(),
+            scope: Scope::default(),
+            what: What::Event(Box::new(Mutex::new(filter))),
+            condition: None,
+        }
+    }
+
+    /// Whether an event that is about to happen meets a stop, and its condition holds.
+    fn stops_at(&self, stop: &Stop, event: &TraceEvent) -> bool {
+        stop.is(event)
+            && stop.condition.as_ref().is_none_or(|condition| {
+                let focus = self.focus_of(event).unwrap_or(self.focus);
+                condition.holds(self, focus)
+            })
+    }
+
+    /// The CPU that an event concerns: the one that did it, or the first one of its node.
+    fn focus_of(&self, event: &TraceEvent) -> Option<Focus> {
+        let Place::Node(node) = event.place else {
+            return None;
+        };
+        let node = usize::from(node);
+        if let TraceKind::EventRaised { cpu, .. } = event.kind {
+            let cpu = cpu as usize & 1;
+            return Some(Focus { node, cpu });
+        }
+        Some(match event.initiator {
+            Initiator::CpuA => Focus { node, cpu: 0 },
+            Initiator::CpuB => Focus { node, cpu: 1 },
+            _ if node == self.focus.node => self.focus,
+            _ => Focus { node, cpu: 0 },
+        })
+    }
+
+    fn look_at(&mut self, event: &TraceEvent) {
+        self.focus = self.focus_of(event).unwrap_or(self.focus);
+    }
+
+    /// The focused CPU's next instruction, or its last one. Another stop that is met on the way there ends it.
+    ///
+    /// # Errors
+    /// If that CPU executes nothing; if somebody interrupts; if a state cannot be taken up.
+    pub fn step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
+        let (node, cpu) = (self.focus.node, self.focus.cpu);
+        let (focus, start) = (self.focus, self.now());
+        match self.one_instruction(direction, node, cpu) {
+            Err(DebugError::Still { .. }) => return self.cannot_step(direction),
+            stepped => stepped?,
+        }
+        if self.stops().is_empty() {
+            return Ok(Stopped::There);
+        }
+        let there = self.now();
+        self.history.go_to(start)?;
+        let stopped = match direction {
+            Direction::Forward => self.run(direction, Vec::new(), there)?,
+            Direction::Backward => self.run_back_to(there)?,
+        };
+        Ok(match stopped {
+            Stopped::At(_) => stopped,
+            _ => {
+                self.focus = focus;
+                self.history.go_to(there)?;
+                Stopped::There
+            }
+        })
+    }
+
+    /// So many instructions of the focused CPU back, or as far as there are any. For a session in which no stops are set.
+    ///
+    /// # Errors
+    /// If that CPU has executed nothing; if somebody interrupts; if a state cannot be taken up.
+    pub fn steps_back(&mut self, count: u64) -> Result<Stopped, DebugError> {
+        let Focus { node, cpu } = self.focus;
+        match self.history.steps_back(node, cpu, count) {
+            Ok(()) => Ok(Stopped::There),
+            Err(DebugError::Still { .. }) if self.core().instructions() > 0 => {
+                let begin = self.history.begin();
+                self.history.go_to(begin)?;
+                Ok(Stopped::Begin)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An instruction of a CPU. One that it has not begun yet is not over when it begins.
+    fn one_instruction(
+        &mut self,
+        direction: Direction,
+        node: usize,
+        cpu: usize,
+    ) -> Result<(), DebugError> {
+        let executed = |session: &Self| {
+            let board = session.history.world().nodes[node].board::<Tigon2>();
+            board.cores[cpu & 1].core.instructions()
+        };
+        let before = executed(self);
+        self.history.step(direction, node, cpu)?;
+        if direction == Direction::Forward && executed(self) == before {
+            self.history.step(direction, node, cpu)?;
+        }
+        Ok(())
+    }
+
+    /// Why the CPU has no next instruction, or no last one: it stops here, or all that is known begins here.
+    fn cannot_step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
+        let Focus { node, cpu } = self.focus;
+        let ran = self.core().instructions() > 0;
+        match direction {
+            Direction::Backward if ran => Ok(Stopped::Begin),
+            Direction::Backward => Err(DebugError::Still { node, cpu }),
+            Direction::Forward => {
+                let start = self.now();
+                let had_stopped = self.board().stop_reason(cpu).is_some();
+                self.history.go_to(start.saturating_add(SOON))?;
+                if !had_stopped && self.board().stop_reason(cpu).is_some() {
+                    return Ok(Stopped::There);
+                }
+                self.history.go_to(start)?;
+                Err(DebugError::Still { node, cpu })
+            }
+        }
+    }
+
+    /// Back to the last stop that is not before `time`, or to that time.
+    ///
+    /// # Errors
+    /// If somebody interrupts; if a state cannot be taken up.
+    pub fn run_back_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
+        let focus = self.focus;
+        match self.run(Direction::Backward, Vec::new(), time)? {
+            at @ Stopped::At(_) => Ok(at),
+            _ => {
+                self.focus = focus;
+                self.go_to(time)
+            }
+        }
+    }
+
+    /// After something was interrupted: the wish is met, and all nodes come to the same time.
+    ///
+    /// # Errors
+    /// If somebody interrupts again; if a state cannot be taken up.
+    pub fn come_to_rest(&mut self) -> Result<(), DebugError> {
+        self.interrupt.clear();
+        self.history.settle()
+    }
+
+    /// Goes to a time.
+    ///
+    /// # Errors
+    /// If somebody interrupts; if a state cannot be taken up.
+    pub fn go_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
+        let begin = self.history.begin();
+        self.history.go_to(time.max(begin))?;
+        Ok(match time < begin {
+            true => Stopped::Begin,
+            false => Stopped::There,
+        })
+    }
+
+    fn arm(&mut self, stops: &[Arc<Stop>]) {
+        for node in 0..self.header.nodes.len() {
+            // Every node of the header is one of the world's.
+            let _ = self.history.set_stops(node, stop::stops_of(node, stops));
+        }
+    }
+}

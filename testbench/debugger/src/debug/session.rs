@@ -1,0 +1,342 @@
+//! What is debugged: a scenario's world, at any moment of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use emulator::cpu::mips::exec::Core;
+use emulator::debug::{DebugError, Direction, History};
+use emulator::image::{Image, Lines, LinesError, SourceFrame};
+use emulator::observe::file::Header;
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::World;
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::fabric::BoardContext;
+
+use super::condition::Condition;
+use super::show::address::own_line;
+use super::stop::{Scope, Stop, What};
+use lanigon_analysis::trace::filter::{Filter, Term};
+use lanigon_analysis::trace::record;
+use lanigon_worlds::images::image_folder;
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{Blueprint, Simulation};
+
+/// The CPU one looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Focus {
+    /// The node's number.
+    pub node: usize,
+    /// The CPU: 0 = A, 1 = B.
+    pub cpu: usize,
+}
+
+impl Focus {
+    /// The CPU as an initiator.
+    #[must_use]
+    pub const fn who(self) -> Initiator {
+        match self.cpu {
+            0 => Initiator::CpuA,
+            _ => Initiator::CpuB,
+        }
+    }
+
+    /// The CPU's letter.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self.cpu {
+            0 => 'A',
+            _ => 'B',
+        }
+    }
+}
+
+/// No run is longer: eleven days.
+const FAR: SimTime = SimTime::from_ps(1_000_000_000_000_000_000);
+
+/// What a session begins with.
+struct Origin<'a> {
+    name: &'a str,
+    text: &'a str,
+    scenario: &'a Scenario,
+    blueprint: Arc<Blueprint>,
+    snapshot: Option<(Vec<u8>, PathBuf)>,
+}
+
+/// A scenario that is debugged.
+#[derive(Debug)]
+pub struct Session {
+    /// All moments of its world.
+    pub history: History,
+    /// What all boards run.
+    pub image: Arc<Image>,
+    /// Names of nodes, probes, stages and functions, as a trace of it would have them.
+    pub header: Header,
+    /// The CPU one looks at.
+    pub focus: Focus,
+    /// Set when the user interrupts.
+    pub interrupt: Interrupt,
+    lines: Result<Lines, LinesError>,
+    blueprint: Arc<Blueprint>,
+    /// The snapshot with which it began: its bytes, and the folder of the files that its scenario names.
+    snapshot: Option<(Vec<u8>, PathBuf)>,
+    scenario: Scenario,
+    text: String,
+    stops: Vec<Arc<Stop>>,
+    last_number: u32,
+}
+
+impl Session {
+    /// Begins to debug a scenario, at its begin. `name` is that of its file, `text` what stands in it.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub fn new(
+        name: &str,
+        text: &str,
+        scenario: &Scenario,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let blueprint = Arc::new(Blueprint::new(scenario)?);
+        let mut simulation = blueprint.build()?;
+        simulation.keep_logs();
+        let origin = Origin {
+            name,
+            text,
+            scenario,
+            blueprint,
+            snapshot: None,
+        };
+        Self::at(simulation.world, origin, interrupt)
+    }
+
+    /// Begins to debug a simulation at the moment of a snapshot, whose file has these bytes; files that its scenario names are
+    /// looked for from `folder` on. Earlier moments are not known.
+    ///
+    /// # Errors
+    /// If the bytes are no snapshot, or one of something else.
+    pub fn from_snapshot(
+        file: Vec<u8>,
+        folder: &Path,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let (simulation, scenario, label) = Simulation::load(&file, folder)?;
+        let origin = Origin {
+            name: &label.scenario,
+            text: &label.text,
+            scenario: &scenario,
+            blueprint: Arc::new(Blueprint::new(&scenario)?),
+            snapshot: Some((file, folder.into())),
+        };
+        Self::at(simulation.world, origin, interrupt)
+    }
+
+    fn at(world: World, origin: Origin<'_>, interrupt: &Interrupt) -> anyhow::Result<Self> {
+        let Origin {
+            name,
+            text,
+            scenario,
+            blueprint,
+            snapshot,
+        } = origin;
+        let image = Arc::clone(&blueprint.image);
+        let header = record::of_scenario(name, scenario, &image);
+        // What was built once can be built again. (Nothing could be loaded into an empty world.)
+        let builder = Arc::clone(&blueprint);
+        let build = move || {
+            let world = builder.build().map(|simulation| simulation.world);
+            world.unwrap_or_else(|_| World::new(Vec::new()))
+        };
+        Ok(Self {
+            history: History::from_moment(world, build, Some(interrupt.flag()))?,
+            lines: image.lines(),
+            image,
+            header,
+            focus: Focus { node: 0, cpu: 0 },
+            interrupt: interrupt.clone(),
+            scenario: scenario.clone(),
+            text: text.into(),
+            blueprint,
+            snapshot,
+            stops: Vec::new(),
+            last_number: 0,
+        })
+    }
+
+    /// The source lines of the image.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub fn lines(&self) -> Result<&Lines, LinesError> {
+        self.lines.as_ref().map_err(Clone::clone)
+    }
+
+    /// Addresses at which code begins that comes from another line than the present instruction.
+    ///
+    /// # Errors
+    /// If the image has no lines.
+    pub fn other_lines(&self) -> Result<Vec<u32>, LinesError> {
+        let lines = self.lines()?;
+        let here = lines.at(self.core().pc())?;
+        let here = own_line(&here);
+        let mut others = Vec::new();
+        for section in self
+            .image
+            .sections
+            .iter()
+            .filter(|section| section.executable)
+        {
+            let end = section.run_address.saturating_add(section.size_bytes);
+            for address in (section.run_address..end).step_by(4) {
+                let frames = lines.at(address)?;
+                let line = own_line(&frames).filter(|frame| frame.line > 0);
+                let place = |frame: &SourceFrame| (Arc::clone(&frame.file), frame.line);
+                if line.is_some() && line.map(place) != here.map(place) {
+                    others.push(address);
+                }
+            }
+        }
+        Ok(others)
+    }
+
+    /// The present time.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.history.now()
+    }
+
+    /// The time on which the host programs start.
+    #[must_use]
+    pub const fn start(&self) -> SimTime {
+        SimTime::from_ps(self.header.start_ps)
+    }
+
+    /// How far one can go on: as the scenario says, or a long time.
+    #[must_use]
+    pub fn last_time(&self) -> SimTime {
+        let last = self
+            .scenario
+            .max_time
+            .map(|time| self.start().saturating_add(time));
+        last.unwrap_or(FAR).max(self.now())
+    }
+
+    /// How far one can go in a direction.
+    #[must_use]
+    pub fn farthest(&self, direction: Direction) -> SimTime {
+        match direction {
+            Direction::Forward => self.last_time(),
+            Direction::Backward => SimTime::ZERO,
+        }
+    }
+
+    /// The board one looks at.
+    #[must_use]
+    pub fn board(&self) -> &Tigon2 {
+        self.history.world().nodes[self.focus.node].board::<Tigon2>()
+    }
+
+    /// The core one looks at.
+    #[must_use]
+    pub fn core(&self) -> &Core {
+        &self.board().cores[self.focus.cpu].core
+    }
+
+    /// The file of what all boards run.
+    #[must_use]
+    pub fn image_file(&self) -> PathBuf {
+        let file = self.scenario.image_file();
+        file.unwrap_or_else(|| image_folder().join(&self.scenario.image))
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn node_name(&self, node: usize) -> &str {
+        self.header.nodes.get(node).map_or("", |node| &node.name)
+    }
+}
+
+/// What is changed by hand, and what is kept.
+impl Session {
+    /// Changes the board one looks at, now.
+    ///
+    /// # Errors
+    /// If the world cannot be saved.
+    pub fn change_board<T>(
+        &mut self,
+        change: impl FnOnce(&mut Tigon2, &mut BoardContext<'_>) -> T,
+    ) -> Result<T, DebugError> {
+        let node = self.focus.node;
+        self.history
+            .change(|world| world.nodes[node].with_board(change))
+    }
+
+    /// This moment as the bytes of a snapshot, as `lanigon run` writes and takes them.
+    ///
+    /// # Errors
+    /// If a host program cannot be saved, or somebody interrupts.
+    pub fn snapshot(&mut self) -> anyhow::Result<Vec<u8>> {
+        let now = self.now();
+        let mut simulation = match &self.snapshot {
+            Some((file, folder)) => Simulation::load(file, folder)?.0,
+            None => self.blueprint.build()?,
+        };
+        while let Some(time) = simulation.next_look_before(now) {
+            self.history.go_to(time)?;
+            simulation.look(self.history.world());
+        }
+        self.history.go_to(now)?;
+        let (text, scenario) = (&self.text, &self.scenario);
+        Ok(simulation.save_world(self.history.world(), &self.header.run, text, scenario)?)
+    }
+}
+
+/// What stops it.
+impl Session {
+    /// Events that pass a filter with these terms.
+    ///
+    /// # Errors
+    /// If they name something that there is not.
+    pub fn events(&self, terms: &[Term]) -> anyhow::Result<What> {
+        let filter = Filter::new(terms, &self.header)?;
+        Ok(What::Event(Box::new(Mutex::new(filter))))
+    }
+
+    /// The stops that are set, by number.
+    #[must_use]
+    pub fn stops(&self) -> &[Arc<Stop>] {
+        &self.stops
+    }
+
+    /// Sets one; gives the number by which it is known.
+    pub fn add_stop(&mut self, what: What, scope: Scope, text: impl Into<String>) -> u32 {
+        self.add_stop_if(what, scope, None, text)
+    }
+
+    /// Sets one that stops only where a condition holds; gives the number by which it is known.
+    pub fn add_stop_if(
+        &mut self,
+        what: What,
+        scope: Scope,
+        condition: Option<Condition>,
+        text: impl Into<String>,
+    ) -> u32 {
+        self.last_number += 1;
+        self.stops.push(Arc::new(Stop {
+            number: self.last_number,
+            text: text.into(),
+            scope,
+            what,
+            condition,
+        }));
+        self.last_number
+    }
+
+    /// Removes one; tells whether there was such a number.
+    pub fn remove_stop(&mut self, number: u32) -> bool {
+        let before = self.stops.len();
+        self.stops.retain(|stop| stop.number != number);
+        self.stops.len() < before
+    }
+}

@@ -1,0 +1,172 @@
+//! Addresses in words: symbols, registers, and the source lines from which code comes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use emulator::image::{SourceFrame, Symbol, SymbolKind};
+use emulator::tigon2::inspect::names;
+
+use crate::debug::session::{Focus, Session};
+
+/// Folders of the project in which an image's paths may begin.
+const FOLDERS: [&str; 2] = ["", "firmware"];
+
+/// How paths of the language's own library begin.
+const LIBRARY: &str = "core/src/";
+/// A folder in the paths of the hardware abstraction's files.
+const HAL: &str = "tigon2-hal/src/";
+
+impl Focus {
+    /// The same node's CPUs.
+    pub(super) fn both(self) -> [Self; 2] {
+        [0, 1].map(|cpu| Self { cpu, ..self })
+    }
+}
+
+/// An address as the focused CPU sees it: `name+0x10`, a register's name, or the bare address.
+#[must_use]
+pub fn describe(session: &Session, address: u32) -> String {
+    describe_for(session, session.focus, address)
+}
+
+/// The same for any CPU.
+#[must_use]
+pub fn describe_for(session: &Session, focus: Focus, address: u32) -> String {
+    let symbol = || session.image.symbols.describe_for(focus.who(), address);
+    names::register(address).unwrap_or_else(|| plain_name(&symbol()))
+}
+
+/// An address with its symbol, if it has one: `00004010 <name+0x10>`.
+pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> String {
+    match session.image.symbols.seen_by(focus.who(), address) {
+        Some(_) => format!("{address:08x} <{}>", describe_for(session, focus, address)),
+        None => format!("{address:08x}"),
+    }
+}
+
+/// What a value names, if it is an address of something.
+pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<String> {
+    let found = session.image.symbols.seen_by(focus.who(), value);
+    let is_named = found.is_some_and(|(symbol, offset)| offset == 0 || symbol.size_bytes > 0);
+    let register = names::register(value);
+    register.or_else(|| is_named.then(|| describe_for(session, focus, value)))
+}
+
+/// The function in which code of a CPU lies.
+pub(super) fn function(session: &Session, focus: Focus, address: u32) -> Option<&Symbol> {
+    let (symbol, _) = session.image.symbols.seen_by(focus.who(), address)?;
+    (symbol.kind == SymbolKind::Function).then_some(symbol)
+}
+
+/// A name without the types that a generic function was made for.
+pub(super) fn plain_name(name: &str) -> String {
+    let mut plain = String::new();
+    let mut depth = 0;
+    let mut before = ' ';
+    for letter in name.chars() {
+        let opens = depth > 0 || plain.ends_with("::") || before.is_alphanumeric() || before == '_';
+        match letter {
+            '<' if opens => depth += 1,
+            '>' if depth > 0 && before != '-' => depth -= 1,
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+        before = letter;
+    }
+    let plain = plain.replace("::::", "::").replace("::+", "+");
+    plain.trim_end_matches("::").into()
+}
+
+/// A function's name without the path to it, and without types.
+pub(in crate::debug) fn short_name(name: &str) -> String {
+    let plain = plain_name(name);
+    match plain.rsplit_once("::") {
+        Some((_, last)) if !last.contains('>') => last.into(),
+        _ => plain,
+    }
+}
+
+/// Where an instruction of the focused CPU comes from, the innermost inlined function first; empty if it is not known.
+#[must_use]
+pub fn source(session: &Session, address: u32) -> Vec<SourceFrame> {
+    source_for(session, session.focus, address)
+}
+
+/// The same for any CPU. The scratchpads have the same addresses: what is said of another function is not meant.
+#[must_use]
+pub fn source_for(session: &Session, focus: Focus, address: u32) -> Vec<SourceFrame> {
+    let lines = session.lines().and_then(|lines| lines.at(address));
+    let frames = lines.unwrap_or_default();
+    let frames: Vec<_> = frames.iter().cloned().map(plain_frame).collect();
+    let outermost = frames.last().and_then(|frame| frame.function.as_deref());
+    let symbol = function(session, focus, address);
+    match (outermost, symbol) {
+        (Some(outermost), Some(symbol)) if !same_function(outermost, &symbol.name) => Vec::new(),
+        _ => frames,
+    }
+}
+
+/// The line that people mean: the innermost one that is not of the language's own library, and if they wrote one, not
+/// of the HAL either, whose accesses look alike everywhere.
+#[must_use]
+pub fn own_line(frames: &[SourceFrame]) -> Option<&SourceFrame> {
+    let language = |frame: &SourceFrame| frame.line == 0 || frame.file.starts_with(LIBRARY);
+    let mut ours = frames.iter().filter(|frame| !language(frame));
+    let innermost = ours.clone().next();
+    let own = ours.find(|frame| !frame.file.contains(HAL));
+    own.or(innermost).or(frames.first())
+}
+
+fn plain_frame(frame: SourceFrame) -> SourceFrame {
+    let function = frame.function.as_deref().map(plain_name);
+    SourceFrame { function, ..frame }
+}
+
+/// Whether both are names of one function; the line tables may know no path.
+fn same_function(a: &str, b: &str) -> bool {
+    short_name(a) == short_name(b)
+}
+
+/// A source file of the project, if it is found from the current folder or one around it, or from the project's own.
+pub(super) fn source_text(file: &str) -> Option<String> {
+    let current = std::env::current_dir().unwrap_or_default();
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let around: Vec<PathBuf> = current.ancestors().map(Path::to_owned).collect();
+    let roots = around.into_iter().chain([project]);
+    let mut places = roots.flat_map(|root| FOLDERS.map(|folder| root.join(folder).join(file)));
+    places.find_map(|path| fs::read_to_string(path).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_without_types() {
+        let check = |name, plain: &str, short: &str| {
+            assert_eq!(
+                (plain_name(name).as_str(), short_name(name).as_str()),
+                (plain, short)
+            );
+        };
+        check("__dispatch_b", "__dispatch_b", "__dispatch_b");
+        check(
+            "emp::ack::take_ack+0x10",
+            "emp::ack::take_ack+0x10",
+            "take_ack+0x10",
+        );
+        check(
+            "emp::covers::<emp::Chip<A, So>>+0x64",
+            "emp::covers+0x64",
+            "covers+0x64",
+        );
+        check("post<Chip<fn(u32) -> u32>>", "post", "post");
+        check("emp::Nic::<A>::load::<B>", "emp::Nic::load", "load");
+        check(
+            "<emp::Line as fmt::Write>::write_str",
+            "<emp::Line as fmt::Write>::write_str",
+            "write_str",
+        );
+        check("a::{closure#0}::<B>", "a::{closure#0}", "{closure#0}");
+    }
+}

@@ -1,0 +1,246 @@
+//! What stops a session: instructions, writes to memory, accesses to registers, and events of all kinds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use defs::emp::fields::Field;
+use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
+use defs::tigon2::map::SRAM_LIMIT;
+use emulator::debug::Search;
+use emulator::observe::event::{Details, FrameHead, Place, TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
+use emulator::tigon2::inspect::stops::{Stops, Watch};
+
+use super::condition::Condition;
+use lanigon_analysis::trace::filter::Filter;
+
+/// Where a stop holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// The nodes; all of them without.
+    pub nodes: Option<Vec<usize>>,
+    /// The CPU, 0 = A, 1 = B; whoever it is without.
+    pub cpu: Option<usize>,
+}
+
+impl Scope {
+    fn has_node(&self, node: usize) -> bool {
+        self.nodes
+            .as_ref()
+            .is_none_or(|nodes| nodes.contains(&node))
+    }
+
+    fn has_cpu(&self, cpu: usize) -> bool {
+        self.cpu.is_none_or(|only| only == cpu)
+    }
+
+    fn has(&self, event: &TraceEvent) -> bool {
+        let node = match event.place {
+            Place::Node(node) => self.has_node(node.into()),
+            Place::Switch(_) => self.nodes.is_none(),
+        };
+        let cpu = match (&event.kind, event.initiator) {
+            // Whose register it is matters, not who raised it.
+            (TraceKind::EventRaised { cpu, .. }, _) => Some(*cpu as usize),
+            (_, Initiator::CpuA) => Some(0),
+            (_, Initiator::CpuB) => Some(1),
+            _ => None,
+        };
+        node && (self.cpu.is_none() || self.cpu == cpu)
+    }
+}
+
+/// How a register or memory is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+    /// Either.
+    Any,
+}
+
+/// What stops a session.
+#[derive(Debug)]
+pub enum What {
+    /// A CPU comes to one of these instructions, CPU A's and CPU B's.
+    Instruction([Vec<u32>; 2]),
+    /// Memory is about to be written, by whomever.
+    Write {
+        /// The first byte.
+        address: u32,
+        /// Bytes.
+        length: u32,
+        /// Whose scratchpad, if it lies there.
+        cpu: usize,
+    },
+    /// A CPU or the host uses a register.
+    Register {
+        /// Its address, as CPUs have it.
+        address: u32,
+        /// How.
+        access: Access,
+    },
+    /// One of these bits comes up in an event register.
+    Raised(u32),
+    /// A MAC sends or has received a frame with this head.
+    Frame(FrameHeads),
+    /// An event that passes a filter. (A filter has a memory of symbols.)
+    Event(Box<Mutex<Filter>>),
+}
+
+/// What is known of the head of a frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FrameHeads {
+    /// Words by index, and what they are.
+    pub words: Vec<(usize, u32)>,
+    /// Fields of an EMP frame, and what they are.
+    pub fields: Vec<(Field, u32)>,
+}
+
+impl FrameHeads {
+    fn has(&self, head: &FrameHead) -> bool {
+        let word = |index: usize| head.get(index).copied().unwrap_or(0);
+        let words = || {
+            self.words
+                .iter()
+                .all(|&(index, value)| word(index) == value)
+        };
+        let first = word(WORD_TYPE_KIND);
+        let kind = Kind::from_word(first).filter(|_| first >> 16 == u32::from(ETHERTYPE));
+        let holds = |(field, value): &(Field, u32)| {
+            kind.is_some_and(|kind| field.is_in(kind)) && field.of(word) == *value
+        };
+        words() && self.fields.iter().all(holds)
+    }
+}
+
+/// Something that stops a session.
+#[derive(Debug)]
+pub struct Stop {
+    /// The number by which the user knows it; 0 for those that are over with the command.
+    pub number: u32,
+    /// As the user put it.
+    pub text: String,
+    /// Where it holds.
+    pub scope: Scope,
+    /// What it is.
+    pub what: What,
+    /// What must hold, beside.
+    pub condition: Option<Condition>,
+}
+
+impl Stop {
+    /// Whether an event is what stops.
+    #[must_use]
+    pub fn is(&self, event: &TraceEvent) -> bool {
+        self.scope.has(event) && self.meets(event)
+    }
+
+    fn meets(&self, event: &TraceEvent) -> bool {
+        match (&self.what, &event.kind) {
+            (What::Instruction(addresses), TraceKind::Breakpoint) => {
+                let own = &addresses[usize::from(event.initiator == Initiator::CpuB)];
+                event.pc.is_some_and(|pc| own.contains(&pc))
+            }
+            (
+                What::Write {
+                    address,
+                    length,
+                    cpu,
+                },
+                TraceKind::MemoryWrite {
+                    address: first,
+                    length: bytes,
+                },
+            ) => {
+                // The scratchpads have the same addresses.
+                let writer = usize::from(event.initiator == Initiator::CpuB);
+                (*address < SRAM_LIMIT || *cpu == writer)
+                    && *first < address.saturating_add(*length)
+                    && *address < first.saturating_add(*bytes)
+            }
+            (
+                What::Register { address, access },
+                TraceKind::RegisterRead {
+                    address: register, ..
+                },
+            ) => *access != Access::Write && address == register,
+            (
+                What::Register { address, access },
+                TraceKind::RegisterWrite {
+                    address: register, ..
+                },
+            ) => *access != Access::Read && address == register,
+            (What::Raised(bits), TraceKind::EventRaised { bits: raised, .. }) => bits & raised != 0,
+            (What::Frame(heads), TraceKind::FrameHead { head, .. }) => heads.has(head),
+            (What::Event(filter), _) => {
+                let mut filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
+                filter.passes(event)
+            }
+            _ => false,
+        }
+    }
+
+    /// The details that must be recorded for it.
+    fn details(&self) -> Details {
+        match &self.what {
+            What::Instruction(_) | What::Write { .. } => Details::STOPS,
+            What::Register { .. } => Details::REGISTERS,
+            What::Raised(_) => Details::EVENTS,
+            What::Frame(_) => Details::FRAMES,
+            What::Event(filter) => {
+                let filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
+                filter.details()
+            }
+        }
+    }
+
+    /// Adds what a node's board is to tell of.
+    fn arm(&self, node: usize, stops: &mut Stops) {
+        if !self.scope.has_node(node) {
+            return;
+        }
+        match &self.what {
+            What::Instruction(addresses) => {
+                for cpu in [0, 1].into_iter().filter(|&cpu| self.scope.has_cpu(cpu)) {
+                    stops.breakpoints[cpu].extend(&addresses[cpu]);
+                }
+            }
+            &What::Write {
+                address,
+                length,
+                cpu,
+            } => stops.watches.push(Watch {
+                address,
+                length,
+                cpu,
+            }),
+            What::Register { .. } | What::Raised(_) | What::Frame(_) | What::Event(_) => {}
+        }
+    }
+}
+
+/// What a node's board is to tell of, for these stops.
+#[must_use]
+pub fn stops_of(node: usize, stops: &[Arc<Stop>]) -> Stops {
+    let mut all = Stops::default();
+    stops.iter().for_each(|stop| stop.arm(node, &mut all));
+    for breakpoints in &mut all.breakpoints {
+        breakpoints.sort_unstable();
+        breakpoints.dedup();
+    }
+    all
+}
+
+/// The search for any of them.
+#[must_use]
+pub fn search(stops: &[Arc<Stop>]) -> Search {
+    let details = stops.iter().map(|stop| stop.details());
+    let details = details.fold(Details::empty(), |all, one| all | one);
+    let stops = stops.to_vec();
+    Search {
+        details,
+        is: Arc::new(move |event| stops.iter().any(|stop| stop.is(event))),
+    }
+}

@@ -1,0 +1,318 @@
+//! Waits for gdb, and serves one at a time.
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use emulator::debug::DebugError;
+use gdbstub::common::Signal;
+use gdbstub::stub::state_machine::GdbStubStateMachine as Stub;
+use gdbstub::stub::{DisconnectReason, GdbStub, GdbStubError, MultiThreadStopReason};
+
+use super::connection::{self, Input, Inputs, Output, Stream};
+use super::target::{Cpus, thread_of};
+use lanigon_analysis::output::print_aside;
+use lanigon_worlds::interrupt::Interrupt;
+
+/// Bytes of the longest packet that is taken.
+const PACKET_BYTES: usize = 16 * 1024;
+/// So often the server looks whether the user wants it to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// So long one may take to leave.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// Where gdb attaches.
+#[derive(Debug)]
+pub enum Listener {
+    /// A port of this machine.
+    Tcp(TcpListener),
+    /// A socket in the file system.
+    Unix(UnixListener, SocketFile),
+}
+
+/// The file of a Unix socket, which goes when the server ends.
+#[derive(Debug)]
+pub struct SocketFile {
+    path: PathBuf,
+    inode: u64,
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let inode = std::fs::symlink_metadata(&self.path).map(|file| file.ino());
+        if inode.is_ok_and(|inode| inode == self.inode) {
+            // If it cannot be removed, the next server will.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Listener {
+    /// At a port of this machine, or at any that is free.
+    ///
+    /// # Errors
+    /// If it is in use, or may not be used.
+    pub fn tcp(port: Option<u16>) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
+        let listener = listener.map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => anyhow::anyhow!(
+                "port {} is in use: choose another one, or leave --port out and one is found",
+                port.unwrap_or(0)
+            ),
+            _ => anyhow::Error::new(error)
+                .context(format!("port {} cannot be used", port.unwrap_or(0))),
+        })?;
+        Ok(Self::Tcp(listener))
+    }
+
+    /// At a socket in the file system. A socket that a server has left behind is taken over; anything else that is there
+    /// stays.
+    ///
+    /// # Errors
+    /// If something else is there, or somebody listens there.
+    pub fn unix(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display();
+        match std::fs::symlink_metadata(path) {
+            Ok(file) if !file.file_type().is_socket() => {
+                bail!("{name} exists and is no socket: choose another name")
+            }
+            Ok(_) if UnixStream::connect(path).is_ok() => {
+                bail!("{name} is in use: somebody listens there")
+            }
+            Ok(_) => std::fs::remove_file(path)
+                .with_context(|| format!("{name} was left behind and cannot be removed"))?,
+            Err(_) => {}
+        }
+        let listener =
+            UnixListener::bind(path).with_context(|| format!("{name} cannot be created"))?;
+        let inode = std::fs::symlink_metadata(path).map_or(0, |file| file.ino());
+        let path = path.to_owned();
+        Ok(Self::Unix(listener, SocketFile { path, inode }))
+    }
+
+    /// What a user types after `target remote`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Tcp(listener) => {
+                let port = listener.local_addr().map_or(0, |address| address.port());
+                format!(":{port}")
+            }
+            Self::Unix(_, file) => file.path.display().to_string(),
+        }
+    }
+
+    fn clone(&self) -> io::Result<Accept> {
+        Ok(match self {
+            Self::Tcp(listener) => Accept::Tcp(listener.try_clone()?),
+            Self::Unix(listener, _) => Accept::Unix(listener.try_clone()?),
+        })
+    }
+}
+
+/// A listener in a thread of its own.
+enum Accept {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Accept {
+    fn next(&self) -> io::Result<Stream> {
+        Ok(match self {
+            Self::Tcp(listener) => Stream::Tcp(listener.accept()?.0),
+            Self::Unix(listener) => Stream::Unix(listener.accept()?.0),
+        })
+    }
+
+    /// Gives those that come to the server; sends away who comes while another one is there.
+    fn all(&self, busy: &AtomicBool, streams: &SyncSender<Stream>) {
+        loop {
+            match self.next() {
+                Ok(_) if !takes_over(busy) => {
+                    print_aside("a second debugger was sent away: one is attached\n");
+                }
+                Ok(stream) => {
+                    if streams.send(stream).is_err() {
+                        return;
+                    }
+                }
+                // It was gone before it was here, or there are no descriptors left: that may pass.
+                Err(_) => thread::sleep(LOOK),
+            }
+        }
+    }
+}
+
+/// Whether somebody may attach now. One who is about to leave is waited for.
+fn takes_over(busy: &AtomicBool) -> bool {
+    let begin = Instant::now();
+    while busy.swap(true, Ordering::AcqRel) {
+        if begin.elapsed() > MOMENT {
+            return false;
+        }
+        thread::sleep(MOMENT / 100);
+    }
+    true
+}
+
+/// Why a debugger is no longer attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parting {
+    /// It took its leave.
+    Detached,
+    /// It wants the run to be over.
+    Killed,
+    /// It went away without a word.
+    Gone,
+    /// It said what nobody understands.
+    Confused(String),
+}
+
+impl fmt::Display for Parting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Detached => write!(f, "the debugger has detached"),
+            Self::Killed => write!(f, "the debugger has ended the run"),
+            Self::Gone => write!(f, "the debugger is gone"),
+            Self::Confused(why) => write!(f, "the debugger was sent away: {why}"),
+        }
+    }
+}
+
+/// Serves debuggers, one after the other, until one of them ends the run or the user the server. The world stays where the
+/// last one left it.
+///
+/// # Errors
+/// If the world cannot go on.
+pub fn serve(listener: &Listener, cpus: &mut Cpus, end: &Interrupt) -> anyhow::Result<()> {
+    let (streams, debuggers) = sync_channel(1);
+    let busy = Arc::new(AtomicBool::new(false));
+    let accept = listener.clone()?;
+    let is_busy = Arc::clone(&busy);
+    thread::spawn(move || accept.all(&is_busy, &streams));
+    while let Some(stream) = next(&debuggers, end) {
+        let time = cpus.session.now();
+        print_aside(&format!("a debugger has attached, at {time}\n"));
+        let parting = attend(stream, cpus, end)?;
+        busy.store(false, Ordering::Release);
+        print_aside(&format!("{parting}, at {}\n", cpus.session.now()));
+        if parting == Parting::Killed {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The next debugger; `None` once the user wants to end.
+fn next(debuggers: &Receiver<Stream>, end: &Interrupt) -> Option<Stream> {
+    while !end.requested() {
+        match debuggers.recv_timeout(LOOK) {
+            Ok(stream) => return Some(stream),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    None
+}
+
+/// Serves one debugger until it goes.
+///
+/// # Errors
+/// If the world cannot go on.
+pub fn attend(stream: Stream, cpus: &mut Cpus, end: &Interrupt) -> Result<Parting, DebugError> {
+    cpus.forget();
+    let interrupt = cpus.session.interrupt.clone();
+    let Ok((mut inputs, output)) = connection::begin(stream, &interrupt, end) else {
+        return Ok(Parting::Gone);
+    };
+    let mut packet = vec![0; PACKET_BYTES];
+    let builder = GdbStub::builder(output).with_packet_buffer(&mut packet);
+    let parting = match builder.build() {
+        Ok(stub) => match stub.run_state_machine(cpus) {
+            Ok(stub) => converse(stub, &mut inputs, cpus),
+            Err(error) => parted(error),
+        },
+        Err(error) => Ok(Parting::Confused(error.to_string())),
+    };
+    inputs.end();
+    parting
+}
+
+/// What an error of the conversation means: only the world's own are ours.
+fn parted(error: GdbStubError<DebugError, io::Error>) -> Result<Parting, DebugError> {
+    if error.is_connection_error() {
+        return Ok(Parting::Gone);
+    }
+    let text = error.to_string();
+    match error.into_target_error() {
+        Some(error) => Err(error),
+        None => Ok(Parting::Confused(text)),
+    }
+}
+
+fn converse(
+    mut stub: Stub<'_, Cpus, Output>,
+    inputs: &mut Inputs,
+    cpus: &mut Cpus,
+) -> Result<Parting, DebugError> {
+    loop {
+        let next = match stub {
+            Stub::Idle(idle) => match inputs.next() {
+                Input::Byte(byte) => {
+                    cpus.chosen.byte(byte);
+                    idle.incoming_data(cpus, byte)
+                }
+                // Nothing runs.
+                Input::Interrupt => Ok(idle.into()),
+                Input::Gone => return Ok(Parting::Gone),
+            },
+            Stub::Running(mut running) => {
+                let reason = run(inputs, cpus)?;
+                let text = std::mem::take(&mut cpus.news.text);
+                if running.borrow_conn().show(&text).is_err() {
+                    return Ok(Parting::Gone);
+                }
+                running.report_stop(cpus, reason)
+            }
+            // The reader has taken all interrupts out.
+            Stub::CtrlCInterrupt(stub) => {
+                stub.interrupt_handled(cpus, None::<MultiThreadStopReason<u32>>)
+            }
+            Stub::Disconnected(mut stub) => {
+                if stub.get_reason() != DisconnectReason::Kill {
+                    return Ok(Parting::Detached);
+                }
+                // gdb waits for an answer; it may be gone.
+                let _ = stub.borrow_conn().send("OK");
+                return Ok(Parting::Killed);
+            }
+        };
+        stub = match next {
+            Ok(stub) => stub,
+            Err(error) => return parted(error),
+        };
+    }
+}
+
+/// Does what gdb wants, unless it has changed its mind meanwhile.
+fn run(inputs: &mut Inputs, cpus: &mut Cpus) -> Result<MultiThreadStopReason<u32>, DebugError> {
+    let interrupted = MultiThreadStopReason::SignalWithThread {
+        tid: thread_of(cpus.cpu),
+        signal: Signal::SIGINT,
+    };
+    let reason = match inputs.begin_run() {
+        true => interrupted,
+        false => cpus.go()?,
+    };
+    inputs.end_run();
+    Ok(reason)
+}

@@ -1,0 +1,68 @@
+//! A server to speak to.
+
+use std::os::unix::net::UnixStream;
+use std::sync::OnceLock;
+use std::thread;
+
+use emulator::sim::time::SimTime;
+use lanigon_debugger::debug::Session;
+use lanigon_debugger::gdb::connection::Stream;
+use lanigon_debugger::gdb::server::{Parting, attend};
+use lanigon_debugger::gdb::target::Cpus;
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::scenario::Scenario;
+
+use super::client::{Client, PAIR};
+
+/// When the run is not over yet.
+const LATE: SimTime = SimTime::from_us(20_600);
+
+/// The CPUs of node 0 of a scenario.
+pub fn cpus(text: &str) -> Cpus {
+    let scenario = Scenario::parse("pair.toml", text).unwrap();
+    let session = Session::new("pair.toml", text, &scenario, &Interrupt::default()).unwrap();
+    let image = session.image_file();
+    Cpus::new(session, 0, image)
+}
+
+/// The hash of the run's trace at a late time.
+fn hash(cpus: &mut Cpus) -> u64 {
+    cpus.session.history.go_to(LATE).unwrap();
+    cpus.session.history.world().trace_hash()
+}
+
+/// The hash of the run that nobody debugs.
+fn plain_hash() -> u64 {
+    static HASH: OnceLock<u64> = OnceLock::new();
+    *HASH.get_or_init(|| hash(&mut cpus(PAIR)))
+}
+
+/// Lets a client speak to a server. Gives how they parted, and the hash of the run's trace.
+fn speak(client: impl FnOnce(&mut Client)) -> (Parting, u64) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || {
+        let mut cpus = cpus(PAIR);
+        let parting = attend(Stream::Unix(theirs), &mut cpus, &Interrupt::default()).unwrap();
+        (parting, hash(&mut cpus))
+    });
+    let mut speaker = Client::new(ours);
+    client(&mut speaker);
+    drop(speaker);
+    server.join().unwrap()
+}
+
+/// A conversation that changes nothing.
+#[track_caller]
+pub fn harmless(client: impl FnOnce(&mut Client)) -> Parting {
+    let (parting, hash) = speak(client);
+    assert_eq!(hash, plain_hash(), "the debugger has left a trace");
+    parting
+}
+
+/// A conversation that changes memory or registers.
+#[track_caller]
+pub fn changing(client: impl FnOnce(&mut Client)) -> Parting {
+    let (parting, hash) = speak(client);
+    assert_ne!(hash, plain_hash(), "the change has no effect");
+    parting
+}

@@ -1,0 +1,381 @@
+//! How a test says what its world is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use emulator::image::{Image, MemoryLimits};
+use emulator::observe::event::Details;
+use emulator::observe::file::{Header, ImageInfo};
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{World, WorldError};
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
+use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
+
+use super::error::KitError;
+use super::fault::KitFault;
+use super::log::{Log, Tap};
+use super::schedule::Schedule;
+use super::{Kit, NodeState, START};
+use lanigon_analysis::capture::Capture;
+use lanigon_analysis::trace::args::RecordArgs;
+use lanigon_analysis::trace::record;
+use lanigon_timeline::args::TimelineArgs;
+use lanigon_worlds::calibrate;
+use lanigon_worlds::images::{self, FirmwareError};
+use lanigon_worlds::nodes::{self, mac_address};
+
+/// The profile of plain hardware.
+const DEFAULT_PROFILE: &str = "tigon2-88mhz";
+/// A run ends this long after the start of the programs.
+const DEFAULT_MAX_TIME: SimTime = SimTime::from_us(1_000_000);
+/// What a switch takes to look at a frame, and what it holds for each port.
+const SWITCH_LATENCY: SimTime = SimTime::from_ns(500);
+const SWITCH_BUFFER_BYTES: u64 = 128 << 10;
+
+/// An image as the test gives it.
+#[derive(Debug, Clone)]
+enum Source {
+    File(PathBuf),
+    Bytes(Vec<u8>),
+}
+
+/// A world that is being described; [`build`](Self::build) makes it.
+#[derive(Debug)]
+pub struct KitBuilder {
+    nodes: usize,
+    switch: bool,
+    /// Nodes from this one on are never started.
+    silent_from: usize,
+    /// Which nodes the image is for (`None`: all that have none of their own).
+    images: Vec<(Option<usize>, Source)>,
+    profile: String,
+    sram: SramSize,
+    faults: Vec<KitFault>,
+    chance: Option<(FaultRates, u64)>,
+    schedule: Schedule,
+    details: Details,
+    trace: Option<PathBuf>,
+    capture: Option<PathBuf>,
+    timeline: Option<PathBuf>,
+    max_time: SimTime,
+}
+
+impl KitBuilder {
+    pub(super) fn new(nodes: usize, switch: bool) -> Self {
+        Self {
+            nodes,
+            switch,
+            silent_from: nodes,
+            images: Vec::new(),
+            profile: DEFAULT_PROFILE.into(),
+            sram: nodes::EMP_SRAM,
+            faults: Vec::new(),
+            chance: None,
+            schedule: Schedule::default(),
+            details: Details::empty(),
+            trace: None,
+            capture: None,
+            timeline: None,
+            max_time: DEFAULT_MAX_TIME,
+        }
+    }
+
+    /// One node, and a board that nobody starts.
+    pub(super) fn alone() -> Self {
+        Self {
+            silent_from: 1,
+            ..Self::new(2, false)
+        }
+    }
+
+    /// The ELF image that all nodes run which have none of their own. A relative path counts from where the test
+    /// runs: with cargo, the folder of the test's package.
+    #[must_use]
+    pub fn firmware(mut self, path: impl AsRef<Path>) -> Self {
+        let source = Source::File(path.as_ref().into());
+        self.images.push((None, source));
+        self
+    }
+
+    /// The same for one node.
+    #[must_use]
+    pub fn firmware_on(mut self, node: usize, path: impl AsRef<Path>) -> Self {
+        let source = Source::File(path.as_ref().into());
+        self.images.push((Some(node), source));
+        self
+    }
+
+    /// As [`firmware`](Self::firmware), from the bytes of an ELF image.
+    #[must_use]
+    pub fn firmware_bytes(mut self, elf: &[u8]) -> Self {
+        self.images.push((None, Source::Bytes(elf.into())));
+        self
+    }
+
+    /// The timing profile: a built-in one (`lanigon list`) or a file. Otherwise it is `tigon2-88mhz`.
+    #[must_use]
+    pub fn profile(mut self, name_or_file: &str) -> Self {
+        self.profile = name_or_file.into();
+        self
+    }
+
+    /// The boards' memory. Otherwise it is 512 KB.
+    #[must_use]
+    pub const fn sram(mut self, size: SramSize) -> Self {
+        self.sram = size;
+        self
+    }
+
+    /// Something that goes wrong: a [`FrameFault`](super::FrameFault), or a fault that knows EMP.
+    #[must_use]
+    pub fn fault(mut self, fault: impl Into<KitFault>) -> Self {
+        self.faults.push(fault.into());
+        self
+    }
+
+    /// Faults by chance on every link; the same seed gives the same ones.
+    #[must_use]
+    pub const fn random_faults(mut self, rates: FaultRates, seed: u64) -> Self {
+        self.chance = Some((rates, seed));
+        self
+    }
+
+    /// What a [`Search`](super::Search) tries, or what it found.
+    #[must_use]
+    pub fn schedule(mut self, schedule: &Schedule) -> Self {
+        self.schedule = schedule.clone();
+        self
+    }
+
+    /// Also record these events, as registers and handlers.
+    #[must_use]
+    pub fn details(mut self, details: Details) -> Self {
+        self.details |= details;
+        self
+    }
+
+    /// Write the trace into this file, for `lanigon trace`; as text if its name ends in `.txt`.
+    #[must_use]
+    pub fn trace_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.trace = Some(path.as_ref().into());
+        self
+    }
+
+    /// Write the frames on all wires into this file (pcapng), for Wireshark.
+    #[must_use]
+    pub fn pcap_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.capture = Some(path.as_ref().into());
+        self
+    }
+
+    /// Draw a timeline into this file, for ui.perfetto.dev.
+    #[must_use]
+    pub fn timeline_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.timeline = Some(path.as_ref().into());
+        self
+    }
+
+    /// A run fails this long after the start of the programs. Otherwise it is one second of simulated time.
+    #[must_use]
+    pub const fn max_time(mut self, span: SimTime) -> Self {
+        self.max_time = span;
+        self
+    }
+
+    /// Makes the world. Its firmware is loaded when it runs.
+    ///
+    /// # Errors
+    /// If an image, the profile or a fault cannot be used.
+    pub fn build(self) -> Result<Kit, KitError> {
+        let profile = lanigon_worlds::profile::load(&self.profile)
+            .map_err(|error| KitError::Profile(format!("{error:#}")))?;
+        let images = self.read_images()?;
+        let header = self.header(&images);
+        let mut nodes = Vec::new();
+        let mut states = Vec::new();
+        for (index, image) in images.into_iter().enumerate() {
+            let number = index as u16;
+            let (node, firmware) = match image {
+                Some((_, image)) => {
+                    let factors = calibrate::factors(&image, &profile)
+                        .map_err(|error| KitError::Profile(error.to_string()))?;
+                    let node = nodes::node(number, &image, &profile, &factors, self.sram);
+                    (node, Some(Arc::new(images::firmware(&image))))
+                }
+                None => {
+                    let board = Tigon2::new(self.sram, profile.timing);
+                    let costs = &profile.timing.host;
+                    let memory = nodes::HOST_MEGABYTES;
+                    let node = emulator::sim::node::Node::new(number, board, costs, memory);
+                    (node, None)
+                }
+            };
+            nodes.push(node);
+            states.push(NodeState::new(firmware, self.schedule.pauses(number)));
+        }
+        let mut world = World::new(nodes);
+        connect(&mut world, self.switch, &profile)?;
+        let strikes = self.install_faults(&mut world)?;
+        let taps = Tap::install(&mut world)?;
+        let log = Log::observe(&mut world, self.details);
+        let refuse = |error: anyhow::Error| KitError::Trace(format!("{error:#}"));
+        let record = RecordArgs {
+            trace: self.trace,
+            details: Some(self.details),
+            ..RecordArgs::default()
+        };
+        let recording = record
+            .begin(&mut world, || header.clone())
+            .map_err(refuse)?;
+        let draw = TimelineArgs {
+            timeline: self.timeline,
+            timeline_limit: lanigon_timeline::DEFAULT_LIMIT_BYTES / 1_000_000,
+            ..TimelineArgs::default()
+        };
+        let drawing = draw.begin(&mut world, || header).map_err(refuse)?;
+        let capture = self.capture.as_deref();
+        let capture = capture.map(|path| Capture::start(path, &mut world));
+        Ok(Kit {
+            world,
+            nodes: states,
+            log,
+            taps,
+            strikes,
+            end: START.saturating_add(self.max_time),
+            recording,
+            drawing,
+            capture: capture.transpose().map_err(refuse)?,
+        })
+    }
+
+    /// What a trace says of the world.
+    fn header(&self, images: &[Option<(String, Image)>]) -> Header {
+        let names = (0..images.len()).map(|node| node.to_string());
+        let seed = self.chance.map_or(0, |(_, seed)| seed);
+        let mut header = record::header(&"a test", seed, names);
+        for (node, image) in images.iter().enumerate() {
+            let Some((name, image)) = image else { continue };
+            let known = header.images.iter();
+            let place = known.take_while(|info| info.name != *name).count();
+            if place == header.images.len() {
+                header.images.push(ImageInfo::new(name, image));
+            }
+            header.nodes[node].images = [Some(place); 2];
+        }
+        header.switches = u16::from(self.switch);
+        header
+    }
+
+    /// The image of each node.
+    fn read_images(&self) -> Result<Vec<Option<(String, Image)>>, KitError> {
+        let mut images = vec![None; self.nodes];
+        for (node, source) in &self.images {
+            let image = (source.name(), source.read(self.sram)?);
+            match node {
+                Some(node) => {
+                    let last = self.silent_from - 1;
+                    let place = images[..self.silent_from].get_mut(*node);
+                    let node = *node;
+                    *place.ok_or(KitError::NoSuchNode { node, last })? = Some(image);
+                }
+                None => {
+                    for (index, place) in images.iter_mut().enumerate().take(self.silent_from) {
+                        let own = self.images.iter().any(|(node, _)| *node == Some(index));
+                        if !own {
+                            *place = Some(image.clone());
+                        }
+                    }
+                }
+            }
+        }
+        if images.iter().all(Option::is_none) {
+            return Err(KitError::NoFirmware);
+        }
+        Ok(images)
+    }
+
+    fn install_faults(
+        &self,
+        world: &mut World,
+    ) -> Result<Vec<lanigon_worlds::faults::Strikes>, KitError> {
+        if let Some((rates, seed)) = self.chance {
+            for node in 0..world.nodes.len() {
+                let layer = RandomFaults::new(rates, seed, node as u64)
+                    .map_err(|error: FaultError| KitError::Profile(error.to_string()))?;
+                world.add_fault(node, Box::new(layer))?;
+            }
+        }
+        let scheduled = self.schedule.faults().map(KitFault::from);
+        let faults = self.faults.iter().cloned().chain(scheduled);
+        let strikes = faults.map(|fault| fault.install(world));
+        Ok(strikes.collect::<Result<_, _>>()?)
+    }
+}
+
+/// Back to back, or all on one switch.
+fn connect(world: &mut World, switch: bool, profile: &Profile) -> Result<(), WorldError> {
+    let link = nodes::cable(profile);
+    if !switch {
+        return world.connect(0, 1, link);
+    }
+    let count = world.nodes.len();
+    let switch = world.add_switch(&SwitchConfig {
+        ports: count,
+        forwarding: Forwarding::StoreAndForward,
+        latency: SWITCH_LATENCY,
+        buffer_bytes: SWITCH_BUFFER_BYTES,
+        routes: (0..count)
+            .map(|node| (mac_address(node as u16), node))
+            .collect(),
+    })?;
+    (0..count).try_for_each(|node| world.connect(node, (switch, node), link))
+}
+
+impl Source {
+    fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Bytes(_) => "bytes".into(),
+        }
+    }
+
+    fn read(&self, sram: SramSize) -> Result<Image, KitError> {
+        let path = match self {
+            Self::Bytes(bytes) => {
+                let limits = MemoryLimits::tigon2(sram.bytes() as u32);
+                return Ok(Image::parse(bytes, &limits)?);
+            }
+            Self::File(path) => path,
+        };
+        images::read_image(path, sram).map_err(|error| match error {
+            FirmwareError::File { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+                KitError::NoImage {
+                    path: path.clone(),
+                    hint: how_to_build(path),
+                }
+            }
+            other => other.into(),
+        })
+    }
+}
+
+/// What makes an image whose file is not there.
+fn how_to_build(path: &Path) -> String {
+    if path.starts_with(images::image_folder()) {
+        return "build the project's firmware first: make firmware".into();
+    }
+    let mut folders = path.ancestors().skip(1);
+    let script = folders
+        .find(|folder| folder.ends_with("target"))
+        .and_then(Path::parent)
+        .map(|folder| folder.join("build.sh"));
+    match script {
+        Some(script) if script.is_file() => format!("build it first: {}", script.display()),
+        _ => "build it first (docs/tutorial.md), and mind that a relative path counts from the folder in which \
+              the test runs"
+            .into(),
+    }
+}

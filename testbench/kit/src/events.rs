@@ -1,0 +1,386 @@
+//! What happened, for assertions and snapshots.
+
+use std::fmt;
+
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::SimTime;
+
+use super::error::KitError;
+
+/// A snapshot with more lines than this is refused: nobody would review it.
+pub const MOST_SNAPSHOT_LINES: usize = 100;
+/// So many events are shown where an assertion fails.
+const SHOWN: usize = 12;
+
+/// Events in the order of time. Each selection gives those that fit; assertions panic with what there is instead.
+///
+/// ```
+/// # use lanigon_kit::Events;
+/// # fn look(events: &Events) {
+/// let served = events.probe("served").on(1);
+/// assert_eq!(served.count(), 1);
+/// events.probe("request").happens_before(&served);
+/// events.probe("gave up").never();
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Events {
+    list: Vec<TraceEvent>,
+    /// What was selected, in words.
+    what: String,
+}
+
+/// How a snapshot shows times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// In us since power-on.
+    Absolute,
+    /// In us since the first event of the selection.
+    Relative,
+    /// Not at all: the snapshot stays the same when the firmware becomes faster.
+    Hidden,
+}
+
+impl Events {
+    pub(super) fn new(list: Vec<TraceEvent>) -> Self {
+        let what = "all events".into();
+        Self { list, what }
+    }
+
+    /// Those of which `holds` is true; `what` names them in messages.
+    #[must_use]
+    pub fn with(&self, what: &str, holds: impl Fn(&TraceEvent) -> bool) -> Self {
+        let list = self.list.iter().filter(|event| holds(event));
+        Self {
+            list: list.cloned().collect(),
+            what: format!("{}, {what}", self.what),
+        }
+    }
+
+    /// Passes of the probe with this name (`event!` in firmware).
+    #[must_use]
+    pub fn probe(&self, name: &str) -> Self {
+        self.with(
+            &format!("probe \"{name}\""),
+            |event| matches!(&event.kind, TraceKind::Probe { name: other, .. } if **other == *name),
+        )
+    }
+
+    /// Passes of any probe.
+    #[must_use]
+    pub fn probes(&self) -> Self {
+        self.with("probes", |event| {
+            matches!(event.kind, TraceKind::Probe { .. })
+        })
+    }
+
+    /// Lines that firmware logged.
+    #[must_use]
+    pub fn log(&self) -> Self {
+        self.with("log lines", |event| {
+            matches!(event.kind, TraceKind::Log { .. })
+        })
+    }
+
+    /// What became of frames: sent, received, dropped, lost, and faults.
+    #[must_use]
+    pub fn frames(&self) -> Self {
+        self.with("frames", |event| {
+            matches!(
+                event.kind,
+                TraceKind::FrameSent { .. }
+                    | TraceKind::FrameReceived { .. }
+                    | TraceKind::FrameDropped { .. }
+                    | TraceKind::FrameLost { .. }
+                    | TraceKind::Fault { .. }
+            )
+        })
+    }
+
+    /// Injected faults that struck a frame.
+    #[must_use]
+    pub fn faults(&self) -> Self {
+        self.with("faults", |event| {
+            matches!(event.kind, TraceKind::Fault { .. })
+        })
+    }
+
+    /// What guests did that the chip does not define.
+    #[must_use]
+    pub fn mistakes(&self) -> Self {
+        self.with("mistakes", |event| {
+            matches!(event.kind, TraceKind::GuestMistake { .. })
+        })
+    }
+
+    /// Those on this node.
+    #[must_use]
+    pub fn on(&self, node: u16) -> Self {
+        self.with(&format!("on node {node}"), |event| {
+            event.place == Place::Node(node)
+        })
+    }
+
+    /// Those of this block: a CPU, a DMA channel, the MAC, the host ...
+    #[must_use]
+    pub fn by(&self, initiator: Initiator) -> Self {
+        self.with(&format!("by {}", initiator.name()), |event| {
+            event.initiator == initiator
+        })
+    }
+
+    /// Those whose line of text contains this.
+    #[must_use]
+    pub fn containing(&self, text: &str) -> Self {
+        self.with(&format!("containing \"{text}\""), |event| {
+            event.kind.to_string().contains(text)
+        })
+    }
+
+    /// Passes of probes whose argument `index` (from 0) is `value`.
+    #[must_use]
+    pub fn argument(&self, index: usize, value: u32) -> Self {
+        self.with(
+            &format!("argument {index} = {value:#x}"),
+            |event| matches!(&event.kind, TraceKind::Probe { arguments, .. } if arguments.get(index) == Some(&value)),
+        )
+    }
+
+    /// Those at this time or later.
+    #[must_use]
+    pub fn after(&self, time: SimTime) -> Self {
+        self.with(&format!("from {time} on"), |event| event.time >= time)
+    }
+
+    /// Those before this time.
+    #[must_use]
+    pub fn before(&self, time: SimTime) -> Self {
+        self.with(&format!("before {time}"), |event| event.time < time)
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The first one.
+    #[must_use]
+    pub fn first(&self) -> Option<&TraceEvent> {
+        self.list.first()
+    }
+
+    /// The last one.
+    #[must_use]
+    pub fn last(&self) -> Option<&TraceEvent> {
+        self.list.last()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &TraceEvent> {
+        self.list.iter()
+    }
+
+    /// Their times.
+    pub fn times(&self) -> impl Iterator<Item = SimTime> {
+        self.list.iter().map(|event| event.time)
+    }
+
+    /// Asserts that there is none.
+    ///
+    /// # Panics
+    /// If there is one; shows it.
+    #[track_caller]
+    pub fn never(&self) {
+        assert!(self.list.is_empty(), "there should be none: {self}");
+    }
+
+    /// Asserts that there are exactly so many.
+    ///
+    /// # Panics
+    /// If there are not; shows them.
+    #[track_caller]
+    pub fn exactly(&self, count: usize) {
+        assert!(
+            self.count() == count,
+            "there should be exactly {count}: {self}"
+        );
+    }
+
+    /// Asserts that there are some, and that the n-th one of `later` comes after the n-th one of these.
+    ///
+    /// # Panics
+    /// If there are none, or one of `later` comes first; shows both.
+    #[track_caller]
+    pub fn happens_before(&self, later: &Self) {
+        assert!(!self.list.is_empty(), "nothing happened before: {self}");
+        for (index, event) in later.list.iter().enumerate() {
+            let earlier = self.list.get(index);
+            assert!(
+                earlier.is_some_and(|earlier| earlier.time <= event.time),
+                "not each has one before it: {later}\nbefore: {self}"
+            );
+        }
+    }
+
+    /// Asserts that there are some, and that each comes within `span` after one of `causes`.
+    ///
+    /// # Panics
+    /// If one does not; shows it.
+    #[track_caller]
+    pub fn within(&self, span: SimTime, causes: &Self) {
+        assert!(!self.list.is_empty(), "nothing happened in time: {self}");
+        for event in &self.list {
+            let due = |cause: &TraceEvent| {
+                cause.time <= event.time && event.time <= cause.time.saturating_add(span)
+            };
+            assert!(
+                causes.list.iter().any(due),
+                "more than {span} after anything that could be its cause: {event}\ncauses: {causes}"
+            );
+        }
+    }
+
+    /// The events as stable lines for a snapshot (`insta::assert_snapshot!`), at most
+    /// [`MOST_SNAPSHOT_LINES`].
+    ///
+    /// # Errors
+    /// [`KitError::LongSnapshot`]: select less.
+    pub fn snapshot(&self, times: Times) -> Result<String, KitError> {
+        if self.list.len() > MOST_SNAPSHOT_LINES {
+            return Err(KitError::LongSnapshot {
+                what: self.what.clone(),
+                lines: self.list.len(),
+                most: MOST_SNAPSHOT_LINES,
+            });
+        }
+        let start = self.first().map_or(SimTime::ZERO, |event| event.time);
+        let lines = self.list.iter().map(|event| {
+            let rest = without_time(event);
+            match times {
+                Times::Absolute => event.to_string(),
+                Times::Hidden => rest,
+                Times::Relative => {
+                    let ps = event.time.saturating_sub(start).ps();
+                    format!("{:>6}.{:03} {rest}", ps / 1_000_000, ps / 1000 % 1000)
+                }
+            }
+        });
+        Ok(lines.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// The event's line behind its time.
+fn without_time(event: &TraceEvent) -> String {
+    let place = match event.place {
+        Place::Node(node) => format!("n{node}"),
+        Place::Switch(switch) => format!("s{switch}"),
+    };
+    format!("{place} {:<9} {}", event.initiator.name(), event.kind)
+}
+
+/// A list for people: what was selected, and the first ones of it.
+impl fmt::Display for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.list.len())?;
+        for event in self.list.iter().take(SHOWN) {
+            write!(f, "\n  {event}")?;
+        }
+        if self.list.len() > SHOWN {
+            write!(f, "\n  and {} more", self.list.len() - SHOWN)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(us: u64, node: u16, name: &str, argument: u32) -> TraceEvent {
+        TraceEvent {
+            time: SimTime::from_us(us),
+            place: Place::Node(node),
+            initiator: Initiator::CpuA,
+            pc: None,
+            kind: TraceKind::Probe {
+                name: name.into(),
+                arguments: vec![argument],
+            },
+        }
+    }
+
+    fn exchange() -> Events {
+        Events::new(vec![
+            probe(10, 0, "ask", 1),
+            probe(12, 1, "served", 1),
+            probe(15, 0, "ask", 2),
+            probe(30, 1, "served", 2),
+        ])
+    }
+
+    #[test]
+    fn selections() {
+        let events = exchange();
+        assert_eq!(events.probe("ask").count(), 2);
+        assert_eq!(events.probe("served").on(0).count(), 0);
+        assert_eq!(events.argument(0, 2).on(1).count(), 1);
+        let late = events.after(SimTime::from_us(15));
+        assert_eq!(late.first().map(|event| event.time.ps()), Some(15_000_000));
+        assert_eq!(events.before(SimTime::from_us(15)).count(), 2);
+        assert_eq!(events.containing("served 0x2").count(), 1);
+    }
+
+    #[test]
+    fn what_holds_passes() {
+        let events = exchange();
+        let (asked, served) = (events.probe("ask"), events.probe("served"));
+        asked.happens_before(&served);
+        served.within(SimTime::from_us(15), &asked);
+        served.exactly(2);
+        events.log().never();
+    }
+
+    /// What an assertion that does not hold says.
+    #[track_caller]
+    fn refusal(assertion: impl FnOnce() + std::panic::UnwindSafe) -> String {
+        let panic = std::panic::catch_unwind(assertion).expect_err("it does not hold");
+        *panic.downcast::<String>().expect("a message")
+    }
+
+    #[test]
+    fn what_does_not_hold_says_what_there_is() {
+        let served = || exchange().probe("served");
+        let text = refusal(move || served().within(SimTime::from_us(5), &exchange().probe("ask")));
+        assert!(text.contains("30.000000 n1"), "{text}");
+        let text = refusal(move || served().happens_before(&exchange().probe("ask")));
+        assert!(text.contains("probe \"ask\": 2"), "{text}");
+        refusal(move || served().never());
+        refusal(move || served().exactly(1));
+        refusal(move || served().log().happens_before(&served()));
+    }
+
+    #[test]
+    fn snapshots_are_short_and_show_times_as_asked() {
+        let served = exchange().probe("served");
+        let check = |times, expected: &str| {
+            assert_eq!(served.snapshot(times).expect("short"), expected);
+        };
+        check(
+            Times::Hidden,
+            "n1 cpu_a     served 0x1\nn1 cpu_a     served 0x2",
+        );
+        check(
+            Times::Relative,
+            "     0.000 n1 cpu_a     served 0x1\n    18.000 n1 cpu_a     served 0x2",
+        );
+        let many = Events::new(vec![probe(1, 0, "ask", 0); MOST_SNAPSHOT_LINES + 1]);
+        let error = many.on(0).snapshot(Times::Hidden).expect_err("too long");
+        assert!(
+            error
+                .to_string()
+                .contains("all events, on node 0 would have 101 lines")
+        );
+    }
+}

@@ -1,0 +1,290 @@
+//! Exact faults for a protocol that this project does not know: by number, by bytes, by probe.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use emulator::observe::event::{TraceEvent, TraceKind};
+use emulator::observe::tracer::Sink;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{World, WorldError};
+use emulator::state::{Reader, State, StateError, Value, Writer};
+use emulator::wire::ethernet::link::Departure;
+use emulator::wire::fault::{FaultLayer, Passage};
+
+use lanigon_worlds::faults::{self, Action, Fault, Strikes};
+
+type Predicate = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
+/// A fault that strikes frames of any protocol where they leave their node: the first one that fits, unless told
+/// otherwise.
+///
+/// ```
+/// use lanigon_kit::{FrameFault, us};
+///
+/// // The third frame that node 0 sends is lost.
+/// let third = FrameFault::drop().from(0).frame(3);
+/// // The first two frames of type 0x88b6 whose kind is 2 come 300 us late.
+/// let late = FrameFault::delay(us(300))
+///     .matching(|frame| frame[12..16] == [0x88, 0xb6, 0, 2])
+///     .times(2);
+/// // What node 0 sends first after its firmware has passed the probe "timeout" is sent twice.
+/// let twice = FrameFault::duplicate().from(0).after_probe("timeout", 1);
+/// # let _ = (third, late, twice);
+/// ```
+#[derive(Clone)]
+pub struct FrameFault {
+    action: Action,
+    from: Option<u16>,
+    frame: u32,
+    times: Option<u32>,
+    after: SimTime,
+    probe: Option<(String, u32)>,
+    matching: Option<Predicate>,
+}
+
+impl fmt::Debug for FrameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameFault")
+            .field("action", &self.action)
+            .field("from", &self.from)
+            .field("frame", &self.frame)
+            .field("times", &self.times)
+            .field("after", &self.after)
+            .field("probe", &self.probe)
+            .field("matching", &self.matching.is_some())
+            .finish()
+    }
+}
+
+impl FrameFault {
+    /// This happens to the first frame.
+    #[must_use]
+    pub const fn new(action: Action) -> Self {
+        Self {
+            action,
+            from: None,
+            frame: 1,
+            times: Some(1),
+            after: SimTime::ZERO,
+            probe: None,
+            matching: None,
+        }
+    }
+
+    /// A frame is lost.
+    #[must_use]
+    pub const fn drop() -> Self {
+        Self::new(Action::Drop)
+    }
+
+    /// A frame leaves twice.
+    #[must_use]
+    pub const fn duplicate() -> Self {
+        Self::new(Action::Duplicate)
+    }
+
+    /// A frame leaves later; others may overtake it.
+    #[must_use]
+    pub const fn delay(by: SimTime) -> Self {
+        Self::new(Action::Delay(by))
+    }
+
+    /// A byte of a frame is damaged; the receiving MAC sees that the FCS is wrong.
+    #[must_use]
+    pub const fn corrupt(byte: u32) -> Self {
+        let valid_fcs = false;
+        Self::new(Action::Corrupt { byte, valid_fcs })
+    }
+
+    /// A byte of a frame is changed, and the FCS with it: nobody notices but who compares the bytes.
+    #[must_use]
+    pub const fn forge(byte: u32) -> Self {
+        let valid_fcs = true;
+        Self::new(Action::Corrupt { byte, valid_fcs })
+    }
+
+    /// Only frames that this node sends.
+    #[must_use]
+    pub const fn from(mut self, node: u16) -> Self {
+        self.from = Some(node);
+        self
+    }
+
+    /// From this one on of the frames that fit, counted from 1 for each sender.
+    #[must_use]
+    pub const fn frame(mut self, number: u32) -> Self {
+        self.frame = number;
+        self
+    }
+
+    /// It strikes so many frames, one after the other.
+    #[must_use]
+    pub const fn times(mut self, times: u32) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// It strikes each frame that fits.
+    #[must_use]
+    pub const fn always(mut self) -> Self {
+        self.times = None;
+        self
+    }
+
+    /// Only frames that leave then or later; host programs begin at [`START`](super::START).
+    #[must_use]
+    pub const fn after(mut self, time: SimTime) -> Self {
+        self.after = time;
+        self
+    }
+
+    /// Only frames that leave after their sender's firmware has passed the probe `name` so often.
+    #[must_use]
+    pub fn after_probe(mut self, name: &str, hits: u32) -> Self {
+        self.probe = Some((name.into(), hits));
+        self
+    }
+
+    /// Only frames of whose bytes (from the destination address on, without FCS, 60 at least) `holds` is true.
+    #[must_use]
+    pub fn matching(mut self, holds: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
+        self.matching = Some(Arc::new(holds));
+        self
+    }
+
+    /// Puts the fault where the nodes' frames leave them.
+    fn install(&self, world: &mut World) -> Result<Strikes, WorldError> {
+        let strikes = Strikes::default();
+        let senders = match self.from {
+            Some(node) => vec![usize::from(node)],
+            None => (0..world.nodes.len()).collect(),
+        };
+        for node in senders {
+            let hits = Hits::default();
+            let layer = Layer {
+                fault: self.clone(),
+                seen: 0,
+                hits: hits.clone(),
+                strikes: strikes.clone(),
+            };
+            world.add_fault(node, Box::new(layer))?;
+            if let Some((name, _)) = &self.probe {
+                let name = name.clone();
+                let counter = ProbeCounter { name, hits };
+                world.nodes[node].trace.add_sink(Box::new(counter));
+            }
+        }
+        Ok(strikes)
+    }
+}
+
+/// A fault of a kit: one that knows EMP, or one for any protocol.
+#[derive(Debug, Clone)]
+pub enum KitFault {
+    /// Strikes fragments and acks of EMP.
+    Emp(Fault),
+    /// Strikes frames.
+    Frame(FrameFault),
+}
+
+impl From<Fault> for KitFault {
+    fn from(fault: Fault) -> Self {
+        Self::Emp(fault)
+    }
+}
+
+impl From<FrameFault> for KitFault {
+    fn from(fault: FrameFault) -> Self {
+        Self::Frame(fault)
+    }
+}
+
+impl KitFault {
+    pub(super) fn install(&self, world: &mut World) -> Result<Strikes, WorldError> {
+        match self {
+            Self::Emp(fault) => faults::install(world, fault),
+            Self::Frame(fault) => fault.install(world),
+        }
+    }
+}
+
+/// When a node's firmware passed a probe.
+#[derive(Debug, Clone, Default)]
+struct Hits(Arc<Mutex<Vec<SimTime>>>);
+
+impl Hits {
+    fn up_to(&self, time: SimTime) -> usize {
+        let hits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hits.iter().filter(|&&hit| hit <= time).count()
+    }
+}
+
+/// Sees the events of one node as they happen, and notes the hits of a probe.
+struct ProbeCounter {
+    name: String,
+    hits: Hits,
+}
+
+impl Sink for ProbeCounter {
+    fn event(&mut self, event: &TraceEvent) {
+        if matches!(&event.kind, TraceKind::Probe { name, .. } if **name == self.name) {
+            let mut hits = self.hits.0.lock().unwrap_or_else(PoisonError::into_inner);
+            hits.push(event.time);
+        }
+    }
+}
+
+/// The fault, at one sender.
+#[derive(Debug)]
+struct Layer {
+    fault: FrameFault,
+    /// Frames so far that fit.
+    seen: u32,
+    hits: Hits,
+    strikes: Strikes,
+}
+
+impl Layer {
+    fn fits(&self, departure: &Departure) -> bool {
+        let FrameFault {
+            after,
+            probe,
+            matching,
+            ..
+        } = &self.fault;
+        let time = departure.first_bit;
+        time >= *after
+            && probe
+                .as_ref()
+                .is_none_or(|(_, wanted)| self.hits.up_to(time) >= *wanted as usize)
+            && matching
+                .as_ref()
+                .is_none_or(|holds| holds(departure.frame.bytes()))
+    }
+}
+
+impl State for Hits {
+    fn save(&self, out: &mut Writer) {
+        let hits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hits.write(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        let mut hits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hits.load(from)
+    }
+}
+
+emulator::state!(Layer { seen, hits, strikes } fixed { fault });
+
+impl FaultLayer for Layer {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
+        if self.fits(&departure) {
+            self.seen += 1;
+            if self.seen >= self.fault.frame && self.strikes.take(self.fault.times) {
+                return self.fault.action.strike(departure, passage);
+            }
+        }
+        passage.forward(departure);
+    }
+}

@@ -1,0 +1,393 @@
+//! The test kit: regression tests for firmware of one's own, in a few lines each.
+//!
+//! A [`Kit`] is a small world: nodes with firmware, a network, faults. A test gives each node a host program, runs the
+//! world, and asks what happened. Every run of a test gives the same events at the same times, on every machine.
+//!
+//! ```
+//! use lanigon_kit::{Kit, KitError, us};
+//!
+//! # fn main() -> Result<(), KitError> {
+//! # let image = lanigon_kit::image_folder().join("mailbox-echo");
+//! // One node, whose firmware writes what comes in a mailbox, plus one, into a word of SRAM.
+//! let mut kit = Kit::alone().firmware(image).build()?;
+//! let word = kit.run_host(0, "asker", |mut host| async move {
+//!     host.mailbox(3, 41).await;
+//!     let word = host.poll(0x20C, "an answer", us(100), |word| word != 0).await?;
+//!     Ok(word)
+//! })?;
+//! assert_eq!(word, 42);
+//! kit.events().mistakes().never();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | to ... | use |
+//! |--------|-----|
+//! | say what the world is | [`Kit::alone`], [`Kit::pair`], [`Kit::star`], then [`KitBuilder`] |
+//! | let a host do something | [`Kit::host`], [`Kit::run_host`], [`HostNode`] |
+//! | run | [`Kit::run`] until all programs have ended, [`Kit::run_for`] a time |
+//! | assert on what happened | [`Kit::events`], [`Events`] |
+//! | compare a trace with the one of last time | [`Events::snapshot`] with `insta::assert_snapshot!` |
+//! | let one thing go wrong, exactly | [`FrameFault`], and [`faults::Fault`](lanigon_worlds::faults::Fault) for EMP |
+//! | search what the protocol does not survive | [`Search`], [`Schedules`], [`Schedule`] |
+//! | speak frame by frame | [`Kit::inject`], [`Kit::frames_from`] |
+//! | look closer | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::timeline_to`] |
+//!
+//! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty folder to tests
+//! like these; `examples/echo` is where it ends.
+
+mod builder;
+mod error;
+mod events;
+mod fault;
+mod host;
+mod log;
+mod schedule;
+mod search;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use emulator::host::machine::Machine;
+use emulator::observe::event::{Place, TraceKind};
+use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::tigon2::board::Tigon2;
+use emulator::wire::ethernet::frame::Frame;
+use host_lib::firmware::Firmware;
+use host_lib::window::System;
+
+pub use builder::KitBuilder;
+pub use error::{HostError, KitError};
+pub use events::{Events, MOST_SNAPSHOT_LINES, Times};
+pub use fault::{FrameFault, KitFault};
+pub use host::{Buffer, HostNode};
+pub use log::SentFrame;
+pub use schedule::{Schedule, Schedules, Step};
+pub use search::{Failure, Search};
+
+/// Faults that know EMP.
+pub use lanigon_worlds::faults;
+/// Where the build of the project's own firmware leaves its images.
+pub use lanigon_worlds::images::image_folder;
+/// Host programs begin at this time.
+pub use lanigon_worlds::nodes::START;
+/// What a host program leaves for its test.
+pub use lanigon_worlds::outcome::Outcome;
+
+use lanigon_analysis::capture::Capture;
+use lanigon_analysis::trace::record::Recording;
+use lanigon_timeline::args::Drawing;
+use lanigon_worlds::faults::Strikes;
+use log::{Log, Tap};
+
+/// Kinds of events that are recorded on request only.
+pub use emulator::observe::event::Details;
+/// A time, or a span.
+pub use emulator::sim::time::SimTime;
+
+/// So many microseconds.
+#[must_use]
+pub const fn us(us: u64) -> SimTime {
+    SimTime::from_us(us)
+}
+
+/// A world under test.
+#[derive(Debug)]
+pub struct Kit {
+    world: World,
+    nodes: Vec<NodeState>,
+    log: Log,
+    taps: Vec<Tap>,
+    strikes: Vec<Strikes>,
+    end: SimTime,
+    recording: Recording,
+    drawing: Drawing,
+    capture: Option<Capture>,
+}
+
+/// What a kit knows of a node.
+#[derive(Debug)]
+struct NodeState {
+    firmware: Option<Arc<Firmware>>,
+    pauses: Vec<SimTime>,
+    /// Its program's name.
+    program: Option<String>,
+    /// When and why the program failed.
+    failure: Outcome<(SimTime, HostError)>,
+}
+
+impl NodeState {
+    fn new(firmware: Option<Arc<Firmware>>, pauses: Vec<SimTime>) -> Self {
+        Self {
+            firmware,
+            pauses,
+            program: None,
+            failure: Outcome::default(),
+        }
+    }
+}
+
+impl Kit {
+    /// One node. At the other end of its cable is the test: [`Kit::inject`], [`Kit::frames_from`].
+    #[must_use]
+    pub fn alone() -> KitBuilder {
+        // Node 1 is a board that nobody starts: it takes frames and does nothing.
+        KitBuilder::alone()
+    }
+
+    /// Two nodes, 0 and 1, back to back.
+    #[must_use]
+    pub fn pair() -> KitBuilder {
+        KitBuilder::new(2, false)
+    }
+
+    /// So many nodes on a switch, which knows that the address of node n is 02:4c:61:6e and n in two bytes.
+    #[must_use]
+    pub fn star(nodes: u16) -> KitBuilder {
+        KitBuilder::new(usize::from(nodes).max(1), true)
+    }
+
+    /// Gives a node its host program, which begins at [`START`], when its firmware has been loaded and started. What
+    /// it returns can be taken from the outcome after [`Kit::run`]. Nodes without a program load their firmware only.
+    ///
+    /// # Errors
+    /// If there is no such node, or it has a program.
+    pub fn host<T, P, F>(
+        &mut self,
+        node: usize,
+        name: &str,
+        program: P,
+    ) -> Result<Outcome<T>, KitError>
+    where
+        T: Send + 'static,
+        P: FnOnce(HostNode) -> F + Send + 'static,
+        F: Future<Output = Result<T, HostError>> + Send + 'static,
+    {
+        let last = self.nodes.len() - 1;
+        let state = self.nodes.get_mut(node);
+        let state = state.ok_or(KitError::NoSuchNode { node, last })?;
+        if let Some(program) = state.program.clone() {
+            return Err(KitError::SecondProgram { node, program });
+        }
+        state.program = Some(name.into());
+        let outcome = Outcome::default();
+        let (left, failure) = (outcome.clone(), state.failure.clone());
+        let (firmware, pauses) = (state.firmware.clone(), state.pauses.clone());
+        let programs = &mut self.world.nodes[node].programs;
+        programs.spawn(name, move |machine| async move {
+            let host = HostNode::new(node as u16, machine.clone(), pauses);
+            let result = match boot(host, machine.clone(), firmware).await {
+                Ok(host) => program(host).await,
+                Err(error) => Err(error),
+            };
+            match result {
+                Ok(value) => left.set(value),
+                Err(error) => failure.set((machine.now(), error)),
+            }
+        });
+        Ok(outcome)
+    }
+
+    /// [`Kit::host`], then [`Kit::run`]; gives what the program returned.
+    ///
+    /// # Errors
+    /// As these two.
+    pub fn run_host<T, P, F>(&mut self, node: usize, name: &str, program: P) -> Result<T, KitError>
+    where
+        T: Send + 'static,
+        P: FnOnce(HostNode) -> F + Send + 'static,
+        F: Future<Output = Result<T, HostError>> + Send + 'static,
+    {
+        let outcome = self.host(node, name, program)?;
+        self.run()?;
+        outcome.take().ok_or_else(|| KitError::TimeLimit {
+            at: self.now(),
+            waits: vec![format!("node {node}: {name} left nothing")],
+        })
+    }
+
+    /// Runs until all host programs have ended.
+    ///
+    /// # Errors
+    /// If a program failed, a CPU stopped, nothing can happen any more, or the time limit was reached.
+    pub fn run(&mut self) -> Result<(), KitError> {
+        self.boot_the_others()?;
+        let end = self.world.run(&RunLimits {
+            max_time: Some(self.end),
+            ..RunLimits::default()
+        });
+        self.judge()?;
+        let at = self.now();
+        match end {
+            RunEnd::Completed | RunEnd::Interrupted => Ok(()),
+            RunEnd::Deadlock(waits) => Err(KitError::Deadlock { at, waits }),
+            RunEnd::TimeLimit(waits) => Err(KitError::TimeLimit { at, waits }),
+        }
+    }
+
+    /// Lets time pass, whether programs run or not.
+    ///
+    /// # Errors
+    /// If a program failed or a CPU stopped.
+    pub fn run_for(&mut self, span: SimTime) -> Result<(), KitError> {
+        let until = self.now().saturating_add(span);
+        self.run_until(until)
+    }
+
+    /// Lets time pass until then; programs begin at [`START`].
+    ///
+    /// # Errors
+    /// If a program failed or a CPU stopped.
+    pub fn run_until(&mut self, time: SimTime) -> Result<(), KitError> {
+        self.boot_the_others()?;
+        self.world.pass_time(&RunLimits {
+            max_time: Some(time),
+            ..RunLimits::default()
+        });
+        self.judge()
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.world.now()
+    }
+
+    /// What happened before [`Kit::now`].
+    #[must_use]
+    pub fn events(&self) -> Events {
+        Events::new(self.log.events())
+    }
+
+    /// How often each fault has struck, in the order in which the builder was told of them; those of a schedule are the
+    /// last ones. A test that counts on a fault should look: one that met no frame tests nothing.
+    #[must_use]
+    pub fn fault_strikes(&self) -> Vec<u32> {
+        self.strikes.iter().map(Strikes::count).collect()
+    }
+
+    /// A frame comes in at a node, its first bit at this time (or now, if that is over), as if the test stood at the
+    /// other end of the cable. It is padded to 60 bytes and has a correct FCS.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn inject(&mut self, node: usize, time: SimTime, bytes: &[u8]) -> Result<(), KitError> {
+        let last = self.nodes.len() - 1;
+        let target = self.world.nodes.get_mut(node);
+        let target = target.ok_or(KitError::NoSuchNode { node, last })?;
+        let time = time.max(target.now());
+        target.frame_arrives(Frame::new(bytes.to_vec()), time);
+        Ok(())
+    }
+
+    /// The frames that a node has sent so far and that no fault held back.
+    #[must_use]
+    pub fn frames_from(&self, node: usize) -> Vec<SentFrame> {
+        self.taps.get(node).map(Tap::frames).unwrap_or_default()
+    }
+
+    /// The hash of the trace: equal for equal runs.
+    #[must_use]
+    pub fn trace_hash(&self) -> u64 {
+        self.world.trace_hash()
+    }
+
+    /// The world, for what the kit has no name for.
+    pub const fn world(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// Ends trace, capture and timeline, if they are written.
+    ///
+    /// # Errors
+    /// If one of them could not be written.
+    pub fn finish(mut self) -> Result<(), KitError> {
+        self.finish_observing()
+    }
+
+    fn finish_observing(&mut self) -> Result<(), KitError> {
+        self.world.finish_observing();
+        let recorded = std::mem::take(&mut self.recording).finish();
+        let drawn = std::mem::take(&mut self.drawing).finish();
+        let capture = self.capture.take();
+        let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut self.world));
+        let written = recorded.and(drawn).and(captured);
+        written.map_err(|error| KitError::Trace(format!("{:#}", anyhow::Error::from(error))))
+    }
+
+    /// Nodes without a program load their firmware.
+    fn boot_the_others(&mut self) -> Result<(), KitError> {
+        for node in 0..self.nodes.len() {
+            let state = &self.nodes[node];
+            if state.firmware.is_some() && state.program.is_none() {
+                self.host(node, "idle", |_| async { Ok(()) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a CPU has stopped or a program has failed. What a stopped CPU makes its program do is no news.
+    fn judge(&self) -> Result<(), KitError> {
+        for (node, state) in self.nodes.iter().enumerate() {
+            self.check_cpus(node)?;
+            if let Some((at, error)) = state.failure.with(|failure| failure.clone()) {
+                let program = state.program.clone().unwrap_or_default();
+                return Err(KitError::Program {
+                    node,
+                    program,
+                    at,
+                    error,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_cpus(&self, node: usize) -> Result<(), KitError> {
+        let board = self.world.nodes[node].board::<Tigon2>();
+        let Some(core) = (0..2).find(|&core| board.stop_reason(core).is_some()) else {
+            return Ok(());
+        };
+        let cpu = ["cpu_a", "cpu_b"][core];
+        let events = self.log.events();
+        let of_cpu = events.iter().rev().filter(|event| {
+            event.place == Place::Node(node as u16) && event.initiator.name() == cpu
+        });
+        let mut said = of_cpu.filter_map(|event| match &event.kind {
+            TraceKind::Log { text } if text.starts_with("panic") => Some(text.to_string()),
+            TraceKind::CoreStopped { .. } => Some(event.kind.to_string()),
+            _ => None,
+        });
+        let stop = said.next();
+        // A panic is logged right before the stop that it ends in.
+        let panic = said.next().filter(|text| text.starts_with("panic"));
+        let reason = panic.or(stop).unwrap_or_else(|| "no reason known".into());
+        Err(KitError::CpuStopped { node, cpu, reason })
+    }
+}
+
+impl Drop for Kit {
+    /// The files are complete even where a test panics.
+    fn drop(&mut self) {
+        if let Err(error) = self.finish_observing() {
+            ::log::error!("{error}");
+        }
+    }
+}
+
+/// Loads and starts the firmware, and waits for [`START`].
+async fn boot(
+    mut host: HostNode,
+    mut machine: Machine,
+    firmware: Option<Arc<Firmware>>,
+) -> Result<HostNode, HostError> {
+    if let Some(firmware) = firmware {
+        let board = host.board();
+        board.reset().await?;
+        firmware.load(board).await?;
+        board.start_cpu_a(firmware.entry).await;
+    }
+    let rest = START.saturating_sub(machine.now());
+    machine.compute(rest.ps() / 1000).await;
+    Ok(host)
+}

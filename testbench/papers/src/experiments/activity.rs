@@ -1,0 +1,110 @@
+//! Who was at what, and when: the trace of a node as spans of its units.
+
+use std::sync::Arc;
+
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::timing::Timing;
+use lanigon_worlds::wire::frame_time;
+
+/// A unit was at something for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Activity {
+    /// The unit: a CPU, a DMA channel, the transmitting MAC.
+    pub unit: Initiator,
+    /// A CPU's stage, or what it waited for within one; the kind of work of the others.
+    pub what: Arc<str>,
+    /// When it began.
+    pub from: SimTime,
+    /// When it ended.
+    pub to: SimTime,
+}
+
+/// Units whose activities a trace tells.
+const UNITS: [Initiator; 5] = [
+    Initiator::CpuA,
+    Initiator::CpuB,
+    Initiator::DmaRead,
+    Initiator::DmaWrite,
+    Initiator::MacTransmit,
+];
+
+/// What a unit is at, as far as its events tell.
+#[derive(Debug, Default)]
+struct UnitState {
+    current: Option<(Arc<str>, SimTime)>,
+    /// The stage to go back to after a wait.
+    stage: Option<Arc<str>>,
+}
+
+impl UnitState {
+    /// Ends what the unit is at and begins something else, if anything; gives what has ended.
+    fn turn_to(&mut self, what: Option<Arc<str>>, now: SimTime) -> Option<(Arc<str>, SimTime)> {
+        std::mem::replace(&mut self.current, what.map(|what| (what, now)))
+    }
+
+    /// What an event means for the unit: `None` if nothing.
+    fn next(&mut self, kind: &TraceKind) -> Option<Option<Arc<str>>> {
+        Some(match kind {
+            TraceKind::StageEnter { stage } => {
+                self.stage = Some(Arc::clone(stage));
+                self.stage.clone()
+            }
+            TraceKind::StageExit { .. } => {
+                self.stage = None;
+                None
+            }
+            TraceKind::WaitEnter { what } => Some(format!("wait: {what}").into()),
+            TraceKind::WaitExit { .. } => self.stage.clone(),
+            TraceKind::DmaStarted { .. } => Some("transfer".into()),
+            TraceKind::DmaDone { .. } | TraceKind::DmaFailed { .. } => None,
+            _ => return None,
+        })
+    }
+}
+
+/// The activities of a node's units from `start` to `end`, by their ends; `events` are in the order of time.
+#[must_use]
+pub fn of_node(
+    events: &[TraceEvent],
+    node: u16,
+    timing: &Timing,
+    [start, end]: [SimTime; 2],
+) -> Vec<Activity> {
+    let mut states: [UnitState; UNITS.len()] = Default::default();
+    let mut activities = Vec::new();
+    let mut add = |unit, what, from: SimTime, to: SimTime| {
+        let (from, to) = (from.max(start), to.min(end));
+        if from < to {
+            activities.push(Activity {
+                unit,
+                what,
+                from,
+                to,
+            });
+        }
+    };
+    for event in events
+        .iter()
+        .filter(|event| event.place == Place::Node(node))
+    {
+        let Some(index) = UNITS.iter().position(|unit| *unit == event.initiator) else {
+            continue;
+        };
+        if let TraceKind::FrameSent { length, .. } = event.kind {
+            let sent = event.time + timing.mac_transmit_start + frame_time(length, timing);
+            add(event.initiator, "frame".into(), event.time, sent);
+        } else if let Some(next) = states[index].next(&event.kind)
+            && let Some((what, from)) = states[index].turn_to(next, event.time)
+        {
+            add(event.initiator, what, from, event.time);
+        }
+    }
+    for (unit, state) in UNITS.into_iter().zip(states) {
+        if let Some((what, from)) = state.current {
+            add(unit, what, from, end);
+        }
+    }
+    activities
+}

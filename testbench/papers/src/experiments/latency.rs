@@ -1,0 +1,86 @@
+//! Latency: the ping side posts a receive and then a transmit and waits for both; the pong side
+//! posts a receive, waits, then posts a transmit and waits for it. Half of the mean round trip.
+
+use emulator::sim::time::SimTime;
+use host_lib::emp::{Source, Tag};
+
+use super::{ExperimentError, Run, Setup};
+use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
+
+/// The tag that both sides use.
+const TAG: u16 = 1;
+
+/// A measured latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Latency {
+    /// Half of the mean round trip, in microseconds.
+    pub us: f64,
+    /// Rounds that the mean was taken over.
+    pub rounds: usize,
+}
+
+/// The ping side: leaves the time at its start and at the end of each round in `stamps`.
+pub async fn ping(
+    mut emp: EmpNode,
+    size: u32,
+    rounds: usize,
+    stamps: Outcome<Vec<SimTime>>,
+) -> Result<(), String> {
+    let out = buffer(&mut emp, size)?;
+    let back = buffer(&mut emp, size)?;
+    stamps.set(vec![emp.system().now()]);
+    for _ in 0..rounds {
+        let receive = emp
+            .post_receive(Source::Node(1), Tag::Value(TAG), back)
+            .await
+            .map_err(text)?;
+        let transmit = emp.post_transmit(1, TAG, out).await.map_err(text)?;
+        emp.wait(transmit).await.map_err(text)?;
+        emp.wait(receive).await.map_err(text)?;
+        let now = emp.system().now();
+        stamps.with(|stamps| stamps.get_or_insert_default().push(now));
+    }
+    Ok(())
+}
+
+/// The pong side.
+pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), String> {
+    let space = buffer(&mut emp, size)?;
+    for _ in 0..rounds {
+        let receive = emp
+            .post_receive(Source::Node(0), Tag::Value(TAG), space)
+            .await
+            .map_err(text)?;
+        emp.wait(receive).await.map_err(text)?;
+        let transmit = emp.post_transmit(0, TAG, space).await.map_err(text)?;
+        emp.wait(transmit).await.map_err(text)?;
+    }
+    Ok(())
+}
+
+/// Puts both sides on a pair.
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+    let stamps = Outcome::default();
+    let left = stamps.clone();
+    let pings = pair.spawn(0, "ping", move |emp| ping(emp, size, rounds, left));
+    let pongs = pair.spawn(1, "pong", move |emp| pong(emp, size, rounds));
+    Run {
+        stamps,
+        programs: [("ping", pings), ("pong", pongs)],
+    }
+}
+
+/// Measures the latency of messages of `size` bytes.
+///
+/// # Errors
+/// Whatever keeps the programs from their rounds.
+pub fn measure(setup: &Setup, size: u32) -> Result<Latency, ExperimentError> {
+    let mut pair = setup.pair()?;
+    let run = spawn(&mut pair, size, setup.rounds.all());
+    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
+    Ok(Latency {
+        us: mean_ps / 2.0 / 1e6,
+        rounds,
+    })
+}

@@ -1,0 +1,153 @@
+//! One-way bandwidth: the receiver posts as many receives as it can and reposts each as it is
+//! filled; the sender keeps two transmits posted and replaces each on its completion, which is the
+//! receiving NIC's acknowledgment.
+
+use std::collections::VecDeque;
+
+use defs::emp::descriptor::{CHAIN_PAGES, PAGE_BYTES};
+use emulator::sim::time::SimTime;
+use host_lib::emp::{Buffer, Source, Tag};
+
+use super::{ExperimentError, Run, Setup};
+use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer};
+
+/// The tag that both sides use.
+const TAG: u16 = 2;
+/// Receives that are posted in advance (emp-148).
+const RECEIVES: usize = 400;
+/// Transmits that are kept posted (emp-149).
+const TRANSMITS: usize = 2;
+/// The receives share so many buffers: their contents are not looked at.
+pub(super) const BUFFERS: usize = 8;
+
+/// A measured bandwidth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bandwidth {
+    /// Payload bits per second, in millions.
+    pub megabits_per_s: f64,
+    /// Messages that the mean was taken over.
+    pub rounds: usize,
+}
+
+/// Receives of `size` bytes that the descriptor pool allows.
+pub(super) const fn receives(size: u32) -> usize {
+    let pages = size.div_ceil(PAGE_BYTES) as usize;
+    if pages > 1 && pages <= CHAIN_PAGES {
+        // A chain takes a descriptor for its first page and one for every two more.
+        RECEIVES / (1 + pages / 2)
+    } else {
+        RECEIVES
+    }
+}
+
+/// The sending side: leaves the time at its start and at the end of each message in `stamps`.
+pub async fn send(
+    mut emp: EmpNode,
+    size: u32,
+    messages: usize,
+    stamps: Outcome<Vec<SimTime>>,
+) -> Result<(), String> {
+    let out = buffer(&mut emp, size)?;
+    let mut posted = VecDeque::new();
+    // The receiver needs a while to post its receives: wait for its word.
+    let word = buffer(&mut emp, 0)?;
+    let ready = emp
+        .post_receive(
+            Source::Node(1),
+            Tag::Value(TAG),
+            Buffer { length: 0, ..word },
+        )
+        .await
+        .map_err(|error| error.to_string())?;
+    emp.wait(ready).await.map_err(|error| error.to_string())?;
+    stamps.set(vec![emp.system().now()]);
+    for _ in 0..messages {
+        while posted.len() < TRANSMITS {
+            let transmit = emp.post_transmit(1, TAG, out).await;
+            posted.push_back(transmit.map_err(|error| error.to_string())?);
+        }
+        if let Some(oldest) = posted.pop_front() {
+            emp.wait(oldest).await.map_err(|error| error.to_string())?;
+        }
+        let now = emp.system().now();
+        stamps.with(|stamps| stamps.get_or_insert_default().push(now));
+    }
+    Ok(())
+}
+
+/// The receiving side.
+pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(), String> {
+    let mut buffers = Vec::new();
+    for _ in 0..BUFFERS {
+        buffers.push(buffer(&mut emp, size)?);
+    }
+    let mut posted = VecDeque::new();
+    let ahead = receives(size);
+    for message in 0..ahead + messages {
+        if message == ahead {
+            let word = Buffer {
+                length: 0,
+                ..buffers[0]
+            };
+            let ready = emp.post_transmit(0, TAG, word).await;
+            let ready = ready.map_err(|error| error.to_string())?;
+            emp.wait(ready).await.map_err(|error| error.to_string())?;
+        }
+        if message >= ahead
+            && let Some(oldest) = posted.pop_front()
+        {
+            emp.wait(oldest).await.map_err(|error| error.to_string())?;
+        }
+        let receive = emp
+            .post_receive(Source::Node(0), Tag::Value(TAG), buffers[message % BUFFERS])
+            .await;
+        posted.push_back(receive.map_err(|error| error.to_string())?);
+    }
+    Ok(())
+}
+
+/// Puts both sides on a pair.
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+    let stamps = Outcome::default();
+    let left = stamps.clone();
+    let sender = pair.spawn(0, "sender", move |emp| send(emp, size, rounds, left));
+    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size, rounds));
+    Run {
+        stamps,
+        programs: [("sender", sender), ("receiver", receiver)],
+    }
+}
+
+/// Measures the one-way bandwidth of messages of `size` bytes.
+///
+/// # Errors
+/// Whatever keeps the programs from their rounds.
+pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
+    let mut pair = setup.pair()?;
+    let run = spawn(&mut pair, size, setup.rounds.all());
+    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
+    Ok(Bandwidth {
+        megabits_per_s: f64::from(size) * 8.0 / (mean_ps / 1e6),
+        rounds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receives_fit_the_pool() {
+        for size in [0, 1, 4096, 4097, 8192, 12_289, 28_672, 28_673, 65_536] {
+            let pages = (size as usize).div_ceil(PAGE_BYTES as usize).max(1);
+            let each = if pages > 1 && pages <= CHAIN_PAGES {
+                1 + pages / 2
+            } else {
+                1
+            };
+            let taken = receives(size) * each;
+            assert!(taken <= 440 && taken > 300, "{size}: {taken}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Two-way bandwidth: both sides have many receives posted and begin with two messages; then each
+//! goes round: wait for the oldest transmit, wait for the oldest receive, post a transmit, post a
+//! receive. One side takes the time; both directions are added.
+
+use std::collections::VecDeque;
+
+use emulator::sim::time::SimTime;
+use host_lib::emp::{Buffer, ReceiveHandle, SendHandle, Source, Tag};
+
+use super::one_way::{BUFFERS, Bandwidth, receives};
+use super::{ExperimentError, Run, Setup};
+use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
+
+/// The tag of the messages.
+const TAG: u16 = 3;
+/// The tag of the word by which a side says that its receives are posted.
+const READY: u16 = 4;
+/// Messages that each side begins with (emp-152).
+const STARTED: usize = 2;
+
+/// What a side has under way, and with what memory.
+struct Side {
+    emp: EmpNode,
+    peer: u16,
+    out: Buffer,
+    buffers: Vec<Buffer>,
+    transmits: VecDeque<SendHandle>,
+    receives: VecDeque<ReceiveHandle>,
+    posted: usize,
+}
+
+impl Side {
+    fn new(mut emp: EmpNode, peer: u16, size: u32) -> Result<Self, String> {
+        let out = buffer(&mut emp, size)?;
+        let buffers = (0..BUFFERS).map(|_| buffer(&mut emp, size));
+        Ok(Self {
+            buffers: buffers.collect::<Result<_, _>>()?,
+            emp,
+            peer,
+            out,
+            transmits: VecDeque::new(),
+            receives: VecDeque::new(),
+            posted: 0,
+        })
+    }
+
+    async fn post_receive(&mut self) -> Result<(), String> {
+        let (source, space) = (Source::Node(self.peer), self.buffers[self.posted % BUFFERS]);
+        let receive = self.emp.post_receive(source, Tag::Value(TAG), space).await;
+        self.receives.push_back(receive.map_err(text)?);
+        self.posted += 1;
+        Ok(())
+    }
+
+    async fn post_transmit(&mut self) -> Result<(), String> {
+        let transmit = self.emp.post_transmit(self.peer, TAG, self.out).await;
+        self.transmits.push_back(transmit.map_err(text)?);
+        Ok(())
+    }
+
+    /// Posts the receives, and waits until the other side has done so.
+    async fn prepare(&mut self, receives: usize) -> Result<(), String> {
+        let word = Buffer {
+            length: 0,
+            ..self.out
+        };
+        let source = Source::Node(self.peer);
+        let ready = self.emp.post_receive(source, Tag::Value(READY), word).await;
+        let ready = ready.map_err(text)?;
+        for _ in 0..receives {
+            self.post_receive().await?;
+        }
+        let told = self.emp.post_transmit(self.peer, READY, word).await;
+        self.emp.wait(told.map_err(text)?).await.map_err(text)?;
+        self.emp.wait(ready).await.map_err(text)?;
+        Ok(())
+    }
+
+    async fn round(&mut self) -> Result<(), String> {
+        if let Some(oldest) = self.transmits.pop_front() {
+            self.emp.wait(oldest).await.map_err(text)?;
+        }
+        if let Some(oldest) = self.receives.pop_front() {
+            self.emp.wait(oldest).await.map_err(text)?;
+        }
+        self.post_transmit().await?;
+        self.post_receive().await
+    }
+}
+
+/// One side; leaves the time at its start and at the end of each round in `stamps`.
+pub async fn side(
+    emp: EmpNode,
+    peer: u16,
+    size: u32,
+    rounds: usize,
+    stamps: Outcome<Vec<SimTime>>,
+) -> Result<(), String> {
+    let mut side = Side::new(emp, peer, size)?;
+    side.prepare(receives(size)).await?;
+    stamps.set(vec![side.emp.system().now()]);
+    for _ in 0..STARTED {
+        side.post_transmit().await?;
+    }
+    for _ in 0..rounds {
+        side.round().await?;
+        let now = side.emp.system().now();
+        stamps.with(|stamps| stamps.get_or_insert_default().push(now));
+    }
+    Ok(())
+}
+
+/// Puts both sides on a pair; gives the stamps of the one that takes the time.
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+    let stamps = Outcome::default();
+    let left = stamps.clone();
+    let timed = pair.spawn(0, "timed side", move |emp| side(emp, 1, size, rounds, left));
+    let other = pair.spawn(1, "other side", move |emp| {
+        side(emp, 0, size, rounds, Outcome::default())
+    });
+    Run {
+        stamps,
+        programs: [("timed side", timed), ("other side", other)],
+    }
+}
+
+/// Measures the two-way bandwidth of messages of `size` bytes.
+///
+/// # Errors
+/// Whatever keeps the programs from their rounds.
+pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
+    let mut pair = setup.pair()?;
+    let run = spawn(&mut pair, size, setup.rounds.all());
+    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
+    Ok(Bandwidth {
+        megabits_per_s: 2.0 * f64::from(size) * 8.0 / (mean_ps / 1e6),
+        rounds,
+    })
+}

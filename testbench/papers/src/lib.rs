@@ -1,0 +1,5 @@
+//! Published results reproduced: experiments, published numbers, tables, plots and claims.
+
+pub mod experiments;
+pub mod published;
+pub mod reproduce;

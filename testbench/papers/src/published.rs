@@ -1,0 +1,138 @@
+//! The published numbers and claims, from `data/published-emp.csv` and `data/published-emp-claims.csv`
+//! (`data/README.md`).
+
+use std::sync::LazyLock;
+
+/// One published number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// Its id.
+    pub id: &'static str,
+    /// Where it stands in the thesis.
+    pub section: &'static str,
+    /// Where it comes from.
+    pub kind: Kind,
+    /// The division of work, another system, or `-`.
+    pub scheme: &'static str,
+    /// `latency`, `one-way`, `two-way` or `-`.
+    pub experiment: &'static str,
+    /// What it is.
+    pub quantity: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Message size, if it has one.
+    pub message_bytes: Option<u32>,
+    /// On which testbed, or `-`.
+    pub testbed: &'static str,
+}
+
+/// Where a number comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Its author measured it.
+    Measured,
+    /// Its author computed it from what was measured.
+    Derived,
+    /// Of hardware, protocol or experiment.
+    Parameter,
+}
+
+static EMP: LazyLock<Vec<Published>> = LazyLock::new(|| {
+    include_str!("../../../data/published-emp.csv")
+        .lines()
+        .skip(1)
+        .filter_map(parse)
+        .collect()
+});
+
+/// Columns: id, section, kind, scheme, experiment, quantity, value, unit, message_bytes, testbed.
+fn parse(line: &'static str) -> Option<Published> {
+    let columns: Vec<_> = line.split(',').collect();
+    let [
+        id,
+        section,
+        kind,
+        scheme,
+        experiment,
+        quantity,
+        value,
+        unit,
+        bytes,
+        testbed,
+    ] = columns[..]
+    else {
+        return None;
+    };
+    Some(Published {
+        id,
+        section,
+        kind: match kind {
+            "measured" => Kind::Measured,
+            "derived" => Kind::Derived,
+            "parameter" => Kind::Parameter,
+            _ => return None,
+        },
+        scheme,
+        experiment,
+        quantity,
+        value: value.parse().ok()?,
+        unit,
+        message_bytes: match bytes {
+            "-" => None,
+            bytes => Some(bytes.parse().ok()?),
+        },
+        testbed,
+    })
+}
+
+/// All published numbers about EMP.
+#[must_use]
+pub fn emp() -> &'static [Published] {
+    &EMP
+}
+
+/// A published number by its id.
+#[must_use]
+pub fn by_id(id: &str) -> Option<&'static Published> {
+    EMP.iter().find(|number| number.id == id)
+}
+
+/// What is said about EMP in words: id and statement, in the order of the ids.
+pub fn claims() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = include_str!("../../../data/published-emp-claims.csv")
+        .lines()
+        .skip(1);
+    lines.filter_map(|line| {
+        let mut columns = line.split(',');
+        Some((columns.next()?, columns.nth(1)?))
+    })
+}
+
+/// A statement by its id.
+#[must_use]
+pub fn claim(id: &str) -> Option<&'static str> {
+    let found = claims().find(|(known, _)| *known == id);
+    found.map(|(_, statement)| statement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_read() {
+        let lines = include_str!("../../../data/published-emp.csv")
+            .lines()
+            .count();
+        assert_eq!(emp().len(), lines - 1);
+        let latency = by_id("emp-004").unwrap();
+        assert_eq!((latency.value, latency.unit), (24.31, "us"));
+        assert_eq!(latency.message_bytes, Some(10));
+        assert_eq!(by_id("emp-none"), None);
+        let lines = include_str!("../../../data/published-emp-claims.csv").lines();
+        assert!(lines.clone().all(|line| line.split(',').count() == 3));
+        assert_eq!(claims().count(), lines.count() - 1);
+    }
+}

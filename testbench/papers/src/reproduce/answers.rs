@@ -1,0 +1,437 @@
+//! Which measurement answers which published number, and what the answer is worth as evidence.
+//!
+//! The rules read the columns of `data/published-emp.csv`: what a number is decides what answers it.
+
+use defs::emp::control::DEFAULT_FRAME_BYTES;
+use defs::emp::descriptor::PAGE_BYTES;
+use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
+use defs::probe::stage;
+use emulator::tigon2::timing::{Profile, Timing};
+
+use super::key::{Experiment, Key};
+use super::results::ProfileResults;
+use super::{FRAME, LARGE, LEDGERS, SMALL, Task};
+use crate::experiments::scheme::Scheme;
+use crate::experiments::testbed::Testbed;
+use crate::published::{Kind, Published};
+use lanigon_worlds::nodes::EMP_SRAM;
+use lanigon_worlds::wire::wire_bytes;
+
+/// What a value is worth as evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The model was given the published number.
+    Input,
+    /// The model was adjusted until the number came out.
+    Calibrated,
+    /// It came out.
+    Predicted,
+    /// A thing of this firmware, beside that of the thesis's firmware.
+    Compared,
+    /// Of a system that the emulator does not have.
+    NotModelled,
+}
+
+impl Role {
+    /// The word in rows.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Calibrated => "calibrated",
+            Self::Predicted => "predicted",
+            Self::Compared => "compared",
+            Self::NotModelled => "not modelled",
+        }
+    }
+}
+
+/// How a value compares with its published number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// By its error.
+    Error,
+    /// It must not be below.
+    AtLeast,
+    /// It must not be above.
+    AtMost,
+}
+
+/// A cost of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// One poll of NIC memory by a host, in ns.
+    Poll,
+    /// The translation of one page, in us.
+    Translation,
+}
+
+impl Cost {
+    fn of(self, timing: &Timing) -> f64 {
+        match self {
+            Self::Poll => timing.host.pio_read.us() * 1e3,
+            Self::Translation => timing.host.translate.us(),
+        }
+    }
+}
+
+/// What is to be measured or computed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Quantity {
+    /// A point's value.
+    Point(Key),
+    /// The highest value over all sizes.
+    Peak(Key),
+    /// By how much percent the first is below the second.
+    Reduction(Key, Key),
+    /// By how much percent the first is above the second.
+    Increase(Key, Key),
+    /// By how much percent the first, at its highest, is above the second.
+    PeakIncrease(Key, Key),
+    /// By how much the first is above the second.
+    Difference(Key, Key),
+    /// A point's value as percentage of a bandwidth.
+    Share(Key, f64),
+    /// The duration of a stage's work in one scheme, on one CPU or on both.
+    Stage {
+        /// The scheme.
+        scheme: Scheme,
+        /// The stages that it consists of.
+        stages: &'static [&'static str],
+        /// The CPU, if one.
+        cpu: Option<usize>,
+    },
+    /// The shortest DMA of a short message and of a full frame, in us.
+    ShortestDma,
+    /// The longest.
+    LongestDma,
+    /// A cost of the profile.
+    Cost(Cost),
+    /// What follows from parameters alone.
+    Constant(f64),
+    /// Nothing.
+    Nothing,
+}
+
+/// How a published number is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// By what.
+    pub quantity: Quantity,
+    /// How the two compare.
+    pub comparison: Comparison,
+    role: Role,
+    /// What a reader must know.
+    pub note: &'static str,
+}
+
+impl Answer {
+    const fn new(role: Role, quantity: Quantity) -> Self {
+        Self {
+            quantity,
+            comparison: Comparison::Error,
+            role,
+            note: "",
+        }
+    }
+
+    const fn predicted(quantity: Quantity) -> Self {
+        Self::new(Role::Predicted, quantity)
+    }
+
+    fn bound(self, number: &Published) -> Self {
+        let comparison = if number.quantity.contains("lower bound") {
+            Comparison::AtLeast
+        } else if number.quantity.contains("upper bound") {
+            Comparison::AtMost
+        } else {
+            self.comparison
+        };
+        Self { comparison, ..self }
+    }
+
+    const fn note(self, note: &'static str) -> Self {
+        Self { note, ..self }
+    }
+
+    /// What the value of the number `id` is worth under a profile: plain hardware is given no durations of
+    /// stages; a result that an entry names as its source was not predicted from it.
+    #[must_use]
+    pub fn role(&self, id: &str, profile: &Profile) -> Role {
+        let named = || profile.stages.values().any(|entry| entry.source == id);
+        match self.quantity {
+            Quantity::Stage { .. } if profile.stages.is_empty() => Role::Compared,
+            Quantity::Point(_) if named() => Role::Calibrated,
+            _ => self.role,
+        }
+    }
+}
+
+impl Quantity {
+    /// What must be measured for it, if curves consist of these sizes.
+    #[must_use]
+    pub fn needs(&self, sizes: &[u32]) -> Vec<Task> {
+        let points = |keys: Vec<Key>| keys.into_iter().map(Task::Point).collect();
+        let sweep = |key: Key| sizes.iter().map(move |&size| key.sized(size));
+        match self {
+            Self::Point(key) | Self::Share(key, _) => points(vec![*key]),
+            Self::Peak(key) => points(sweep(*key).collect()),
+            Self::PeakIncrease(key, base) => points(sweep(*key).chain([*base]).collect()),
+            Self::Reduction(a, b) | Self::Increase(a, b) | Self::Difference(a, b) => {
+                points(vec![*a, *b])
+            }
+            Self::Stage { scheme, .. } => vec![Task::Ledger(*scheme, SMALL)],
+            Self::ShortestDma | Self::LongestDma => {
+                LEDGERS.map(|size| Task::Ledger(Scheme::Base, size)).into()
+            }
+            Self::Cost(_) | Self::Constant(_) | Self::Nothing => Vec::new(),
+        }
+    }
+
+    /// The scheme whose firmware it needs.
+    #[must_use]
+    pub fn scheme(&self) -> Option<Scheme> {
+        match self {
+            Self::Point(key)
+            | Self::Share(key, _)
+            | Self::Peak(key)
+            | Self::PeakIncrease(key, _)
+            | Self::Reduction(key, _)
+            | Self::Increase(key, _)
+            | Self::Difference(key, _) => Some(key.scheme),
+            Self::Stage { scheme, .. } => Some(*scheme),
+            Self::ShortestDma | Self::LongestDma => Some(Scheme::Base),
+            Self::Cost(_) | Self::Constant(_) | Self::Nothing => None,
+        }
+    }
+
+    /// Its value under a profile, if what it needs was measured.
+    #[must_use]
+    pub fn value(&self, results: &ProfileResults) -> Option<f64> {
+        let value = |key: &Key| results.value(*key);
+        let ratio = |a: f64, b: f64| 100.0 * (a / b - 1.0);
+        match self {
+            Self::Point(key) => value(key),
+            Self::Peak(key) => peak(results, *key),
+            Self::Reduction(a, b) => Some(-ratio(value(a)?, value(b)?)),
+            Self::Increase(a, b) => Some(ratio(value(a)?, value(b)?)),
+            Self::PeakIncrease(a, b) => Some(ratio(peak(results, *a)?, value(b)?)),
+            Self::Difference(a, b) => Some(value(a)? - value(b)?),
+            Self::Share(key, of) => Some(100.0 * value(key)? / of),
+            Self::Stage {
+                scheme,
+                stages,
+                cpu,
+            } => stage_us(results, *scheme, stages, *cpu),
+            Self::ShortestDma => dma_us(results).reduce(f64::min),
+            Self::LongestDma => dma_us(results).reduce(f64::max),
+            Self::Cost(cost) => Some(cost.of(&results.profile.timing)),
+            Self::Constant(value) => Some(*value),
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// The highest value of a curve.
+#[must_use]
+pub fn peak(results: &ProfileResults, curve: Key) -> Option<f64> {
+    let on_curve = |(key, _): &(&Key, _)| key.sized(0) == curve.sized(0);
+    let points = results.points.iter().filter(on_curve);
+    points.map(|(_, point)| point.value).reduce(f64::max)
+}
+
+fn stage_us(
+    results: &ProfileResults,
+    scheme: Scheme,
+    stages: &[&str],
+    cpu: Option<usize>,
+) -> Option<f64> {
+    let scheme = results.schemes.get(&scheme)?;
+    let us = |name: &&str| {
+        let (stage, factor) = scheme.stage(name)?;
+        Some(factor * cpu.map_or(stage.us, |cpu| stage.cpus_us[cpu]))
+    };
+    // Without the mark, one stage is both parts.
+    let marked = |name: &str| scheme.stage(name).is_some();
+    match stages {
+        [whole, part] if !marked(part) => us(whole),
+        [stage::RECEIVE_BOOKKEEPING] if !marked(stage::RECEIVE_FRAME) => None,
+        _ => stages.iter().map(us).sum(),
+    }
+}
+
+/// How long DMA transfers of a short message and of a full frame take.
+fn dma_us(results: &ProfileResults) -> impl Iterator<Item = f64> + '_ {
+    let ledgers = results.schemes.get(&Scheme::Base).into_iter();
+    let ledgers = ledgers.flat_map(|scheme| scheme.ledgers.values());
+    ledgers.flat_map(|ledger| ledger.dma.iter().map(|span| span.us()))
+}
+
+/// The bandwidth of messages of `size` bytes if frames followed each other without a break.
+#[must_use]
+pub fn limit_megabits_per_s(size: u32) -> f64 {
+    let (header, data) = (FRAME, data_frame_capacity(DEFAULT_FRAME_BYTES));
+    let overhead = DEFAULT_FRAME_BYTES - header_frame_capacity(DEFAULT_FRAME_BYTES);
+    let more = size.saturating_sub(header);
+    let headers = overhead + (DEFAULT_FRAME_BYTES - data) * more.div_ceil(data);
+    let frames = 1 + u64::from(more.div_ceil(data));
+    let bytes = wire_bytes(0) * frames + u64::from(size + headers);
+    f64::from(size) / bytes as f64 * 1000.0
+}
+
+/// The systems that the thesis compares EMP with.
+const OTHER_SYSTEMS: [(&str, &str); 2] = [
+    (
+        "tcp",
+        "TCP over the kernel's driver: there is no emulated operating system",
+    ),
+    ("gm", "GM on Myrinet: other hardware and firmware"),
+];
+
+/// How a published number is answered; `None` for parameters of the experiments, which need none.
+#[must_use]
+pub fn answer(number: &Published) -> Option<Answer> {
+    if number.kind == Kind::Parameter {
+        return None;
+    }
+    let other = OTHER_SYSTEMS
+        .iter()
+        .find(|(name, _)| *name == number.scheme);
+    if let Some((_, why)) = other {
+        return Some(Answer::new(Role::NotModelled, Quantity::Nothing).note(why));
+    }
+    let head = number.quantity.split([';', ':']).next()?;
+    let answer = match head {
+        "stage" => stage_answer(number),
+        _ if number.experiment == "-" => cost_answer(number, head),
+        _ => point_answer(number, head),
+    }?;
+    Some(answer.bound(number))
+}
+
+/// Numbers of the benchmarks.
+fn point_answer(number: &Published, head: &str) -> Option<Answer> {
+    let scheme = Scheme::by_name(number.scheme)?;
+    let experiment = Experiment::by_name(number.experiment)?;
+    let testbed = Testbed::by_name(number.testbed)?;
+    let default = match experiment {
+        Experiment::Latency => SMALL,
+        Experiment::OneWay | Experiment::TwoWay => LARGE,
+    };
+    let size = number.message_bytes.unwrap_or(default);
+    let key = Key::new(experiment, scheme, size).on(testbed);
+    let base = key.of(Scheme::Base);
+    Some(match head {
+        "bandwidth" if number.quantity.contains("highest") => {
+            Answer::predicted(Quantity::Peak(key))
+        }
+        "latency" | "bandwidth" => {
+            Answer::predicted(Quantity::Point(key)).note(contradiction(number.id))
+        }
+        "reduction against base" => Answer::predicted(Quantity::Reduction(key, base)),
+        "increase against base" => Answer::predicted(Quantity::Increase(key, base)),
+        "bandwidth gain over base" => Answer::predicted(Quantity::PeakIncrease(key, base)),
+        "added by a switch" => {
+            let direct = key.on(Testbed::Direct933);
+            Answer::new(Role::Calibrated, Quantity::Difference(key, direct))
+                .note("the latency of the switch is calibrated on emp-006 and emp-007")
+        }
+        "share of the line rate that is delivered" => {
+            Answer::predicted(Quantity::Share(key, 1000.0)).note(contradiction(number.id))
+        }
+        "share of the theoretical limit" => {
+            Answer::predicted(Quantity::Share(key, limit_megabits_per_s(size)))
+        }
+        _ => return None,
+    })
+}
+
+/// Numbers that the thesis gives more than once, with different values.
+const fn contradiction(id: &str) -> &'static str {
+    match id.as_bytes() {
+        b"emp-002" | b"emp-183" => {
+            "the thesis says 840 elsewhere (emp-005), and 80 % of the line rate (emp-072)"
+        }
+        b"emp-005" => {
+            "the thesis says 880 elsewhere (emp-002, emp-183), and 80 % of the line rate (emp-072)"
+        }
+        b"emp-072" => "the thesis says 840 and 880 Mb/s elsewhere (emp-005, emp-002)",
+        b"emp-182" => "4 us above emp-001; elsewhere the switch adds 5 to 6 us (emp-006, emp-007)",
+        _ => "",
+    }
+}
+
+/// Numbers about single operations.
+fn cost_answer(number: &Published, head: &str) -> Option<Answer> {
+    let us = |quantity| Answer::predicted(quantity);
+    Some(match head {
+        "mapping one page" => {
+            us(Quantity::Cost(Cost::Translation)).note("the profile's host.translate, a guess")
+        }
+        "one DMA operation" if number.quantity.contains("lower") => us(Quantity::ShortestDma),
+        "one DMA operation" => us(Quantity::LongestDma),
+        "one poll of a descriptor by the host" => {
+            Answer::new(Role::Input, Quantity::Cost(Cost::Poll))
+        }
+        "host memory that page tables in all of the SRAM could map" => {
+            let entries =
+                EMP_SRAM.bytes() as f64 / f64::from(defs::emp::descriptor::PAGE_ENTRY_BYTES);
+            let megabytes = entries * f64::from(PAGE_BYTES) / f64::from(1 << 20);
+            Answer::new(Role::Input, Quantity::Constant(megabytes))
+                .note("follows from parameters alone")
+        }
+        _ => return None,
+    })
+}
+
+/// The stages' parts in Tables 3.1 to 3.3, and the stages of the firmware that they consist of.
+const STAGES: [(&str, &[&str]); 8] = [
+    (
+        "send bookkeeping",
+        &[stage::SEND_BOOKKEEPING, stage::SEND_FRAME],
+    ),
+    ("transmission", &[stage::TRANSMISSION]),
+    ("receive ack", &[stage::TAKE_ACK, stage::RECEIVE_ACK]),
+    (
+        "receive bookkeeping",
+        &[stage::RECEIVE_BOOKKEEPING, stage::RECEIVE_FRAME],
+    ),
+    (
+        "receive bookkeeping (without the frame)",
+        &[stage::RECEIVE_BOOKKEEPING],
+    ),
+    ("receive bookkeeping (the frame)", &[stage::RECEIVE_FRAME]),
+    ("receiving", &[stage::RECEIVING]),
+    ("send ack", &[stage::SEND_ACK]),
+];
+
+fn stage_answer(number: &Published) -> Option<Answer> {
+    let mut words = number.quantity.strip_prefix("stage: ")?.split("; ");
+    let name = words.next()?;
+    let cpu = match words.next() {
+        None => None,
+        Some("CPU A") => Some(0),
+        Some("CPU B") => Some(1),
+        Some(_) => return None,
+    };
+    let stages = stages_of(name, cpu)?;
+    let quantity = Quantity::Stage {
+        scheme: Scheme::by_name(number.scheme)?,
+        stages,
+        cpu,
+    };
+    Some(Answer::new(Role::Input, quantity))
+}
+
+/// The firmware's stages for a stage of the tables. Where receive ack is divided, the sender, which is always on CPU A,
+/// has what is named after the whole.
+fn stages_of(name: &str, cpu: Option<usize>) -> Option<&'static [&'static str]> {
+    match (name, cpu) {
+        ("receive ack (part)", Some(0)) => Some(&[stage::RECEIVE_ACK]),
+        ("receive ack (part)", Some(_)) => Some(&[stage::TAKE_ACK]),
+        _ => STAGES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, stages)| *stages),
+    }
+}

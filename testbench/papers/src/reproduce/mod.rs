@@ -1,0 +1,327 @@
+//! `lanigon reproduce emp`: runs the thesis's benchmarks and sets the results beside its numbers.
+//!
+//! A [`Plan`] says what to measure. Its tasks are independent worlds, so they run on as many threads
+//! as the machine has; the results do not depend on who finished first.
+
+pub mod answers;
+pub mod claims;
+pub mod explain;
+pub mod figures;
+pub mod key;
+pub mod plot;
+pub mod results;
+pub mod rows;
+mod selection;
+pub mod summary;
+pub mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use defs::emp::control::DEFAULT_FRAME_BYTES;
+use defs::emp::frame::header_frame_capacity;
+use emulator::image::Image;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::timing::Profile;
+
+use crate::experiments::ledger::{self, Ledger};
+use crate::experiments::rounds::Rounds;
+use crate::experiments::scheme::Scheme;
+use crate::experiments::testbed::Testbed;
+use crate::experiments::usage::{self, Flow, Usage};
+use crate::experiments::{ExperimentError, Setup, latency, one_way, two_way};
+use key::{Experiment, Key};
+use lanigon_worlds::calibrate;
+use lanigon_worlds::outcome::RunError;
+use results::{ProfileResults, Results, SchemeResults, Value};
+pub use selection::Selection;
+
+/// The sizes of the usual run: with steps at the ends of frames and pages.
+pub const SIZES: &[u32] = &[
+    4, 10, 64, 256, 512, 1024, 1478, 1479, 2048, 2964, 2965, 4096, 4097, 6144, 8192, 8193, 10_240,
+    12_288, 14_336, 16_384, 20_480, 24_576, 28_672, 32_768, 40_960, 49_152, 65_536,
+];
+/// The sizes of a first look.
+pub const QUICK_SIZES: &[u32] = &[4, 10, 256, 1478, 1479, 4096, 4097, 8192, 14_336, 65_536];
+
+/// A size that the thesis calls small where it names none.
+pub const SMALL: u32 = 10;
+/// A size that it calls medium.
+pub const MEDIUM: u32 = 8192;
+/// A size that it calls large, for numbers that it gives without a size.
+pub const LARGE: u32 = 65_536;
+
+/// A message that fills one frame.
+pub const FRAME: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
+/// The messages whose time is accounted for: emp-004, and a full frame.
+pub const LEDGERS: [u32; 2] = [SMALL, FRAME];
+
+/// A thing to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// A point.
+    Point(Key),
+    /// Where the time of one message of so many bytes goes.
+    Ledger(Scheme, u32),
+    /// How busy the resources are.
+    Usage(Scheme, Flow),
+}
+
+impl Task {
+    const fn scheme(self) -> Scheme {
+        match self {
+            Self::Point(key) => key.scheme,
+            Self::Ledger(scheme, _) | Self::Usage(scheme, _) => scheme,
+        }
+    }
+
+    /// The testbed, and whether with flow control.
+    const fn conditions(self) -> (Testbed, bool) {
+        match self {
+            Self::Point(key) => (key.testbed, key.flow_control),
+            Self::Ledger(..) | Self::Usage(..) => (Testbed::Direct933, false),
+        }
+    }
+
+    /// What explains a scheme: its ledgers and how busy its resources are.
+    pub fn explanation(scheme: Scheme) -> impl Iterator<Item = Self> {
+        let ledgers = LEDGERS.into_iter();
+        let flows = [Flow::OneWay, Flow::TwoWay].into_iter();
+        ledgers
+            .map(move |size| Self::Ledger(scheme, size))
+            .chain(flows.map(move |flow| Self::Usage(scheme, flow)))
+    }
+
+    /// How much work it is, roughly: the largest begins first.
+    const fn work(self) -> u32 {
+        match self {
+            Self::Point(key) => key.size,
+            Self::Ledger(..) => 0,
+            Self::Usage(..) => LARGE,
+        }
+    }
+}
+
+/// What a task gave.
+enum Outcome {
+    Point(Value),
+    Ledger(Option<Ledger>),
+    Usage(Usage),
+}
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The firmware of each scheme that has one.
+    pub images: BTreeMap<Scheme, Arc<Image>>,
+    /// Under which profiles.
+    pub profiles: Vec<Profile>,
+    /// What; tasks of schemes without an image are left out.
+    pub tasks: BTreeSet<Task>,
+    /// How many rounds.
+    pub rounds: Rounds,
+    /// Bound of simulated time of each point.
+    pub max_time: Option<SimTime>,
+    /// Set when the user interrupts.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// A profile, and what each scheme's firmware takes under it.
+struct Calibrated {
+    profile: Arc<Profile>,
+    schemes: BTreeMap<Scheme, SchemeResults>,
+}
+
+impl Plan {
+    /// The tasks that can be carried out, the largest first.
+    fn possible(&self) -> Vec<Task> {
+        let has_image = |task: &Task| self.images.contains_key(&task.scheme());
+        let mut tasks: Vec<_> = self.tasks.iter().copied().filter(has_image).collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.work()));
+        tasks
+    }
+
+    /// How many things there are to measure.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.profiles.len() * self.possible().len()
+    }
+
+    /// Measures everything; `progress` is told how many steps are done. When the user interrupts,
+    /// the results so far come back, marked as partial.
+    ///
+    /// # Errors
+    /// The first error of any task.
+    pub fn run(&self, progress: impl Fn(usize) + Sync) -> Result<Results, ExperimentError> {
+        let profiles = self.profiles.iter().map(|profile| self.calibrate(profile));
+        let mut profiles = profiles.collect::<Result<Vec<_>, _>>()?;
+        let possible = self.possible();
+        let tasks: Vec<_> = possible
+            .iter()
+            .flat_map(|&task| (0..profiles.len()).map(move |profile| (profile, task)))
+            .collect();
+        let outcomes = in_parallel(tasks.len(), &progress, |index| {
+            let (profile, task) = tasks[index];
+            self.carry_out(&profiles[profile], task)
+        });
+        let mut points = vec![BTreeMap::new(); profiles.len()];
+        let mut partial = false;
+        for (&(profile, task), outcome) in tasks.iter().zip(outcomes) {
+            let schemes = &mut profiles[profile].schemes;
+            let scheme = schemes.entry(task.scheme()).or_default();
+            match (task, outcome) {
+                (Task::Point(key), Ok(Outcome::Point(value))) => {
+                    points[profile].insert(key, value);
+                }
+                (_, Ok(Outcome::Ledger(Some(ledger)))) => {
+                    scheme.ledgers.insert(ledger.message_bytes, ledger);
+                }
+                (_, Ok(Outcome::Usage(usage))) => scheme.usages.push(usage),
+                (_, Ok(Outcome::Ledger(None) | Outcome::Point(_))) => {}
+                (_, Err(ExperimentError::Run(RunError::Interrupted))) => partial = true,
+                (_, Err(error)) => return Err(error),
+            }
+        }
+        let profiles = profiles.into_iter().zip(points);
+        Ok(Results {
+            profiles: profiles
+                .map(|(calibrated, points)| ProfileResults {
+                    profile: calibrated.profile,
+                    schemes: calibrated.schemes,
+                    points,
+                })
+                .collect(),
+            missing: self.missing(),
+            partial,
+        })
+    }
+
+    /// Schemes that are wanted and have no image.
+    fn missing(&self) -> Vec<Scheme> {
+        let wanted: BTreeSet<_> = self.tasks.iter().map(|task| task.scheme()).collect();
+        let missing = wanted.into_iter();
+        missing
+            .filter(|scheme| !self.images.contains_key(scheme))
+            .collect()
+    }
+
+    fn calibrate(&self, profile: &Profile) -> Result<Calibrated, ExperimentError> {
+        let schemes: BTreeSet<_> = self.possible().into_iter().map(Task::scheme).collect();
+        let images = self
+            .images
+            .iter()
+            .filter(|(scheme, _)| schemes.contains(scheme));
+        let schemes = images.map(|(&scheme, image)| {
+            let stages = calibrate::stage_times(image, profile)?;
+            let factors = calibrate::factors_of(&stages, profile)?;
+            let results = SchemeResults {
+                stages,
+                factors,
+                ..SchemeResults::default()
+            };
+            Ok((scheme, results))
+        });
+        Ok(Calibrated {
+            schemes: schemes.collect::<Result<_, ExperimentError>>()?,
+            profile: Arc::new(profile.clone()),
+        })
+    }
+
+    /// What the worlds of a scheme on a testbed depend on. No experiment is asked: there is one set of parameters
+    /// for all of them.
+    fn setup(
+        &self,
+        calibrated: &Calibrated,
+        scheme: Scheme,
+        testbed: Testbed,
+        flow_control: bool,
+    ) -> Result<Option<Setup>, ExperimentError> {
+        let Some((image, results)) = self
+            .images
+            .get(&scheme)
+            .zip(calibrated.schemes.get(&scheme))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Setup {
+            image: Arc::clone(image),
+            profile: Arc::new(testbed.profile(&calibrated.profile)?),
+            factors: Arc::new(results.factors.clone()),
+            switch: testbed.switch()?.map(Arc::new),
+            flow_control,
+            rounds: self.rounds,
+            max_time: self.max_time,
+            interrupt: Arc::clone(&self.interrupt),
+        }))
+    }
+
+    fn carry_out(&self, calibrated: &Calibrated, task: Task) -> Result<Outcome, ExperimentError> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted.into());
+        }
+        let (testbed, flow_control) = task.conditions();
+        let setup = self.setup(calibrated, task.scheme(), testbed, flow_control)?;
+        let Some(setup) = setup else {
+            return Ok(Outcome::Ledger(None));
+        };
+        Ok(match task {
+            Task::Point(key) => Outcome::Point(measure(&setup, key)?),
+            Task::Ledger(_, size) => Outcome::Ledger(ledger::follow(&setup, size)?),
+            Task::Usage(_, flow) => Outcome::Usage(usage::measure(&setup, flow, LARGE)?),
+        })
+    }
+}
+
+fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
+    let bandwidth = |bandwidth: one_way::Bandwidth| Value {
+        value: bandwidth.megabits_per_s,
+        rounds: bandwidth.rounds,
+    };
+    Ok(match key.experiment {
+        Experiment::Latency => {
+            let latency = latency::measure(setup, key.size)?;
+            Value {
+                value: latency.us,
+                rounds: latency.rounds,
+            }
+        }
+        Experiment::OneWay => bandwidth(one_way::measure(setup, key.size)?),
+        Experiment::TwoWay => bandwidth(two_way::measure(setup, key.size)?),
+    })
+}
+
+/// Runs `work` for every index below `count` on the machine's threads; the results in order.
+fn in_parallel<T: Send>(
+    count: usize,
+    progress: &(impl Fn(usize) + Sync),
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let slots: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(count) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(slot) = slots.get(index) else {
+                        return;
+                    };
+                    let result = work(index);
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                    progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+                }
+            });
+        }
+    });
+    slots
+        .into_iter()
+        .filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

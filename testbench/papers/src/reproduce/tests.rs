@@ -1,0 +1,76 @@
+//! What a plan promises about its worlds.
+
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use lanigon_worlds::images;
+use lanigon_worlds::nodes;
+
+fn plan() -> Plan {
+    let image = images::own_image(Scheme::Base.image(), nodes::EMP_SRAM);
+    let image = Arc::new(image.unwrap_or_else(|error| panic!("{error}")));
+    Plan {
+        images: Scheme::ALL
+            .into_iter()
+            .map(|scheme| (scheme, Arc::clone(&image)))
+            .collect(),
+        profiles: Profile::names()
+            .filter_map(|name| Profile::built_in(name).ok())
+            .collect(),
+        tasks: Selection::whole(QUICK_SIZES).tasks,
+        rounds: Rounds::QUICK,
+        max_time: None,
+        interrupt: Arc::new(AtomicBool::new(false)),
+    }
+}
+
+/// One set of parameters: worlds of a scheme differ in hosts, switch and flow control, and in nothing else,
+/// whatever the experiment; worlds of different schemes differ in the firmware alone.
+#[test]
+fn no_experiment_has_parameters_of_its_own() -> Result<(), ExperimentError> {
+    let plan = plan();
+    assert_eq!(plan.profiles.len(), 2);
+    for profile in &plan.profiles {
+        let calibrated = plan.calibrate(profile)?;
+        for task in &plan.tasks {
+            let (testbed, flow_control) = task.conditions();
+            let setup = plan.setup(&calibrated, task.scheme(), testbed, flow_control)?;
+            let setup = setup.unwrap_or_else(|| panic!("{task:?} has no image"));
+            let mut timing = setup.profile.timing;
+            timing.host = profile.timing.host;
+            assert_eq!(timing, profile.timing, "{task:?}");
+            assert_eq!(setup.profile.stages, profile.stages, "{task:?}");
+            assert_eq!(
+                setup.profile.timing.host.pio_read, profile.timing.host.pio_read,
+                "{task:?}"
+            );
+            assert_eq!(
+                *setup.factors,
+                calibrated.schemes[&task.scheme()].factors,
+                "{task:?}"
+            );
+            assert_eq!(setup.rounds, plan.rounds, "{task:?}");
+            assert_eq!(
+                setup.switch.is_some(),
+                testbed == Testbed::Switch700,
+                "{task:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn schemes_without_an_image_are_reported() -> Result<(), ExperimentError> {
+    let mut plan = plan();
+    plan.images.retain(|scheme, _| *scheme == Scheme::Base);
+    plan.profiles.truncate(1);
+    plan.tasks = Scheme::ALL
+        .map(|scheme| Task::Point(Key::new(Experiment::Latency, scheme, SMALL)))
+        .into();
+    assert_eq!(plan.steps(), 1);
+    let results = plan.run(|_| {})?;
+    assert_eq!(results.missing, Scheme::SPLIT);
+    assert_eq!(results.profiles[0].points.len(), 1);
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Timelines: what they show, that they are whole, and that they change nothing.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod decoded;
+#[cfg(feature = "perfetto")]
+mod official;
+mod shown;
+
+/// Two nodes on a cable, with more text behind.
+fn pair(more: &str) -> String {
+    format!("[network]\ntopology = \"pair\"\n{more}")
+}
+
+/// So many messages from node 0 to node 1.
+fn stream(messages: u32, bytes: u32) -> String {
+    format!(
+        "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = {bytes}\n"
+    )
+}

@@ -1,0 +1,203 @@
+//! Two boards back to back with the firmware of an Ethernet adapter, each driven as an AceNIC driver
+//! drives it.
+
+pub mod exchange;
+pub mod frames;
+pub mod node;
+
+use std::fs::File;
+use std::future::Future;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use defs::acenic::Link;
+use emulator::host::machine::Machine;
+use emulator::image::{Image, ImageError, MemoryLimits, Probe, Symbols};
+use emulator::sim::node::Node;
+use emulator::sim::world::{World, WorldError};
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::inspect::probes::ProbeTable;
+use emulator::tigon2::serdes::LinkPartner;
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::Profile;
+use host_lib::acenic::{AceNic, Config};
+use host_lib::firmware::Firmware;
+use host_lib::firmware::linux::{FormError, LinuxFirmware, Version};
+
+use crate::images;
+use crate::nodes;
+use crate::outcome;
+
+/// The driver on an emulated machine.
+pub type Nic = AceNic<Machine, Machine>;
+
+/// Host memory of a node.
+const HOST_MEGABYTES: u32 = 64;
+/// No firmware file is longer.
+const MOST_FILE_BYTES: u64 = 64 << 20;
+/// What every ELF file begins with.
+const ELF_MAGIC: &[u8] = b"\x7FELF";
+
+/// A firmware that a user has brought, in either form.
+#[derive(Debug, Clone)]
+pub struct AceFirmware {
+    /// What to load.
+    pub firmware: Firmware,
+    /// Its version, if the form tells.
+    pub version: Option<Version>,
+    /// Names of its places, if the form tells.
+    pub symbols: Symbols,
+    probes: Vec<Probe>,
+}
+
+/// Why a file cannot be used as firmware.
+#[derive(Debug, thiserror::Error)]
+pub enum FirmwareError {
+    /// The file cannot be read.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Longer than any firmware, debugging information included.
+    #[error("{path}: longer than {} MB", MOST_FILE_BYTES >> 20)]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No ELF file that the board can run.
+    #[error("{path}: {error}")]
+    Elf {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ImageError,
+    },
+    /// No firmware in the Linux form that the board can run.
+    #[error("{path}: {error}")]
+    Linux {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: FormError,
+    },
+}
+
+/// Reads a firmware file for boards with this SRAM: ELF, or the form of Linux.
+///
+/// # Errors
+/// [`FirmwareError`].
+pub fn read_firmware(path: &Path, sram: SramSize) -> Result<AceFirmware, FirmwareError> {
+    let file = read_at_most(path, MOST_FILE_BYTES).map_err(|error| FirmwareError::File {
+        path: path.into(),
+        error,
+    })?;
+    if file.len() as u64 > MOST_FILE_BYTES {
+        return Err(FirmwareError::TooLong { path: path.into() });
+    }
+    let sram_bytes = sram.bytes() as u32;
+    if file.starts_with(ELF_MAGIC) {
+        return Image::parse(&file, &MemoryLimits::tigon2(sram_bytes))
+            .map(AceFirmware::from)
+            .map_err(|error| FirmwareError::Elf {
+                path: path.into(),
+                error,
+            });
+    }
+    LinuxFirmware::parse(&file, sram_bytes)
+        .map(AceFirmware::from)
+        .map_err(|error| FirmwareError::Linux {
+            path: path.into(),
+            error,
+        })
+}
+
+/// A file's bytes; one more than `most` if it has more.
+fn read_at_most(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl From<Image> for AceFirmware {
+    fn from(image: Image) -> Self {
+        Self {
+            firmware: images::firmware(&image),
+            version: None,
+            symbols: image.symbols,
+            probes: image.probes,
+        }
+    }
+}
+
+impl From<LinuxFirmware> for AceFirmware {
+    fn from(file: LinuxFirmware) -> Self {
+        Self {
+            firmware: file.firmware,
+            version: Some(file.version),
+            symbols: Symbols::default(),
+            probes: Vec::new(),
+        }
+    }
+}
+
+/// Two nodes with boards of this kind, joined by a cable. Each board's EEPROM holds an address of its own.
+/// With a negotiated `link` each board meets a partner that negotiates.
+///
+/// # Errors
+/// If the cable cannot be connected.
+pub fn pair(
+    firmware: &AceFirmware,
+    profile: &Profile,
+    sram: SramSize,
+    link: Link,
+) -> Result<World, WorldError> {
+    let partner = if link.contains(Link::NEGOTIATE) {
+        LinkPartner::FULL_DUPLEX_WITH_PAUSE
+    } else {
+        LinkPartner::Idle
+    };
+    let node = |index| {
+        let mut board = Tigon2::new(sram, profile.timing);
+        board.probes = ProbeTable::new(firmware.probes.clone());
+        let address = nodes::mac_address(index);
+        board.fabric.eeprom.set_mac_address(address.0);
+        board.fabric.serdes.partner = partner;
+        Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
+    };
+    let mut world = World::new(vec![node(0), node(1)]);
+    world.connect(0, 1, nodes::cable(profile))?;
+    Ok(world)
+}
+
+/// Runs `program` on a node of `world`, with the driver of a board whose firmware has just been started.
+/// What it returns is the outcome; so is the message of an error at start-up.
+pub fn spawn<T, P, F>(
+    world: &mut World,
+    node: usize,
+    firmware: &Arc<Firmware>,
+    config: Config,
+    program: P,
+) -> outcome::Outcome<Result<T, String>>
+where
+    T: Send + 'static,
+    P: FnOnce(Nic) -> F + Send + 'static,
+    F: Future<Output = Result<T, String>> + Send + 'static,
+{
+    let outcome = outcome::Outcome::default();
+    let left = outcome.clone();
+    let firmware = Arc::clone(firmware);
+    world.nodes[node]
+        .programs
+        .spawn("driver", move |machine| async move {
+            let nic = AceNic::start(machine.clone(), machine, &firmware, config).await;
+            left.set(match nic {
+                Ok(nic) => program(nic).await,
+                Err(error) => Err(error.to_string()),
+            });
+        });
+    outcome
+}

@@ -1,0 +1,192 @@
+//! Calibration: how long each protocol stage takes on the hardware as it is, and by how much a
+//! profile stretches it (ARCHITECTURE.md, "Timing").
+//!
+//! One quiet exchange: a single message that fills a single 1500-byte frame, one CPU on each board,
+//! nothing else on the wire. A stage's cycles are its own: no waits, no stalls.
+
+use emulator::tigon2::board::Tigon2;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use defs::emp::control::DEFAULT_FRAME_BYTES;
+use defs::emp::frame::header_frame_capacity;
+use defs::probe::stage;
+use emulator::image::Image;
+use emulator::sim::world::{RunLimits, WorldError};
+use emulator::tigon2::timing::Profile;
+use host_lib::emp::{Source, Tag};
+use host_lib::window::System;
+
+use crate::outcome::{RunError, completed};
+use crate::pairs::{EmpNode, EmpPairs, buffer, text};
+
+/// The sender waits so long: until the receive is posted, and until both NICs are idle again.
+const SETTLE_NS: u64 = 200_000;
+
+/// Why a calibration gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrationError {
+    /// The world.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// The exchange did not complete.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The image lacks a stage's probes, or the stage took no time.
+    #[error("the image marks no stage \"{0}\", which the profile stretches")]
+    NoStage(String),
+}
+
+/// A stage's own duration on the hardware.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageTime {
+    /// The stage.
+    pub stage: String,
+    /// Own cycles for one message, on both CPUs together.
+    pub cycles: u64,
+    /// The same in microseconds of the core's clock.
+    pub us: f64,
+    /// Its part on CPU A and on CPU B, in microseconds.
+    pub cpus_us: [f64; 2],
+}
+
+/// Measures every stage's own cycles for one message of a quiet exchange.
+///
+/// It is the second message: the first one also makes the nodes acquainted.
+///
+/// # Errors
+/// Whatever keeps the exchange from completing.
+pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, CalibrationError> {
+    stage_times_of(image, profile, MESSAGE_BYTES)
+}
+
+/// The same for messages of `bytes` bytes.
+///
+/// # Errors
+/// Whatever keeps the exchange from completing.
+pub fn stage_times_of(
+    image: &Image,
+    profile: &Profile,
+    bytes: u32,
+) -> Result<Vec<StageTime>, CalibrationError> {
+    let one = total_cycles(image, profile, 1, bytes)?;
+    let two = total_cycles(image, profile, 2, bytes)?;
+    let us = |cycles: u64| cycles as f64 / (profile.timing.core_clock_hz as f64 / 1e6);
+    Ok(two
+        .into_iter()
+        .map(|(stage, cycles)| {
+            let first = one.get(&stage).copied().unwrap_or_default();
+            let cycles = [cycles[0] - first[0], cycles[1] - first[1]];
+            let total = cycles[0] + cycles[1];
+            StageTime {
+                stage: stage.to_string(),
+                cycles: total,
+                us: us(total),
+                cpus_us: cycles.map(us),
+            }
+        })
+        .collect())
+}
+
+/// The node on which a stage is measured: that whose work it is in Table 3.1. The other one passes
+/// through some of them too, for an ack, or to find nothing to send.
+fn measured_on(stage: &str) -> usize {
+    match stage {
+        stage::SEND_BOOKKEEPING
+        | stage::SEND_FRAME
+        | stage::TRANSMISSION
+        | stage::TAKE_ACK
+        | stage::RECEIVE_ACK => 0,
+        _ => 1,
+    }
+}
+
+/// Own cycles of each stage on each CPU, in an exchange of so many messages.
+fn total_cycles(
+    image: &Image,
+    profile: &Profile,
+    messages: u32,
+    bytes: u32,
+) -> Result<BTreeMap<Arc<str>, [u64; 2]>, CalibrationError> {
+    let mut pair = EmpPairs::one(image, profile, &[])?;
+    let sender = pair.spawn(0, "sender", move |emp| send(emp, messages, bytes));
+    let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, messages, bytes));
+    let end = pair.world.run(&RunLimits::default());
+    for (program, outcome) in [("sender", sender), ("receiver", receiver)] {
+        if let Some(Err(message)) = outcome.take() {
+            return Err(RunError::Program { program, message }.into());
+        }
+    }
+    completed(end)?;
+    let mut totals: BTreeMap<_, [u64; 2]> = BTreeMap::new();
+    for (index, node) in pair.world.nodes.iter().enumerate() {
+        let stages = node.board::<Tigon2>().probes.stages().iter().enumerate();
+        for (number, stage) in stages.filter(|(_, stage)| measured_on(stage) == index) {
+            let of_cores =
+                [0, 1].map(|core: usize| node.board::<Tigon2>().stages[core].total(number));
+            if of_cores.iter().any(|total| total.visits > 0) {
+                let cycles = of_cores.map(|total| total.cycles);
+                totals.insert(Arc::clone(stage), cycles);
+            }
+        }
+    }
+    Ok(totals)
+}
+
+/// A message that fills one frame.
+const MESSAGE_BYTES: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
+
+async fn send(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String> {
+    let out = buffer(&mut emp, bytes)?;
+    for _ in 0..messages {
+        emp.system_mut().compute(SETTLE_NS).await;
+        let transmit = emp.post_transmit(1, 1, out).await.map_err(text)?;
+        emp.wait(transmit).await.map_err(text)?;
+    }
+    // The host sees the completion before the NIC is through with its last stage.
+    emp.system_mut().compute(SETTLE_NS).await;
+    Ok(())
+}
+
+async fn receive(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String> {
+    let space = buffer(&mut emp, bytes)?;
+    for _ in 0..messages {
+        let receive = emp
+            .post_receive(Source::Node(0), Tag::Value(1), space)
+            .await
+            .map_err(text)?;
+        emp.wait(receive).await.map_err(text)?;
+    }
+    Ok(())
+}
+
+/// The factor by which the profile stretches each of its stages; none for plain hardware.
+///
+/// # Errors
+/// Whatever keeps the exchange from completing; a stage that the image does not mark.
+pub fn factors(image: &Image, profile: &Profile) -> Result<Vec<(String, f64)>, CalibrationError> {
+    if profile.stages.is_empty() {
+        return Ok(Vec::new());
+    }
+    factors_of(&stage_times(image, profile)?, profile)
+}
+
+/// The same for stages that were measured already.
+///
+/// # Errors
+/// A stage that the image does not mark.
+pub fn factors_of(
+    times: &[StageTime],
+    profile: &Profile,
+) -> Result<Vec<(String, f64)>, CalibrationError> {
+    let stages = profile.stages.iter();
+    stages
+        .map(|(stage, target)| {
+            times
+                .iter()
+                .find(|time| time.stage == *stage && time.cycles > 0)
+                .map(|time| (stage.clone(), target.value / time.us))
+                .ok_or_else(|| CalibrationError::NoStage(stage.clone()))
+        })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! Firmware images: where they are, how they are read, and the form in which a host loads them.
+
+use std::path::{Path, PathBuf};
+
+use emulator::image::{Image, ImageError, MemoryLimits};
+use emulator::tigon2::sram::SramSize;
+use host_lib::firmware::Firmware;
+
+/// Why a firmware image cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FirmwareError {
+    /// The file cannot be read.
+    #[error("{path}: {error}{hint}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+        /// What may help.
+        hint: &'static str,
+    },
+    /// The image is not fit for the board.
+    #[error("{path}: {error}")]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ImageError,
+    },
+}
+
+/// Where the firmware's build leaves the images.
+#[must_use]
+pub fn image_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/target/tigon2/release")
+}
+
+/// Reads an image file for a board with this SRAM.
+///
+/// # Errors
+/// If the file cannot be read or is not fit for the board.
+pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
+    let bytes = std::fs::read(path).map_err(|error| FirmwareError::File {
+        path: path.into(),
+        hint: match error.kind() {
+            std::io::ErrorKind::NotFound if path.starts_with(image_folder()) => {
+                " (build the firmware first: make firmware)"
+            }
+            _ => "",
+        },
+        error,
+    })?;
+    let limits = MemoryLimits::tigon2(sram.bytes() as u32);
+    Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
+        path: path.into(),
+        error,
+    })
+}
+
+/// Reads one of the project's own images.
+///
+/// # Errors
+/// As [`read_image`].
+pub fn own_image(name: &str, sram: SramSize) -> Result<Image, FirmwareError> {
+    read_image(&image_folder().join(name), sram)
+}
+
+/// The image in the form in which the host library loads it.
+#[must_use]
+pub fn firmware(image: &Image) -> Firmware {
+    Firmware {
+        segments: image
+            .load_parts()
+            .map(|(address, bytes)| (address, bytes.to_vec()))
+            .collect(),
+        entry: image.entry,
+    }
+}

@@ -1,0 +1,16 @@
+//! Worlds from scenarios: nodes, networks, host programs and faults, built and run.
+
+pub mod acenic;
+pub mod calibrate;
+pub mod faults;
+pub mod images;
+pub mod interrupt;
+pub mod kernel;
+pub mod nodes;
+pub mod outcome;
+pub mod pairs;
+pub mod profile;
+pub mod programs;
+pub mod scenario;
+pub mod simulation;
+pub mod wire;

@@ -1,0 +1,76 @@
+//! Nodes: boards with an image's probes and a timing profile's costs, their addresses and their cables.
+
+use emulator::cpu::clock::TICKS_PER_CYCLE;
+use emulator::image::Image;
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::inspect::probes::ProbeTable;
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::link::Link;
+use host_lib::emp::MacAddress;
+
+/// SRAM of the boards of the EMP thesis (emp-022).
+pub const EMP_SRAM: SramSize = SramSize::K512;
+/// Host memory of a node.
+pub const HOST_MEGABYTES: u32 = 256;
+/// Host programs begin at this time, when every board has booted.
+pub const START: SimTime = SimTime::from_us(20_000);
+
+/// The address of a node's board.
+#[must_use]
+pub fn mac_address(node: u16) -> MacAddress {
+    let [high, low] = node.to_be_bytes();
+    MacAddress([0x02, 0x4C, 0x61, 0x6E, high, low])
+}
+
+/// The node whose board has this address, if it is one that [`mac_address`] gives.
+#[must_use]
+pub fn node_of(address: [u8; 6]) -> Option<u16> {
+    let node = u16::from_be_bytes([address[4], address[5]]);
+    (mac_address(node).0 == address).then_some(node)
+}
+
+/// Stretches stages: factor for each stage, by name.
+pub type StageFactors = [(String, f64)];
+
+/// A node whose board knows the image's probes. The image is not loaded yet.
+#[must_use]
+pub fn node(
+    index: u16,
+    image: &Image,
+    profile: &Profile,
+    factors: &StageFactors,
+    sram: SramSize,
+) -> Node {
+    let board = board(image, profile, factors, sram);
+    Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
+}
+
+/// A board that knows the image's probes.
+fn board(image: &Image, profile: &Profile, factors: &StageFactors, sram: SramSize) -> Tigon2 {
+    let mut board = Tigon2::new(sram, profile.timing);
+    board.probes = probes(image, factors);
+    board
+}
+
+/// The image's probes; `factors` stretch its stages.
+#[must_use]
+pub fn probes(image: &Image, factors: &StageFactors) -> ProbeTable {
+    let mut probes = ProbeTable::new(image.probes.clone());
+    for (stage, factor) in factors {
+        let ticks = (factor * TICKS_PER_CYCLE as f64).round().max(1.0);
+        probes.set_stretch(stage, ticks as u64);
+    }
+    probes
+}
+
+/// The cable that a profile describes.
+#[must_use]
+pub const fn cable(profile: &Profile) -> Link {
+    Link {
+        byte_time: profile.timing.byte_time(),
+        propagation: profile.timing.wire_propagation,
+    }
+}

@@ -1,0 +1,178 @@
+//! Pairs of nodes on which EMP programs run.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use emulator::host::machine::Machine;
+use emulator::image::Image;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{World, WorldError};
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::switch::SwitchConfig;
+use host_lib::emp::{Buffer, Config, Emp};
+use host_lib::firmware::Firmware;
+use host_lib::window::System;
+
+use crate::images::firmware;
+use crate::nodes::{EMP_SRAM, START, StageFactors, cable, mac_address, node};
+use crate::outcome::Outcome;
+
+/// EMP on an emulated machine.
+pub type EmpNode = Emp<Machine, Machine>;
+
+/// Pairs of nodes, back to back, on which EMP programs run. In its pair a node is number 0 or 1.
+#[derive(Debug)]
+pub struct EmpPairs {
+    /// The world: nodes 0 and 1 are a pair, 2 and 3, ...
+    pub world: World,
+    firmware: Arc<Firmware>,
+    configs: Vec<Config>,
+}
+
+impl EmpPairs {
+    /// One pair, with boards like those of the EMP thesis, this image and profile; `factors`
+    /// stretch its stages.
+    ///
+    /// # Errors
+    /// If the cable cannot be connected.
+    pub fn one(
+        image: &Image,
+        profile: &Profile,
+        factors: &StageFactors,
+    ) -> Result<Self, WorldError> {
+        Self::new(1, EMP_SRAM, image, profile, factors)
+    }
+
+    /// One pair with a switch between its nodes, whose ports 0 and 1 they are plugged into.
+    ///
+    /// # Errors
+    /// If there cannot be such a switch.
+    pub fn switched(
+        image: &Image,
+        profile: &Profile,
+        factors: &StageFactors,
+        config: &SwitchConfig,
+    ) -> Result<Self, WorldError> {
+        let mut pair = Self::unconnected(1, EMP_SRAM, image, profile, factors);
+        let switch = pair.world.add_switch(config)?;
+        for node in 0..pair.world.nodes.len() {
+            pair.world.connect(node, (switch, node), cable(profile))?;
+        }
+        Ok(pair)
+    }
+
+    /// So many pairs.
+    ///
+    /// # Errors
+    /// If the cables cannot be connected.
+    pub fn new(
+        pairs: u16,
+        sram: SramSize,
+        image: &Image,
+        profile: &Profile,
+        factors: &StageFactors,
+    ) -> Result<Self, WorldError> {
+        let mut cluster = Self::unconnected(pairs, sram, image, profile, factors);
+        for first in (0..cluster.world.nodes.len()).step_by(2) {
+            cluster.world.connect(first, first + 1, cable(profile))?;
+        }
+        Ok(cluster)
+    }
+
+    /// Nodes without cables.
+    fn unconnected(
+        pairs: u16,
+        sram: SramSize,
+        image: &Image,
+        profile: &Profile,
+        factors: &StageFactors,
+    ) -> Self {
+        let indices = 0..pairs.saturating_mul(2);
+        let nodes = indices
+            .clone()
+            .map(|index| node(index, image, profile, factors, sram));
+        let world = World::new(nodes.collect());
+        let config = |index: u16| {
+            let first = index & !1;
+            let routes = vec![mac_address(first), mac_address(first + 1)];
+            let mut config = Config::new(index & 1, routes);
+            config.post_overhead_ns = profile.timing.host.post.ps() / 1000;
+            config
+        };
+        Self {
+            world,
+            firmware: Arc::new(firmware(image)),
+            configs: indices.map(config).collect(),
+        }
+    }
+
+    /// A node's settings, to be changed before its program is spawned.
+    pub fn config_mut(&mut self, node: usize) -> &mut Config {
+        &mut self.configs[node]
+    }
+
+    /// Runs `program` on a node once its board has booted. What it returns is the outcome; so is
+    /// the message of an error at start-up.
+    pub fn spawn<T, P, F>(
+        &mut self,
+        node: usize,
+        name: &str,
+        program: P,
+    ) -> Outcome<Result<T, String>>
+    where
+        T: Send + 'static,
+        P: FnOnce(EmpNode) -> F + Send + 'static,
+        F: Future<Output = Result<T, String>> + Send + 'static,
+    {
+        let outcome = Outcome::default();
+        let left = outcome.clone();
+        let firmware = Arc::clone(&self.firmware);
+        let config = self.configs[node].clone();
+        self.world.nodes[node]
+            .programs
+            .spawn(name, move |machine| async move {
+                let result = match boot(machine, &firmware, config).await {
+                    Ok(emp) => program(emp).await,
+                    Err(error) => Err(error),
+                };
+                left.set(result);
+            });
+        outcome
+    }
+}
+
+/// Loads and starts the firmware, and waits for [`START`].
+///
+/// # Errors
+/// If board or firmware do not come up.
+pub async fn boot(
+    machine: Machine,
+    firmware: &Firmware,
+    config: Config,
+) -> Result<EmpNode, String> {
+    let mut clock = machine.clone();
+    let emp = Emp::start(machine.clone(), machine, Some(firmware), config)
+        .await
+        .map_err(|error| error.to_string())?;
+    let rest = START.saturating_sub(SimTime::from_ps(clock.now_ps()));
+    clock.compute(rest.ps() / 1000).await;
+    Ok(emp)
+}
+
+/// Allocates a buffer of `length` bytes (at least one page) in the program's memory.
+///
+/// # Errors
+/// If host memory is exhausted.
+pub fn buffer(emp: &mut EmpNode, length: u32) -> Result<Buffer, String> {
+    let address = emp
+        .system_mut()
+        .allocate(u64::from(length.max(1)))
+        .ok_or("host memory is exhausted")?;
+    Ok(Buffer { address, length })
+}
+
+/// An error as a program reports it.
+pub fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,339 @@
+//! The engine of all host programs: posts what the plan says, waits for whatever ends first, checks what came.
+
+use std::collections::VecDeque;
+
+use host_lib::emp::{AnyHandle, Buffer, Completion, TransferError};
+use host_lib::window::{System, VirtualAddress};
+
+use super::content::{self, Flow, LABEL_BYTES};
+use super::ledger::{Got, Ledger};
+use super::plan::{Class, Plan, Sends, Step};
+use crate::pairs::EmpNode;
+
+/// Who a program is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Its node.
+    pub node: u16,
+    /// How often the node was started anew before.
+    pub life: u16,
+    /// The scenario's seed.
+    pub seed: u64,
+}
+
+/// Carries out a plan; what happens goes into `ledger`.
+///
+/// # Errors
+/// What keeps it from its work: no message's fault.
+pub async fn run(emp: EmpNode, who: Identity, plan: Plan, ledger: Ledger) -> Result<(), String> {
+    let mut traffic = Traffic::new(emp, who, plan, ledger)?;
+    traffic.run().await
+}
+
+/// A message that is being sent.
+struct Message {
+    buffer: Buffer,
+    flow: Flow,
+    sequence: u32,
+}
+
+/// A posted transmit.
+struct Transmit {
+    handle: AnyHandle,
+    message: Message,
+}
+
+/// A posted receive.
+struct Posted {
+    handle: AnyHandle,
+    buffer: Buffer,
+}
+
+/// What is waited for.
+enum Waiting {
+    Transmit(Message),
+    /// A receive of this class, into this buffer.
+    Receive(usize, Buffer),
+}
+
+/// The receives of a class, oldest first. They are looked at in that order: it is the order in which messages of
+/// one source and tag are matched.
+struct Receives {
+    class: Class,
+    posted: VecDeque<Posted>,
+    /// Receives that were posted so far.
+    begun: u64,
+    free: Vec<Buffer>,
+}
+
+struct Traffic {
+    emp: EmpNode,
+    who: Identity,
+    ledger: Ledger,
+    sends: Sends,
+    /// The next step's number.
+    next: u64,
+    start_ns: u64,
+    window: usize,
+    longest: u32,
+    lockstep: bool,
+    transmits: VecDeque<Transmit>,
+    free: Vec<Buffer>,
+    receives: Vec<Receives>,
+    received: u64,
+}
+
+impl Traffic {
+    fn new(mut emp: EmpNode, who: Identity, plan: Plan, ledger: Ledger) -> Result<Self, String> {
+        let longest = plan.longest;
+        let sending = if plan.sends.step(0).is_none() {
+            0
+        } else {
+            plan.window
+        };
+        let free = buffers(&mut emp, sending, longest)?;
+        let mut receives = Vec::with_capacity(plan.classes.len());
+        for class in plan.classes {
+            receives.push(Receives {
+                free: buffers(&mut emp, class.ahead, longest)?,
+                posted: VecDeque::new(),
+                begun: 0,
+                class,
+            });
+        }
+        Ok(Self {
+            emp,
+            who,
+            ledger,
+            sends: plan.sends,
+            next: 0,
+            start_ns: plan.start_ns,
+            window: plan.window,
+            longest,
+            lockstep: plan.lockstep,
+            transmits: VecDeque::new(),
+            free,
+            receives,
+            received: 0,
+        })
+    }
+
+    async fn run(&mut self) -> Result<(), String> {
+        for class in 0..self.receives.len() {
+            self.post_receives(class).await?;
+        }
+        if self.start_ns > 0 {
+            self.emp.system_mut().compute(self.start_ns).await;
+        }
+        loop {
+            self.post_transmits().await?;
+            if self.transmits.is_empty() && !self.may_send() {
+                self.ledger.records().sending_over = true;
+                let mut receives = self.receives.iter();
+                if self.is_done() && receives.all(|receives| receives.posted.is_empty()) {
+                    return Ok(());
+                }
+            }
+            self.complete_one().await?;
+        }
+    }
+
+    /// Whether everything was posted.
+    fn is_done(&self) -> bool {
+        self.sends.step(self.next).is_none()
+    }
+
+    /// Whether there is a message that waits for no other one to come first.
+    fn may_send(&self) -> bool {
+        let step = self.sends.step(self.next);
+        step.is_some_and(|step| self.received >= step.after)
+    }
+
+    /// Keeps as many receives of a class posted as its plan says.
+    async fn post_receives(&mut self, class: usize) -> Result<(), String> {
+        loop {
+            let receives = &mut self.receives[class];
+            let Class {
+                source,
+                tag,
+                expected,
+                ..
+            } = receives.class;
+            if expected.is_some_and(|expected| receives.begun >= expected) {
+                return Ok(());
+            }
+            let Some(buffer) = receives.free.pop() else {
+                return Ok(());
+            };
+            receives.begun += 1;
+            let handle = self.emp.post_receive(source, tag, buffer).await;
+            let handle = handle.map_err(|error| error.to_string())?.into();
+            self.receives[class]
+                .posted
+                .push_back(Posted { handle, buffer });
+        }
+    }
+
+    /// Posts what may be posted now.
+    async fn post_transmits(&mut self) -> Result<(), String> {
+        while let Some(step) = self.sends.step(self.next)
+            && self.transmits.len() < self.window
+            && self.received >= step.after
+            && let Some(space) = self.free.pop()
+        {
+            self.next += 1;
+            if step.pause_ns > 0 {
+                self.emp.system_mut().compute(step.pause_ns).await;
+            }
+            self.post_transmit(step, space).await?;
+        }
+        Ok(())
+    }
+
+    async fn post_transmit(&mut self, step: Step, space: Buffer) -> Result<(), String> {
+        let flow = Flow {
+            from: self.who.node,
+            to: step.to,
+            tag: step.tag,
+            life: self.who.life,
+        };
+        let now_ps = self.emp.system().now_ps();
+        let sequence = self.ledger.records().post(flow, now_ps, step.length);
+        let bytes = content::bytes(self.who.seed, flow, sequence, step.length);
+        let system = self.emp.system_mut();
+        system
+            .write_memory(space.address, &bytes)
+            .map_err(|at| format!("no memory at {:#x}", at.0))?;
+        let buffer = Buffer {
+            length: step.length,
+            ..space
+        };
+        let handle = self.emp.post_transmit(step.to, step.tag, buffer).await;
+        let handle = handle.map_err(|error| error.to_string())?;
+        let message = Message {
+            buffer: space,
+            flow,
+            sequence,
+        };
+        self.transmits.push_back(Transmit {
+            handle: handle.into(),
+            message,
+        });
+        Ok(())
+    }
+
+    /// Waits for the end of the oldest transmit or of the oldest receive of any class, whichever comes first.
+    async fn complete_one(&mut self) -> Result<(), String> {
+        let mut who = Vec::new();
+        let mut handles = Vec::new();
+        if let Some(transmit) = self.transmits.pop_front() {
+            who.push(Waiting::Transmit(transmit.message));
+            handles.push(transmit.handle);
+        }
+        for (class, receives) in self.receives.iter_mut().enumerate() {
+            if let Some(Posted { handle, buffer }) = receives.posted.pop_front() {
+                who.push(Waiting::Receive(class, buffer));
+                handles.push(handle);
+            }
+        }
+        let Some((index, result)) = self.emp.wait_any(&mut handles).await else {
+            return Err("it waits for messages that nobody will send".into());
+        };
+        let ended = who.remove(index);
+        for (who, handle) in who.into_iter().zip(handles) {
+            match who {
+                Waiting::Transmit(message) => {
+                    self.transmits.push_front(Transmit { handle, message });
+                }
+                Waiting::Receive(class, buffer) => {
+                    let posted = &mut self.receives[class].posted;
+                    posted.push_front(Posted { handle, buffer });
+                }
+            }
+        }
+        match ended {
+            Waiting::Transmit(message) => self.transmitted(message, result),
+            Waiting::Receive(class, buffer) => self.filled(class, buffer, result).await?,
+        }
+        Ok(())
+    }
+
+    /// A transmit is over.
+    fn transmitted(&mut self, message: Message, result: Result<Completion, TransferError>) {
+        self.free.push(message.buffer);
+        if self.lockstep && result.is_err() {
+            self.next = u64::MAX;
+        }
+        let end = result.map(|_| ()).map_err(|error| error.to_string());
+        let mut records = self.ledger.records();
+        records.sent(message.flow, message.sequence, end);
+    }
+
+    /// A receive is over: its message is checked, and another one posted in its place.
+    async fn filled(
+        &mut self,
+        class: usize,
+        buffer: Buffer,
+        result: Result<Completion, TransferError>,
+    ) -> Result<(), String> {
+        self.receives[class].free.push(buffer);
+        match result {
+            Ok(completion) => self.check(buffer, completion)?,
+            Err(error) => {
+                // The message did not come: another receive takes the place of this one.
+                self.receives[class].begun -= 1;
+                let mut records = self.ledger.records();
+                records.failed_receives.push(error.to_string());
+            }
+        }
+        self.post_receives(class).await
+    }
+
+    fn check(&mut self, buffer: Buffer, completion: Completion) -> Result<(), String> {
+        self.received += 1;
+        let may_send = self.may_send();
+        let system = self.emp.system();
+        let nothing = |at: VirtualAddress| format!("no memory at {:#x}", at.0);
+        let label = completion.length.min(self.longest).min(LABEL_BYTES);
+        let mut bytes = vec![0; label as usize];
+        system
+            .read_memory(buffer.address, &mut bytes)
+            .map_err(nothing)?;
+        let flow = Flow {
+            from: completion.node,
+            to: self.who.node,
+            tag: completion.tag,
+            life: content::life(&bytes),
+        };
+        let mut records = self.ledger.records();
+        let expected = records.expected(flow);
+        let sequence = content::sequence(&bytes, expected);
+        let sent = content::bytes(self.who.seed, flow, sequence, completion.length);
+        let fits = completion.length <= self.longest;
+        let intact = fits && system.memory_is(buffer.address, &sent).map_err(nothing)?;
+        let got = Got {
+            // A damaged label says nothing: it is taken for the next message.
+            sequence: if intact { sequence } else { expected },
+            number: content::number(&bytes),
+            time_ps: system.now_ps(),
+            length: completion.length,
+            intact,
+        };
+        records.receive(flow, got);
+        // At once, so that nobody sees a message that has come and an answer that nobody owes.
+        records.sending_over &= !may_send;
+        Ok(())
+    }
+}
+
+/// So many buffers of `length` bytes, the first one last.
+fn buffers(emp: &mut EmpNode, count: usize, length: u32) -> Result<Vec<Buffer>, String> {
+    let mut buffers = Vec::with_capacity(count);
+    for _ in 0..count {
+        let address = emp.system_mut().allocate(u64::from(length.max(1)));
+        let address = address.ok_or("host memory is exhausted")?;
+        buffers.push(Buffer { address, length });
+    }
+    buffers.reverse();
+    Ok(buffers)
+}

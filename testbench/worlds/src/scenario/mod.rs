@@ -1,0 +1,265 @@
+//! Scenarios: files that say all that a run depends on.
+//!
+//! A file is read into a checked [`Scenario`] without a look at anything outside of it; each mistake is refused
+//! with its line, its key and a reason. [`crate::simulation`] builds the world from it.
+
+mod error;
+pub mod faults;
+mod network;
+mod nodes;
+pub mod programs;
+mod routes;
+mod table;
+#[cfg(test)]
+mod tests;
+mod topology;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use emulator::sim::time::SimTime;
+use toml::de::DeTable;
+
+pub use error::{Place, ScenarioError};
+pub use network::{End, Forwarding, LinkSpec, Network, SwitchSpec};
+pub use nodes::{EmpSettings, MOST_NODES, Node, ProfileName};
+
+use crate::programs::content::LABEL_BYTES;
+use crate::programs::plan::memory_bytes;
+use faults::FaultSpec;
+use nodes::Defaults;
+use programs::ProgramSpec;
+use table::{Source, Table};
+
+/// The firmware of scenarios that do not say.
+const DEFAULT_IMAGE: &str = "emp-base";
+/// Latest end of a run, in us: eleven days.
+const LATEST_US: f64 = 1e12;
+/// Most messages of a run: their records are kept.
+const MOST_MESSAGES: u64 = 10_000_000;
+
+/// The folder of the project's examples.
+#[must_use]
+pub fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// A checked scenario.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// What it shows, in a line.
+    pub description: String,
+    /// The folder against which it names files.
+    pub folder: PathBuf,
+    /// All chance comes from it.
+    pub seed: u64,
+    /// The firmware: an image of the project or a file.
+    pub image: String,
+    /// Where the image is named.
+    pub image_place: Place,
+    /// The run ends here at the latest, counted from the start of the programs.
+    pub max_time: Option<SimTime>,
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// What joins them.
+    pub network: Network,
+    /// What their hosts do.
+    pub programs: Vec<ProgramSpec>,
+    /// What goes wrong.
+    pub faults: Vec<FaultSpec>,
+}
+
+impl Scenario {
+    /// Reads a scenario's file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is wrong.
+    pub fn load(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+        let mut scenario = Self::parse(&name, &text)?;
+        scenario.folder = path.parent().unwrap_or(Path::new("")).into();
+        Ok(scenario)
+    }
+
+    /// Reads the text of a scenario; `name` is its file's, for messages.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        let source = Source::new(name, text);
+        let document = DeTable::parse(text).map_err(|error| {
+            let place = source.place(error.span().unwrap_or(0..0), String::new());
+            place.refuse(error.message())
+        })?;
+        Self::read(Table::root(&source, document.get_ref()))
+    }
+
+    fn read(mut root: Table<'_>) -> Result<Self, ScenarioError> {
+        let description = match root.get("description") {
+            Some(item) => item.text()?.trim().to_owned(),
+            None => String::new(),
+        };
+        let seed = root.integer("seed", 0..=i64::MAX as u64, 1)?;
+        let (image, image_place) = match root.get("image") {
+            Some(item) => (item.text()?.to_owned(), item.place),
+            None => (DEFAULT_IMAGE.to_owned(), root.place.clone()),
+        };
+        let max_time = match root.get("max_time_us") {
+            Some(item) => Some(microseconds(item.number(1e-3..=LATEST_US)?)),
+            None => None,
+        };
+        let defaults = Defaults::read(&mut root)?;
+        let (nodes, network) = network::read(&mut root, &defaults)?;
+        let tables = root.tables("program")?;
+        let programs = tables
+            .into_iter()
+            .map(|table| programs::read(table, &nodes));
+        let programs: Vec<_> = programs.collect::<Result<_, _>>()?;
+        if programs.is_empty() {
+            return Err(root.place.refuse("no [[program]]: nothing would happen"));
+        }
+        let rates = root.table("faults")?;
+        let tables = root.tables("fault")?;
+        root.finish()?;
+        let mut faults = Vec::new();
+        if let Some(rates) = rates {
+            faults.push(faults::read_rates(rates, &network)?);
+        }
+        let islands = routes::islands(&network, nodes.all.len());
+        let count = islands.iter().flatten().collect::<BTreeSet<_>>().len();
+        for table in tables {
+            let (fault, place) = faults::read(table, &nodes, &network, count)?;
+            if let FaultSpec::Reset { .. } = fault {
+                check_labels(&programs, &place)?;
+            }
+            faults.push(fault);
+        }
+        let scenario = Self {
+            description,
+            folder: PathBuf::new(),
+            seed,
+            image,
+            image_place,
+            max_time,
+            nodes: nodes.all,
+            network,
+            programs,
+            faults,
+        };
+        scenario.check_programs(&islands)?;
+        Ok(scenario)
+    }
+
+    /// Messages of all programs.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.programs.iter().map(total).sum()
+    }
+
+    /// Whether nodes begin anew: then nobody counts on how many messages come.
+    #[must_use]
+    pub fn resets(&self) -> bool {
+        let reset = |fault: &FaultSpec| matches!(fault, FaultSpec::Reset { .. });
+        self.faults.iter().any(reset)
+    }
+
+    /// Whether any node's host speaks with EMP's firmware.
+    #[must_use]
+    pub fn uses_emp(&self) -> bool {
+        self.programs.iter().any(ProgramSpec::is_emp)
+    }
+
+    /// The image's file, if it is not one of the project's.
+    #[must_use]
+    pub fn image_file(&self) -> Option<PathBuf> {
+        let file = self.image.contains('/');
+        file.then(|| self.folder.join(&self.image))
+    }
+
+    /// Whether every program can do what it is told to.
+    fn check_programs(&self, islands: &[Option<usize>]) -> Result<(), ScenarioError> {
+        let mut used = vec![None; self.nodes.len()];
+        let mut messages: u64 = 0;
+        for spec in &self.programs {
+            let place = &spec.place;
+            let nodes = spec.nodes();
+            for &node in &nodes {
+                let name = &self.nodes[node].name;
+                if let Some(other) = used[node].replace(spec.name) {
+                    let reason = format!(
+                        "node {name} runs {other} already: a board serves one process of its host"
+                    );
+                    return Err(place.refuse(reason));
+                }
+                let first = islands[nodes[0]];
+                match islands[node] {
+                    None if spec.talks() => {
+                        return Err(place.refuse(format!("node {name} has no cable")));
+                    }
+                    island if island != first && spec.talks() => {
+                        let first = &self.nodes[nodes[0]].name;
+                        let reason = format!("there is no way from node {first} to node {name}");
+                        return Err(place.refuse(reason));
+                    }
+                    _ => {}
+                }
+            }
+            messages = messages.saturating_add(total(spec));
+            if messages > MOST_MESSAGES {
+                let reason = format!("{messages} messages in all; {MOST_MESSAGES} can be checked");
+                return Err(place.refuse(reason));
+            }
+            self.check_memory(spec)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the buffers fit the hosts' memory.
+    fn check_memory(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
+        let needed_mb = memory_bytes(spec).div_ceil(1 << 20);
+        for node in spec.nodes().into_iter().filter(|_| spec.talks()) {
+            let node = &self.nodes[node];
+            if needed_mb > u64::from(node.memory_mb) {
+                let reason = format!(
+                    "its buffers take {needed_mb} MB of node {}, whose host_memory_mb is {}",
+                    node.name, node.memory_mb
+                );
+                return Err(spec.place.refuse(reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When a node begins anew, messages must say which life of their sender they are from.
+fn check_labels(programs: &[ProgramSpec], reset: &Place) -> Result<(), ScenarioError> {
+    let short = |spec: &&ProgramSpec| spec.talks() && spec.shortest() < LABEL_BYTES;
+    match programs.iter().find(short) {
+        None => Ok(()),
+        Some(spec) => Err(reset.refuse(format!(
+            "messages of {} are shorter than the {LABEL_BYTES} bytes that tell the lives of a node apart",
+            spec.name
+        ))),
+    }
+}
+
+/// Messages of a program in all.
+fn total(spec: &ProgramSpec) -> u64 {
+    use programs::Program;
+    let nodes = spec.nodes().len() as u64;
+    let times = match &spec.program {
+        Program::PingPong { .. } => 2,
+        Program::Stream { .. } => 1,
+        Program::AllToAll { .. } => nodes * (nodes - 1),
+        Program::Random { .. } => nodes,
+        Program::Incast { bursts, .. } => (nodes - 1) * bursts,
+        Program::Idle { .. } | Program::Start { .. } => 0,
+    };
+    spec.messages.saturating_mul(times)
+}
+
+fn microseconds(us: f64) -> SimTime {
+    SimTime::from_ps((us * 1e6).round() as u64)
+}

@@ -1,0 +1,350 @@
+//! Builds the world that a scenario describes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use emulator::host::machine::Machine;
+use emulator::image::Image;
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{World, WorldError};
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::dma::stall::StallFrom;
+use emulator::tigon2::inspect::probes::ProbeTable;
+use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::link::Link;
+use emulator::wire::ethernet::switch::{self, SwitchConfig};
+use emulator::wire::fault::RandomFaults;
+use emulator::wire::port::Port;
+use host_lib::emp::Config;
+use host_lib::firmware::Firmware;
+
+use super::result::Counters;
+use super::started::Started;
+use super::{Lives, Simulation};
+use crate::calibrate;
+use crate::faults::{self, Strikes};
+use crate::images;
+use crate::nodes::{self, EMP_SRAM, START, mac_address};
+use crate::pairs;
+use crate::programs::ledger::Ledger;
+use crate::programs::plan::{Plan, plans};
+use crate::programs::start;
+use crate::programs::traffic::{self, Identity};
+use crate::scenario::faults::FaultSpec;
+use crate::scenario::programs::Program;
+use crate::scenario::{self, End, Forwarding, Scenario, ScenarioError};
+
+/// A profile, and the image's probes with the factors by which it stretches their stages.
+#[derive(Debug)]
+struct Speed {
+    profile: Profile,
+    probes: ProbeTable,
+}
+
+/// All that simulations of a scenario are built from: whoever has it can build any number of them, all alike.
+#[derive(Debug)]
+pub struct Blueprint {
+    scenario: Scenario,
+    /// What its boards run.
+    pub image: Arc<Image>,
+    speeds: BTreeMap<String, Speed>,
+}
+
+impl Blueprint {
+    /// Reads what the scenario names.
+    ///
+    /// # Errors
+    /// If the image or a profile cannot be used; where the scenario names it.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let image = match scenario.image_file() {
+            Some(path) => images::read_image(&path, EMP_SRAM),
+            None => images::own_image(&scenario.image, EMP_SRAM),
+        };
+        let image = image.map_err(|error| scenario.image_place.refuse(error.to_string()))?;
+        Ok(Self {
+            speeds: speeds(scenario, &image)?,
+            image: Arc::new(image),
+            scenario: scenario.clone(),
+        })
+    }
+
+    /// Builds a simulation.
+    ///
+    /// # Errors
+    /// If the network cannot be built.
+    pub fn build(&self) -> Result<Simulation, ScenarioError> {
+        let Self {
+            scenario,
+            image,
+            speeds,
+        } = self;
+        let refuse = |error: WorldError| scenario.image_place.refuse(error.to_string());
+        let mut world = world(scenario, speeds).map_err(refuse)?;
+        let mut resets = Vec::new();
+        let mut exact_faults = Vec::new();
+        for (index, fault) in scenario.faults.iter().enumerate() {
+            let strikes = install(&mut world, scenario, index, fault).map_err(refuse)?;
+            if let FaultSpec::Exact(_, place) = fault {
+                exact_faults.push((place.clone(), strikes));
+            }
+            if let FaultSpec::Reset { node, at, .. } = fault {
+                resets.push((START.saturating_add(*at), *node));
+            }
+        }
+        resets.sort_unstable();
+        let counters = Counters::new(world.nodes.len());
+        let lives = spawn(&mut world, scenario, image, speeds);
+        let started = Started::new(&mut world, scenario);
+        let names = scenario.nodes.iter().map(|node| node.name.clone());
+        Ok(Simulation {
+            world,
+            image: Arc::clone(image),
+            lives,
+            started,
+            resets,
+            counters,
+            looks: 0,
+            exact_faults,
+            max_time: scenario.max_time,
+            names: names.collect(),
+        })
+    }
+}
+
+impl Simulation {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// If the image or a profile cannot be used; where the scenario names it.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        Blueprint::new(scenario)?.build()
+    }
+}
+
+/// The profiles that the nodes name.
+fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>, ScenarioError> {
+    let mut speeds = BTreeMap::new();
+    for node in &scenario.nodes {
+        let name = &node.profile;
+        if speeds.contains_key(&name.name) {
+            continue;
+        }
+        let file = scenario.folder.join(&name.name).display().to_string();
+        let path = if name.is_file() { &file } else { &name.name };
+        let profile =
+            crate::profile::load(path).map_err(|error| name.place.refuse(format!("{error:#}")))?;
+        let factors = calibrate::factors(image, &profile)
+            .map_err(|error| name.place.refuse(error.to_string()))?;
+        let probes = nodes::probes(image, &factors);
+        speeds.insert(name.name.clone(), Speed { profile, probes });
+    }
+    Ok(speeds)
+}
+
+fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, WorldError> {
+    let node = |(index, node): (usize, &scenario::Node)| {
+        let Speed { profile, probes } = &speeds[&node.profile.name];
+        let mut board = Tigon2::new(EMP_SRAM, profile.timing);
+        board.probes = probes.clone();
+        Node::new(index as u16, board, &profile.timing.host, node.memory_mb)
+    };
+    let mut world = World::new(scenario.nodes.iter().enumerate().map(node).collect());
+    for spec in &scenario.network.switches {
+        let routes = spec.routes.iter().enumerate();
+        world.add_switch(&SwitchConfig {
+            ports: spec.ports,
+            forwarding: match spec.forwarding {
+                Forwarding::StoreAndForward => switch::Forwarding::StoreAndForward,
+                Forwarding::CutThrough => switch::Forwarding::CutThrough,
+            },
+            latency: spec.latency,
+            buffer_bytes: u64::from(spec.buffer_bytes),
+            routes: routes
+                .filter_map(|(node, &port)| Some((mac_address(node as u16), port?)))
+                .collect(),
+        })?;
+    }
+    for spec in &scenario.network.links {
+        let [a, b] = spec.ends.map(port);
+        let link = Link {
+            byte_time: spec.byte_time,
+            propagation: spec.propagation,
+        };
+        world.connect(a, b, link)?;
+    }
+    Ok(world)
+}
+
+const fn port(end: End) -> Port {
+    match end {
+        End::Node(node) => Port::Node(node),
+        End::Port { switch, port } => Port::Switch { switch, port },
+    }
+}
+
+/// The absolute time of one that counts from the start of the programs.
+const fn absolute(time: SimTime) -> SimTime {
+    START.saturating_add(time)
+}
+
+/// Installs a fault. Of an exact one what is given back counts how often it strikes.
+fn install(
+    world: &mut World,
+    scenario: &Scenario,
+    index: usize,
+    fault: &FaultSpec,
+) -> Result<Strikes, WorldError> {
+    match fault {
+        FaultSpec::Exact(fault, _) => {
+            let fault = fault.clone().later_by(START);
+            return faults::install(world, &fault);
+        }
+        FaultSpec::Random { links, rates } => {
+            for &link in links {
+                let ends = scenario.network.links[link].ends;
+                for (direction, end) in ends.into_iter().enumerate() {
+                    // Rates were checked when they were read.
+                    let stream = ((index as u64) << 32) | (2 * link + direction) as u64;
+                    if let Ok(layer) = RandomFaults::new(*rates, scenario.seed, stream) {
+                        world.add_fault(port(end), Box::new(layer))?;
+                    }
+                }
+            }
+        }
+        FaultSpec::Cut { link, from, until } => {
+            let end = port(scenario.network.links[*link].ends[0]);
+            world.unplug(end, absolute(*from), until.map(absolute))?;
+        }
+        &FaultSpec::Stall {
+            node,
+            channel,
+            from,
+            span,
+        } => {
+            let from = match from {
+                StallFrom::Time(time) => StallFrom::Time(absolute(time)),
+                transfer => transfer,
+            };
+            let fabric = &mut world.nodes[node].board_mut::<Tigon2>().fabric;
+            fabric.stall_dma(channel, from, span);
+        }
+        &FaultSpec::Reset { node, at, pause } => {
+            world.nodes[node].schedule_reset(absolute(at), pause);
+        }
+    }
+    Ok(Strikes::default())
+}
+
+/// What a node's host does.
+#[derive(Clone)]
+enum Job {
+    /// Boots EMP, and sends and receives messages.
+    Emp(Plan),
+    /// Starts the firmware, so long after the start of the programs, and leaves it alone.
+    Start(SimTime),
+}
+
+/// For each node the name of its program and what that does. Nodes of which nobody speaks boot EMP and do nothing; where no
+/// node uses EMP, their boards stay as they are.
+fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
+    let other = scenario
+        .uses_emp()
+        .then(|| ("idle", Job::Emp(Plan::default())));
+    let mut jobs = vec![other; scenario.nodes.len()];
+    for spec in &scenario.programs {
+        if let Program::Start { nodes } = &spec.program {
+            for &node in nodes {
+                let after = SimTime::from_ns(spec.start_ns);
+                jobs[node] = Some((spec.name, Job::Start(after)));
+            }
+        }
+        for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
+            jobs[node] = Some((spec.name, Job::Emp(plan)));
+        }
+    }
+    jobs
+}
+
+/// Starts the programs.
+fn spawn(
+    world: &mut World,
+    scenario: &Scenario,
+    image: &Image,
+    speeds: &BTreeMap<String, Speed>,
+) -> Vec<Lives> {
+    let firmware = Arc::new(images::firmware(image));
+    let count = scenario.nodes.len();
+    let routes: Vec<_> = (0..count).map(|node| mac_address(node as u16)).collect();
+    let mut all_lives = Vec::with_capacity(count);
+    for (index, job) in jobs(scenario).into_iter().enumerate() {
+        let node = &scenario.nodes[index];
+        let mut config = Config::new(index as u16, routes.clone());
+        node.emp.apply(&mut config);
+        let timing = &speeds[&node.profile.name].profile.timing;
+        config.post_overhead_ns = timing.host.post.ps() / 1000;
+        let lives = Lives::default();
+        all_lives.push(lives.clone());
+        let Some((name, job)) = job else {
+            continue;
+        };
+        let task = Arc::new(Task {
+            job,
+            lives,
+            config,
+            firmware: Arc::clone(&firmware),
+            seed: scenario.seed,
+        });
+        let programs = &mut world.nodes[index].programs;
+        programs.spawn_restartable(name, move |machine, life| {
+            let task = Arc::clone(&task);
+            async move { task.run(machine, life).await }
+        });
+    }
+    all_lives
+}
+
+/// What a node's program needs at each start.
+struct Task {
+    job: Job,
+    lives: Lives,
+    config: Config,
+    firmware: Arc<Firmware>,
+    seed: u64,
+}
+
+impl Task {
+    async fn run(&self, machine: Machine, life: u32) {
+        let ledger = self.lives.begin(machine.now().ps());
+        let done = match &self.job {
+            Job::Emp(plan) => self.exchange(machine, life, plan, &ledger).await,
+            Job::Start(after) => {
+                // It has no messages that anybody could wait for.
+                ledger.records().sending_over = true;
+                start::run(machine, &self.firmware, absolute(*after)).await
+            }
+        };
+        let mut records = ledger.records();
+        records.sending_over = true;
+        records.problem = done.err();
+    }
+
+    async fn exchange(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &Plan,
+        ledger: &Ledger,
+    ) -> Result<(), String> {
+        let mut config = self.config.clone();
+        let who = Identity {
+            node: config.node,
+            life: (life - 1) as u16,
+            seed: self.seed,
+        };
+        // Later in each life, as EMP wants it.
+        config.epoch = life as u16;
+        let emp = pairs::boot(machine, &self.firmware, config).await?;
+        traffic::run(emp, who, plan.clone(), ledger.clone()).await
+    }
+}

@@ -1,0 +1,278 @@
+//! What came of a run: messages, frames, and how busy the boards were.
+
+use std::collections::BTreeMap;
+
+use defs::emp::control::{COUNTER_COUNT, COUNTERS, Counter};
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunEnd, World};
+use emulator::tigon2::board::Tigon2;
+use emulator::value_struct;
+use emulator::wire::ethernet::switch::Switch;
+use emulator::wire::fault::FaultKind;
+use emulator::wire::loss::LossReason;
+use emulator::wire::port::Port;
+
+use super::Simulation;
+use crate::nodes::START;
+use crate::programs::verdict::{Life, Verdict, judge};
+
+/// What a NIC's firmware counted.
+pub type NicCounters = [u64; COUNTER_COUNT as usize];
+
+/// Drops of a NIC, by the names in reports.
+const NIC_DROPS: [(&str, Counter); 7] = [
+    ("nic_unmatched", Counter::DropUnmatched),
+    ("nic_duplicate", Counter::DropDuplicate),
+    ("nic_early", Counter::DropEarly),
+    ("nic_damaged", Counter::DropDamaged),
+    ("nic_foreign", Counter::DropForeign),
+    ("nic_epoch", Counter::DropEpoch),
+    ("nic_resources", Counter::DropResources),
+];
+
+/// What must be looked at while a run goes on.
+#[derive(Debug, Clone)]
+pub(super) struct Counters {
+    /// Of lives that a reset ended.
+    ended: Vec<NicCounters>,
+    /// How busy each board was when the programs started.
+    busy: Vec<Busy>,
+}
+
+value_struct!(Counters {
+    ended: ended,
+    busy: busy
+});
+
+/// How busy a board has been, in ps.
+#[derive(Debug, Clone, Copy, Default)]
+struct Busy {
+    cpu_ps: [u64; 2],
+    dma_ps: [u64; 2],
+}
+
+value_struct!(Busy {
+    cpu_ps: cpu_ps,
+    dma_ps: dma_ps
+});
+
+impl Busy {
+    fn of(node: &Node) -> Self {
+        let board = node.board::<Tigon2>();
+        Self {
+            cpu_ps: [0, 1].map(|cpu| board.busy_time(cpu).ps()),
+            dma_ps: [&board.fabric.dma_read, &board.fabric.dma_write]
+                .map(|channel| channel.busy().ps()),
+        }
+    }
+}
+
+impl Counters {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self {
+            ended: vec![[0; COUNTER_COUNT as usize]; nodes],
+            busy: vec![Busy::default(); nodes],
+        }
+    }
+
+    /// The programs start now, or a node is about to be reset.
+    pub(super) fn look(&mut self, world: &World, reset: Option<usize>) {
+        let Some(node) = reset else {
+            self.busy = world.nodes.iter().map(Busy::of).collect();
+            return;
+        };
+        let life = nic_counters(&world.nodes[node]);
+        for (all, life) in self.ended[node].iter_mut().zip(life) {
+            *all += life;
+        }
+    }
+}
+
+/// Reads the counters where the firmware keeps them, unnoticed.
+fn nic_counters(node: &Node) -> NicCounters {
+    let sram = &node.board::<Tigon2>().fabric.sram;
+    std::array::from_fn(|index| u64::from(sram.word(COUNTERS + 4 * index as u32)))
+}
+
+/// How busy a board was, as shares of the time since the programs started.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct BoardUse {
+    /// The node's name.
+    pub node: String,
+    /// CPU A: not in its idle loop.
+    pub cpu_a: f64,
+    /// CPU B.
+    pub cpu_b: f64,
+    /// The channel from the host.
+    pub dma_read: f64,
+    /// The channel to the host.
+    pub dma_write: f64,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: RunEnd,
+    /// What became of the messages.
+    pub verdict: Verdict,
+    /// What each NIC counted.
+    pub nics: Vec<NicCounters>,
+    /// Frames that did not get through, by reason.
+    pub drops: BTreeMap<String, u64>,
+    /// Other faults that frames suffered.
+    pub faults: BTreeMap<String, u64>,
+    /// Where exact faults stand that have met no frame.
+    pub idle_faults: Vec<String>,
+    /// How busy each board was.
+    pub boards: Vec<BoardUse>,
+    /// What kept programs from their work, and CPUs that stopped.
+    pub problems: Vec<String>,
+    /// Statuses that failed transfers ended with: the first of each node.
+    pub failures: Vec<String>,
+    /// From the start of the programs to the end of the run.
+    pub simulated: SimTime,
+    /// A hash over every event.
+    pub trace_hash: u64,
+}
+
+impl Outcome {
+    pub(super) fn new(simulation: &Simulation, lives: &[Life], end: RunEnd) -> Self {
+        let Simulation {
+            world,
+            counters,
+            names,
+            started,
+            ..
+        } = simulation;
+        let over = matches!(end, RunEnd::Completed | RunEnd::Deadlock(_));
+        let nics = counters.ended.iter().enumerate();
+        let nics: Vec<NicCounters> = nics
+            .map(|(node, ended)| {
+                // What other firmware keeps there is something else.
+                if started.contains(node) {
+                    return [0; COUNTER_COUNT as usize];
+                }
+                let now = nic_counters(&world.nodes[node]);
+                std::array::from_fn(|index| ended[index] + now[index])
+            })
+            .collect();
+        let simulated = world.now().saturating_sub(START);
+        let boards = world.nodes.iter().zip(&counters.busy).zip(names);
+        let idle_faults = simulation.exact_faults.iter();
+        let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
+        let mut problems = host_problems(lives, names);
+        problems.extend(started.problems(world, &simulation.image, names));
+        Self {
+            verdict: judge(lives, over),
+            drops: drops(world, &nics),
+            faults: faults(world),
+            idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
+            boards: boards
+                .map(|((node, before), name)| board_use(node, *before, name, simulated))
+                .collect(),
+            problems,
+            failures: failures(lives, names),
+            nics,
+            simulated,
+            trace_hash: world.trace_hash(),
+            end,
+        }
+    }
+
+    /// What all NICs counted together.
+    #[must_use]
+    pub fn counted(&self, counter: Counter) -> u64 {
+        self.nics.iter().map(|nic| nic[counter as usize]).sum()
+    }
+
+    /// Whether every promise was kept, and every program could do its work.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.verdict.messages.is_good()
+            && self.problems.is_empty()
+            && !matches!(self.end, RunEnd::Deadlock(_))
+    }
+}
+
+fn drops(world: &World, nics: &[NicCounters]) -> BTreeMap<String, u64> {
+    let mut drops = BTreeMap::new();
+    for (name, counter) in NIC_DROPS {
+        let sum = nics.iter().map(|nic| nic[counter as usize]).sum();
+        drops.insert(name.to_owned(), sum);
+    }
+    for reason in LossReason::ALL {
+        let name = format!("wire_{}", reason.name().replace(' ', "_"));
+        let lines = ports(world).filter_map(|port| world.line_counts(port).ok());
+        let lines = lines.map(|counts| counts.lost.of(reason));
+        let switches = world.switches().iter().flat_map(Switch::counts);
+        let switches = switches.map(|port| port.dropped.of(reason));
+        drops.insert(name, lines.chain(switches).sum());
+    }
+    drops.insert("fault_lost".into(), injected(world, FaultKind::Lost));
+    drops
+}
+
+/// Every end of a link that there may be.
+fn ports(world: &World) -> impl Iterator<Item = Port> {
+    let nodes = (0..world.nodes.len()).map(Port::Node);
+    let switches = world.switches().iter();
+    nodes.chain(switches.flat_map(|of| {
+        let switch = of.index();
+        (0..of.counts().count()).map(move |port| Port::Switch { switch, port })
+    }))
+}
+
+fn injected(world: &World, kind: FaultKind) -> u64 {
+    let layers = ports(world).filter_map(|port| world.fault_counts(port).ok());
+    layers.flatten().map(|counts| counts.of(kind)).sum()
+}
+
+fn faults(world: &World) -> BTreeMap<String, u64> {
+    let kinds = FaultKind::ALL.into_iter();
+    kinds
+        .map(|kind| (kind.name().to_owned(), injected(world, kind)))
+        .collect()
+}
+
+fn board_use(node: &Node, before: Busy, name: &str, span: SimTime) -> BoardUse {
+    let now = Busy::of(node);
+    let share = |ps: u64| match span.ps() {
+        0 => 0.0,
+        span => (ps as f64 / span as f64).min(1.0),
+    };
+    let cpu = |cpu: usize| share(now.cpu_ps[cpu].saturating_sub(before.cpu_ps[cpu]));
+    let dma = |channel: usize| share(now.dma_ps[channel].saturating_sub(before.dma_ps[channel]));
+    BoardUse {
+        node: name.to_owned(),
+        cpu_a: cpu(0),
+        cpu_b: cpu(1),
+        dma_read: dma(0),
+        dma_write: dma(1),
+    }
+}
+
+/// What kept programs from their work.
+fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for life in lives {
+        let records = life.ledger.records();
+        let name = &names[life.node];
+        let text = records.problem.iter();
+        problems.extend(text.map(|problem| format!("node {name}: {problem}")));
+    }
+    problems
+}
+
+fn failures(lives: &[Life], names: &[String]) -> Vec<String> {
+    let mut failures = Vec::new();
+    for life in lives {
+        let records = life.ledger.records();
+        let name = &names[life.node];
+        for text in [records.failures.first(), records.failed_receives.first()] {
+            failures.extend(text.map(|text| format!("node {name}: {text}")));
+        }
+    }
+    failures
+}

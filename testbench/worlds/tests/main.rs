@@ -1,0 +1,12 @@
+//! Worlds end to end: EMP, Ethernet firmware, scenarios, saved states, the one-block images.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod acenic;
+mod acenic_firmware;
+mod emp;
+mod images;
+mod saved;
+mod scenarios;

@@ -1,0 +1,133 @@
+//! The examples in `scenarios/`, some of them shortened.
+
+use defs::emp::control::Counter;
+use emulator::sim::world::RunEnd;
+use lanigon_worlds::scenario::{self, Scenario};
+use lanigon_worlds::simulation::RunOptions;
+use lanigon_worlds::simulation::result::Outcome;
+
+/// Runs an example with some of its text replaced; every promise must be kept.
+#[track_caller]
+fn run(name: &str, changes: &[(&str, &str)]) -> Outcome {
+    let outcome = outcome(name, changes);
+    assert_eq!(outcome.end, RunEnd::Completed, "{name}");
+    assert!(outcome.is_good(), "{name}: {outcome:?}");
+    outcome
+}
+
+/// What comes of an example with some of its text replaced.
+#[track_caller]
+fn outcome(name: &str, changes: &[(&str, &str)]) -> Outcome {
+    let path = scenario::examples().join(name).with_extension("toml");
+    let mut text = std::fs::read_to_string(path).unwrap();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{name}: {from}");
+        text = text.replace(from, to);
+    }
+    super::run(&text, &RunOptions::default())
+}
+
+#[test]
+fn every_example_is_right_and_says_what_it_shows() {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(scenario::examples()).unwrap() {
+        let path = entry.unwrap().path();
+        let scenario = Scenario::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert!(scenario.description.len() > 20, "{}", path.display());
+        names.push(path.file_stem().unwrap().to_str().unwrap().to_owned());
+    }
+    names.sort();
+    let known = [
+        "all-to-all-256",
+        "exact-fault",
+        "flow-control",
+        "pair",
+        "race",
+        "restart",
+        "soak",
+        "star-with-loss",
+    ];
+    assert_eq!(names, known, "each has a test here");
+}
+
+#[test]
+fn pair() {
+    let outcome = run("pair", &[("= 1000 ", "= 50 ")]);
+    let messages = outcome.verdict.messages;
+    assert_eq!((messages.posted, messages.delivered), (100, 100));
+    assert_eq!(outcome.counted(Counter::FramesResent), 0);
+    assert!(outcome.drops.values().all(|&count| count == 0));
+    assert!(outcome.boards[0].cpu_a > 0.1 && outcome.boards[0].cpu_b == 0.0);
+}
+
+#[test]
+fn star_with_loss() {
+    let outcome = run("star-with-loss", &[]);
+    let messages = outcome.verdict.messages;
+    assert_eq!((messages.posted, messages.delivered), (640, 640));
+    assert!(outcome.drops["fault_lost"] > 0 && outcome.drops["wire_damaged"] > 0);
+    assert!(outcome.faults["duplicated"] > 0 && outcome.faults["delayed"] > 0);
+    assert!(outcome.counted(Counter::FramesResent) > 0);
+}
+
+#[test]
+fn exact_fault() {
+    let outcome = run("exact-fault", &[]);
+    assert_eq!(outcome.verdict.messages.delivered, 40);
+    assert_eq!(outcome.drops["fault_lost"], 1);
+    assert_eq!(outcome.faults["corrupted"], 1);
+    // The ack whose byte was damaged, and the frame that the cut went through.
+    assert_eq!(outcome.drops["wire_damaged"], 2);
+    assert!(outcome.counted(Counter::FramesResent) > 0);
+}
+
+#[test]
+fn a_short_all_to_all() {
+    let changes = [("nodes = 256", "nodes = 24"), ("ports = 33 ", "ports = 5 ")];
+    let outcome = run("all-to-all-256", &changes);
+    assert_eq!(outcome.verdict.messages.delivered, 24 * 23 * 2);
+    assert_eq!(outcome.verdict.bytes, 24 * 23 * (64 + 4096));
+}
+
+#[test]
+fn restart() {
+    let outcome = run("restart", &[]);
+    let messages = outcome.verdict.messages;
+    // Node 3 had posted some before its reset, and posts all of them afterwards.
+    assert!(messages.posted > 4 * 60 && messages.posted < 5 * 60);
+    assert!(messages.delivered + messages.cut_off + messages.failed_with_status >= messages.posted);
+    assert!(messages.delivered > 4 * 60 - 20);
+}
+
+/// The one that fails, since its firmware does, a few ms after its start; without the mistake it does not.
+#[test]
+fn race() {
+    let outcome = outcome("race", &[]);
+    assert_eq!(outcome.end, RunEnd::Completed);
+    assert!(!outcome.is_good());
+    let source = include_str!("../../../../firmware/images/race-two-cpus/src/work.rs");
+    let mut lines = (1..).zip(source.lines());
+    let (line, _) = lines.find(|(_, text)| text.contains("fail!(")).unwrap();
+    let expected = format!(
+        "node 0: CPU A has stopped: panic at images/race-two-cpus/src/work.rs:{line}: \
+         7 of 8 buffers are free, and none is in use"
+    );
+    assert_eq!(outcome.problems, [expected]);
+    assert!((1000.0..10_000.0).contains(&outcome.simulated.us()));
+    let fixed = self::outcome("race", &[("\"race-two-cpus\"", "\"race-two-cpus-fixed\"")]);
+    assert!(fixed.is_good(), "{fixed:?}");
+    assert_eq!(fixed.simulated.us(), 100_000.0);
+}
+
+#[test]
+fn flow_control() {
+    let outcome = run("flow-control", &[]);
+    assert_eq!(outcome.verdict.messages.delivered, 140);
+    assert_eq!(outcome.boards[0].node, "sink");
+    let without = [("flow_control = true", "flow_control = false")];
+    let other = run("flow-control", &without);
+    assert_ne!(
+        outcome.trace_hash, other.trace_hash,
+        "it makes a difference"
+    );
+}

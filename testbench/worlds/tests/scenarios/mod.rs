@@ -1,0 +1,35 @@
+//! Scenarios from file to outcome.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod examples;
+mod faults;
+mod race;
+mod runs;
+mod started;
+
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::result::Outcome;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+/// Runs the text of a scenario.
+#[track_caller]
+fn run(text: &str, options: &RunOptions) -> Outcome {
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
+    simulation.run(options, |_| {})
+}
+
+/// Two nodes on a cable, with more text behind.
+fn pair(more: &str) -> String {
+    format!("[network]\ntopology = \"pair\"\n{more}")
+}
+
+/// So many messages from node 0 to node 1.
+fn stream(messages: u32, bytes: u32) -> String {
+    format!(
+        "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = {bytes}\n"
+    )
+}
