@@ -164,10 +164,7 @@ impl Firmware {
             let kind = kind & !FAILED;
             if failed {
                 count!("nic_dma_rd_master_aborts");
-                if !matches!(
-                    kind,
-                    read::SEND_DATA | read::SEND_LAST | read::STATISTICS
-                ) {
+                if !matches!(kind, read::SEND_DATA | read::SEND_LAST | read::STATISTICS) {
                     // The cache still holds descriptors of an earlier round.
                     sram::clear(local, length);
                 }
