@@ -1,4 +1,4 @@
-//! Tools that look into runs: traces, captures, messages and their ledgers, profiles of CPUs.
+//! Analysis of runs: traces, captures, messages and their ledgers, CPU profiles.
 
 pub mod capture;
 pub mod ledger;

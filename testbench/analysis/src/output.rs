@@ -1,18 +1,18 @@
-//! Standard output and standard error, results that cannot be written, and counts for people.
+//! Output of results to standard output, standard error and files; formatting of counts.
 
 use std::io::{self, ErrorKind, Write};
 
-/// The result could not be written. The request was right: exit code 1, not 2.
+/// A result could not be written. The request was valid: exit code 1, not 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}")]
 pub struct WriteError {
-    /// Where it was to go.
+    /// Destination.
     place: String,
     source: io::Error,
 }
 
 impl WriteError {
-    /// A result that was to go to `place`.
+    /// A write error for `place`.
     pub fn new(place: impl ToString, source: io::Error) -> Self {
         let place = place.to_string();
         Self { place, source }
@@ -25,7 +25,7 @@ impl From<io::Error> for WriteError {
     }
 }
 
-/// Prints a text that ends with a line break. A reader that has gone away (`| head`) has seen enough.
+/// Prints a text that ends with a line break. A closed reader (`| head`) is no error.
 ///
 /// # Errors
 /// [`WriteError`], for example when the disk is full.
@@ -37,13 +37,13 @@ pub fn print(text: &str) -> Result<(), WriteError> {
     }
 }
 
-/// Prints a text on standard error, since standard output is taken.
+/// Prints a text on standard error, when standard output is used for data.
 pub fn print_aside(text: &str) {
-    // Without a place for messages nobody can be told.
+    // Without standard error there is no way to report.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// A count for people: `10_000_000` as "10 000 000".
+/// Formats a count: `10_000_000` as "10 000 000".
 #[must_use]
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();

@@ -1,4 +1,4 @@
-//! Whoever looks at every instruction changes nothing, and misses none.
+//! Instruction logs do not change a run, and are complete.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -22,7 +22,7 @@ use lanigon_analysis::trace::record::{header, with_image};
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
-/// What is left of a run: the trace's hash; instructions, cycles and ticks of each CPU.
+/// Final state of a run: trace hash; instructions, cycles and ticks of each CPU.
 type Left = (u64, Vec<(u64, u64, u64)>);
 
 fn simulation() -> Simulation {
@@ -119,7 +119,7 @@ fn profiles_add_up() {
     }
 }
 
-/// The lines of a file, and whether it could be read to its end.
+/// Lines of a file, and whether it could be read to its end.
 fn listed(path: &Path, wanted: Wanted) -> (Vec<String>, bool) {
     let (header, chunks) = split(open(path).unwrap());
     let mut lines = Vec::new();
@@ -130,7 +130,7 @@ fn listed(path: &Path, wanted: Wanted) -> (Vec<String>, bool) {
     (lines, read.is_ok())
 }
 
-/// How many instructions a line stands for.
+/// Number of instructions that a line represents.
 fn count(line: &str) -> u64 {
     let Some((_, rounds)) = line.split_once("(idle: ") else {
         return 1;

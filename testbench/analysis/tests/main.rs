@@ -1,4 +1,4 @@
-//! Tools that look into runs.
+//! Tests of traces, captures, messages, ledgers and profiles.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

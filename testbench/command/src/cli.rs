@@ -20,7 +20,7 @@ pub struct Cli {
     /// Show the trace on standard error (-vv: more; RUST_LOG=warn,dma_read=info: one block)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
-    /// What to do.
+    /// Commands.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -36,23 +36,23 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a scenario: nodes, a network, host programs, faults
     Run(RunArgs),
-    /// Stop a scenario anywhere, look, step, and go back
+    /// Debug a scenario: stop at any time, look, step, and go back
     Debug(DebugArgs),
     /// Debug a node of a scenario with gdb
     Gdb(GdbArgs),
-    /// Look into a recorded trace
+    /// Analyse a recorded trace
     Trace(TraceArgs),
-    /// Where each nanosecond of a message went
+    /// Show where the time of messages is spent
     Ledger(LedgerArgs),
     /// Draw a recorded trace as a timeline for ui.perfetto.dev
     Timeline(ConvertArgs),
     /// Run an image or raw MIPS code on a board without a host
     Exec(ExecArgs),
-    /// Run the firmware of an Ethernet adapter on two boards back to back
+    /// Run Ethernet adapter firmware on two directly connected boards
     Acenic(AcenicArgs),
-    /// Show what is in a firmware image and whether the chip can run it
+    /// Show the contents of a firmware image, and check it
     Image(ImageArgs),
-    /// Print the script by which Wireshark and tshark understand EMP frames
+    /// Print the Wireshark dissector for EMP frames
     #[command(after_help = "\
 Examples:
   lanigon dissector > emp.lua
@@ -60,15 +60,15 @@ Examples:
     Dissector,
     /// List experiments, images, profiles and scenarios
     List(ListArgs),
-    /// Begin a project: firmware of your own, and tests of it
+    /// Create a project: your own firmware with tests
     New(NewArgs),
-    /// Show where the time of each CPU goes: functions, waits, callers
+    /// Show where CPU time is spent: functions, waits, callers
     Profile(ProfileArgs),
-    /// Measure how fast the emulator is on this machine
+    /// Measure the speed of the emulator on this machine
     Bench(BenchArgs),
 }
 
-/// Which published results.
+/// Published results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Paper {
     /// EMP on the Tigon2
@@ -92,13 +92,13 @@ pub struct ReproduceArgs {
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)
     #[arg(long, value_name = "ID", conflicts_with = "explain")]
     pub figure: Option<String>,
-    /// Where each microsecond of a message goes, and what limits bandwidth: base, so, ro, dsr, sr
+    /// Show the ledger of a message and the limit of bandwidth: base, so, ro, dsr, sr
     #[arg(long, value_name = "SCHEME", value_parser = scheme, conflicts_with = "sizes")]
     pub explain: Option<Scheme>,
     /// Fewer sizes and rounds
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
-    /// As many rounds as the paper
+    /// As many rounds as in the paper
     #[arg(long)]
     pub full: bool,
     /// Print one JSON document
@@ -132,27 +132,27 @@ Examples:
   lanigon debug scenarios/pair.toml -e 'break probe frame sent' -e continue -e where
   echo 'goto +30us' | lanigon debug scenarios/pair.toml")]
 pub struct DebugArgs {
-    /// What is debugged.
+    /// Scenario or snapshot.
     #[command(flatten)]
     pub what: DebugWhat,
-    /// Carry out the commands in this file, and end
+    /// Execute the commands in this file, and exit
     #[arg(short = 'x', long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// Carry out this command, and end (repeatable; after those of --script)
+    /// Execute this command, and exit (repeatable; after --script)
     #[arg(short, long = "execute", value_name = "COMMAND")]
     pub execute: Vec<String>,
 }
 
-/// What a debugger looks at.
+/// Scenario or snapshot of a debugger.
 #[derive(Debug, Args)]
 pub struct DebugWhat {
     /// The scenario's file (TOML)
     #[arg(value_name = "SCENARIO", required_unless_present = "from")]
     pub scenario: Option<PathBuf>,
-    /// Begin at this snapshot, which holds its scenario
+    /// Begin at this snapshot, which contains its scenario
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "seed"])]
     pub from: Option<PathBuf>,
-    /// Seed of all chance, instead of the scenario's
+    /// Random seed, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub seed: Option<u64>,
 }
@@ -176,25 +176,25 @@ pub struct RunArgs {
     /// The scenario's file (TOML)
     #[arg(value_name = "SCENARIO", required_unless_present = "from")]
     pub scenario: Option<PathBuf>,
-    /// Go on from this snapshot, which holds its scenario
+    /// Continue from this snapshot, which contains its scenario
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "seed"])]
     pub from: Option<PathBuf>,
-    /// At this time (in us from the start of the programs) save everything into this file, and go on
+    /// Save a snapshot at this time (in us from the start of the programs) into this file, and continue
     #[arg(long, num_args = 2, value_names = ["US", "FILE"])]
     pub snapshot_at: Option<Vec<String>>,
-    /// Seed of all chance, instead of the scenario's
+    /// Random seed, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub seed: Option<u64>,
-    /// Threads that share the work; results do not depend on them
+    /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: NonZeroUsize,
-    /// The trace to write.
+    /// Options of the trace.
     #[command(flatten)]
     pub record: RecordArgs,
     /// Write the frames on all wires into this file (pcapng, for Wireshark; - is standard output)
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// The timeline to draw.
+    /// Options of the timeline.
     #[command(flatten)]
     pub timeline: TimelineArgs,
     /// End the run after this many simulated microseconds
@@ -218,16 +218,16 @@ Examples:
   lanigon gdb scenarios/pair.toml --socket nic.sock
   lanigon gdb --from fault.snap")]
 pub struct GdbArgs {
-    /// What is debugged.
+    /// Scenario or snapshot.
     #[command(flatten)]
     pub what: DebugWhat,
     /// The node, by number or name
     #[arg(long, value_name = "N", default_value = "0")]
     pub node: String,
-    /// The TCP port of this machine at which gdb attaches (default: one that is free)
+    /// Local TCP port for gdb (default: any free port)
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,
-    /// A Unix socket instead, in this file
+    /// Unix socket for gdb, instead of a port
     #[arg(long, value_name = "PATH", conflicts_with = "port")]
     pub socket: Option<PathBuf>,
 }
@@ -244,22 +244,22 @@ Examples:
   lanigon exec --cpu b --load 0xc00000=hot.bin --pc 0xc00000
   lanigon exec -v firmware/target/tigon2/release/hello")]
 pub struct ExecArgs {
-    /// ELF image: its segments are loaded and it starts at its entry
+    /// ELF image to load and start
     pub image: Option<PathBuf>,
     /// Load a raw binary into SRAM or into the scratchpad of --cpu (repeatable)
     #[arg(long, value_name = "ADDR=FILE", value_parser = load)]
     pub load: Vec<Load>,
-    /// Where to start
+    /// Start address
     #[arg(long, value_name = "ADDR", value_parser = number, required_unless_present = "image")]
     pub pc: Option<u32>,
     /// The CPU to start, a or b
     #[arg(long, value_enum, default_value_t = Cpu::A, hide_possible_values = true)]
     pub cpu: Cpu,
-    /// A CPU stops after this many instructions
+    /// Limit of instructions per CPU
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_INSTRUCTIONS))]
     pub max_instructions: u64,
-    /// The run ends after this many simulated microseconds
+    /// Limit of simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,
     /// Installed SRAM: 512, 1024 or 2048
@@ -268,7 +268,7 @@ pub struct ExecArgs {
     /// Timing profile (see `lanigon list`)
     #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_PROFILE)]
     pub profile: String,
-    /// Show memory at the end, as --cpu sees it (repeatable)
+    /// Show memory at the end, as seen by --cpu (repeatable)
     #[arg(long, value_name = "ADDR:LEN", value_parser = dump)]
     pub dump: Vec<Dump>,
     /// Print one JSON document
@@ -276,16 +276,16 @@ pub struct ExecArgs {
     pub json: bool,
 }
 
-/// Limit of `--max-instructions`: hours of simulated time, and no clock comes near its end.
+/// Largest value of `--max-instructions`: hours of simulated time, without overflow of any clock.
 const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
-/// Limit of `--max-time` in microseconds: eleven days.
+/// Largest value of `--max-time` in microseconds: eleven days.
 const MOST_MICROSECONDS: f64 = 1e12;
-/// Limit of `--threads`.
+/// Largest value of `--threads`.
 const MOST_THREADS: usize = 256;
-/// The profile of plain hardware.
+/// Profile of the plain hardware.
 pub(crate) const DEFAULT_PROFILE: &str = "tigon2-88mhz";
 
-/// Who runs the board's DMA rings.
+/// Owner of the DMA rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Assist {
     /// The chip
@@ -309,22 +309,23 @@ pub struct AcenicArgs {
     /// Firmware for both boards
     #[arg(long, value_name = "FILE")]
     pub firmware: PathBuf,
-    /// Frames each way
+    /// Number of frames in each direction
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub frames: u32,
-    /// Bytes of each frame without FCS, 60 to 9014 (default: a mix up to 1514; above, with the jumbo ring)
+    /// Length of frames without FCS, 60 to 9014 (default: a mix up to 1514; above that, with the jumbo
+    /// ring)
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(60..=9014))]
     pub size: Option<u32>,
     /// Installed SRAM: 512, 1024 or 2048
     #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
     pub sram: SramSize,
-    /// Who runs the DMA rings: the chip (hw) or CPU B (sw)
+    /// DMA assist: the chip (hw) or CPU B (sw)
     #[arg(long, value_enum, default_value_t = Assist::Sw, hide_possible_values = true)]
     pub assist: Assist,
-    /// Negotiate the link instead of fixing it
+    /// Negotiate the link instead of fixed settings
     #[arg(long)]
     pub negotiate: bool,
-    /// The trace to write.
+    /// Options of the trace.
     #[command(flatten)]
     pub record: RecordArgs,
     /// End the run after this many simulated microseconds from power-on (CPU A is released after about 10 000)
@@ -350,7 +351,7 @@ pub struct ImageArgs {
     /// Installed SRAM that the image must fit: 512, 1024 or 2048
     #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
     pub sram: SramSize,
-    /// Write the image in the form in which Linux keeps firmware of AceNIC adapters
+    /// Write the image in the Linux format of AceNIC firmware
     #[arg(long, value_name = "FILE")]
     pub linux_form: Option<PathBuf>,
     /// Print one JSON document
@@ -394,24 +395,24 @@ pub struct BenchArgs {
 /// `--load ADDR=FILE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Load {
-    /// Where to.
+    /// Address.
     pub address: u32,
-    /// What.
+    /// File.
     pub file: PathBuf,
 }
 
 /// `--dump ADDR:LEN`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dump {
-    /// The address as the user gave it: the name of the dump.
+    /// The address as given, used as the name of the dump.
     pub name: String,
-    /// From where.
+    /// Address.
     pub address: u32,
-    /// How much.
+    /// Length.
     pub length_bytes: u32,
 }
 
-/// A number, hexadecimal with `0x`, else decimal.
+/// Parses a number: hexadecimal with `0x`, else decimal.
 fn number(text: &str) -> Result<u32, String> {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let plain = |digits: &str| !digits.starts_with('+');

@@ -6,10 +6,10 @@ use lanigon_worlds::interrupt::Interrupt;
 /// Exit code of a process that the user interrupted.
 pub const EXIT_CODE: u8 = 130;
 
-/// Ctrl-C (and a polite kill) requests an end; the second time, the process ends at once.
+/// Installs the handler: Ctrl-C (or SIGTERM) sets the flag; a second one ends the process at once.
 ///
 /// # Errors
-/// If the system refuses the handler.
+/// If the handler cannot be installed.
 pub fn on_ctrl_c(interrupt: &Interrupt) -> anyhow::Result<()> {
     let interrupt = interrupt.clone();
     let handler = move || {

@@ -1,7 +1,7 @@
-//! What goes to standard error: warnings about the guest, and trace lines where somebody wants them.
+//! Logging on standard error: guest warnings, and trace lines on request.
 //!
-//! A log line's target is the block that it comes from (`guest`, `cpu_a`, `dma_read`, `mac_tx`, ...),
-//! so that `RUST_LOG=warn,dma_read=info` shows that block alone.
+//! The target of a log line is its block (`guest`, `cpu_a`, `dma_read`, `mac_tx`, ...), so that
+//! `RUST_LOG=warn,dma_read=info` shows one block only.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,14 +11,14 @@ use emulator::observe::tracer::{Sink, Tracer};
 use env_logger::fmt::Formatter;
 use log::{Level, LevelFilter, Record};
 
-/// Target of the warnings about what a guest does wrong.
+/// Target of warnings about guest mistakes.
 const GUEST: &str = "guest";
-/// Target of the firmware's log lines, which trace lines show too.
+/// Target of the firmware's log lines, which are also trace lines.
 const FIRMWARE: &str = "firmware";
-/// A guest that makes a mistake makes it in a loop: more warnings than this say nothing new.
+/// Largest number of guest warnings: mistakes usually repeat in a loop.
 const MOST_GUEST_WARNINGS: u64 = 20;
 
-/// Starts logging: `verbose` times -v, unless RUST_LOG says it in detail.
+/// Starts logging: `verbose` counts -v; RUST_LOG takes precedence.
 pub fn init(verbose: u8) {
     let by_option = match verbose {
         0 => "warn",
@@ -51,7 +51,7 @@ pub fn init(verbose: u8) {
         .init();
 }
 
-/// From now on says nothing of what guests do: somebody looks at the same moments again and again, and sees it as events.
+/// Suppresses guest warnings: a debugger visits moments repeatedly, and shows mistakes as events.
 pub fn without_guests() {
     log::set_max_level(LevelFilter::Error);
 }
@@ -64,7 +64,7 @@ fn write_record(out: &mut Formatter, record: &Record) -> std::io::Result<()> {
     }
 }
 
-/// Logs every trace event as a line, under the name of the block that caused it.
+/// Sink that logs every trace event under the name of its block.
 #[derive(Debug)]
 struct TraceLines;
 
@@ -77,7 +77,7 @@ impl Sink for TraceLines {
     }
 }
 
-/// Shows a node's trace as lines if -v or RUST_LOG asks for any.
+/// Logs a node's trace if -v or RUST_LOG requests it.
 pub fn show_trace(trace: &mut Tracer) {
     if log::max_level() >= LevelFilter::Info {
         trace.add_sink(Box::new(TraceLines));

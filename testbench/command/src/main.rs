@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::init(cli.verbose);
     let interrupt = Interrupt::default();
-    // Commands that have nothing to finish end at once, as the system has it.
+    // Commands without anything to finish end at once.
     let handled = match commands::ends_at_once(&cli.command) {
         true => Ok(()),
         false => interrupt::on_ctrl_c(&interrupt),
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             // One line, whatever a file's name or a parser's message contains.
             let text = format!("{error:#}");
             let line: Vec<_> = text.split_whitespace().collect();
-            // Nobody may be listening.
+            // Standard error may be closed.
             let _ = writeln!(io::stderr(), "error: {}", line.join(" "));
             commands::Status::of_error(&error).into()
         }

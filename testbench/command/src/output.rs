@@ -1,4 +1,4 @@
-//! Standard output: results, as text or as one JSON document, and nothing else. And the files beside it.
+//! Output of results: standard output, as text or one JSON document, and files.
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use anyhow::{bail, ensure};
 pub use lanigon_analysis::output::{WriteError, grouped, print, print_aside};
 use serde::Serialize;
 
-/// What is written goes into files of its own, whatever their names are: into none that is read, nor twice into
-/// one. Each has the option or argument that names it.
+/// Checks that every output has its own file, different from all inputs, whatever the names. Each path has
+/// the option or argument that names it.
 ///
 /// # Errors
 /// If two are the same file, or one that is written is `-`.
@@ -33,7 +33,7 @@ pub fn one_file_each(
     Ok(())
 }
 
-/// The name of a file, or of one that will be, without links and detours.
+/// Canonical path of an existing or future file.
 fn real(path: &Path) -> PathBuf {
     let name_in_folder = || {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
@@ -44,11 +44,11 @@ fn real(path: &Path) -> PathBuf {
     real.unwrap_or_else(|| path.into())
 }
 
-/// Standard output for much text, which is written while it comes into being.
+/// Standard output for long text that is written while it is produced.
 #[derive(Debug)]
 pub struct Lines(Option<BufWriter<StdoutLock<'static>>>);
 
-/// Bytes that [`Lines`] writes at a time.
+/// Buffer size of [`Lines`].
 const LINES_BYTES: usize = 1 << 16;
 
 impl Default for Lines {
@@ -61,7 +61,7 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Writes some of it; `false` when the reader has gone away, and more is of no use.
+    /// Writes a part; `false` if the reader has closed the pipe.
     ///
     /// # Errors
     /// [`WriteError`], for example when the disk is full.
@@ -70,10 +70,10 @@ impl Lines {
         self.outcome(written)
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     ///
     /// # Errors
-    /// The same.
+    /// [`WriteError`].
     pub fn finish(&mut self) -> Result<(), WriteError> {
         let written = self.0.as_mut().map(BufWriter::flush);
         self.outcome(written).map(|_| ())
@@ -84,7 +84,7 @@ impl Lines {
             Some(Ok(())) => Ok(true),
             None => Ok(false),
             Some(Err(error)) => {
-                // What is left in the buffer is written nowhere: not a second time either.
+                // Discard the buffer: it must not be written later.
                 if let Some(out) = self.0.take() {
                     let _ = out.into_parts();
                 }

@@ -1,16 +1,16 @@
-//! Progress of long work: a bar on a terminal, nothing in a pipe.
+//! Progress bar of long operations, on a terminal only.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error that disappears at the end.
+/// A progress bar on standard error, removed at the end.
 #[derive(Debug)]
 pub struct Progress(ProgressBar);
 
-/// Work below this is over before a bar can be read.
+/// Amount of work below which no bar is shown.
 const SHORT: u64 = 100_000_000;
 
 impl Progress {
-    /// A bar of `length` units of simulated work; none if that is little.
+    /// A bar for `length` units of simulated work; none for little work.
     #[must_use]
     pub fn new(unit: &'static str, length: u64) -> Self {
         if length < SHORT {
@@ -19,7 +19,7 @@ impl Progress {
         Self::steps(unit, length)
     }
 
-    /// A bar of `length` steps that take a while each; none where trace lines would write over it.
+    /// A bar for `length` long steps; none if trace lines are shown.
     #[must_use]
     pub fn steps(unit: &'static str, length: u64) -> Self {
         if log::max_level() >= log::LevelFilter::Info {
@@ -35,12 +35,12 @@ impl Progress {
         )
     }
 
-    /// So far `position` is done.
+    /// Sets the finished amount.
     pub fn set(&self, position: u64) {
         self.0.set_position(position);
     }
 
-    /// Does what writes to the terminal, with the bar out of the way.
+    /// Runs `work`, which writes to the terminal, with the bar hidden.
     pub fn around<T>(&self, work: impl FnOnce() -> T) -> T {
         self.0.suspend(work)
     }

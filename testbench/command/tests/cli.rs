@@ -1,4 +1,4 @@
-//! The `lanigon` command as a user meets it: the built binary, its exit codes and what it prints.
+//! The `lanigon` command for its users: the built binary, its exit codes and its output.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -22,7 +22,7 @@ fn lanigon(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary runs")
 }
 
-/// A command line in one text; `{name}` is the file with that name.
+/// A command line as text; `{name}` is the file with that name.
 fn split(line: &str) -> Vec<String> {
     let folder = format!("{}/", env!("CARGO_TARGET_TMPDIR"));
     line.split_whitespace()
@@ -34,7 +34,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-/// A file of the tests. Each test has names of its own, since they run at the same time.
+/// A file of the tests. Names are unique per test, because tests run in parallel.
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, bytes).expect("a writable folder");
@@ -46,7 +46,7 @@ fn assemble(name: &str, source: &str) -> PathBuf {
     file(name, &program.segments[program.segments.len() - 1].bytes)
 }
 
-/// A request that is refused: nothing on standard output, exit code 2, and the first line says why.
+/// Checks a refused request: nothing on standard output, exit code 2, and the reason in the first line.
 #[track_caller]
 fn check_refused(line: &str, reason: &str) {
     let words = split(line);
@@ -138,8 +138,8 @@ fn files_that_do_not_fit_are_refused() {
     check("0xffffffff={page.bin}", "no memory there");
 }
 
-/// Runs a program that `source` places at 0x4000 (or where its `.org` says) and checks exit code,
-/// the stop and its reason, and values of the document by their JSON pointers.
+/// Runs a program at 0x4000 (or at its `.org`) and checks exit code, stop and reason, and values of the
+/// document by their JSON pointers.
 #[track_caller]
 fn check_run(
     name: &str,
@@ -274,7 +274,7 @@ fn endless_programs_end_at_a_limit() {
         &[("/cpu_a/instructions", json!(10_000_000))],
     );
     check_run("idle_timed", idle, "--max-time 1e12", limit("cpu_a: "), &[]);
-    // A has stopped; B, which it started, goes on.
+    // A has stopped; B, started by A, continues.
     check_run(
         "left",
         "lui $t0, 0xc000\n li $t1, 0x4014\n sw $t1, 0x244($t0)\n sw $zero, 0x240($t0)\n \

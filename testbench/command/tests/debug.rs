@@ -1,4 +1,4 @@
-//! The command as a user meets it: scripts, pipes, exit codes.
+//! The command for its users: scripts, pipes, exit codes.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 const PAIR: &str = "image = \"emp-so\"\n[network]\ntopology = \"pair\"
     [[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 8\nbytes = [10, 5000]\n";
 
-/// A file of this test alone.
+/// A file of this test only.
 fn file(name: &str, text: &str) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).unwrap();
@@ -26,12 +26,12 @@ fn debug(arguments: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Whoever reads no input has gone away before.
+    // A process that reads no input may have ended already.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// What a script ends with: exit code, the end of what it shows, and its message.
+/// End of a script: exit code, last output, and error message.
 #[track_caller]
 fn check(name: &str, script: &str, code: i32, end: &str, message: &str) {
     let scenario = file(&format!("debug-{name}.toml"), PAIR);

@@ -1,4 +1,4 @@
-//! The `lanigon` command as a user meets it, and the project's rules.
+//! The `lanigon` command, end to end, and the project's rules.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -21,12 +21,12 @@ mod timeline;
 mod trace;
 mod tutorial;
 
-/// Two nodes on a cable, with more text behind.
+/// A scenario of two connected nodes, followed by `more`.
 fn pair(more: &str) -> String {
     format!("[network]\ntopology = \"pair\"\n{more}")
 }
 
-/// So many messages from node 0 to node 1.
+/// A program that sends `messages` messages from node 0 to node 1.
 fn stream(messages: u32, bytes: u32) -> String {
     format!(
         "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = {bytes}\n"

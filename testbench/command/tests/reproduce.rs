@@ -1,4 +1,4 @@
-//! `lanigon reproduce` as a user runs it.
+//! `lanigon reproduce` for its users.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -30,7 +30,7 @@ fn rows(document: &Value) -> &Vec<Value> {
     document["rows"].as_array().unwrap()
 }
 
-/// Ids of all published numbers that were measured or derived, as `data/published-emp.csv` has them.
+/// Ids of all measured or derived numbers in `data/published-emp.csv`.
 fn published_ids() -> Vec<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/published-emp.csv");
     let text = std::fs::read_to_string(path).unwrap();
@@ -143,7 +143,7 @@ fn medians_are_stated(document: &Value) {
     }
 }
 
-/// What the project promises about the thesis's numbers.
+/// The project's guarantees about the thesis's numbers.
 #[test]
 fn the_thesis_profile_comes_near_the_thesis() {
     let args = ["reproduce", "emp", "--json", "--profile", "emp-thesis"];
@@ -179,7 +179,7 @@ fn the_thesis_profile_comes_near_the_thesis() {
         );
     }
     let one_way = |scheme| value("one-way", scheme, 65_536);
-    // One frame's receive work of 10.50 + 2.75 + 2.50 / 3 us bounds the bandwidth at 844 Mb/s.
+    // One frame's receive work of 10.50 + 2.75 + 2.50 / 3 us limits the bandwidth to 844 Mb/s.
     check("base one-way", one_way("base"), 815.0, 880.0);
     for scheme in ["so", "dsr"] {
         check(scheme, one_way(scheme) / one_way("base"), 1.0, 1.07);
@@ -193,7 +193,7 @@ fn the_thesis_profile_comes_near_the_thesis() {
     check("SO two-way", two_way("so") / 1100.0, 0.88, 1.12);
 }
 
-/// The stages stand on the CPUs where Tables 3.2 and 3.3 place them.
+/// The stages run on the CPUs of Tables 3.2 and 3.3.
 #[test]
 fn stages_are_placed_as_published() {
     for table in ["table-3.2", "table-3.3"] {
@@ -210,13 +210,13 @@ fn stages_are_placed_as_published() {
         assert_eq!(rows(&document).len(), 29, "{table}");
         for row in rows(&document) {
             let off = row["error_percent"].as_f64().unwrap().abs();
-            // A CPU that takes mailboxes may look into a stage that is the other one's.
+            // A CPU that handles mailboxes may enter a stage of the other one briefly.
             assert!(off <= 3.0, "{row}");
         }
     }
 }
 
-/// The spans of a ledger add up to the whole, exactly.
+/// The spans of a ledger add up exactly to the whole.
 #[test]
 fn the_ledger_adds_up() {
     let document = json(&["reproduce", "emp", "--figure", "emp-004", "--json"]);
@@ -230,7 +230,7 @@ fn the_ledger_adds_up() {
     assert_eq!(document["ledgers"].as_array().unwrap().len(), 2);
 }
 
-/// What explains base names the resource that limits it, and no resource is busier than always.
+/// The explanation of base names the limiting resource, and no utilisation exceeds 1.
 #[test]
 fn a_scheme_is_explained() {
     let args = [
@@ -302,7 +302,7 @@ fn one_figure_and_one_size() {
     assert_eq!(count(&["--size", "77"]), 5 * 7 + 2);
 }
 
-/// Every file is written, and the plots show each curve that was measured.
+/// Every file is written, and the plots show each measured curve.
 #[test]
 fn files_are_written() {
     let folder = std::env::temp_dir().join(format!("lanigon-reproduce-{}", std::process::id()));

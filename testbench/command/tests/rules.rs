@@ -1,13 +1,13 @@
-//! The project's rules that a compiler cannot see. Each test names what breaks its rule and where.
+//! Project rules that the compiler does not check. Each test lists the violations.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A Rust file longer than this holds more than one idea. Aim at 600 lines.
+/// Limit of a Rust file's length. Aim at 600 lines.
 const LONGEST_FILE_LINES: usize = 700;
 
-/// The one package that may contain `unsafe`.
+/// The only package that may contain `unsafe`.
 const UNSAFE_PACKAGE: &str = "firmware/tigon2-hal";
 
 fn root() -> PathBuf {
@@ -18,7 +18,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every file of the project (path from the root, text) whose name ends with one of `suffixes`.
+/// All files of the project (path from the root, text) whose names end with one of `suffixes`.
 fn files(suffixes: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut folders = vec![String::new()];
@@ -45,7 +45,7 @@ fn check(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
 }
 
-/// `text` from each occurrence of `start` up to the first character that `inside` refuses.
+/// The text from each occurrence of `start` up to the first character that `inside` rejects.
 fn words_after<'a>(text: &'a str, start: &str, inside: fn(char) -> bool) -> Vec<&'a str> {
     text.match_indices(start)
         .map(|(at, _)| &text[at + start.len()..])
@@ -65,7 +65,7 @@ fn files_are_short() {
     check("no Rust file is longer than 700 lines", &broken);
 }
 
-/// The compiler refuses unsafe code where its lint is on: so nobody may turn it off.
+/// The compiler refuses unsafe code where its lint is on: no package may turn it off.
 #[test]
 fn unsafe_stays_in_the_hardware_abstraction() {
     let lint = concat!("unsafe", "_code");
@@ -134,7 +134,7 @@ fn bits_are_documented() {
     check("docs/tigon2.md has a row for each bit", &broken);
 }
 
-/// The ids of data/published-emp.csv; a line that has not the header's shape ends the test.
+/// Ids of data/published-emp.csv; checks the shape of each line.
 fn published_ids() -> BTreeSet<String> {
     let table = read("data/published-emp.csv");
     let mut lines = table.lines();
@@ -161,7 +161,7 @@ fn published_ids() -> BTreeSet<String> {
 #[test]
 fn cited_numbers_are_published() {
     let mut ids = published_ids();
-    // What is published in words has ids too.
+    // Published claims have ids too.
     let claims = read("data/published-emp-claims.csv");
     ids.extend(
         claims

@@ -1,4 +1,4 @@
-//! `lanigon run` as a user meets it.
+//! `lanigon run` for its users.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ fn lanigon(arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// A file of the tests. Each test has names of its own, since they run at the same time.
+/// A file of the tests. Names are unique per test, because tests run in parallel.
 fn file(name: &str, text: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).unwrap();
@@ -128,7 +128,7 @@ fn firmware_that_panics_is_told_with_its_place() {
         shown.contains("end       A CHECK FAILED, after "),
         "{shown}"
     );
-    // Nothing goes from node to node.
+    // No messages between nodes.
     for word in ["messages", "frames", "drops"] {
         assert!(!shown.contains(word), "{word}: in\n{shown}");
     }

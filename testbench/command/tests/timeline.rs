@@ -1,4 +1,4 @@
-//! `--timeline` as a user meets it.
+//! `--timeline` for its users.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ fn lanigon(arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// A path for a test's file. Each test has names of its own, since they run at the same time.
+/// A path for a test's file. Names are unique per test, because tests run in parallel.
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }

@@ -1,4 +1,4 @@
-//! `lanigon trace` as a user meets it: recorded runs, looked into.
+//! `lanigon trace` for its users: recorded runs and their analysis.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,7 +16,7 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Runs a command, and gives its exit code, what it printed and what it said.
+/// Runs a command; returns its exit code and both outputs.
 #[track_caller]
 fn run(line: &str) -> (Option<i32>, String, String) {
     let folder = format!("{}/", env!("CARGO_TARGET_TMPDIR"));
@@ -34,7 +34,7 @@ fn run(line: &str) -> (Option<i32>, String, String) {
     )
 }
 
-/// A run that loses a frame, recorded in both forms, and the same without a loss: by whichever test is first.
+/// A run that loses a frame, recorded in both formats, and a run without a loss; created by the first test.
 fn recorded() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
@@ -126,7 +126,7 @@ fn a_trigger_works_on_files_and_while_recording() {
     ));
     assert_eq!((code, error.as_str()), (Some(0), ""));
     assert_eq!(run("trace show {window.trace}").1, shown.1);
-    // What never comes leaves an empty trace, and says so.
+    // A trigger that never fires leaves an empty trace, with a warning.
     let never = "run {trace-plain.toml} --trace {never.trace} --trace-trigger probe=retransmit";
     let (code, _, error) = run(never);
     assert_eq!(code, Some(0));
@@ -183,7 +183,7 @@ fn broken_and_foreign_files_say_so() {
     assert_eq!(code, Some(2));
     assert!(error.contains("this is no trace file"), "{error}");
     assert_eq!(run("trace diff {lossy.trace} {nowhere.trace}").0, Some(2));
-    // A full disk harms neither the run nor its report.
+    // A full disk affects neither the run nor its report.
     let (code, report, error) = run("run {trace-plain.toml} --trace /dev/full");
     assert_eq!(code, Some(1));
     assert!(error.starts_with("error: /dev/full: No space"), "{error}");
@@ -196,7 +196,7 @@ fn runs_are_compared() {
     let (code, text, _) = run("trace diff {lossy.trace} {lossy.trace}");
     assert_eq!(code, Some(0));
     assert!(text.contains("\nequal "), "{text}");
-    // More details are no difference.
+    // Additional details are no difference.
     assert_eq!(run("trace diff {lossy.trace} {details.trace}").0, Some(0));
     let (code, text, error) = run("trace diff {plain.trace} {lossy.trace}");
     assert_eq!((code, error.as_str()), (Some(1), ""));

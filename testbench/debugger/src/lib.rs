@@ -1,4 +1,4 @@
-//! The debugger: sessions that stop a world anywhere and go back in time, a console for them, and a server for gdb.
+//! The debugger: sessions that stop a world anywhere and go back in time, a console, and a gdb server.
 
 pub mod debug;
 pub mod gdb;

@@ -1,4 +1,4 @@
-//! Sessions of the debugger, and what gdb sees of them.
+//! Tests of debugger sessions and of the gdb server.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

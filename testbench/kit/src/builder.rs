@@ -1,4 +1,4 @@
-//! How a test says what its world is.
+//! Description of a test's world.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,29 +27,29 @@ use lanigon_worlds::calibrate;
 use lanigon_worlds::images::{self, FirmwareError};
 use lanigon_worlds::nodes::{self, mac_address};
 
-/// The profile of plain hardware.
+/// Default timing profile: plain hardware.
 const DEFAULT_PROFILE: &str = "tigon2-88mhz";
-/// A run ends this long after the start of the programs.
+/// Default time limit after the start of the programs.
 const DEFAULT_MAX_TIME: SimTime = SimTime::from_us(1_000_000);
-/// What a switch takes to look at a frame, and what it holds for each port.
+/// Latency of a switch, and size of its output buffers.
 const SWITCH_LATENCY: SimTime = SimTime::from_ns(500);
 const SWITCH_BUFFER_BYTES: u64 = 128 << 10;
 
-/// An image as the test gives it.
+/// An image given by the test.
 #[derive(Debug, Clone)]
 enum Source {
     File(PathBuf),
     Bytes(Vec<u8>),
 }
 
-/// A world that is being described; [`build`](Self::build) makes it.
+/// Builder of a [`Kit`]; [`build`](Self::build) creates it.
 #[derive(Debug)]
 pub struct KitBuilder {
     nodes: usize,
     switch: bool,
     /// Nodes from this one on are never started.
     silent_from: usize,
-    /// Which nodes the image is for (`None`: all that have none of their own).
+    /// Images with their nodes (`None`: all nodes without their own image).
     images: Vec<(Option<usize>, Source)>,
     profile: String,
     sram: SramSize,
@@ -83,7 +83,7 @@ impl KitBuilder {
         }
     }
 
-    /// One node, and a board that nobody starts.
+    /// One node, and a second board that is never started.
     pub(super) fn alone() -> Self {
         Self {
             silent_from: 1,
@@ -91,8 +91,8 @@ impl KitBuilder {
         }
     }
 
-    /// The ELF image that all nodes run which have none of their own. A relative path counts from where the test
-    /// runs: with cargo, the folder of the test's package.
+    /// Sets the ELF image of all nodes without their own. A relative path is relative to the folder of the
+    /// test run: with cargo, the folder of the test's package.
     #[must_use]
     pub fn firmware(mut self, path: impl AsRef<Path>) -> Self {
         let source = Source::File(path.as_ref().into());
@@ -100,7 +100,7 @@ impl KitBuilder {
         self
     }
 
-    /// The same for one node.
+    /// Sets the ELF image of one node.
     #[must_use]
     pub fn firmware_on(mut self, node: usize, path: impl AsRef<Path>) -> Self {
         let source = Source::File(path.as_ref().into());
@@ -108,87 +108,87 @@ impl KitBuilder {
         self
     }
 
-    /// As [`firmware`](Self::firmware), from the bytes of an ELF image.
+    /// Like [`firmware`](Self::firmware), with the bytes of an ELF image.
     #[must_use]
     pub fn firmware_bytes(mut self, elf: &[u8]) -> Self {
         self.images.push((None, Source::Bytes(elf.into())));
         self
     }
 
-    /// The timing profile: a built-in one (`lanigon list`) or a file. Otherwise it is `tigon2-88mhz`.
+    /// Sets the timing profile: a built-in one (`lanigon list`) or a file. Default: `tigon2-88mhz`.
     #[must_use]
     pub fn profile(mut self, name_or_file: &str) -> Self {
         self.profile = name_or_file.into();
         self
     }
 
-    /// The boards' memory. Otherwise it is 512 KB.
+    /// Sets the boards' memory. Default: 512 KB.
     #[must_use]
     pub const fn sram(mut self, size: SramSize) -> Self {
         self.sram = size;
         self
     }
 
-    /// Something that goes wrong: a [`FrameFault`](super::FrameFault), or a fault that knows EMP.
+    /// Adds a fault: a [`FrameFault`](super::FrameFault), or a fault of EMP frames.
     #[must_use]
     pub fn fault(mut self, fault: impl Into<KitFault>) -> Self {
         self.faults.push(fault.into());
         self
     }
 
-    /// Faults by chance on every link; the same seed gives the same ones.
+    /// Adds random faults on every link; equal seeds give equal faults.
     #[must_use]
     pub const fn random_faults(mut self, rates: FaultRates, seed: u64) -> Self {
         self.chance = Some((rates, seed));
         self
     }
 
-    /// What a [`Search`](super::Search) tries, or what it found.
+    /// Adds the schedule of a [`Search`](super::Search).
     #[must_use]
     pub fn schedule(mut self, schedule: &Schedule) -> Self {
         self.schedule = schedule.clone();
         self
     }
 
-    /// Also record these events, as registers and handlers.
+    /// Records additional kinds of events, such as registers and handlers.
     #[must_use]
     pub fn details(mut self, details: Details) -> Self {
         self.details |= details;
         self
     }
 
-    /// Write the trace into this file, for `lanigon trace`; as text if its name ends in `.txt`.
+    /// Writes the trace into this file, for `lanigon trace`; as text if its name ends in `.txt`.
     #[must_use]
     pub fn trace_to(mut self, path: impl AsRef<Path>) -> Self {
         self.trace = Some(path.as_ref().into());
         self
     }
 
-    /// Write the frames on all wires into this file (pcapng), for Wireshark.
+    /// Writes the frames on all wires into this file (pcapng), for Wireshark.
     #[must_use]
     pub fn pcap_to(mut self, path: impl AsRef<Path>) -> Self {
         self.capture = Some(path.as_ref().into());
         self
     }
 
-    /// Draw a timeline into this file, for ui.perfetto.dev.
+    /// Draws a timeline into this file, for ui.perfetto.dev.
     #[must_use]
     pub fn timeline_to(mut self, path: impl AsRef<Path>) -> Self {
         self.timeline = Some(path.as_ref().into());
         self
     }
 
-    /// A run fails this long after the start of the programs. Otherwise it is one second of simulated time.
+    /// Sets the time limit after the start of the programs. Default: one second of simulated time.
     #[must_use]
     pub const fn max_time(mut self, span: SimTime) -> Self {
         self.max_time = span;
         self
     }
 
-    /// Makes the world. Its firmware is loaded when it runs.
+    /// Builds the world. The firmware is loaded when it runs.
     ///
     /// # Errors
-    /// If an image, the profile or a fault cannot be used.
+    /// If an image, the profile or a fault is invalid.
     pub fn build(self) -> Result<Kit, KitError> {
         let profile = lanigon_worlds::profile::load(&self.profile)
             .map_err(|error| KitError::Profile(format!("{error:#}")))?;
@@ -251,7 +251,7 @@ impl KitBuilder {
         })
     }
 
-    /// What a trace says of the world.
+    /// Description of the world for a trace.
     fn header(&self, images: &[Option<(String, Image)>]) -> Header {
         let names = (0..images.len()).map(|node| node.to_string());
         let seed = self.chance.map_or(0, |(_, seed)| seed);
@@ -269,7 +269,7 @@ impl KitBuilder {
         header
     }
 
-    /// The image of each node.
+    /// Images of the nodes.
     fn read_images(&self) -> Result<Vec<Option<(String, Image)>>, KitError> {
         let mut images = vec![None; self.nodes];
         for (node, source) in &self.images {
@@ -315,7 +315,7 @@ impl KitBuilder {
     }
 }
 
-/// Back to back, or all on one switch.
+/// Connects two nodes by a cable, or all of them to one switch.
 fn connect(world: &mut World, switch: bool, profile: &Profile) -> Result<(), WorldError> {
     let link = nodes::cable(profile);
     if !switch {
@@ -362,7 +362,7 @@ impl Source {
     }
 }
 
-/// What makes an image whose file is not there.
+/// Advice for building a missing image.
 fn how_to_build(path: &Path) -> String {
     if path.starts_with(images::image_folder()) {
         return "build the project's firmware first: make firmware".into();

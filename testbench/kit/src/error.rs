@@ -1,4 +1,4 @@
-//! What can go wrong with a test, in words that help.
+//! Errors of tests.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,99 +13,99 @@ use thiserror::Error;
 
 use lanigon_worlds::images::FirmwareError;
 
-/// Why a kit could not be built, or a run did not end as it should.
+/// Error of building a kit or of a run.
 ///
-/// Its `Debug` form is its `Display` form, so that a test which returns it shows what people can read.
+/// The `Debug` form is the `Display` form, so that a test which returns the error prints readable text.
 #[derive(Error)]
 pub enum KitError {
-    /// The image's file is not there.
+    /// The image's file does not exist.
     #[error("there is no firmware image {}: {hint}", path.display())]
     NoImage {
         /// The file.
         path: PathBuf,
-        /// How it is built.
+        /// Advice for building it.
         hint: String,
     },
-    /// The image's file cannot be read, or the chip cannot run what is in it.
+    /// The image's file cannot be read, or is no image for the chip.
     #[error(transparent)]
     Firmware(#[from] FirmwareError),
-    /// The chip cannot run an image that was given as bytes.
+    /// The bytes are no image for the chip.
     #[error("the image given as bytes: {0}")]
     Image(#[from] ImageError),
     /// No node has firmware.
     #[error("no node has firmware: call firmware(\"path/to/image\")")]
     NoFirmware,
-    /// The timing profile cannot be used.
+    /// The timing profile is invalid.
     #[error("{0}")]
     Profile(String),
-    /// A fault or a cable where there cannot be one.
+    /// A fault or a cable is invalid.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// A node that does not exist.
+    /// The node does not exist.
     #[error("there is no node {node}: the nodes are 0 to {last}")]
     NoSuchNode {
-        /// Its number.
+        /// Number of the node.
         node: usize,
-        /// The last one that exists.
+        /// The last node.
         last: usize,
     },
-    /// A node's second host program.
+    /// The node has a host program already.
     #[error("node {node} runs {program} already: a node has one host program")]
     SecondProgram {
         /// Which node.
         node: usize,
-        /// The program that it has.
+        /// Its program.
         program: String,
     },
     /// A program failed.
     #[error("node {node}: {program} failed at {at}: {error}")]
     Program {
-        /// On which node.
+        /// The node.
         node: usize,
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// When.
+        /// Time of the failure.
         at: SimTime,
-        /// Why.
+        /// Reason.
         error: HostError,
     },
-    /// A CPU came to something that it cannot execute, or the firmware panicked.
+    /// A CPU reached an invalid instruction, or the firmware panicked.
     #[error("node {node}: {cpu} stopped: {reason}")]
     CpuStopped {
-        /// On which node.
+        /// The node.
         node: usize,
-        /// Which CPU.
+        /// The CPU.
         cpu: &'static str,
-        /// Why, and where.
+        /// Reason and place.
         reason: String,
     },
-    /// Programs wait, and nothing can happen any more.
+    /// Programs are waiting, and nothing can happen any more.
     #[error("deadlock at {at}: nothing can happen any more, and\n  {}", waits.join("\n  "))]
     Deadlock {
-        /// When.
+        /// Time.
         at: SimTime,
-        /// Who waits for what.
+        /// One line per waiting program.
         waits: Vec<String>,
     },
     /// The time limit was reached before all programs had ended.
     #[error("the time limit was reached at {at} (max_time sets it):\n  {}", waits.join("\n  "))]
     TimeLimit {
-        /// When.
+        /// Time.
         at: SimTime,
-        /// Who was at what.
+        /// One line per running program.
         waits: Vec<String>,
     },
-    /// A snapshot that nobody could review.
+    /// A snapshot is too long for a review.
     #[error(
         "a snapshot of {what} would have {lines} lines; {most} can be reviewed: select less \
          (probe, on, after, before)"
     )]
     LongSnapshot {
-        /// Of which events.
+        /// Description of the selection.
         what: String,
-        /// Its lines.
+        /// Number of lines.
         lines: usize,
-        /// Most lines.
+        /// Limit of lines.
         most: usize,
     },
     /// A trace or a capture cannot be written.
@@ -119,32 +119,32 @@ impl fmt::Debug for KitError {
     }
 }
 
-/// Why a host program failed.
+/// Reason of a host program's failure.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// What it waited for did not come.
+    /// A condition did not become true in time.
     #[error("{what} did not come within {within}; the last value was {last:#x}")]
     TimedOut {
-        /// What it waited for.
+        /// The condition.
         what: &'static str,
-        /// How long.
+        /// Length of the wait.
         within: SimTime,
-        /// What it read last.
+        /// The last value read.
         last: u32,
     },
-    /// The chip did not come up.
+    /// Bring-up of the chip failed.
     #[error(transparent)]
     Chip(#[from] ChipError),
     /// The firmware cannot be loaded.
     #[error(transparent)]
     Load(#[from] firmware::ImageError),
-    /// The host has no more memory.
+    /// Host memory is exhausted.
     #[error("the host has no {0} bytes of memory left")]
     NoMemory(u64),
-    /// An address that is not mapped.
+    /// The address is not mapped.
     #[error("nothing is mapped at {:#x}", .0.0)]
     NotMapped(VirtualAddress),
-    /// Something of the test's own.
+    /// An error of the test's own.
     #[error("{0}")]
     Other(String),
 }

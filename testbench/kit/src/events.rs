@@ -1,4 +1,4 @@
-//! What happened, for assertions and snapshots.
+//! Recorded events, for assertions and snapshots.
 
 use std::fmt;
 
@@ -8,12 +8,13 @@ use emulator::sim::time::SimTime;
 
 use super::error::KitError;
 
-/// A snapshot with more lines than this is refused: nobody would review it.
+/// Largest number of lines in a snapshot: a longer one would not be reviewed.
 pub const MOST_SNAPSHOT_LINES: usize = 100;
-/// So many events are shown where an assertion fails.
+/// Number of events shown by a failed assertion.
 const SHOWN: usize = 12;
 
-/// Events in the order of time. Each selection gives those that fit; assertions panic with what there is instead.
+/// Events in the order of time. Selections return matching events; failed assertions panic and show the
+/// events.
 ///
 /// ```
 /// # use lanigon_kit::Events;
@@ -27,18 +28,18 @@ const SHOWN: usize = 12;
 #[derive(Debug, Clone)]
 pub struct Events {
     list: Vec<TraceEvent>,
-    /// What was selected, in words.
+    /// Description of the selection.
     what: String,
 }
 
-/// How a snapshot shows times.
+/// Display of times in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     /// In us since power-on.
     Absolute,
     /// In us since the first event of the selection.
     Relative,
-    /// Not at all: the snapshot stays the same when the firmware becomes faster.
+    /// Hidden: the snapshot does not change when the firmware becomes faster.
     Hidden,
 }
 
@@ -48,7 +49,7 @@ impl Events {
         Self { list, what }
     }
 
-    /// Those of which `holds` is true; `what` names them in messages.
+    /// Events for which `holds` is true; `what` describes them in messages.
     #[must_use]
     pub fn with(&self, what: &str, holds: impl Fn(&TraceEvent) -> bool) -> Self {
         let list = self.list.iter().filter(|event| holds(event));
@@ -58,7 +59,7 @@ impl Events {
         }
     }
 
-    /// Passes of the probe with this name (`event!` in firmware).
+    /// Passes of the event probe with this name (`event!` in firmware).
     #[must_use]
     pub fn probe(&self, name: &str) -> Self {
         self.with(
@@ -67,7 +68,7 @@ impl Events {
         )
     }
 
-    /// Passes of any probe.
+    /// Passes of any event probe.
     #[must_use]
     pub fn probes(&self) -> Self {
         self.with("probes", |event| {
@@ -83,7 +84,7 @@ impl Events {
         })
     }
 
-    /// What became of frames: sent, received, dropped, lost, and faults.
+    /// Events of frames: sent, received, dropped, lost, and faults.
     #[must_use]
     pub fn frames(&self) -> Self {
         self.with("frames", |event| {
@@ -98,7 +99,7 @@ impl Events {
         })
     }
 
-    /// Injected faults that struck a frame.
+    /// Hits of injected faults.
     #[must_use]
     pub fn faults(&self) -> Self {
         self.with("faults", |event| {
@@ -106,7 +107,7 @@ impl Events {
         })
     }
 
-    /// What guests did that the chip does not define.
+    /// Mistakes of guests: actions that the chip does not define.
     #[must_use]
     pub fn mistakes(&self) -> Self {
         self.with("mistakes", |event| {
@@ -114,7 +115,7 @@ impl Events {
         })
     }
 
-    /// Those on this node.
+    /// Events on this node.
     #[must_use]
     pub fn on(&self, node: u16) -> Self {
         self.with(&format!("on node {node}"), |event| {
@@ -122,7 +123,7 @@ impl Events {
         })
     }
 
-    /// Those of this block: a CPU, a DMA channel, the MAC, the host ...
+    /// Events of this initiator: a CPU, a DMA channel, the MAC, the host ...
     #[must_use]
     pub fn by(&self, initiator: Initiator) -> Self {
         self.with(&format!("by {}", initiator.name()), |event| {
@@ -130,7 +131,7 @@ impl Events {
         })
     }
 
-    /// Those whose line of text contains this.
+    /// Events whose line contains `text`.
     #[must_use]
     pub fn containing(&self, text: &str) -> Self {
         self.with(&format!("containing \"{text}\""), |event| {
@@ -138,7 +139,7 @@ impl Events {
         })
     }
 
-    /// Passes of probes whose argument `index` (from 0) is `value`.
+    /// Passes of probes with value `value` in argument `index` (from 0).
     #[must_use]
     pub fn argument(&self, index: usize, value: u32) -> Self {
         self.with(
@@ -147,59 +148,59 @@ impl Events {
         )
     }
 
-    /// Those at this time or later.
+    /// Events at or after `time`.
     #[must_use]
     pub fn after(&self, time: SimTime) -> Self {
         self.with(&format!("from {time} on"), |event| event.time >= time)
     }
 
-    /// Those before this time.
+    /// Events before `time`.
     #[must_use]
     pub fn before(&self, time: SimTime) -> Self {
         self.with(&format!("before {time}"), |event| event.time < time)
     }
 
-    /// How many.
+    /// Number of events.
     #[must_use]
     pub const fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// The first one.
+    /// The first event.
     #[must_use]
     pub fn first(&self) -> Option<&TraceEvent> {
         self.list.first()
     }
 
-    /// The last one.
+    /// The last event.
     #[must_use]
     pub fn last(&self) -> Option<&TraceEvent> {
         self.list.last()
     }
 
-    /// All of them.
+    /// All events.
     pub fn iter(&self) -> impl Iterator<Item = &TraceEvent> {
         self.list.iter()
     }
 
-    /// Their times.
+    /// Times of the events.
     pub fn times(&self) -> impl Iterator<Item = SimTime> {
         self.list.iter().map(|event| event.time)
     }
 
-    /// Asserts that there is none.
+    /// Asserts that there are no events.
     ///
     /// # Panics
-    /// If there is one; shows it.
+    /// If there is one.
     #[track_caller]
     pub fn never(&self) {
         assert!(self.list.is_empty(), "there should be none: {self}");
     }
 
-    /// Asserts that there are exactly so many.
+    /// Asserts the exact number of events.
     ///
     /// # Panics
-    /// If there are not; shows them.
+    /// If the number differs.
     #[track_caller]
     pub fn exactly(&self, count: usize) {
         assert!(
@@ -208,10 +209,10 @@ impl Events {
         );
     }
 
-    /// Asserts that there are some, and that the n-th one of `later` comes after the n-th one of these.
+    /// Asserts that there are events, and that the n-th event of `later` comes after the n-th one of these.
     ///
     /// # Panics
-    /// If there are none, or one of `later` comes first; shows both.
+    /// If there are none, or the order differs.
     #[track_caller]
     pub fn happens_before(&self, later: &Self) {
         assert!(!self.list.is_empty(), "nothing happened before: {self}");
@@ -224,10 +225,10 @@ impl Events {
         }
     }
 
-    /// Asserts that there are some, and that each comes within `span` after one of `causes`.
+    /// Asserts that there are events, and that each comes within `span` after one of `causes`.
     ///
     /// # Panics
-    /// If one does not; shows it.
+    /// If one does not.
     #[track_caller]
     pub fn within(&self, span: SimTime, causes: &Self) {
         assert!(!self.list.is_empty(), "nothing happened in time: {self}");
@@ -246,7 +247,7 @@ impl Events {
     /// [`MOST_SNAPSHOT_LINES`].
     ///
     /// # Errors
-    /// [`KitError::LongSnapshot`]: select less.
+    /// [`KitError::LongSnapshot`]: select fewer events.
     pub fn snapshot(&self, times: Times) -> Result<String, KitError> {
         if self.list.len() > MOST_SNAPSHOT_LINES {
             return Err(KitError::LongSnapshot {
@@ -271,7 +272,7 @@ impl Events {
     }
 }
 
-/// The event's line behind its time.
+/// The event's line without its time.
 fn without_time(event: &TraceEvent) -> String {
     let place = match event.place {
         Place::Node(node) => format!("n{node}"),
@@ -280,7 +281,7 @@ fn without_time(event: &TraceEvent) -> String {
     format!("{place} {:<9} {}", event.initiator.name(), event.kind)
 }
 
-/// A list for people: what was selected, and the first ones of it.
+/// Shows the description of the selection, and its first events.
 impl fmt::Display for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.what, self.list.len())?;
@@ -342,7 +343,7 @@ mod tests {
         events.log().never();
     }
 
-    /// What an assertion that does not hold says.
+    /// Message of a failed assertion.
     #[track_caller]
     fn refusal(assertion: impl FnOnce() + std::panic::UnwindSafe) -> String {
         let panic = std::panic::catch_unwind(assertion).expect_err("it does not hold");

@@ -1,4 +1,4 @@
-//! Exact faults for a protocol that this project does not know: by number, by bytes, by probe.
+//! Exact faults for user protocols: selected by number, by bytes, by probe.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +15,7 @@ use lanigon_worlds::faults::{self, Action, Fault, Strikes};
 
 type Predicate = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
-/// A fault that strikes frames of any protocol where they leave their node: the first one that fits, unless told
-/// otherwise.
+/// A fault of frames of any protocol at the port of their sender; by default of the first matching frame.
 ///
 /// ```
 /// use lanigon_kit::{FrameFault, us};
@@ -57,7 +56,7 @@ impl fmt::Debug for FrameFault {
 }
 
 impl FrameFault {
-    /// This happens to the first frame.
+    /// A fault of the first frame.
     #[must_use]
     pub const fn new(action: Action) -> Self {
         Self {
@@ -71,88 +70,90 @@ impl FrameFault {
         }
     }
 
-    /// A frame is lost.
+    /// Drops a frame.
     #[must_use]
     pub const fn drop() -> Self {
         Self::new(Action::Drop)
     }
 
-    /// A frame leaves twice.
+    /// Duplicates a frame.
     #[must_use]
     pub const fn duplicate() -> Self {
         Self::new(Action::Duplicate)
     }
 
-    /// A frame leaves later; others may overtake it.
+    /// Delays a frame; later frames may overtake it.
     #[must_use]
     pub const fn delay(by: SimTime) -> Self {
         Self::new(Action::Delay(by))
     }
 
-    /// A byte of a frame is damaged; the receiving MAC sees that the FCS is wrong.
+    /// Damages a byte of a frame; the receiving MAC detects it by the FCS.
     #[must_use]
     pub const fn corrupt(byte: u32) -> Self {
         let valid_fcs = false;
         Self::new(Action::Corrupt { byte, valid_fcs })
     }
 
-    /// A byte of a frame is changed, and the FCS with it: nobody notices but who compares the bytes.
+    /// Changes a byte of a frame, and its FCS too: only a comparison of the bytes detects it.
     #[must_use]
     pub const fn forge(byte: u32) -> Self {
         let valid_fcs = true;
         Self::new(Action::Corrupt { byte, valid_fcs })
     }
 
-    /// Only frames that this node sends.
+    /// Matches frames from this node only.
     #[must_use]
     pub const fn from(mut self, node: u16) -> Self {
         self.from = Some(node);
         self
     }
 
-    /// From this one on of the frames that fit, counted from 1 for each sender.
+    /// Skips matching frames before this one, counted from 1 per sender.
     #[must_use]
     pub const fn frame(mut self, number: u32) -> Self {
         self.frame = number;
         self
     }
 
-    /// It strikes so many frames, one after the other.
+    /// Sets the number of consecutive hits.
     #[must_use]
     pub const fn times(mut self, times: u32) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// It strikes each frame that fits.
+    /// Removes the limit of hits.
     #[must_use]
     pub const fn always(mut self) -> Self {
         self.times = None;
         self
     }
 
-    /// Only frames that leave then or later; host programs begin at [`START`](super::START).
+    /// Matches frames that leave at `time` or later only; host programs begin at [`START`](super::START).
     #[must_use]
     pub const fn after(mut self, time: SimTime) -> Self {
         self.after = time;
         self
     }
 
-    /// Only frames that leave after their sender's firmware has passed the probe `name` so often.
+    /// Matches frames that leave after their sender's firmware has passed the probe `name` this many times
+    /// only.
     #[must_use]
     pub fn after_probe(mut self, name: &str, hits: u32) -> Self {
         self.probe = Some((name.into(), hits));
         self
     }
 
-    /// Only frames of whose bytes (from the destination address on, without FCS, 60 at least) `holds` is true.
+    /// Matches frames for whose bytes (from the destination address on, without FCS, at least 60) `holds`
+    /// is true only.
     #[must_use]
     pub fn matching(mut self, holds: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
         self.matching = Some(Arc::new(holds));
         self
     }
 
-    /// Puts the fault where the nodes' frames leave them.
+    /// Installs the fault at the ports of the nodes.
     fn install(&self, world: &mut World) -> Result<Strikes, WorldError> {
         let strikes = Strikes::default();
         let senders = match self.from {
@@ -178,12 +179,12 @@ impl FrameFault {
     }
 }
 
-/// A fault of a kit: one that knows EMP, or one for any protocol.
+/// A fault of a kit.
 #[derive(Debug, Clone)]
 pub enum KitFault {
-    /// Strikes fragments and acks of EMP.
+    /// A fault of EMP fragments and acks.
     Emp(Fault),
-    /// Strikes frames.
+    /// A fault of frames of any protocol.
     Frame(FrameFault),
 }
 
@@ -208,7 +209,7 @@ impl KitFault {
     }
 }
 
-/// When a node's firmware passed a probe.
+/// Times at which a node's firmware passed a probe.
 #[derive(Debug, Clone, Default)]
 struct Hits(Arc<Mutex<Vec<SimTime>>>);
 
@@ -219,7 +220,7 @@ impl Hits {
     }
 }
 
-/// Sees the events of one node as they happen, and notes the hits of a probe.
+/// Sink that counts the hits of a probe on one node.
 struct ProbeCounter {
     name: String,
     hits: Hits,
@@ -234,11 +235,11 @@ impl Sink for ProbeCounter {
     }
 }
 
-/// The fault, at one sender.
+/// The fault at one sender.
 #[derive(Debug)]
 struct Layer {
     fault: FrameFault,
-    /// Frames so far that fit.
+    /// Number of matching frames so far.
     seen: u32,
     hits: Hits,
     strikes: Strikes,

@@ -1,4 +1,4 @@
-//! What a test's host program can do.
+//! Functions of a test's host program.
 
 use defs::tigon2::map::mailbox_low;
 use emulator::host::machine::Machine;
@@ -8,27 +8,27 @@ use host_lib::window::{PhysicalAddress, System, VirtualAddress};
 
 use super::error::HostError;
 
-/// Between two reads of [`HostNode::poll`].
+/// Interval between two reads in [`HostNode::poll`].
 const POLL_GAP_NS: u64 = 500;
 
-/// A host program's hold on its node: the board behind its PCI window, the host's memory, and time.
+/// A host program's access to its node: the board through its PCI window, host memory, and time.
 ///
-/// Everything takes the time that it would take on a real machine.
+/// Every operation takes its time on the real machine.
 #[derive(Debug)]
 pub struct HostNode {
     node: u16,
     board: BoardWindow<Machine>,
     machine: Machine,
-    /// The pauses that a [`Schedule`](super::Schedule) asks for, the first one first.
+    /// The pauses of a [`Schedule`](super::Schedule), in order.
     pauses: std::vec::IntoIter<SimTime>,
 }
 
-/// Host memory that program and board share.
+/// Host memory shared by program and board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buffer {
-    /// As the program has it.
+    /// Address for the program.
     pub address: VirtualAddress,
-    /// As the board's DMA has it; all of it is contiguous.
+    /// Address for the board's DMA; the memory is contiguous.
     pub physical: PhysicalAddress,
     /// Its length in bytes.
     pub length: u64,
@@ -44,39 +44,39 @@ impl HostNode {
         }
     }
 
-    /// The node's number.
+    /// Number of the node.
     #[must_use]
     pub const fn node(&self) -> u16 {
         self.node
     }
 
-    /// The board, for what this type has no name for.
+    /// The board, for operations without a method here.
     pub const fn board(&mut self) -> &mut BoardWindow<Machine> {
         &mut self.board
     }
 
-    /// The machine, for what this type has no name for.
+    /// The machine, for operations without a method here.
     pub const fn machine(&mut self) -> &mut Machine {
         &mut self.machine
     }
 
-    /// The time.
+    /// Current time.
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.machine.now()
     }
 
-    /// Reads the word of SRAM at `address`.
+    /// Reads the SRAM word at `address`.
     pub async fn read(&mut self, address: u32) -> u32 {
         self.board.read_sram(address).await
     }
 
-    /// Writes the word of SRAM at `address`.
+    /// Writes the SRAM word at `address`.
     pub async fn write(&mut self, address: u32, value: u32) {
         self.board.write_sram(address, value).await;
     }
 
-    /// Writes words of SRAM from `address` on, in one burst.
+    /// Writes SRAM words from `address` on, in one burst.
     pub async fn write_burst(&mut self, address: u32, values: &[u32]) {
         self.board.write_sram_burst(address, values).await;
     }
@@ -91,15 +91,15 @@ impl HostNode {
         self.board.write_register(offset, value).await;
     }
 
-    /// Writes a mailbox, which raises an event on the NIC.
+    /// Writes a mailbox; this raises an event on the NIC.
     pub async fn mailbox(&mut self, index: u32, value: u32) {
         self.board.write_sram(mailbox_low(index), value).await;
     }
 
-    /// Reads the word of SRAM at `address` until `holds` is true of it; gives the word.
+    /// Polls the SRAM word at `address` until `holds` is true; returns the word.
     ///
     /// # Errors
-    /// [`HostError::TimedOut`] when it is not after `within`; `what` says what was waited for.
+    /// [`HostError::TimedOut`] after `within`; `what` describes the condition.
     pub async fn poll(
         &mut self,
         address: u32,
@@ -120,27 +120,27 @@ impl HostNode {
         }
     }
 
-    /// Reads the word of SRAM at `address` until it is `expected`, for ever if need be: when nothing can
-    /// happen any more, the run ends with [`KitError::Deadlock`](super::KitError::Deadlock), which says `what` is
-    /// waited for.
+    /// Polls the SRAM word at `address` until it is `expected`, without a timeout. If nothing can happen
+    /// any more, the run ends with [`KitError::Deadlock`](super::KitError::Deadlock), which contains
+    /// `what`.
     pub async fn wait_for(&mut self, address: u32, what: &'static str, expected: u32) {
         self.board
             .poll_sram(address, u32::MAX, expected, what)
             .await;
     }
 
-    /// Waits until the board asserts its interrupt line, no longer than `within`; tells whether it did.
+    /// Waits until the board asserts its interrupt line, at most `within`; returns whether it did.
     pub async fn interrupt(&mut self, within: SimTime) -> bool {
         let nanoseconds = within.ps() / 1000;
         self.machine.wait_interrupt(Some(nanoseconds)).await
     }
 
-    /// Spends time.
+    /// Spends processor time.
     pub async fn wait(&mut self, span: SimTime) {
         self.machine.compute(span.ps() / 1000).await;
     }
 
-    /// A place where a [`Schedule`](super::Schedule) may let the program lose time; without one it takes none.
+    /// A point at which a [`Schedule`](super::Schedule) may delay the program; otherwise it takes no time.
     pub async fn pause(&mut self) {
         match self.pauses.next() {
             Some(span) if span != SimTime::ZERO => self.wait(span).await,
@@ -148,10 +148,10 @@ impl HostNode {
         }
     }
 
-    /// Takes contiguous memory that the board's DMA reaches, all zeros.
+    /// Allocates zeroed contiguous memory for the board's DMA.
     ///
     /// # Errors
-    /// When there is no more.
+    /// If memory is exhausted.
     pub fn allocate(&mut self, length: u64) -> Result<Buffer, HostError> {
         let (address, physical) = self
             .machine
@@ -167,7 +167,7 @@ impl HostNode {
     /// Writes host memory.
     ///
     /// # Errors
-    /// Where nothing is mapped.
+    /// If an address is not mapped.
     pub fn store(&mut self, address: VirtualAddress, bytes: &[u8]) -> Result<(), HostError> {
         let stored = self.machine.write_memory(address, bytes);
         stored.map_err(HostError::NotMapped)
@@ -176,7 +176,7 @@ impl HostNode {
     /// Reads host memory.
     ///
     /// # Errors
-    /// Where nothing is mapped.
+    /// If an address is not mapped.
     pub fn load(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), HostError> {
         let loaded = self.machine.read_memory(address, bytes);
         loaded.map_err(HostError::NotMapped)

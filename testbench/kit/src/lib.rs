@@ -1,7 +1,8 @@
-//! The test kit: regression tests for firmware of one's own, in a few lines each.
+//! The test kit: short regression tests for user firmware.
 //!
-//! A [`Kit`] is a small world: nodes with firmware, a network, faults. A test gives each node a host program, runs the
-//! world, and asks what happened. Every run of a test gives the same events at the same times, on every machine.
+//! A [`Kit`] is a small world: nodes with firmware, a network, faults. A test gives each node a host
+//! program, runs the world, and checks the events. Every run of a test gives equal events at equal times,
+//! on every machine.
 //!
 //! ```
 //! use lanigon_kit::{Kit, KitError, us};
@@ -23,18 +24,18 @@
 //!
 //! | to ... | use |
 //! |--------|-----|
-//! | say what the world is | [`Kit::alone`], [`Kit::pair`], [`Kit::star`], then [`KitBuilder`] |
-//! | let a host do something | [`Kit::host`], [`Kit::run_host`], [`HostNode`] |
+//! | describe the world | [`Kit::alone`], [`Kit::pair`], [`Kit::star`], then [`KitBuilder`] |
+//! | program a host | [`Kit::host`], [`Kit::run_host`], [`HostNode`] |
 //! | run | [`Kit::run`] until all programs have ended, [`Kit::run_for`] a time |
-//! | assert on what happened | [`Kit::events`], [`Events`] |
-//! | compare a trace with the one of last time | [`Events::snapshot`] with `insta::assert_snapshot!` |
-//! | let one thing go wrong, exactly | [`FrameFault`], and [`faults::Fault`](lanigon_worlds::faults::Fault) for EMP |
-//! | search what the protocol does not survive | [`Search`], [`Schedules`], [`Schedule`] |
-//! | speak frame by frame | [`Kit::inject`], [`Kit::frames_from`] |
-//! | look closer | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::timeline_to`] |
+//! | check events | [`Kit::events`], [`Events`] |
+//! | compare a trace with an earlier one | [`Events::snapshot`] with `insta::assert_snapshot!` |
+//! | inject one exact fault | [`FrameFault`], and [`faults::Fault`](lanigon_worlds::faults::Fault) for EMP |
+//! | search for failures of a protocol | [`Search`], [`Schedules`], [`Schedule`] |
+//! | send and receive single frames | [`Kit::inject`], [`Kit::frames_from`] |
+//! | inspect details | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::timeline_to`] |
 //!
-//! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty folder to tests
-//! like these; `examples/echo` is where it ends.
+//! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty
+//! folder to such tests; `examples/echo` is its result.
 
 mod builder;
 mod error;
@@ -69,9 +70,9 @@ pub use search::{Failure, Search};
 pub use lanigon_worlds::faults;
 /// Where the build of the project's own firmware leaves its images.
 pub use lanigon_worlds::images::image_folder;
-/// Host programs begin at this time.
+/// Start time of host programs.
 pub use lanigon_worlds::nodes::START;
-/// What a host program leaves for its test.
+/// The result of a host program.
 pub use lanigon_worlds::outcome::Outcome;
 
 use lanigon_analysis::capture::Capture;
@@ -82,10 +83,10 @@ use log::{Log, Tap};
 
 /// Kinds of events that are recorded on request only.
 pub use emulator::observe::event::Details;
-/// A time, or a span.
+/// A time or a duration.
 pub use emulator::sim::time::SimTime;
 
-/// So many microseconds.
+/// A duration in microseconds.
 #[must_use]
 pub const fn us(us: u64) -> SimTime {
     SimTime::from_us(us)
@@ -105,14 +106,14 @@ pub struct Kit {
     capture: Option<Capture>,
 }
 
-/// What a kit knows of a node.
+/// State of a node.
 #[derive(Debug)]
 struct NodeState {
     firmware: Option<Arc<Firmware>>,
     pauses: Vec<SimTime>,
-    /// Its program's name.
+    /// Name of its program.
     program: Option<String>,
-    /// When and why the program failed.
+    /// Time and reason of the program's failure.
     failure: Outcome<(SimTime, HostError)>,
 }
 
@@ -128,30 +129,31 @@ impl NodeState {
 }
 
 impl Kit {
-    /// One node. At the other end of its cable is the test: [`Kit::inject`], [`Kit::frames_from`].
+    /// One node. The test is at the other end of its cable: [`Kit::inject`], [`Kit::frames_from`].
     #[must_use]
     pub fn alone() -> KitBuilder {
-        // Node 1 is a board that nobody starts: it takes frames and does nothing.
+        // Node 1 is a board that is never started: it receives frames and does nothing.
         KitBuilder::alone()
     }
 
-    /// Two nodes, 0 and 1, back to back.
+    /// Two nodes, 0 and 1, connected by a cable.
     #[must_use]
     pub fn pair() -> KitBuilder {
         KitBuilder::new(2, false)
     }
 
-    /// So many nodes on a switch, which knows that the address of node n is 02:4c:61:6e and n in two bytes.
+    /// `nodes` nodes on a switch. The address of node n is 02:4c:61:6e and n in two bytes.
     #[must_use]
     pub fn star(nodes: u16) -> KitBuilder {
         KitBuilder::new(usize::from(nodes).max(1), true)
     }
 
-    /// Gives a node its host program, which begins at [`START`], when its firmware has been loaded and started. What
-    /// it returns can be taken from the outcome after [`Kit::run`]. Nodes without a program load their firmware only.
+    /// Gives a node its host program. The program begins at [`START`], after its firmware has been loaded
+    /// and started. Its result can be taken from the outcome after [`Kit::run`]. Nodes without a program
+    /// only load their firmware.
     ///
     /// # Errors
-    /// If there is no such node, or it has a program.
+    /// If the node does not exist, or has a program already.
     pub fn host<T, P, F>(
         &mut self,
         node: usize,
@@ -188,10 +190,10 @@ impl Kit {
         Ok(outcome)
     }
 
-    /// [`Kit::host`], then [`Kit::run`]; gives what the program returned.
+    /// [`Kit::host`] and [`Kit::run`]; returns the program's result.
     ///
     /// # Errors
-    /// As these two.
+    /// Errors of these two.
     pub fn run_host<T, P, F>(&mut self, node: usize, name: &str, program: P) -> Result<T, KitError>
     where
         T: Send + 'static,
@@ -209,7 +211,7 @@ impl Kit {
     /// Runs until all host programs have ended.
     ///
     /// # Errors
-    /// If a program failed, a CPU stopped, nothing can happen any more, or the time limit was reached.
+    /// If a program failed, a CPU stopped, nothing can happen any more, or the time limit is reached.
     pub fn run(&mut self) -> Result<(), KitError> {
         self.boot_the_others()?;
         let end = self.world.run(&RunLimits {
@@ -225,7 +227,7 @@ impl Kit {
         }
     }
 
-    /// Lets time pass, whether programs run or not.
+    /// Lets time pass, with or without running programs.
     ///
     /// # Errors
     /// If a program failed or a CPU stopped.
@@ -234,7 +236,7 @@ impl Kit {
         self.run_until(until)
     }
 
-    /// Lets time pass until then; programs begin at [`START`].
+    /// Lets time pass until `time`; programs begin at [`START`].
     ///
     /// # Errors
     /// If a program failed or a CPU stopped.
@@ -247,30 +249,30 @@ impl Kit {
         self.judge()
     }
 
-    /// The time.
+    /// Current time.
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.world.now()
     }
 
-    /// What happened before [`Kit::now`].
+    /// All events before [`Kit::now`].
     #[must_use]
     pub fn events(&self) -> Events {
         Events::new(self.log.events())
     }
 
-    /// How often each fault has struck, in the order in which the builder was told of them; those of a schedule are the
-    /// last ones. A test that counts on a fault should look: one that met no frame tests nothing.
+    /// Number of hits of each fault, in the order of their definition; those of a schedule are last. A test
+    /// that relies on a fault should check it: a fault without hits tests nothing.
     #[must_use]
     pub fn fault_strikes(&self) -> Vec<u32> {
         self.strikes.iter().map(Strikes::count).collect()
     }
 
-    /// A frame comes in at a node, its first bit at this time (or now, if that is over), as if the test stood at the
+    /// Delivers a frame to a node, with its first bit at this time (or now, if that is past), as from the
     /// other end of the cable. It is padded to 60 bytes and has a correct FCS.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// If the node does not exist.
     pub fn inject(&mut self, node: usize, time: SimTime, bytes: &[u8]) -> Result<(), KitError> {
         let last = self.nodes.len() - 1;
         let target = self.world.nodes.get_mut(node);
@@ -280,24 +282,24 @@ impl Kit {
         Ok(())
     }
 
-    /// The frames that a node has sent so far and that no fault held back.
+    /// The frames that a node has sent so far, without those dropped by a fault.
     #[must_use]
     pub fn frames_from(&self, node: usize) -> Vec<SentFrame> {
         self.taps.get(node).map(Tap::frames).unwrap_or_default()
     }
 
-    /// The hash of the trace: equal for equal runs.
+    /// Trace hash: equal for equal runs.
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
         self.world.trace_hash()
     }
 
-    /// The world, for what the kit has no name for.
+    /// The world, for operations without a method here.
     pub const fn world(&mut self) -> &mut World {
         &mut self.world
     }
 
-    /// Ends trace, capture and timeline, if they are written.
+    /// Ends trace, capture and timeline.
     ///
     /// # Errors
     /// If one of them could not be written.
@@ -315,7 +317,7 @@ impl Kit {
         written.map_err(|error| KitError::Trace(format!("{:#}", anyhow::Error::from(error))))
     }
 
-    /// Nodes without a program load their firmware.
+    /// Starts nodes without a program.
     fn boot_the_others(&mut self) -> Result<(), KitError> {
         for node in 0..self.nodes.len() {
             let state = &self.nodes[node];
@@ -326,7 +328,8 @@ impl Kit {
         Ok(())
     }
 
-    /// Whether a CPU has stopped or a program has failed. What a stopped CPU makes its program do is no news.
+    /// Checks for stopped CPUs and failed programs. A stopped CPU takes precedence over the failure of its
+    /// program.
     fn judge(&self) -> Result<(), KitError> {
         for (node, state) in self.nodes.iter().enumerate() {
             self.check_cpus(node)?;
@@ -359,7 +362,7 @@ impl Kit {
             _ => None,
         });
         let stop = said.next();
-        // A panic is logged right before the stop that it ends in.
+        // A panic is logged right before its stop.
         let panic = said.next().filter(|text| text.starts_with("panic"));
         let reason = panic.or(stop).unwrap_or_else(|| "no reason known".into());
         Err(KitError::CpuStopped { node, cpu, reason })
@@ -367,7 +370,7 @@ impl Kit {
 }
 
 impl Drop for Kit {
-    /// The files are complete even where a test panics.
+    /// Completes the files, also after a panic of the test.
     fn drop(&mut self) {
         if let Err(error) = self.finish_observing() {
             ::log::error!("{error}");

@@ -1,4 +1,4 @@
-//! What a kit sees: events, and frames on their way.
+//! Recorders of a kit: events, and sent frames.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use emulator::state::{Reader, State, StateError, Writer};
 use emulator::wire::ethernet::link::Departure;
 use emulator::wire::fault::{FaultLayer, Passage};
 
-/// Every event so far.
+/// All events so far.
 #[derive(Debug, Clone)]
 pub(super) struct Log(Arc<Mutex<Vec<TraceEvent>>>);
 
@@ -25,7 +25,7 @@ impl Observer for Recorder {
     }
 
     fn event(&mut self, event: &TraceEvent) {
-        // Others may have asked for details that this test did not.
+        // Other observers may have requested further details.
         if self.details.contains(event.kind.details()) {
             let mut events = self.log.0.lock().unwrap_or_else(PoisonError::into_inner);
             events.push(event.clone());
@@ -49,21 +49,21 @@ impl Log {
     }
 }
 
-/// A frame that went on the wire.
+/// A frame on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentFrame {
-    /// When its first bit left.
+    /// Time of the first bit.
     pub time: SimTime,
-    /// From the destination address on, without FCS.
+    /// Bytes from the destination address on, without FCS.
     pub bytes: Vec<u8>,
 }
 
-/// The frames that left a node, behind all faults.
+/// The frames that left a node, after all faults.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tap(Arc<Mutex<Vec<SentFrame>>>);
 
 impl Tap {
-    /// One for each node.
+    /// Installs one per node.
     pub(super) fn install(world: &mut World) -> Result<Vec<Self>, WorldError> {
         let nodes = 0..world.nodes.len();
         let tap = |node| {
@@ -80,7 +80,7 @@ impl Tap {
     }
 }
 
-/// What was seen stays seen.
+/// Recorded frames are not part of the state.
 impl State for Tap {
     fn save(&self, _: &mut Writer) {}
 

@@ -1,4 +1,4 @@
-//! Schedules of faults and of host timing: made at random, shrunk, printed as code.
+//! Schedules of faults and of host delays: random, shrinkable, printed as code.
 
 use std::fmt;
 
@@ -9,26 +9,26 @@ use super::fault::FrameFault;
 use super::us;
 use lanigon_worlds::faults::Action;
 
-/// One thing that a [`Schedule`] does. Frames count from 1 for each node that sends them, pauses from 1 for
-/// each node whose program makes them.
+/// One step of a [`Schedule`]. Frames are numbered from 1 per sending node, pauses from 1 per node of the
+/// program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Something happens to the frame `number` that leaves the node `from`.
+    /// A fault of frame `number` that leaves the node `from`.
     Frame {
-        /// Whose frame.
+        /// Sender of the frame.
         from: u16,
-        /// Which one.
+        /// Number of the frame.
         number: u32,
-        /// What.
+        /// The fault.
         action: Action,
     },
-    /// The `number`-th [`pause`](super::HostNode::pause) of the node's program takes so long.
+    /// The `number`-th [`pause`](super::HostNode::pause) of the node's program takes this time.
     Pause {
-        /// Whose program.
+        /// Node of the program.
         node: u16,
-        /// Which pause.
+        /// Number of the pause.
         number: u32,
-        /// How long.
+        /// Length of the pause.
         span: SimTime,
     },
 }
@@ -42,32 +42,32 @@ impl Step {
         }
     }
 
-    /// The frame is lost.
+    /// Drops a frame.
     #[must_use]
     pub const fn drop(from: u16, number: u32) -> Self {
         Self::frame(from, number, Action::Drop)
     }
 
-    /// The frame leaves twice.
+    /// Duplicates a frame.
     #[must_use]
     pub const fn duplicate(from: u16, number: u32) -> Self {
         Self::frame(from, number, Action::Duplicate)
     }
 
-    /// The frame leaves so many microseconds late.
+    /// Delays a frame by microseconds.
     #[must_use]
     pub const fn delay(from: u16, number: u32, by_us: u64) -> Self {
         Self::frame(from, number, Action::Delay(us(by_us)))
     }
 
-    /// A byte of the frame is damaged.
+    /// Damages a byte of a frame.
     #[must_use]
     pub const fn corrupt(from: u16, number: u32, byte: u32) -> Self {
         let valid_fcs = false;
         Self::frame(from, number, Action::Corrupt { byte, valid_fcs })
     }
 
-    /// The program's pause takes so many microseconds.
+    /// Delays a program at a pause, by microseconds.
     #[must_use]
     pub const fn pause(node: u16, number: u32, span_us: u64) -> Self {
         let span = us(span_us);
@@ -75,7 +75,7 @@ impl Step {
     }
 }
 
-/// As code that makes it.
+/// Prints the step as code.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |span: SimTime| span.ps() / 1_000_000;
@@ -99,22 +99,22 @@ impl fmt::Display for Step {
     }
 }
 
-/// What goes wrong in a run, and when programs lose time. Its text is code that makes it.
+/// Faults of a run, and delays of programs. Its text is code that creates it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schedule {
-    /// The steps; their order says nothing.
+    /// The steps; their order is irrelevant.
     pub steps: Vec<Step>,
 }
 
 impl Schedule {
-    /// These steps.
+    /// A schedule of these steps.
     #[must_use]
     pub fn of(steps: impl IntoIterator<Item = Step>) -> Self {
         let steps = steps.into_iter().collect();
         Self { steps }
     }
 
-    /// The same without the step at this place.
+    /// A copy without the step at `index`.
     #[must_use]
     pub fn without(&self, index: usize) -> Self {
         let mut steps = self.steps.clone();
@@ -122,7 +122,7 @@ impl Schedule {
         Self { steps }
     }
 
-    /// The faults.
+    /// The faults of the schedule.
     pub(super) fn faults(&self) -> impl Iterator<Item = FrameFault> {
         self.steps.iter().filter_map(|step| match *step {
             Step::Frame {
@@ -134,7 +134,7 @@ impl Schedule {
         })
     }
 
-    /// The pauses of a node, the first one first.
+    /// Lengths of a node's pauses, in order.
     pub(super) fn pauses(&self, node: u16) -> Vec<SimTime> {
         let mut pauses = Vec::new();
         for step in &self.steps {
@@ -164,7 +164,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Which schedules there can be.
+/// A space of schedules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedules {
     nodes: u16,
@@ -174,15 +174,16 @@ pub struct Schedules {
     longest_us: u64,
 }
 
-/// Most pauses of a node that a schedule may name.
+/// Largest number of pauses per node.
 const MOST_PAUSES: u32 = 1_000;
 /// Longest delay or pause.
 const LONGEST_US: u64 = 1_000_000;
-/// Bytes of a frame of which one may be damaged: every frame has so many.
+/// Range of bytes that may be damaged: every frame has them.
 const SHORTEST_FRAME: u32 = 60;
 
 impl Schedules {
-    /// Of so many nodes: up to 6 steps that concern the first 8 frames of each, and last up to 500 us.
+    /// Schedules for `nodes` nodes: up to 6 steps on the first 8 frames of each node, with delays up to 500
+    /// us.
     #[must_use]
     pub const fn new(nodes: u16) -> Self {
         Self {
@@ -194,36 +195,36 @@ impl Schedules {
         }
     }
 
-    /// Faults strike the first so many frames of each node.
+    /// Sets the number of frames per node that faults may hit.
     #[must_use]
     pub fn frames(mut self, frames: u32) -> Self {
         self.frames = frames.max(1);
         self
     }
 
-    /// The first so many pauses of each program may take time.
+    /// Sets the number of pauses per program that may take time.
     #[must_use]
     pub fn pauses(mut self, pauses: u32) -> Self {
         self.pauses = pauses.min(MOST_PAUSES);
         self
     }
 
-    /// At most so many steps.
+    /// Sets the largest number of steps.
     #[must_use]
     pub fn steps(mut self, steps: usize) -> Self {
         self.steps = steps.max(1);
         self
     }
 
-    /// Delays and pauses take at most so many microseconds.
+    /// Sets the longest delay or pause in microseconds.
     #[must_use]
     pub fn longest_us(mut self, longest_us: u64) -> Self {
         self.longest_us = longest_us.clamp(1, LONGEST_US);
         self
     }
 
-    /// The proptest strategy. It shrinks to fewer steps, earlier frames, shorter times, and to losses rather than
-    /// to what is stranger.
+    /// The proptest strategy. It shrinks to fewer steps, earlier frames, shorter times, and to losses
+    /// rather than other faults.
     pub fn strategy(self) -> impl Strategy<Value = Schedule> {
         let frame = (0..self.nodes, 1..=self.frames);
         let span = 1..=self.longest_us;

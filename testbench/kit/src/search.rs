@@ -1,4 +1,4 @@
-//! Searches for a schedule that a protocol does not survive, and shrinks it.
+//! Search for a schedule under which a protocol fails, with shrinking.
 
 use std::fmt::{self, Display};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::schedule::{Schedule, Schedules};
 
-/// A search over schedules. With the same seed it tries the same ones.
+/// A search over schedules. Equal seeds try equal schedules.
 ///
 /// ```
 /// use lanigon_kit::{Schedule, Schedules, Search, Step};
@@ -28,18 +28,18 @@ pub struct Search {
     seed: u64,
 }
 
-/// A schedule that a test did not survive.
+/// A schedule under which a test failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The smallest one: without any of its steps the test survives.
+    /// The smallest one: without any of its steps the test passes.
     pub schedule: Schedule,
-    /// What the test said of it.
+    /// The test's error.
     pub reason: String,
-    /// The one that was found first.
+    /// The schedule found first.
     pub first: Schedule,
-    /// The test was run so often until that one was found ...
+    /// Number of runs until it was found ...
     pub tried: u32,
-    /// ... and so often to shrink it.
+    /// ... and number of runs to shrink it.
     pub shrunk_in: u32,
 }
 
@@ -57,7 +57,7 @@ impl Display for Failure {
 }
 
 impl Search {
-    /// Tries 100 of these schedules.
+    /// A search over 100 of these schedules.
     #[must_use]
     pub const fn new(schedules: Schedules) -> Self {
         Self {
@@ -67,21 +67,21 @@ impl Search {
         }
     }
 
-    /// Tries so many.
+    /// Sets the number of schedules to try.
     #[must_use]
     pub const fn cases(mut self, cases: u32) -> Self {
         self.cases = cases;
         self
     }
 
-    /// Tries others.
+    /// Sets the seed.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The first schedule for which `test` gives an error or panics, shrunk; `None` if it survives all.
+    /// Finds and shrinks a schedule for which `test` returns an error or panics; `None` if all pass.
     pub fn find<E: Display>(
         &self,
         mut test: impl FnMut(&Schedule) -> Result<(), E>,
@@ -92,7 +92,7 @@ impl Search {
         let mut runner = TestRunner::new_with_rng(Config::default(), random);
         let strategy = self.schedules.strategy();
         for case in 1..=self.cases {
-            // The strategy refuses no values, so there always is one.
+            // The strategy rejects no values, so there always is one.
             let mut tree = strategy.new_tree(&mut runner).ok()?;
             let first = tree.current();
             if let Some(reason) = outcome(&mut test, &first) {
@@ -111,10 +111,10 @@ impl Search {
         None
     }
 
-    /// As [`find`](Self::find), for a test.
+    /// Like [`find`](Self::find), as an assertion.
     ///
     /// # Panics
-    /// If there is such a schedule; shows it as code.
+    /// If a schedule fails; shows it as code.
     #[track_caller]
     pub fn check<E: Display>(&self, test: impl FnMut(&Schedule) -> Result<(), E>) {
         if let Some(failure) = self.find(test) {
@@ -124,7 +124,7 @@ impl Search {
 }
 
 impl Failure {
-    /// Whether the test fails on this one too; then it is the smallest so far.
+    /// Replaces the smallest failing schedule if the test fails with this one too.
     fn replace<E: Display>(
         &mut self,
         schedule: Schedule,
@@ -140,7 +140,7 @@ impl Failure {
         }
     }
 
-    /// As proptest would.
+    /// Shrinks with proptest's method.
     fn simplify<E: Display>(
         &mut self,
         tree: &mut impl ValueTree<Value = Schedule>,
@@ -155,7 +155,7 @@ impl Failure {
         }
     }
 
-    /// Leaves out steps until each one that is left is needed.
+    /// Removes steps until each remaining one is needed.
     fn leave_out<E: Display>(&mut self, test: &mut impl FnMut(&Schedule) -> Result<(), E>) {
         let mut index = 0;
         while index < self.schedule.steps.len() {
@@ -168,7 +168,7 @@ impl Failure {
     }
 }
 
-/// Why the test fails on this schedule, if it does.
+/// The test's error for this schedule, if it fails.
 fn outcome<E: Display>(
     test: &mut impl FnMut(&Schedule) -> Result<(), E>,
     schedule: &Schedule,

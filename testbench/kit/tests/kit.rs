@@ -1,4 +1,4 @@
-//! The test kit on the project's own images; `examples/echo` uses it as its readers would.
+//! The test kit with built-in images; `examples/echo` uses it as users do.
 
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ fn a_program_that_fails_and_a_cpu_that_stops_are_named() -> Result<(), KitError>
     Ok(())
 }
 
-/// Three frames come in at a node that sends them back; gives the first bytes of those that come out.
+/// Sends three frames to a node that echoes them; returns the first bytes of the echoes.
 fn sent_back(fault: FrameFault) -> Result<Vec<u8>, KitError> {
     let mut kit = Kit::alone()
         .firmware(image("frame-echo"))
@@ -137,7 +137,7 @@ fn faults_strike_by_number_by_bytes_and_by_time() -> Result<(), KitError> {
 
 #[test]
 fn a_fault_may_need_a_probe() -> Result<(), KitError> {
-    // Nothing passes such a probe.
+    // The probe does not exist.
     let fault = FrameFault::drop().after_probe("never", 1);
     let mut kit = Kit::alone()
         .firmware(image("frame-echo"))
@@ -150,7 +150,8 @@ fn a_fault_may_need_a_probe() -> Result<(), KitError> {
     Ok(())
 }
 
-/// A frame goes to and fro between two nodes of a star; gives how often, and the hash of the trace.
+/// A frame travels back and forth between two nodes of a star; returns the number of hops, and the trace
+/// hash.
 fn to_and_fro(schedule: &Schedule) -> Result<(usize, u64), KitError> {
     let mut kit = Kit::star(3)
         .firmware(image("frame-echo"))
@@ -176,7 +177,7 @@ fn a_run_is_the_same_each_time() -> Result<(), KitError> {
     Ok(())
 }
 
-/// The text of a schedule is the code that makes it.
+/// The text of a schedule is the code that creates it.
 #[test]
 fn a_schedule_is_printed_as_code() {
     let schedule = Schedule::of([

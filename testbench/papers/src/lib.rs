@@ -1,4 +1,4 @@
-//! Published results reproduced: experiments, published numbers, tables, plots and claims.
+//! Reproduction of published results: experiments, published numbers, tables, plots and claims.
 
 pub mod experiments;
 pub mod published;

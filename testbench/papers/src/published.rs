@@ -3,20 +3,20 @@
 
 use std::sync::LazyLock;
 
-/// One published number.
+/// A published number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
     /// Its id.
     pub id: &'static str,
-    /// Where it stands in the thesis.
+    /// Section of the thesis.
     pub section: &'static str,
-    /// Where it comes from.
+    /// Origin.
     pub kind: Kind,
-    /// The division of work, another system, or `-`.
+    /// The scheme, another system, or `-`.
     pub scheme: &'static str,
     /// `latency`, `one-way`, `two-way` or `-`.
     pub experiment: &'static str,
-    /// What it is.
+    /// Quantity.
     pub quantity: &'static str,
     /// Its value.
     pub value: f64,
@@ -24,18 +24,18 @@ pub struct Published {
     pub unit: &'static str,
     /// Message size, if it has one.
     pub message_bytes: Option<u32>,
-    /// On which testbed, or `-`.
+    /// Testbed, or `-`.
     pub testbed: &'static str,
 }
 
-/// Where a number comes from.
+/// Origin of a published number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Its author measured it.
+    /// Measured by its author.
     Measured,
-    /// Its author computed it from what was measured.
+    /// Computed by its author from measurements.
     Derived,
-    /// Of hardware, protocol or experiment.
+    /// Parameter of hardware, protocol or experiment.
     Parameter,
 }
 
@@ -93,13 +93,13 @@ pub fn emp() -> &'static [Published] {
     &EMP
 }
 
-/// A published number by its id.
+/// Finds a published number by id.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static Published> {
     EMP.iter().find(|number| number.id == id)
 }
 
-/// What is said about EMP in words: id and statement, in the order of the ids.
+/// Published claims about EMP: id and text, sorted by id.
 pub fn claims() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!("../../../data/published-emp-claims.csv")
         .lines()
@@ -110,7 +110,7 @@ pub fn claims() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// A statement by its id.
+/// Finds a claim by id.
 #[must_use]
 pub fn claim(id: &str) -> Option<&'static str> {
     let found = claims().find(|(known, _)| *known == id);

@@ -1,4 +1,4 @@
-//! The same measurement gives the same result.
+//! Repeated measurements give identical results.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! What loss costs: `testbench/papers/examples/goodput.rs` draws the whole curve.
+//! Cost of losses: `testbench/papers/examples/goodput.rs` draws the whole curve.
 
 use std::sync::Arc;
 

@@ -28,13 +28,13 @@ pub struct TimelineArgs {
     /// ... before this time
     #[arg(long, value_name = "TIME", value_parser = time, requires = "timeline")]
     pub timeline_until: Option<TimeArg>,
-    /// Draw from the first event that this describes, as "probe=retransmit node=1"
+    /// Draw from the first event that matches, such as "probe=retransmit node=1"
     #[arg(long, value_name = "EXPRESSION", value_parser = expression, requires = "timeline")]
     pub timeline_trigger: Option<Terms>,
-    /// ... for so long
+    /// ... for this span
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "timeline_trigger")]
     pub timeline_for: Option<SimTime>,
-    /// The timeline ends when it has so many megabytes
+    /// Limit the timeline to this many megabytes
     #[arg(long, value_name = "MB", default_value = "50", value_parser = megabytes(), requires = "timeline")]
     pub timeline_limit: u64,
 }
@@ -52,25 +52,25 @@ pub struct ConvertArgs {
     /// The trace file (-: standard input)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Where the timeline goes
+    /// File of the timeline
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// It ends when it has so many megabytes
+    /// Limit the timeline to this many megabytes
     #[arg(long, value_name = "MB", default_value = "50", value_parser = megabytes())]
     pub limit: u64,
-    /// What is drawn.
+    /// Selected events.
     #[command(flatten)]
     pub filter: FilterArgs,
 }
 
-/// Limit of `--timeline-limit`.
+/// Largest value of `--timeline-limit`.
 const MOST_MEGABYTES: u64 = 100_000;
 
 fn megabytes() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=MOST_MEGABYTES)
 }
 
-/// What `selection` hands on is drawn.
+/// A filter that draws what `selection` selects.
 fn drawn(mut selection: Selection) -> Filter {
     Box::new(move |event| {
         let mut is_drawn = false;
@@ -79,17 +79,17 @@ fn drawn(mut selection: Selection) -> Filter {
     })
 }
 
-/// A timeline that is being drawn, or none.
+/// A timeline being drawn, if requested.
 #[derive(Debug, Default)]
 pub struct Drawing {
     path: PathBuf,
     outcome: super::Outcome,
 }
 
-/// Begins a timeline of what `filter` selects of a run with this header.
+/// Starts a timeline of the events that `filter` selects, for a run with this header.
 ///
 /// # Errors
-/// If the file cannot be written, or the filter names something that there is not.
+/// If the file cannot be written, or the filter contains an unknown name.
 pub fn begin(
     path: &Path,
     filter: &FilterArgs,
@@ -126,7 +126,7 @@ impl TimelineArgs {
         }
     }
 
-    /// Begins to draw, if that is asked for.
+    /// Starts the timeline, if requested.
     ///
     /// # Errors
     /// As [`begin`].
@@ -145,7 +145,7 @@ impl TimelineArgs {
 }
 
 impl Drawing {
-    /// The end, when the timeline has finished.
+    /// Ends the timeline.
     ///
     /// # Errors
     /// If the file could not be written.

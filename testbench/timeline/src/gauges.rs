@@ -1,4 +1,4 @@
-//! How full the rings and buffers of a board are, from the indices that hardware and CPUs move.
+//! Fill levels of a board's rings and buffers, from the indices that hardware and CPUs move.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,26 @@ use defs::tigon2::rings::{
 
 use super::proto::{UNIT_BYTES, UNIT_COUNT};
 
-/// What lies between a producer and who takes.
+/// Relation between producer and consumer.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
     /// Entries of a ring that lies at a multiple of its size.
     Ring { entries: u32, entry_bytes: u32 },
-    /// Bytes of the receive buffer: it is full, not empty, if descriptors are outstanding at equal pointers.
+    /// Bytes of the receive buffer. At equal pointers it is full if descriptors are outstanding, otherwise
+    /// empty.
     ReceiveBuffer,
     /// Bytes of the transmit buffer.
     TransmitBuffer,
 }
 
-/// A counter of a timeline.
+/// A fill level counter of a timeline.
 #[derive(Debug)]
 pub struct Gauge {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Register of what was put in.
+    /// Producer register.
     producer: u32,
-    /// Register of what was taken out.
+    /// Consumer register.
     taker: u32,
     shape: Shape,
 }
@@ -45,7 +46,7 @@ const DMA_RING: Shape = Shape::Ring {
     entry_bytes: DMA_DESCRIPTOR_BYTES,
 };
 
-/// All of them, along the way of a message.
+/// All counters, along the path of a message.
 pub const GAUGES: [Gauge; 6] = [
     Gauge {
         name: "DMA read queue",
@@ -86,7 +87,7 @@ pub const GAUGES: [Gauge; 6] = [
 ];
 
 impl Gauge {
-    /// What it counts.
+    /// Unit of the counter.
     pub const fn unit(&self) -> i32 {
         match self.shape {
             Shape::Ring { .. } => UNIT_COUNT,
@@ -94,7 +95,7 @@ impl Gauge {
         }
     }
 
-    /// How much there is, if its pointers were seen.
+    /// Current value, if both registers are known.
     pub fn value(&self, registers: &Registers) -> Option<u32> {
         let producer = *registers.0.get(&self.producer)?;
         let taker = registers.of(self.taker);
@@ -131,12 +132,12 @@ impl Gauge {
     }
 }
 
-/// What the registers were last seen to hold.
+/// Last known values of registers.
 #[derive(Debug, Default)]
 pub struct Registers(BTreeMap<u32, u32>);
 
 impl Registers {
-    /// A register has a new value; tells whether a gauge may have moved.
+    /// Sets a register's value; returns whether a counter may have changed.
     pub fn set(&mut self, address: u32, value: u32) -> bool {
         let offset = address.wrapping_sub(REGISTER_BASE);
         let bases = [r::RX_BUFFER_BASE, r::TX_BUFFER_BASE];
@@ -148,18 +149,18 @@ impl Registers {
         counts
     }
 
-    /// The chip was reset.
+    /// Clears all values after a reset of the chip.
     pub fn clear(&mut self) {
         self.0.values_mut().for_each(|value| *value = 0);
     }
 
-    /// How far `local` lies behind `address` in the transmit buffer, which is a circle.
+    /// Distance from `address` to `local` in the transmit buffer, which wraps.
     pub fn offset_in_transmit_buffer(&self, address: u32, local: u32) -> u32 {
         let [base, limit] = [r::TX_BUFFER_BASE, r::RX_BUFFER_BASE].map(|base| self.of(base));
         behind(address, local, limit.wrapping_sub(base))
     }
 
-    /// How far `local` lies behind `address` in the receive buffer, which is a circle.
+    /// Distance from `address` to `local` in the receive buffer, which wraps.
     pub fn offset_in_receive_buffer(&self, address: u32, local: u32) -> u32 {
         let base = self.of(r::RX_BUFFER_BASE);
         behind(address, local, RX_BUFFER_LIMIT.wrapping_sub(base))
@@ -194,7 +195,7 @@ mod tests {
         let (producer, reference) = (r::READ_RING_PRODUCER, r::READ_RING_REFERENCE);
         check("DMA read queue", &[], None);
         check("DMA read queue", &[(producer, 96)], Some(3));
-        // Software writes plain addresses, hardware shows whole ones; the ring wraps.
+        // Software writes plain addresses, hardware shows full ones; the ring wraps.
         check(
             "DMA read queue",
             &[(producer, 32), (reference, 0x17E0)],

@@ -1,4 +1,4 @@
-//! The tracks of a place, in the order in which data flows.
+//! Tracks of a place, in the order of the data path.
 
 use std::fmt;
 
@@ -8,33 +8,33 @@ use emulator::sim::initiator::Initiator;
 /// A track of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
-    /// Host programs: one row for each call that is under way at the same time.
+    /// Host programs: one row per concurrent call.
     Host(u16),
     /// CPU A.
     CpuA,
     /// CPU B.
     CpuB,
-    /// Who owns the semaphore.
+    /// Owner of the semaphore.
     Semaphore,
-    /// Transfers from the host.
+    /// Transfers from host to NIC.
     DmaRead,
-    /// Transfers to the host.
+    /// Transfers from NIC to host.
     DmaWrite,
-    /// Frames that leave.
+    /// Sent frames.
     MacTx,
-    /// Frames that come in.
+    /// Received frames.
     MacRx,
-    /// What happens to frames behind the MAC, by port of a switch.
+    /// Events of frames outside of the MAC, by port of a switch.
     Wire(Option<u16>),
     /// The board as a whole.
     Board,
 }
 
 impl Lane {
-    /// Ranks of the counters begin here.
+    /// First rank of counters.
     pub const GAUGES: i32 = 100;
 
-    /// Where somebody's events are shown.
+    /// The track of an initiator's events.
     pub const fn by(who: Initiator) -> Self {
         match who {
             Initiator::Host => Self::Host(0),
@@ -49,7 +49,7 @@ impl Lane {
         }
     }
 
-    /// Where an event is shown.
+    /// The track of an event.
     pub const fn of(event: &TraceEvent) -> Self {
         match event.kind {
             TraceKind::Fault { port, .. } | TraceKind::FrameLost { port, .. } => Self::Wire(port),
@@ -60,7 +60,7 @@ impl Lane {
         }
     }
 
-    /// The category of an event that has no better one.
+    /// Default category of an event.
     pub const fn category(self, kind: &TraceKind) -> &'static str {
         match kind {
             TraceKind::Fault { .. } => "fault",
@@ -81,7 +81,7 @@ impl Lane {
         }
     }
 
-    /// Its place among the tracks.
+    /// Rank among the tracks.
     pub const fn rank(self) -> i32 {
         match self {
             Self::Host(row) => row as i32,

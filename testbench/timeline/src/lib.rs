@@ -1,5 +1,5 @@
-//! A run as a timeline for Perfetto (docs/timeline.md): a process for each node, a track for each block, a flow
-//! for each message.
+//! Timeline of a run for Perfetto (docs/timeline.md): a process per node, a track per block, a flow per
+//! message.
 
 pub mod args;
 mod gauges;
@@ -22,24 +22,24 @@ use messages::Flows;
 use packets::Packets;
 use place::Canvas;
 
-/// A timeline takes no more than this, unless the user says otherwise: what Perfetto opens at once.
+/// Default limit of a timeline's size: Perfetto opens it immediately.
 pub const DEFAULT_LIMIT_BYTES: u64 = 50_000_000;
-/// Process numbers of nodes and of switches begin here.
+/// First process numbers of nodes and of switches.
 const FIRST_PID: [i32; 2] = [1000, 100_000];
 
-/// Says of each event whether it is drawn.
+/// Decides for each event whether it is drawn.
 pub type Filter = Box<dyn FnMut(&TraceEvent) -> bool + Send>;
 
-/// What could not be written, when the timeline has ended.
+/// The first write error, after the end of the timeline.
 pub type Outcome = Arc<Mutex<Option<io::Error>>>;
 
-/// What a timeline is like.
+/// Options of a timeline.
 pub struct Options {
-    /// It ends when it has so many bytes.
+    /// Limit of the file's size.
     pub limit_bytes: u64,
-    /// What is drawn.
+    /// Filter of events.
     pub filter: Filter,
-    /// What is known of the run: names of nodes, and of the firmware's handlers.
+    /// Description of the run: names of nodes and of handlers.
     pub header: Header,
 }
 
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-/// Writes a timeline while a world runs.
+/// Observer that writes a timeline.
 pub struct Timeline {
     packets: Packets,
     places: BTreeMap<Place, place::Place>,
@@ -87,13 +87,13 @@ impl Timeline {
         }
     }
 
-    /// Where the first error will be found: a world reports those of all its observers, and does not say whose.
+    /// Handle of the first error: a world reports errors of all observers without their owner.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         Arc::clone(&self.outcome)
     }
 
-    /// What is open begins or ends where what is drawn does.
+    /// Starts or ends the drawn part: open slices begin or end there.
     fn draw(&mut self, is_drawn: bool) {
         if self.is_drawn == is_drawn {
             return;
@@ -108,7 +108,7 @@ impl Timeline {
         }
     }
 
-    /// The file is full: it ends here.
+    /// Ends the file when its limit is reached.
     fn stop(&mut self) {
         self.is_over = true;
         for track in self.places.values_mut().flat_map(place::Place::tracks) {

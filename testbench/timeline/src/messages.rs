@@ -1,4 +1,4 @@
-//! Which message an event is about, as EMP's firmware and frames say it.
+//! The message of an event, from EMP's probes and frames.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use emulator::observe::event::FrameHead;
 
 use lanigon_worlds::nodes::node_of;
 
-/// A message: each pair of nodes counts its own.
+/// A message. Identifiers are per pair of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
-    /// Who sends it.
+    /// Node that sends it.
     pub source: u16,
-    /// Who receives it.
+    /// Node that receives it.
     pub destination: u16,
-    /// Its identifier.
+    /// Identifier.
     pub id: u16,
 }
 
@@ -24,12 +24,12 @@ impl std::fmt::Display for Message {
     }
 }
 
-/// What an event probe of EMP's firmware says.
+/// Contents of an event probe of EMP's firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
-    /// About this message.
+    /// The message.
     pub message: Message,
-    /// ... and this frame of it, where it is about one.
+    /// The frame of the message, if the probe concerns one.
     pub frame: Option<u32>,
     /// The message begins here.
     pub begins: bool,
@@ -44,12 +44,12 @@ impl std::fmt::Display for Said {
     }
 }
 
-/// Reads a probe that the firmware of `node` passed; `None` if it says nothing of a message.
+/// Interprets a probe of `node`; `None` if it does not concern a message.
 pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
     let &[peer, id, number] = arguments else {
         return None;
     };
-    // Which node sends the message; whether the number is a frame's.
+    // Whether this node sends the message, and whether the number is a frame's.
     let (is_source, is_frame) = match probe {
         "post transmit" | "transmit complete" | "retransmit" => (true, false),
         "frame sent" | "ack received" | "nack received" => (true, true),
@@ -74,19 +74,19 @@ pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
     })
 }
 
-/// A frame of EMP as it is seen on the wire.
+/// An EMP frame on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenFrame {
-    /// What it is.
+    /// Kind.
     pub kind: Kind,
-    /// The message that it is about; an ack goes the other way.
+    /// The message; an ack travels in the opposite direction.
     pub message: Message,
-    /// The frame that it is or acknowledges.
+    /// Number of the frame, or of the acknowledged one.
     pub number: u32,
 }
 
 impl SeenFrame {
-    /// What it is called.
+    /// Name of the frame's kind.
     pub const fn name(&self) -> &'static str {
         match self.kind {
             Kind::Void => "void frame",
@@ -104,7 +104,7 @@ impl std::fmt::Display for SeenFrame {
     }
 }
 
-/// Reads a frame's head; `None` if it is not EMP's.
+/// Interprets a frame's head; `None` if the frame is not an EMP frame.
 pub fn seen(head: &FrameHead) -> Option<SeenFrame> {
     let word = head[WORD_TYPE_KIND];
     if word >> 16 != u32::from(ETHERTYPE) {
@@ -134,7 +134,7 @@ const fn halves(word: u32) -> (u16, u16) {
     ((word >> 16) as u16, word as u16)
 }
 
-/// The number of each message's flow. Identifiers come again: a message that is posted has a flow of its own.
+/// Numbers of the messages' flows. Identifiers repeat: each posted message has its own flow.
 #[derive(Debug, Default)]
 pub struct Flows {
     last: u64,
@@ -142,13 +142,13 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The message is posted.
+    /// Starts a flow for a posted message.
     pub fn begin(&mut self, message: Message) {
         self.last += 1;
         self.of.insert(message, self.last);
     }
 
-    /// Its flow, if its post was seen.
+    /// The flow of a message, if its post was recorded.
     pub fn of(&self, message: Message) -> Option<u64> {
         self.of.get(&message).copied()
     }

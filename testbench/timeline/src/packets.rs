@@ -1,4 +1,4 @@
-//! Writes packets: what stands once is interned, and a file never grows beyond its limit.
+//! Writer of packets: interns repeated texts, and limits the file's size.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,41 +11,41 @@ use super::proto::{
     NEEDS_INTERNED, ProcessDescriptor, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// The one writer of a file.
+/// The only writer of a file.
 const SEQUENCE: u32 = 1;
-/// What the end of a slice takes at most.
+/// Largest size of a slice's end.
 const END_BYTES: u64 = 48;
-/// What a last remark takes at most, with its track.
+/// Largest size of a final remark, with its track.
 const REMARK_BYTES: u64 = 512;
-/// Bytes that are written at a time.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A value of an annotation.
+/// Value of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// A number.
     Number(u64),
-    /// A number that is shown in hexadecimal digits.
+    /// A number shown in hexadecimal.
     Address(u64),
 }
 
-/// What a slice or an instant shows.
+/// Contents of a slice or an instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
-    /// What many have in common: interned.
+    /// Name shared by many slices: interned.
     pub name: Cow<'static, str>,
-    /// What this one adds to its name; may be empty.
+    /// Suffix of the name; may be empty.
     pub which: String,
-    /// By which a user can filter.
+    /// Category, for filters.
     pub category: &'static str,
-    /// More to know.
+    /// Annotations.
     pub notes: Vec<(&'static str, Value)>,
-    /// The flow that goes through it.
+    /// The flow through it.
     pub flow: Option<u64>,
 }
 
 impl Slice {
-    /// One with nothing but a name.
+    /// A slice with a name only.
     pub fn new(category: &'static str, name: impl Into<Cow<'static, str>>) -> Self {
         Self {
             name: name.into(),
@@ -56,7 +56,7 @@ impl Slice {
         }
     }
 
-    /// Adds something to know.
+    /// Adds an annotation.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: Value) -> Self {
         self.notes.push((name, value));
@@ -64,38 +64,38 @@ impl Slice {
     }
 }
 
-/// An event of a track.
+/// An event on a track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// A slice begins.
     Begin(Slice),
     /// The innermost slice ends.
     End,
-    /// Something without duration.
+    /// An event without duration.
     Instant(Slice),
     /// A counter has a new value.
     Count(i64),
 }
 
-/// How a track is introduced.
+/// Description of a track.
 #[derive(Debug, Clone, Default)]
 pub struct Introduction {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The track that it belongs to, and its place there.
+    /// Parent track, and rank in it.
     pub parent: Option<(u64, i32)>,
-    /// The process that it stands for.
+    /// Process number of a process track.
     pub pid: Option<i32>,
-    /// What it counts.
+    /// Unit of a counter track.
     pub unit: Option<i32>,
 }
 
-/// Texts with a number each.
+/// Interned texts with their numbers.
 #[derive(Debug, Default)]
 struct Texts(HashMap<String, u64>);
 
 impl Texts {
-    /// The number of a text; if it is new, `added` takes it.
+    /// Number of a text; a new text is appended to `added`.
     fn number(&mut self, text: &str, added: &mut Vec<InternedText>) -> u64 {
         if let Some(&number) = self.0.get(text) {
             return number;
@@ -110,18 +110,18 @@ impl Texts {
     }
 }
 
-/// The file.
+/// The file of a timeline.
 pub struct Packets {
     out: BufWriter<Box<dyn Write + Send>>,
     error: Option<io::Error>,
     names: Texts,
     categories: Texts,
     notes: Texts,
-    /// By number minus one: introductions that are not written yet.
+    /// Descriptions of tracks that are not written yet, by number minus one.
     tracks: Vec<Option<Introduction>>,
     written_bytes: u64,
     limit_bytes: u64,
-    /// Slices whose begin is written and whose end is not.
+    /// Number of slices whose begin is written and whose end is not.
     open: u64,
     full: bool,
 }
@@ -143,18 +143,18 @@ impl Packets {
         }
     }
 
-    /// Whether nothing but ends of slices and a last remark may be written any more.
+    /// Whether only ends of slices and a final remark may still be written.
     pub const fn is_full(&self) -> bool {
         self.full
     }
 
-    /// Adds a track; gives its number. It is introduced when something is drawn on it.
+    /// Adds a track; returns its number. Its description is written with its first event.
     pub fn add(&mut self, track: Introduction) -> u64 {
         self.tracks.push(Some(track));
         self.tracks.len() as u64
     }
 
-    /// Introduces a track, if that has not been done, and what it belongs to.
+    /// Writes the description of a track and of its parents, if not done yet.
     fn introduce(&mut self, uuid: u64) {
         let place = uuid.checked_sub(1).and_then(|at| usize::try_from(at).ok());
         let track = place.and_then(|place| self.tracks.get_mut(place));
@@ -185,7 +185,8 @@ impl Packets {
         });
     }
 
-    /// Writes an event of a track at a time in nanoseconds, unless the file is full; tells whether it did.
+    /// Writes an event of a track at a time in nanoseconds, unless the file is full; returns whether it was
+    /// written.
     pub fn event(&mut self, track: u64, time_ns: u64, what: &What) -> bool {
         self.introduce(track);
         let mut interned = InternedData::default();
@@ -245,7 +246,7 @@ impl Packets {
         event.flow_ids.extend(slice.flow);
     }
 
-    /// Writes a packet if it fits; tells whether it did. What ends something always fits.
+    /// Writes a packet if it fits; returns whether it did. Ends of slices always fit.
     fn write(&mut self, mut packet: TracePacket) -> bool {
         let first = self.written_bytes == 0;
         packet.trusted_packet_sequence_id = Some(SEQUENCE);
@@ -266,7 +267,7 @@ impl Packets {
         true
     }
 
-    /// The first error is kept for the end; nothing is written after it.
+    /// The first error is reported at the end; nothing is written after it.
     fn put(&mut self, bytes: &[u8]) {
         self.written_bytes += bytes.len() as u64;
         if self.error.is_none() {
@@ -274,7 +275,7 @@ impl Packets {
         }
     }
 
-    /// Writes a last remark, for which there is room in a full file too.
+    /// Writes a final remark, for which space is reserved.
     pub fn remark(&mut self, time_ns: u64, text: String) {
         self.full = false;
         self.limit_bytes = u64::MAX;
@@ -288,7 +289,7 @@ impl Packets {
     /// Writes what is still buffered.
     ///
     /// # Errors
-    /// The first one of all.
+    /// The first error.
     pub fn finish(&mut self) -> io::Result<()> {
         match self.error.take() {
             Some(error) => Err(error),

@@ -1,4 +1,4 @@
-//! A node or a switch: its tracks, and what each event draws on them.
+//! A node or a switch in a timeline: its tracks, and the drawing of events.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,21 +15,21 @@ use super::messages::{self, Flows, SeenFrame};
 use super::packets::{Introduction, Packets, Slice, Value, What};
 use super::track::{Drawn, Label, Track};
 
-/// What drawing an event needs beside its place.
+/// Environment for drawing an event.
 pub struct Canvas<'a> {
-    /// Where it goes.
+    /// Output.
     pub packets: &'a mut Packets,
-    /// The messages of all nodes.
+    /// Flows of all messages.
     pub flows: &'a mut Flows,
-    /// Names of handlers.
+    /// Description of the run, for names of handlers.
     pub header: &'a Header,
-    /// The time, in nanoseconds.
+    /// Time in nanoseconds.
     pub now_ns: u64,
-    /// Whether it is drawn, or only remembered.
+    /// Whether the event is drawn, or only tracked.
     pub is_drawn: bool,
 }
 
-/// What a handler is called.
+/// Name of a handler.
 fn handler_name(header: &Header, node: u16, who: Initiator, address: u32) -> String {
     let cpu = usize::from(who == Initiator::CpuB);
     let node = header.nodes.get(usize::from(node));
@@ -43,7 +43,7 @@ fn handler_name(header: &Header, node: u16, who: Initiator, address: u32) -> Str
     }
 }
 
-/// A frame that the MAC has stored.
+/// A frame stored by the MAC.
 #[derive(Debug)]
 struct Stored {
     address: u32,
@@ -52,12 +52,12 @@ struct Stored {
     flow: Option<u64>,
 }
 
-/// So many frames and transfers are remembered for those that come after them.
+/// Largest number of frames and transfers that are remembered for later events.
 const MOST_REMEMBERED: usize = 512;
-/// Calls of host programs that are shown at the same time.
+/// Largest number of concurrent calls shown.
 const MOST_CALLS: u16 = 64;
 
-/// What is known of one place.
+/// State of one place.
 #[derive(Debug)]
 pub struct Place {
     node: u16,
@@ -65,19 +65,19 @@ pub struct Place {
     tracks: BTreeMap<Lane, Track>,
     gauges: Vec<(u64, Option<u32>)>,
     registers: Registers,
-    /// Heads of the frame that leaves now, and of those that come in.
+    /// Heads of the frame being sent, and of those being received.
     heads: [VecDeque<(u64, FrameHead)>; 2],
-    /// Transfers from the host whose frame has not left yet.
+    /// Transfers from the host whose frame has not been sent yet.
     fetched: VecDeque<(u32, Drawn)>,
     stored: VecDeque<Stored>,
     /// Calls that wrote a mailbox, or mailbox writes, whose messages are not known yet.
     posted: VecDeque<Drawn>,
-    /// Hardware tells when a frame has left.
+    /// Ring details are recorded: they tell when a frame has been sent.
     ends_are_told: bool,
 }
 
 impl Place {
-    /// A place without tracks. The number of its process is `pid`.
+    /// A place without tracks; `pid` is its process number.
     pub fn new(node: u16, name: String, pid: i32, packets: &mut Packets) -> Self {
         let uuid = packets.add(Introduction {
             name,
@@ -108,7 +108,7 @@ impl Place {
         }
     }
 
-    /// A track; what it has held back long enough is written.
+    /// A track; writes its entries that were held long enough.
     fn track(&mut self, lane: Lane, canvas: &mut Canvas<'_>) -> &mut Track {
         let parent = Some((self.uuid, lane.rank()));
         let track = self.tracks.entry(lane).or_insert_with(|| {
@@ -122,7 +122,7 @@ impl Place {
         track
     }
 
-    /// All tracks, in their order.
+    /// All tracks, in order.
     pub fn tracks(&mut self) -> impl Iterator<Item = &mut Track> {
         self.tracks.values_mut()
     }
@@ -179,9 +179,9 @@ impl Place {
                 self.moved(*address, *value, canvas);
                 self.may_have_left(event.initiator, *address, canvas);
             }
-            // Far too many to look at.
+            // Too many to be useful.
             K::RegisterRead { .. } | K::Breakpoint | K::MemoryWrite { .. } => {}
-            // What comes of it is drawn: handlers.
+            // Their effects are drawn: handlers.
             K::EventRaised { .. } => {}
             K::Reset | K::PowerOn => self.power(event, canvas),
             K::Log { .. } => {
@@ -193,7 +193,7 @@ impl Place {
         }
     }
 
-    /// An event that needs nothing but its own words.
+    /// Draws an event without special handling.
     fn other(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
         let lane = Lane::of(event);
         let named = |name: String| Slice::new(lane.category(&event.kind), name);
@@ -201,7 +201,7 @@ impl Place {
             let slice = slice.with("bytes", Value::Number(length.into()));
             slice.with("fcs", Value::Address(fcs.into()))
         };
-        // What differs each time is no part of a name.
+        // Variable values are not part of a name.
         let slice = match &event.kind {
             TraceKind::PollSatisfied { why, value } => {
                 named(format!("polled {why}")).with("value", Value::Address((*value).into()))
@@ -223,7 +223,7 @@ impl Place {
     fn host(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
         match &event.kind {
             TraceKind::HostCall { what } => {
-                // Calls of several programs overlap: each stands in a row of its own.
+                // Calls of several programs overlap: each one has its own row.
                 let is_free = |lane: &Lane| !self.tracks.get(lane).is_some_and(Track::is_busy);
                 let lane = (0..MOST_CALLS).map(Lane::Host).find(is_free);
                 let lane = lane.unwrap_or(Lane::Host(MOST_CALLS));
@@ -288,7 +288,7 @@ impl Place {
                 address,
                 event: bit,
             } => {
-                // Handlers do not nest: one whose end was not seen is over.
+                // Handlers do not nest: one without a recorded end is over.
                 self.end(lane, &Label::Handler, canvas);
                 let name = handler_name(canvas.header, self.node, event.initiator, *address);
                 let slice = Slice::new("handler", name);
@@ -304,7 +304,8 @@ impl Place {
         }
     }
 
-    /// A probe is an instant; if it says of which message it is, the slice around it is about that one.
+    /// Draws a probe as an instant. If it identifies a message, the enclosing slice belongs to that
+    /// message.
     fn probe(&mut self, who: Initiator, name: &str, arguments: &[u32], canvas: &mut Canvas<'_>) {
         let mut slice = Slice::new("probe", name.to_owned());
         let Some(said) = messages::said(self.node, name, arguments) else {
@@ -398,7 +399,7 @@ impl Place {
         }
     }
 
-    /// A transfer to the host is about the last frame that was stored where it begins.
+    /// Names a transfer to the host by the last stored frame at its start address.
     fn name_by_frame(&self, local: u32, slice: &mut Slice) {
         let holds = |stored: &&Stored| {
             let offset = self
@@ -417,7 +418,7 @@ impl Place {
         remember(heads, Some((now_ns, head)));
     }
 
-    /// The slice of a frame whose head may be known.
+    /// The slice of a frame, with its head if known.
     fn frame(&self, head: Option<FrameHead>, canvas: &Canvas<'_>) -> (Slice, Option<SeenFrame>) {
         let mut slice = Slice::new("frame", "frame");
         let seen = head.as_ref().and_then(messages::seen);
@@ -463,7 +464,7 @@ impl Place {
         }
     }
 
-    /// Hardware has moved an index: the frame that was leaving is gone.
+    /// Handles a moved index: the frame being sent may have left.
     fn may_have_left(&mut self, who: Initiator, address: u32, canvas: &mut Canvas<'_>) {
         let offset = address.wrapping_sub(defs::tigon2::map::REGISTER_BASE);
         if who == Initiator::MacTransmit && offset == regs::TX_DESCRIPTOR_REFERENCE {
@@ -503,7 +504,7 @@ impl Place {
             .with("at", Value::Address(address.into()))
             .with("bytes", Value::Number(length.into()))
             .with("status", Value::Address(status.into()));
-        // It began to come in before.
+        // Its reception began earlier.
         let end = head.map_or(now, |(in_ns, _)| in_ns);
         let begin = end.saturating_sub(gigabit_ns(length));
         let is_drawn = canvas.is_drawn;
@@ -512,7 +513,7 @@ impl Place {
         track.end(now, &Label::Only);
     }
 
-    /// A register that may belong to a ring or a buffer has a new value.
+    /// Updates counters after a change of an index register.
     fn moved(&mut self, address: u32, value: u32, canvas: &mut Canvas<'_>) {
         if !self.registers.set(address, value) || !canvas.is_drawn {
             return;
@@ -546,17 +547,17 @@ impl Place {
     }
 }
 
-/// Bytes of a frame's check sequence.
+/// Size of the frame check sequence.
 const FCS_BYTES: u32 = defs::tigon2::rings::CRC_BYTES;
 
-/// How long a frame of so many bytes with FCS takes at one gigabit per second.
+/// Duration of a frame with FCS at one gigabit per second.
 const fn gigabit_ns(bytes: u32) -> u64 {
     const SHORTEST: u32 = defs::emp::frame::MINIMUM_FRAME_BYTES + FCS_BYTES;
     let bytes = if bytes < SHORTEST { SHORTEST } else { bytes };
     (bytes as u64 + emulator::wire::ethernet::frame::PREAMBLE_BYTES) * 8
 }
 
-/// Adds something to a queue that has an end.
+/// Appends to a bounded queue.
 fn remember<T>(queue: &mut VecDeque<T>, what: Option<T>) {
     queue.extend(what);
     if queue.len() > MOST_REMEMBERED {

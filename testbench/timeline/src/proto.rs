@@ -1,29 +1,29 @@
-//! The part of Perfetto's trace format that a timeline needs: protocol buffers whose field numbers are those of
+//! The part of Perfetto's trace format that a timeline needs: protocol buffers with the field numbers of
 //! `perfetto_trace.proto`.
 
 use prost::{Enumeration, Message};
 
-/// A whole file. Files that are put behind one another are one file.
+/// A file. A concatenation of files is a file.
 #[derive(Clone, PartialEq, Message)]
 pub struct Trace {
-    /// Its packets.
+    /// Packets of the file.
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }
 
-/// One entry: an event, or the description of a track.
+/// A packet: an event, or the description of a track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TracePacket {
     /// Nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// By whom it was written: what is interned belongs to one writer.
+    /// Writer of the packet: interned texts belong to one writer.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     /// An event.
     #[prost(message, optional, tag = "11")]
     pub track_event: Option<TrackEvent>,
-    /// Texts that this packet and later ones name by number.
+    /// Interned texts that this and later packets refer to by number.
     #[prost(message, optional, tag = "12")]
     pub interned_data: Option<InternedData>,
     /// [`CLEARED`] or [`NEEDS_INTERNED`].
@@ -34,22 +34,22 @@ pub struct TracePacket {
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
-/// [`TracePacket::sequence_flags`]: nothing is interned yet.
+/// [`TracePacket::sequence_flags`]: clears interned texts.
 pub const CLEARED: u32 = 1;
-/// [`TracePacket::sequence_flags`]: names what was interned before.
+/// [`TracePacket::sequence_flags`]: refers to interned texts.
 pub const NEEDS_INTERNED: u32 = 2;
 
-/// What an event is.
+/// Type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum EventType {
-    /// Not said.
+    /// Not specified.
     Unspecified = 0,
     /// A slice begins.
     SliceBegin = 1,
     /// The innermost slice of the track ends.
     SliceEnd = 2,
-    /// Something without duration.
+    /// An event without duration.
     Instant = 3,
     /// A counter has a new value.
     Counter = 4,
@@ -58,42 +58,42 @@ pub enum EventType {
 /// An event on a track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
-    /// Categories by number.
+    /// Categories, by number.
     #[prost(uint64, repeated, packed = "false", tag = "3")]
     pub category_iids: Vec<u64>,
-    /// What is known about it.
+    /// Annotations.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
-    /// What it is.
+    /// Type of the event.
     #[prost(enumeration = "EventType", optional, tag = "9")]
     pub r#type: Option<i32>,
-    /// Its name by number.
+    /// Name, by number.
     #[prost(uint64, optional, tag = "10")]
     pub name_iid: Option<u64>,
-    /// Where.
+    /// The track.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
-    /// Its name.
+    /// Name as text.
     #[prost(string, optional, tag = "23")]
     pub name: Option<String>,
     /// A counter's value.
     #[prost(int64, optional, tag = "30")]
     pub counter_value: Option<i64>,
-    /// The flows that go through it.
+    /// Flows through the event.
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub flow_ids: Vec<u64>,
 }
 
-/// A name and a value.
+/// An annotation: name and value.
 #[derive(Clone, PartialEq, Message)]
 pub struct DebugAnnotation {
-    /// The name by number.
+    /// Name, by number.
     #[prost(uint64, optional, tag = "1")]
     pub name_iid: Option<u64>,
     /// A number.
     #[prost(uint64, optional, tag = "3")]
     pub uint_value: Option<u64>,
-    /// A number that is shown as an address.
+    /// A number shown as an address.
     #[prost(uint64, optional, tag = "7")]
     pub pointer_value: Option<u64>,
 }
@@ -126,25 +126,25 @@ pub struct InternedText {
 /// A track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackDescriptor {
-    /// Its number.
+    /// Number.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
-    /// Its name.
+    /// Name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// The process, of a process's track.
+    /// The process, for a process track.
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
-    /// The track that it belongs to.
+    /// Parent track.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
-    /// What it counts, of a counter's track.
+    /// The counter, for a counter track.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
-    /// [`BY_RANK`]: its children stand in the order of their ranks.
+    /// [`BY_RANK`]: children are sorted by rank.
     #[prost(int32, optional, tag = "11")]
     pub child_ordering: Option<i32>,
-    /// Its place among its siblings.
+    /// Rank among its siblings.
     #[prost(int32, optional, tag = "12")]
     pub sibling_order_rank: Option<i32>,
 }
@@ -152,13 +152,13 @@ pub struct TrackDescriptor {
 /// [`TrackDescriptor::child_ordering`]: by rank.
 pub const BY_RANK: i32 = 3;
 
-/// A process: here, what a node or a switch is shown as.
+/// A process: it represents a node or a switch.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProcessDescriptor {
-    /// Its number.
+    /// Number.
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
-    /// Its name.
+    /// Name.
     #[prost(string, optional, tag = "6")]
     pub process_name: Option<String>,
 }

@@ -1,41 +1,41 @@
-//! A track: slices within slices. What a slice is about is often known only after it has begun, so what is
-//! drawn is held back for a while, and its name can be amended until it is written.
+//! A track with nested slices. The subject of a slice is often known only after its begin, so entries are
+//! held for a while, and their names can be changed until they are written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::packets::{Packets, Slice, What};
 
-/// For so long things are held back: longer than a frame needs from the post to its completion, as a rule.
+/// Time for which entries are held: usually longer than a frame needs from post to completion.
 const HELD_NS: u64 = 100_000;
 
-/// How the end of a slice finds it.
+/// Identification of a slice by its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Label {
-    /// There is only one kind of slice.
+    /// The track has one kind of slice only.
     Only,
     /// A handler of an event.
     Handler,
     /// A stage of the protocol.
     Stage(Arc<str>),
-    /// A wait within one.
+    /// A wait within a stage.
     Wait(Arc<str>),
     /// A call of a host program.
     Call(Arc<str>),
 }
 
-/// A slice that has begun.
+/// An open slice.
 #[derive(Debug)]
 struct Open {
     label: Label,
-    /// When it ends, if that is known.
+    /// End of the slice, if known.
     until_ns: Option<u64>,
     slice: Slice,
-    /// Its place among all that was ever drawn, if it was.
+    /// Number of its entry among all drawn ones, if it was drawn.
     drawn: Option<u64>,
 }
 
-/// Names something drawn.
+/// Handle of a drawn entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn(u64);
 
@@ -45,10 +45,10 @@ pub struct Track {
     uuid: u64,
     open: Vec<Open>,
     held: VecDeque<(u64, What)>,
-    /// How much was drawn before what is held.
+    /// Number of entries that were drawn before the held ones.
     gone: u64,
     last_ns: u64,
-    /// Of the slices that are open in the file: whether their begin was written.
+    /// For each slice open in the file: whether its begin was written.
     written: Vec<bool>,
 }
 
@@ -70,12 +70,12 @@ impl Track {
         !self.open.is_empty()
     }
 
-    /// Whether the innermost slice is this one.
+    /// Whether the innermost slice has this label.
     pub fn is_within(&self, label: &Label) -> bool {
         self.open.last().is_some_and(|open| open.label == *label)
     }
 
-    /// A slice begins; it is only noted if it is not drawn.
+    /// Begins a slice; if it is not drawn, it is only tracked.
     pub fn begin(
         &mut self,
         time_ns: u64,
@@ -94,15 +94,15 @@ impl Track {
         drawn.map(Drawn)
     }
 
-    /// The innermost slice will end at a time that is known.
+    /// Sets the end of the innermost slice.
     pub fn until(&mut self, time_ns: u64) {
         if let Some(open) = self.open.last_mut() {
             open.until_ns = Some(time_ns);
         }
     }
 
-    /// The innermost slice with this label ends, and what is within it. There is none if it began before
-    /// anybody looked.
+    /// Ends the innermost slice with this label, and the slices in it. There is none if it began before the
+    /// recording.
     pub fn end(&mut self, time_ns: u64, label: &Label) {
         self.settle(time_ns);
         if let Some(depth) = self.open.iter().rposition(|open| open.label == *label) {
@@ -110,19 +110,19 @@ impl Track {
         }
     }
 
-    /// Everything ends.
+    /// Ends all slices.
     pub fn end_all(&mut self, time_ns: u64) {
         self.settle(time_ns);
         self.close(time_ns, 0);
     }
 
-    /// Something without duration.
+    /// Adds an entry without duration.
     pub fn instant(&mut self, time_ns: u64, slice: Slice, is_drawn: bool) -> Option<Drawn> {
         self.settle(time_ns);
         is_drawn.then(|| Drawn(self.draw(time_ns, What::Instant(slice))))
     }
 
-    /// Changes what was drawn, if it is not written yet.
+    /// Changes a drawn entry, if it is not written yet.
     pub fn amend(&mut self, drawn: Drawn, change: impl FnOnce(&mut Slice)) {
         let place = drawn.0.checked_sub(self.gone);
         let place = place.and_then(|place| usize::try_from(place).ok());
@@ -137,7 +137,7 @@ impl Track {
         self.open.last().and_then(|open| open.drawn.map(Drawn))
     }
 
-    /// From now on things are drawn: slices that are open begin here.
+    /// Starts drawing: open slices begin here.
     pub fn resume(&mut self, time_ns: u64) {
         self.settle(time_ns);
         for index in 0..self.open.len() {
@@ -146,7 +146,7 @@ impl Track {
         }
     }
 
-    /// From now on nothing is drawn: slices that are open end here.
+    /// Stops drawing: open slices end here.
     pub fn pause(&mut self, time_ns: u64) {
         self.settle(time_ns);
         for index in (0..self.open.len()).rev() {
@@ -156,7 +156,7 @@ impl Track {
         }
     }
 
-    /// Slices end whose time is over.
+    /// Ends slices whose end time has passed.
     fn settle(&mut self, time_ns: u64) {
         let over = |open: &Open| open.until_ns.filter(|&until| until <= time_ns);
         while let Some(until) = self.open.last().and_then(over) {
@@ -172,14 +172,14 @@ impl Track {
         }
     }
 
-    /// Times of a track never go back, whatever they are reckoned from.
+    /// Adds an entry. Times of a track are monotonic.
     fn draw(&mut self, time_ns: u64, what: What) -> u64 {
         self.last_ns = self.last_ns.max(time_ns);
         self.held.push_back((self.last_ns, what));
         self.gone + self.held.len() as u64 - 1
     }
 
-    /// Writes what has been held back long enough.
+    /// Writes entries that were held long enough.
     pub fn write(&mut self, now_ns: u64, packets: &mut Packets) {
         while let Some((time_ns, _)) = self.held.front()
             && time_ns.saturating_add(HELD_NS) <= now_ns
@@ -188,7 +188,7 @@ impl Track {
         }
     }
 
-    /// Writes everything, and closes what is still open.
+    /// Writes all entries, and closes open slices.
     pub fn finish(&mut self, now_ns: u64, packets: &mut Packets) {
         self.end_all(now_ns);
         while !self.held.is_empty() {
@@ -196,7 +196,7 @@ impl Track {
         }
     }
 
-    /// Forgets what is not written, and ends in the file what has begun there.
+    /// Discards unwritten entries, and ends slices open in the file.
     pub fn abandon(&mut self, now_ns: u64, packets: &mut Packets) {
         self.held.clear();
         for _ in self.written.drain(..).filter(|written| *written) {

@@ -1,35 +1,35 @@
-//! A timeline as Perfetto understands it. Whatever is wrong with a file is found while it is read.
+//! A timeline as decoded by Perfetto. Reading detects all errors of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lanigon_timeline::proto::{EventType, Trace, TrackEvent};
 use prost::Message;
 
-/// A slice, or an instant of no duration.
+/// A slice, or an instant (duration 0).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
     /// `node 0 / CPU A`.
     pub track: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its category.
+    /// Category.
     pub category: String,
-    /// When it begins and ends, in nanoseconds.
+    /// Start and end, in nanoseconds.
     pub span_ns: [u64; 2],
-    /// How many slices are around it.
+    /// Number of enclosing slices.
     pub depth: usize,
-    /// The flow that goes through it.
+    /// Flow through it.
     pub flow: Option<u64>,
 }
 
-/// A whole timeline.
+/// A complete timeline.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// All slices and instants, in the order of the file.
+    /// All slices and instants, in file order.
     pub slices: Vec<Slice>,
     /// Values of counters: track, time, value.
     pub counts: Vec<(String, u64, i64)>,
-    /// All tracks, in the order in which Perfetto shows those of a process.
+    /// All tracks, in Perfetto's order within a process.
     pub tracks: BTreeMap<(String, i32), String>,
 }
 
@@ -140,12 +140,12 @@ impl Reader {
 }
 
 impl Timeline {
-    /// The slices and instants of a track.
+    /// Slices and instants of a track.
     pub fn on<'a>(&'a self, track: &'a str) -> impl Iterator<Item = &'a Slice> {
         self.slices.iter().filter(move |slice| slice.track == track)
     }
 
-    /// Tracks through which a message's flow goes, in the order of time, each once in a row.
+    /// Tracks of a message's flow, in the order of time, without consecutive duplicates.
     pub fn way(&self, flow: u64) -> Vec<&str> {
         let mut steps: Vec<_> = self
             .slices

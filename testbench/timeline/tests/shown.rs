@@ -1,4 +1,4 @@
-//! What a timeline shows of a run.
+//! Contents of a run's timeline.
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 use super::decoded::{self, Slice};
 use super::{pair, stream};
 
-/// A page that stays readable while a timeline is written on it.
+/// A buffer that can be read while a timeline is written.
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
@@ -27,7 +27,7 @@ impl Write for Page {
     }
 }
 
-/// Runs a scenario; gives the timeline's bytes and the trace's hash.
+/// Runs a scenario; returns the timeline's bytes and the trace hash.
 pub fn run(scenario: &str, threads: usize, options: Option<Options>) -> (Vec<u8>, u64) {
     let scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
@@ -49,7 +49,7 @@ pub fn run(scenario: &str, threads: usize, options: Option<Options>) -> (Vec<u8>
     (bytes, outcome.trace_hash)
 }
 
-/// Four nodes on a switch, frames lost on every link.
+/// Four nodes on a switch, with losses on every link.
 pub const LOSSY: &str = "
 [emp]
 timeout_us = 500
@@ -210,7 +210,8 @@ fn a_window_cuts_what_is_open() {
     let timeline = decoded::read(&run(&scenario, 1, Some(options())).0);
     let whole = decoded::read(&run(&scenario, 1, Some(Options::default())).0);
     assert!(timeline.slices.len() > 100 && timeline.slices.len() < whole.slices.len() / 2);
-    // A frame that ends in the window may begin before it, and the event after the window closes what is open.
+    // A frame that ends in the window may begin before it, and the event after the window closes open
+    // slices.
     let margin = 12_500;
     for slice in &timeline.slices {
         let [begin, end] = slice.span_ns;

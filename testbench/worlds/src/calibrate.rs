@@ -1,8 +1,8 @@
-//! Calibration: how long each protocol stage takes on the hardware as it is, and by how much a
-//! profile stretches it (ARCHITECTURE.md, "Timing").
+//! Calibration: durations of protocol stages on unmodified hardware, and the stretch factors of a profile
+//! (ARCHITECTURE.md, "Timing").
 //!
-//! One quiet exchange: a single message that fills a single 1500-byte frame, one CPU on each board,
-//! nothing else on the wire. A stage's cycles are its own: no waits, no stalls.
+//! It uses one quiet exchange: a single message that fills a 1500-byte frame, with one CPU per board. Only
+//! a stage's own cycles count, without waits and stalls.
 
 use emulator::tigon2::board::Tigon2;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use host_lib::window::System;
 use crate::outcome::{RunError, completed};
 use crate::pairs::{EmpNode, EmpPairs, buffer, text};
 
-/// The sender waits so long: until the receive is posted, and until both NICs are idle again.
+/// Pause of the sender, until the receive is posted or both NICs are idle.
 const SETTLE_NS: u64 = 200_000;
 
 /// Why a calibration gave no result.
@@ -46,24 +46,24 @@ pub struct StageTime {
     pub cycles: u64,
     /// The same in microseconds of the core's clock.
     pub us: f64,
-    /// Its part on CPU A and on CPU B, in microseconds.
+    /// Shares of CPU A and CPU B, in microseconds.
     pub cpus_us: [f64; 2],
 }
 
-/// Measures every stage's own cycles for one message of a quiet exchange.
+/// Measures each stage's own cycles for one message of a quiet exchange.
 ///
-/// It is the second message: the first one also makes the nodes acquainted.
+/// The second message counts: the first one also exchanges epochs.
 ///
 /// # Errors
-/// Whatever keeps the exchange from completing.
+/// If the exchange cannot be completed.
 pub fn stage_times(image: &Image, profile: &Profile) -> Result<Vec<StageTime>, CalibrationError> {
     stage_times_of(image, profile, MESSAGE_BYTES)
 }
 
-/// The same for messages of `bytes` bytes.
+/// Like [`stage_times`], for messages of `bytes` bytes.
 ///
 /// # Errors
-/// Whatever keeps the exchange from completing.
+/// If the exchange cannot be completed.
 pub fn stage_times_of(
     image: &Image,
     profile: &Profile,
@@ -88,8 +88,8 @@ pub fn stage_times_of(
         .collect())
 }
 
-/// The node on which a stage is measured: that whose work it is in Table 3.1. The other one passes
-/// through some of them too, for an ack, or to find nothing to send.
+/// The node on which a stage is measured, that of Table 3.1. The other node also enters some stages, for an
+/// ack or an empty queue.
 fn measured_on(stage: &str) -> usize {
     match stage {
         stage::SEND_BOOKKEEPING
@@ -101,7 +101,7 @@ fn measured_on(stage: &str) -> usize {
     }
 }
 
-/// Own cycles of each stage on each CPU, in an exchange of so many messages.
+/// Own cycles of each stage on each CPU, in an exchange of `messages` messages.
 fn total_cycles(
     image: &Image,
     profile: &Profile,
@@ -133,7 +133,7 @@ fn total_cycles(
     Ok(totals)
 }
 
-/// A message that fills one frame.
+/// Length of a message that fills one frame.
 const MESSAGE_BYTES: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
 
 async fn send(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String> {
@@ -143,7 +143,7 @@ async fn send(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String>
         let transmit = emp.post_transmit(1, 1, out).await.map_err(text)?;
         emp.wait(transmit).await.map_err(text)?;
     }
-    // The host sees the completion before the NIC is through with its last stage.
+    // The host reads the completion before the NIC has finished its last stage.
     emp.system_mut().compute(SETTLE_NS).await;
     Ok(())
 }
@@ -160,10 +160,10 @@ async fn receive(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), Stri
     Ok(())
 }
 
-/// The factor by which the profile stretches each of its stages; none for plain hardware.
+/// Stretch factors of the profile's stages; empty for plain hardware.
 ///
 /// # Errors
-/// Whatever keeps the exchange from completing; a stage that the image does not mark.
+/// If the exchange cannot be completed, or the image does not mark a stage.
 pub fn factors(image: &Image, profile: &Profile) -> Result<Vec<(String, f64)>, CalibrationError> {
     if profile.stages.is_empty() {
         return Ok(Vec::new());
@@ -171,10 +171,10 @@ pub fn factors(image: &Image, profile: &Profile) -> Result<Vec<(String, f64)>, C
     factors_of(&stage_times(image, profile)?, profile)
 }
 
-/// The same for stages that were measured already.
+/// Like [`factors`], for measured stages.
 ///
 /// # Errors
-/// A stage that the image does not mark.
+/// If the image does not mark a stage.
 pub fn factors_of(
     times: &[StageTime],
     profile: &Profile,

@@ -1,4 +1,4 @@
-//! Firmware images: where they are, how they are read, and the form in which a host loads them.
+//! Firmware images: their folder, reading, and the form in which a host loads them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use emulator::image::{Image, ImageError, MemoryLimits};
 use emulator::tigon2::sram::SramSize;
 use host_lib::firmware::Firmware;
 
-/// Why a firmware image cannot be used.
+/// A firmware image cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FirmwareError {
     /// The file cannot be read.
@@ -14,22 +14,22 @@ pub enum FirmwareError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         error: std::io::Error,
-        /// What may help.
+        /// Advice for the user.
         hint: &'static str,
     },
-    /// The image is not fit for the board.
+    /// The image is not valid for the board.
     #[error("{path}: {error}")]
     Image {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         error: ImageError,
     },
 }
 
-/// Where the firmware's build leaves the images.
+/// Folder of the built firmware images.
 #[must_use]
 pub fn image_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/target/tigon2/release")
@@ -38,7 +38,7 @@ pub fn image_folder() -> PathBuf {
 /// Reads an image file for a board with this SRAM.
 ///
 /// # Errors
-/// If the file cannot be read or is not fit for the board.
+/// If the file cannot be read or is not valid for the board.
 pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
     let bytes = std::fs::read(path).map_err(|error| FirmwareError::File {
         path: path.into(),
@@ -57,15 +57,15 @@ pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
     })
 }
 
-/// Reads one of the project's own images.
+/// Reads a built-in image.
 ///
 /// # Errors
-/// As [`read_image`].
+/// Errors of [`read_image`].
 pub fn own_image(name: &str, sram: SramSize) -> Result<Image, FirmwareError> {
     read_image(&image_folder().join(name), sram)
 }
 
-/// The image in the form in which the host library loads it.
+/// The image for the host library.
 #[must_use]
 pub fn firmware(image: &Image) -> Firmware {
     Firmware {

@@ -1,17 +1,17 @@
-//! Ctrl-C: long work looks at a flag, ends early and shows what it has.
+//! Ctrl-C: long operations check a flag, end early and show partial results.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Signals that come so close are one wish: `timeout` tells a process, and then its whole group.
+/// Signals within this time count as one: `timeout` signals a process, and then its whole group.
 const SAME_WISH: Duration = Duration::from_millis(200);
 
-/// Whether the user wants the work to end. Clones share the wish.
+/// Interrupt flag, shared by clones.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     wish: Arc<AtomicBool>,
-    /// When the wish came, if a signal brought it.
+    /// Time of the signal, if a signal set the flag.
     since: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -24,24 +24,24 @@ impl Interrupt {
         since.get_or_insert_with(Instant::now).elapsed() > SAME_WISH
     }
 
-    /// Requests an end.
+    /// Sets the flag.
     pub fn request(&self) {
         self.wish.store(true, Ordering::Relaxed);
     }
 
-    /// The wish was met: what comes now is other work.
+    /// Clears the flag after an interrupted operation.
     pub fn clear(&self) {
         *self.since.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.wish.store(false, Ordering::Relaxed);
     }
 
-    /// The flag itself, for work that takes one.
+    /// The flag itself.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.wish)
     }
 
-    /// Whether an end was requested.
+    /// Whether the flag is set.
     #[must_use]
     pub fn requested(&self) -> bool {
         self.wish.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! The benchmark kernel: match a tag in a list and checksum a payload, as NIC firmware does all day.
+//! Benchmark kernel with typical work of NIC firmware: matches a tag in a list and sums a payload.
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use emulator::cpu::mips::asm::{self, AsmError};
@@ -8,7 +8,7 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Timing;
 
-/// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; then again, for ever.
+/// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; endlessly.
 const KERNEL: &str = "
 again:  move  $t0, $s0          # descriptor
         li    $t1, 16
@@ -33,7 +33,7 @@ sum:    lw    $t6, 0($t4)
         addiu $s4, $s4, 1
 ";
 
-/// A node whose two CPUs run the kernel: code in the scratchpads (or in SRAM), data in SRAM.
+/// A node with the kernel on both CPUs: code in the scratchpads (or in SRAM), data in SRAM.
 ///
 /// # Errors
 /// If the kernel does not assemble.
@@ -61,7 +61,7 @@ pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node, AsmError> {
             let value = word.wrapping_mul(0x9E37_79B9);
             fabric.sram.set_word(at, value);
         }
-        // The wanted tag stands in the last descriptor.
+        // The tag matches the last descriptor.
         let wanted = 0x0001_0007;
         fabric.sram.set_word(descriptors + 15 * 20 + 8, wanted);
         for (register, value) in [(16, descriptors), (17, payload), (18, wanted), (19, result)] {
@@ -76,7 +76,7 @@ pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node, AsmError> {
     Ok(node)
 }
 
-/// Instructions that both CPUs have executed.
+/// Number of instructions executed by both CPUs.
 #[must_use]
 pub fn instructions(node: &Node) -> u64 {
     node.board::<Tigon2>()

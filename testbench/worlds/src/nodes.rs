@@ -25,17 +25,17 @@ pub fn mac_address(node: u16) -> MacAddress {
     MacAddress([0x02, 0x4C, 0x61, 0x6E, high, low])
 }
 
-/// The node whose board has this address, if it is one that [`mac_address`] gives.
+/// The node with this address, if it is one of [`mac_address`].
 #[must_use]
 pub fn node_of(address: [u8; 6]) -> Option<u16> {
     let node = u16::from_be_bytes([address[4], address[5]]);
     (mac_address(node).0 == address).then_some(node)
 }
 
-/// Stretches stages: factor for each stage, by name.
+/// Stretch factors of stages, by name.
 pub type StageFactors = [(String, f64)];
 
-/// A node whose board knows the image's probes. The image is not loaded yet.
+/// A node whose board has the image's probes. The image is not loaded yet.
 #[must_use]
 pub fn node(
     index: u16,
@@ -48,14 +48,14 @@ pub fn node(
     Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
 }
 
-/// A board that knows the image's probes.
+/// A board with the image's probes.
 fn board(image: &Image, profile: &Profile, factors: &StageFactors, sram: SramSize) -> Tigon2 {
     let mut board = Tigon2::new(sram, profile.timing);
     board.probes = probes(image, factors);
     board
 }
 
-/// The image's probes; `factors` stretch its stages.
+/// The image's probes; `factors` stretch stages.
 #[must_use]
 pub fn probes(image: &Image, factors: &StageFactors) -> ProbeTable {
     let mut probes = ProbeTable::new(image.probes.clone());
@@ -66,7 +66,7 @@ pub fn probes(image: &Image, factors: &StageFactors) -> ProbeTable {
     probes
 }
 
-/// The cable that a profile describes.
+/// The cable of a profile.
 #[must_use]
 pub const fn cable(profile: &Profile) -> Link {
     Link {

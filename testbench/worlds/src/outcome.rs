@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use emulator::sim::world::RunEnd;
 
-/// Why a run that should have completed did not.
+/// Reason why a run did not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A host program reported an error.
@@ -12,10 +12,10 @@ pub enum RunError {
     Program {
         /// The program.
         program: &'static str,
-        /// What it said.
+        /// The message.
         message: String,
     },
-    /// Programs wait and nothing can happen.
+    /// Programs are waiting, and nothing can happen.
     #[error("every program waits and nothing can happen any more:\n  {}", .0.join("\n  "))]
     Deadlock(Vec<String>),
     /// The time limit was reached.
@@ -26,7 +26,7 @@ pub enum RunError {
     Interrupted,
 }
 
-/// Turns the end of a run that should have completed into a result.
+/// Converts the end of a run into a result.
 ///
 /// # Errors
 /// Every end but completion.
@@ -39,7 +39,7 @@ pub fn completed(end: RunEnd) -> Result<(), RunError> {
     }
 }
 
-/// What a program leaves for the one who started it.
+/// Shared slot for the result of a program.
 #[derive(Debug)]
 pub struct Outcome<T>(Arc<Mutex<Option<T>>>);
 
@@ -56,17 +56,17 @@ impl<T> Default for Outcome<T> {
 }
 
 impl<T> Outcome<T> {
-    /// Leaves a value.
+    /// Stores the result.
     pub fn set(&self, value: T) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
     }
 
-    /// Takes the value, if one was left.
+    /// Takes the result, if there is one.
     pub fn take(&self) -> Option<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Looks at the value.
+    /// Accesses the slot.
     pub fn with<R>(&self, look: impl FnOnce(&mut Option<T>) -> R) -> R {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

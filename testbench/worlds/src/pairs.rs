@@ -18,10 +18,10 @@ use crate::images::firmware;
 use crate::nodes::{EMP_SRAM, START, StageFactors, cable, mac_address, node};
 use crate::outcome::Outcome;
 
-/// EMP on an emulated machine.
+/// EMP library on an emulated machine.
 pub type EmpNode = Emp<Machine, Machine>;
 
-/// Pairs of nodes, back to back, on which EMP programs run. In its pair a node is number 0 or 1.
+/// Directly connected pairs of nodes for EMP programs. Within its pair a node is number 0 or 1.
 #[derive(Debug)]
 pub struct EmpPairs {
     /// The world: nodes 0 and 1 are a pair, 2 and 3, ...
@@ -31,8 +31,7 @@ pub struct EmpPairs {
 }
 
 impl EmpPairs {
-    /// One pair, with boards like those of the EMP thesis, this image and profile; `factors`
-    /// stretch its stages.
+    /// One pair with boards of the EMP thesis, this image and profile; `factors` stretch stages.
     ///
     /// # Errors
     /// If the cable cannot be connected.
@@ -44,10 +43,10 @@ impl EmpPairs {
         Self::new(1, EMP_SRAM, image, profile, factors)
     }
 
-    /// One pair with a switch between its nodes, whose ports 0 and 1 they are plugged into.
+    /// One pair with a switch between its nodes, on ports 0 and 1.
     ///
     /// # Errors
-    /// If there cannot be such a switch.
+    /// If the switch is invalid.
     pub fn switched(
         image: &Image,
         profile: &Profile,
@@ -62,7 +61,7 @@ impl EmpPairs {
         Ok(pair)
     }
 
-    /// So many pairs.
+    /// Creates several pairs.
     ///
     /// # Errors
     /// If the cables cannot be connected.
@@ -80,7 +79,7 @@ impl EmpPairs {
         Ok(cluster)
     }
 
-    /// Nodes without cables.
+    /// Creates nodes without cables.
     fn unconnected(
         pairs: u16,
         sram: SramSize,
@@ -107,13 +106,13 @@ impl EmpPairs {
         }
     }
 
-    /// A node's settings, to be changed before its program is spawned.
+    /// Settings of a node, for changes before its program is spawned.
     pub fn config_mut(&mut self, node: usize) -> &mut Config {
         &mut self.configs[node]
     }
 
-    /// Runs `program` on a node once its board has booted. What it returns is the outcome; so is
-    /// the message of an error at start-up.
+    /// Runs `program` on a node after its board has booted. The outcome is the program's result, or the
+    /// message of an error at start-up.
     pub fn spawn<T, P, F>(
         &mut self,
         node: usize,
@@ -145,7 +144,7 @@ impl EmpPairs {
 /// Loads and starts the firmware, and waits for [`START`].
 ///
 /// # Errors
-/// If board or firmware do not come up.
+/// If board or firmware fail to start.
 pub async fn boot(
     machine: Machine,
     firmware: &Firmware,
@@ -172,7 +171,7 @@ pub fn buffer(emp: &mut EmpNode, length: u32) -> Result<Buffer, String> {
     Ok(Buffer { address, length })
 }
 
-/// An error as a program reports it.
+/// An error as text.
 pub fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

@@ -1,4 +1,4 @@
-//! `--profile NAME|FILE`: a built-in timing profile or the user's own.
+//! `--profile NAME|FILE`: a built-in timing profile or a file.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use emulator::tigon2::timing::{Profile, ProfileError};
 /// The profile with this name, or in this file.
 ///
 /// # Errors
-/// One line: there is neither, or the file is wrong.
+/// If there is neither, or the file is invalid.
 pub fn load(name_or_file: &str) -> anyhow::Result<Profile> {
     if Profile::names().any(|name| name == name_or_file) {
         return Ok(Profile::built_in(name_or_file)?);

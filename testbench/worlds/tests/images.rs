@@ -1,4 +1,4 @@
-//! The one-block images, each driven by a host program as a driver would do it.
+//! The example images, each with a host program as its driver.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -25,16 +25,16 @@ use lanigon_worlds::nodes;
 use lanigon_worlds::outcome::Outcome;
 
 const SRAM: SramSize = SramSize::K512;
-/// No image needs more simulated time.
+/// Limit of simulated time of all images.
 const LIMIT: SimTime = SimTime::from_us(100_000);
 
-/// A board with an image, and a host program that has not begun.
+/// A board with an image, and a host program that has not started.
 struct Bench<T> {
     node: Node,
     result: Outcome<T>,
 }
 
-/// A host program's hold on board and machine.
+/// A host program's access to board and machine.
 struct Host {
     board: BoardWindow<Machine>,
     machine: Machine,
@@ -57,7 +57,7 @@ const fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-/// A board on which `program` runs once the image has been loaded and started.
+/// A board; `program` runs once the image has been loaded and started.
 fn bench<T, F>(name: &str, program: impl FnOnce(Host) -> F + Send + 'static) -> Bench<T>
 where
     T: Send + 'static,
@@ -82,7 +82,7 @@ where
 }
 
 impl<T> Bench<T> {
-    /// Runs until the host program has ended; gives what it returned.
+    /// Runs until the host program has ended; returns its result.
     fn run(&mut self) -> T {
         while !self.node.programs.all_ended() && self.node.now() < LIMIT {
             self.node.run_until(self.node.now() + SimTime::from_us(10));
@@ -90,7 +90,7 @@ impl<T> Bench<T> {
         self.result.take().expect("the program ends in time")
     }
 
-    /// What the firmware logged.
+    /// Log lines of the firmware.
     fn log(&mut self) -> Vec<String> {
         let events = self.node.trace.take().into_iter();
         events
@@ -103,14 +103,14 @@ impl<T> Bench<T> {
     }
 }
 
-/// The number in a text behind `before`.
+/// The number in a text after `before`.
 fn number_after(text: &str, before: &str) -> u32 {
     let (_, rest) = text.split_once(before).expect(before);
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap();
     digits.parse().expect(text)
 }
 
-/// The line (from 1) of the one place in a source where `what` stands.
+/// Line number (from 1) of the only occurrence of `what` in a source.
 fn line_of(source: &str, what: &str) -> usize {
     let mut lines = (1..).zip(source.lines());
     let (line, _) = lines.find(|(_, text)| text.contains(what)).expect(what);
@@ -177,11 +177,11 @@ fn every_mailbox_echoes() {
     }
 }
 
-/// Bytes around a copy's target that must keep their value.
+/// Size of the margins around a copy's target, which must not change.
 const MARGIN: u64 = 64;
 
-/// Asks the image to copy `length` bytes between places with these offsets in their pages; gives
-/// what was to be copied and what stands at the target with its margins.
+/// Requests a copy of `length` bytes between buffers with these page offsets; returns the source bytes, and
+/// the target bytes with margins.
 async fn copy(host: &mut Host, from: u64, to: u64, length: u32) -> (Vec<u8>, Vec<u8>) {
     let bytes: Vec<u8> = (0..length).map(|i| (i * 7 + length) as u8).collect();
     let source = host.machine.allocate(4096).unwrap().0 + from;
@@ -238,7 +238,7 @@ fn frames_come_back_with_exchanged_addresses() {
     let mut bench = bench("frame-echo", |mut host| async move {
         host.wait(us(80_000)).await;
     });
-    // More frames than the transmit buffer's 64 KB hold at once: it wraps.
+    // More frames than the transmit buffer's 64 KB can hold: it wraps.
     let frames: Vec<Frame> = (0..200)
         .map(|number| {
             let length = LENGTHS[number % LENGTHS.len()];

@@ -1,7 +1,7 @@
-//! `lanigon dissector`: the script by which Wireshark understands EMP frames.
+//! `lanigon dissector`: the Wireshark dissector for EMP frames.
 //!
-//! What it knows of the layout is a table of Lua, written from the one that stands beside the firmware's own
-//! definitions (`defs::emp::fields`); the rest of the script only looks into that table.
+//! The layout in it is a Lua table generated from the field table beside the firmware's definitions
+//! (`defs::emp::fields`); the rest of the script only reads that table.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use defs::emp::frame::{DATA_PAYLOAD, ETHERNET_BYTES, ETHERTYPE, HEADER_PAYLOAD, 
 
 use lanigon_worlds::nodes::mac_address;
 
-/// What the script does with the table.
+/// The script's code.
 const BEHAVIOUR: &str = include_str!("dissector.lua");
 
 const HEAD: &str = "\
@@ -19,7 +19,7 @@ const HEAD: &str = "\
 --   tshark -X lua_script:emp.lua -r FILE
 ";
 
-/// Reads the fields, and finds them by name.
+/// Lua functions that read fields by name.
 const ACCESS: &str = "
 local field_of = {}
 for _, field in ipairs(fields) do
@@ -29,12 +29,12 @@ for _, field in ipairs(fields) do
 end
 ";
 
-/// The script.
+/// The complete script.
 #[must_use]
 pub fn script() -> String {
     let mut text = HEAD.to_owned();
     let [a, b, c, d, ..] = mac_address(0).0;
-    // A string takes everything.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "\nlocal ethertype = {ETHERTYPE:#06X}");
     let _ = writeln!(text, "local node_prefix = \"{a:02x}{b:02x}{c:02x}{d:02x}\"");
     for (name, payload) in [("data", DATA_PAYLOAD), ("header", HEADER_PAYLOAD)] {
@@ -51,7 +51,7 @@ pub fn script() -> String {
     text + ACCESS + BEHAVIOUR
 }
 
-/// A field as an entry of the table: bits of the half word, or the word, in which it lies.
+/// A field as an entry of the table: bits of its halfword or word.
 fn entry(field: &Field) -> String {
     let at = 4 * field.word as u32;
     let bits = field.mask.count_ones();

@@ -1,4 +1,4 @@
-//! Captures of frames (`--pcap FILE`), and what Wireshark must know to understand them.
+//! Captures of frames (`--pcap FILE`), and the dissector for Wireshark.
 
 pub mod dissector;
 
@@ -12,21 +12,21 @@ use emulator::sim::world::World;
 
 use crate::output::WriteError;
 
-/// A capture under way.
+/// A capture in progress.
 #[derive(Debug)]
 pub struct Capture {
     place: String,
     to_stdout: bool,
 }
 
-/// Whether a path means standard output.
+/// Whether a path is standard output.
 #[must_use]
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
 impl Capture {
-    /// From now on writes the frames on all wires to the file `path`, or to standard output.
+    /// Starts writing the frames on all wires to the file `path`, or to standard output.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -44,10 +44,10 @@ impl Capture {
         Ok(Self { place, to_stdout })
     }
 
-    /// Writes what is left.
+    /// Writes remaining frames.
     ///
     /// # Errors
-    /// The first of all. A reader that has gone away (`| tshark -c 10 -r -`) has seen enough.
+    /// The first error. A reader that exits early (`| tshark -c 10 -r -`) is no error.
     pub fn finish(self, world: &mut World) -> Result<(), WriteError> {
         match world.finish_capturing().into_iter().next() {
             Some(error) if !(self.to_stdout && error.kind() == ErrorKind::BrokenPipe) => {

@@ -18,10 +18,10 @@ Examples:
   lanigon ledger scenarios/star-with-loss.toml --from 2 --to 0 --json
   lanigon ledger pair.trace --message 0:1:999")]
 pub struct LedgerArgs {
-    /// A scenario (TOML), or a trace that was recorded with --details host,frames
+    /// A scenario (TOML), or a trace recorded with --details host,frames
     #[arg(value_name = "SCENARIO|TRACE")]
     pub source: PathBuf,
-    /// One message, span by span
+    /// Show one message, span by span
     #[arg(long, value_name = "FROM:[TO:]NUMBER", conflicts_with_all = ["from", "to"])]
     pub message: Option<MessageName>,
     /// Only messages from this node
@@ -30,10 +30,10 @@ pub struct LedgerArgs {
     /// Only messages to this node
     #[arg(long, value_name = "NODE")]
     pub to: Option<u16>,
-    /// The timing profile of a trace's boards (see `lanigon list`); a scenario names its own
+    /// Timing profile of a trace's boards (see `lanigon list`); a scenario contains its own
     #[arg(long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
-    /// Draw the message's way, or the averages, into this file
+    /// Draw the message's spans, or the averages, into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Print one JSON document

@@ -1,44 +1,44 @@
-//! The ledgers of many messages: what each part takes.
+//! Averages of the ledgers of many messages.
 
 use emulator::sim::time::SimTime;
 
 use super::{Ledger, Owner};
 
-/// What a part takes in many messages. A message that does not have it counts as none.
+/// Statistics of a part over many messages. A message without the part counts as zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartStats {
-    /// Whose time it is.
+    /// Owner of the time.
     pub owner: Owner,
-    /// What happens.
+    /// Name of the part.
     pub what: String,
-    /// Messages that have it.
+    /// Number of messages with the part.
     pub messages: usize,
-    /// In all messages together: the parts' sums add up to the sum of all messages' times.
+    /// Sum over all messages: the sums of all parts add up to the sum of all messages' times.
     pub sum: SimTime,
-    /// Half of the messages spend no more.
+    /// Median.
     pub p50: SimTime,
-    /// 99 of 100 messages spend no more.
+    /// 99th percentile.
     pub p99: SimTime,
-    /// The most that a message spends.
+    /// Maximum.
     pub max: SimTime,
 }
 
-/// Messages of one class of size.
+/// Messages of one size class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
-    /// The class.
+    /// Name of the class.
     pub name: &'static str,
-    /// Messages.
+    /// Number of messages.
     pub messages: usize,
-    /// Their frames that were sent again.
+    /// Number of retransmitted frames.
     pub resent: usize,
-    /// The whole of each message.
+    /// Statistics of whole messages.
     pub whole: PartStats,
-    /// The parts: by owner, then in the order in which they occur.
+    /// Parts by owner, then in the order of their occurrence.
     pub parts: Vec<PartStats>,
 }
 
-/// Classes of size: longest message, name.
+/// Size classes: longest message, name.
 const SIZES: [(u32, &str); 5] = [
     (64, "up to 64 bytes"),
     (1478, "65 bytes to 1478"),
@@ -48,7 +48,7 @@ const SIZES: [(u32, &str); 5] = [
 ];
 
 impl PartStats {
-    /// Of one time for each message of `count`.
+    /// Statistics of the times of a part in `count` messages.
     fn new(owner: Owner, what: &str, mut times: Vec<SimTime>, count: usize) -> Self {
         let messages = times.len();
         times.resize(count.max(messages), SimTime::ZERO);
@@ -68,7 +68,7 @@ impl PartStats {
         }
     }
 
-    /// The mean over `count` messages in microseconds.
+    /// Mean over `count` messages in microseconds.
     #[must_use]
     pub fn mean_us(&self, count: usize) -> f64 {
         self.sum.us() / count.max(1) as f64
@@ -103,7 +103,7 @@ impl Class {
     }
 }
 
-/// All messages, and if they are of several classes of size, each class.
+/// All messages as one class, and each size class if there are several.
 #[must_use]
 pub fn classes(ledgers: &[Ledger]) -> Vec<Class> {
     let mut classes = vec![Class::new("all sizes", &ledgers.iter().collect::<Vec<_>>())];

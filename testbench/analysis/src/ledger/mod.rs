@@ -1,9 +1,8 @@
-//! Where the time of a message went: every picosecond from its sender's call to its receiver's return.
+//! Ledger of a message's time: every picosecond from the sender's call to the receiver's return.
 //!
-//! The way of a message is that of its *last* frame: the one whose transfer to host memory completed it. What
-//! happens on that way one after the other are spans; each ends where the next one begins, so they add up to the
-//! whole, exactly. What is done at the same time for other frames is not on the way. `docs/ledger.md` says how
-//! each part is defined.
+//! The path of a message is that of its *last* frame, whose transfer to host memory completed it. The path
+//! consists of spans; each ends where the next one begins, so they add up exactly to the whole. Concurrent
+//! work on other frames is not on the path. `docs/ledger.md` defines each part.
 
 pub mod args;
 pub mod average;
@@ -20,7 +19,7 @@ use emulator::tigon2::timing::Timing;
 use crate::messages::{Cpu, Message, MessageId, Work};
 use lanigon_worlds::wire::frame_time;
 
-/// Whose time it is.
+/// Owner of a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// The sending host.
@@ -36,7 +35,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// The name in ledgers.
+    /// Name in ledgers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,52 +48,52 @@ impl Owner {
     }
 }
 
-/// A span of a message's way.
+/// A span of a message's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// Whose time it is.
+    /// Owner of the time.
     pub owner: Owner,
-    /// What happened, or what was waited for.
+    /// Name of the work or wait.
     pub what: String,
-    /// When it began.
+    /// Start.
     pub from: SimTime,
-    /// When it ended.
+    /// End.
     pub to: SimTime,
 }
 
 impl Span {
-    /// How long it took.
+    /// Duration.
     #[must_use]
     pub fn time(&self) -> SimTime {
         self.to.saturating_sub(self.from)
     }
 
-    /// Whether nothing was done for the message in it.
+    /// Whether the message waited.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         self.what.starts_with("wait")
     }
 }
 
-/// The ledger of one message.
+/// Ledger of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// Which message.
+    /// Identity of the message.
     pub id: MessageId,
-    /// Its length.
+    /// Length in bytes.
     pub length: u32,
-    /// Its frames.
+    /// Number of frames.
     pub frames: u16,
-    /// How many of its frames were sent again.
+    /// Number of retransmitted frames.
     pub resent: usize,
-    /// Its tag.
+    /// Tag.
     pub tag: Option<u16>,
-    /// In order; each begins where the one before it ends.
+    /// Spans in order; each begins where the previous one ends.
     pub spans: Vec<Span>,
 }
 
 impl Ledger {
-    /// From the first span's begin to the last one's end.
+    /// Time from the start of the first span to the end of the last one.
     #[must_use]
     pub fn total(&self) -> SimTime {
         match (self.spans.first(), self.spans.last()) {
@@ -103,7 +102,7 @@ impl Ledger {
         }
     }
 
-    /// The parts: what each owner spent on each thing, in the order in which they first occur.
+    /// Durations by owner and name, in the order of their occurrence.
     #[must_use]
     pub fn parts(&self) -> Vec<(Owner, &str, SimTime)> {
         let mut parts: Vec<(Owner, &str, SimTime)> = Vec::new();
@@ -122,20 +121,20 @@ impl Ledger {
 /// Shortest frame on the wire, without FCS.
 const SHORTEST: u32 = defs::emp::frame::MINIMUM_FRAME_BYTES;
 
-/// What all CPUs and MACs were at, and for whom.
+/// Activities of all CPUs and MACs, with their messages.
 #[derive(Debug)]
 pub struct Desk {
     timing: Timing,
-    /// By node and CPU, in the order of time.
+    /// Stages by node and CPU, in order.
     works: BTreeMap<(u16, Cpu), Vec<Work>>,
-    /// Stages of messages, by node, CPU and begin: the message's index.
+    /// Index of the message of each stage, by node, CPU and start.
     owners: BTreeMap<(u16, Cpu, SimTime), usize>,
-    /// Frames that MACs sent, by node: when each began, and when the wire had all of it.
+    /// Frames sent by each node's MAC: start, and end on the wire.
     sendings: BTreeMap<u16, BTreeMap<SimTime, SimTime>>,
 }
 
 impl Desk {
-    /// The activities of a run: its messages, and all stages of all CPUs.
+    /// Activities of a run, from its messages and all stages of all CPUs.
     #[must_use]
     pub fn new(timing: &Timing, messages: &[Message], works: Vec<Work>) -> Self {
         let mut by_cpu: BTreeMap<(u16, Cpu), Vec<Work>> = BTreeMap::new();
@@ -172,7 +171,7 @@ impl Desk {
         }
     }
 
-    /// The ledgers of all messages that reached their hosts, in the order of `messages`.
+    /// Ledgers of all delivered messages, in the order of `messages`.
     #[must_use]
     pub fn ledgers(&self, messages: &[Message]) -> Vec<Ledger> {
         let with_index = messages.iter().enumerate();
@@ -182,7 +181,7 @@ impl Desk {
     }
 }
 
-/// All stages that were about a message.
+/// All stages that belong to a message.
 fn works_of(message: &Message) -> impl Iterator<Item = &Work> {
     let frames = message.frames.iter();
     message.posting.iter().chain(frames.flat_map(|frame| {

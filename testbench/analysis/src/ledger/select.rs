@@ -1,4 +1,4 @@
-//! Which messages are meant.
+//! Selection of messages.
 
 use std::str::FromStr;
 
@@ -6,16 +6,16 @@ use crate::messages::{End, Message, MessageId};
 
 use super::Ledger;
 
-/// A message as users name it.
+/// A message as the user names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageName {
     /// The sending node.
     pub from: u16,
-    /// The receiving node, if it is said.
+    /// The receiving node, if given.
     pub to: Option<u16>,
     /// The message's number.
     pub number: u32,
-    /// The sender's life.
+    /// Number of earlier resets of the sender.
     pub life: u16,
 }
 
@@ -52,7 +52,7 @@ impl MessageName {
             && self.to.is_none_or(|to| to == id.to)
     }
 
-    /// How far a message is from the one that is meant: those of the same sender first.
+    /// Distance of a message from the requested one, for suggestions: messages of the sender first.
     const fn distance(&self, id: &MessageId) -> (bool, bool, u32) {
         let other_receiver = match self.to {
             Some(to) => to != id.to,
@@ -66,50 +66,50 @@ impl MessageName {
     }
 }
 
-/// Why there is no ledger to show.
+/// Reason for an empty selection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// The run has no message at all.
+    /// The run has no messages.
     #[error("there is no EMP message in it")]
     NoMessages,
-    /// None that is asked for was delivered.
+    /// No selected message was delivered.
     #[error("of {0} messages none was delivered to its host: there is nothing to account for")]
     NoneDelivered(usize),
-    /// No message has this name.
+    /// The message does not exist.
     #[error("there is no message {name}; the nearest ones are {nearest}")]
     NoSuchMessage {
-        /// As it was asked for.
+        /// The requested name.
         name: String,
-        /// Some that exist.
+        /// Similar messages.
         nearest: String,
     },
-    /// Several messages have this name.
+    /// Several messages match the name.
     #[error("{name} can be any of {candidates}")]
     Ambiguous {
-        /// As it was asked for.
+        /// The requested name.
         name: String,
-        /// Those that it can be.
+        /// Matching messages.
         candidates: String,
     },
-    /// It exists and was not delivered.
+    /// The message was not delivered.
     #[error("message {id} was not delivered to its host ({end})")]
     NotDelivered {
-        /// Which one.
+        /// Identity of the message.
         id: MessageId,
-        /// How it ended.
+        /// End of the message.
         end: String,
     },
-    /// No message goes this way.
+    /// No message has this source and destination.
     #[error("no message goes {way}; there are messages {ways}")]
     NoSuchWay {
-        /// As it was asked for.
+        /// The requested source and destination.
         way: String,
-        /// Those that exist.
+        /// Existing ones.
         ways: String,
     },
 }
 
-/// Messages that an error names at most.
+/// Largest number of messages in an error.
 const MOST_NAMED: usize = 5;
 
 fn list(ids: impl IntoIterator<Item = impl ToString>) -> String {
@@ -118,10 +118,10 @@ fn list(ids: impl IntoIterator<Item = impl ToString>) -> String {
     all[..all.len().min(MOST_NAMED)].join(", ") + more
 }
 
-/// The ledger of the message that is meant.
+/// The ledger of the selected message.
 ///
 /// # Errors
-/// [`SelectError`]: there is none.
+/// [`SelectError`].
 pub fn one(
     name: &MessageName,
     messages: &[Message],
@@ -163,10 +163,10 @@ pub fn one(
     }
 }
 
-/// The ledgers of all messages from and to these nodes.
+/// Ledgers of all messages from and to these nodes.
 ///
 /// # Errors
-/// [`SelectError`]: there is none.
+/// [`SelectError`].
 pub fn many(
     from: Option<u16>,
     to: Option<u16>,

@@ -1,11 +1,11 @@
-//! Ledgers as drawings: a row for each part, a bar for each span of it.
+//! Ledgers as drawings: one row per part, one bar per span.
 
 use std::fmt::Write;
 
 use super::average::Class;
 use super::{Ledger, Owner};
 
-/// A bar: when it begins, how long it is, what it is called.
+/// A bar: start, length, label.
 struct Bar {
     from_us: f64,
     us: f64,
@@ -23,10 +23,10 @@ const PLOT_WIDTH: f64 = 760.0;
 const VALUE_WIDTH: f64 = 90.0;
 const ROW_HEIGHT: f64 = 20.0;
 const TOP: f64 = 56.0;
-/// A span that would be thinner is drawn so wide, or it could not be seen.
+/// Smallest width of a bar, so that it is visible.
 const THINNEST: f64 = 0.75;
 
-/// The way of a message: time goes to the right, and down as things follow each other.
+/// The spans of a message over time, one below the other.
 #[must_use]
 pub fn of_one(ledger: &Ledger) -> String {
     let start = ledger
@@ -58,7 +58,7 @@ pub fn of_one(ledger: &Ledger) -> String {
     draw(&title, &rows, total)
 }
 
-/// The means of all messages, one behind the other.
+/// Means of all messages, stacked.
 #[must_use]
 pub fn of_many(class: &Class) -> String {
     let mut at = 0.0;
@@ -101,14 +101,14 @@ fn draw(title: &str, rows: &[Row], total_us: f64) -> String {
     svg
 }
 
-/// Lines at round times.
+/// Draws lines at round times.
 fn draw_axis(svg: &mut String, total_us: f64, scale: f64, height: f64) {
     let step = round_step(total_us / 8.0);
     let mut index = 0;
     while f64::from(index) * step <= total_us {
         let us = f64::from(index) * step;
         let x = LABEL_WIDTH + us * scale;
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             svg,
             "<line x1=\"{x:.2}\" y1=\"{}\" x2=\"{x:.2}\" y2=\"{}\" stroke=\"#ddd\"/>\
@@ -177,7 +177,7 @@ const fn colour(owner: Owner) -> &'static str {
     }
 }
 
-/// Text as it may stand in a document.
+/// Escapes text for a document.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

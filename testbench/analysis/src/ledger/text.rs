@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::average::{Class, PartStats};
 use super::{Ledger, Owner};
 
-/// A message, span by span.
+/// Spans of a message.
 #[must_use]
 pub fn of_one(ledger: &Ledger) -> String {
     let mut text = String::new();
@@ -19,7 +19,7 @@ pub fn of_one(ledger: &Ledger) -> String {
         0 => String::new(),
         resent => format!(", {resent} sent again"),
     };
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "message {}: {} bytes{tag}, frames: {}{resent}\n\n    at us      takes  share  whose",
@@ -58,7 +58,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// Averages over many messages.
+/// Averages of many messages.
 #[must_use]
 pub fn of_many(classes: &[Class]) -> String {
     let mut text = String::new();
@@ -97,7 +97,7 @@ fn row(text: &mut String, part: &PartStats, count: usize) {
     );
 }
 
-/// A message as a document; times in picoseconds, so that they add up.
+/// A message as JSON, with times in picoseconds, so that they add up.
 #[must_use]
 pub fn one_json(ledger: &Ledger) -> Value {
     let spans: Vec<_> = ledger
@@ -127,7 +127,7 @@ pub fn one_json(ledger: &Ledger) -> Value {
     })
 }
 
-/// Averages as a document.
+/// Averages as JSON.
 #[must_use]
 pub fn many_json(classes: &[Class]) -> Value {
     let part = |part: &PartStats, owner: Option<Owner>| {

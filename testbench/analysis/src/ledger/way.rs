@@ -1,4 +1,4 @@
-//! The way of one message as spans.
+//! The path of one message as spans.
 
 use defs::emp::descriptor::Code;
 use defs::probe::stage;
@@ -8,7 +8,7 @@ use super::{Desk, Ledger, Owner, SHORTEST, Span};
 use crate::messages::{Arrival, Completion, Cpu, Dma, FrameWay, Message, MishapKind, Work};
 use lanigon_worlds::wire::frame_time;
 
-/// Follows a message; `None` if it has not reached its host, or its begin is not known.
+/// The ledger of a message; `None` if it has not reached its host, or its start is unknown.
 pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Ledger> {
     let end = message.received.as_ref()?;
     if !matches!(end.code, Some(Code::Done | Code::Truncated)) {
@@ -38,7 +38,7 @@ pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Led
     })
 }
 
-/// The frame that completed a message, and which of its arrivals did.
+/// The frame and reception that completed a message.
 fn last_frame<'a>(message: &'a Message, end: &Completion) -> Option<(&'a FrameWay, &'a Arrival)> {
     let arrivals = message
         .data_frames()
@@ -55,23 +55,24 @@ fn last_frame<'a>(message: &'a Message, end: &Completion) -> Option<(&'a FrameWa
     Some((frame, arrival))
 }
 
-/// What a message that lost a frame mostly waits for.
+/// Name of the dominant wait of a message that lost a frame.
 const TIMEOUT: &str = "wait: retransmission timeout";
 
-/// The way as far as it has been followed.
+/// The path so far.
 struct Way<'a> {
     desk: &'a Desk,
-    /// The message.
+    /// Index of the message.
     index: usize,
-    /// Where the next span begins.
+    /// Start of the next span.
     at: SimTime,
-    /// Where the last one ends: the host may see the status while the firmware is still in the stage that wrote it.
+    /// End of the last span: the host may read the status while the firmware is still in the stage that
+    /// wrote it.
     end: SimTime,
     spans: Vec<Span>,
 }
 
 impl Way<'_> {
-    /// Until `time` this was it. A time that has passed adds nothing.
+    /// Adds a span up to `time`, unless that has passed.
     fn until(&mut self, time: SimTime, owner: Owner, what: impl Into<String>) {
         let time = time.min(self.end);
         if time <= self.at {
@@ -90,7 +91,8 @@ impl Way<'_> {
         self.at = time;
     }
 
-    /// Until `time` the message waited for a CPU: what that was at. While it is at nothing, the other one may be.
+    /// Adds spans of waiting for a CPU up to `time`, named by its activity. If the CPU is idle, the other
+    /// one's activity counts.
     fn until_cpu(&mut self, time: SimTime, owner: Owner, (node, cpu): (u16, Cpu)) {
         let time = time.min(self.end);
         while self.at < time {
@@ -101,7 +103,7 @@ impl Way<'_> {
             let busy = [cpu, other].map(|cpu| self.desk.at((node, cpu), self.at));
             let (what, to) = match busy {
                 [At::Stage(work), next] => match next {
-                    // The frame's own work on the other CPU is what it waits for.
+                    // The message waits for its own frame's work on the other CPU.
                     At::Stage(theirs) if self.is_own(theirs) && !self.is_own(work) => {
                         (self.describe(theirs), theirs.to.min(work.to))
                     }
@@ -126,7 +128,7 @@ impl Way<'_> {
         self.desk.owner(work) == Some(self.index)
     }
 
-    /// What a stage is to this message.
+    /// Description of a stage from this message's view.
     fn describe(&self, work: &Work) -> String {
         let cpu = work.cpu;
         match self.desk.owner(work) {
@@ -136,13 +138,13 @@ impl Way<'_> {
         }
     }
 
-    /// A stage, up to `time`.
+    /// Adds a stage, up to `time`.
     fn work(&mut self, owner: Owner, work: &Work, time: SimTime) {
         self.until_cpu(work.from.min(time), owner, (work.node, work.cpu));
         self.until(work.to.min(time), owner, name(work));
     }
 
-    /// From the call to the open record.
+    /// Adds spans from the call to the opened record.
     fn post(&mut self, message: &Message) {
         if let Some(mailbox) = message.post.mailbox {
             let what = "post: system call, PIO writes";
@@ -153,7 +155,7 @@ impl Way<'_> {
         }
     }
 
-    /// From the open record to the work on the frame: earlier frames, and what kept the message.
+    /// Adds spans from the opened record to the work on the frame: earlier frames, and delays.
     fn before(&mut self, message: &Message, frame: &FrameWay) {
         let Some(first) = frame.works.first() else {
             return;
@@ -164,7 +166,7 @@ impl Way<'_> {
         self.until_cpu(first.from, Owner::SenderNic, (first.node, first.cpu));
     }
 
-    /// From the frame's first sending to the timeout that had it sent again.
+    /// Adds the span from the frame's first transmission to the retransmission timeout.
     fn await_timeout(&mut self, message: &Message, frame: &FrameWay, again: &Work) {
         let same = |other: &&FrameWay| (other.kind, other.number) == (frame.kind, frame.number);
         let Some(lost) = message.frames.iter().find(same) else {
@@ -180,7 +182,7 @@ impl Way<'_> {
         }
     }
 
-    /// From the first work on the frame to its first bit on the wire.
+    /// Adds spans from the first work on the frame to its first bit on the wire.
     fn send(&mut self, frame: &FrameWay) {
         let first_read = frame.reads.first().map(|read| read.from);
         let Some(sent) = frame.sent else {
@@ -195,7 +197,7 @@ impl Way<'_> {
             .first_bit
             .saturating_sub(self.desk.timing.mac_transmit_start);
         if let Some(work) = frame.works.last() {
-            // While the MAC is free, a frame that is fetched waits for the CPU to hand it over.
+            // While the MAC is free, a fetched frame waits for the CPU to queue it.
             let earlier = self.desk.sendings.get(&work.node);
             let mac_free = earlier
                 .and_then(|sendings| sendings.range(..sent.first_bit).next_back())
@@ -211,7 +213,7 @@ impl Way<'_> {
         self.until(sent.first_bit, Owner::SenderNic, "MAC");
     }
 
-    /// The transfers of a frame.
+    /// Adds the transfers of a frame.
     fn transfer(&mut self, owner: Owner, name: &str, transfers: &[Dma]) {
         for dma in transfers {
             self.until(
@@ -223,7 +225,7 @@ impl Way<'_> {
         }
     }
 
-    /// From the first bit to the frame in the receiver's SRAM.
+    /// Adds spans from the first bit to the frame in the receiver's SRAM.
     fn travel(&mut self, frame: &FrameWay, arrival: &Arrival) {
         let (Some(sent), timing) = (frame.sent, &self.desk.timing) else {
             return;
@@ -247,7 +249,7 @@ impl Way<'_> {
         self.until(arrival.received, Owner::ReceiverNic, "MAC");
     }
 
-    /// From the frame in SRAM to the stage that writes the status.
+    /// Adds spans from the frame in SRAM to the stage that writes the status.
     fn receive(&mut self, arrival: &Arrival, end: &Completion) {
         let owner = Owner::ReceiverNic;
         let known = end.seen.map_or(end.told, |seen| seen.min(end.told));
@@ -266,7 +268,7 @@ impl Way<'_> {
         }
     }
 
-    /// From the status word to the host's return.
+    /// Adds spans from the status word to the host's return.
     fn complete(&mut self, end: &Completion) {
         let Some(seen) = end.seen else {
             return self.until(
@@ -288,15 +290,15 @@ impl Way<'_> {
     }
 }
 
-/// A stage of this message's.
+/// Name of a stage of this message.
 fn name(work: &Work) -> String {
     format!("{}: {}", work.cpu, work.stage)
 }
 
-/// What a CPU is at.
+/// Activity of a CPU.
 enum At<'a> {
     Stage(&'a Work),
-    /// In no stage until then.
+    /// No stage until this time.
     Free(SimTime),
 }
 

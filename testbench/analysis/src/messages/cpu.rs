@@ -14,18 +14,18 @@ use super::message::{Completion, Cpu, Fate, FrameWay, MishapKind, Work};
 use super::tracker::{ArrivalRef, FrameRef, Stint, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 
-/// Whose the stage is that a CPU is in.
+/// Subject of a CPU's current stage.
 #[derive(Debug, Clone, Copy)]
 enum Claim {
-    /// It opened a message's record.
+    /// The stage opened a message's record.
     Post(usize),
-    /// It built a frame.
+    /// The stage built a frame.
     Frame(FrameRef),
-    /// It took a frame.
+    /// The stage took a frame.
     Arrival(ArrivalRef),
 }
 
-/// The stage that a CPU is in.
+/// The current stage of a CPU.
 #[derive(Debug)]
 struct Open {
     stage: Arc<str>,
@@ -34,21 +34,21 @@ struct Open {
     claims: Vec<Claim>,
 }
 
-/// What a CPU is and was at.
+/// State of a CPU.
 #[derive(Debug, Default)]
 pub(super) struct CpuState {
     open: Option<Open>,
-    /// Its last stages that nobody has claimed.
+    /// Its last stages without a known subject.
     recent: VecDeque<Stint>,
-    /// The ack that it is taking: the sender's part of that stands between two parts of the matcher's.
+    /// The ack being processed: the sender's part comes between two parts of the matcher.
     ack: Option<ArrivalRef>,
-    /// The end of a write that it saw to last, and what the write was for: closing its record stands within that.
+    /// The last write that it completed, with its arrival: the record is closed within that stage.
     ending: Option<(SimTime, Option<ArrivalRef>)>,
-    /// Its last stage cut a frame. A second part of that follows if the transmitter is the other CPU.
+    /// Its last stage cut a frame. A second part follows if the transmitter is on the other CPU.
     has_cut: bool,
 }
 
-/// Stages that are remembered until a probe says whose they were.
+/// Largest number of stages kept until a probe identifies their subject.
 const MOST_RECENT: usize = 16;
 /// If a DMA is over so long before its stage is, the stage was about it: what finds nothing to do is shorter.
 const LOOK: SimTime = SimTime::from_ns(300);
@@ -56,13 +56,13 @@ const LOOK: SimTime = SimTime::from_ns(300);
 /// A look for a frame to cut that finds none is shorter.
 const CUT: SimTime = SimTime::from_ns(600);
 
-/// Whether it is the stage in which a frame is cut.
+/// Whether a frame is cut in this stage.
 fn cuts_a_frame(stint: &Stint) -> bool {
     *stint.work.stage == *stage::SEND_FRAME
 }
 
 impl CpuState {
-    /// When the present stage began.
+    /// Start of the current stage.
     fn since(&self) -> Option<SimTime> {
         self.open.as_ref().map(|open| open.from)
     }
@@ -80,8 +80,7 @@ impl CpuState {
         }
     }
 
-    /// Takes the stages out of the recent ones that led to one which began at `from`: each ended when the next
-    /// one began.
+    /// Takes the consecutive recent stages that led to the one which began at `from`.
     fn take_run(&mut self, from: SimTime, names: &[&str]) -> Vec<Stint> {
         let mut run = Vec::new();
         let mut next = from;
@@ -96,7 +95,7 @@ impl CpuState {
         run
     }
 
-    /// Takes those of these names that began at `from` or later.
+    /// Takes the stages of these names that began at or after `from`.
     fn take_since(&mut self, from: SimTime, names: &[&str]) -> Vec<Stint> {
         let fits = |stint: &Stint| stint.work.from >= from && names.contains(&&*stint.work.stage);
         let (taken, left): (VecDeque<_>, VecDeque<_>) = self.recent.drain(..).partition(fits);
@@ -140,7 +139,7 @@ impl Tracker {
         }
     }
 
-    /// A CPU leaves a stage.
+    /// Handles the end of a stage.
     fn stage_over(&mut self, node: u16, cpu: Cpu, open: Open, to: SimTime) {
         let stint = Stint {
             work: Work {
@@ -183,7 +182,7 @@ impl Tracker {
         state.cpus[cpu as usize].remember(stint);
     }
 
-    /// A stage turned out to be about this.
+    /// Assigns a stage to its subject.
     fn settle_claim(&mut self, node: u16, claim: Claim, stint: Stint) {
         let cpu = stint.work.cpu as usize;
         let from = stint.work.from;
@@ -199,7 +198,8 @@ impl Tracker {
                 if stints.iter().any(cuts_a_frame) {
                     self.node(node).cuts.pop_back();
                 } else if self.frame(frame).is_data() {
-                    // A sender on the other CPU has cut it; frames reach the transmitter in that order.
+                    // The sender on the other CPU has cut the frame; frames reach the transmitter in that
+                    // order.
                     let cut = self.node(node).cuts.pop_front();
                     stints.splice(..0, cut);
                 }
@@ -232,7 +232,7 @@ impl Tracker {
         }
     }
 
-    /// Frames reach a deliverer on the other CPU in the order in which they were matched.
+    /// Assigns deliveries of a deliverer on the other CPU: it gets frames in the order of matching.
     fn pair_deliveries(&mut self, node: u16) {
         loop {
             let state = self.node(node);
@@ -247,7 +247,7 @@ impl Tracker {
         }
     }
 
-    /// Whether the stage sees to the end of a write, or to the record that is closed with it.
+    /// Whether the stage completes a write, or closes its record.
     fn ends_a_receive(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
         let names = [stage::RECEIVING, stage::RECEIVE_BOOKKEEPING];
         let ending = self.node(node).cpus[cpu as usize].ending.take();
@@ -256,7 +256,7 @@ impl Tracker {
             && names.contains(&&*stint.work.stage)
         {
             if let Some(arrival) = arrival {
-                // The host knows already.
+                // The host has been notified already.
                 self.own_stint(arrival.frame.message, stint);
             }
             self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
@@ -265,7 +265,7 @@ impl Tracker {
         if *stint.work.stage == *stage::RECEIVING {
             return self.end_write(node, cpu, stint);
         }
-        // The record that is closed here tells what the stage before was about, however short that was.
+        // The record that is closed here identifies the previous stage, however short.
         let recent = &mut self.node(node).cpus[cpu as usize].recent;
         let before = recent.pop_back_if(|before| {
             *stint.work.stage == *stage::RECEIVE_BOOKKEEPING
@@ -278,7 +278,7 @@ impl Tracker {
         })
     }
 
-    /// "Receiving" is about the oldest write that is over, if there is one.
+    /// Assigns "receiving" to the oldest completed write, if there is one.
     fn end_write(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
         let ended = &mut self.node(node).write.ended;
         let is_about =
@@ -300,7 +300,7 @@ impl Tracker {
         self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
     }
 
-    /// An ack was taken from the MAC. The sender will say so, on this CPU or the other one, if it tells anything new.
+    /// Handles an ack taken from the MAC. The sender reports it, on either CPU, if it brings progress.
     fn take_ack(&mut self, node: u16, cpu: Cpu, stint: Stint) {
         let is_ack = |frame: &RxFrame| frame.says.is_none_or(|says| says.kind == Kind::Ack);
         let Some(arrival) = self.take_stored(node, is_ack) else {
@@ -315,7 +315,7 @@ impl Tracker {
         self.add_works(arrival, stints);
     }
 
-    /// The firmware takes the first stored frame that `is`; those before it were dropped without a word.
+    /// Takes the first stored frame for which `is` is true; earlier ones were dropped without a probe.
     fn take_stored(&mut self, node: u16, is: impl Fn(&RxFrame) -> bool) -> Option<ArrivalRef> {
         let stored = &mut self.node(node).stored;
         let place = stored.iter().position(is)?;
@@ -376,7 +376,7 @@ impl Tracker {
         }
     }
 
-    /// The firmware has opened a message's record.
+    /// Handles the opening of a message's record.
     fn posted(
         &mut self,
         (node, cpu): (u16, Cpu),
@@ -397,7 +397,7 @@ impl Tracker {
         self.node(node).cpus[cpu as usize].claim(Claim::Post(message));
     }
 
-    /// The firmware has built a frame.
+    /// Handles the completion of a frame's header.
     fn built(
         &mut self,
         (node, cpu): (u16, Cpu),
@@ -421,7 +421,7 @@ impl Tracker {
         self.node(node).cpus[cpu as usize].claim(Claim::Frame(frame));
     }
 
-    /// The matcher has taken a frame of a message.
+    /// Handles a matched frame.
     fn taken(
         &mut self,
         (node, cpu): (u16, Cpu),
@@ -439,7 +439,7 @@ impl Tracker {
         Some(arrival)
     }
 
-    /// The sender has taken an ack or a nack.
+    /// Handles a processed ack or nack.
     fn answered(
         &mut self,
         (node, cpu): (u16, Cpu),
@@ -468,7 +468,7 @@ impl Tracker {
         }
     }
 
-    /// The firmware has told a host of a message's end.
+    /// Handles the report of a message's end to a host.
     fn completed(
         &mut self,
         (node, cpu): (u16, Cpu),

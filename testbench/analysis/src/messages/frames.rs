@@ -1,4 +1,4 @@
-//! Frames: DMA of their payload, MAC, wire.
+//! Frames: payload DMA, MAC, wire.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::message::{Arrival, Dma, Fate, FrameWay, Mishap, MishapKind, Sending};
 use super::tracker::{ArrivalRef, FrameRef, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 
-/// A frame's head, and when it was seen.
+/// A frame's head, with its time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     time: SimTime,
@@ -24,13 +24,13 @@ pub(super) struct Head {
 /// A frame in a receive buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RxFrame {
-    /// What it says of itself.
+    /// Its EMP header.
     pub says: Option<EmpFrame>,
-    /// Which one it is.
+    /// Its arrival.
     pub arrival: Option<ArrivalRef>,
 }
 
-/// A transfer and the numbers of its events.
+/// A transfer with the numbers of its events.
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
     dma: Dma,
@@ -42,17 +42,17 @@ struct Transfer {
 #[derive(Debug, Default)]
 pub(super) struct Channel {
     open: Option<(Dma, u64)>,
-    /// Reads that no frame has claimed yet.
+    /// Completed reads without a frame so far.
     over: VecDeque<Transfer>,
-    /// The write that is under way: whose it is.
+    /// Arrival of the write in progress.
     owner: Option<ArrivalRef>,
-    /// Where the last write ended.
+    /// End address of the last write.
     end: u32,
-    /// Writes that are over, for which the firmware has done nothing yet; when they were.
+    /// Completed writes that the firmware has not processed, with their times.
     pub ended: VecDeque<(SimTime, Option<ArrivalRef>)>,
 }
 
-/// Reads that are remembered until a frame claims them: more than a transmit buffer holds frames' pieces.
+/// Largest number of reads kept for a frame: more than the pieces in a transmit buffer.
 const MOST_READS: usize = 4096;
 
 impl Head {
@@ -65,7 +65,7 @@ impl Head {
     }
 }
 
-/// Bytes before a frame's payload.
+/// Length of the headers before a frame's payload.
 const fn payload_offset(kind: Kind) -> u32 {
     match kind {
         Kind::Header => HEADER_PAYLOAD,
@@ -73,7 +73,7 @@ const fn payload_offset(kind: Kind) -> u32 {
     }
 }
 
-/// Whether a frame that says this of itself can be this one. A void frame was to be another kind.
+/// Whether an EMP header can belong to this frame. A void frame had another kind before.
 fn is_frame(frame: &FrameWay, says: &EmpFrame) -> bool {
     frame.number == says.frame
         && (frame.kind == says.kind || (says.kind == Kind::Void && frame.is_data()))
@@ -129,7 +129,7 @@ impl Tracker {
         }
     }
 
-    /// The frame of which a piece begins at `local`: its payload begins there, or the last piece ended there.
+    /// The frame whose payload, or next piece, begins at `local`.
     fn owner_of_write(&mut self, node: u16, local: u32) -> Option<ArrivalRef> {
         for kind in [Kind::Header, Kind::Data] {
             let start = local.wrapping_sub(payload_offset(kind));
@@ -233,7 +233,7 @@ impl Tracker {
         let says = head.says()?;
         let message = self.message_of(node, &says)?;
         let is = |frame: &FrameWay| frame.sent.is_none() && is_frame(frame, &says);
-        // The firmware tells of an ack after it has given it to the MAC.
+        // The firmware reports an ack after it has queued it to the MAC.
         let known = self.find_frame(message, is);
         Some(known.unwrap_or_else(|| self.add_frame(message, says.kind, says.frame)))
     }
@@ -247,7 +247,7 @@ impl Tracker {
         })
     }
 
-    /// The reads of a frame's payload.
+    /// Assigns reads to a frame's payload.
     fn claim_reads(&mut self, node: u16, frame: FrameRef, sending: Sending) {
         let kind = self.frame(frame).kind;
         let offset = payload_offset(kind);
@@ -284,12 +284,12 @@ impl Tracker {
         }
     }
 
-    /// The frame that a head belongs to, at its receiver.
+    /// The frame of a head at its receiver.
     fn frame_of(&mut self, node: u16, head: &Head) -> Option<FrameRef> {
         if let Some(&frame) = self.by_fcs.get(&head.fcs) {
             return Some(frame);
         }
-        // Its FCS is wrong, or the trace began when it was under way.
+        // The FCS is wrong, or the trace began during its transmission.
         let says = head.says()?;
         let message = match says.kind {
             Kind::Ack | Kind::Nack => self.find(node, says.from, says.message),
@@ -348,7 +348,7 @@ impl Tracker {
         }
     }
 
-    /// Something befalls a frame.
+    /// Records a fault or loss of a frame.
     pub(super) fn befall(&mut self, frame: FrameRef, event: &TraceEvent, kind: MishapKind) {
         self.own(frame.message);
         self.frame(frame).mishaps.push(Mishap {

@@ -1,4 +1,4 @@
-//! What hosts do: post, poll.
+//! Actions of hosts: posts and polls.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use emulator::sim::time::SimTime;
 use super::message::{Completion, Message, Post};
 use super::tracker::Tracker;
 
-/// A side of a message that has ended.
+/// One side of a finished message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Side {
     message: usize,
     is_sender: bool,
 }
 
-/// An end that no poll has seen yet.
+/// A completion that no poll has read yet.
 #[derive(Debug, Clone, Copy)]
 struct Ended {
     side: Side,
@@ -25,48 +25,48 @@ struct Ended {
     length: Option<u32>,
 }
 
-/// A poll that came true before the firmware told of it.
+/// A successful poll before the firmware's report.
 #[derive(Debug, Clone, Copy)]
 struct Poll {
     time: SimTime,
     value: u32,
     number: u64,
-    /// When the call in which it was made came back, and that event's number.
+    /// Return of the poll's call: time and event number.
     returned: Option<(SimTime, u64)>,
 }
 
-/// A post that may not have come back.
+/// A post that may still be in progress.
 #[derive(Debug)]
 struct Posting {
     post: Post,
     events: Vec<u64>,
-    /// The message that it became.
+    /// Its message, once known.
     message: Option<usize>,
 }
 
-/// What a host's program is at.
+/// State of a host's program.
 #[derive(Debug, Default)]
 pub(super) struct HostState {
-    /// The call that it is in.
+    /// The current call.
     call: Option<(SimTime, u64)>,
-    /// Its last posts of transmits. The firmware answers the mailbox before it opens the message's record, so
-    /// that the next post may have begun.
+    /// The last posts of transmits. The firmware acknowledges the mailbox before it opens the message's
+    /// record, so the next post may have begun.
     posts: VecDeque<Posting>,
-    /// It posts a transmit in this call.
+    /// The current call posts a transmit.
     posting: bool,
-    /// The end that it has seen in this call.
+    /// The completion that the current call has read.
     seen: Option<Side>,
     ended: VecDeque<Ended>,
     polls: VecDeque<Poll>,
 }
 
-/// Posts that are remembered.
+/// Largest number of posts kept.
 const MOST_POSTS: usize = 4;
-/// What a post ends with.
+/// Description of the poll at the end of a post.
 const POST_POLL: &str = "the NIC to take a transmit descriptor";
-/// Polls that are remembered: the firmware tells of an end soon after it has written the status.
+/// Largest number of polls kept: the firmware reports a completion soon after writing the status.
 const MOST_POLLS: usize = 16;
-/// What a program waits for when it waits for the end of a transfer.
+/// Descriptions of polls for completions.
 const STATUS_POLLS: [&str; 3] = [
     "a transmit to be acknowledged",
     "a posted receive to be filled",
@@ -74,8 +74,8 @@ const STATUS_POLLS: [&str; 3] = [
 ];
 
 impl HostState {
-    /// The post of the message that the firmware took in a stage which began at `since`, and the numbers of its
-    /// events. Earlier ones were refused.
+    /// The post of the message that the firmware took in a stage which began at `since`, and the numbers of
+    /// its events. Earlier posts were refused.
     pub(super) fn take_post(&mut self, message: usize, since: SimTime) -> (Post, Vec<u64>) {
         let fits = |posting: &&mut Posting| {
             posting.message.is_none() && posting.post.mailbox.is_some_and(|time| time <= since)
@@ -87,7 +87,7 @@ impl HostState {
         (posting.post, std::mem::take(&mut posting.events))
     }
 
-    /// The last post is back; gives the message that it became, if it has.
+    /// Handles the return of the last post; returns its message, if known.
     fn post_returns(&mut self, time: SimTime) -> Option<usize> {
         let posting = self.posts.back_mut()?;
         posting.post.returned = Some(time);
@@ -185,7 +185,7 @@ impl Tracker {
         }
     }
 
-    /// A post comes back then.
+    /// Handles the return of a post.
     fn post_returned(&mut self, node: u16, time: SimTime) {
         if let Some(message) = self.node(node).host.post_returns(time) {
             self.own(message);
@@ -193,7 +193,7 @@ impl Tracker {
         }
     }
 
-    /// A side has ended: the poll that sees it is to come, or has come already.
+    /// Assigns a completion to the poll that reads it, before or after this report.
     pub(super) fn await_poll(
         &mut self,
         node: u16,
@@ -210,7 +210,7 @@ impl Tracker {
         let place = host.polls.iter().position(saw);
         match place.and_then(|place| host.polls.remove(place)) {
             Some(poll) => {
-                // The call may have come back already.
+                // The call may have returned already.
                 host.seen = poll.returned.is_none().then_some(side);
                 self.saw(side, poll.time, poll.number);
                 if let Some((time, number)) = poll.returned {
@@ -224,7 +224,7 @@ impl Tracker {
         }
     }
 
-    /// A poll saw the end of a side.
+    /// Records the poll that read a completion.
     fn saw(&mut self, side: Side, time: SimTime, number: u64) {
         let back = self.timing.host.pio_read_return;
         let message = self.message(side.message);

@@ -1,4 +1,4 @@
-//! What is known of a message.
+//! Data of a message.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultKind;
 use emulator::wire::loss::LossReason;
 
-/// Which message of a run. Shown as `FROM:TO:NUMBER`; a sender that was reset begins anew, with `#1`.
+/// Identity of a message. Displayed as `FROM:TO:NUMBER`, with `#1` after a reset of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
     /// The sending node.
     pub from: u16,
     /// The receiving node.
     pub to: u16,
-    /// How often the sender was reset before.
+    /// Number of earlier resets of the sender.
     pub life: u16,
-    /// Its number among the sender's messages to this receiver, from 0. Frames carry the low 16 bits.
+    /// Number among the sender's messages to this receiver, from 0. Frames carry the low 16 bits.
     pub number: u32,
 }
 
@@ -44,7 +44,7 @@ pub enum Cpu {
 }
 
 impl Cpu {
-    /// The CPU that acts.
+    /// The CPU that is the initiator.
     #[must_use]
     pub const fn of(initiator: Initiator) -> Option<Self> {
         match initiator {
@@ -64,7 +64,7 @@ impl fmt::Display for Cpu {
     }
 }
 
-/// A CPU was in a stage of the firmware.
+/// Time that a CPU spent in a stage of the firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     /// The node.
@@ -73,67 +73,67 @@ pub struct Work {
     pub cpu: Cpu,
     /// The stage.
     pub stage: Arc<str>,
-    /// When the stage was entered.
+    /// Start.
     pub from: SimTime,
-    /// When it was left.
+    /// End.
     pub to: SimTime,
 }
 
 /// A transfer between host memory and SRAM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dma {
-    /// Its first byte's address in SRAM.
+    /// SRAM address of the first byte.
     pub local: u32,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
-    /// When the channel took it.
+    /// Start of the transfer.
     pub from: SimTime,
-    /// When it was over.
+    /// End of the transfer.
     pub to: Option<SimTime>,
     /// Host memory did not answer.
     pub failed: bool,
 }
 
-/// How the host posted it.
+/// Times of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Post {
-    /// The host's call begins.
+    /// Start of the host's call.
     pub call: Option<SimTime>,
-    /// The mailbox is written.
+    /// Write to the mailbox.
     pub mailbox: Option<SimTime>,
     /// The firmware has taken the descriptor and opened the message's record.
     pub taken: Option<SimTime>,
-    /// The call is back.
+    /// Return of the call.
     pub returned: Option<SimTime>,
 }
 
-/// How one side learned of the end.
+/// Completion of a message on one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// What became of it; `None` for a value that the firmware does not have.
+    /// Result; `None` for an unknown value.
     pub code: Option<Code>,
-    /// When the stage began that wrote the status. The word is written between the two.
+    /// Start of the stage that wrote the status. The status is written between this and `told`.
     pub not_before: SimTime,
-    /// When the firmware told of it.
+    /// The firmware's report.
     pub told: SimTime,
-    /// When the poll that saw the status read it in SRAM.
+    /// Time at which the successful poll read the status in SRAM.
     pub seen: Option<SimTime>,
-    /// When the host had it.
+    /// Return of that poll to the host.
     pub returned: Option<SimTime>,
 }
 
-/// What befell a frame on its way.
+/// Kind of a fault or loss of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MishapKind {
-    /// A fault layer struck.
+    /// By a fault layer.
     Fault(FaultKind),
-    /// A line or a switch lost it.
+    /// Lost on a line or in a switch.
     Lost(LossReason),
-    /// The receiving MAC dropped it.
+    /// Dropped by the receiving MAC.
     Dropped(DropReason),
-    /// The receiving MAC stored it with these status bits.
+    /// Stored by the receiving MAC with these status bits.
     Damaged(u32),
-    /// The receiver's firmware did not take it.
+    /// Dropped by the receiver's firmware.
     Refused,
 }
 
@@ -149,131 +149,132 @@ impl fmt::Display for MishapKind {
     }
 }
 
-/// Something befell a frame.
+/// A fault or loss of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mishap {
-    /// When.
+    /// Time.
     pub time: SimTime,
-    /// Where.
+    /// Place.
     pub place: Place,
-    /// What.
+    /// Kind.
     pub kind: MishapKind,
 }
 
-/// A frame on the wire.
+/// Transmission of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// Where it lies in the sender's SRAM.
+    /// Address in the sender's SRAM.
     pub address: u32,
-    /// Bytes without FCS, as the firmware gave them to the MAC.
+    /// Length without FCS, as queued to the MAC.
     pub length: u32,
-    /// Its first bit leaves.
+    /// Time of the first bit.
     pub first_bit: SimTime,
 }
 
-/// What became of a frame that was received.
+/// What the firmware did with a received frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// The firmware has not got to it, or nothing tells.
+    /// Unknown, or not processed yet.
     Unknown,
-    /// It found its message, then.
+    /// Matched to its message at this time.
     Matched(SimTime),
-    /// It is an ack, and was taken then.
+    /// Processed as an ack at this time.
     Taken(SimTime),
-    /// It was dropped then.
+    /// Dropped at this time.
     Refused(SimTime),
 }
 
-/// A frame at its receiver.
+/// Reception of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
-    /// The last bit is in.
+    /// Time of the last bit.
     pub last_bit: Option<SimTime>,
-    /// The MAC has stored it, and the firmware can know.
+    /// Time at which the MAC has stored it and the firmware can detect it.
     pub received: SimTime,
-    /// Where it lies in the receiver's SRAM.
+    /// Address in the receiver's SRAM.
     pub address: u32,
-    /// What the firmware did with it until its DMA was queued, in order.
+    /// The firmware's work up to the queued DMA, in order.
     pub works: Vec<Work>,
-    /// What became of it.
+    /// What the firmware did with it.
     pub fate: Fate,
-    /// The transfers of its payload to host memory.
+    /// Transfers of the payload to host memory.
     pub writes: Vec<Dma>,
-    /// What the firmware did when these were over.
+    /// The firmware's work after these transfers.
     pub endings: Vec<Work>,
 }
 
-/// One sending of one frame, or of an ack or nack.
+/// One transmission of a frame, ack or nack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameWay {
-    /// What it is. Acks and nacks go from the message's receiver to its sender.
+    /// Kind. Acks and nacks travel from the message's receiver to its sender.
     pub kind: Kind,
-    /// Its number in the message; an ack's group ends with this frame.
+    /// Number in the message; for an ack, the last frame of its group.
     pub number: u16,
-    /// How often it was sent before.
+    /// Number of earlier transmissions.
     pub again: u16,
-    /// What the firmware did until the frame was the MAC's, in order.
+    /// The firmware's work up to the queued frame, in order.
     pub works: Vec<Work>,
-    /// The transfers of its payload from host memory.
+    /// Transfers of the payload from host memory.
     pub reads: Vec<Dma>,
-    /// The firmware has written its header.
+    /// Completion of the header.
     pub built: Option<SimTime>,
-    /// The MAC sends it.
+    /// Transmission by the MAC.
     pub sent: Option<Sending>,
-    /// What befell it.
+    /// Faults and losses.
     pub mishaps: Vec<Mishap>,
-    /// Its arrivals: one, if all is well.
+    /// Receptions: one, without faults.
     pub arrivals: Vec<Arrival>,
 }
 
 impl FrameWay {
-    /// Whether it carries a part of the message.
+    /// Whether it carries payload of the message.
     #[must_use]
     pub const fn is_data(&self) -> bool {
         matches!(self.kind, Kind::Header | Kind::Data)
     }
 }
 
-/// How a message ended.
+/// End of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Both hosts were told that all is well, as far as they were told.
+    /// Both hosts saw success, as far as recorded.
     Completed,
-    /// One side gave it up.
+    /// One side failed.
     Failed(Code),
-    /// It had not ended, or its sender was reset.
+    /// Not ended, or the sender was reset.
     Unfinished,
 }
 
-/// The way of one message.
+/// A message with all its recorded steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Which one.
+    /// Identity.
     pub id: MessageId,
-    /// The tag that its sender gave it, if a header frame was seen.
+    /// Tag, if a header frame was recorded.
     pub tag: Option<u16>,
-    /// Bytes.
+    /// Length in bytes.
     pub length: Option<u32>,
-    /// Frames, if a header frame was seen.
+    /// Number of frames, if a header frame was recorded.
     pub frame_count: Option<u16>,
-    /// The post.
+    /// Times of the post.
     pub post: Post,
-    /// What the firmware did to open its record.
+    /// The firmware's work to open the record.
     pub posting: Vec<Work>,
-    /// All frames, acks too, in the order in which they were built; each sending by itself.
+    /// All frames and acks, in the order in which they were built; one entry per transmission.
     pub frames: Vec<FrameWay>,
-    /// When groups without an ack were queued to be sent again.
+    /// Times of retransmission timeouts.
     pub retransmits: Vec<SimTime>,
-    /// The sender's side of the end.
+    /// Completion at the sender.
     pub sent: Option<Completion>,
-    /// The receiver's side of the end.
+    /// Completion at the receiver.
     pub received: Option<Completion>,
-    /// The numbers of its events in the stream, from 0, in order. (A stage's two, a DMA's two, and so on.)
+    /// Numbers of its events in the stream, from 0, in order. (Both events of a stage, of a DMA, and so
+    /// on.)
     pub events: Vec<u64>,
 }
 
 impl Message {
-    /// A message of which nothing else is known.
+    /// A message without further data.
     pub(super) const fn new(id: MessageId) -> Self {
         Self {
             id,
@@ -295,7 +296,7 @@ impl Message {
         }
     }
 
-    /// How it ended.
+    /// End of the message.
     #[must_use]
     pub fn end(&self) -> End {
         let codes = [&self.sent, &self.received].map(|side| side.as_ref().map(|end| end.code));
@@ -309,7 +310,7 @@ impl Message {
         }
     }
 
-    /// The frames that carry its parts.
+    /// Its frames with payload.
     pub fn data_frames(&self) -> impl Iterator<Item = &FrameWay> {
         self.frames.iter().filter(|frame| frame.is_data())
     }
@@ -319,13 +320,13 @@ impl Message {
         self.frames.iter().filter(|frame| !frame.is_data())
     }
 
-    /// Frames that were sent again.
+    /// Number of retransmitted frames.
     #[must_use]
     pub fn frames_resent(&self) -> usize {
         self.data_frames().filter(|frame| frame.again != 0).count()
     }
 
-    /// The first moment that is known of it.
+    /// Time of its first event.
     #[must_use]
     pub fn begin(&self) -> Option<SimTime> {
         let post = &self.post;

@@ -1,19 +1,18 @@
-//! The way of every EMP message, from the events of a run or of a trace file.
+//! Decoder of EMP messages, from the events of a run or of a trace file.
 //!
-//! [`Messages`] is an [`Observer`]: it sees the stream of events once and finds out which of them belong to which
-//! message. What identifies them:
+//! [`Messages`] is an [`Observer`]: it processes the stream of events once and assigns events to messages:
 //!
-//! | event | belongs to a message by |
+//! | event | assigned by |
 //! |-------|-------------------------|
-//! | probes of the firmware | their arguments: peer, identifier, frame number |
-//! | frames that MACs send and receive | their heads ([`Details::FRAMES`]) |
+//! | probes of the firmware | arguments: peer, identifier, frame number |
+//! | frames that MACs send and receive | head ([`Details::FRAMES`]) |
 //! | stages of the CPUs | the probe within them; the order in which queues hand on jobs |
-//! | DMA | the place in SRAM: behind a frame's header, or where the frame's last piece ended |
-//! | faults and losses on links | the frame's FCS |
+//! | DMA | SRAM address: behind a frame's header, or the end of the frame's last piece |
+//! | faults and losses on links | FCS of the frame |
 //! | the host's post | the mailbox that the firmware took last |
-//! | the poll that saw the end | the status word, from when the firmware may have written it |
+//! | the poll that reads the completion | the status word, from the earliest time of its write |
 //!
-//! Of a trace that begins in the middle the messages are known from the first event that names them.
+//! If a trace begins in the middle, a message is known from the first event that identifies it.
 
 mod cpu;
 mod frames;
@@ -33,7 +32,7 @@ pub use message::{
 };
 use tracker::Tracker;
 
-/// Follows all messages. Clones share what they have seen: one is the observer, another one is asked.
+/// Decoder of all messages. Clones share its data: add one as an observer, and query another.
 ///
 /// ```no_run
 /// # use lanigon_analysis::messages::Messages;
@@ -52,20 +51,20 @@ use tracker::Tracker;
 pub struct Messages(Arc<Mutex<Tracker>>);
 
 impl Messages {
-    /// Has seen nothing. `timing`: what the trace's boards and hosts were like.
+    /// An empty decoder. `timing`: timing of the trace's boards and hosts.
     #[must_use]
     pub fn new(timing: &Timing) -> Self {
         Self(Arc::new(Mutex::new(Tracker::new(timing))))
     }
 
-    /// All messages so far, in the order in which they were first heard of; leaves none.
+    /// Takes all messages so far, in the order of their first events.
     #[must_use]
     pub fn take(&self) -> Vec<Message> {
         let mut tracker = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tracker.take()
     }
 
-    /// All stages of all CPUs so far, by their ends; leaves none.
+    /// Takes all stages of all CPUs so far, in the order of their ends.
     #[must_use]
     pub fn take_works(&self) -> Vec<Work> {
         let mut tracker = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Which message an event belongs to, and what is remembered for that.
+//! Assignment of events to messages, with its state.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,75 +12,75 @@ use super::frames::{Channel, Head, RxFrame};
 use super::host::HostState;
 use super::message::{Arrival, Cpu, FrameWay, Message, MessageId, Work};
 
-/// A frame: its message's index and its own.
+/// Reference to a frame: index of the message, and of the frame in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameRef {
     pub message: usize,
     pub frame: usize,
 }
 
-/// An arrival of a frame.
+/// Reference to a reception of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ArrivalRef {
     pub frame: FrameRef,
     pub arrival: usize,
 }
 
-/// A stage that is over, and the numbers of its two events.
+/// A finished stage with the numbers of its two events.
 #[derive(Debug, Clone)]
 pub(super) struct Stint {
     pub work: Work,
     pub events: [u64; 2],
 }
 
-/// What is under way in a node.
+/// State of a node.
 #[derive(Debug, Default)]
 pub(super) struct NodeState {
     pub cpus: [CpuState; 2],
-    /// The CPU that takes frames from the MAC.
+    /// CPU of the matcher.
     pub matcher: Option<Cpu>,
     pub host: HostState,
-    /// No signal comes through the fibre.
+    /// No carrier on the fibre.
     pub dark: bool,
     pub read: Channel,
     pub write: Channel,
-    /// The head of the frame that the MAC sends next.
+    /// Head of the frame that the MAC sends next.
     pub sending: Option<Head>,
-    /// Heads of frames whose last bit is in.
+    /// Heads of completely received frames.
     pub receiving: VecDeque<Head>,
-    /// What a sender on the other CPU did for frames that the transmitter has not built.
+    /// Stages of a sender on the other CPU for frames that the transmitter has not built yet.
     pub cuts: VecDeque<Stint>,
-    /// Frames that are built and not sent.
+    /// Frames that are built and not sent yet.
     pub built: VecDeque<FrameRef>,
-    /// Frames that the MAC has stored and the firmware has not taken.
+    /// Frames that the MAC has stored and the firmware has not taken yet.
     pub stored: VecDeque<RxFrame>,
-    /// The last frame at each place in SRAM.
+    /// The last frame at each SRAM address.
     pub places: BTreeMap<u32, ArrivalRef>,
-    /// Matched frames that a deliverer on the other CPU has not begun with.
+    /// Matched frames that a deliverer on the other CPU has not processed yet.
     pub matched: VecDeque<ArrivalRef>,
-    /// What that deliverer did before the matcher told of the frame.
+    /// Stages of that deliverer before the matcher's report of the frame.
     pub delivered: VecDeque<Stint>,
-    /// Acks that wait for a sender on the other CPU.
+    /// Acks for a sender on the other CPU.
     pub answers: VecDeque<ArrivalRef>,
 }
 
-/// Follows all messages.
+/// Tracker of all messages.
 #[derive(Debug)]
 pub(super) struct Tracker {
     pub timing: Timing,
-    /// The present event's number.
+    /// Number of the current event.
     pub number: u64,
     messages: Vec<Message>,
-    /// By sender, receiver and the identifier in frames.
+    /// Messages by sender, receiver and the identifier in frames.
     known: BTreeMap<(u16, u16, u16), usize>,
-    /// The latest number, by sender and receiver.
+    /// The latest message number, by sender and receiver.
     numbers: BTreeMap<(u16, u16), u32>,
-    /// How often each node was reset.
+    /// Number of resets of each node.
     lives: BTreeMap<u16, u16>,
     nodes: BTreeMap<u16, NodeState>,
     /// The latest frame with each FCS.
     pub by_fcs: BTreeMap<u32, FrameRef>,
-    /// All stages of all CPUs, by their ends.
+    /// All stages of all CPUs, in the order of their ends.
     pub works: Vec<Work>,
 }
 
@@ -99,7 +99,7 @@ impl Tracker {
         }
     }
 
-    /// All messages; what comes later begins anew.
+    /// Takes all messages and clears the state.
     pub(super) fn take(&mut self) -> Vec<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         for message in &mut messages {
@@ -133,7 +133,7 @@ impl Tracker {
         self.number += 1;
     }
 
-    /// A node forgets everything.
+    /// Clears the state of a node.
     fn reset(&mut self, node: u16) {
         self.nodes.remove(&node);
         *self.lives.entry(node).or_default() += 1;
@@ -157,18 +157,18 @@ impl Tracker {
         &mut self.frame(arrival.frame).arrivals[arrival.arrival]
     }
 
-    /// The present event is a message's.
+    /// Assigns the current event to a message.
     pub(super) fn own(&mut self, message: usize) {
         let number = self.number;
         self.messages[message].events.push(number);
     }
 
-    /// A stage belongs to a message.
+    /// Assigns the events of a stage to a message.
     pub(super) fn own_stint(&mut self, message: usize, stint: &Stint) {
         self.messages[message].events.extend(stint.events);
     }
 
-    /// The message that frames name so.
+    /// The message with this identifier in frames.
     pub(super) fn find(&mut self, from: u16, to: u16, id: u16) -> usize {
         match self.known.get(&(from, to, id)) {
             Some(&index) => index,
@@ -176,10 +176,10 @@ impl Tracker {
         }
     }
 
-    /// A new message.
+    /// Creates a message.
     pub(super) fn open(&mut self, from: u16, to: u16, id: u16) -> usize {
         let latest = self.numbers.entry((from, to)).or_insert(u32::from(id));
-        // Identifiers wrap; the nearest number is meant.
+        // Identifiers wrap: use the nearest number.
         let step = id.wrapping_sub(*latest as u16).cast_signed();
         let number = latest.saturating_add_signed(step.into());
         *latest = number.max(*latest);
@@ -195,7 +195,7 @@ impl Tracker {
         index
     }
 
-    /// Adds a sending of a frame to its message.
+    /// Adds a transmission of a frame to its message.
     pub(super) fn add_frame(&mut self, message: usize, kind: Kind, number: u16) -> FrameRef {
         let frames = &mut self.messages[message].frames;
         let same = |other: &&FrameWay| other.kind == kind && other.number == number;
@@ -217,7 +217,7 @@ impl Tracker {
         }
     }
 
-    /// The last sending of a frame for which `is` holds.
+    /// The last transmission of a frame for which `is` is true.
     pub(super) fn find_last_frame(
         &self,
         message: usize,
@@ -228,7 +228,7 @@ impl Tracker {
         Some(FrameRef { message, frame })
     }
 
-    /// The first sending of a frame for which `is` holds.
+    /// The first transmission of a frame for which `is` is true.
     pub(super) fn find_frame(
         &self,
         message: usize,

@@ -22,16 +22,17 @@ pub struct ProfileArgs {
     /// The scenario's file (TOML)
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
-    /// Only this node, by its name or number
+    /// Only this node, by name or number
     #[arg(long, value_name = "NODE")]
     pub node: Option<String>,
-    /// From this time on: 20120us, 20.5ms, or +120us from the start of the host programs; usually from there
+    /// From this time on: 20120us, 20.5ms, or +120us from the start of the host programs (default: that
+    /// start)
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub from: Option<TimeArg>,
     /// Before this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<TimeArg>,
-    /// Show every function, not only the 20 most expensive ones of each CPU
+    /// Show all functions, not only the 20 most expensive ones of each CPU
     #[arg(long)]
     pub all: bool,
     /// Print one JSON document
@@ -40,7 +41,7 @@ pub struct ProfileArgs {
     /// Write a flame graph (SVG) into this file
     #[arg(long, value_name = "FILE")]
     pub flame: Option<PathBuf>,
-    /// Write the stacks into this file, a line each: names with ; between them, and cycles
+    /// Write folded stacks into this file, one per line: names separated by ; and cycles
     #[arg(long, value_name = "FILE")]
     pub folded: Option<PathBuf>,
 }

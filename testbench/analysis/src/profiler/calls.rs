@@ -1,28 +1,28 @@
-//! Who calls whom, and what that takes.
+//! Call tree with costs.
 
 use std::ops::{AddAssign, SubAssign};
 
 use emulator::observe::instructions::Cause;
 
-/// What ticks are spent for.
+/// Category of spent time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spending {
-    /// Instructions: their cycles, branches, the own scratchpad.
+    /// Instructions: cycles, branches, accesses to the own scratchpad.
     Work,
-    /// The instruction cache waits for a line.
+    /// Instruction cache misses.
     Fetch,
-    /// Somebody else has the SRAM bus.
+    /// Contention for the SRAM bus.
     Contention,
-    /// SRAM answers.
+    /// SRAM latency.
     Sram,
-    /// A register answers.
+    /// Register latency.
     Register,
-    /// The other CPU has the semaphore, or may have it: all that the wait for it takes.
+    /// Semaphore: the complete wait for it.
     Semaphore,
 }
 
 impl Spending {
-    /// All of them.
+    /// All categories.
     pub const ALL: [Self; 6] = [
         Self::Work,
         Self::Fetch,
@@ -32,7 +32,7 @@ impl Spending {
         Self::Semaphore,
     ];
 
-    /// The name in JSON.
+    /// Name in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,23 +58,23 @@ impl From<Cause> for Spending {
     }
 }
 
-/// What some code took.
+/// Costs of code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// Instructions that began.
+    /// Number of started instructions.
     pub instructions: u64,
     /// Ticks, by [`Spending`].
     pub ticks: [u64; Spending::ALL.len()],
 }
 
 impl Costs {
-    /// Ticks in all.
+    /// Sum of all ticks.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.ticks.iter().sum()
     }
 
-    /// Ticks pass for `spending`.
+    /// Adds ticks of a category.
     #[inline]
     pub const fn spend(&mut self, spending: Spending, ticks: u64) {
         self.ticks[spending as usize] += ticks;
@@ -99,31 +99,31 @@ impl SubAssign<&Self> for Costs {
     }
 }
 
-/// A function with its callers.
+/// A function in the context of its callers.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// The function's number.
+    /// Number of the function.
     pub function: usize,
-    /// Its caller, unless it is a root.
+    /// Its caller; `None` for a root.
     pub parent: Option<usize>,
-    /// What it called.
+    /// Its callees.
     pub children: Vec<usize>,
-    /// How often it was called so.
+    /// Number of calls in this context.
     pub calls: u64,
-    /// What it took itself.
+    /// Costs without callees.
     pub own: Costs,
 }
 
-/// All functions with their callers. A caller comes before what it calls.
+/// Call tree. Callers precede callees.
 #[derive(Debug, Clone, Default)]
 pub struct CallTree {
-    /// By number.
+    /// Nodes by number.
     pub nodes: Vec<Node>,
     roots: Vec<usize>,
 }
 
 impl CallTree {
-    /// The node of a function that is called by the one of `parent`.
+    /// The node of a function called by `parent`.
     pub(super) fn node(&mut self, parent: Option<usize>, function: usize) -> usize {
         let siblings = match parent {
             Some(parent) => &self.nodes[parent].children,
@@ -149,13 +149,13 @@ impl CallTree {
         number
     }
 
-    /// What nobody called.
+    /// Nodes without a caller.
     #[must_use]
     pub fn roots(&self) -> &[usize] {
         &self.roots
     }
 
-    /// Ticks of each node with all that it called, by number.
+    /// Ticks of each node including callees, by number.
     #[must_use]
     pub fn totals(&self) -> Vec<u64> {
         let mut totals: Vec<u64> = self.nodes.iter().map(|node| node.own.total()).collect();
@@ -167,7 +167,7 @@ impl CallTree {
         totals
     }
 
-    /// Whether the function is among the callers of the node.
+    /// Whether the function occurs among the node's callers.
     #[must_use]
     pub fn recurs(&self, node: &Node) -> bool {
         let mut above = node.parent;

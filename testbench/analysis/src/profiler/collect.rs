@@ -1,4 +1,4 @@
-//! Follows one CPU.
+//! Profile of one CPU, from its instruction log.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,16 +12,17 @@ use emulator::sim::time::{ClockDomain, SimTime};
 use super::calls::{CallTree, Costs, Spending};
 use super::functions::Functions;
 
-/// Instructions of which an idle loop consists at most, and so have to be kept in mind.
+/// Longest round of an idle loop.
 const LONGEST_ROUND: usize = 4096;
-/// Deeper calls count for the function at this depth: the stacks of these CPUs hold a fraction of that.
+/// Limit of the call depth; deeper calls count for the function at this depth. The stacks of these CPUs
+/// hold much less.
 const DEEPEST: usize = 256;
-/// The wait that counts as one for the semaphore.
+/// Name of the wait that counts as semaphore time.
 const SEMAPHORE: &str = "semaphore";
-/// The register that holds a return address.
+/// Register number of the return address.
 const RA: u32 = 31;
 
-/// How an instruction passes control on.
+/// Control flow of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Call,
@@ -30,30 +31,30 @@ enum Flow {
     Jump,
 }
 
-/// A function that was entered and not left.
+/// An active function.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     node: usize,
     returns_to: Option<u32>,
 }
 
-/// An instruction that was executed lately.
+/// A recently executed instruction.
 #[derive(Debug, Clone, Copy)]
 struct Recent {
     node: usize,
     costs: Costs,
-    /// All its ticks, whether they count or not.
+    /// Its ticks, inside or outside of the window.
     ticks: u64,
 }
 
-/// The profile of one CPU.
+/// Profile of one CPU.
 #[derive(Debug)]
 pub struct CoreProfile {
     functions: Functions,
-    /// Addresses of probes at which waits for the semaphore begin or end.
+    /// Addresses of probes at which semaphore waits begin (`true`) or end.
     waits: BTreeMap<u32, bool>,
     waiting: bool,
-    /// The tick at which the core stands, and the ticks that count.
+    /// Current tick, and the window of ticks that count.
     tick: u64,
     window: (u64, u64),
     ticks_per_second: u64,
@@ -61,16 +62,16 @@ pub struct CoreProfile {
     words: BTreeMap<u32, u32>,
     last_pc: Option<u32>,
     frames: Vec<Frame>,
-    /// What the next instruction has taken so far.
+    /// Costs of the next instruction so far.
     pending: Costs,
     pending_ticks: u64,
     pending_counts: Option<bool>,
     recent: VecDeque<Recent>,
-    /// Who calls whom, and what that takes.
+    /// Call tree with costs.
     pub tree: CallTree,
-    /// Rounds of the idle loop that were like the one before.
+    /// Repeated rounds of the idle loop.
     pub idle: Costs,
-    /// Ticks for which the CPU was halted.
+    /// Ticks during which the CPU was halted.
     pub halted: u64,
 }
 
@@ -103,7 +104,7 @@ impl CoreProfile {
         }
     }
 
-    /// Only what happens from `from` on and before `until` counts.
+    /// Sets the window: only ticks from `from` to `until` count.
     pub(super) fn window(&mut self, from: SimTime, until: SimTime, ticks_per_second: u64) {
         if self.ticks_per_second == 0 && ticks_per_second > 0 {
             self.ticks_per_second = ticks_per_second;
@@ -112,26 +113,26 @@ impl CoreProfile {
         }
     }
 
-    /// The name of a function.
+    /// Name of a function.
     #[must_use]
     pub fn name(&self, function: usize) -> &str {
         &self.functions.get(function).name
     }
 
-    /// Ticks of its clock in a second.
+    /// Clock rate, in ticks per second.
     #[must_use]
     pub const fn ticks_per_second(&self) -> u64 {
         self.ticks_per_second
     }
 
-    /// Ticks of the clock that count: those of all functions, of the idle loop, and while it was halted.
+    /// All ticks that count: functions, idle loop and halted time.
     #[must_use]
     pub fn span(&self) -> u64 {
         let (from, until) = self.window;
         self.tick.min(until).saturating_sub(from)
     }
 
-    /// Takes the next records.
+    /// Processes records.
     pub(super) fn add(&mut self, records: &[Record]) {
         for &record in records {
             match record {
@@ -161,7 +162,7 @@ impl CoreProfile {
         }
     }
 
-    /// Nothing more comes: what was under way counts for who was at it.
+    /// Ends the profile: pending costs count for the current function.
     pub(super) fn finish(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         if let Some(frame) = self.frames.last() {
@@ -171,7 +172,7 @@ impl CoreProfile {
         }
     }
 
-    /// So many ticks pass; gives those that count.
+    /// Advances the clock; returns the ticks within the window.
     #[inline]
     fn pass(&mut self, ticks: u64) -> u64 {
         let (from, until) = self.window;
@@ -209,7 +210,7 @@ impl CoreProfile {
         self.recent.push_back(Recent { node, costs, ticks });
     }
 
-    /// The last instructions were a round of the idle loop: they are no work.
+    /// Moves the last round of the idle loop from work to idle time.
     fn was_idle(&mut self, instructions: usize) {
         let skip = self.recent.len().saturating_sub(instructions);
         for recent in self.recent.iter_mut().skip(skip) {
@@ -233,7 +234,7 @@ impl CoreProfile {
         self.idle.instructions += rounds * instructions as u64;
     }
 
-    /// The node to which the instruction at `pc` belongs, once calls and returns were followed.
+    /// The node of the instruction at `pc`, after following calls and returns.
     fn node_of(&mut self, pc: u32) -> usize {
         let follows = self.last_pc.is_some_and(|last| last.wrapping_add(4) == pc);
         if let Some(frame) = self.frames.last() {
@@ -249,9 +250,9 @@ impl CoreProfile {
         self.go(pc, transfer)
     }
 
-    /// How control left the instruction at `last` and the one before, and where it would come back to.
+    /// Control flow of the instruction at `last` or its predecessor, and the return address.
     fn transfer(&self, last: u32) -> (Flow, Option<u32>) {
-        // The last instruction was the delay slot, unless a probe stands in that.
+        // The last instruction was the delay slot, unless a probe is in the slot.
         for at in [last, last.wrapping_sub(4)] {
             let word = self.word(at);
             let kind = word.and_then(isa::lookup).map(|row| row.kind);
@@ -275,7 +276,7 @@ impl CoreProfile {
         self.words.get(&address).copied()
     }
 
-    /// Control goes to `pc`.
+    /// Follows a transfer of control to `pc`.
     fn go(&mut self, pc: u32, (flow, returns_to): (Flow, Option<u32>)) -> usize {
         let function = self.functions.at(pc);
         match flow {
@@ -294,7 +295,7 @@ impl CoreProfile {
             (_, Some(frame)) if self.tree.nodes[frame.node].function == function => {
                 return frame.node;
             }
-            // Another function stands in the place of the last one.
+            // Another function replaces the last one.
             _ => self.frames.pop().and_then(|frame| frame.returns_to),
         };
         let parent = self.frames.last().map(|frame| frame.node);

@@ -6,18 +6,18 @@ use emulator::cpu::clock::TICKS_PER_CYCLE;
 
 use super::{CoreProfile, Cores};
 
-/// Width of the picture, and height of a function in it.
+/// Width of the picture, and height of a row.
 const WIDTH: f64 = 1200.0;
 const ROW: usize = 17;
-/// Narrower functions are left out.
+/// Width below which functions are omitted.
 const NARROWEST: f64 = 0.3;
 /// Width of a letter.
 const LETTER: f64 = 6.6;
 
-/// A stack: the names from the root on, and the whole cycles of its last function.
+/// A stack: names from the root on, and whole cycles of its last function.
 type Stack = (Vec<String>, u64);
 
-/// The name of a CPU of a node.
+/// Name of a CPU of a node.
 #[must_use]
 pub fn core_name(node: u16, cpu: usize) -> String {
     format!("n{node} cpu_{}", if cpu == 0 { 'a' } else { 'b' })
@@ -31,7 +31,7 @@ fn stacks(root: &str, core: &CoreProfile) -> Vec<Stack> {
             Some(parent) => names[parent].clone(),
             None => vec![root.to_owned()],
         };
-        // What separates must not stand in a name.
+        // Names must not contain the separator.
         stack.push(core.name(node.function).replace(';', ":"));
         names.push(stack.clone());
         stacks.push((stack, node.own.total() / TICKS_PER_CYCLE));
@@ -50,12 +50,12 @@ fn all_stacks(cores: &Cores) -> Vec<Stack> {
     cores.iter().flat_map(of_core).collect()
 }
 
-/// A line for each stack: names with `;` between them, and whole cycles.
+/// One line per stack: names separated by `;`, and whole cycles.
 #[must_use]
 pub fn folded(cores: &Cores) -> String {
     let mut text = String::new();
     for (names, cycles) in all_stacks(cores) {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{} {cycles}", names.join(";"));
     }
     text
@@ -69,7 +69,7 @@ struct Box {
     cycles: u64,
 }
 
-/// Puts neighbours with the same callers together.
+/// Merges adjacent stacks with common callers.
 fn boxes(stacks: &[Stack]) -> Vec<Box> {
     let mut done: Vec<Box> = Vec::new();
     let mut open: Vec<Box> = Vec::new();
@@ -105,7 +105,7 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// A warm colour that follows from the name.
+/// A warm colour derived from the name.
 fn colour(name: &str) -> String {
     let sum = name.bytes().fold(7_u32, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(byte.into())
@@ -121,8 +121,8 @@ fn colour(name: &str) -> String {
     }
 }
 
-/// A picture (SVG): who calls stands below what is called, and is as wide as it takes time. A function says its
-/// name and share when pointed at.
+/// Flame graph (SVG): callers are below callees, widths are proportional to time. Hovering shows name and
+/// share.
 #[must_use]
 pub fn svg(cores: &Cores, title: &str) -> String {
     let stacks = all_stacks(cores);

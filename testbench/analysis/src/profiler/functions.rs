@@ -1,4 +1,4 @@
-//! The functions of an image, as one CPU sees them.
+//! Functions of an image, as one CPU sees them.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,18 +6,18 @@ use std::ops::Range;
 use emulator::image::Symbols;
 use emulator::sim::initiator::Initiator;
 
-/// Code that no symbol names.
+/// Name of code without a symbol.
 const UNNAMED: &str = "(code without a name)";
 
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,
-    /// Where it lies; empty if nobody says how far it reaches.
+    /// Address range; empty if unknown.
     pub(super) range: Range<u32>,
 }
 
-/// Functions by number, as far as they were met.
+/// Encountered functions, by number.
 #[derive(Debug)]
 pub(super) struct Functions {
     symbols: Symbols,
@@ -40,7 +40,7 @@ impl Functions {
         }
     }
 
-    /// The function around an address.
+    /// The function that contains an address.
     pub(super) fn at(&mut self, pc: u32) -> usize {
         let found = self.symbols.seen_by(self.who, pc);
         let (name, range) = match found {

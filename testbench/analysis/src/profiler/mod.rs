@@ -1,8 +1,8 @@
-//! Where the time of each CPU goes: its functions, what they wait for, and who calls them.
+//! CPU profiles: functions, causes of waits, and the call tree.
 //!
-//! The profile is a consumer of the stream of instructions (`emulator::observe::instructions`), with no file in
-//! between. Calls are followed as they happen: `jal` and `jalr` begin one, `jr $ra` ends it, and `JOFF` begins a
-//! handler anew. Every tick of a CPU belongs to one function, to its idle loop, or to a time when it was halted.
+//! The profiler consumes the instruction logs (`emulator::observe::instructions`) during the run. Calls are
+//! followed exactly: `jal` and `jalr` begin one, `jr $ra` ends it, and `JOFF` starts a handler. Every tick
+//! of a CPU belongs to one function, to its idle loop, or to halted time.
 
 pub mod args;
 mod calls;
@@ -25,7 +25,7 @@ use emulator::sim::time::SimTime;
 pub use calls::{CallTree, Costs, Node, Spending};
 pub use collect::CoreProfile;
 
-/// What the profiles of all CPUs have in common.
+/// Common settings of all profiles.
 #[derive(Debug)]
 struct Setting {
     symbols: Symbols,
@@ -34,10 +34,10 @@ struct Setting {
     until: SimTime,
 }
 
-/// The profiles of all CPUs that did anything, by node and CPU (0 = A, 1 = B).
+/// Profiles of all active CPUs, by node and CPU (0 = A, 1 = B).
 pub type Cores = BTreeMap<(u16, usize), CoreProfile>;
 
-/// Profiles while a world runs.
+/// Profiler of a running world.
 #[derive(Debug, Clone)]
 pub struct Profiler {
     setting: Arc<Setting>,
@@ -45,7 +45,7 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Of CPUs that run this image, from `from` on and before `until`.
+    /// A profiler for CPUs that run this image, for the time from `from` to `until`.
     #[must_use]
     pub fn new(image: &Image, from: SimTime, until: SimTime) -> Self {
         let setting = Setting {
@@ -60,7 +60,7 @@ impl Profiler {
         }
     }
 
-    /// Who watches a world for it.
+    /// The observer to add to the world.
     #[must_use]
     pub fn observer(&self) -> Box<dyn Observer> {
         Box::new(self.clone())
@@ -70,7 +70,7 @@ impl Profiler {
         self.cores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What came of it, once the world has let its observers go.
+    /// The profiles, after the world has finished observing.
     #[must_use]
     pub fn finish(self) -> Cores {
         let mut cores = std::mem::take(&mut *self.cores());

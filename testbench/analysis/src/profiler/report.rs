@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 use super::flame::core_name;
 use super::{CoreProfile, Cores, Costs, Spending};
 
-/// Characters of a name in a table of 80 columns.
+/// Width of names in a table of 80 columns.
 const NAME_WIDTH: usize = 31;
-/// Functions of a CPU that a table shows.
+/// Number of functions per CPU in a table.
 pub const ROWS: usize = 20;
 
-/// What a function took, whoever called it.
+/// Costs of a function over all callers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// The function.
+    /// Name.
     pub name: String,
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
-    /// What it took itself.
+    /// Costs without callees.
     pub own: Costs,
-    /// Ticks with all that it called.
+    /// Ticks including callees.
     pub total: u64,
 }
 
-/// The functions of a CPU, the most expensive first.
+/// Functions of a CPU, most expensive first.
 #[must_use]
 pub fn rows(core: &CoreProfile) -> Vec<Row> {
     let totals = core.tree.totals();
@@ -37,7 +37,7 @@ pub fn rows(core: &CoreProfile) -> Vec<Row> {
         row.name = core.name(node.function).to_owned();
         row.calls += node.calls;
         row.own += &node.own;
-        // What a function calls by itself again is in its total already.
+        // Recursive calls are already part of the total.
         if !core.tree.recurs(node) {
             row.total += total;
         }
@@ -48,7 +48,7 @@ pub fn rows(core: &CoreProfile) -> Vec<Row> {
     rows
 }
 
-/// What all functions of a CPU took.
+/// Total costs of a CPU's functions.
 #[must_use]
 pub fn busy(core: &CoreProfile) -> Costs {
     let mut busy = Costs::default();
@@ -66,12 +66,12 @@ const fn cycles(ticks: u64) -> u64 {
     (ticks + TICKS_PER_CYCLE / 2) / TICKS_PER_CYCLE
 }
 
-/// A name without what its paths begin with, as far as it fits.
+/// Shortens a name: removes path prefixes as needed.
 fn short(name: &str) -> String {
     let mut short = String::new();
     for part in name.split_inclusive(['<', '>', ' ', ',', '(', '&']) {
         let last = part.rfind("::").map_or(0, |at| at + 2);
-        // A method keeps its type.
+        // Methods keep their type.
         let from = part[..last.saturating_sub(2)]
             .rfind("::")
             .map_or(0, |at| at + 2);
@@ -86,7 +86,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// Tables in 80 columns; all functions, or the most expensive ones.
+/// Tables in 80 columns, of all or of the most expensive functions.
 #[must_use]
 pub fn text(cores: &Cores, all: bool) -> String {
     let mut text = String::new();
@@ -101,7 +101,7 @@ pub fn text(cores: &Cores, all: bool) -> String {
 fn one(text: &mut String, name: &str, core: &CoreProfile, all: bool) {
     let (span, busy) = (core.span(), busy(core));
     let us = span as f64 * 1e6 / core.ticks_per_second().max(1) as f64;
-    // A string takes everything.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "{name}: {us:.3} us, {} cycles: {:.1} % busy, {:.1} % idle, {:.1} % halted",
@@ -175,7 +175,7 @@ fn costs(costs: &Costs) -> Value {
     })
 }
 
-/// Cycles, to the tick: a tick is 1/1024 of a cycle, which a number with a point holds exactly.
+/// Exact cycles: a tick is 1/1024 of a cycle, which a floating-point number represents exactly.
 fn exact(ticks: u64) -> Value {
     match ticks % TICKS_PER_CYCLE {
         0 => (ticks / TICKS_PER_CYCLE).into(),
@@ -183,7 +183,7 @@ fn exact(ticks: u64) -> Value {
     }
 }
 
-/// One object for each CPU.
+/// One JSON object per CPU.
 #[must_use]
 pub fn json(cores: &Cores) -> Value {
     let core = |(&(node, cpu), core): (&(u16, usize), &CoreProfile)| {

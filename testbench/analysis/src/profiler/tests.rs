@@ -1,4 +1,4 @@
-//! A program whose cycles can be counted by hand.
+//! A program with manually counted cycles.
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use emulator::cpu::clock::TICKS_PER_CYCLE;
@@ -18,8 +18,8 @@ use super::{CoreProfile, Spending};
 const MAIN: u32 = SCRATCHPAD_BASE + 0x400;
 const LEAF: u32 = MAIN + 0x18;
 
-/// Three calls. Scratchpad costs nothing beside an instruction's cycle, a load from SRAM three cycles, one from a
-/// register two.
+/// Three calls. Beyond an instruction's own cycle, scratchpad accesses are free, a load from SRAM costs
+/// three cycles, one from a register two.
 const PROGRAM: &str = "
         addiu $t0, $zero, 3
 again:  jal leaf
@@ -126,7 +126,7 @@ fn a_profile_is_what_can_be_counted_by_hand() {
     );
 }
 
-/// A window counts what lies in it, to the cycle.
+/// A window counts exactly the cycles in it.
 #[test]
 fn a_window_cuts_within_instructions() {
     let mut node = run();

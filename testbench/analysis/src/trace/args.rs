@@ -21,7 +21,7 @@ pub enum Cpu {
 }
 
 impl Cpu {
-    /// Index in tables with an entry for each core: 0 = A, 1 = B.
+    /// Index in per-core tables: 0 = A, 1 = B.
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
@@ -34,25 +34,26 @@ pub struct RecordArgs {
     /// Write every event of all nodes into this file, for `lanigon trace`; as text if its name ends in .txt
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Record these kinds of events too: registers, handlers, semaphore, rings, host, frames, events, or all
+    /// Also record these kinds of events: registers, handlers, semaphore, rings, host, frames, events, or
+    /// all
     #[arg(long, value_name = "LIST", value_parser = record::details, requires = "trace")]
     pub details: Option<Details>,
-    /// Record every instruction of every CPU too, for `lanigon trace instructions`
+    /// Also record every instruction of every CPU, for `lanigon trace instructions`
     #[arg(long, requires = "trace")]
     pub instructions: bool,
-    /// Record from the first event that this describes, as "probe=retransmit node=1"
+    /// Start recording at the first event that matches, such as "probe=retransmit node=1"
     #[arg(long, value_name = "EXPRESSION", value_parser = expression, requires = "trace")]
     pub trace_trigger: Option<Terms>,
-    /// ... and what lies so much before it
+    /// ... and include this span before it
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "trace_trigger")]
     pub trace_before: Option<SimTime>,
-    /// ... for so long
+    /// ... and stop after this span
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "trace_trigger")]
     pub trace_for: Option<SimTime>,
 }
 
 impl RecordArgs {
-    /// The part of the run that is recorded.
+    /// The recorded part of the run.
     #[must_use]
     pub fn window(&self) -> WindowArgs {
         WindowArgs {
@@ -67,27 +68,27 @@ impl RecordArgs {
 /// Options of `trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// What to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub command: TraceCommand,
 }
 
-/// What to do with a trace.
+/// Subcommands of `trace`.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Show events, a line each
+    /// Show events, one per line
     Show(ShowArgs),
-    /// Show every instruction, if they were recorded (`--instructions`), a line each
+    /// Show every recorded instruction (`--instructions`), one per line
     Instructions(InstructionArgs),
-    /// Show the events whose line holds a pattern
+    /// Show the events whose line matches a pattern
     Grep(GrepArgs),
-    /// Count events, and add up what handlers and stages take
+    /// Count events, and sum the durations of handlers and stages
     Stats(StatsArgs),
-    /// Say what first differs between two runs
+    /// Show the first difference between two runs
     Diff(DiffArgs),
 }
 
-/// Which span of a trace.
+/// Options that select a span of time.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Which span of time")]
 pub struct WindowArgs {
@@ -97,18 +98,18 @@ pub struct WindowArgs {
     /// Before this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<TimeArg>,
-    /// From the first event that this describes, as "probe=retransmit node=1"
+    /// From the first event that matches, such as "probe=retransmit node=1"
     #[arg(long, value_name = "EXPRESSION", value_parser = expression)]
     pub trigger: Option<Terms>,
-    /// ... and what lies so much before it
+    /// ... including this span before it
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "trigger")]
     pub before: Option<SimTime>,
-    /// ... for so long
+    /// ... for this span
     #[arg(long = "for", value_name = "SPAN", value_parser = span, requires = "trigger")]
     pub span: Option<SimTime>,
 }
 
-/// Which events of a trace.
+/// Options that select events.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Which events (all must hold; LIST: one of them must)")]
 pub struct FilterArgs {
@@ -118,19 +119,20 @@ pub struct FilterArgs {
     /// In these switches: numbers
     #[arg(long, value_name = "LIST")]
     pub switch: Option<String>,
-    /// Concerning these blocks: cpu_a, dma_read, mac_tx, mailbox, semaphore, wire, ...; dma means all whose names begin so
+    /// Of these blocks: cpu_a, dma_read, mac_tx, mailbox, semaphore, wire, ...; dma selects all names that
+    /// begin with it
     #[arg(long, value_name = "LIST")]
     pub block: Option<String>,
     /// Caused by these: cpu_a, cpu_b, dma_read, dma_write, mac_tx, mac_rx, host, wire
     #[arg(long, value_name = "LIST")]
     pub by: Option<String>,
-    /// Of these kinds: probe, dma-start, frame-lost, ...; frame means all whose names begin so
+    /// Of these kinds: probe, dma-start, frame-lost, ...; frame selects all names that begin with it
     #[arg(long, value_name = "LIST")]
     pub kind: Option<String>,
     /// Event probes of the firmware: retransmit, "frame sent", ...
     #[arg(long, value_name = "LIST")]
     pub probe: Option<String>,
-    /// Begin and end of these stages of the firmware
+    /// Start and end of these stages of the firmware
     #[arg(long, value_name = "LIST")]
     pub stage: Option<String>,
     /// Probes of these messages: SENDER:NUMBER
@@ -139,10 +141,10 @@ pub struct FilterArgs {
     /// Caused by code in these functions
     #[arg(long, value_name = "LIST")]
     pub symbol: Option<String>,
-    /// Whose line holds this text
+    /// With this text in their line
     #[arg(long, value_name = "TEXT")]
     pub text: Option<String>,
-    /// The span.
+    /// Selected span of time.
     #[command(flatten)]
     pub window: WindowArgs,
 }
@@ -184,10 +186,10 @@ pub struct ShowArgs {
     /// The trace file (-: standard input)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Print one JSON object for each event
+    /// Print one JSON object per event
     #[arg(long)]
     pub json: bool,
-    /// Which events.
+    /// Selected events.
     #[command(flatten)]
     pub filter: FilterArgs,
 }
@@ -201,13 +203,13 @@ Examples:
   lanigon trace grep 'fault|frame lost' loss.trace -B 3 -A 10
   lanigon trace grep 'log: .*full' pair.trace --node 1 --count")]
 pub struct GrepArgs {
-    /// A regular expression, which the line as `trace show` prints it must match
+    /// A regular expression to match the line as printed by `trace show`
     #[arg(value_name = "PATTERN")]
     pub pattern: String,
     /// The trace file (-: standard input)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Show so many lines before
+    /// Show this many lines before each match
     #[arg(
         short = 'B',
         long = "lines-before",
@@ -215,7 +217,7 @@ pub struct GrepArgs {
         default_value_t = 0
     )]
     pub lines_before: usize,
-    /// Show so many lines after
+    /// Show this many lines after each match
     #[arg(
         short = 'A',
         long = "lines-after",
@@ -223,10 +225,10 @@ pub struct GrepArgs {
         default_value_t = 0
     )]
     pub lines_after: usize,
-    /// Print only how many lines match
+    /// Print only the number of matching lines
     #[arg(long)]
     pub count: bool,
-    /// Which events.
+    /// Selected events.
     #[command(flatten)]
     pub filter: FilterArgs,
 }
@@ -244,7 +246,7 @@ pub struct StatsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Which events.
+    /// Selected events.
     #[command(flatten)]
     pub filter: FilterArgs,
 }
@@ -260,10 +262,10 @@ pub struct DiffArgs {
     /// A trace file
     #[arg(value_name = "A")]
     pub a: PathBuf,
-    /// Another one
+    /// Another trace file
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// Lines that are shown before the first difference
+    /// Number of lines before the first difference
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub context: usize,
     /// Print one JSON document

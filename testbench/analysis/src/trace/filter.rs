@@ -1,5 +1,5 @@
-//! Filters: which events of a trace are meant. Terms of different kinds must all hold; of the values in one
-//! term, one must.
+//! Filters of trace events. An event must match all terms; it matches a term if it matches one of the
+//! term's values.
 
 use std::fmt;
 
@@ -14,16 +14,16 @@ use super::message::{MessageName, named_by};
 use super::names::unknown;
 use super::rows::NodeSymbols;
 
-/// What a term is about.
+/// Property of an event that a term tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// Nodes, by number or name.
     Node,
     /// Switches, by number.
     Switch,
-    /// Blocks that an event concerns, or groups of them.
+    /// Blocks, or groups of blocks, that the event concerns.
     Block,
-    /// Who caused it.
+    /// Initiator of the event.
     By,
     /// Kinds of events, or groups of them.
     Kind,
@@ -35,12 +35,12 @@ pub enum Key {
     Message,
     /// Functions.
     Symbol,
-    /// A part of the event's text.
+    /// Text in the event's line.
     Text,
 }
 
 impl Key {
-    /// All, with the names that users write.
+    /// All keys, with their names in expressions.
     pub const ALL: [(&str, Self); 10] = [
         ("node", Self::Node),
         ("switch", Self::Switch),
@@ -55,14 +55,14 @@ impl Key {
     ];
 }
 
-/// A term as written: `probe=retransmit,frame dropped`.
+/// A term as written: key and values, as in `probe=retransmit,frame dropped`.
 pub type Term = (Key, String);
 
-/// Reads an expression: terms one after the other. A word without `=` goes on with the value before it, since
-/// names of probes have spaces.
+/// Parses an expression: a sequence of terms. A word without `=` continues the previous value, because
+/// names of probes contain spaces.
 ///
 /// # Errors
-/// If it is none.
+/// If the expression is invalid.
 pub fn parse(expression: &str) -> Result<Vec<Term>, String> {
     let mut terms: Vec<Term> = Vec::new();
     for word in expression.split_whitespace() {
@@ -90,14 +90,14 @@ pub fn parse(expression: &str) -> Result<Vec<Term>, String> {
     }
 }
 
-/// What must hold for an event. The default lets everything pass.
+/// Condition for events. The default matches all events.
 #[derive(Debug, Default)]
 pub struct Filter {
     places: Option<Vec<Place>>,
     blocks: Option<Vec<&'static str>>,
-    /// A bit for each.
+    /// Bit set of initiators.
     initiators: Option<u16>,
-    /// A bit for each.
+    /// Bit set of kinds.
     kinds: Option<u64>,
     probes: Option<Vec<String>>,
     stages: Option<Vec<String>>,
@@ -115,7 +115,7 @@ impl Filter {
     /// The filter with these terms, for a trace with this header.
     ///
     /// # Errors
-    /// If a name is none of this trace.
+    /// If the trace has no such name.
     pub fn new(terms: &[Term], header: &Header) -> anyhow::Result<Self> {
         let mut filter = Self::default();
         for (key, value) in terms {
@@ -190,7 +190,7 @@ impl Filter {
         Ok(())
     }
 
-    /// The details without which an event that it names by kind is not recorded.
+    /// The details that must be recorded for the kinds in the filter.
     #[must_use]
     pub fn details(&self) -> Details {
         let kinds = self.kinds.unwrap_or(0);
@@ -199,7 +199,7 @@ impl Filter {
         details.fold(Details::empty(), |all, one| all | one)
     }
 
-    /// Whether a chunk may hold an event that passes.
+    /// Whether a chunk may contain a matching event.
     #[must_use]
     pub fn may_pass(&self, chunk: &Chunk) -> bool {
         let bits = |places: &Vec<Place>| {
@@ -219,7 +219,7 @@ impl Filter {
             && self.until.is_none_or(|until| chunk.first < until)
     }
 
-    /// Whether an event passes.
+    /// Whether an event matches.
     pub fn passes(&mut self, event: &TraceEvent) -> bool {
         self.from.is_none_or(|from| event.time >= from)
             && self.until.is_none_or(|until| event.time < until)
@@ -241,7 +241,7 @@ impl Filter {
             && self.passes_text(event)
     }
 
-    /// What the firmware calls things.
+    /// Whether an event matches the names of probes, stages, messages and functions.
     fn passes_names(&mut self, event: &TraceEvent) -> bool {
         if let Some(probes) = &self.probes
             && !matches!(&event.kind, TraceKind::Probe { name, .. } if has(probes, name))
@@ -281,7 +281,7 @@ fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known == name)
 }
 
-/// The node of this name or number.
+/// The node with a name or number.
 ///
 /// # Errors
 /// If there is none.
@@ -306,7 +306,7 @@ fn switch(value: &str, header: &Header) -> anyhow::Result<Place> {
     Ok(Place::Switch(number))
 }
 
-/// The bits of all names that are `value`, or begin with it and a dash.
+/// Bits of all names equal to `value`, or beginning with it and a dash.
 fn group(what: &'static str, value: &str, names: &[&str]) -> anyhow::Result<u64> {
     let within = |name: &str| {
         name.strip_prefix(value)
@@ -319,7 +319,7 @@ fn group(what: &'static str, value: &str, names: &[&str]) -> anyhow::Result<u64>
     }
 }
 
-/// The names, each of which must be among the known ones.
+/// Splits and checks names against the known ones.
 fn named<'a>(
     what: &'static str,
     values: impl Iterator<Item = &'a str>,
@@ -333,7 +333,7 @@ fn named<'a>(
     values.map(check).collect()
 }
 
-/// Full names of functions: of each that is called so, or whose path ends so.
+/// Full names of functions that are equal to a value or whose path ends with it.
 fn functions<'a>(
     values: impl Iterator<Item = &'a str>,
     header: &Header,

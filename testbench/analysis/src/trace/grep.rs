@@ -1,25 +1,25 @@
-//! Lines around those that match.
+//! Matching lines with context.
 
 use std::collections::VecDeque;
 
-/// Between two groups of lines that do not follow each other.
+/// Separator between two groups of lines.
 const GAP: &[u8] = b"--\n";
 
-/// Shows lines that match, and some around them, each once.
+/// Shows matching lines with context lines, each once.
 #[derive(Debug)]
 pub struct Context {
     before: usize,
     after: usize,
     waiting: VecDeque<Vec<u8>>,
-    /// Lines that are still to be shown after a match.
+    /// Number of context lines still to show after a match.
     owed: usize,
-    /// Whether lines were left out since the last one that was shown.
+    /// Whether lines were omitted since the last one shown.
     gap: bool,
     shown: bool,
 }
 
 impl Context {
-    /// So many lines before and after.
+    /// Numbers of context lines before and after a match.
     #[must_use]
     pub const fn new(before: usize, after: usize) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Context {
         }
     }
 
-    /// Takes a line, and shows what is to be shown now.
+    /// Processes a line, and shows lines as needed.
     pub fn take(&mut self, line: &[u8], matching: bool, mut show: impl FnMut(&[u8])) {
         if matching {
             if self.gap && self.shown && (self.before > 0 || self.after > 0) {

@@ -1,4 +1,4 @@
-//! Instructions of a trace file, a line each.
+//! Listing of the instructions in a trace file.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -12,12 +12,12 @@ use emulator::observe::instructions::steps::{Action, Step, Steps};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::{ClockDomain, SimTime};
 
-/// Which instructions are shown.
+/// Selection of instructions.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// Only of this node.
+    /// This node only.
     pub place: Option<Place>,
-    /// Only of this CPU (0 = A, 1 = B).
+    /// This CPU only (0 = A, 1 = B).
     pub cpu: Option<usize>,
     /// From this time on.
     pub from: SimTime,
@@ -28,28 +28,28 @@ pub struct Wanted {
 /// A CPU of a node.
 type CpuKey = (u16, usize);
 
-/// One CPU's stream.
+/// State of one CPU's stream.
 #[derive(Debug, Default)]
 struct Core {
     decoder: Decoder,
     steps: Steps,
 }
 
-/// A line: when, of which CPU, and the text behind that.
+/// A line: time, CPU, and text.
 type Row = (SimTime, CpuKey, String);
 
-/// Shows the instructions of a file.
+/// Lists the instructions of a file.
 pub struct Listing<'a> {
     header: &'a Header,
     wanted: Wanted,
     cores: BTreeMap<CpuKey, Core>,
-    /// Lines of a part of the file, in which all CPUs have come equally far.
+    /// Lines of a part of the file at whose end all CPUs have reached one time.
     part: Vec<Row>,
     seen: Vec<CpuKey>,
 }
 
 impl<'a> Listing<'a> {
-    /// Of a file with this header.
+    /// Creates the listing of a file with this header.
     #[must_use]
     pub const fn new(header: &'a Header, wanted: Wanted) -> Self {
         Self {
@@ -61,7 +61,8 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Hands on the lines of all instructions that are wanted, by time; `false` from `show`: it has seen enough.
+    /// Passes the lines of all selected instructions to `show`, sorted by time; stops when `show` returns
+    /// `false`.
     ///
     /// # Errors
     /// If the file is cut off or damaged.
@@ -182,7 +183,7 @@ fn text(
     }
 }
 
-/// Opens the chunks of a file, whose header was read.
+/// Separates the chunks of a file from its header.
 #[must_use]
 pub fn split<R: Read>(trace: TraceReader<R>) -> (Header, ChunkReader<R>) {
     (trace.header.clone(), trace.into_chunks())

@@ -1,13 +1,13 @@
-//! Which EMP message an event belongs to, as far as the event itself says.
+//! The EMP message of an event, as far as the event identifies it.
 
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 
-/// A message: its sender, and the identifier that the sender gave it.
+/// A message: sender and identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageName {
-    /// The sender's node.
+    /// Node of the sender.
     pub sender: u16,
-    /// The identifier, which comes again after 65 536 messages.
+    /// Identifier, which repeats after 65 536 messages.
     pub id: u16,
 }
 
@@ -29,7 +29,7 @@ impl std::str::FromStr for MessageName {
     }
 }
 
-/// Probes that the sender of a message passes: their first argument is its receiver.
+/// Probes of a message's sender: their first argument is the receiver.
 const OF_SENDERS: [&str; 6] = [
     "post transmit",
     "frame sent",
@@ -38,7 +38,7 @@ const OF_SENDERS: [&str; 6] = [
     "retransmit",
     "transmit complete",
 ];
-/// Probes that the receiver passes: their first argument is the sender.
+/// Probes of a message's receiver: their first argument is the sender.
 const OF_RECEIVERS: [&str; 5] = [
     "frame matched",
     "frame dropped",
@@ -47,7 +47,7 @@ const OF_RECEIVERS: [&str; 5] = [
     "receive complete",
 ];
 
-/// The message that an event names.
+/// The message named by an event.
 #[must_use]
 pub fn named_by(event: &TraceEvent) -> Option<MessageName> {
     let (TraceKind::Probe { name, arguments }, Place::Node(node)) = (&event.kind, event.place)

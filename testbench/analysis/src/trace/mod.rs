@@ -1,4 +1,4 @@
-//! Traces: how they are recorded, read, shown, searched, counted and compared.
+//! Traces: recording, reading, display, search, statistics and comparison.
 
 pub mod args;
 pub mod diff;

@@ -1,6 +1,6 @@
-//! Names that a user may say, and what he may have meant by one that does not exist.
+//! Errors for unknown names, with suggestions.
 
-/// A name that is none.
+/// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {what} \"{name}\" ({hint})")]
 pub struct UnknownName {
@@ -9,14 +9,14 @@ pub struct UnknownName {
     hint: String,
 }
 
-/// More names than this are not listed.
+/// Largest number of names in a list.
 const MOST_LISTED: usize = 40;
-/// So alike must two names be for one to be meant by the other.
+/// Smallest similarity of a suggestion.
 const ALIKE: f64 = 0.75;
-/// Suggestions.
+/// Largest number of suggestions.
 const MOST_NEAREST: usize = 3;
 
-/// The error for a name of a thing of which there are these.
+/// The error for an unknown name of a thing, given the known names.
 #[must_use]
 pub fn unknown(what: &'static str, name: &str, there_are: &[&str]) -> UnknownName {
     let near = nearest(name, there_are);
@@ -33,12 +33,12 @@ pub fn unknown(what: &'static str, name: &str, there_are: &[&str]) -> UnknownNam
     UnknownName { what, name, hint }
 }
 
-/// The names most like `name`, the nearest first.
+/// The known names most similar to `name`, best first.
 fn nearest<'a>(name: &str, there_are: &[&'a str]) -> Vec<&'a str> {
     let name = name.to_lowercase();
     let likeness = |other: &str| {
         let other = other.to_lowercase();
-        // Of a path the last part is what people type.
+        // Users usually type the last part of a path.
         let last = other.rsplit(['/', ':']).next().unwrap_or(&other);
         let whole = strsim::jaro_winkler(&name, &other);
         whole.max(strsim::jaro_winkler(&name, last))

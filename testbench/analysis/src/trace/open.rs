@@ -7,16 +7,16 @@ use std::path::Path;
 use anyhow::Context;
 use emulator::observe::file::{TraceFileError, TraceReader};
 
-/// Where a trace comes from.
+/// Input of a trace.
 pub type Source = BufReader<Box<dyn Read>>;
 
-/// Bytes that are read at a time.
+/// Size of the read buffer.
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// Opens a trace file; `-` is standard input.
 ///
 /// # Errors
-/// If it cannot be read, or is none.
+/// If it cannot be read, or is no trace file.
 pub fn open(path: &Path) -> anyhow::Result<TraceReader<Source>> {
     let shown = || path.display().to_string();
     let source: Box<dyn Read> = match path.as_os_str() == "-" {
@@ -27,16 +27,16 @@ pub fn open(path: &Path) -> anyhow::Result<TraceReader<Source>> {
     TraceReader::new(source).with_context(shown)
 }
 
-/// How a file ended.
+/// How reading a file ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// At its end.
+    /// At the end of the file.
     Whole,
-    /// Before: what there was has been shown, and a warning.
+    /// At a defect: everything before it was shown, with a warning.
     Broken,
 }
 
-/// What an error within a file means: a warning, if the file is a trace up to there.
+/// Handles an error within a file: a warning, if the file is valid up to there.
 ///
 /// # Errors
 /// If it cannot be read.

@@ -1,4 +1,4 @@
-//! Records the trace of a run into a file.
+//! Recording of a run's trace in a file.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -32,16 +32,16 @@ pub const DETAILS: [(&str, Details); 7] = [
     ("events", Details::EVENTS),
 ];
 
-/// All of them. (What a debugger asked about is nothing without a debugger.)
+/// All details. (Breakpoints and watchpoints exist in a debugger only.)
 fn every() -> Details {
     let all = DETAILS.iter().map(|entry| entry.1);
     all.fold(Details::empty(), |all, one| all | one)
 }
 
-/// `--details LIST`.
+/// Parses `--details LIST`.
 ///
 /// # Errors
-/// If a name is none.
+/// If a name is unknown.
 pub fn details(list: &str) -> Result<Details, String> {
     let mut all = Details::empty();
     for name in list.split(',') {
@@ -57,7 +57,7 @@ pub fn details(list: &str) -> Result<Details, String> {
     Ok(all)
 }
 
-/// Where a trace goes.
+/// A recording in progress, if requested.
 #[derive(Debug, Default)]
 pub struct Recording {
     path: Option<PathBuf>,
@@ -66,10 +66,10 @@ pub struct Recording {
 }
 
 impl RecordArgs {
-    /// Begins to record, if that is asked for.
+    /// Starts the recording, if requested.
     ///
     /// # Errors
-    /// If the file cannot be written, or the trigger names something that there is not.
+    /// If the file cannot be written, or the trigger contains an unknown name.
     pub fn begin(
         &self,
         world: &mut World,
@@ -93,7 +93,7 @@ impl RecordArgs {
         if self.instructions {
             let place = || format!("{}: --instructions", path.display());
             let chunks = instructions.context("they have no form as text (.txt)");
-            // It finishes before the other one, which tells of a failure of either.
+            // It finishes before the other writer, which reports errors of both.
             let trace = InstructionTrace::new(chunks.with_context(place)?);
             world.observe(Box::new(trace));
         }
@@ -113,7 +113,7 @@ impl RecordArgs {
         })
     }
 
-    /// The options that leave something out.
+    /// The options that filter the recording.
     fn selection(&self) -> Option<String> {
         let terms = self.trace_trigger.as_ref()?;
         let terms = terms.0.iter().map(|(key, value)| format!("{key}={value}"));
@@ -128,10 +128,10 @@ impl RecordArgs {
     }
 }
 
-/// The error of an observer, for who began it.
+/// An observer's error, for its owner.
 type Failed = Arc<Mutex<Option<io::Error>>>;
 
-/// Keeps an observer's error apart from those of others.
+/// Separates an observer's error from those of others.
 struct Kept {
     observer: Box<dyn Observer>,
     failed: Failed,
@@ -153,10 +153,10 @@ impl Observer for Kept {
     }
 }
 
-/// A file whose name ends so is written as text.
+/// Suffix of files that are written as text.
 const TEXT_SUFFIX: &str = "txt";
 
-/// Who writes a trace, its results, and a place for the instructions in the same file.
+/// A trace writer, its results, and the shared file for instructions.
 type Opened = (Box<dyn Observer>, Option<Results>, Option<ChunkWriter>);
 
 fn observer(
@@ -178,7 +178,7 @@ fn observer(
 }
 
 impl Recording {
-    /// What came of the run: for the end of the file.
+    /// Sets results of the run, which are written at the end of the file.
     pub fn results(&self, results: impl IntoIterator<Item = (&'static str, String)>) {
         for (name, value) in results {
             if let Some(slot) = &self.results {
@@ -187,7 +187,7 @@ impl Recording {
         }
     }
 
-    /// The end, when the world has finished observing and the results were shown.
+    /// Ends the recording, after the world has finished observing.
     ///
     /// # Errors
     /// If the file could not be written.
@@ -220,7 +220,7 @@ pub fn header(run: &impl Display, seed: u64, names: impl IntoIterator<Item = Str
     }
 }
 
-/// The header of a run in which every CPU runs this image.
+/// Adds the image of all CPUs to a header.
 #[must_use]
 pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
     header.images.push(ImageInfo::new(name, image));
@@ -231,7 +231,7 @@ pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
     header
 }
 
-/// The header of a scenario's run: what a trace's readers should know of it. `name` is that of its file.
+/// The header of a scenario's run. `name` is that of its file.
 #[must_use]
 pub fn of_scenario(name: &str, scenario: &Scenario, image: &Image) -> Header {
     let names = scenario.nodes.iter().map(|node| node.name.clone());

@@ -1,4 +1,4 @@
-//! Events as rows: text in columns, or JSON.
+//! Display of events: text in columns, or JSON.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -9,30 +9,30 @@ use emulator::observe::file::{Header, fields_by_name};
 use emulator::sim::initiator::Initiator;
 use serde_json::json;
 
-/// Where the column of symbols begins.
+/// Start of the column of symbols.
 const SYMBOL_COLUMN: usize = 80;
 
-/// An address as people read it.
+/// An address with its symbol.
 #[derive(Debug)]
 struct Named {
     /// `name+0x10`.
     text: String,
-    /// How much of the text is the name.
+    /// Length of the symbol's name in the text.
     name_bytes: usize,
 }
 
-/// The symbols of the images that a trace names.
+/// The symbols of the images in a trace.
 #[derive(Debug, Default)]
 pub struct NodeSymbols {
     images: Vec<Symbols>,
-    /// For each node, which of them runs on CPU A and CPU B.
+    /// Indices of the images on CPU A and CPU B of each node.
     nodes: Vec<[Option<usize>; 2]>,
-    /// What was found: the search is slow, and few addresses occur.
+    /// Cache of results: the search is slow, and few addresses occur.
     found: HashMap<(usize, Initiator, u32), Named>,
 }
 
 impl NodeSymbols {
-    /// Those of a trace.
+    /// Symbols of a trace.
     #[must_use]
     pub fn new(header: &Header) -> Self {
         Self {
@@ -46,12 +46,12 @@ impl NodeSymbols {
         }
     }
 
-    /// The function and offset of an event's code, if it has any and its image is known.
+    /// Function and offset of an event's code, if the event has code and its image is known.
     pub fn of(&mut self, event: &TraceEvent) -> Option<&str> {
         self.find(event).map(|named| &named.text[..])
     }
 
-    /// The function alone.
+    /// Function of an event's code.
     pub fn function_of(&mut self, event: &TraceEvent) -> Option<&str> {
         self.find(event)
             .map(|named| &named.text[..named.name_bytes])
@@ -76,7 +76,7 @@ impl NodeSymbols {
     }
 }
 
-/// The instruction that an event is about.
+/// The instruction that an event concerns.
 const fn code_address(event: &TraceEvent) -> Option<u32> {
     match event.kind {
         TraceKind::CoreStarted { pc } | TraceKind::CoreStopped { pc, .. } => Some(pc),
@@ -85,7 +85,7 @@ const fn code_address(event: &TraceEvent) -> Option<u32> {
     }
 }
 
-/// A place as it stands in a trace: `n0`, `s0`.
+/// Name of a place in a trace: `n0`, `s0`.
 #[must_use]
 pub fn place_name(place: Place) -> String {
     match place {
@@ -94,17 +94,17 @@ pub fn place_name(place: Place) -> String {
     }
 }
 
-/// How rows are written.
+/// Formatting of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
-    /// Nothing beyond this column, on a terminal.
+    /// Limit of the line width, on a terminal.
     pub width: Option<usize>,
-    /// With colours, on a terminal that wants them.
+    /// Colours, on a terminal.
     pub colour: bool,
 }
 
 impl Style {
-    /// What suits standard output: plain in a pipe, and where `NO_COLOR` says so.
+    /// The style for standard output: plain in a pipe, or if `NO_COLOR` is set.
     #[must_use]
     pub fn of_stdout() -> Self {
         let terminal = console::Term::stdout();
@@ -120,7 +120,7 @@ impl Style {
     }
 }
 
-/// Writes events as rows.
+/// Formats events as rows.
 #[derive(Debug)]
 pub struct Rows {
     symbols: NodeSymbols,
@@ -128,7 +128,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Rows of the events of this trace.
+    /// Creates rows for events of this trace.
     #[must_use]
     pub fn new(header: &Header, style: Style) -> Self {
         Self {
@@ -137,7 +137,7 @@ impl Rows {
         }
     }
 
-    /// Appends an event's row and the end of the line.
+    /// Appends an event's row, with a line end.
     pub fn text(&mut self, event: &TraceEvent, text: &mut Vec<u8>) {
         let start = text.len();
         event.write_to(text);
@@ -154,7 +154,7 @@ impl Rows {
         text.push(b'\n');
     }
 
-    /// Appends an event as one JSON object and the end of the line.
+    /// Appends an event as a JSON object, with a line end.
     pub fn json(&mut self, event: &TraceEvent, text: &mut Vec<u8>) {
         let mut line = String::new();
         let _ = write!(line, "{}", event.kind);
@@ -169,13 +169,13 @@ impl Rows {
             "pc": event.pc,
             "symbol": self.symbols.of(event),
         });
-        // A vector takes everything.
+        // Writing to a vector cannot fail.
         let _ = serde_json::to_writer(&mut *text, &object);
         text.push(b'\n');
     }
 }
 
-/// What deserves a look.
+/// Whether an event is shown as a problem.
 const fn is_bad(kind: &TraceKind) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! Which part of a trace is meant: what passes a filter, from a trigger on. Works on files and while a world runs.
+//! Selection of a part of a trace by filter and trigger, for files and running worlds.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -12,22 +12,22 @@ use super::args::FilterArgs;
 use super::filter::{Filter, parse};
 use super::open::{Ending, Source, broken};
 
-/// Opens at the first event that passes a filter.
+/// Passes events from the first one that matches a filter on.
 #[derive(Debug)]
 pub struct Trigger {
     filter: Filter,
-    /// Events of this span before it pass too.
+    /// Events in this span before it pass too.
     before: SimTime,
-    /// Events of this span after it pass; for ever, without one.
+    /// Events pass for this span after it; without limit if `None`.
     span: Option<SimTime>,
-    /// Events that pass if the trigger comes soon.
+    /// Events that pass if the trigger fires in time.
     waiting: VecDeque<TraceEvent>,
-    /// When it came.
+    /// Time at which the trigger fired.
     fired: Option<SimTime>,
 }
 
 impl Trigger {
-    /// Waits for an event that passes `filter`.
+    /// A trigger for the first event that matches `filter`.
     #[must_use]
     pub const fn new(filter: Filter, before: SimTime, span: Option<SimTime>) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Trigger {
         }
     }
 
-    /// Takes an event, and hands on what is to pass.
+    /// Processes an event, and passes events on.
     fn take(&mut self, event: &TraceEvent, mut pass: impl FnMut(&TraceEvent)) {
         if self.fired.is_none() {
             let before = self.before;
@@ -66,20 +66,20 @@ impl Trigger {
     }
 }
 
-/// What passes.
+/// Selection of events.
 #[derive(Debug, Default)]
 pub struct Selection {
     filter: Filter,
     trigger: Option<Trigger>,
-    /// Events that passed.
+    /// Number of events that passed.
     passed: u64,
 }
 
 impl Selection {
-    /// What these options select of a trace with this header.
+    /// The selection that these options describe, for a trace with this header.
     ///
     /// # Errors
-    /// If a name is none of this trace.
+    /// If the trace has no such name.
     pub fn new(args: &FilterArgs, header: &Header) -> anyhow::Result<Self> {
         let start = SimTime::from_ps(header.start_ps);
         let mut filter = Filter::new(&args.terms(), header)?;
@@ -100,7 +100,7 @@ impl Selection {
         })
     }
 
-    /// Takes an event, and hands it on, and others that waited for it, if they are to pass.
+    /// Processes an event: passes selected events on, delayed ones included.
     pub fn take(&mut self, event: &TraceEvent, mut pass: impl FnMut(&TraceEvent)) {
         let (filter, passed) = (&mut self.filter, &mut self.passed);
         let mut filtered = |event: &TraceEvent| {
@@ -115,7 +115,7 @@ impl Selection {
         }
     }
 
-    /// Whether a chunk may hold an event that passes, or the trigger.
+    /// Whether a chunk may contain a selected event, or the trigger.
     #[must_use]
     pub fn wants(&self, chunk: &Chunk) -> bool {
         let Some(trigger) = &self.trigger else {
@@ -130,7 +130,7 @@ impl Selection {
         }
     }
 
-    /// Why nothing has passed; `None` if something has.
+    /// Reason for an empty selection; `None` if an event has passed.
     #[must_use]
     pub fn nothing(&self) -> Option<&'static str> {
         match &self.trigger {
@@ -143,8 +143,8 @@ impl Selection {
     }
 }
 
-/// Reads a trace and hands on what is selected, until `act` has had enough (`false`). Says on standard error if the
-/// trace is broken, or nothing was selected.
+/// Reads a trace and passes selected events to `act`, until it returns `false`. Writes a warning to
+/// standard error if the trace is broken or the selection is empty.
 ///
 /// # Errors
 /// If the file cannot be read, or `act` fails.
@@ -181,7 +181,7 @@ pub fn each(
     Ok(ending)
 }
 
-/// Lets an observer see only what is selected.
+/// Passes only selected events to an observer.
 pub struct Selected<O> {
     observer: O,
     selection: Selection,
@@ -196,7 +196,7 @@ impl<O> std::fmt::Debug for Selected<O> {
 }
 
 impl<O: Observer> Selected<O> {
-    /// `observer` sees what is in `selection`.
+    /// An observer of the events in `selection`.
     pub const fn new(observer: O, selection: Selection) -> Self {
         Self {
             observer,
@@ -223,15 +223,15 @@ impl<O: Observer> Observer for Selected<O> {
     }
 }
 
-/// A part of an expression in an option.
+/// Parses an expression in an option.
 ///
 /// # Errors
-/// If it is none.
+/// If it is invalid.
 pub fn expression(text: &str) -> Result<Terms, String> {
     parse(text).map(Terms)
 }
 
-/// Terms that one option holds.
+/// Terms in one option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms(pub Vec<super::filter::Term>);
 

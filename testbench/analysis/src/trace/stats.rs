@@ -1,4 +1,4 @@
-//! Counts the events of a trace, and adds up what handlers, stages, waits and transfers take.
+//! Statistics of a trace: counts of events, and durations of handlers, stages, waits and transfers.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write;
@@ -13,12 +13,12 @@ use serde::Serialize;
 use super::rows::{NodeSymbols, place_name};
 use crate::output::grouped;
 
-/// The probe that marks a frame that is sent once more.
+/// The probe of a retransmitted frame.
 const RETRANSMIT: &str = "retransmit";
-/// Spans that a table shows.
+/// Largest number of spans in a table.
 const MOST_SPANS: usize = 20;
 
-/// Something that begins and ends.
+/// Name of a span of time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct SpanName {
     /// `stage`, `wait`, `handler`, `dma` or `call`.
@@ -27,7 +27,7 @@ struct SpanName {
     block: Initiator,
 }
 
-/// How often, and how long.
+/// Count and total duration.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     count: u64,
@@ -35,10 +35,10 @@ struct Sum {
     longest: SimTime,
 }
 
-/// What begins and has not ended on a block of a place.
+/// Open spans of each initiator at each place.
 type Open = HashMap<(Place, Initiator), VecDeque<(SpanName, SimTime)>>;
 
-/// What was counted.
+/// Statistics of a trace.
 #[derive(Debug)]
 pub struct Stats {
     symbols: NodeSymbols,
@@ -48,14 +48,14 @@ pub struct Stats {
     blocks: BTreeMap<&'static str, u64>,
     places: BTreeMap<Place, u64>,
     probes: BTreeMap<Arc<str>, u64>,
-    /// Frames by what happened to them.
+    /// Frames by their fate.
     frames: BTreeMap<String, u64>,
     dma_bytes: BTreeMap<Initiator, u64>,
     open: Open,
     spans: BTreeMap<SpanName, Sum>,
 }
 
-/// The JSON document.
+/// Statistics as a JSON document.
 #[derive(Debug, Serialize)]
 pub struct Document {
     events: u64,
@@ -72,7 +72,7 @@ pub struct Document {
     spans: Vec<SpanRow>,
 }
 
-/// A span of the document.
+/// Statistics of a span in the document.
 #[derive(Debug, Serialize)]
 struct SpanRow {
     what: &'static str,
@@ -85,7 +85,7 @@ struct SpanRow {
 }
 
 impl Stats {
-    /// Nothing was counted yet.
+    /// Empty statistics.
     #[must_use]
     pub fn new(header: &Header) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl Stats {
         }
     }
 
-    /// Counts an event.
+    /// Adds an event.
     pub fn add(&mut self, event: &TraceEvent) {
         self.events += 1;
         let first = self.span.map_or(event.time, |(first, _)| first);
@@ -139,7 +139,7 @@ impl Stats {
         }
     }
 
-    /// What begins or ends.
+    /// Adds the start or end of a span.
     fn add_span(&mut self, event: &TraceEvent) {
         match &event.kind {
             TraceKind::StageEnter { stage } => self.begin("stage", stage, event),
@@ -158,7 +158,7 @@ impl Stats {
                 self.begin("dma", &"transfer".into(), event);
             }
             TraceKind::DmaDone { .. } | TraceKind::DmaFailed { .. } => self.end("dma", None, event),
-            // Whatever was under way on this node is over.
+            // A reset ends all spans of the node.
             TraceKind::Reset => self.open.retain(|(place, _), _| *place != event.place),
             _ => {}
         }
@@ -171,7 +171,7 @@ impl Stats {
         open.push_back((SpanName { what, name, block }, event.time));
     }
 
-    /// What was begun last of these has ended; DMA channels end what they began first.
+    /// Ends a span: the last one started; for DMA channels the first one started.
     fn end(&mut self, what: &'static str, name: Option<&Arc<str>>, event: &TraceEvent) {
         let Some(open) = self.open.get_mut(&(event.place, event.initiator)) else {
             return;
@@ -196,7 +196,7 @@ impl Stats {
         self.probes.get(RETRANSMIT).copied().unwrap_or_default()
     }
 
-    /// The busiest first.
+    /// Rows of all spans, longest total duration first.
     fn rows(&self) -> Vec<SpanRow> {
         let mut spans: Vec<_> = self.spans.iter().collect();
         spans.sort_by(|a, b| b.1.total.cmp(&a.1.total).then(a.0.cmp(b.0)));
@@ -218,7 +218,7 @@ impl Stats {
         if ms > 0.0 { count as f64 / ms } else { 0.0 }
     }
 
-    /// For programs.
+    /// Statistics as JSON.
     #[must_use]
     pub fn document(&self) -> Document {
         let (first, last) = self.span.unwrap_or_default();
@@ -252,7 +252,7 @@ impl Stats {
         }
     }
 
-    /// For people.
+    /// Statistics as text.
     #[must_use]
     pub fn text(&self) -> String {
         let (first, last) = self.span.unwrap_or_default();
@@ -305,7 +305,7 @@ impl Stats {
         text
     }
 
-    /// The most frequent first.
+    /// Appends counts, most frequent first.
     fn counts(&self, text: &mut String, title: &str, mut counts: Vec<(String, u64)>) {
         if counts.is_empty() {
             return;

@@ -1,13 +1,13 @@
-//! Times that users write: `120us`, `1.5ms`, `+30us`.
+//! Times in options: `120us`, `1.5ms`, `+30us`.
 
 use emulator::sim::time::SimTime;
 
-/// A time of a trace, or a span.
+/// A time in a trace, absolute or relative to the start of the programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeArg {
     /// The number.
     span: SimTime,
-    /// Whether it counts from the start of the host programs.
+    /// Whether it is relative to the start of the host programs.
     since_start: bool,
 }
 
@@ -22,7 +22,7 @@ impl TimeArg {
     }
 }
 
-/// Units, and how many picoseconds they have; the longest spelling first.
+/// Units with their picoseconds, longest names first.
 const UNITS: [(&str, f64); 5] = [
     ("ps", 1.0),
     ("ns", 1e3),
@@ -30,15 +30,15 @@ const UNITS: [(&str, f64); 5] = [
     ("ms", 1e9),
     ("s", 1e12),
 ];
-/// The unit where none is written: that of the first column of a trace.
+/// Default unit, that of the first column of a trace.
 const PLAIN: f64 = 1e6;
-/// No run is longer: eleven days.
+/// Longest run: eleven days.
 const MOST_PS: f64 = 1e18;
 
-/// Reads a span: a number with a unit (ps, ns, us, ms, s), or of microseconds without one.
+/// Parses a duration: a number with a unit (ps, ns, us, ms, s); without a unit, in microseconds.
 ///
 /// # Errors
-/// If it is none.
+/// If it is invalid.
 pub fn span(text: &str) -> Result<SimTime, String> {
     let unit = UNITS
         .iter()
@@ -54,10 +54,10 @@ pub fn span(text: &str) -> Result<SimTime, String> {
     Ok(SimTime::from_ps(value.round() as u64))
 }
 
-/// Reads a time: a span since power-on, or after `+` since the start of the host programs.
+/// Parses a time: since power-on, or after `+` since the start of the host programs.
 ///
 /// # Errors
-/// If it is none.
+/// If it is invalid.
 pub fn time(text: &str) -> Result<TimeArg, String> {
     let (number, since_start) = match text.strip_prefix('+') {
         Some(number) => (number, true),

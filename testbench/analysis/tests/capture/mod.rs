@@ -1,4 +1,4 @@
-//! A capture of a scenario as tshark shows it, with the script that `lanigon dissector` prints.
+//! A scenario's capture in tshark, with the script of `lanigon dissector`.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -25,17 +25,17 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 /// Kind, source node, message, frame.
 type Frame = [u32; 4];
 
-/// How often each frame left a node.
+/// Number of transmissions of each frame.
 type Frames = BTreeMap<Frame, u32>;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// The words of a frame up to the end of the longest header.
+/// Words of a frame up to the end of the longest header.
 type Words = [u32; 9];
 
-/// Bytes and frames of the scenario's messages, and their tag.
+/// Length, frames and tag of the scenario's messages.
 const MESSAGE_BYTES: u32 = 20_000;
 const MESSAGE_FRAMES: u32 = 14;
 const STREAM_TAG: u32 = 1;
@@ -44,7 +44,7 @@ fn value(field: Field, words: &Words) -> u32 {
     field.of(|word| words[word])
 }
 
-/// How often each frame is among these, as the table of fields reads them.
+/// Counts frames, as decoded by the table of fields.
 fn counted(left: &[Words]) -> Frames {
     let mut frames = Frames::new();
     for words in left {
@@ -54,7 +54,7 @@ fn counted(left: &[Words]) -> Frames {
     frames
 }
 
-/// Takes the frames that leave nodes.
+/// Collects the frames that leave nodes.
 #[derive(Default)]
 struct Leaving {
     from_node: Vec<bool>,
@@ -83,7 +83,8 @@ fn is_damaged(frame: &CapturedFrame) -> bool {
     frame.notes.iter().any(damaged)
 }
 
-/// Runs a scenario of the examples; gives the frames that the firmware says it sent, and those that left nodes.
+/// Runs an example scenario; returns the frames that the firmware reports as sent, and those that left
+/// nodes.
 fn run(scenario: &str, capture: &Path) -> (Frames, Vec<Words>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let scenario = Scenario::load(&path.join(scenario)).unwrap();
@@ -109,7 +110,7 @@ fn run(scenario: &str, capture: &Path) -> (Frames, Vec<Words>) {
     (sent, left)
 }
 
-/// The frame that the firmware sends, as a probe tells it.
+/// The frame that the firmware sends, according to a probe.
 fn told(event: TraceEvent) -> Option<Frame> {
     let (Place::Node(node), TraceKind::Probe { name, arguments }) = (event.place, event.kind)
     else {
@@ -127,7 +128,7 @@ fn told(event: TraceEvent) -> Option<Frame> {
     Some([kind as u32, node.into(), message, frame])
 }
 
-/// The values of fields that the scenario settles. `epochs` are those of the two nodes.
+/// Expected values of fields in the scenario. `epochs` are those of the two nodes.
 fn settled(words: &Words, epochs: [u32; 2]) -> Vec<(Field, u32)> {
     let frame = value(FRAME, words);
     let before = frame % DEFAULT_ACK_GROUP;
@@ -152,7 +153,7 @@ fn settled(words: &Words, epochs: [u32; 2]) -> Vec<(Field, u32)> {
             [&group[..], &header].concat()
         }
         Some(Kind::Data) => [&group[..], &[(OFFSET, first + (frame - 1) * more)]].concat(),
-        // An ack names the last frame of a group.
+        // An ack refers to the last frame of a group.
         Some(Kind::Ack) => vec![
             (SOURCE, 1),
             (EPOCH, epochs[1]),
@@ -163,7 +164,7 @@ fn settled(words: &Words, epochs: [u32; 2]) -> Vec<(Field, u32)> {
     }
 }
 
-/// Whether tshark is there; says so if it is not.
+/// Whether tshark is installed; prints a note if not.
 fn has_tshark() -> bool {
     let found = Command::new("tshark")
         .arg("-v")
@@ -176,7 +177,7 @@ fn has_tshark() -> bool {
     found
 }
 
-/// What tshark shows of the fields `fields` of the frames that `filter` lets pass.
+/// Output of tshark for the fields `fields` of frames that match `filter`.
 fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let script = capture.with_extension("lua");
     std::fs::write(&script, dissector::script()).unwrap();
@@ -234,7 +235,7 @@ fn tshark_shows_what_left_the_nodes() {
     let capture = file("exact-fault.pcapng");
     let (_, left) = run("exact-fault.toml", &capture);
     let left = counted(&left);
-    // The ack that a fault damages is not what was sent.
+    // A fault damages this ack after it was sent.
     let own = "frame.interface_name matches \"^n\" && !(frame.comment contains \"damaged\")";
     let names = [KIND, SOURCE, MESSAGE, FRAME].map(|field| format!("emp.{}", field.name));
     let shown = tshark(&capture, own, &names.each_ref().map(String::as_str));

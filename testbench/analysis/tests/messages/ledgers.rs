@@ -1,4 +1,4 @@
-//! Ledgers: they add up, and say what a message waited for.
+//! Ledgers add up, and name the waits of a message.
 
 use emulator::sim::time::SimTime;
 use lanigon_analysis::ledger::{Ledger, text};
@@ -6,7 +6,7 @@ use lanigon_analysis::messages::Message;
 
 use super::{IMAGES, network, run};
 
-/// The spans follow each other without a gap, from the message's begin to its host's return.
+/// The spans are contiguous, from the message's start to its host's return.
 #[track_caller]
 fn check_exact(message: &Message, ledger: &Ledger) {
     let id = message.id;
@@ -58,7 +58,7 @@ fn every_ledger_adds_up_in_every_scheme() {
     }
 }
 
-/// A message whose third frame is lost waits most for the timeout.
+/// A message whose third frame is lost waits mainly for the timeout.
 #[test]
 fn a_lost_frame_costs_a_timeout() {
     for image in IMAGES {
@@ -72,7 +72,7 @@ fn a_lost_frame_costs_a_timeout() {
     }
 }
 
-/// The ledger of a quiet message: small enough to be looked at.
+/// Ledger of a quiet message: small enough for a review.
 #[test]
 fn a_quiet_message_in_each_scheme() {
     for image in IMAGES {

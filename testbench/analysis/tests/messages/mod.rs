@@ -1,4 +1,4 @@
-//! Messages from events: their ways, and where their time went.
+//! Messages decoded from events, and their ledgers.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -14,10 +14,10 @@ use lanigon_analysis::messages::{Message, Messages};
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
-/// All schemes' images.
+/// Images of all schemes.
 const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
 
-/// The messages of a scenario's run, and their ledgers.
+/// Messages of a scenario's run, and their ledgers.
 #[track_caller]
 fn run(text: &str) -> (Vec<Message>, Vec<Ledger>) {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -34,7 +34,7 @@ fn run(text: &str) -> (Vec<Message>, Vec<Ledger>) {
     (messages, ledgers)
 }
 
-/// Two nodes on a cable, or more on a switch, with more text behind.
+/// Two nodes on a cable, or more on a switch, followed by more text.
 fn network(image: &str, nodes: u32, more: &str) -> String {
     let topology = match nodes {
         2 => "topology = \"pair\"".into(),

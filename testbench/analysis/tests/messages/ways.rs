@@ -1,11 +1,11 @@
-//! Every message's way is known, from its post to both hosts' polls.
+//! Every step of a message is decoded, from its post to both hosts' polls.
 
 use defs::emp::frame::Kind;
 use lanigon_analysis::messages::{End, Fate, FrameWay, Message};
 
 use super::{IMAGES, network, run};
 
-/// What is missing of a frame's way.
+/// The first missing step of a frame.
 fn gaps(frame: &FrameWay) -> Vec<&'static str> {
     let payload = frame.sent.map_or(0, |sent| sent.length) > 36;
     let mut gaps = Vec::new();
@@ -57,7 +57,7 @@ fn check_whole(text: &str, count: usize) -> Vec<Message> {
     for message in &messages {
         let id = message.id;
         if message.sent.is_none() && Some(id) == messages.last().map(|last| last.id) {
-            // The run is over when the last message has come, and its ack may be under way then.
+            // The run ends when the last message has arrived, possibly before its ack.
             assert!(message.received.is_some(), "{id} of {text}");
             continue;
         }
@@ -68,7 +68,7 @@ fn check_whole(text: &str, count: usize) -> Vec<Message> {
         for side in [&message.sent, &message.received] {
             let side = side.as_ref().unwrap();
             if side.seen.is_none() && Some(id) == messages.last().map(|last| last.id) {
-                // The run is over when the last message has come.
+                // The run ends when the last message has arrived.
                 continue;
             }
             assert!(side.seen >= Some(side.not_before), "{id} {side:?}");

@@ -1,4 +1,4 @@
-//! What a board costs in memory: many of them, booted and idle.
+//! Memory use of boards: many of them, booted and idle.
 
 use emulator::tigon2::board::Tigon2;
 use std::fs;
@@ -31,7 +31,7 @@ const BOOT: Quantity = Quantity {
 
 const BOARDS: u16 = 1024;
 
-/// Many idle boards. One round is enough: memory does not vary.
+/// Many idle boards. One round suffices: memory use is constant.
 #[derive(Debug)]
 pub struct Boards<'a> {
     image: &'a Image,
@@ -100,7 +100,7 @@ impl Boards<'_> {
     }
 }
 
-/// Resident memory of this process; `None` where the system does not say.
+/// Resident memory of this process; `None` if the system does not provide it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,4 +1,4 @@
-//! Both CPUs of a board at work.
+//! Speed with both CPUs of a board busy.
 
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -23,7 +23,7 @@ const SLOWDOWN: Quantity = Quantity {
     target: Target::None,
 };
 
-/// Simulated time between two looks at the clock.
+/// Simulated time between two reads of the wall clock.
 const SLICE: SimTime = SimTime::from_us(1_000);
 
 /// A board whose CPUs run the benchmark kernel.
@@ -34,13 +34,13 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// With code in SRAM or in the scratchpads.
+    /// A board with code in SRAM or in the scratchpads.
     ///
     /// # Errors
     /// If the kernel does not assemble.
     pub fn new(timing: Timing, code_in_sram: bool) -> anyhow::Result<Self> {
         let mut node = kernel::busy_node(timing, code_in_sram)?;
-        // Decodes the code once.
+        // Fill the cache of decoded code.
         node.run_until(SLICE);
         Ok(Self { node, code_in_sram })
     }

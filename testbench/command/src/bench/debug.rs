@@ -1,4 +1,4 @@
-//! What it takes to stop a world anywhere and to go back.
+//! Costs of checkpoints, reverse steps and breakpoints.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -88,7 +88,7 @@ fn pass_time(world: &mut World, until: SimTime) {
     });
 }
 
-/// A snapshot of two nodes at work.
+/// Saving and loading of two busy nodes.
 #[derive(Debug)]
 pub struct Snapshots {
     blueprint: Blueprint,
@@ -97,10 +97,10 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// Two nodes at ping-pong.
+    /// Two nodes with ping-pong.
     ///
     /// # Errors
-    /// If they cannot be.
+    /// If they cannot be built.
     pub fn new() -> anyhow::Result<Self> {
         let (blueprint, scenario) = blueprint()?;
         let mut simulation = blueprint.build()?;
@@ -145,7 +145,7 @@ impl Measurement for Snapshots {
     }
 }
 
-/// Steps back, anywhere in a simulated second.
+/// Reverse steps at random times of a simulated second.
 #[derive(Debug)]
 pub struct ReverseSteps {
     history: History,
@@ -153,10 +153,10 @@ pub struct ReverseSteps {
 }
 
 impl ReverseSteps {
-    /// Two nodes at ping-pong, that begin now.
+    /// Two nodes with ping-pong, at their start.
     ///
     /// # Errors
-    /// If they cannot be.
+    /// If they cannot be built.
     pub fn new() -> anyhow::Result<Self> {
         Ok(Self {
             history: history(blueprint()?.0)?,
@@ -190,7 +190,7 @@ impl Measurement for ReverseSteps {
     }
 }
 
-/// What a debugger asks about.
+/// A condition that is checked but never met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Armed {
     /// An instruction.
@@ -200,7 +200,7 @@ pub enum Armed {
 }
 
 impl Armed {
-    /// One at this address.
+    /// A breakpoint or watchpoint at this address.
     fn at(self, address: u32) -> Stops {
         let mut stops = Stops::default();
         match self {
@@ -222,10 +222,10 @@ fn is_stop(event: &TraceEvent) -> bool {
     )
 }
 
-/// Simulated time between two looks at the clock.
+/// Simulated time between two reads of the wall clock.
 const SLICE: SimTime = SimTime::from_us(10_000);
 
-/// The price of looking for something.
+/// Overhead of an unmet condition.
 #[derive(Debug)]
 pub struct Stopping {
     armed: Armed,
@@ -234,16 +234,16 @@ pub struct Stopping {
 }
 
 impl Stopping {
-    /// Two nodes at ping-pong, twice.
+    /// Two nodes with ping-pong, with and without the condition.
     ///
     /// # Errors
-    /// If they cannot be.
+    /// If they cannot be built.
     pub fn new(armed: Armed) -> anyhow::Result<Self> {
         let blueprint = blueprint()?.0;
         let begin = START.saturating_add(SLICE);
         let mut plain = blueprint.build()?.world;
         pass_time(&mut plain, begin);
-        // Where execution begins nobody comes again, nor writes.
+        // The entry point is not executed or written again.
         let stops = armed.at(blueprint.image.entry);
         let mut history = history(blueprint)?;
         history.go_to(begin)?;
@@ -292,7 +292,7 @@ impl Measurement for Stopping {
 /// SRAM that the kernel does not use.
 const UNUSED: u32 = 0xF_FF00;
 
-/// Somebody who asks for stops.
+/// Observer that requests stops.
 struct Asks;
 
 impl Observer for Asks {
@@ -303,7 +303,7 @@ impl Observer for Asks {
     fn event(&mut self, _: &TraceEvent) {}
 }
 
-/// The same on a busy board.
+/// Overhead of an unmet condition on a busy board.
 #[derive(Debug)]
 pub struct BusyStopping {
     armed: Armed,
@@ -311,7 +311,7 @@ pub struct BusyStopping {
 }
 
 impl BusyStopping {
-    /// Code in the scratchpads, data in SRAM.
+    /// A board with code in the scratchpads and data in SRAM.
     ///
     /// # Errors
     /// If the kernel does not assemble.
@@ -327,7 +327,7 @@ impl BusyStopping {
     fn speed(&mut self, stops: Stops, pace: &Pace<'_>) -> Option<f64> {
         let world = &mut self.world;
         world.nodes[0].board_mut::<Tigon2>().set_stops(stops);
-        // Decodes the code once.
+        // Fill the cache of decoded code.
         pass_time(world, world.now().saturating_add(SimTime::from_us(100)));
         let before = kernel::instructions(&world.nodes[0]);
         let slice = SimTime::from_us(1_000);

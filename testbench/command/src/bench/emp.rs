@@ -1,4 +1,4 @@
-//! EMP on pairs of nodes: simulated time over wall time.
+//! Speed of EMP on pairs of nodes: simulated time over wall time.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -44,27 +44,27 @@ const THREADS: Quantity = Quantity {
     target: Target::AtLeast(1.6),
 };
 
-/// Bytes of a ping-pong's messages.
+/// Message length of ping-pong.
 const PING_PONG_BYTES: u32 = 4;
-/// Bytes of a stream's messages.
+/// Message length of a stream.
 const STREAM_BYTES: u32 = 65_536;
-/// When every receive that a stream has in advance is posted, and the stream flows.
+/// Time at which all receives are posted, and the stream flows.
 const STREAM_FLOWS: SimTime = SimTime::from_us(START.ps() / 1_000_000 + 5_000);
-/// Pairs of [`Threads`].
+/// Number of pairs of [`Threads`].
 const PAIRS: u16 = 32;
 
-/// What the nodes do.
+/// Load of the nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Small messages there and back.
+    /// Small messages back and forth.
     PingPong,
-    /// Large messages one way.
+    /// Large messages in one direction.
     Stream,
-    /// Nothing, once the boards have booted.
+    /// None after the boards' start.
     Idle,
 }
 
-/// A world whose nodes are at work, and have been for a while.
+/// A world under load, after its start-up.
 pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyhow::Result<World> {
     let mut cluster = EmpPairs::new(pairs, EMP_SRAM, image, profile, &[])?;
     for first in (0..2 * usize::from(pairs)).step_by(2) {
@@ -105,7 +105,7 @@ pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyh
     }
 }
 
-/// Simulated seconds that pass in a second, on so many threads; `None` when interrupted.
+/// Simulated seconds per second with `threads` threads; `None` when interrupted.
 fn realtime(world: &mut World, threads: usize, slice: SimTime, pace: &Pace<'_>) -> Option<f64> {
     let threads = NonZeroUsize::new(threads)?;
     let start = world.now();
@@ -116,12 +116,12 @@ fn realtime(world: &mut World, threads: usize, slice: SimTime, pace: &Pace<'_>) 
     Some((world.now() - start).us() / 1e6 / wall.as_secs_f64())
 }
 
-/// Simulated time between two looks at the clock.
+/// Simulated time between two reads of the wall clock.
 const SLICE: SimTime = SimTime::from_us(2_000);
-/// The same while nothing happens.
+/// Simulated time between two reads of the wall clock for idle boards.
 const IDLE_SLICE: SimTime = SimTime::from_us(1_000_000);
 
-/// Simulated time over wall time.
+/// Measurement of simulated time over wall time.
 #[derive(Debug)]
 pub struct Realtime {
     world: World,
@@ -129,10 +129,10 @@ pub struct Realtime {
 }
 
 impl Realtime {
-    /// Two nodes at work.
+    /// Two nodes under load.
     ///
     /// # Errors
-    /// If they cannot be.
+    /// If they cannot be built.
     pub fn new(image: &Image, profile: &Profile, work: Work) -> anyhow::Result<Self> {
         let world = at_work(image, profile, work, 1)?;
         Ok(Self { world, work })
@@ -163,7 +163,7 @@ impl Measurement for Realtime {
     }
 }
 
-/// The price of a trace.
+/// Overhead of a trace.
 #[derive(Debug)]
 pub struct Traced {
     world: World,
@@ -171,10 +171,10 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Two nodes at ping-pong.
+    /// Two nodes with ping-pong.
     ///
     /// # Errors
-    /// If they cannot be.
+    /// If they cannot be built.
     pub fn new(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
         let name = format!("lanigon-bench-{}.trace", std::process::id());
         Ok(Self {
@@ -210,15 +210,15 @@ impl Measurement for Traced {
     }
 }
 
-/// What a second thread brings.
+/// Speed-up by a second thread.
 #[derive(Debug)]
 pub struct Threads(World);
 
 impl Threads {
-    /// 64 nodes in 32 pairs that stream.
+    /// 64 nodes in 32 pairs with streams.
     ///
     /// # Errors
-    /// If they cannot.
+    /// If they cannot be built.
     pub fn new(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
         Ok(Self(at_work(image, profile, Work::Stream, PAIRS)?))
     }

@@ -1,4 +1,4 @@
-//! Every instruction of two busy CPUs into a file.
+//! Overhead of instruction logs of two busy CPUs.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -25,10 +25,10 @@ const BYTES: Quantity = Quantity {
     target: Target::AtMost(6.0),
 };
 
-/// Simulated time between two looks at the clock.
+/// Simulated time between two reads of the wall clock.
 const SLICE: SimTime = SimTime::from_us(1_000);
 
-/// A board whose CPUs run the benchmark kernel and are looked at.
+/// A board with the benchmark kernel and instruction logs.
 #[derive(Debug)]
 pub struct Instructions {
     world: World,
@@ -36,7 +36,7 @@ pub struct Instructions {
 }
 
 impl Instructions {
-    /// Code in the scratchpads, data in SRAM.
+    /// A board with code in the scratchpads and data in SRAM.
     ///
     /// # Errors
     /// If the kernel does not assemble.
@@ -48,7 +48,7 @@ impl Instructions {
         })
     }
 
-    /// Seconds that it took; `None` when interrupted.
+    /// Duration in seconds; `None` when interrupted.
     fn run(&mut self, pace: &Pace<'_>) -> anyhow::Result<Option<f64>> {
         let shown = || self.path.display().to_string();
         let file = File::create(&self.path).with_context(shown)?;

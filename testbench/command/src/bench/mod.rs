@@ -1,7 +1,7 @@
-//! How fast the emulator is on this machine. The only code that reads a wall clock.
+//! Benchmarks of the emulator. The only code that reads a wall clock.
 //!
-//! Each [`Measurement`] is taken in several rounds, alternating with the others, so that another load of
-//! the machine meets all alike; the median counts.
+//! Each [`Measurement`] is taken in several rounds that alternate with others, so that a load of the
+//! machine affects all equally; the result is the median.
 
 pub mod boards;
 pub mod busy;
@@ -16,43 +16,43 @@ use emulator::sim::world::RunLimits;
 
 use lanigon_worlds::interrupt::Interrupt;
 
-/// A quantity that is measured.
+/// A measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantity {
-    /// Its name in JSON.
+    /// Name in JSON.
     pub key: &'static str,
-    /// What it is, for people.
+    /// Description.
     pub what: &'static str,
-    /// What it must reach.
+    /// Target.
     pub target: Target,
 }
 
-/// What a quantity must reach.
+/// Target of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
-    /// Nothing: it is for information.
+    /// None: for information.
     None,
-    /// At least so much.
+    /// Lower limit.
     AtLeast(f64),
-    /// At most so much.
+    /// Upper limit.
     AtMost(f64),
 }
 
 /// A measured value.
 pub type Sample = (Quantity, f64);
 
-/// How long the rounds are, and whether to go on.
+/// Length of rounds, and the interrupt.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace<'a> {
-    /// What a run of one round takes.
+    /// Duration of a round.
     pub span: Duration,
-    /// Whether the user has had enough.
+    /// Set when the user interrupts.
     pub interrupt: &'a Interrupt,
 }
 
 impl Pace<'_> {
-    /// Carries out `work` again and again until the span is over; gives the time that it took, or
-    /// `None` when interrupted.
+    /// Repeats `work` until the duration of a round has passed; returns the elapsed time, or `None` when
+    /// interrupted.
     pub fn time(&self, mut work: impl FnMut()) -> Option<Duration> {
         let clock = Instant::now();
         while clock.elapsed() < self.span {
@@ -73,19 +73,19 @@ impl Pace<'_> {
     }
 }
 
-/// Something that can be measured again and again.
+/// A repeatable measurement.
 pub trait Measurement {
-    /// The quantities that it measures.
+    /// Measured quantities.
     fn quantities(&self) -> Vec<Quantity>;
 
-    /// One round; empty when interrupted.
+    /// Executes one round; empty when interrupted.
     ///
     /// # Errors
-    /// If what is measured does not run.
+    /// If the measurement fails.
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>>;
 }
 
-/// A world as the measurements know it.
+/// World type of the measurements.
 type World = emulator::sim::world::World;
 
 /// The median of a quantity's samples; `None` without any.
@@ -98,7 +98,7 @@ pub fn median(samples: &[Sample], quantity: Quantity) -> Option<f64> {
 }
 
 impl Target {
-    /// Whether a value reaches it.
+    /// Whether a value meets the target.
     #[must_use]
     pub fn reached_by(self, value: f64) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! `lanigon bench`: how fast the emulator is on this machine.
+//! `lanigon bench`: speed of the emulator on this machine.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -19,19 +19,19 @@ use crate::progress::Progress;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::{images, nodes};
 
-/// Rounds of each measurement, and how long one takes.
+/// Number of rounds of each measurement, and duration of a round.
 const ROUNDS: (u64, Duration) = (9, Duration::from_millis(400));
-/// The same with `--quick`.
+/// Rounds with `--quick`.
 const QUICK_ROUNDS: (u64, Duration) = (3, Duration::from_millis(150));
 
 /// Runs the command.
 ///
 /// # Errors
-/// If what is measured does not run, or the result cannot be written.
+/// If a measurement fails, or the result cannot be written.
 pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let profile = Profile::built_in("tigon2-88mhz")?;
     let image = images::own_image("emp-base", nodes::EMP_SRAM)?;
-    // Boards come first: memory that earlier worlds have left would serve them.
+    // Boards first: memory left by earlier worlds would be reused.
     let mut boards = Boards::new(&image, &profile);
     let (rounds, span) = if args.quick { QUICK_ROUNDS } else { ROUNDS };
     let pace = Pace { span, interrupt };
@@ -90,12 +90,12 @@ fn table(quantities: &[Quantity], samples: &[Sample]) -> String {
     for &quantity in quantities {
         let value = median(samples, quantity);
         let shown = value.map_or("-".into(), |value| match value {
-            // Two places would show nothing of it.
+            // More digits for small values.
             ..0.05 => format!("{value:.4}"),
             _ => format!("{value:.2}"),
         });
         let missed = value.is_some_and(|value| !quantity.target.reached_by(value));
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{:<28}{shown:>12}  {:<8} {:<7} {}",

@@ -1,4 +1,4 @@
-//! `lanigon debug`: a scenario that stops anywhere.
+//! `lanigon debug`: the debugger.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use lanigon_worlds::scenario::Scenario;
 /// Runs the command.
 ///
 /// # Errors
-/// If the scenario is wrong, or a command of a script cannot be carried out.
+/// If the scenario is invalid, or a command of a script fails.
 pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let script = args.script.as_ref().map(|file| {
         let name = file.display().to_string();
@@ -45,10 +45,10 @@ const fn status(end: End) -> Status {
     }
 }
 
-/// Begins a session. What guests do wrong is seen there, and not said again at each visit.
+/// Starts a session. Guest mistakes are events in the session, and not logged repeatedly.
 ///
 /// # Errors
-/// If the scenario or the snapshot is wrong.
+/// If the scenario or the snapshot is invalid.
 pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result<Session> {
     logging::without_guests();
     if let Some(path) = &what.from {

@@ -1,4 +1,4 @@
-//! `lanigon dissector`: the script by which Wireshark understands EMP frames.
+//! `lanigon dissector`: the Wireshark dissector for EMP frames.
 
 use super::Status;
 use crate::output;

@@ -1,4 +1,4 @@
-//! `lanigon gdb`: a scenario under gdb.
+//! `lanigon gdb`: a gdb server for a scenario.
 
 use anyhow::bail;
 
@@ -13,17 +13,17 @@ use lanigon_worlds::interrupt::Interrupt;
 /// Runs the command.
 ///
 /// # Errors
-/// If the request or the scenario is wrong; if the world cannot go on.
+/// If the request or the scenario is invalid, or the world cannot continue.
 pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let listener = match &args.socket {
         Some(path) => Listener::unix(path)?,
         None => Listener::tcp(args.port)?,
     };
-    // What gdb interrupts is a run; what the user interrupts is the server.
+    // gdb's interrupt ends a run; the user's interrupt ends the server.
     let session = debug::session(&args.what, &Interrupt::default())?;
     let node = node(&session, &args.node)?;
     let image = session.image_file();
-    // It was read a moment ago.
+    // The file was read before.
     let image = std::fs::canonicalize(&image).unwrap_or(image);
     output::print(&format!(
         "{}; in another terminal type:\n  gdb-multiarch -ex 'target remote {}' {}\n",
@@ -43,7 +43,7 @@ fn described(session: &Session, node: usize) -> String {
     format!("{}, node {}", session.header.run, session.node_name(node))
 }
 
-/// The node with this name or number.
+/// Finds a node by name or number.
 fn node(session: &Session, wanted: &str) -> anyhow::Result<usize> {
     let nodes = &session.header.nodes;
     let named = nodes.iter().position(|node| node.name == wanted);

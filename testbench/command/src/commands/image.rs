@@ -1,4 +1,4 @@
-//! `lanigon image`: what is in a firmware image.
+//! `lanigon image`: contents of a firmware image.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use crate::cli::ImageArgs;
 use crate::output;
 use lanigon_worlds::images;
 
-/// Names of the CPUs, in the order of their indices.
+/// Names of the CPUs, by index.
 const CPUS: [&str; 2] = ["cpu_a", "cpu_b"];
 
 /// Runs the command.
 ///
 /// # Errors
-/// If the file is not an image that the board could run, or the result cannot be written.
+/// If the file is no valid image for the board, or the result cannot be written.
 pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
     let image = images::read_image(&args.image, args.sram)?;
     if let Some(path) = &args.linux_form {
@@ -37,7 +37,7 @@ pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
-/// Writes the image as a file of the Linux form, with this program's version.
+/// Writes the image in the Linux format, with this program's version.
 fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Result<()> {
     const fn number(text: &str) -> u8 {
         match u8::from_str_radix(text, 10) {
@@ -57,12 +57,12 @@ fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Resul
     std::fs::write(path, bytes).with_context(|| path.display().to_string())
 }
 
-/// The JSON document.
+/// JSON document of an image.
 #[derive(Serialize)]
 struct Document {
     file: String,
     entry: String,
-    /// An image that breaks the rules is refused with an error.
+    /// An image with forbidden instructions is refused with an error.
     instruction_set: &'static str,
     memories: Vec<MemoryUse>,
     sections: Vec<SectionRow>,
@@ -85,9 +85,9 @@ struct SectionRow {
     memory: &'static str,
     address: String,
     size_bytes: u32,
-    /// What it is: code, data, or cleared memory.
+    /// Code, data, or cleared memory.
     content: &'static str,
-    /// Where start code copies it from.
+    /// Address from which start code copies it.
     loaded_at: Option<String>,
 }
 
@@ -95,10 +95,10 @@ struct SectionRow {
 struct StackRow {
     cpu: &'static str,
     available_bytes: Option<u32>,
-    /// The deepest chain of calls that is known.
+    /// Depth of the deepest known chain of calls.
     deepest_bytes: u32,
     chain: Vec<String>,
-    /// Functions whose callees are not known.
+    /// Functions with unknown callees.
     unknown: Vec<String>,
 }
 
@@ -206,7 +206,7 @@ impl Document {
     }
 }
 
-/// A heading and its lines; one line if there are none.
+/// A heading with lines; a single line if there are none.
 fn list(heading: &str, lines: impl Iterator<Item = String>) -> String {
     let lines: String = lines.collect();
     if lines.is_empty() {
@@ -216,7 +216,7 @@ fn list(heading: &str, lines: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// How full each memory is. What start code copies into a scratchpad takes SRAM too.
+/// Use of each memory. Data that start code copies into a scratchpad also occupies SRAM.
 fn memories(image: &Image, limits: &MemoryLimits) -> Vec<MemoryUse> {
     let copies = image
         .segments

@@ -1,4 +1,4 @@
-//! `lanigon ledger`: where the time of messages went.
+//! `lanigon ledger`: where the time of messages is spent.
 
 use emulator::tigon2::board::Tigon2;
 use std::path::Path;
@@ -19,7 +19,7 @@ use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
-/// All that was found.
+/// Messages and activities of a run.
 struct Found {
     messages: Vec<Message>,
     ledgers: Vec<Ledger>,
@@ -29,7 +29,7 @@ struct Found {
 /// Runs the command.
 ///
 /// # Errors
-/// If the request, the scenario or the trace is wrong, or a result cannot be written.
+/// If the request, the scenario or the trace is invalid, or a result cannot be written.
 pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let source = ("the scenario or trace", args.source.as_path());
     output::one_file_each(&[source], &[("--svg", args.svg.as_deref())])?;
@@ -69,7 +69,7 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } else {
         output::print(&table)?;
     }
-    // A file that cannot be written hides no result.
+    // An output error must not hide results.
     if let Some(path) = &args.svg {
         let written = std::fs::write(path, drawing);
         written.map_err(|error| output::WriteError::new(path.display(), error))?;

@@ -1,4 +1,4 @@
-//! `lanigon list`: what there is to work with.
+//! `lanigon list`: experiments, images, profiles and scenarios.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use crate::output;
 use lanigon_worlds::images;
 use lanigon_worlds::scenario::{self, Scenario};
 
-/// Experiments: name and what they show.
+/// Experiments with descriptions.
 const EXPERIMENTS: [(&str, &str); 1] = [(
     "emp",
     "latency and bandwidth of EMP on the Tigon2 (lanigon reproduce emp)",
 )];
 
-/// What makes the images.
+/// Command that builds the images.
 const HOW_TO_BUILD: &str = "make firmware";
 
-/// The JSON document.
+/// JSON document of the list.
 #[derive(Serialize)]
 struct Document {
     experiments: Vec<Named>,
@@ -42,7 +42,7 @@ struct ScenarioRow {
     name: String,
     file: String,
     description: String,
-    /// Why it cannot be run.
+    /// Reason for which it cannot be run.
     error: Option<String>,
 }
 
@@ -50,16 +50,16 @@ struct ScenarioRow {
 struct ImageRow {
     name: String,
     file: String,
-    /// What is loaded; absent if the image is not fit for a board.
+    /// Loaded bytes; absent if the image is invalid.
     loaded_bytes: Option<usize>,
-    /// Why it is not fit.
+    /// Reason for which it is invalid.
     error: Option<String>,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// If a built-in profile is damaged, or the result cannot be written.
+/// If a built-in profile is invalid, or the result cannot be written.
 pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
     let named = |(name, description): (&str, &str)| Named {
         name: name.into(),
@@ -83,7 +83,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
-/// The images in the folder, by name; none if it does not exist.
+/// Images in the folder, by name; empty if it does not exist.
 fn images(folder: &Path) -> Vec<ImageRow> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut rows: Vec<_> = entries.filter_map(|entry| image(&entry.path())).collect();
@@ -91,7 +91,7 @@ fn images(folder: &Path) -> Vec<ImageRow> {
     rows
 }
 
-/// A row for the file if it is an image: the linker gives images no extension.
+/// Row of a file if it is an image: images have no extension.
 fn image(path: &Path) -> Option<ImageRow> {
     let name = path.file_name()?.to_str()?;
     if !path.is_file() || name.contains('.') {
@@ -107,7 +107,7 @@ fn image(path: &Path) -> Option<ImageRow> {
     })
 }
 
-/// The scenarios in the folder, by name; none if it does not exist.
+/// Scenarios in the folder, by name; empty if it does not exist.
 fn scenarios(folder: &Path) -> Vec<ScenarioRow> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let row = |entry: std::fs::DirEntry| {

@@ -23,21 +23,21 @@ use crate::interrupt::EXIT_CODE;
 use crate::output::WriteError;
 use lanigon_worlds::interrupt::Interrupt;
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// All is well.
+    /// Success.
     Done,
-    /// It was carried out, and a check failed or the guest faulted.
+    /// The command was executed, and a check failed or the guest faulted.
     Failed,
-    /// The request was wrong.
+    /// The request was invalid.
     Refused,
-    /// The user interrupted it; what there was has been shown.
+    /// The user interrupted it; partial results were shown.
     Interrupted,
 }
 
 impl Status {
-    /// What an error means: a wrong request, unless only its result could not be written.
+    /// Status of an error: an invalid request, unless the output failed.
     #[must_use]
     pub fn of_error(error: &anyhow::Error) -> Self {
         if error.is::<WriteError>() {
@@ -59,16 +59,16 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Whether a command leaves nothing half done when it is interrupted, and need not look at [`Interrupt`].
+/// Whether a command may end immediately when interrupted, without checking [`Interrupt`].
 #[must_use]
 pub const fn ends_at_once(command: &Command) -> bool {
     matches!(command, Command::Trace(_))
 }
 
-/// Carries out a command.
+/// Executes a command.
 ///
 /// # Errors
-/// If the request is wrong, or the result cannot be written.
+/// If the request is invalid, or the result cannot be written.
 pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),

@@ -1,4 +1,4 @@
-//! `lanigon profile`: where the time of each CPU goes.
+//! `lanigon profile`: where CPU time is spent.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 /// Runs the command.
 ///
 /// # Errors
-/// If the request or the scenario is wrong, or a result cannot be written.
+/// If the request or the scenario is invalid, or a result cannot be written.
 pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let scenario = ("the scenario", args.scenario.as_path());
     let written = [
@@ -58,7 +58,7 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     } else {
         output::print(&report::text(&cores, args.all))?;
     }
-    // A file that cannot be written hides no result.
+    // An output error must not hide results.
     if let Some(path) = &args.flame {
         let title = args.scenario.display().to_string();
         write(path, &flame::svg(&cores, &title))?;
@@ -68,14 +68,14 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     }
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
-        // The time that was asked for is over.
+        // The requested time was reached.
         RunEnd::TimeLimit(_) if args.until.is_some() => Status::Done,
         _ if outcome.is_good() => Status::Done,
         _ => Status::Failed,
     })
 }
 
-/// The number of a node by its name or number.
+/// Finds a node by name or number.
 fn find(scenario: &Scenario, name: &str) -> anyhow::Result<u16> {
     let named = scenario.nodes.iter().position(|node| node.name == name);
     let number = named.or_else(|| name.parse().ok());

@@ -1,4 +1,4 @@
-//! `lanigon reproduce`.
+//! `lanigon reproduce`: published results.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -26,10 +26,10 @@ use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::{images, nodes, profile};
 
-/// Runs the benchmarks, prints the results, and writes them where the user wants them.
+/// Runs the benchmarks, prints the results, and writes the requested files.
 ///
 /// # Errors
-/// A wrong request, or an experiment that cannot be carried out.
+/// If the request is invalid, or an experiment fails.
 pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let Paper::Emp = args.paper;
     let selection = selection(args)?;
@@ -57,7 +57,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
     })
 }
 
-/// What is asked for.
+/// The selected results.
 fn selection(args: &ReproduceArgs) -> anyhow::Result<Selection> {
     let sizes = sizes(args)?;
     if let Some(scheme) = args.explain {
@@ -108,7 +108,7 @@ fn plan(
     })
 }
 
-/// The images that are built. Without that of base, or of the one scheme that is asked for, there is nothing to do.
+/// The built images. Base, or the one requested scheme, is required.
 fn images(asked: Option<Scheme>) -> anyhow::Result<BTreeMap<Scheme, Arc<Image>>> {
     let needed = asked.unwrap_or(Scheme::Base);
     let mut images = BTreeMap::new();
@@ -142,10 +142,10 @@ fn sizes(args: &ReproduceArgs) -> anyhow::Result<Vec<u32>> {
     Ok(sizes)
 }
 
-/// The file by which a folder is found to be writable, before anything is measured.
+/// First file to be written: checks a folder before the measurements.
 const FIRST_FILE: &str = "emp.txt";
 
-/// Makes the folder for the results, and sees that they can be written.
+/// Creates the folder for results, and checks that it is writable.
 fn prepare(folder: &Path) -> anyhow::Result<()> {
     let refuse = || format!("--out {}: cannot be written", folder.display());
     std::fs::create_dir_all(folder).with_context(refuse)?;

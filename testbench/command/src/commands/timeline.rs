@@ -1,4 +1,4 @@
-//! `lanigon timeline`: a recorded trace as a timeline.
+//! `lanigon timeline`: converts a recorded trace to a timeline.
 
 use emulator::observe::stream::Observer;
 
@@ -11,7 +11,7 @@ use lanigon_worlds::interrupt::Interrupt;
 /// Runs the command.
 ///
 /// # Errors
-/// If the request is wrong, a file is no trace, or the timeline cannot be written.
+/// If the request is invalid, a file is no trace, or the timeline cannot be written.
 pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     output::one_file_each(&[("the trace", &args.file)], &[("--out", Some(&args.out))])?;
     let trace = open(&args.file)?;
@@ -30,7 +30,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
             }
         }
     }
-    // It keeps its error for the drawing.
+    // The error is reported by `drawing`.
     let _ = timeline.finish();
     drawing.finish()?;
     Ok(match ending {

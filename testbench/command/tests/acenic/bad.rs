@@ -1,4 +1,4 @@
-//! Files that are no firmware, and firmware that fails: each ends with a clear report.
+//! Invalid firmware files, and firmware that fails: each ends with a clear report.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -24,14 +24,14 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// A file in the Linux form.
+/// A file in the Linux format.
 fn linux(header: [u32; 3], payload: &[u8]) -> Vec<u8> {
     let mut file: Vec<u8> = header.iter().flat_map(|word| word.to_be_bytes()).collect();
     file.extend(payload);
     file
 }
 
-/// A firmware in the Linux form, from assembly at 0x4000.
+/// A firmware in the Linux format, from assembly at 0x4000.
 fn assembled(source: &str) -> Vec<u8> {
     let program = asm::assemble(&format!(".org 0x4000\n{source}")).unwrap();
     let code = &program.segments[program.segments.len() - 1].bytes;
@@ -94,7 +94,7 @@ fn files_that_are_no_firmware_are_refused() {
     }
 }
 
-/// A firmware that fails: exit code 1, one JSON document, and the reason on both nodes.
+/// Checks a failing firmware: exit code 1, one JSON document, and the reason on both nodes.
 #[track_caller]
 fn check_fails(name: &str, bytes: &[u8], options: &[&str], reasons: &[&str]) -> Value {
     let path = file(name, bytes);
@@ -137,14 +137,14 @@ fn firmware_that_fails_is_reported_with_both_cpus() {
         &[],
         &["CPU A has halted at pc 0x10000000"],
     );
-    // 64-bit code: not an instruction that the chip has.
+    // A 64-bit instruction, which the chip does not have.
     check_fails(
         "foreign.fw",
         &linux([0x0C04_0B00, 0x4000, 0x4000], &[0xFF; 16]),
         &[],
         &["CPU A has halted at pc 0x4000"],
     );
-    // CPU A halts itself after a record in the trace buffer, as a panic does.
+    // CPU A halts itself after a record in the trace buffer, like a panic.
     let panic = "
         lui   $gp, 0xc000
         lui   $t0, 0x0001
@@ -163,7 +163,7 @@ fn firmware_that_fails_is_reported_with_both_cpus() {
     assert!(trace[0].as_str().unwrap().starts_with("*PAN"), "{trace}");
 }
 
-/// The information block by DMA, an event producer that does not exist into host memory, an interrupt.
+/// Reads the information block by DMA, writes an invalid event producer to host memory, and interrupts.
 const NONSENSE: &str = "
         lui   $gp, 0xc000
         ori   $t1, $zero, 0x8000
@@ -218,7 +218,7 @@ fn firmware_that_never_reports_is_given_up() {
         &[],
         &["waited 5000 ms for the firmware to report that it runs"],
     );
-    // CPU A starts CPU B where nothing is, and goes on.
+    // CPU A starts CPU B at an address without code, and continues.
     let second = "
         lui   $gp, 0xc000
         lui   $t0, 0x1000

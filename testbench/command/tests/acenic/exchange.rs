@@ -1,5 +1,4 @@
-//! Two boards with the firmware, as `lanigon acenic` runs them: from the ELF image and from the same in
-//! the Linux form.
+//! Two boards with the firmware, as run by `lanigon acenic`: from the ELF image and from the Linux format.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +16,7 @@ fn lanigon(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// All frames arrive, on both sides, and each side's firmware says so too.
+/// All frames arrive on both sides, and the firmware's counters agree.
 fn check(firmware: &str, options: &str, version: &Value) {
     const FRAMES: u64 = 300;
     let mut arguments = vec![

@@ -1,4 +1,4 @@
-//! The command `lanigon acenic`, where all is well.
+//! The command `lanigon acenic`: successful runs.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -102,7 +102,7 @@ fn an_interrupt_leaves_what_there_is() {
     let first = lines.next().expect("a line").expect("text");
     assert!(first.ends_with("node 0: the firmware runs"), "{first}");
     let id = child.id().to_string();
-    // Twice at once is one wish.
+    // Two signals in quick succession count as one.
     let killed = Command::new("kill").args(["-INT", &id, &id]).status();
     assert!(killed.expect("kill runs").success());
     let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();

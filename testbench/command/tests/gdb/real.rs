@@ -1,4 +1,4 @@
-//! The real gdb, where it is installed.
+//! Tests with gdb, if installed.
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ use lanigon_worlds::images::image_folder;
 
 use super::server::{Server, file};
 
-/// Whether gdb is there; says so if it is not.
+/// Whether gdb is installed; prints a note if not.
 fn has_gdb() -> bool {
     let found = Command::new("gdb-multiarch")
         .arg("--version")
@@ -19,7 +19,7 @@ fn has_gdb() -> bool {
     found
 }
 
-/// What gdb shows of a script. It begins attached, and ends the run.
+/// Output of gdb for a script. It begins attached, and ends the run.
 fn gdb(name: &str, script: &str) -> String {
     let socket = file(&format!("gdb-{name}.sock"));
     let socket = socket.to_str().unwrap();
@@ -29,7 +29,7 @@ fn gdb(name: &str, script: &str) -> String {
         "set pagination off\nset confirm off\nset width 0\ntarget remote {socket}\n{script}\nkill\n"
     );
     std::fs::write(&path, script).unwrap();
-    // What it shows and what it says beside that in one stream, as a user sees it.
+    // Both output streams in one, as shown to a user.
     let mut command = Command::new("sh");
     command.args([
         "-c",
@@ -43,7 +43,7 @@ fn gdb(name: &str, script: &str) -> String {
     shown
 }
 
-/// Whether these pieces come one after the other.
+/// Whether these pieces occur in order.
 #[track_caller]
 fn check(name: &str, script: &str, pieces: &[&str]) {
     if !has_gdb() {

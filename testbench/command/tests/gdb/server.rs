@@ -1,4 +1,4 @@
-//! The command as a user meets it: where it listens, who may attach, how it ends.
+//! The command for its users: addresses, clients, and its end.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use super::client::{Client, PAIR, framed};
 
-/// A file of the tests. Each test has names of its own, since they run at the same time.
+/// A file of the tests. Names are unique per test, because tests run in parallel.
 pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -21,11 +21,11 @@ fn command(name: &str, options: &[&str]) -> Command {
     command
 }
 
-/// A server that runs.
+/// A running server.
 pub struct Server {
     child: Child,
     output: BufReader<ChildStdout>,
-    /// What gdb is told to attach to.
+    /// Address for gdb.
     pub target: String,
 }
 
@@ -57,7 +57,7 @@ impl Server {
         assert!(done.success());
     }
 
-    /// Waits for the end; gives the exit code, and what was said beside the results.
+    /// Waits for the end; returns the exit code, and the output on standard error.
     pub fn end(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();
         let mut said = String::new();
@@ -102,7 +102,7 @@ fn one_after_the_other_until_one_ends_it() {
     let server = Server::start("tcp", &["--port", "0", "--node", "1"]);
     let mut first = server.tcp();
     first.check("?", "T05thread:01;");
-    // A second one is sent away at once, and the first stays.
+    // A second client is rejected at once, and the first one stays.
     assert_eq!(server.tcp().receive(), None);
     first.check("qfThreadInfo", "m01,02");
     first.check("D", "OK");
@@ -126,7 +126,7 @@ fn one_after_the_other_until_one_ends_it() {
 fn an_interrupt_ends_the_server() {
     let path = file("gdb-interrupt.sock");
     let _ = std::fs::remove_file(&path);
-    // Somebody has left a socket behind.
+    // A socket was left behind.
     drop(UnixListener::bind(&path).unwrap());
     let name = path.to_str().unwrap();
     let server = Server::start("interrupt", &["--socket", name]);

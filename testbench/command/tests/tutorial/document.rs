@@ -1,16 +1,16 @@
-//! What a document tells its reader to do.
+//! Instructions of a document to its reader.
 //!
-//! * A block `console` shows commands, each after `$ `, and what they print. `...` on a line of its own stands for any
-//!   lines. What stands behind a prompt of `lanigon debug` or gdb is typed into the command that printed it. With
-//!   `needs=PROGRAM` behind `console`, its commands are run only where that program is installed; with `stays`, the
-//!   command goes on beside the ones that follow, and the lines are those with which it begins.
-//! * A block with `file=PATH` behind its language is that file's whole content.
-//! * Any other block is for the reader's eyes: commands of which only the reader knows the outcome.
+//! * A `console` block shows commands, each after `$ `, and their output. A line `...` matches any lines.
+//!   Text after a prompt of `lanigon debug` or gdb is input of the command that printed the prompt. With
+//!   `needs=PROGRAM` after `console`, the commands run only if that program is installed; with `stays`, the
+//!   command continues during the following ones, and the lines are its first output.
+//! * A block with `file=PATH` after its language is that file's complete content.
+//! * Any other block is not executed: commands with unpredictable output.
 
-/// A block of commands begins so.
+/// Start of a block of commands.
 const CONSOLE: &str = "console";
 
-/// What to do, in the order of the text.
+/// Steps in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Write a file.
@@ -19,21 +19,21 @@ pub enum Step {
     Command(Command),
 }
 
-/// A command in the shell.
+/// A shell command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
-    /// What is typed.
+    /// The command line.
     pub line: String,
-    /// A program that not every machine has.
+    /// A program that may not be installed.
     pub needs: Option<String>,
-    /// It does not end by itself.
+    /// The command does not end by itself.
     pub stays: bool,
-    /// What it prints, and what is typed into it.
+    /// Its output, with its input.
     pub output: Vec<String>,
 }
 
 impl Command {
-    /// What is typed into it, line by line.
+    /// Its input, line by line.
     pub fn typed(&self) -> Vec<&str> {
         let lines = self.output.iter();
         lines.filter_map(|line| behind_prompt(line)).collect()
@@ -43,7 +43,7 @@ impl Command {
 /// The prompt of gdb.
 pub const GDB: &str = "(gdb) ";
 
-/// What stands behind a prompt: gdb's, or `n0 A> `.
+/// Text after a prompt: gdb's, or `n0 A> `.
 fn behind_prompt(line: &str) -> Option<&str> {
     if let Some(typed) = line.strip_prefix(GDB) {
         return Some(typed);
@@ -53,7 +53,7 @@ fn behind_prompt(line: &str) -> Option<&str> {
     node.parse::<u16>().is_ok().then_some(typed)
 }
 
-/// The steps of a document.
+/// Steps of a document.
 pub fn steps(text: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut lines = text.lines();
@@ -95,7 +95,7 @@ fn commands(block: &[&str], info: &str) -> impl Iterator<Item = Command> {
     commands.into_iter()
 }
 
-/// The document with another output behind the `number`-th command.
+/// The document with another output after the `number`-th command.
 pub fn with_output(text: &str, number: usize, output: &[String]) -> String {
     let (mut seen, mut inside, mut skips) = (0, false, false);
     let mut lines: Vec<&str> = Vec::new();
@@ -119,7 +119,7 @@ pub fn with_output(text: &str, number: usize, output: &[String]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Whether what was printed is what is shown.
+/// Whether the output matches the document.
 pub fn matches(shown: &[String], printed: &[String]) -> bool {
     match shown.split_first() {
         None => printed.is_empty(),

@@ -1,13 +1,13 @@
-//! Follows docs/tutorial.md and docs/debugging.md word by word, each in a folder of its own, and compares what is printed with
-//! what is shown.
+//! Follows docs/tutorial.md and docs/debugging.md literally, each in its own folder, and compares the
+//! output with the document.
 //!
-//! What differs between machines and runs is taken out on both sides ([`reader`]): cargo's own progress, durations, the
-//! order of tests that run at the same time, where the clone lies. gdb's words are compared as they are (those of gdb 13);
-//! what its versions are known to say differently is not in the document. At the end of the tutorial the project must
-//! be `examples/echo`, file by file.
+//! Differences between machines and runs are removed on both sides ([`reader`]): cargo's progress,
+//! durations, the order of parallel tests, the location of the clone. gdb's output is compared literally
+//! (gdb 13); output that varies between gdb versions is not in the document. At the end of the tutorial the
+//! project must equal `examples/echo`, file by file.
 //!
-//! `LANIGON_UPDATE_TUTORIAL=1 cargo test -p lanigon-command tutorial` writes what is printed into the documents,
-//! and the project's files over those of the example: read the difference before it is committed.
+//! `LANIGON_UPDATE_TUTORIAL=1 cargo test -p lanigon-command tutorial` writes the output into the
+//! documents, and the project's files over those of the example: read the difference before committing it.
 
 mod document;
 mod new;
@@ -22,10 +22,10 @@ use reader::{CLONE, Reader, link, root};
 const TUTORIAL: &str = "docs/tutorial.md";
 const DEBUGGING: &str = "docs/debugging.md";
 const EXAMPLE: &str = "examples/echo";
-/// The project's folder, as the tutorial names it.
+/// Folder of the project in the tutorial.
 const PROJECT: &str = "echo";
 
-/// The files of a project but those that cargo writes.
+/// Files of a project, without those that cargo writes.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -64,7 +64,7 @@ fn the_tutorial_works_word_by_word() {
     }
 }
 
-/// What the reader writes lies beside the clone's files, not among them.
+/// The reader's files are outside of the clone's tracked files.
 #[test]
 fn debugging_works_word_by_word() {
     let mut reader = Reader::new("debugging", CLONE);
@@ -76,11 +76,11 @@ fn debugging_works_word_by_word() {
     reader.follow(DEBUGGING);
 }
 
-/// The project's files, as they would be where the example is.
+/// The project's files, as they would be in the example's folder.
 fn as_example(project: &Path) -> BTreeMap<String, String> {
     let mut files = files(project);
     for text in files.values_mut() {
-        // From target/tutorial/reader/echo it is four folders up to the clone, from examples/echo two.
+        // From target/tutorial/reader/echo the clone is four folders up, from examples/echo two.
         *text = text.replace("../../../../", "../../");
     }
     files

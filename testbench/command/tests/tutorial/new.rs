@@ -1,10 +1,10 @@
-//! What `lanigon new` refuses. What it writes, the tutorial uses.
+//! Errors of `lanigon new`. The tutorial uses its result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs the command in an empty folder with this name; gives its exit code and what it says.
+/// Runs the command in an empty folder with this name; returns its exit code and output.
 fn new(test: &str, folder: &str, prepare: impl FnOnce(&Path)) -> (Option<i32>, String, PathBuf) {
     let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&at);

@@ -1,4 +1,4 @@
-//! Someone who follows a document word by word, in a folder of their own.
+//! A reader who follows a document literally, in a separate folder.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::document::{self, GDB, Step};
 
-/// Words with which cargo begins a line about its own progress.
+/// First words of cargo's progress lines.
 const PROGRESS: [&str; 11] = [
     "Adding",
     "Blocking",
@@ -22,7 +22,7 @@ const PROGRESS: [&str; 11] = [
     "Updating",
 ];
 
-/// How the documents name the clone.
+/// Name of the clone in the documents.
 pub const CLONE: &str = "~/lanigon";
 
 /// The clone.
@@ -37,22 +37,22 @@ pub fn link(to: &Path, at: &Path) {
 
 /// The reader's machine: a folder, and the command.
 pub struct Reader {
-    /// Where it begins, empty.
+    /// Initial folder, empty at the start.
     pub folder: PathBuf,
-    /// What the documents call that folder.
+    /// Name of that folder in the documents.
     name: &'static str,
-    /// Where its shell stands.
+    /// Current folder of the shell.
     at: PathBuf,
-    /// Folders of cargo projects, once they are there, and where what they build is kept from one run to the next.
+    /// Folders of cargo projects, with the location of their build output, which is kept between runs.
     pub builds: Vec<(PathBuf, PathBuf)>,
-    /// Commands that go on.
+    /// Running background commands.
     stay: Vec<Child>,
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
         for child in &mut self.stay {
-            // One that has ended is as good.
+            // It may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -60,7 +60,7 @@ impl Drop for Reader {
 }
 
 impl Reader {
-    /// A reader with an empty folder of its own, and what the document calls it.
+    /// A reader with an empty folder, and its name in the document.
     pub fn new(folder: &str, name: &'static str) -> Self {
         let folder = root().join("target/tutorial").join(folder);
         let _ = fs::remove_dir_all(&folder);
@@ -80,7 +80,7 @@ impl Reader {
         fs::write(path, text).expect("a file");
     }
 
-    /// A shell that carries out a script.
+    /// A shell that executes a script.
     fn shell(&self, script: &str) -> Command {
         let command = Path::new(env!("CARGO_BIN_EXE_lanigon"));
         let path = format!(
@@ -107,14 +107,14 @@ impl Reader {
         shell
     }
 
-    /// Runs a line in the shell, and types into it; gives what is to be seen.
+    /// Runs a line in the shell with its input; returns the terminal's content.
     fn run(&mut self, line: &str, typed: &[&str]) -> String {
         let end = self.folder.join(".at");
         let script = format!("{line}\nstatus=$?\npwd > '{}'\nexit $status", end.display());
         let mut child = self.shell(&script).spawn().expect("bash");
         let mut input = child.stdin.take().expect("its input");
         let text: String = typed.iter().map(|line| format!("{line}\n")).collect();
-        // One that has ended early shows why.
+        // If it has ended early, show its output.
         let _ = input.write_all(text.as_bytes());
         drop(input);
         let output = child.wait_with_output().expect("its output");
@@ -124,7 +124,7 @@ impl Reader {
         echoed(&String::from_utf8_lossy(&output.stdout), typed)
     }
 
-    /// Begins a command that goes on; gives so many of its first lines.
+    /// Starts a background command; returns its first lines.
     fn begin(&mut self, line: &str, lines: usize) -> String {
         let mut child = self.shell(&format!("exec {line}")).spawn().expect("bash");
         let shown = BufReader::new(child.stdout.as_mut().expect("its output"));
@@ -133,7 +133,7 @@ impl Reader {
         shown.join("\n")
     }
 
-    /// What is built outlives the project, so that the emulator and `core` are built once.
+    /// Build output is kept outside of the project, so that the emulator and `core` are built once.
     fn keep_what_is_built(&self) {
         for (project, built) in &self.builds {
             if project.is_dir() && !project.join("target").exists() {
@@ -142,8 +142,8 @@ impl Reader {
         }
     }
 
-    /// Does what the document says, and panics where it shows something else than what is printed. With
-    /// `LANIGON_UPDATE_TUTORIAL`, what is printed is written into it instead; gives whether that is so.
+    /// Executes the steps of a document, and panics at a difference. With `LANIGON_UPDATE_TUTORIAL`, the
+    /// output is written into the document instead; returns whether it was.
     pub fn follow(&mut self, document: &str) -> bool {
         let path = root().join(document);
         let mut text = fs::read_to_string(&path).expect(document);
@@ -176,7 +176,7 @@ impl Reader {
         false
     }
 
-    /// Carries out a command; gives what it prints if that is not what is shown.
+    /// Executes a command; returns its output if it differs from the document.
     fn carry_out(&mut self, command: &document::Command) -> Option<Vec<String>> {
         let line = &command.line;
         if let Some(program) = &command.needs
@@ -189,7 +189,7 @@ impl Reader {
             true => self.begin(line, command.output.len()),
             false => self.run(line, &command.typed()),
         };
-        // The folder lies in the clone.
+        // The folder is in the clone.
         let printed = printed.replace(&self.folder.display().to_string(), self.name);
         let printed = normalised(line, &printed);
         let shown = normalised(line, &command.output.join("\n"));
@@ -202,7 +202,7 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
 }
 
-/// What a terminal shows: gdb does not repeat what it reads from a pipe, `lanigon debug` does.
+/// The content of a terminal: unlike `lanigon debug`, gdb does not echo input from a pipe.
 fn echoed(printed: &str, typed: &[&str]) -> String {
     let mut pieces = printed.split(GDB);
     let mut shown = pieces.next().unwrap_or_default().to_owned();
@@ -214,7 +214,7 @@ fn echoed(printed: &str, typed: &[&str]) -> String {
     shown
 }
 
-/// What is left of printed lines when everything is taken out that may differ.
+/// Removes variable parts from printed lines.
 fn normalised(command: &str, text: &str) -> Vec<String> {
     let builds = command.contains("cargo") || command.contains("build.sh");
     let clone = root().display().to_string();
@@ -231,7 +231,7 @@ fn normalised(command: &str, text: &str) -> Vec<String> {
         };
         lines.push(line.trim_end().replace(&clone, CLONE));
     }
-    // Tests run at the same time: the order of their lines says nothing.
+    // Tests run in parallel: the order of their lines is irrelevant.
     for tests in lines.chunk_by_mut(|a, b| is_test(a) && is_test(b)) {
         tests.sort();
     }

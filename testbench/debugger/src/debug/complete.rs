@@ -1,4 +1,4 @@
-//! What a word at the console's prompt may become: Tab.
+//! Completion of words at the console's prompt (Tab).
 
 use defs::tigon2::event;
 use emulator::image::SymbolKind;
@@ -14,7 +14,7 @@ use super::command::commands;
 use super::session::Session;
 use super::show::address::short_name;
 
-/// Words that a session knows, by where they may stand.
+/// Words known in a session, by position.
 #[derive(Debug, Clone, Default)]
 pub struct Words {
     commands: Vec<String>,
@@ -36,7 +36,7 @@ fn all(words: &[&str]) -> Vec<String> {
 }
 
 impl Words {
-    /// Those of a session.
+    /// Collects the words of a session.
     #[must_use]
     pub fn of(session: &Session) -> Self {
         let symbols = session.image.symbols.iter();
@@ -52,7 +52,7 @@ impl Words {
         }
     }
 
-    /// What the last word of a line may be, as far as it is typed.
+    /// Completions of the last word of a line.
     #[must_use]
     pub fn after(&self, line: &str) -> Vec<String> {
         let begun = line.rsplit(char::is_whitespace).next().unwrap_or("");
@@ -104,7 +104,7 @@ impl Completer for Words {
         let line = &line[..position];
         let begun = line.rsplit(char::is_whitespace).next().unwrap_or("");
         let mut words = self.after(line);
-        // What is whole is followed by the next word.
+        // A blank follows a complete word.
         for word in words.iter_mut().filter(|word| !word.ends_with('=')) {
             word.push(' ');
         }

@@ -4,10 +4,10 @@ use super::place::{Data, PlaceError, number, register, with_offset};
 use super::session::{Focus, Session};
 use emulator::tigon2::board::Tigon2;
 
-/// How two numbers are compared, without a sign.
+/// An unsigned comparison.
 type Compare = (&'static str, fn(&u32, &u32) -> bool);
 
-/// All comparisons; a longer one before its beginning.
+/// All comparisons; longer ones before their prefixes.
 const COMPARISONS: [Compare; 6] = [
     ("==", u32::eq),
     ("!=", u32::ne),
@@ -17,18 +17,18 @@ const COMPARISONS: [Compare; 6] = [
     (">", u32::gt),
 ];
 
-/// What a condition looks at.
+/// Operand of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operand {
-    /// A general register of the CPU that comes to the stop.
+    /// A general register of the CPU at the stop.
     Register(usize),
-    /// Where it stands.
+    /// The program counter of that CPU.
     Pc,
-    /// A word of its node.
+    /// A word of memory on its node.
     Word(Data),
-    /// The word to which a register of that CPU points, so many bytes farther.
+    /// The word at a register's value plus an offset.
     At(usize, u32),
-    /// A number.
+    /// A constant.
     Number(u32),
 }
 
@@ -40,22 +40,22 @@ pub struct Condition {
     right: Operand,
 }
 
-/// Why a condition is none.
+/// Invalid condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
-    /// Nothing is compared.
+    /// The comparison is missing.
     #[error("\"{0}\" compares nothing: expected a condition as $v0 == 5 or [free] > 16")]
     NoComparison(String),
-    /// Something that it names is not there.
+    /// A name in it is unknown.
     #[error(transparent)]
     Place(#[from] PlaceError),
 }
 
 impl Condition {
-    /// Reads one.
+    /// Parses a condition.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is invalid.
     pub fn parse(session: &Session, text: &str) -> Result<Self, ConditionError> {
         let split = COMPARISONS.iter().find_map(|(sign, compare)| {
             let (left, right) = text.split_once(sign)?;
@@ -70,7 +70,7 @@ impl Condition {
         })
     }
 
-    /// Whether it holds now, for a CPU. What cannot be read is not as anybody expects.
+    /// Whether the condition is true now for a CPU. Unreadable operands make it false.
     #[must_use]
     pub fn holds(&self, session: &Session, focus: Focus) -> bool {
         let values = (

@@ -1,8 +1,8 @@
-//! The console: commands from a terminal, a pipe or a script, and what they show.
+//! The console: executes commands from a terminal, a pipe or a script.
 //!
-//! Whatever they come from, what is written is a transcript: the prompt, the command, and what it shows. A script is such
-//! commands in a file; beside those of the [language](super::command) it has `expect TEXT`, which ends it unless
-//! what the last command showed has that text in it, so that a script can be a test.
+//! The output is always a transcript: prompt, command, and its output. A script is a file of commands. In
+//! addition to the [language](super::command) it has `expect TEXT`, which ends the script unless the output
+//! of the previous command contains the text, so that a script can be a test.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
@@ -19,14 +19,14 @@ use super::report;
 use super::session::Session;
 use lanigon_analysis::output;
 
-/// How often one script may be read from within another.
+/// Deepest nesting of scripts.
 const DEEPEST: usize = 8;
 
-/// A session that is told what to do, line by line.
+/// A session controlled line by line.
 #[derive(Debug)]
 pub struct Console {
     session: Session,
-    /// What the last command showed.
+    /// Output of the last command.
     shown: String,
 }
 
@@ -41,21 +41,21 @@ pub enum End {
     Interrupted,
 }
 
-/// How a line ended.
+/// Result of a line.
 #[derive(Debug)]
 enum Outcome {
     Next,
     Quit,
-    /// It was interrupted.
+    /// Interrupted.
     Interrupted,
-    /// What was expected is not there.
+    /// The expected text is missing.
     Unexpected(String),
-    /// It cannot be carried out.
+    /// The command failed.
     Refused(anyhow::Error),
 }
 
 impl Console {
-    /// A console for a session.
+    /// Creates the console of a session.
     #[must_use]
     pub const fn new(session: Session) -> Self {
         Self {
@@ -64,14 +64,14 @@ impl Console {
         }
     }
 
-    /// The prompt: the CPU one looks at.
+    /// The prompt, with the focused CPU.
     #[must_use]
     pub fn prompt(&self) -> String {
         let focus = self.session.focus;
         format!("n{} {}> ", focus.node, focus.letter())
     }
 
-    /// Carries out a line, and shows what comes of it.
+    /// Executes a line and writes its output.
     fn line(&mut self, line: &str, depth: usize) -> anyhow::Result<Outcome> {
         let line = line.trim();
         match line.split_once(char::is_whitespace) {
@@ -117,7 +117,7 @@ impl Console {
         self.lines(&name, text.lines(), depth + 1)
     }
 
-    /// Carries out the lines of a script; what goes wrong is named with file and line.
+    /// Executes the lines of a script; errors include file and line.
     fn lines<'a>(
         &mut self,
         name: &str,
@@ -139,18 +139,18 @@ impl Console {
         Ok(Outcome::Next)
     }
 
-    /// Carries out a script.
+    /// Executes a script.
     ///
     /// # Errors
-    /// If a line cannot be carried out, or what it shows cannot be written.
+    /// If a command fails, or its output cannot be written.
     pub fn script(&mut self, name: &str, text: &str) -> anyhow::Result<End> {
         end(self.lines(name, text.lines(), 0)?)
     }
 
-    /// Carries out what standard input says: line by line at a terminal, as a script from a pipe.
+    /// Executes standard input: line by line from a terminal, as a script from a pipe.
     ///
     /// # Errors
-    /// If a line of a script cannot be carried out, or something cannot be read or written.
+    /// If a command of a script fails, or input or output fails.
     pub fn standard_input(&mut self) -> anyhow::Result<End> {
         if io::stdin().is_terminal() && io::stdout().is_terminal() {
             return self.terminal();

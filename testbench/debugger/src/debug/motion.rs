@@ -1,4 +1,4 @@
-//! Through a session's history, forwards and backwards.
+//! Motion of a session through its history, forwards and backwards.
 
 use emulator::tigon2::board::Tigon2;
 use std::sync::{Arc, Mutex};
@@ -13,30 +13,30 @@ use super::session::{Focus, Session};
 use super::stop::{self, Scope, Stop, What};
 use lanigon_analysis::trace::filter::{Filter, Key};
 
-/// Whoever stops by himself at an instruction does so before this is over.
+/// Time limit within which a CPU that stops by itself reaches its stop.
 const SOON: SimTime = SimTime::from_ns(50);
 
-/// Why a session stands where it stands.
+/// Reason for which a session has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    /// These events are about to happen; each with the numbers of the stops that it meets.
+    /// These events are about to happen; with the numbers of their stops.
     At(Vec<(Vec<u32>, TraceEvent)>),
-    /// It is where it was to go.
+    /// The target time was reached.
     There,
-    /// The time that was set is over.
+    /// The time limit was reached.
     Limit,
-    /// Nothing happens any more, for this reason.
+    /// The run has ended, for this reason.
     End(RunEnd),
-    /// Nothing happened before.
+    /// The start of the history was reached.
     Begin,
 }
 
 impl Session {
-    /// Goes to the next thing that stops it, or back to the last one: any that is set, one of `also`, or a CPU that
-    /// stops by itself. It goes as far as `limit`, and stands there if nothing stops it before.
+    /// Runs to the next or previous stop: a set one, one of `also`, or a CPU that stops by itself. The
+    /// motion ends at `limit`.
     ///
     /// # Errors
-    /// If somebody interrupts; if a state cannot be taken up.
+    /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn run(
         &mut self,
         direction: Direction,
@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// A CPU stops by itself, anywhere.
+    /// A stop for any CPU that stops by itself.
     fn core_stops(&self) -> Stop {
         let terms = [(Key::Kind, "core-stop".into())];
         let filter = Filter::new(&terms, &self.header).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    /// Whether an event that is about to happen meets a stop, and its condition holds.
+    /// Whether an event meets a stop with its condition.
     fn stops_at(&self, stop: &Stop, event: &TraceEvent) -> bool {
         stop.is(event)
             && stop.condition.as_ref().is_none_or(|condition| {
@@ -111,7 +111,7 @@ impl Session {
             })
     }
 
-    /// The CPU that an event concerns: the one that did it, or the first one of its node.
+    /// The CPU of an event: its initiator, or the first CPU of its node.
     fn focus_of(&self, event: &TraceEvent) -> Option<Focus> {
         let Place::Node(node) = event.place else {
             return None;
@@ -133,10 +133,10 @@ impl Session {
         self.focus = self.focus_of(event).unwrap_or(self.focus);
     }
 
-    /// The focused CPU's next instruction, or its last one. Another stop that is met on the way there ends it.
+    /// Moves to the focused CPU's next or previous instruction, or to a stop before it.
     ///
     /// # Errors
-    /// If that CPU executes nothing; if somebody interrupts; if a state cannot be taken up.
+    /// If the CPU executes nothing, the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
         let (node, cpu) = (self.focus.node, self.focus.cpu);
         let (focus, start) = (self.focus, self.now());
@@ -163,10 +163,11 @@ impl Session {
         })
     }
 
-    /// So many instructions of the focused CPU back, or as far as there are any. For a session in which no stops are set.
+    /// Moves back by `count` instructions of the focused CPU, or to the first one. For a session without
+    /// stops.
     ///
     /// # Errors
-    /// If that CPU has executed nothing; if somebody interrupts; if a state cannot be taken up.
+    /// If the CPU has executed nothing, the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn steps_back(&mut self, count: u64) -> Result<Stopped, DebugError> {
         let Focus { node, cpu } = self.focus;
         match self.history.steps_back(node, cpu, count) {
@@ -180,7 +181,8 @@ impl Session {
         }
     }
 
-    /// An instruction of a CPU. One that it has not begun yet is not over when it begins.
+    /// Moves by one instruction of a CPU. If the current one has not begun, its start is not the end of the
+    /// step.
     fn one_instruction(
         &mut self,
         direction: Direction,
@@ -199,7 +201,7 @@ impl Session {
         Ok(())
     }
 
-    /// Why the CPU has no next instruction, or no last one: it stops here, or all that is known begins here.
+    /// Reason for which the CPU has no next or previous instruction: it is stopped, or the history begins.
     fn cannot_step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
         let Focus { node, cpu } = self.focus;
         let ran = self.core().instructions() > 0;
@@ -219,10 +221,10 @@ impl Session {
         }
     }
 
-    /// Back to the last stop that is not before `time`, or to that time.
+    /// Moves back to the last stop at or after `time`, or to `time`.
     ///
     /// # Errors
-    /// If somebody interrupts; if a state cannot be taken up.
+    /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn run_back_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
         let focus = self.focus;
         match self.run(Direction::Backward, Vec::new(), time)? {
@@ -234,19 +236,19 @@ impl Session {
         }
     }
 
-    /// After something was interrupted: the wish is met, and all nodes come to the same time.
+    /// After an interrupted operation: clears the interrupt and moves all nodes to one time.
     ///
     /// # Errors
-    /// If somebody interrupts again; if a state cannot be taken up.
+    /// If the operation is interrupted again, or a checkpoint cannot be loaded.
     pub fn come_to_rest(&mut self) -> Result<(), DebugError> {
         self.interrupt.clear();
         self.history.settle()
     }
 
-    /// Goes to a time.
+    /// Moves to a time.
     ///
     /// # Errors
-    /// If somebody interrupts; if a state cannot be taken up.
+    /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn go_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
         let begin = self.history.begin();
         self.history.go_to(time.max(begin))?;
@@ -258,7 +260,7 @@ impl Session {
 
     fn arm(&mut self, stops: &[Arc<Stop>]) {
         for node in 0..self.header.nodes.len() {
-            // Every node of the header is one of the world's.
+            // Every node of the header exists in the world.
             let _ = self.history.set_stops(node, stop::stops_of(node, stops));
         }
     }

@@ -1,4 +1,4 @@
-//! Places as people name them: addresses, functions and objects, source lines, registers.
+//! Places in commands: addresses, functions and objects, source lines, registers.
 
 use emulator::image::{LinesError, Memory, Symbol, SymbolKind};
 use emulator::tigon2::inspect::names;
@@ -14,57 +14,57 @@ pub const REGISTERS: [&str; 32] = [
     "ra",
 ];
 
-/// Why a place is none.
+/// Invalid place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
-    /// Nothing has that name.
+    /// The name is unknown.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
-    /// No code comes from that line.
+    /// The line has no code.
     #[error(transparent)]
     Lines(#[from] LinesError),
-    /// No number.
+    /// The text is no number.
     #[error("\"{0}\" is no number: expected 1234 or 0x4d2")]
     NoNumber(String),
-    /// Several things have that name.
+    /// The name is ambiguous.
     #[error("\"{name}\" is several things: {}", .all.join(", "))]
     Several {
-        /// The name.
+        /// The ambiguous name.
         name: String,
-        /// What they are.
+        /// All matches.
         all: Vec<String>,
     },
-    /// No instruction can be there.
+    /// The address cannot contain an instruction.
     #[error("there is no code at {0:#x}")]
     NoCode(u32),
-    /// No word begins there.
+    /// The address is not aligned.
     #[error("{0:#x} is no address of a word")]
     NoWord(u32),
-    /// Nothing is there.
+    /// The address is unmapped.
     #[error("nothing answers at {address:#x} for CPU {}", .focus.letter())]
     Nothing {
         /// The address.
         address: u32,
-        /// Who looks.
+        /// The CPU whose view was used.
         focus: Focus,
     },
 }
 
-/// Some bytes that have a name.
+/// A range of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data {
-    /// The first.
+    /// First address.
     pub address: u32,
-    /// How many, if the name says so.
+    /// Length, if known.
     pub length: Option<u32>,
-    /// Whose scratchpad, if it lies there.
+    /// CPU of the scratchpad, if it lies there.
     pub cpu: usize,
 }
 
-/// Reads a number: 1234, 0x4d2, 1_000.
+/// Parses a number: 1234, 0x4d2, 1_000.
 ///
 /// # Errors
-/// If it is none, or does not fit.
+/// If it is invalid or too large.
 pub fn number(text: &str) -> Result<u32, PlaceError> {
     let digits = text.replace('_', "");
     let value = match digits.strip_prefix("0x") {
@@ -74,7 +74,7 @@ pub fn number(text: &str) -> Result<u32, PlaceError> {
     value.map_err(|_| PlaceError::NoNumber(text.into()))
 }
 
-/// The number of a general register: `$a0`, `$4`.
+/// Parses the name of a general register: `$a0`, `$4`.
 #[must_use]
 pub fn register(text: &str) -> Option<usize> {
     let name = text.strip_prefix('$')?;
@@ -84,7 +84,7 @@ pub fn register(text: &str) -> Option<usize> {
     known.or(alias).or_else(number)
 }
 
-/// `name+0x10` as name and offset.
+/// Splits `name+0x10` into name and offset.
 pub(super) fn with_offset(text: &str) -> Result<(&str, u32), PlaceError> {
     match text.rsplit_once('+') {
         Some((name, offset)) if !name.is_empty() => Ok((name, number(offset)?)),
@@ -92,7 +92,7 @@ pub(super) fn with_offset(text: &str) -> Result<(&str, u32), PlaceError> {
     }
 }
 
-/// A file and a line: `src/pool.rs:41`.
+/// Splits `src/pool.rs:41` into file and line.
 fn source_line(text: &str) -> Option<(&str, u32)> {
     let (file, line) = text.rsplit_once(':')?;
     let line = line.parse().ok().filter(|&line| line > 0)?;
@@ -100,10 +100,10 @@ fn source_line(text: &str) -> Option<(&str, u32)> {
 }
 
 impl Session {
-    /// The address of a register of the chip: `dma_read_state`, `event_a`.
+    /// Address of a chip register by name: `dma_read_state`, `event_a`.
     ///
     /// # Errors
-    /// If none is called so.
+    /// If there is none.
     pub fn chip_register(&self, name: &str) -> Result<u32, PlaceError> {
         let registers: Vec<_> = names::registers().collect();
         if let Some((_, address)) = registers.iter().find(|(known, _)| known == name) {
@@ -118,10 +118,10 @@ impl Session {
         Err(unknown("register", name, &names).into())
     }
 
-    /// The instructions that a place means, for CPU A and CPU B.
+    /// Addresses of instructions at a place, for CPU A and CPU B.
     ///
     /// # Errors
-    /// If it means none.
+    /// If there are none.
     pub fn code(&self, text: &str) -> Result<[Vec<u32>; 2], PlaceError> {
         if let Some((file, line)) = source_line(text) {
             return Ok(self.by_memory(&self.line_addresses(file, line)?));
@@ -158,7 +158,7 @@ impl Session {
             .any(|&who| matches!(map::place(who, address), Place::Sram | Place::Scratchpad))
     }
 
-    /// Which of these addresses of code each CPU can execute.
+    /// Divides addresses of code between the CPUs that can execute them.
     fn by_memory(&self, addresses: &[u32]) -> [Vec<u32>; 2] {
         [Memory::ScratchpadB, Memory::ScratchpadA].map(|unseen| {
             let seen = |address: &&u32| {
@@ -180,15 +180,15 @@ impl Session {
                 let names: Vec<_> = files.iter().map(|file| &**file).collect();
                 Err(unknown("source file", file, &names).into())
             }
-            // Of each stretch of code that comes from the line, where it begins.
+            // The start of each range of code from the line.
             found => Ok(found?),
         }
     }
 
-    /// The bytes that a place means: an object, an address, what a register points to.
+    /// Memory at a place: an object, an address, the value of a register.
     ///
     /// # Errors
-    /// If it means none, or several.
+    /// If there is none, or several match.
     pub fn data(&self, text: &str) -> Result<Data, PlaceError> {
         let cpu = self.focus.cpu;
         if text.starts_with('$') || text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -240,7 +240,7 @@ impl Session {
         })
     }
 
-    /// `0x4a10`, `$sp`, `$sp+16`.
+    /// Parses an address: `0x4a10`, `$sp`, `$sp+16`.
     fn address(&self, text: &str) -> Result<u32, PlaceError> {
         let (name, offset) = with_offset(text)?;
         let base = match (register(name), name) {
@@ -256,7 +256,7 @@ impl Session {
         Ok(base.wrapping_add(offset))
     }
 
-    /// What is called so, or whose path ends so.
+    /// Symbols with this name, or whose path ends with it.
     fn symbols(
         &self,
         what: &'static str,
@@ -281,10 +281,10 @@ impl Session {
         }
     }
 
-    /// A word that can be read: its address is one of a word.
+    /// A readable word of memory at a place.
     ///
     /// # Errors
-    /// If it is none, or nothing answers there.
+    /// If it is not aligned, or unmapped.
     pub fn word_at(&self, text: &str) -> Result<Data, PlaceError> {
         let data = self.data(text)?;
         if data.address % 4 != 0 {
@@ -296,7 +296,7 @@ impl Session {
     /// The word at an address, as the focused CPU sees it.
     ///
     /// # Errors
-    /// If nothing answers there.
+    /// If it is unmapped.
     pub fn word(&self, data: Data) -> Result<u32, PlaceError> {
         let Data { address, cpu, .. } = data;
         let word = self.board().peek(cpu, address, self.now());

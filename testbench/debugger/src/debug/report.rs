@@ -1,4 +1,4 @@
-//! What a session says when it has moved: why it stands where, and where that is.
+//! Reports of a session's motions: reason of the stop, and current position.
 
 use emulator::tigon2::board::Tigon2;
 use std::fmt::Write;
@@ -14,14 +14,14 @@ use super::session::Session;
 use super::show::standing::{self, microseconds, since_start};
 use super::show::{address, code, frame};
 
-/// A time as traces have it, and since the start of the host programs: `20023.400000 us (+23.400000)`.
+/// A time as in traces, and relative to the start of the host programs: `20023.400000 us (+23.400000)`.
 #[must_use]
 pub fn time(session: &Session, time: SimTime) -> String {
     let (us, since) = (microseconds(time), since_start(session, time));
     format!("{us} us ({since})")
 }
 
-/// Why the session stands where it stands, if there is more to it than that it was sent there, and where that is.
+/// Reason of the stop, unless the target was reached, and the current position.
 #[must_use]
 pub fn stopped(session: &Session, stopped: &Stopped) -> String {
     let mut out = String::new();
@@ -48,11 +48,11 @@ fn at(session: &Session, numbers: &[u32], event: &TraceEvent) -> String {
     let mut out = String::new();
     let set = session.stops().iter();
     for stop in set.filter(|stop| numbers.contains(&stop.number)) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "stop {}: {}", stop.number, stop.text);
     }
     if event.kind != TraceKind::Breakpoint {
-        // Its time is that at which the session stands.
+        // The time of the event is the current time.
         let line = event.to_string();
         let (_, line) = line.trim().split_once(' ').unwrap_or_default();
         let more = more(session, event).map_or(String::new(), |more| format!("  ({more})"));
@@ -61,7 +61,7 @@ fn at(session: &Session, numbers: &[u32], event: &TraceEvent) -> String {
     out
 }
 
-/// What an event does not say of itself: what a write changes, why a CPU stopped.
+/// Additional data of an event: the value of a write, the reason of a CPU's stop.
 fn more(session: &Session, event: &TraceEvent) -> Option<String> {
     let Place::Node(node) = event.place else {
         return None;
@@ -87,7 +87,7 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
                 .fold(0, |value, byte| value << 8 | u32::from(*byte));
             let mask = u32::MAX >> (32 - 8 * length);
             let store = event.pc.and_then(|pc| board.peek(cpu, pc, session.now()));
-            // Who is no CPU writes what nobody knows yet.
+            // The value written by other initiators is not known yet.
             let new = store.and_then(isa::stored_register);
             let new = new.map(|register| board.cores[cpu].core.register(register) & mask);
             Some(match new {
@@ -100,7 +100,7 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
     }
 }
 
-/// Why nothing happens any more.
+/// Report of a run's end.
 #[must_use]
 pub fn ended(end: &RunEnd) -> String {
     match end {
@@ -114,7 +114,7 @@ pub fn ended(end: &RunEnd) -> String {
     }
 }
 
-/// Where the focused CPU stands: time, function, source line, instruction.
+/// Position of the focused CPU: time, function, source line, instruction.
 #[must_use]
 pub fn here(session: &Session) -> String {
     let focus = session.focus;
@@ -128,7 +128,7 @@ pub fn here(session: &Session) -> String {
     match code::disassembly(session, pc, 1) {
         Ok(code) => out += &code,
         Err(error) => {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(out, "({error})");
         }
     }

@@ -1,4 +1,4 @@
-//! What is debugged: a scenario's world, at any moment of it.
+//! A debug session: a scenario's world at any time.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -23,10 +23,10 @@ use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
 
-/// The CPU one looks at.
+/// The focused CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Focus {
-    /// The node's number.
+    /// Number of the node.
     pub node: usize,
     /// The CPU: 0 = A, 1 = B.
     pub cpu: usize,
@@ -52,10 +52,10 @@ impl Focus {
     }
 }
 
-/// No run is longer: eleven days.
+/// Longest run: eleven days.
 const FAR: SimTime = SimTime::from_ps(1_000_000_000_000_000_000);
 
-/// What a session begins with.
+/// Start of a session.
 struct Origin<'a> {
     name: &'a str,
     text: &'a str,
@@ -64,22 +64,22 @@ struct Origin<'a> {
     snapshot: Option<(Vec<u8>, PathBuf)>,
 }
 
-/// A scenario that is debugged.
+/// A scenario being debugged.
 #[derive(Debug)]
 pub struct Session {
-    /// All moments of its world.
+    /// History of its world.
     pub history: History,
-    /// What all boards run.
+    /// Image on all boards.
     pub image: Arc<Image>,
-    /// Names of nodes, probes, stages and functions, as a trace of it would have them.
+    /// Names of nodes, probes, stages and functions, as in a trace.
     pub header: Header,
-    /// The CPU one looks at.
+    /// The focused CPU.
     pub focus: Focus,
     /// Set when the user interrupts.
     pub interrupt: Interrupt,
     lines: Result<Lines, LinesError>,
     blueprint: Arc<Blueprint>,
-    /// The snapshot with which it began: its bytes, and the folder of the files that its scenario names.
+    /// The snapshot with which the session began: its bytes, and the base folder of its scenario.
     snapshot: Option<(Vec<u8>, PathBuf)>,
     scenario: Scenario,
     text: String,
@@ -88,7 +88,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins to debug a scenario, at its begin. `name` is that of its file, `text` what stands in it.
+    /// Starts a session at the start of a scenario. `name` is its file name, `text` its text.
     ///
     /// # Errors
     /// If it cannot be built.
@@ -111,11 +111,11 @@ impl Session {
         Self::at(simulation.world, origin, interrupt)
     }
 
-    /// Begins to debug a simulation at the moment of a snapshot, whose file has these bytes; files that its scenario names are
-    /// looked for from `folder` on. Earlier moments are not known.
+    /// Starts a session at a snapshot's time, from the bytes of its file; files of its scenario are
+    /// relative to `folder`. The history begins at that time.
     ///
     /// # Errors
-    /// If the bytes are no snapshot, or one of something else.
+    /// If the bytes are no valid snapshot, or other inputs are installed here.
     pub fn from_snapshot(
         file: Vec<u8>,
         folder: &Path,
@@ -142,7 +142,7 @@ impl Session {
         } = origin;
         let image = Arc::clone(&blueprint.image);
         let header = record::of_scenario(name, scenario, &image);
-        // What was built once can be built again. (Nothing could be loaded into an empty world.)
+        // What was built once can be built again. (An empty world could not be loaded into.)
         let builder = Arc::clone(&blueprint);
         let build = move || {
             let world = builder.build().map(|simulation| simulation.world);
@@ -164,7 +164,7 @@ impl Session {
         })
     }
 
-    /// The source lines of the image.
+    /// Source lines of the image.
     ///
     /// # Errors
     /// If it has none.
@@ -172,7 +172,7 @@ impl Session {
         self.lines.as_ref().map_err(Clone::clone)
     }
 
-    /// Addresses at which code begins that comes from another line than the present instruction.
+    /// Start addresses of code from other source lines than that of the current instruction.
     ///
     /// # Errors
     /// If the image has no lines.
@@ -200,19 +200,19 @@ impl Session {
         Ok(others)
     }
 
-    /// The present time.
+    /// Current time.
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.history.now()
     }
 
-    /// The time on which the host programs start.
+    /// Start time of the host programs.
     #[must_use]
     pub const fn start(&self) -> SimTime {
         SimTime::from_ps(self.header.start_ps)
     }
 
-    /// How far one can go on: as the scenario says, or a long time.
+    /// Time limit of forward motion: that of the scenario, or a long time.
     #[must_use]
     pub fn last_time(&self) -> SimTime {
         let last = self
@@ -222,7 +222,7 @@ impl Session {
         last.unwrap_or(FAR).max(self.now())
     }
 
-    /// How far one can go in a direction.
+    /// Time limit of motion in a direction.
     #[must_use]
     pub fn farthest(&self, direction: Direction) -> SimTime {
         match direction {
@@ -231,35 +231,35 @@ impl Session {
         }
     }
 
-    /// The board one looks at.
+    /// Board of the focused node.
     #[must_use]
     pub fn board(&self) -> &Tigon2 {
         self.history.world().nodes[self.focus.node].board::<Tigon2>()
     }
 
-    /// The core one looks at.
+    /// The focused core.
     #[must_use]
     pub fn core(&self) -> &Core {
         &self.board().cores[self.focus.cpu].core
     }
 
-    /// The file of what all boards run.
+    /// File of the boards' image.
     #[must_use]
     pub fn image_file(&self) -> PathBuf {
         let file = self.scenario.image_file();
         file.unwrap_or_else(|| image_folder().join(&self.scenario.image))
     }
 
-    /// The name of a node.
+    /// Name of a node.
     #[must_use]
     pub fn node_name(&self, node: usize) -> &str {
         self.header.nodes.get(node).map_or("", |node| &node.name)
     }
 }
 
-/// What is changed by hand, and what is kept.
+/// Changes and snapshots.
 impl Session {
-    /// Changes the board one looks at, now.
+    /// Changes the focused board at the current time.
     ///
     /// # Errors
     /// If the world cannot be saved.
@@ -272,10 +272,10 @@ impl Session {
             .change(|world| world.nodes[node].with_board(change))
     }
 
-    /// This moment as the bytes of a snapshot, as `lanigon run` writes and takes them.
+    /// Saves the current time as the bytes of a snapshot, for `lanigon run`.
     ///
     /// # Errors
-    /// If a host program cannot be saved, or somebody interrupts.
+    /// If a host program cannot be saved, or the operation is interrupted.
     pub fn snapshot(&mut self) -> anyhow::Result<Vec<u8>> {
         let now = self.now();
         let mut simulation = match &self.snapshot {
@@ -294,27 +294,27 @@ impl Session {
 
 /// What stops it.
 impl Session {
-    /// Events that pass a filter with these terms.
+    /// Events that match a filter with these terms.
     ///
     /// # Errors
-    /// If they name something that there is not.
+    /// If a name is unknown.
     pub fn events(&self, terms: &[Term]) -> anyhow::Result<What> {
         let filter = Filter::new(terms, &self.header)?;
         Ok(What::Event(Box::new(Mutex::new(filter))))
     }
 
-    /// The stops that are set, by number.
+    /// The stops, by number.
     #[must_use]
     pub fn stops(&self) -> &[Arc<Stop>] {
         &self.stops
     }
 
-    /// Sets one; gives the number by which it is known.
+    /// Adds a stop; returns its number.
     pub fn add_stop(&mut self, what: What, scope: Scope, text: impl Into<String>) -> u32 {
         self.add_stop_if(what, scope, None, text)
     }
 
-    /// Sets one that stops only where a condition holds; gives the number by which it is known.
+    /// Adds a stop with a condition; returns its number.
     pub fn add_stop_if(
         &mut self,
         what: What,
@@ -333,7 +333,7 @@ impl Session {
         self.last_number
     }
 
-    /// Removes one; tells whether there was such a number.
+    /// Removes a stop; returns whether it existed.
     pub fn remove_stop(&mut self, number: u32) -> bool {
         let before = self.stops.len();
         self.stops.retain(|stop| stop.number != number);

@@ -1,4 +1,4 @@
-//! What stops a session: instructions, writes to memory, accesses to registers, and events of all kinds.
+//! Stops of a session: instructions, writes to memory, accesses to registers, and events.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,12 +13,12 @@ use emulator::tigon2::inspect::stops::{Stops, Watch};
 use super::condition::Condition;
 use lanigon_analysis::trace::filter::Filter;
 
-/// Where a stop holds.
+/// Scope of a stop.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The nodes; all of them without.
+    /// The nodes; `None`: all.
     pub nodes: Option<Vec<usize>>,
-    /// The CPU, 0 = A, 1 = B; whoever it is without.
+    /// The CPU, 0 = A, 1 = B; `None`: any initiator.
     pub cpu: Option<usize>,
 }
 
@@ -39,7 +39,7 @@ impl Scope {
             Place::Switch(_) => self.nodes.is_none(),
         };
         let cpu = match (&event.kind, event.initiator) {
-            // Whose register it is matters, not who raised it.
+            // The register's CPU counts, not the initiator.
             (TraceKind::EventRaised { cpu, .. }, _) => Some(*cpu as usize),
             (_, Initiator::CpuA) => Some(0),
             (_, Initiator::CpuB) => Some(1),
@@ -49,52 +49,52 @@ impl Scope {
     }
 }
 
-/// How a register or memory is used.
+/// Kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It is read.
+    /// Reads.
     Read,
-    /// It is written.
+    /// Writes.
     Write,
-    /// Either.
+    /// Reads and writes.
     Any,
 }
 
-/// What stops a session.
+/// Condition of a stop.
 #[derive(Debug)]
 pub enum What {
-    /// A CPU comes to one of these instructions, CPU A's and CPU B's.
+    /// A CPU reaches one of these instructions, of CPU A and CPU B.
     Instruction([Vec<u32>; 2]),
-    /// Memory is about to be written, by whomever.
+    /// Memory is about to be written by any initiator.
     Write {
-        /// The first byte.
+        /// First address.
         address: u32,
-        /// Bytes.
+        /// Length in bytes.
         length: u32,
-        /// Whose scratchpad, if it lies there.
+        /// CPU of the scratchpad, if it lies there.
         cpu: usize,
     },
-    /// A CPU or the host uses a register.
+    /// A CPU or the host accesses a register.
     Register {
-        /// Its address, as CPUs have it.
+        /// Address in the CPUs' address space.
         address: u32,
-        /// How.
+        /// Kind of access.
         access: Access,
     },
-    /// One of these bits comes up in an event register.
+    /// One of these bits is set in an event register.
     Raised(u32),
     /// A MAC sends or has received a frame with this head.
     Frame(FrameHeads),
-    /// An event that passes a filter. (A filter has a memory of symbols.)
+    /// An event matches a filter. (A filter caches symbols.)
     Event(Box<Mutex<Filter>>),
 }
 
-/// What is known of the head of a frame.
+/// Pattern of a frame's head.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FrameHeads {
-    /// Words by index, and what they are.
+    /// Words by index, with values.
     pub words: Vec<(usize, u32)>,
-    /// Fields of an EMP frame, and what they are.
+    /// Fields of an EMP frame, with values.
     pub fields: Vec<(Field, u32)>,
 }
 
@@ -115,23 +115,23 @@ impl FrameHeads {
     }
 }
 
-/// Something that stops a session.
+/// A stop of a session.
 #[derive(Debug)]
 pub struct Stop {
-    /// The number by which the user knows it; 0 for those that are over with the command.
+    /// Number for the user; 0 for a temporary stop of one command.
     pub number: u32,
-    /// As the user put it.
+    /// Text as given by the user.
     pub text: String,
-    /// Where it holds.
+    /// Scope.
     pub scope: Scope,
-    /// What it is.
+    /// Condition of the event.
     pub what: What,
-    /// What must hold, beside.
+    /// Additional condition.
     pub condition: Option<Condition>,
 }
 
 impl Stop {
-    /// Whether an event is what stops.
+    /// Whether an event meets the stop.
     #[must_use]
     pub fn is(&self, event: &TraceEvent) -> bool {
         self.scope.has(event) && self.meets(event)
@@ -154,7 +154,7 @@ impl Stop {
                     length: bytes,
                 },
             ) => {
-                // The scratchpads have the same addresses.
+                // The scratchpads have equal addresses.
                 let writer = usize::from(event.initiator == Initiator::CpuB);
                 (*address < SRAM_LIMIT || *cpu == writer)
                     && *first < address.saturating_add(*length)
@@ -182,7 +182,7 @@ impl Stop {
         }
     }
 
-    /// The details that must be recorded for it.
+    /// Details that must be recorded for the stop.
     fn details(&self) -> Details {
         match &self.what {
             What::Instruction(_) | What::Write { .. } => Details::STOPS,
@@ -196,7 +196,7 @@ impl Stop {
         }
     }
 
-    /// Adds what a node's board is to tell of.
+    /// Adds breakpoints and watchpoints of a node's board.
     fn arm(&self, node: usize, stops: &mut Stops) {
         if !self.scope.has_node(node) {
             return;
@@ -221,7 +221,7 @@ impl Stop {
     }
 }
 
-/// What a node's board is to tell of, for these stops.
+/// Breakpoints and watchpoints of a node's board for these stops.
 #[must_use]
 pub fn stops_of(node: usize, stops: &[Arc<Stop>]) -> Stops {
     let mut all = Stops::default();
@@ -233,7 +233,7 @@ pub fn stops_of(node: usize, stops: &[Arc<Stop>]) -> Stops {
     all
 }
 
-/// The search for any of them.
+/// Search for any of the stops.
 #[must_use]
 pub fn search(stops: &[Arc<Stop>]) -> Search {
     let details = stops.iter().map(|stop| stop.details());

@@ -1,34 +1,34 @@
-//! The core as gdb knows processors: a big-endian MIPS of 32 bits.
+//! The core's architecture for gdb: a big-endian 32-bit MIPS.
 //!
-//! Registers come in gdb's order for MIPS. The core has none of status, `lo`, `hi`, bad address and floating point;
-//! gdb insists on them, and is told that their values are not available. `cause` is of our making: its highest bit says,
-//! as on processors with exceptions, that the instruction that comes next stands in the delay slot of the one at `pc`
-//! (`super::slots`).
+//! Registers are in gdb's order for MIPS. gdb requires status, `lo`, `hi`, bad address and floating point
+//! registers, which the core does not have: they are reported as unavailable. `cause` is synthetic: as on
+//! processors with exceptions, its highest bit marks that the next instruction is in the delay slot of the
+//! one at `pc` (`super::slots`).
 
 use std::num::NonZeroUsize;
 
 use gdbstub::arch::{Arch, RegId, Registers};
 
-/// General registers.
+/// Number of general registers.
 const GENERAL: usize = 32;
-/// Bytes of each register.
+/// Size of a register in bytes.
 const WIDTH: usize = 4;
 const CAUSE: usize = 36;
 const PC: usize = 37;
-/// With floating point: 32 registers, control and implementation.
+/// Number of registers with floating point: 32 registers, control and implementation.
 const ALL: usize = 72;
 
 /// The bit of `cause` that marks a delay slot.
 pub const IN_DELAY_SLOT: u32 = 1 << 31;
 
-/// A MIPS as gdb sees it.
+/// The architecture.
 #[derive(Debug, Clone, Copy)]
 pub struct BigEndianMips;
 
 impl Arch for BigEndianMips {
     type Usize = u32;
     type Registers = CoreRegisters;
-    /// Bytes of the instruction: 4.
+    /// Length of the instruction: 4.
     type BreakpointKind = usize;
     type RegId = Register;
 
@@ -37,19 +37,19 @@ impl Arch for BigEndianMips {
     }
 }
 
-/// The values that gdb is told and changes.
+/// Values of a core's registers, as exchanged with gdb.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CoreRegisters {
     /// The general registers.
     pub general: [u32; GENERAL],
     /// Whether the next instruction is in a delay slot: [`IN_DELAY_SLOT`].
     pub cause: u32,
-    /// Where the core stands.
+    /// Program counter.
     pub pc: u32,
 }
 
 impl CoreRegisters {
-    /// The value of a register; `None` where the core has none.
+    /// Value of a register; `None` if the core does not have it.
     #[must_use]
     pub fn value(&self, register: Register) -> Option<u32> {
         match register.0 {
@@ -93,7 +93,7 @@ impl Registers for CoreRegisters {
 pub struct Register(usize);
 
 impl Register {
-    /// The index among the general registers, if it is one of them.
+    /// Index among the general registers, if it is one.
     #[must_use]
     pub const fn general(self) -> Option<usize> {
         match self.0 < GENERAL {
@@ -102,7 +102,7 @@ impl Register {
         }
     }
 
-    /// Whether it is the program counter.
+    /// Whether this is the program counter.
     #[must_use]
     pub const fn is_pc(self) -> bool {
         self.0 == PC

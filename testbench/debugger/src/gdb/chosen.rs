@@ -1,20 +1,21 @@
-//! The thread that gdb has chosen to go on with (`Hc`), read from the packets as they pass.
+//! The thread that gdb has selected for resuming (`Hc`), decoded from the packets.
 //!
-//! gdb goes back a step without a word about the thread, unless its `scheduler-locking` is on: it chooses thread 0, any. The
-//! protocol's library takes the first one then, and does not tell. What is meant is the thread that stopped last.
+//! gdb steps back without naming a thread, unless its `scheduler-locking` is on: it selects thread 0, any
+//! thread. The protocol library then takes the first thread without reporting it. The correct one is the
+//! thread that stopped last.
 
-/// The choice, and the packet that is on its way.
+/// The selection, and the packet being received.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     packet: Option<String>,
     cpu: Option<usize>,
 }
 
-/// More of a packet need not be known.
+/// Longest prefix of a packet that is needed.
 const LONGEST: usize = 16;
 
 impl Chosen {
-    /// A byte has come.
+    /// Processes a received byte.
     pub fn byte(&mut self, byte: u8) {
         match (byte, &mut self.packet) {
             (b'$', _) => self.packet = Some(String::new()),
@@ -38,7 +39,7 @@ impl Chosen {
     }
 }
 
-/// The CPU of a thread: `2`, `p1.2`.
+/// CPU of a thread id: `2`, `p1.2`.
 fn cpu(thread: &str) -> Option<usize> {
     match thread.rsplit('.').next()?.trim_start_matches('0') {
         "1" => Some(0),

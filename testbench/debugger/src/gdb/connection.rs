@@ -1,4 +1,4 @@
-//! The line to gdb: what comes is read ahead by a thread, so that an interrupt is noticed while the world runs.
+//! Connection to gdb. A thread reads ahead, so that an interrupt is detected while the world runs.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,16 +13,16 @@ use gdbstub::conn::Connection;
 
 use lanigon_worlds::interrupt::Interrupt;
 
-/// What gdb sends to interrupt. It stands between packets; all of them are text.
+/// Interrupt byte of gdb. It occurs between packets, which are text.
 const INTERRUPT: u8 = 3;
-/// So often the reader looks whether the user wants the server to end.
+/// Interval at which the reader checks for the end of the server.
 const LOOK: Duration = Duration::from_millis(100);
-/// Somebody who takes nothing for so long is gone.
+/// Timeout of a write; then the peer is considered gone.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Pieces that are read ahead: who sends more must wait.
+/// Largest number of pieces read ahead.
 const READ_AHEAD: usize = 16;
 
-/// A stream of either kind.
+/// A connected stream.
 #[derive(Debug)]
 pub enum Stream {
     /// Over TCP.
@@ -63,7 +63,7 @@ impl Stream {
     }
 
     fn shut_down(&self) {
-        // It may be gone already.
+        // The peer may be gone already.
         let _ = match self {
             Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Self::Unix(stream) => stream.shutdown(Shutdown::Both),
@@ -71,14 +71,14 @@ impl Stream {
     }
 }
 
-/// What comes from gdb.
+/// Input from gdb.
 #[derive(Debug)]
 pub(super) enum Input {
     /// A byte of a packet.
     Byte(u8),
-    /// It wants what runs to stop.
+    /// Interrupt of the running world.
     Interrupt,
-    /// It is gone, or the user wants the server to end.
+    /// gdb has disconnected, or the server ends.
     Gone,
 }
 
@@ -88,18 +88,18 @@ enum Piece {
     Interrupt,
 }
 
-/// What comes in, in order.
+/// Queue of inputs.
 #[derive(Debug)]
 pub(super) struct Inputs {
     pieces: Receiver<Piece>,
     ready: VecDeque<Input>,
-    /// Set as soon as gdb interrupts or goes away: what runs ends early.
+    /// Set when gdb interrupts or disconnects: ends the running operation early.
     interrupt: Interrupt,
     reader: JoinHandle<()>,
 }
 
 impl Inputs {
-    /// The next thing that comes; waits for it.
+    /// Waits for the next input.
     pub fn next(&mut self) -> Input {
         loop {
             if let Some(input) = self.ready.pop_front() {
@@ -119,7 +119,7 @@ impl Inputs {
         }
     }
 
-    /// Something is about to run, which an interrupt from now on ends. Tells whether one has come already.
+    /// Prepares an operation that an interrupt may end. Returns whether an interrupt is pending already.
     pub fn begin_run(&mut self) -> bool {
         self.interrupt.flag().store(false, Ordering::Relaxed);
         loop {
@@ -133,15 +133,15 @@ impl Inputs {
         self.ready.iter().any(interrupt)
     }
 
-    /// Nobody listens any more, and the line is cut. No interrupt is left of it.
+    /// Disconnects; clears a pending interrupt.
     pub fn end(self) {
         drop(self.pieces);
-        // Whatever became of the reader: it is over.
+        // The reader has ended, whatever its result.
         let _ = self.reader.join();
         self.interrupt.flag().store(false, Ordering::Relaxed);
     }
 
-    /// What ran was interrupted, if gdb wanted that: the wish is fulfilled.
+    /// Clears the interrupt after an interrupted operation.
     pub fn end_run(&mut self) {
         self.begin_run();
         self.ready
@@ -149,7 +149,7 @@ impl Inputs {
     }
 }
 
-/// The way to gdb. What is written leaves when it is flushed.
+/// Output to gdb, buffered until a flush.
 #[derive(Debug)]
 pub(super) struct Output {
     stream: Stream,
@@ -172,7 +172,7 @@ impl Connection for Output {
 }
 
 impl Output {
-    /// Has gdb show a text while it waits.
+    /// Lets gdb display a text while it waits.
     pub fn show(&mut self, text: &str) -> io::Result<()> {
         for part in text.as_bytes().chunks(1000) {
             let hex = part.iter().map(|byte| format!("{byte:02x}"));
@@ -196,7 +196,8 @@ impl Drop for Output {
     }
 }
 
-/// Begins to read. `interrupt` is set when gdb interrupts or goes away; both that and `end`, the user's wish, end it.
+/// Starts reading. `interrupt` is set when gdb interrupts or disconnects; disconnecting, or setting `end`,
+/// ends the reader.
 pub(super) fn begin(
     stream: Stream,
     interrupt: &Interrupt,
@@ -206,7 +207,7 @@ pub(super) fn begin(
     let (pieces, receiver) = sync_channel(READ_AHEAD);
     let (flag, end) = (interrupt.clone(), end.clone());
     let reader = thread::spawn(move || {
-        // Whoever no longer listens needs to be told of nothing.
+        // Nothing to report if the receiver is gone.
         let _ = read(reader.reader(), &pieces, &flag, &end);
         drop(pieces);
         flag.request();

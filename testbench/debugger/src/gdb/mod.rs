@@ -1,14 +1,14 @@
-//! A server for gdb (docs/gdb.md): the CPUs of one node are its threads, and a [`Session`](crate::debug::Session) is what
-//! it controls.
+//! A server for gdb (docs/gdb.md): the CPUs of one node are its threads, and it controls a
+//! [`Session`](crate::debug::Session).
 //!
 //! ```text
 //! gdb <-> connection -> server -> gdbstub -> target (registers, memory, points), resume, monitor -> debug::Session
 //! ```
 //!
-//! * [`server`]: waits for gdb, and converses with it; [`connection`]: what comes is read ahead, for interrupts;
-//! * [`target`]: what gdb reads and changes; [`points`]: its breakpoints and watchpoints;
-//! * [`resume`]: steps and runs, forwards and back; [`slots`]: how that goes together with gdb's own way of stepping;
-//! * [`arch`]: the registers and their order.
+//! * [`server`]: accepts gdb and serves it; [`connection`]: reads ahead, for interrupts;
+//! * [`target`]: registers, memory and threads; [`points`]: breakpoints and watchpoints;
+//! * [`resume`]: steps and runs, forwards and back; [`slots`]: delay slots and gdb's software stepping;
+//! * [`arch`]: registers and their order.
 
 pub mod arch;
 mod chosen;

@@ -1,4 +1,4 @@
-//! gdb's `monitor`: the words of the console.
+//! gdb's `monitor` command: the language of the console.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use super::target::Cpus;
 use crate::debug::Focus;
 use crate::debug::command::{Flow, execute};
 
-/// Shown when gdb does not know where the CPUs are.
+/// Shown when gdb's registers are out of date.
 const MOVED: &str = "gdb does not know of this yet: say `maintenance flush register-cache`, or go on and it stops at once.";
 
 impl MonitorCmd for Cpus {
@@ -31,7 +31,7 @@ impl MonitorCmd for Cpus {
         };
         let before = stands(self);
         let mut text = String::new();
-        // An interrupt from before is none of this command.
+        // Clear an earlier interrupt.
         let interrupt = self.session.interrupt.flag();
         interrupt.store(false, Ordering::Relaxed);
         match execute(&mut self.session, &line, &mut text) {

@@ -1,46 +1,47 @@
-//! What gdb has not been told of yet.
+//! State changes that gdb does not know yet.
 //!
-//! gdb believes that nothing moves but what it moves itself. Two things break that: several CPUs may stop at the same
-//! time, of which gdb hears of one, and a `monitor` command may go through time or change registers.
+//! gdb assumes that only its own actions change state. There are two exceptions: several CPUs may stop at
+//! one time, of which gdb is told one, and a `monitor` command may move in time or change registers.
 
 use emulator::sim::time::SimTime;
 use gdbstub::stub::MultiThreadStopReason;
 
 use super::points::Point;
 
-/// A stop that is told of when gdb goes on.
+/// A stop that is reported when gdb resumes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
-    /// When.
+    /// Time of the stop.
     pub time: SimTime,
-    /// What gdb had set there, if it was gdb's.
+    /// The breakpoint or watchpoint of gdb, if it was one.
     pub point: Option<Point>,
     /// The CPU.
     pub cpu: usize,
-    /// As gdb is told.
+    /// Stop reason for gdb.
     pub reason: MultiThreadStopReason<u32>,
 }
 
-/// What gdb does not know.
+/// Unreported changes.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    /// Stops at the present time.
+    /// Unreported stops at the current time.
     pub waiting: Vec<Waiting>,
-    /// What gdb knows of the registers is no longer true.
+    /// gdb's registers are out of date.
     pub moved: bool,
-    /// What to tell the user before the next answer.
+    /// Text for the user before the next answer.
     pub text: String,
 }
 
 impl News {
-    /// gdb reads all registers of a CPU. Of the one that it heard of last it knew them, unless it was told to look again.
+    /// gdb reads all registers of a CPU. It caches those of the last reported CPU, unless told to read them
+    /// again.
     pub fn registers_read(&mut self, cpu: usize, last: usize) {
         if cpu == last {
             self.moved = false;
         }
     }
 
-    /// The next stop that waits at this time and that gdb still wants to hear of.
+    /// The next unreported stop at the current time that gdb still has a breakpoint for.
     pub fn next_waiting(&mut self, now: SimTime, points: &[Point]) -> Option<Waiting> {
         self.waiting.retain(|waiting| {
             let wanted = waiting.point.is_none_or(|point| points.contains(&point));

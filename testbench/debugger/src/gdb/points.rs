@@ -1,5 +1,5 @@
-//! Breakpoints and watchpoints that gdb has set. They are not the session's own stops: gdb takes its own away whenever
-//! something stops, and sets them again when it goes on.
+//! Breakpoints and watchpoints of gdb. They are not the session's stops: gdb removes its own at every stop,
+//! and sets them again when it resumes.
 
 use emulator::observe::event::TraceEvent;
 use emulator::sim::initiator::Initiator;
@@ -8,41 +8,41 @@ use gdbstub::target::ext::breakpoints::WatchKind;
 
 use crate::debug::stop::{Access, Scope, Stop, What};
 
-/// Registers that one watchpoint may cover.
+/// Largest number of registers covered by one watchpoint.
 const MOST_REGISTERS: usize = 64;
 
-/// What gdb has set.
+/// Kind of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A breakpoint in software, as gdb calls it.
+    /// A software breakpoint.
     Software,
-    /// One in hardware.
+    /// A hardware breakpoint.
     Hardware,
-    /// A watchpoint for this.
+    /// A watchpoint.
     Watch(WatchKind),
 }
 
-/// A breakpoint or watchpoint. Breakpoints hold for both CPUs of the node.
+/// A breakpoint or watchpoint. Breakpoints apply to both CPUs of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// Which kind.
+    /// Kind.
     pub kind: Kind,
-    /// The first byte.
+    /// First address.
     pub address: u32,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
-    /// Whose scratchpad is watched, if the address is in one.
+    /// CPU of the watched scratchpad, if the address is in one.
     pub cpu: usize,
 }
 
 impl Point {
-    /// Whether it is what gdb calls so: it does not say whose scratchpad it means.
+    /// Whether it matches gdb's description, which does not name the scratchpad's CPU.
     #[must_use]
     pub fn is_called(&self, kind: Kind, address: u32, length: u32) -> bool {
         (self.kind, self.address, self.length) == (kind, address, length)
     }
 
-    /// What stops a node there. Nothing for what cannot be watched.
+    /// Stops of a session that implement it; empty if it cannot be watched.
     #[must_use]
     pub fn stops(&self, node: usize) -> Vec<Stop> {
         let stop = |what| Stop {
@@ -99,7 +99,7 @@ impl Point {
         }
     }
 
-    /// Whether this is what an event meets.
+    /// Whether an event meets it.
     #[must_use]
     pub fn is(&self, node: usize, event: &TraceEvent) -> bool {
         self.stops(node).iter().any(|stop| stop.is(event))

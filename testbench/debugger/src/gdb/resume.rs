@@ -1,4 +1,4 @@
-//! Going on and back, as gdb wants it.
+//! Resuming, forwards and backwards, for gdb.
 
 use emulator::debug::{DebugError, Direction};
 use emulator::observe::event::{Place, TraceEvent};
@@ -22,29 +22,29 @@ use super::target::{Cpus, cpu_of, thread_of};
 use crate::debug::motion::Stopped;
 use crate::debug::report;
 
-/// What gdb is told when something has stopped.
+/// Stop reason for gdb.
 pub(super) type Reason = MultiThreadStopReason<u32>;
 
-/// An event that stops, and the numbers of the session's stops that it meets.
+/// An event with the numbers of the session's stops that it meets.
 type Met = (Vec<u32>, TraceEvent);
 
-/// What gdb wants to happen.
+/// A resume request of gdb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Motion {
-    /// Until something stops it.
+    /// Run until a stop.
     Continue,
-    /// One instruction of a CPU.
+    /// Step one instruction of a CPU.
     Step(usize),
-    /// Instructions of a CPU, as long as it stays between two addresses.
+    /// Step a CPU while it stays between two addresses.
     Range(usize, u32, u32),
-    /// Back until something stops it.
+    /// Run backwards until a stop.
     ContinueBack,
-    /// One instruction of a CPU back.
+    /// Step one instruction of a CPU back.
     StepBack(usize),
 }
 
 impl Cpus {
-    /// Carries out what gdb wants; tells what stopped it.
+    /// Executes the request; returns the stop reason.
     pub(super) fn go(&mut self) -> Result<Reason, DebugError> {
         if std::mem::take(&mut self.news.moved) {
             return Ok(self.signal(Signal::SIGINT));
@@ -90,8 +90,8 @@ impl Cpus {
         }
     }
 
-    /// The run is over, for this reason. The CPUs can still be stepped, also in gdb's way: where the next instruction is that
-    /// it waits for.
+    /// Handles the end of the run. The CPUs can still be stepped, also by gdb's software stepping: the next
+    /// instruction is then where gdb waits.
     fn beyond_end(&mut self, reason: &str) -> Result<Reason, DebugError> {
         let end = self.now();
         if self.one_step(self.cpu, Direction::Forward).is_ok() {
@@ -106,7 +106,7 @@ impl Cpus {
     }
 
     fn go_back(&mut self) -> Result<Reason, DebugError> {
-        // gdb may have looked at what was written from behind it: it does not want to come to it again.
+        // gdb may have inspected a reported write from after it, and must not meet it again.
         if let Some(told) = self.told.take().filter(|&told| told < self.now()) {
             self.session.history.go_to(told)?;
         }
@@ -116,7 +116,7 @@ impl Cpus {
         let reason = self.stopped_at(&events);
         if matches!(reason, MultiThreadStopReason::Watch { .. }) {
             self.told = Some(self.now());
-            // gdb takes a step back itself, over what was written, to see what that changed.
+            // gdb itself steps back over a reported write to find the old value.
             self.one_step(self.cpu, Direction::Forward)?;
         }
         Ok(reason)
@@ -130,7 +130,7 @@ impl Cpus {
         software.map(|point| point.address).collect()
     }
 
-    /// One instruction of a CPU, with its slot if it has one. What stops on the way stops it.
+    /// Steps one instruction of a CPU, with its delay slot. A stop on the way ends the step.
     fn step(&mut self, cpu: usize, direction: Direction) -> Result<Reason, DebugError> {
         let start = self.now();
         self.one_step(cpu, direction)?;
@@ -180,9 +180,9 @@ impl Cpus {
         let (before, was_hidden) = (executed(self), hidden(self));
         self.session.history.step(direction, self.node, cpu)?;
         let again = match direction {
-            // It had not begun its instruction yet, and now has.
+            // The current instruction had not begun, and now has.
             Direction::Forward => executed(self) == before,
-            // From a slot back to its branch is no way: it was at the branch that gdb saw the core.
+            // From a slot back to its branch is no step: gdb was shown the branch.
             Direction::Backward => was_hidden,
         };
         if again {
@@ -194,7 +194,7 @@ impl Cpus {
         Ok(())
     }
 
-    /// Steps until a CPU leaves a range of addresses, or anything stops it.
+    /// Steps until a CPU leaves an address range, or a stop is met.
     fn step_within(
         &mut self,
         cpu: usize,
@@ -213,7 +213,7 @@ impl Cpus {
         }
     }
 
-    /// Goes to the next thing that stops it, or the last one.
+    /// Runs to the next or previous stop.
     fn search(&mut self, direction: Direction, limit: SimTime) -> Result<Stopped, DebugError> {
         self.news.waiting.clear();
         let points = self.points.iter();
@@ -221,7 +221,7 @@ impl Cpus {
         self.session.run(direction, stops, limit)
     }
 
-    /// Events that happen at the same time: the first is told of, those of the other CPU wait.
+    /// Reports the first of simultaneous events; those of the other CPU wait.
     fn stopped_at(&mut self, events: &[Met]) -> Reason {
         let waiting: Vec<_> = events.iter().map(|met| self.waiting(met)).collect();
         let Some(&first) = waiting.first() else {
@@ -281,7 +281,7 @@ impl Cpus {
         waiting.reason
     }
 
-    /// The CPU that stands for what no CPU did: the one that gdb looks at, if it runs.
+    /// The CPU that represents events without a CPU: gdb's current one, if it runs.
     fn some_cpu(&self) -> usize {
         let runs = |cpu: &usize| self.board().cores[*cpu].private.running();
         [self.cpu, 0, 1].into_iter().find(runs).unwrap_or(self.cpu)
@@ -299,7 +299,7 @@ impl Cpus {
         MultiThreadStopReason::ReplayLog { tid, pos }
     }
 
-    /// Tells the user something beside what gdb will say.
+    /// Queues a text for the user.
     pub(super) fn say(&mut self, text: &str) {
         self.news.text.push_str(text);
         self.news.text.push('\n');
@@ -307,7 +307,7 @@ impl Cpus {
 }
 
 impl MultiThreadResume for Cpus {
-    /// What is to happen is known; it happens when the server asks for it.
+    /// The request is stored; the server executes it.
     fn resume(&mut self) -> Result<(), DebugError> {
         Ok(())
     }
@@ -371,7 +371,7 @@ impl MultiThreadRangeStepping for Cpus {
 }
 
 impl MultiThreadSchedulerLocking for Cpus {
-    /// gdb wants to see one CPU move alone. Time passes for all: the other one goes along.
+    /// gdb wants to move one CPU alone. Time passes for all: the other one moves too.
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), DebugError> {
         Ok(())
     }

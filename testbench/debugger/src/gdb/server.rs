@@ -1,4 +1,4 @@
-//! Waits for gdb, and serves one at a time.
+//! Accepts and serves one gdb at a time.
 
 use std::fmt;
 use std::io;
@@ -23,23 +23,23 @@ use super::target::{Cpus, thread_of};
 use lanigon_analysis::output::print_aside;
 use lanigon_worlds::interrupt::Interrupt;
 
-/// Bytes of the longest packet that is taken.
+/// Length of the longest accepted packet.
 const PACKET_BYTES: usize = 16 * 1024;
-/// So often the server looks whether the user wants it to end.
+/// Interval at which the server checks for its end.
 const LOOK: Duration = Duration::from_millis(100);
-/// So long one may take to leave.
+/// Time limit for a disconnecting gdb.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// Where gdb attaches.
+/// Address at which gdb connects.
 #[derive(Debug)]
 pub enum Listener {
-    /// A port of this machine.
+    /// A local TCP port.
     Tcp(TcpListener),
-    /// A socket in the file system.
+    /// A Unix socket.
     Unix(UnixListener, SocketFile),
 }
 
-/// The file of a Unix socket, which goes when the server ends.
+/// File of a Unix socket, removed when the server ends.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
@@ -50,17 +50,17 @@ impl Drop for SocketFile {
     fn drop(&mut self) {
         let inode = std::fs::symlink_metadata(&self.path).map(|file| file.ino());
         if inode.is_ok_and(|inode| inode == self.inode) {
-            // If it cannot be removed, the next server will.
+            // If it cannot be removed, the next server will do it.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
 impl Listener {
-    /// At a port of this machine, or at any that is free.
+    /// Listens on a local port, or on any free one.
     ///
     /// # Errors
-    /// If it is in use, or may not be used.
+    /// If it is in use or not permitted.
     pub fn tcp(port: Option<u16>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
         let listener = listener.map_err(|error| match error.kind() {
@@ -74,11 +74,10 @@ impl Listener {
         Ok(Self::Tcp(listener))
     }
 
-    /// At a socket in the file system. A socket that a server has left behind is taken over; anything else that is there
-    /// stays.
+    /// Listens on a Unix socket. Replaces a socket left behind by another server; any other file is kept.
     ///
     /// # Errors
-    /// If something else is there, or somebody listens there.
+    /// If another file is there, or another server uses the socket.
     pub fn unix(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         match std::fs::symlink_metadata(path) {
@@ -99,7 +98,7 @@ impl Listener {
         Ok(Self::Unix(listener, SocketFile { path, inode }))
     }
 
-    /// What a user types after `target remote`.
+    /// Argument of gdb's `target remote`.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -119,7 +118,7 @@ impl Listener {
     }
 }
 
-/// A listener in a thread of its own.
+/// A listener in its own thread.
 enum Accept {
     Tcp(TcpListener),
     Unix(UnixListener),
@@ -133,7 +132,7 @@ impl Accept {
         })
     }
 
-    /// Gives those that come to the server; sends away who comes while another one is there.
+    /// Passes new connections to the server; rejects them while one is active.
     fn all(&self, busy: &AtomicBool, streams: &SyncSender<Stream>) {
         loop {
             match self.next() {
@@ -145,14 +144,14 @@ impl Accept {
                         return;
                     }
                 }
-                // It was gone before it was here, or there are no descriptors left: that may pass.
+                // The peer has disconnected, or descriptors have run out temporarily.
                 Err(_) => thread::sleep(LOOK),
             }
         }
     }
 }
 
-/// Whether somebody may attach now. One who is about to leave is waited for.
+/// Whether a connection can be accepted now. Waits for one that is about to end.
 fn takes_over(busy: &AtomicBool) -> bool {
     let begin = Instant::now();
     while busy.swap(true, Ordering::AcqRel) {
@@ -164,16 +163,16 @@ fn takes_over(busy: &AtomicBool) -> bool {
     true
 }
 
-/// Why a debugger is no longer attached.
+/// Reason for the end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parting {
-    /// It took its leave.
+    /// gdb detached.
     Detached,
-    /// It wants the run to be over.
+    /// gdb ended the run.
     Killed,
-    /// It went away without a word.
+    /// gdb disconnected.
     Gone,
-    /// It said what nobody understands.
+    /// gdb sent invalid data.
     Confused(String),
 }
 
@@ -188,11 +187,11 @@ impl fmt::Display for Parting {
     }
 }
 
-/// Serves debuggers, one after the other, until one of them ends the run or the user the server. The world stays where the
-/// last one left it.
+/// Serves debuggers, one after another, until one of them ends the run or the user ends the server. The
+/// world keeps its state in between.
 ///
 /// # Errors
-/// If the world cannot go on.
+/// If the world cannot continue.
 pub fn serve(listener: &Listener, cpus: &mut Cpus, end: &Interrupt) -> anyhow::Result<()> {
     let (streams, debuggers) = sync_channel(1);
     let busy = Arc::new(AtomicBool::new(false));
@@ -212,7 +211,7 @@ pub fn serve(listener: &Listener, cpus: &mut Cpus, end: &Interrupt) -> anyhow::R
     Ok(())
 }
 
-/// The next debugger; `None` once the user wants to end.
+/// The next debugger; `None` when the user ends the server.
 fn next(debuggers: &Receiver<Stream>, end: &Interrupt) -> Option<Stream> {
     while !end.requested() {
         match debuggers.recv_timeout(LOOK) {
@@ -224,10 +223,10 @@ fn next(debuggers: &Receiver<Stream>, end: &Interrupt) -> Option<Stream> {
     None
 }
 
-/// Serves one debugger until it goes.
+/// Serves one debugger until it disconnects.
 ///
 /// # Errors
-/// If the world cannot go on.
+/// If the world cannot continue.
 pub fn attend(stream: Stream, cpus: &mut Cpus, end: &Interrupt) -> Result<Parting, DebugError> {
     cpus.forget();
     let interrupt = cpus.session.interrupt.clone();
@@ -247,7 +246,7 @@ pub fn attend(stream: Stream, cpus: &mut Cpus, end: &Interrupt) -> Result<Partin
     parting
 }
 
-/// What an error of the conversation means: only the world's own are ours.
+/// Interprets an error of the protocol library: only errors of the world are returned.
 fn parted(error: GdbStubError<DebugError, io::Error>) -> Result<Parting, DebugError> {
     if error.is_connection_error() {
         return Ok(Parting::Gone);
@@ -271,7 +270,7 @@ fn converse(
                     cpus.chosen.byte(byte);
                     idle.incoming_data(cpus, byte)
                 }
-                // Nothing runs.
+                // Nothing is running.
                 Input::Interrupt => Ok(idle.into()),
                 Input::Gone => return Ok(Parting::Gone),
             },
@@ -283,7 +282,7 @@ fn converse(
                 }
                 running.report_stop(cpus, reason)
             }
-            // The reader has taken all interrupts out.
+            // The reader has removed all interrupts from the stream.
             Stub::CtrlCInterrupt(stub) => {
                 stub.interrupt_handled(cpus, None::<MultiThreadStopReason<u32>>)
             }
@@ -291,7 +290,7 @@ fn converse(
                 if stub.get_reason() != DisconnectReason::Kill {
                     return Ok(Parting::Detached);
                 }
-                // gdb waits for an answer; it may be gone.
+                // gdb expects an answer, but may be gone.
                 let _ = stub.borrow_conn().send("OK");
                 return Ok(Parting::Killed);
             }
@@ -303,7 +302,7 @@ fn converse(
     }
 }
 
-/// Does what gdb wants, unless it has changed its mind meanwhile.
+/// Executes gdb's resume request, unless an interrupt is pending.
 fn run(inputs: &mut Inputs, cpus: &mut Cpus) -> Result<MultiThreadStopReason<u32>, DebugError> {
     let interrupted = MultiThreadStopReason::SignalWithThread {
         tid: thread_of(cpus.cpu),

@@ -1,4 +1,4 @@
-//! What gdb asks of a target: registers, memory, threads, breakpoints.
+//! The target interface for gdb: registers, memory, threads, breakpoints.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,39 +32,39 @@ use super::resume::Motion;
 use super::slots;
 use crate::debug::{Focus, Session};
 
-/// What gdb reports where memory does not answer: EFAULT.
+/// Error code for unmapped memory: EFAULT.
 const BAD_ADDRESS: u8 = 14;
-/// Most breakpoints and watchpoints: nobody needs so many.
+/// Largest number of breakpoints and watchpoints.
 const MOST_POINTS: usize = 4096;
 
-/// The CPUs of a node, as gdb's threads.
+/// The CPUs of a node as gdb's threads.
 #[derive(Debug)]
 pub struct Cpus {
-    /// What is debugged.
+    /// The session.
     pub session: Session,
     /// The node.
     pub node: usize,
-    /// The file of what the node runs.
+    /// File of the node's image.
     pub image: PathBuf,
-    /// What gdb has set.
+    /// Breakpoints and watchpoints of gdb.
     pub(super) points: Vec<Point>,
-    /// What it wants to happen next.
+    /// The pending resume request.
     pub(super) motion: Motion,
-    /// The CPU that gdb heard of last.
+    /// The CPU of the last reported stop.
     pub(super) cpu: usize,
-    /// The CPU that it has chosen to go on with.
+    /// The CPU that gdb has selected for resuming.
     pub(super) chosen: Chosen,
-    /// The CPU that it looked at last.
+    /// The CPU that gdb read last.
     looked_at: usize,
-    /// Whose scratchpad it means where both have one.
+    /// The CPU meant by addresses that exist in both scratchpads.
     meant: BTreeMap<(u32, u32), usize>,
-    /// Where a write was that it was told of last, on its way back.
+    /// Time of the last reported write, on the way back.
     pub(super) told: Option<SimTime>,
-    /// What gdb has not been told of yet.
+    /// Changes that gdb does not know yet.
     pub(super) news: News,
 }
 
-/// The CPU that a thread stands for.
+/// The CPU of a thread.
 pub(super) fn cpu_of(thread: Tid) -> Option<usize> {
     match thread.get() {
         1 => Some(0),
@@ -73,13 +73,13 @@ pub(super) fn cpu_of(thread: Tid) -> Option<usize> {
     }
 }
 
-/// The thread that stands for a CPU.
+/// The thread of a CPU.
 pub(super) fn thread_of(cpu: usize) -> Tid {
     Tid::MIN.saturating_add(cpu)
 }
 
 impl Cpus {
-    /// A node's CPUs.
+    /// Creates the target of a node.
     #[must_use]
     pub fn new(mut session: Session, node: usize, image: PathBuf) -> Self {
         session.focus = Focus { node, cpu: 0 };
@@ -98,7 +98,7 @@ impl Cpus {
         }
     }
 
-    /// Somebody else attaches, who has set nothing yet.
+    /// Resets the state for a new debugger.
     pub fn forget(&mut self) {
         self.points.clear();
         self.meant.clear();
@@ -107,12 +107,12 @@ impl Cpus {
         self.news = News::default();
     }
 
-    /// The node's board.
+    /// Board of the node.
     pub(super) fn board(&self) -> &Tigon2 {
         self.session.history.world().nodes[self.node].board::<Tigon2>()
     }
 
-    /// Where the node stands in time.
+    /// Current time.
     pub(super) fn now(&self) -> SimTime {
         self.session.now()
     }
@@ -129,14 +129,15 @@ impl Cpus {
         }
     }
 
-    /// Changes the board by hand.
+    /// Changes the board.
     fn change<T>(&mut self, change: impl FnOnce(&mut Tigon2) -> T) -> Result<T, DebugError> {
         let node = self.node;
         let history = &mut self.session.history;
         history.change(|world| change(world.nodes[node].board_mut::<Tigon2>()))
     }
 
-    /// Sets the registers that differ. Where a core stands is left alone unless gdb wants it elsewhere: it may be in a slot.
+    /// Sets changed registers. The program counter is only set if gdb changes it: the core may be in a
+    /// slot.
     fn set_registers(&mut self, cpu: usize, new: &CoreRegisters) -> Result<(), DebugError> {
         let old = self.registers(cpu);
         if old == *new {
@@ -176,8 +177,8 @@ impl Cpus {
             .retain(|point| !point.is_called(kind, address, length));
     }
 
-    /// Whose scratchpad gdb means by an address: that to which the image gives it. What both have, the stack, is meant as
-    /// gdb last looked at a CPU when it named it first.
+    /// CPU of the scratchpad meant by an address: that of the image's section. For addresses in both, such
+    /// as the stack: the CPU that gdb read last when it first used the address.
     fn whose(&mut self, address: u32, length: u32) -> usize {
         let sections = self.session.image.sections.iter();
         let mut owners = sections.filter_map(|section| {
@@ -196,7 +197,7 @@ impl Cpus {
         }
     }
 
-    /// What a CPU is at, in a few words.
+    /// State of a CPU in a few words.
     fn describe(&self, cpu: usize) -> String {
         let focus = Focus {
             node: self.node,
@@ -211,7 +212,7 @@ impl Cpus {
     }
 }
 
-/// The CPU of a thread, if there is such a one.
+/// The CPU of a thread, if it exists.
 fn cpu(thread: Tid) -> Result<usize, TargetError<DebugError>> {
     cpu_of(thread).ok_or(TargetError::NonFatal)
 }
@@ -224,7 +225,7 @@ impl Target for Cpus {
         BaseOps::MultiThread(self)
     }
 
-    /// All that comes is text then, and an interrupt cannot be mistaken for anything else.
+    /// All input is text then, and an interrupt byte is unambiguous.
     fn use_x_upcase_packet(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The language: what commands show, what they refuse, and that they leave no trace.
+//! The language: output of commands, refusals, and absence of side effects.
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
@@ -30,7 +30,7 @@ fn there_and_back() {
     insta::assert_snapshot!(text);
 }
 
-/// The refusal of a command, which then has changed nothing.
+/// Error of a command, which must not change anything.
 #[track_caller]
 fn check_refused(line: &str, reason: &str) {
     let mut session = session(PAIR);
@@ -171,7 +171,7 @@ fn a_name_may_be_cut_short_where_it_is_the_only_one() {
 fn a_condition_looks_at_the_cpu_that_comes() {
     let mut session = session(PAIR);
     shows(&mut session, "goto +250us");
-    // Nothing but its condition tells the second one from the first.
+    // Only its condition distinguishes the second one from the first.
     shows(&mut session, "break raised mailbox on n1");
     shows(&mut session, "break raised mailbox on n1 if $k1 == $k1");
     shows(&mut session, "break raised mailbox on n1 if $k1 != $k1");
@@ -181,7 +181,7 @@ fn a_condition_looks_at_the_cpu_that_comes() {
         met.contains("stop 2: ") && !met.contains("stop 3: "),
         "{met}"
     );
-    // $ra is what the firmware has called from, and memory is that of the node that comes.
+    // $ra is the return address in the firmware, and memory is that of the event's node.
     shows(&mut session, "delete all");
     shows(&mut session, "break probe frame sent if [0] != [0]");
     let met = shows(&mut session, "continue 300us");
@@ -200,7 +200,7 @@ fn what_is_changed_by_hand_has_its_effect() {
     let before = shows(&mut session, "continue 20us");
     assert!(before.contains("the time that was set is over"), "{before}");
     shows(&mut session, "goto 15000us");
-    // A bit of the event register that nobody raises there: its handler runs.
+    // A bit of the event register that is never set there: its handler runs.
     let change = shows(&mut session, "set event_b 0x8");
     assert_eq!(change, "event_b: 0x10000000 -> 0x8\n");
     let after = shows(&mut session, "continue 20us");
@@ -211,7 +211,7 @@ fn what_is_changed_by_hand_has_its_effect() {
     assert_eq!(shows(&mut session, "set 0xFFF0 6"), "0xFFF0: 0x5 -> 0x6\n");
 }
 
-/// All messages have come.
+/// Whether all messages have arrived.
 const OVER: SimTime = SimTime::from_us(22_000);
 
 fn command() -> impl Strategy<Value = &'static str> {
@@ -244,14 +244,14 @@ fn command() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Whatever somebody does who only looks, the run is the one that it is without him.
+/// Commands that only display do not change the run.
 #[track_caller]
 fn check_unnoticed(commands: &[&str]) {
     let mut session = session(PAIR);
     session.go_to(SimTime::from_us(20_300)).unwrap();
     for line in commands {
         let mut out = String::new();
-        // Some can't be carried out where they come: a CPU that does nothing has no next instruction.
+        // Some cannot be executed at their time: a stopped CPU has no next instruction.
         let _ = execute(&mut session, line, &mut out);
     }
     session.go_to(OVER).unwrap();
@@ -300,7 +300,7 @@ proptest! {
     }
 }
 
-/// Who interrupts stands where somebody stands who went there, at whatever moment that was.
+/// After an interrupt at any time, the state equals that of a session that moved there.
 #[test]
 fn an_interrupted_run_stands_where_it_came() {
     let mut interrupted = session(PAIR);
@@ -326,7 +326,7 @@ fn an_interrupted_run_stands_where_it_came() {
     }
 }
 
-/// Of a long run not every state stays: every moment can be visited all the same.
+/// Checkpoints of a long run are thinned out, but every time can be visited.
 #[test]
 fn a_long_run_is_gone_back_in() {
     let mut long = session(PAIR);
@@ -342,7 +342,7 @@ fn a_long_run_is_gone_back_in() {
     }
 }
 
-/// What a CPU stops at is said when it is stepped there; before the first moment there is nothing.
+/// A step to a CPU's stop reports the stop; before the start there is nothing.
 #[test]
 fn the_ends_of_steps() {
     let mut session = session(PAIR);
@@ -363,7 +363,7 @@ fn the_ends_of_steps() {
     assert!(error.to_string().contains("executes nothing"), "{error}");
 }
 
-/// Many steps back are one way, and the same as one after the other.
+/// Several steps back at once equal single steps back.
 #[test]
 fn many_steps_back_are_as_many_steps() {
     for us in [300, 311] {
@@ -377,7 +377,7 @@ fn many_steps_back_are_as_many_steps() {
             }
             shows(&mut session, &format!("goto +{us}us"));
             assert_eq!(shows(&mut session, "rs 40"), one_by_one, "{us} {cpu}");
-            // Beyond what is remembered, and forwards again.
+            // Beyond the kept start times, and forwards again.
             let count = session.core().instructions();
             shows(&mut session, "rs 3000");
             assert_eq!(session.core().instructions(), count - 3000, "{us} {cpu}");

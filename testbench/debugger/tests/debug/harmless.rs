@@ -1,4 +1,4 @@
-//! Whoever looks changes nothing, and is always told something.
+//! Displays change nothing, and always return text or an error.
 
 use emulator::tigon2::board::Tigon2;
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::{PAIR, session};
 
-/// Everything that only looks at the present. What there is nothing of is an error, and no more.
+/// All commands that display the present. Missing things are errors.
 fn show_all(session: &Session, at: u32, length: u32) -> usize {
     let always = [
         standing::where_(session),
@@ -86,7 +86,7 @@ fn nothing_makes_it_panic() {
             session.go_to(SimTime::from_ns(ns)).unwrap();
             (session.focus.node, session.focus.cpu) = (focus / 2, focus % 2);
             show_all(session, at, length);
-            // A core that somebody sent anywhere, with rings and a stack anywhere.
+            // A core with an arbitrary program counter, rings and stack.
             let node = session.focus.node;
             let cpu = session.focus.cpu;
             session

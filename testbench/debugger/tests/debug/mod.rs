@@ -1,4 +1,4 @@
-//! Debug sessions: their language, what stops them, what they show, and that they leave no trace.
+//! Debug sessions: language, stops, displays, and absence of side effects.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -18,11 +18,11 @@ use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::Simulation;
 
-/// Two nodes that play ping-pong, with two CPUs at work on each.
+/// Two nodes with ping-pong, both CPUs of each in use.
 const PAIR: &str = "image = \"emp-so\"\n[network]\ntopology = \"pair\"
     [[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 8\nbytes = [10, 5000]\n";
 
-/// When they have come far, and not to the end.
+/// A late time before the end.
 const END: SimTime = SimTime::from_us(20_700);
 
 fn scenario(text: &str) -> Scenario {
@@ -38,7 +38,7 @@ fn session(text: &str) -> Session {
     Session::new("test.toml", text, &scenario(text), &interrupt).unwrap()
 }
 
-/// What a command shows.
+/// Output of a command.
 #[track_caller]
 fn shows(session: &mut Session, line: &str) -> String {
     let mut out = String::new();
@@ -48,7 +48,7 @@ fn shows(session: &mut Session, line: &str) -> String {
     }
 }
 
-/// The commands of a text, and what they show.
+/// Commands of a text, with their output.
 #[track_caller]
 fn transcript(session: &mut Session, lines: &str) -> String {
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());

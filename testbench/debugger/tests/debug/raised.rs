@@ -1,4 +1,4 @@
-//! Bits of event registers that come up: told once each, at their time.
+//! Bits of event registers: each change is recorded once, at its time.
 
 use emulator::tigon2::board::Tigon2;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use lanigon_debugger::debug::Session;
 
 use super::{PAIR, session};
 
-/// The event registers of all CPUs.
+/// Event registers of all CPUs.
 fn registers(session: &Session) -> Vec<[u32; 2]> {
     let nodes = session.history.world().nodes.iter();
     nodes
@@ -28,7 +28,7 @@ fn registers(session: &Session) -> Vec<[u32; 2]> {
         .collect()
 }
 
-/// What comes up on any node in the last `most` times before now, after `from`.
+/// Bits set on any node in the last `most` events before the current time, after `from`.
 fn raised(session: &mut Session, most: usize, from: SimTime) -> Vec<TraceEvent> {
     let search = Search {
         details: Details::EVENTS,
@@ -38,7 +38,7 @@ fn raised(session: &mut Session, most: usize, from: SimTime) -> Vec<TraceEvent> 
     raised.into_iter().filter(|one| one.time > from).collect()
 }
 
-/// Which bits these tell of, by node and CPU: none of them twice.
+/// The bits in these events, by node and CPU; no bit twice.
 fn told(raised: &[&TraceEvent], nodes: usize) -> Vec<[u32; 2]> {
     let mut told = vec![[0; 2]; nodes];
     for one in raised {
@@ -53,7 +53,7 @@ fn told(raised: &[&TraceEvent], nodes: usize) -> Vec<[u32; 2]> {
     told
 }
 
-/// The registers just before a time, and just after it. (The timer's bit is up at that very time.)
+/// The registers just before and just after a time. (The timer's bit is set exactly at its time.)
 fn around(session: &mut Session, time: SimTime) -> [Vec<[u32; 2]>; 2] {
     let instant = SimTime::from_ps(1);
     [time - instant, time + instant].map(|time| {

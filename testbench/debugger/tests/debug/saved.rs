@@ -8,7 +8,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::{PAIR, shows, simulation};
 
-/// A snapshot that a session saves is the one that `lanigon run --snapshot-at` saves.
+/// A snapshot saved by a session equals that of `lanigon run --snapshot-at`.
 #[test]
 fn a_saved_moment_is_that_of_a_run() {
     let scenario = super::scenario(PAIR);
@@ -22,7 +22,7 @@ fn a_saved_moment_is_that_of_a_run() {
         run.run_to(SimTime::from_us(us), &RunOptions::default(), |_| {})
             .unwrap();
         let kept = run.save("test.toml", PAIR, &scenario).unwrap();
-        // Where a run paused shows in what an idle CPU knows of itself, and nowhere else.
+        // The time of a pause affects only the idle detectors' state.
         let [ours, theirs] = [saved, kept].map(|file| {
             let (mut rest, ..) = Simulation::load(&file, Path::new("")).unwrap();
             let outcome = rest.run(&RunOptions::default(), |_| {});
@@ -66,7 +66,7 @@ fn a_snapshot_is_where_another_session_begins() {
     assert_eq!(format!("{rest:?}"), format!("{whole:?}"));
 }
 
-/// What host programs call is known of the past, too.
+/// Calls of host programs are known in the past, too.
 #[test]
 fn calls_of_the_past_are_found() {
     let mut session = super::session(PAIR);

@@ -1,4 +1,4 @@
-//! What a session shows at moments of a run.
+//! Displays of a session at several times of a run.
 
 use emulator::observe::event::Details;
 use emulator::sim::time::SimTime;
@@ -11,14 +11,14 @@ use regex::Regex;
 
 use super::{PAIR, session};
 
-/// A session at a time in nanoseconds, before which it stops at nothing.
+/// A session at a time in nanoseconds, without stops.
 fn at_ns(text: &str, ns: u64) -> Session {
     let mut session = session(text);
     session.go_to(SimTime::from_ns(ns)).unwrap();
     session
 }
 
-/// What is shown without what changes with every line of firmware: addresses, offsets and lines.
+/// Output with placeholders for values that change with the firmware: addresses, offsets and lines.
 fn steady(shown: &str) -> String {
     let patterns = [
         (r"\b(?:0x)?00[0-9a-f]{6}\b|\b0x[0-9a-f]{4,6}\b", "ADDRESS"),
@@ -95,7 +95,7 @@ fn instructions_as_they_stand_in_memory() {
         source.contains("\n->") && source.contains("emp/src/"),
         "{source}"
     );
-    // What somebody writes there is shown, whatever the image says.
+    // Changed memory is shown, whatever the image contains.
     let patch = [0x7400_0000u32.to_be_bytes(), 0x0C00_0000u32.to_be_bytes()].concat();
     session
         .history
@@ -163,7 +163,7 @@ fn descriptors_that_are_under_way() {
 /// Frames are on their way through the rings.
 const PENDING_NS: u64 = 20_100_000;
 
-/// A handler is called by the dispatch loop, on a stack that is empty there.
+/// The dispatch loop calls handlers on an empty stack.
 #[test]
 fn every_stack_ends_at_the_dispatch() {
     for scheme in ["base", "so", "ro", "dsr", "sr"] {

@@ -1,4 +1,4 @@
-//! Every kind of stop, against all events of a run that nobody stops.
+//! Every kind of stop, compared with all events of an unstopped run.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use lanigon_worlds::simulation::Simulation;
 
 use super::{END, PAIR, session, shows, simulation};
 
-/// From here on it is looked at.
+/// Start of the tested interval.
 const BEGIN: SimTime = SimTime::from_us(20_290);
 
 struct Keep(Arc<Mutex<Vec<TraceEvent>>>);
@@ -47,7 +47,7 @@ fn all() -> Vec<TraceEvent> {
     std::mem::take(&mut *events.lock().unwrap())
 }
 
-/// The times at which something happens that is such; each once.
+/// Times of matching events, without duplicates.
 fn times(events: &[TraceEvent], is: impl Fn(&TraceEvent) -> bool) -> Vec<SimTime> {
     let such = events
         .iter()
@@ -61,7 +61,7 @@ fn times(events: &[TraceEvent], is: impl Fn(&TraceEvent) -> bool) -> Vec<SimTime
     times
 }
 
-/// The stop that `command` sets finds all such events, forwards and backwards.
+/// The stop set by `command` finds all matching events, forwards and backwards.
 #[track_caller]
 fn check(events: &[TraceEvent], command: &str, is: impl Fn(&TraceEvent) -> bool) {
     let expected = times(events, is);
@@ -137,7 +137,7 @@ fn each_kind_finds_what_there_is() {
     );
 }
 
-/// SRAM repeats throughout its part of the address space, and each CPU has a scratchpad at the same addresses.
+/// SRAM repeats in its address range, and both CPUs have a scratchpad at equal addresses.
 #[test]
 fn a_watch_means_memory_and_not_its_address() {
     let mut session = session(PAIR);
@@ -169,7 +169,7 @@ fn a_watch_means_memory_and_not_its_address() {
     assert_eq!(session.focus.cpu, 1, "its own scratchpad is meant");
 }
 
-/// A condition reads what a register points to when the stop is met, not when it is set.
+/// A condition evaluates a register when the stop is met, not when it is set.
 #[test]
 fn a_condition_follows_a_register() {
     let mut session = session(PAIR);

@@ -1,18 +1,18 @@
-//! A client that speaks gdb's protocol.
+//! A client of gdb's protocol.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
-/// Two nodes that play ping-pong, with two CPUs at work on each.
+/// Two nodes with ping-pong, both CPUs of each in use.
 pub const PAIR: &str = "image = \"emp-so\"\n[network]\ntopology = \"pair\"
     [[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 8\nbytes = [10, 5000]\n";
 
-/// One who speaks to the server.
+/// A client.
 pub struct Client {
     out: Box<dyn Write>,
     input: BufReader<Box<dyn Read>>,
-    /// What the server has told the user.
+    /// Texts of the server for the user.
     pub shown: String,
 }
 
@@ -34,11 +34,11 @@ impl Client {
     }
 
     pub fn send(&mut self, bytes: &[u8]) {
-        // A server that has sent us away reads no more.
+        // A server that has rejected us reads no more.
         let _ = self.out.write_all(bytes);
     }
 
-    /// The next packet's contents; nothing when the server is gone.
+    /// Contents of the next packet; `None` after a disconnect.
     pub fn receive(&mut self) -> Option<String> {
         loop {
             let mut bytes = self.input.by_ref().bytes().map_while(Result::ok);
@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    /// Sends a packet; gives the answer.
+    /// Sends a packet; returns the answer.
     #[track_caller]
     pub fn ask(&mut self, packet: &str) -> String {
         self.send(&framed(packet));
@@ -65,7 +65,7 @@ impl Client {
         assert_eq!(self.ask(packet), expected, "{packet}");
     }
 
-    /// A command of the console; gives what it shows.
+    /// Executes a console command; returns its output.
     #[track_caller]
     pub fn monitor(&mut self, line: &str) -> String {
         self.shown.clear();
@@ -74,14 +74,14 @@ impl Client {
         std::mem::take(&mut self.shown)
     }
 
-    /// Goes to a time, and has a look at the CPU that stopped last.
+    /// Moves to a time, and reads the CPU that stopped last.
     #[track_caller]
     pub fn go_to(&mut self, time: &str) {
         self.monitor(&format!("goto {time}"));
         self.ask("g");
     }
 
-    /// A register of the thread that was chosen (`Hg`).
+    /// A register of the selected thread (`Hg`).
     #[track_caller]
     pub fn register(&mut self, number: usize) -> u32 {
         let hex = self.ask(&format!("p{number:x}"));
@@ -100,7 +100,7 @@ pub fn framed(packet: &str) -> Vec<u8> {
     format!("${packet}#{sum:02x}").into_bytes()
 }
 
-/// Runs that were shortened: a byte, `*`, and how often it comes again.
+/// Expands run-length encoding: a byte, `*`, and the number of repetitions.
 fn expand(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = body.iter().copied();
@@ -116,7 +116,7 @@ fn expand(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The text that stands in hexadecimal digits.
+/// Decodes text in hexadecimal digits.
 pub fn text(hex: &str) -> String {
     let (pairs, _) = hex.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();

@@ -1,4 +1,4 @@
-//! `lanigon gdb`: packets, the server, and the real gdb where it is installed.
+//! `lanigon gdb`: packets, the server, and gdb itself if installed.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

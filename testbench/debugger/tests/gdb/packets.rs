@@ -1,4 +1,4 @@
-//! Packet by packet, without gdb.
+//! Single packets, without gdb.
 
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -13,7 +13,7 @@ use lanigon_worlds::interrupt::Interrupt;
 use super::client::{Client, PAIR, framed, text};
 use super::support::{changing, cpus, harmless};
 
-/// Where a function of the image begins.
+/// Start of a function of the image.
 fn function(name: &str) -> u32 {
     let image = own_image("emp-so", SramSize::M1).unwrap();
     let symbol = |symbol: &&emulator::image::Symbol| symbol.name.ends_with(name);
@@ -68,12 +68,12 @@ fn memory_is_each_cpus_own_and_reads_change_nothing() {
         let scratchpad = client.ask("mc00110,4");
         client.check("Hg2", "OK");
         assert_ne!(client.ask("mc00110,4"), scratchpad);
-        // That of CPU B is shorter, and what stands behind it is nothing.
+        // CPU B's scratchpad is shorter; the memory after it is unmapped.
         assert_eq!(client.ask("mc01ff8,10").len(), 16);
         client.check("mc02000,4", "E0e");
         client.check("mffffffff,4", "E0e");
         client.check("mfffffff0,ffff", "E0e");
-        // All registers, one by one and a byte in the midst of one.
+        // All registers, one by one, and a byte within one.
         for offset in (0..0x400).step_by(4) {
             assert_eq!(client.ask(&format!("mc0000{offset:03x},4")).len(), 8);
         }
@@ -95,17 +95,17 @@ fn what_gdb_changes_is_changed() {
         client.check("P0=1", "E79");
         client.check("P0=00000001", "OK");
         assert_eq!(client.register(0), 0);
-        // The whole set comes back as it was, with what is changed in it.
+        // A write of all registers changes only those that differ.
         let all = client.ask("g");
         let changed = format!("{}{}{}", &all[..64], "87654321", &all[72..]).replace('x', "0");
         client.check(&format!("G{changed}"), "OK");
         assert_eq!(client.register(8), 0x8765_4321);
-        // Time goes back and comes again: the change belongs to its time.
+        // After going back and forth: the change is part of its time.
         client.go_to("20029us");
         client.check("mffff0,4", "00000000");
         client.go_to("20031us");
         client.check("mffff0,4", "00010203");
-        // A CPU that goes on elsewhere leaves its trace.
+        // Changing a CPU's program counter affects the trace.
         client.check("P25=0000404c", "OK");
         assert_eq!(client.pc(), 0x404c);
     });
@@ -165,7 +165,7 @@ fn steps_of_both_cpus() {
 fn a_step_meets_the_other_cpus_breakpoint() {
     harmless(|client| {
         client.go_to("20030us");
-        // CPU B's loop: while CPU A executes a hundred instructions it comes there.
+        // CPU B's loop: it gets there while CPU A executes a hundred instructions.
         client.check("Z0,c00104,4", "OK");
         let stop = (0..100).map(|_| client.ask("vCont;s:1"));
         let stops: Vec<_> = stop
@@ -180,11 +180,11 @@ fn a_step_meets_the_other_cpus_breakpoint() {
 fn watchpoints() {
     harmless(|client| {
         client.go_to("20000us");
-        // The event register of CPU A is read by whom it concerns.
+        // CPU A's event register is read by CPU A.
         client.check("Z3,c0000060,4", "OK");
         client.check("c", "T05thread:01;rwatch:c0000060;");
         client.check("z3,c0000060,4", "OK");
-        // Who writes the stack of CPU A is CPU A.
+        // CPU A's stack is written by CPU A.
         client.check("Z2,c000c8,4", "OK");
         client.check("c", "T05thread:01;watch:c000c8;");
         let value = client.ask("mc000c8,4");
@@ -195,14 +195,14 @@ fn watchpoints() {
             "it stopped before the write"
         );
         client.check("z2,c000c8,4", "OK");
-        // Nobody can tell of reads of memory.
+        // Reads of memory cannot be watched.
         client.check("Z3,20000,4", "E16");
         client.check("Z4,20000,4", "E16");
         client.check("Z2,1000000,4", "E16");
         client.check("Z2,20000,0", "E16");
         client.check("Z2,c0000000,400", "E16");
         client.check("Z4,c00000b0,4", "OK");
-        // Received frames are written by the MAC, and a CPU that runs stands for it.
+        // The MAC writes received frames; a running CPU represents it.
         client.check("z4,c00000b0,4", "OK");
         client.shown.clear();
         let buffer = client.ask(&format!("mc0000{RX_BUFFER_BASE:03x},4"));
@@ -217,12 +217,12 @@ fn watchpoints() {
 fn an_interrupt_ends_a_run() {
     harmless(|client| {
         client.go_to("20000us");
-        // Both at once: the run has not begun when the interrupt comes.
+        // Both at once: the interrupt precedes the run.
         let mut bytes = framed("c");
         bytes.push(3);
         client.send(&bytes);
         assert_eq!(client.receive().unwrap(), "T02thread:01;");
-        // One that comes while nothing runs is no wish for the next run.
+        // An interrupt while nothing runs does not affect the next run.
         client.send(&[3]);
         client.check("Z0,c00104,4", "OK");
         client.check("c", "T05thread:02;swbreak:;");
@@ -249,7 +249,7 @@ fn a_long_run_is_interrupted_on_its_way() {
         assert_eq!(client.receive().unwrap(), "T02thread:01;", "{run}");
         client.check("vCont;s:1", "T05thread:01;");
     }
-    // Who goes away in the midst of a run interrupts it too.
+    // A disconnect during a run interrupts it too.
     client.send(&framed("c"));
     drop(client);
     let (parting, times) = server.join().unwrap();

@@ -1,4 +1,4 @@
-//! Who sends rubbish does no harm, nor does who goes away.
+//! Invalid input and disconnects do no harm.
 
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
@@ -13,10 +13,10 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use super::client::{Client, PAIR, framed};
 use super::support::{cpus, harmless};
 
-/// Somebody who attaches.
+/// A client.
 type Visitor = Box<dyn FnOnce(&mut Client)>;
 
-/// Serves one client after the other; gives how each parted.
+/// Serves one client after another; returns the ends of their connections.
 fn serve(visitors: Vec<Visitor>) -> Vec<Parting> {
     let (streams, arrivals) = mpsc::channel();
     let server = thread::spawn(move || {
@@ -56,7 +56,7 @@ fn random_bytes() {
     assert!(confused(&partings) > 30, "{partings:?}");
 }
 
-/// Beginnings of packets, of which none lets the world run.
+/// Prefixes of packets that do not resume the world.
 const BEGINNINGS: &[&str] = &[
     "m",
     "M",
@@ -149,13 +149,13 @@ fn packets_that_are_too_long() {
 #[test]
 fn who_goes_away_leaves_nothing_behind() {
     let visitors: Vec<Visitor> = vec![
-        // In the midst of a run, and of a packet.
+        // During a run, and within a packet.
         Box::new(|client| {
             client.check("Z0,c00104,4", "OK");
             client.send(&framed("bc"));
         }),
         Box::new(|client| client.send(b"$m40")),
-        // The next one finds no breakpoint of theirs, and may end it.
+        // The next client finds no breakpoints of theirs, and may end it.
         Box::new(|client| {
             client.check("c", "T05thread:01;replaylog:end;");
             client.send(&framed("k"));

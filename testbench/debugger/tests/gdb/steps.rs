@@ -1,12 +1,12 @@
-//! Steps over every kind of branch: as gdb does it, with a breakpoint where it thinks that the next instruction leads, as
-//! the server does it, and back.
+//! Steps over every kind of branch: gdb's software stepping, with a breakpoint at its computed next
+//! instruction, the server's stepping, and both backwards.
 
 use emulator::cpu::mips::asm;
 
 use super::client::Client;
 use super::support::changing;
 
-/// Where the program is put: memory that nobody uses.
+/// Address of the program: unused memory.
 const BASE: u32 = 0xF_0000;
 
 const PROGRAM: &str = "
@@ -40,14 +40,14 @@ done:   b done; addiu $s0, $s0, 1
 bad:    break
 ";
 
-/// The way through it, without slots that gdb does not see.
+/// Expected path through it, without slots hidden from gdb.
 const WAY: &str = "start start+4 b1 b2 b3 b4 b5 b6 b7 b8 b9 c1 c2 c3 c4 c5 c6 c7 c7+4 c8 d1 d1+4 d2 d3 d4 d4+4 d5 \
                    d5+4 one done done done";
 
-/// Branches that are not taken: who steps instruction by instruction comes to what stands behind them.
+/// Untaken branches: single steps reach the instruction behind them.
 const NOT_TAKEN: [&str; 4] = ["b1", "b3", "b5", "c1"];
 
-/// The addresses of the way.
+/// Addresses of the path.
 fn way(program: &asm::Program, with_slots: bool) -> Vec<u32> {
     let mut way = Vec::new();
     for place in WAY.split_whitespace() {
@@ -61,7 +61,7 @@ fn way(program: &asm::Program, with_slots: bool) -> Vec<u32> {
     way
 }
 
-/// Where gdb thinks that an instruction leads.
+/// gdb's computed next instruction.
 fn gdb_thinks(pc: u32, word: u32, registers: &[u32]) -> u32 {
     let [rs, rt] = [word >> 21, word >> 16].map(|index| registers[(index & 31) as usize]);
     let sign = rs.cast_signed();
@@ -83,9 +83,9 @@ fn gdb_thinks(pc: u32, word: u32, registers: &[u32]) -> u32 {
     }
 }
 
-/// Puts the program into memory, and CPU A or B before it.
+/// Loads the program, and sets CPU A or B to its start.
 fn begin(client: &mut Client, thread: usize, program: &asm::Program) {
-    // Later changes are forgotten then.
+    // Later changes are discarded then.
     client.go_to(["20020us", "20010us"][thread - 1]);
     client.check(&format!("Hg{thread}"), "OK");
     client.check(&format!("Hc{thread}"), "OK");
@@ -96,7 +96,7 @@ fn begin(client: &mut Client, thread: usize, program: &asm::Program) {
     client.check(&format!("P25={BASE:08x}"), "OK");
 }
 
-/// Statements stand in lines, or between semicolons.
+/// Statements are separated by lines or semicolons.
 fn assembled(source: &str) -> asm::Program {
     asm::assemble(&source.replace(';', "\n")).unwrap()
 }
@@ -176,14 +176,14 @@ fn a_stop_in_a_slot_is_shown_at_the_branch() {
         );
         client.check(&format!("m{cell}"), "00000000");
         client.check(&format!("z2,{cell}"), "OK");
-        // As gdb goes on from a watchpoint: over the branch, of which only the slot is left.
+        // gdb resumes from a watchpoint over the branch, of which only the slot is left.
         client.check(&format!("Z0,{:x},4", place("to")), "OK");
         client.check("c", "T05thread:01;swbreak:;");
         assert_eq!(client.pc(), place("to"));
         assert_eq!(client.register(36), 0);
         client.check(&format!("m{cell}"), "000f0800");
         client.check(&format!("z0,{:x},4", place("to")), "OK");
-        // Back it stands before what was written, and after it until gdb has taken its step.
+        // Backwards, it stops before the write, and after it until gdb has stepped.
         client.check("vCont;s:1", "T05thread:01;");
         client.check(&format!("Z2,{cell}"), "OK");
         assert!(client.ask("bc").contains("watch:"));

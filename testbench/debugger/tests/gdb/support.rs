@@ -1,4 +1,4 @@
-//! A server to speak to.
+//! A gdb server for tests.
 
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use lanigon_worlds::scenario::Scenario;
 
 use super::client::{Client, PAIR};
 
-/// When the run is not over yet.
+/// A time before the end of the run.
 const LATE: SimTime = SimTime::from_us(20_600);
 
 /// The CPUs of node 0 of a scenario.
@@ -25,19 +25,19 @@ pub fn cpus(text: &str) -> Cpus {
     Cpus::new(session, 0, image)
 }
 
-/// The hash of the run's trace at a late time.
+/// Trace hash of the run at a late time.
 fn hash(cpus: &mut Cpus) -> u64 {
     cpus.session.history.go_to(LATE).unwrap();
     cpus.session.history.world().trace_hash()
 }
 
-/// The hash of the run that nobody debugs.
+/// Trace hash of the run without a debugger.
 fn plain_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
     *HASH.get_or_init(|| hash(&mut cpus(PAIR)))
 }
 
-/// Lets a client speak to a server. Gives how they parted, and the hash of the run's trace.
+/// Connects a client to a server. Returns the end of the connection, and the trace hash.
 fn speak(client: impl FnOnce(&mut Client)) -> (Parting, u64) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || {
@@ -51,7 +51,7 @@ fn speak(client: impl FnOnce(&mut Client)) -> (Parting, u64) {
     server.join().unwrap()
 }
 
-/// A conversation that changes nothing.
+/// A conversation without changes.
 #[track_caller]
 pub fn harmless(client: impl FnOnce(&mut Client)) -> Parting {
     let (parting, hash) = speak(client);

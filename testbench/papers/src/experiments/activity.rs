@@ -1,4 +1,4 @@
-//! Who was at what, and when: the trace of a node as spans of its units.
+//! Activities of a node's units over time, from its trace.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Timing;
 use lanigon_worlds::wire::frame_time;
 
-/// A unit was at something for a while.
+/// An activity of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
     /// The unit: a CPU, a DMA channel, the transmitting MAC.
     pub unit: Initiator,
-    /// A CPU's stage, or what it waited for within one; the kind of work of the others.
+    /// Stage of a CPU, or its wait within a stage; kind of work of other units.
     pub what: Arc<str>,
-    /// When it began.
+    /// Start.
     pub from: SimTime,
-    /// When it ended.
+    /// End.
     pub to: SimTime,
 }
 
-/// Units whose activities a trace tells.
+/// Units with activities in a trace.
 const UNITS: [Initiator; 5] = [
     Initiator::CpuA,
     Initiator::CpuB,
@@ -30,21 +30,21 @@ const UNITS: [Initiator; 5] = [
     Initiator::MacTransmit,
 ];
 
-/// What a unit is at, as far as its events tell.
+/// Current activity of a unit.
 #[derive(Debug, Default)]
 struct UnitState {
     current: Option<(Arc<str>, SimTime)>,
-    /// The stage to go back to after a wait.
+    /// Stage to resume after a wait.
     stage: Option<Arc<str>>,
 }
 
 impl UnitState {
-    /// Ends what the unit is at and begins something else, if anything; gives what has ended.
+    /// Ends the current activity and starts another one, if any; returns the ended one.
     fn turn_to(&mut self, what: Option<Arc<str>>, now: SimTime) -> Option<(Arc<str>, SimTime)> {
         std::mem::replace(&mut self.current, what.map(|what| (what, now)))
     }
 
-    /// What an event means for the unit: `None` if nothing.
+    /// New activity of the unit after an event; `None` if unchanged.
     fn next(&mut self, kind: &TraceKind) -> Option<Option<Arc<str>>> {
         Some(match kind {
             TraceKind::StageEnter { stage } => {
@@ -64,7 +64,7 @@ impl UnitState {
     }
 }
 
-/// The activities of a node's units from `start` to `end`, by their ends; `events` are in the order of time.
+/// Activities of a node's units from `start` to `end`, sorted by end; `events` are in order.
 #[must_use]
 pub fn of_node(
     events: &[TraceEvent],

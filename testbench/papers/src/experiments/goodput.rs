@@ -1,5 +1,4 @@
-//! Goodput against loss: one-way messages as in [`one_way`], while the cable loses frames by
-//! chance in both directions.
+//! Goodput versus loss: one-way messages as in [`one_way`], with random losses in both directions.
 
 use emulator::tigon2::board::Tigon2;
 use std::fmt::Write;
@@ -12,28 +11,28 @@ use super::{ExperimentError, Setup, completed, one_way};
 use lanigon_worlds::outcome::{Outcome, RunError};
 use lanigon_worlds::pairs::EmpPairs;
 
-/// The rates of the usual curve.
+/// Loss rates of the default curve.
 pub const RATES: [f64; 7] = [0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1];
-/// The messages of the usual curve, in bytes.
+/// Message length of the default curve, in bytes.
 pub const SIZE: u32 = 65_536;
 
-/// What got through at one rate of loss.
+/// Goodput at one loss rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goodput {
     /// The share of frames that the cable loses.
     pub loss: f64,
     /// Payload bits per second, in millions.
     pub megabits_per_s: f64,
-    /// Data frames that were sent for the first time.
+    /// Number of data frames, without retransmissions.
     pub frames_sent: u32,
-    /// Data frames that were sent again.
+    /// Number of retransmitted data frames.
     pub frames_resent: u32,
 }
 
-/// Measures `messages` messages of `size` bytes, once for each of `rates`.
+/// Measures `messages` messages of `size` bytes at each of `rates`.
 ///
 /// # Errors
-/// Whatever keeps the programs from their work; rates that are none.
+/// If a program fails, or a rate is invalid.
 pub fn curve(
     setup: &Setup,
     rates: &[f64],
@@ -99,13 +98,13 @@ fn losing(loss: f64, stream: u64) -> Result<Box<RandomFaults>, FaultError> {
     Ok(Box::new(RandomFaults::new(rates, 1, stream)?))
 }
 
-/// The share of the first point's goodput.
+/// Goodput relative to the first point.
 fn share(points: &[Goodput], point: &Goodput) -> f64 {
     let whole = points.first().map_or(0.0, |first| first.megabits_per_s);
     point.megabits_per_s / whole
 }
 
-/// The points as lines for a terminal.
+/// Points as text.
 #[must_use]
 pub fn table(points: &[Goodput]) -> String {
     let mut text = String::from("loss %   goodput Mb/s   share %   frames sent   sent again\n");
@@ -124,7 +123,7 @@ pub fn table(points: &[Goodput]) -> String {
     text
 }
 
-/// The points as comma-separated values.
+/// Points as CSV.
 #[must_use]
 pub fn csv(points: &[Goodput]) -> String {
     let mut text = String::from("loss,goodput_megabits_per_s,share,frames_sent,frames_resent\n");

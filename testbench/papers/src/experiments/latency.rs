@@ -1,5 +1,6 @@
-//! Latency: the ping side posts a receive and then a transmit and waits for both; the pong side
-//! posts a receive, waits, then posts a transmit and waits for it. Half of the mean round trip.
+//! Latency benchmark. The ping side posts a receive and then a transmit and waits for both; the pong side
+//! posts a receive, waits, then posts a transmit and waits for it. The result is half of the mean round
+//! trip.
 
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Source, Tag};
@@ -8,7 +9,7 @@ use super::{ExperimentError, Run, Setup};
 use lanigon_worlds::outcome::Outcome;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
 
-/// The tag that both sides use.
+/// Tag of the messages.
 const TAG: u16 = 1;
 
 /// A measured latency.
@@ -16,11 +17,11 @@ const TAG: u16 = 1;
 pub struct Latency {
     /// Half of the mean round trip, in microseconds.
     pub us: f64,
-    /// Rounds that the mean was taken over.
+    /// Number of rounds.
     pub rounds: usize,
 }
 
-/// The ping side: leaves the time at its start and at the end of each round in `stamps`.
+/// The ping side: stores its start time and the end of each round in `stamps`.
 pub async fn ping(
     mut emp: EmpNode,
     size: u32,
@@ -59,7 +60,7 @@ pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), Stri
     Ok(())
 }
 
-/// Puts both sides on a pair.
+/// Spawns both sides on a pair.
 pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
     let stamps = Outcome::default();
     let left = stamps.clone();
@@ -74,7 +75,7 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 /// Measures the latency of messages of `size` bytes.
 ///
 /// # Errors
-/// Whatever keeps the programs from their rounds.
+/// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Latency, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all());

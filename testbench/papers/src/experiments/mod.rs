@@ -1,4 +1,4 @@
-//! Experiments by the thesis's methods (docs/emp.md, "Benchmarks").
+//! Experiments with the thesis's methods (docs/emp.md, "Benchmarks").
 
 pub mod activity;
 pub mod goodput;
@@ -27,22 +27,22 @@ use lanigon_worlds::outcome::{Outcome, RunError, completed};
 use lanigon_worlds::pairs::EmpPairs;
 use rounds::Rounds;
 
-/// Why an experiment gave no result.
+/// Error of an experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// The firmware image.
+    /// The firmware image is invalid.
     #[error(transparent)]
     Firmware(#[from] FirmwareError),
-    /// The timing profile.
+    /// The timing profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The switch.
+    /// The switch is invalid.
     #[error(transparent)]
     Switch(#[from] testbed::SwitchError),
-    /// The world.
+    /// The world cannot be built.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// Faults that cannot be.
+    /// A fault is invalid.
     #[error(transparent)]
     Fault(#[from] FaultError),
     /// The run did not complete.
@@ -53,7 +53,7 @@ pub enum ExperimentError {
     Calibration(#[from] CalibrationError),
 }
 
-/// All that an experiment's world depends on beside its programs: the same for every experiment.
+/// Setup of an experiment's world, without its programs: equal for all experiments.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The firmware.
@@ -62,20 +62,20 @@ pub struct Setup {
     pub profile: Arc<Profile>,
     /// The stages' factors under that profile.
     pub factors: Arc<Vec<(String, f64)>>,
-    /// The switch between the nodes; without one they are connected directly.
+    /// The switch between the nodes; `None`: a direct cable.
     pub switch: Option<Arc<SwitchConfig>>,
     /// Whether senders slow down for receivers that are short of buffer space.
     pub flow_control: bool,
-    /// When to stop counting rounds.
+    /// Number of rounds.
     pub rounds: Rounds,
-    /// Bound of simulated time.
+    /// Limit of simulated time.
     pub max_time: Option<SimTime>,
     /// Set when the user interrupts.
     pub interrupt: Arc<AtomicBool>,
 }
 
 impl Setup {
-    /// Two nodes, ready for programs.
+    /// Creates two nodes, ready for programs.
     fn pair(&self) -> Result<EmpPairs, ExperimentError> {
         let mut pair = match &self.switch {
             None => EmpPairs::one(&self.image, &self.profile, &self.factors)?,
@@ -99,13 +99,13 @@ impl Setup {
 /// The programs of a benchmark on a pair of nodes.
 #[derive(Debug)]
 pub struct Run {
-    /// The time at the start, then at the end of each round, as the timed program leaves them.
+    /// Start time, and end of each round, stored by the timed program.
     stamps: Outcome<Vec<SimTime>>,
     programs: [(&'static str, Outcome<Result<(), String>>); 2],
 }
 
 impl Run {
-    /// Lets the pair run until `done` says of the stamps that they are enough.
+    /// Runs the pair until `done` accepts the stamps.
     fn until(
         &self,
         setup: &Setup,
@@ -125,7 +125,7 @@ impl Run {
         Ok(completed(end)?)
     }
 
-    /// The mean time of a round in picoseconds, and the rounds that it was taken over, once they are enough.
+    /// Mean duration of a round in picoseconds, and number of rounds, once sufficient.
     fn mean(&self, setup: &Setup, pair: &mut EmpPairs) -> Result<(f64, usize), ExperimentError> {
         self.until(setup, pair, |stamps| setup.rounds.mean(stamps).is_some())?;
         let mean =

@@ -1,6 +1,6 @@
-//! One-way bandwidth: the receiver posts as many receives as it can and reposts each as it is
-//! filled; the sender keeps two transmits posted and replaces each on its completion, which is the
-//! receiving NIC's acknowledgment.
+//! One-way bandwidth benchmark. The receiver posts as many receives as possible and reposts each one when
+//! it is filled. The sender keeps two transmits posted and replaces each on its completion, the receiving
+//! NIC's acknowledgment.
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use super::{ExperimentError, Run, Setup};
 use lanigon_worlds::outcome::Outcome;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer};
 
-/// The tag that both sides use.
+/// Tag of the messages.
 const TAG: u16 = 2;
-/// Receives that are posted in advance (emp-148).
+/// Number of receives posted in advance (emp-148).
 const RECEIVES: usize = 400;
-/// Transmits that are kept posted (emp-149).
+/// Number of posted transmits (emp-149).
 const TRANSMITS: usize = 2;
-/// The receives share so many buffers: their contents are not looked at.
+/// Number of buffers shared by the receives; contents are not checked.
 pub(super) const BUFFERS: usize = 8;
 
 /// A measured bandwidth.
@@ -26,22 +26,22 @@ pub(super) const BUFFERS: usize = 8;
 pub struct Bandwidth {
     /// Payload bits per second, in millions.
     pub megabits_per_s: f64,
-    /// Messages that the mean was taken over.
+    /// Number of messages.
     pub rounds: usize,
 }
 
-/// Receives of `size` bytes that the descriptor pool allows.
+/// Number of receives of `size` bytes that the descriptor pool allows.
 pub(super) const fn receives(size: u32) -> usize {
     let pages = size.div_ceil(PAGE_BYTES) as usize;
     if pages > 1 && pages <= CHAIN_PAGES {
-        // A chain takes a descriptor for its first page and one for every two more.
+        // A chain needs one descriptor for its first page and one per two further pages.
         RECEIVES / (1 + pages / 2)
     } else {
         RECEIVES
     }
 }
 
-/// The sending side: leaves the time at its start and at the end of each message in `stamps`.
+/// The sending side: stores its start time and the end of each message in `stamps`.
 pub async fn send(
     mut emp: EmpNode,
     size: u32,
@@ -50,7 +50,7 @@ pub async fn send(
 ) -> Result<(), String> {
     let out = buffer(&mut emp, size)?;
     let mut posted = VecDeque::new();
-    // The receiver needs a while to post its receives: wait for its word.
+    // Wait for the receiver's message that its receives are posted.
     let word = buffer(&mut emp, 0)?;
     let ready = emp
         .post_receive(
@@ -107,7 +107,7 @@ pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(),
     Ok(())
 }
 
-/// Puts both sides on a pair.
+/// Spawns both sides on a pair.
 pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
     let stamps = Outcome::default();
     let left = stamps.clone();
@@ -122,7 +122,7 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 /// Measures the one-way bandwidth of messages of `size` bytes.
 ///
 /// # Errors
-/// Whatever keeps the programs from their rounds.
+/// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all());

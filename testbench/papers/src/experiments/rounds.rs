@@ -1,22 +1,22 @@
-//! How often a benchmark repeats: until its mean stands still.
+//! Number of rounds of a benchmark: until its mean is stable.
 
 use emulator::sim::time::SimTime;
 
-/// When a benchmark has seen enough rounds.
+/// Limits on the number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounds {
-    /// At least so many.
+    /// Minimum.
     pub least: usize,
-    /// At most so many.
+    /// Maximum.
     pub most: usize,
-    /// So many at the start are not counted: the way to the steady state.
+    /// Number of rounds at the start that are ignored.
     pub skipped: usize,
-    /// The mean stands still when it moved by less than this share over the last half of the rounds.
+    /// The mean is stable if it moved by less than this share over the last half of the rounds.
     pub tolerance: f64,
 }
 
 impl Rounds {
-    /// Until the mean moves by less than 0.1 %, at most 300 rounds.
+    /// Default: until the mean moves by less than 0.1 %, at most 300 rounds.
     pub const USUAL: Self = Self {
         least: 32,
         most: 300,
@@ -30,7 +30,7 @@ impl Rounds {
         skipped: 4,
         tolerance: 5e-3,
     };
-    /// The thesis's own count (emp-147, emp-150).
+    /// Number of rounds in the thesis (emp-147, emp-150).
     pub const FULL: Self = Self {
         least: 10_000,
         most: 10_000,
@@ -38,14 +38,14 @@ impl Rounds {
         tolerance: 0.0,
     };
 
-    /// Rounds that a benchmark's programs must be ready for.
+    /// Largest number of rounds.
     #[must_use]
     pub const fn all(&self) -> usize {
         self.skipped + self.most
     }
 
-    /// The mean time of a round and the number of rounds that it was taken over, once `stamps`
-    /// (the start, then the end of each round) are enough; a pure function of the stamps.
+    /// Mean duration of a round and number of rounds, once `stamps` (start, and end of each round) suffice;
+    /// depends on the stamps only.
     #[must_use]
     pub fn mean(&self, stamps: &[SimTime]) -> Option<(f64, usize)> {
         let stamps = stamps.get(self.skipped..)?;

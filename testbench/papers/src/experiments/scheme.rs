@@ -1,27 +1,27 @@
-//! How the work of EMP is divided between the two CPUs of a NIC.
+//! Schemes of EMP: division of work between the two CPUs of a NIC.
 
 /// A division of the stages between CPU A and CPU B (docs/emp.md, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// Everything on CPU A.
+    /// All roles on CPU A.
     Base,
     /// The send path is split.
     So,
     /// The receive path is split.
     Ro,
-    /// One CPU for each direction.
+    /// One CPU per direction.
     Dsr,
     /// Both paths are split.
     Sr,
 }
 
 impl Scheme {
-    /// All of them, in the order of the thesis.
+    /// All schemes, in the order of the thesis.
     pub const ALL: [Self; 5] = [Self::Base, Self::So, Self::Ro, Self::Dsr, Self::Sr];
-    /// Those that use both CPUs.
+    /// Schemes that use both CPUs.
     pub const SPLIT: [Self; 4] = [Self::So, Self::Ro, Self::Dsr, Self::Sr];
 
-    /// The word in rows, options and `data/published-emp.csv`.
+    /// Name in rows, options and `data/published-emp.csv`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Scheme {
         }
     }
 
-    /// The name in tables and plots.
+    /// Name in tables and plots.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Scheme {
         }
     }
 
-    /// What it does, in a few words.
+    /// Short description.
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Scheme {
         }
     }
 
-    /// The firmware image that carries it.
+    /// Firmware image of the scheme.
     #[must_use]
     pub const fn image(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme with this name.
+    /// Finds a scheme by name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name)

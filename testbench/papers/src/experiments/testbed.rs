@@ -1,4 +1,4 @@
-//! The thesis's testbeds: which hosts, and what is between them. All else is the same everywhere.
+//! The thesis's testbeds: hosts and network. All else is equal.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use serde::Deserialize;
 
 use lanigon_worlds::nodes::mac_address;
 
-/// The 700 MHz hosts, as an overlay over the profiles, which describe the 933 MHz hosts.
+/// Overlay for the 700 MHz hosts; profiles describe the 933 MHz hosts.
 const HOST_700: &str = include_str!("../../../../emulator/profiles/host-700mhz.toml");
-/// The switch of the second testbed.
+/// Description of the second testbed's switch.
 const PACKET_ENGINE: &str = include_str!("../../../../emulator/profiles/switch-packet-engine.toml");
-/// Ports of a switch between two nodes.
+/// Number of ports of a switch between two nodes.
 const PORTS: usize = 2;
-/// Longest latency of a switch that its description may give.
+/// Longest valid latency of a switch.
 const LONGEST_NS: f64 = 1e9;
-/// Largest buffer of a port.
+/// Largest valid buffer of a port.
 const LARGEST_BYTES: f64 = 1e12;
 
-/// Two hosts and what joins them.
+/// A testbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Testbed {
     /// Dual 933 MHz hosts, NICs connected directly.
     Direct933,
     /// Quad 700 MHz hosts and a packet-engine switch.
     Switch700,
-    /// The same hosts, NICs connected directly (Figure 3.7).
+    /// Quad 700 MHz hosts, NICs connected directly (Figure 3.7).
     Direct700,
 }
 
 impl Testbed {
-    /// All of them.
+    /// All testbeds.
     pub const ALL: [Self; 3] = [Self::Direct933, Self::Switch700, Self::Direct700];
 
-    /// The word in rows and in `data/published-emp.csv`.
+    /// Name in rows and in `data/published-emp.csv`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Testbed {
         }
     }
 
-    /// What it is, for people.
+    /// Description for display.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Testbed {
         }
     }
 
-    /// The testbed with this name.
+    /// Finds a testbed by name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|testbed| testbed.name() == name)
@@ -64,7 +64,7 @@ impl Testbed {
     /// The profile with this testbed's hosts.
     ///
     /// # Errors
-    /// [`ProfileError`], if the hosts' file is damaged.
+    /// [`ProfileError`], if the hosts' file is invalid.
     pub fn profile(self, profile: &Profile) -> Result<Profile, ProfileError> {
         match self {
             Self::Direct933 => Ok(profile.clone()),
@@ -72,10 +72,10 @@ impl Testbed {
         }
     }
 
-    /// The switch between the hosts, if there is one.
+    /// The testbed's switch, if any.
     ///
     /// # Errors
-    /// [`SwitchError`], if the switch's file is damaged.
+    /// [`SwitchError`], if the switch's file is invalid.
     pub fn switch(self) -> Result<Option<SwitchConfig>, SwitchError> {
         match self {
             Self::Switch700 => parse_switch(PACKET_ENGINE).map(Some),
@@ -84,19 +84,19 @@ impl Testbed {
     }
 }
 
-/// What is wrong with the description of a switch.
+/// Invalid description of a switch.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
     /// It is not TOML, or an entry lacks a field.
     #[error("switch: {0}")]
     Syntax(#[from] toml::de::Error),
-    /// An entry is missing.
+    /// A required entry is missing.
     #[error("switch: the entry \"switch.{0}\" is missing")]
     Missing(&'static str),
-    /// An entry that nothing reads.
+    /// An entry is unknown.
     #[error("switch: nothing is called \"switch.{0}\"")]
     Superfluous(String),
-    /// A value out of range or with the wrong unit.
+    /// A value is out of range or has a wrong unit.
     #[error("switch.{name} = {value} {unit}: it must lie between {least} and {most} {expected}")]
     Value {
         /// The entry.
@@ -105,11 +105,11 @@ pub enum SwitchError {
         value: f64,
         /// Its unit.
         unit: String,
-        /// The least.
+        /// Lower limit.
         least: f64,
-        /// The most.
+        /// Upper limit.
         most: f64,
-        /// The unit that it must have.
+        /// Required unit.
         expected: &'static str,
     },
 }
@@ -125,7 +125,7 @@ struct SwitchFile {
 }
 
 impl SwitchFile {
-    /// Takes an entry out.
+    /// Removes and returns an entry.
     fn take(
         &mut self,
         name: &'static str,
@@ -148,7 +148,7 @@ impl SwitchFile {
     }
 }
 
-/// A switch for two nodes from its description.
+/// Parses the description of a switch for two nodes.
 fn parse_switch(text: &str) -> Result<SwitchConfig, SwitchError> {
     let mut file: SwitchFile = toml::from_str(text)?;
     let latency_ns = file.take("latency", "ns", LONGEST_NS)?;

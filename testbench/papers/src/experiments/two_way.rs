@@ -1,6 +1,6 @@
-//! Two-way bandwidth: both sides have many receives posted and begin with two messages; then each
-//! goes round: wait for the oldest transmit, wait for the oldest receive, post a transmit, post a
-//! receive. One side takes the time; both directions are added.
+//! Two-way bandwidth benchmark. Both sides post many receives and begin with two messages. Each round waits
+//! for the oldest transmit and for the oldest receive, then posts a transmit and a receive. One side is
+//! timed; both directions are added.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use super::{ExperimentError, Run, Setup};
 use lanigon_worlds::outcome::Outcome;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
 
-/// The tag of the messages.
+/// Tag of the messages.
 const TAG: u16 = 3;
-/// The tag of the word by which a side says that its receives are posted.
+/// Tag of the message that reports posted receives.
 const READY: u16 = 4;
-/// Messages that each side begins with (emp-152).
+/// Number of messages at the start of each side (emp-152).
 const STARTED: usize = 2;
 
-/// What a side has under way, and with what memory.
+/// Transfers and memory of a side.
 struct Side {
     emp: EmpNode,
     peer: u16,
@@ -89,7 +89,7 @@ impl Side {
     }
 }
 
-/// One side; leaves the time at its start and at the end of each round in `stamps`.
+/// Runs one side; stores its start time and the end of each round in `stamps`.
 pub async fn side(
     emp: EmpNode,
     peer: u16,
@@ -111,7 +111,7 @@ pub async fn side(
     Ok(())
 }
 
-/// Puts both sides on a pair; gives the stamps of the one that takes the time.
+/// Spawns both sides on a pair; returns the stamps of the timed one.
 pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
     let stamps = Outcome::default();
     let left = stamps.clone();
@@ -128,7 +128,7 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 /// Measures the two-way bandwidth of messages of `size` bytes.
 ///
 /// # Errors
-/// Whatever keeps the programs from their rounds.
+/// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all());

@@ -1,4 +1,4 @@
-//! Which resource limits the bandwidth: how busy each one is while messages flow.
+//! Utilisation of resources during a bandwidth test; the busiest one limits it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use super::activity::{self, Activity};
 use super::{ExperimentError, Run, Setup, one_way, two_way};
 use lanigon_worlds::pairs::EmpPairs;
 
-/// Rounds that pass before the look begins.
+/// Number of rounds before the measurement.
 const WARM_UP: usize = 12;
-/// Rounds that it lasts, at least.
+/// Smallest number of rounds of the measurement.
 const ROUNDS: usize = 24;
 
-/// Which way messages flow.
+/// Direction of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flow {
     /// From node 0 to node 1.
     OneWay,
-    /// Both ways.
+    /// In both directions.
     TwoWay,
 }
 
 impl Flow {
-    /// The experiment in which messages flow so.
+    /// Experiment with this direction.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Flow {
         }
     }
 
-    /// What a node is in it.
+    /// Role of a node.
     #[must_use]
     pub const fn node(self, index: usize) -> &'static str {
         match (self, index) {
@@ -52,40 +52,40 @@ impl Flow {
     }
 }
 
-/// How busy a resource was.
+/// Utilisation of a resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resource {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// Share of the time, 0 to 1.
     pub busy: f64,
-    /// What of it was spent on what, if there is more than one thing; the largest first.
+    /// Shares by kind of work, largest first; empty if there is one kind only.
     pub parts: Vec<(Arc<str>, f64)>,
 }
 
-/// A node's resources.
+/// Utilisation of a node's resources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeUsage {
     /// The resources.
     pub resources: Vec<Resource>,
     /// Frames that its MAC dropped because the receive buffer or ring was full.
     pub dropped_no_space: u64,
-    /// Frames that its firmware dropped for want of a record, a DMA slot or buffer space.
+    /// Frames that its firmware dropped for lack of a record, a DMA slot or buffer space.
     pub dropped_resources: u32,
-    /// Frames that it sent again.
+    /// Retransmitted frames.
     pub resent: u32,
 }
 
-/// How busy everything was for a while.
+/// Utilisation of all resources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Usage {
-    /// Which way messages flowed.
+    /// Direction of messages.
     pub flow: Flow,
     /// Message length.
     pub message_bytes: u32,
-    /// How long the look lasted.
+    /// Length of the measurement.
     pub span: SimTime,
-    /// Sender and receiver, or both.
+    /// Sender and receiver, or both sides.
     pub nodes: Vec<NodeUsage>,
 }
 
@@ -100,7 +100,7 @@ impl Usage {
 }
 
 impl Usage {
-    /// The busiest resource in words: "the receiver's CPU A, 98.2 % busy".
+    /// Description of the busiest resource: "the receiver's CPU A, 98.2 % busy".
     #[must_use]
     pub fn bottleneck_name(&self) -> Option<String> {
         let (node, resource) = self.bottleneck()?;
@@ -116,7 +116,7 @@ impl Usage {
     }
 }
 
-/// What counts up on a node.
+/// Counters of a node.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     now: SimTime,
@@ -145,10 +145,10 @@ impl Counts {
     }
 }
 
-/// Watches a stream of messages of `size` bytes.
+/// Measures a stream of messages of `size` bytes.
 ///
 /// # Errors
-/// Whatever keeps the programs from their rounds.
+/// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, flow: Flow, size: u32) -> Result<Usage, ExperimentError> {
     let mut pair = setup.pair()?;
     let run: Run = match flow {
@@ -221,7 +221,7 @@ fn resources(
             .fold(0.0, |sum, share| sum + share);
         resources.push(plain(name, busy));
         if unit == Initiator::MacTransmit {
-            // The wire rests for the gap behind each frame, and not while the MAC begins.
+            // The wire is idle during the gap after each frame, but not before its first bit.
             let frames = activities
                 .iter()
                 .filter(|activity| activity.unit == unit)
@@ -245,7 +245,7 @@ const fn plain(name: &'static str, busy: f64) -> Resource {
     }
 }
 
-/// Share of the time that a unit spent on each thing.
+/// Shares of time by kind of work of a unit.
 fn parts(unit: Initiator, activities: &[Activity], span: f64) -> BTreeMap<Arc<str>, f64> {
     let mut parts = BTreeMap::new();
     for activity in activities.iter().filter(|activity| activity.unit == unit) {

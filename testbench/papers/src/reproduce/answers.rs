@@ -1,6 +1,6 @@
-//! Which measurement answers which published number, and what the answer is worth as evidence.
+//! Mapping of published numbers to measurements, and their value as evidence.
 //!
-//! The rules read the columns of `data/published-emp.csv`: what a number is decides what answers it.
+//! The rules use the columns of `data/published-emp.csv`: the kind of a number selects its measurement.
 
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::descriptor::PAGE_BYTES;
@@ -17,23 +17,23 @@ use crate::published::{Kind, Published};
 use lanigon_worlds::nodes::EMP_SRAM;
 use lanigon_worlds::wire::wire_bytes;
 
-/// What a value is worth as evidence.
+/// Value of a result as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The model was given the published number.
+    /// The published number is an input of the model.
     Input,
-    /// The model was adjusted until the number came out.
+    /// The model was adjusted to the published number.
     Calibrated,
-    /// It came out.
+    /// The result was predicted by the model.
     Predicted,
-    /// A thing of this firmware, beside that of the thesis's firmware.
+    /// A property of this firmware, compared with that of the thesis's firmware.
     Compared,
-    /// Of a system that the emulator does not have.
+    /// A number of a system that is not modelled.
     NotModelled,
 }
 
 impl Role {
-    /// The word in rows.
+    /// Name in rows.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,18 +46,18 @@ impl Role {
     }
 }
 
-/// How a value compares with its published number.
+/// Comparison of a value with its published number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// By its error.
+    /// By relative error.
     Error,
-    /// It must not be below.
+    /// A lower bound.
     AtLeast,
-    /// It must not be above.
+    /// An upper bound.
     AtMost,
 }
 
-/// A cost of a profile.
+/// A cost of the profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
     /// One poll of NIC memory by a host, in ns.
@@ -75,53 +75,53 @@ impl Cost {
     }
 }
 
-/// What is to be measured or computed.
+/// A quantity to measure or compute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Quantity {
     /// A point's value.
     Point(Key),
     /// The highest value over all sizes.
     Peak(Key),
-    /// By how much percent the first is below the second.
+    /// Reduction of the first against the second, in percent.
     Reduction(Key, Key),
-    /// By how much percent the first is above the second.
+    /// Increase of the first over the second, in percent.
     Increase(Key, Key),
-    /// By how much percent the first, at its highest, is above the second.
+    /// Largest increase of the first over the second, in percent.
     PeakIncrease(Key, Key),
     /// By how much the first is above the second.
     Difference(Key, Key),
     /// A point's value as percentage of a bandwidth.
     Share(Key, f64),
-    /// The duration of a stage's work in one scheme, on one CPU or on both.
+    /// Duration of a stage in a scheme, on one CPU or both.
     Stage {
         /// The scheme.
         scheme: Scheme,
-        /// The stages that it consists of.
+        /// The firmware's stages that form it.
         stages: &'static [&'static str],
         /// The CPU, if one.
         cpu: Option<usize>,
     },
     /// The shortest DMA of a short message and of a full frame, in us.
     ShortestDma,
-    /// The longest.
+    /// The longest DMA of a short message and of a full frame, in us.
     LongestDma,
     /// A cost of the profile.
     Cost(Cost),
-    /// What follows from parameters alone.
+    /// A value that follows from parameters alone.
     Constant(f64),
-    /// Nothing.
+    /// No quantity.
     Nothing,
 }
 
-/// How a published number is answered.
+/// Answer to a published number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// By what.
+    /// The quantity.
     pub quantity: Quantity,
-    /// How the two compare.
+    /// The comparison.
     pub comparison: Comparison,
     role: Role,
-    /// What a reader must know.
+    /// Note for the reader.
     pub note: &'static str,
 }
 
@@ -154,8 +154,8 @@ impl Answer {
         Self { note, ..self }
     }
 
-    /// What the value of the number `id` is worth under a profile: plain hardware is given no durations of
-    /// stages; a result that an entry names as its source was not predicted from it.
+    /// Role of number `id` under a profile. Plain hardware has no stage durations as inputs. A result that
+    /// a profile entry names as its source is not a prediction.
     #[must_use]
     pub fn role(&self, id: &str, profile: &Profile) -> Role {
         let named = || profile.stages.values().any(|entry| entry.source == id);
@@ -168,7 +168,7 @@ impl Answer {
 }
 
 impl Quantity {
-    /// What must be measured for it, if curves consist of these sizes.
+    /// Tasks needed for the quantity; curves have these sizes.
     #[must_use]
     pub fn needs(&self, sizes: &[u32]) -> Vec<Task> {
         let points = |keys: Vec<Key>| keys.into_iter().map(Task::Point).collect();
@@ -188,7 +188,7 @@ impl Quantity {
         }
     }
 
-    /// The scheme whose firmware it needs.
+    /// Scheme whose firmware is needed.
     #[must_use]
     pub fn scheme(&self) -> Option<Scheme> {
         match self {
@@ -205,7 +205,7 @@ impl Quantity {
         }
     }
 
-    /// Its value under a profile, if what it needs was measured.
+    /// Value of the quantity under a profile, if measured.
     #[must_use]
     pub fn value(&self, results: &ProfileResults) -> Option<f64> {
         let value = |key: &Key| results.value(*key);
@@ -232,7 +232,7 @@ impl Quantity {
     }
 }
 
-/// The highest value of a curve.
+/// Highest value of a curve.
 #[must_use]
 pub fn peak(results: &ProfileResults, curve: Key) -> Option<f64> {
     let on_curve = |(key, _): &(&Key, _)| key.sized(0) == curve.sized(0);
@@ -251,7 +251,7 @@ fn stage_us(
         let (stage, factor) = scheme.stage(name)?;
         Some(factor * cpu.map_or(stage.us, |cpu| stage.cpus_us[cpu]))
     };
-    // Without the mark, one stage is both parts.
+    // Without the probe, one stage contains both parts.
     let marked = |name: &str| scheme.stage(name).is_some();
     match stages {
         [whole, part] if !marked(part) => us(whole),
@@ -260,14 +260,14 @@ fn stage_us(
     }
 }
 
-/// How long DMA transfers of a short message and of a full frame take.
+/// Durations of the DMA transfers of a short message and of a full frame.
 fn dma_us(results: &ProfileResults) -> impl Iterator<Item = f64> + '_ {
     let ledgers = results.schemes.get(&Scheme::Base).into_iter();
     let ledgers = ledgers.flat_map(|scheme| scheme.ledgers.values());
     ledgers.flat_map(|ledger| ledger.dma.iter().map(|span| span.us()))
 }
 
-/// The bandwidth of messages of `size` bytes if frames followed each other without a break.
+/// Bandwidth of messages of `size` bytes with frames back to back.
 #[must_use]
 pub fn limit_megabits_per_s(size: u32) -> f64 {
     let (header, data) = (FRAME, data_frame_capacity(DEFAULT_FRAME_BYTES));
@@ -279,7 +279,7 @@ pub fn limit_megabits_per_s(size: u32) -> f64 {
     f64::from(size) / bytes as f64 * 1000.0
 }
 
-/// The systems that the thesis compares EMP with.
+/// The systems with which the thesis compares EMP.
 const OTHER_SYSTEMS: [(&str, &str); 2] = [
     (
         "tcp",
@@ -288,7 +288,7 @@ const OTHER_SYSTEMS: [(&str, &str); 2] = [
     ("gm", "GM on Myrinet: other hardware and firmware"),
 ];
 
-/// How a published number is answered; `None` for parameters of the experiments, which need none.
+/// Answer to a published number; `None` for parameters of the experiments.
 #[must_use]
 pub fn answer(number: &Published) -> Option<Answer> {
     if number.kind == Kind::Parameter {
@@ -309,7 +309,7 @@ pub fn answer(number: &Published) -> Option<Answer> {
     Some(answer.bound(number))
 }
 
-/// Numbers of the benchmarks.
+/// Answers to numbers of the benchmarks.
 fn point_answer(number: &Published, head: &str) -> Option<Answer> {
     let scheme = Scheme::by_name(number.scheme)?;
     let experiment = Experiment::by_name(number.experiment)?;
@@ -346,7 +346,7 @@ fn point_answer(number: &Published, head: &str) -> Option<Answer> {
     })
 }
 
-/// Numbers that the thesis gives more than once, with different values.
+/// Notes on numbers that the thesis gives more than once, with different values.
 const fn contradiction(id: &str) -> &'static str {
     match id.as_bytes() {
         b"emp-002" | b"emp-183" => {
@@ -361,7 +361,7 @@ const fn contradiction(id: &str) -> &'static str {
     }
 }
 
-/// Numbers about single operations.
+/// Answers to numbers of single operations.
 fn cost_answer(number: &Published, head: &str) -> Option<Answer> {
     let us = |quantity| Answer::predicted(quantity);
     Some(match head {
@@ -384,7 +384,7 @@ fn cost_answer(number: &Published, head: &str) -> Option<Answer> {
     })
 }
 
-/// The stages' parts in Tables 3.1 to 3.3, and the stages of the firmware that they consist of.
+/// Stages of Tables 3.1 to 3.3, and the firmware's stages that form them.
 const STAGES: [(&str, &[&str]); 8] = [
     (
         "send bookkeeping",
@@ -423,8 +423,8 @@ fn stage_answer(number: &Published) -> Option<Answer> {
     Some(Answer::new(Role::Input, quantity))
 }
 
-/// The firmware's stages for a stage of the tables. Where receive ack is divided, the sender, which is always on CPU A,
-/// has what is named after the whole.
+/// The firmware's stages for a stage of the tables. If receive ack is divided, the sender's part, always on
+/// CPU A, has the name of the whole.
 fn stages_of(name: &str, cpu: Option<usize>) -> Option<&'static [&'static str]> {
     match (name, cpu) {
         ("receive ack (part)", Some(0)) => Some(&[stage::RECEIVE_ACK]),

@@ -1,4 +1,4 @@
-//! `--explain SCHEME`: where each microsecond of a message goes, and which resource limits bandwidth.
+//! `--explain SCHEME`: ledgers of messages, and the resource that limits bandwidth.
 
 use std::fmt::{self, Write};
 
@@ -7,7 +7,7 @@ use crate::experiments::ledger::Ledger;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::usage::Usage;
 
-/// Everything about one scheme.
+/// The complete explanation of a scheme.
 #[must_use]
 pub fn render(results: &Results, scheme: Scheme) -> String {
     let mut text = format!("{}: {}\n\n", scheme.title(), scheme.description());
@@ -39,10 +39,10 @@ fn write_profile(text: &mut String, profile: &ProfileResults, scheme: Scheme) ->
     Ok(())
 }
 
-/// Where the time of one message went.
+/// Writes the ledger of one message.
 ///
 /// # Errors
-/// None, if `text` takes everything.
+/// None, if writing to `text` cannot fail.
 pub fn ledger(text: &mut String, scheme: Scheme, ledger: &Ledger) -> fmt::Result {
     writeln!(
         text,

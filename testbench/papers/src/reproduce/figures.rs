@@ -1,4 +1,4 @@
-//! The thesis's figures, as far as EMP itself is in them: which points each one shows.
+//! The thesis's figures about EMP, as sets of points.
 
 use std::ops::RangeInclusive;
 
@@ -9,32 +9,32 @@ use crate::experiments::testbed::Testbed;
 /// A curve.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
-    /// A point of it; the others differ in size.
+    /// A point of the curve; the others differ in size.
     pub point: Key,
 }
 
 /// A plot of a figure.
 #[derive(Debug, Clone)]
 pub struct Panel {
-    /// What is above it.
+    /// Title of the plot.
     pub title: String,
-    /// Which message sizes it shows.
+    /// Range of message sizes.
     pub sizes: RangeInclusive<u32>,
-    /// Its curves.
+    /// Curves.
     pub series: Vec<Series>,
 }
 
 impl Panel {
-    /// The points of a series among these sizes.
+    /// The points of a series for these sizes.
     pub fn keys<'a>(&self, series: &Series, sizes: &'a [u32]) -> impl Iterator<Item = Key> + 'a {
         let (range, point) = (self.sizes.clone(), series.point);
         let shown = sizes.iter().filter(move |size| range.contains(size));
         shown.map(move |&size| point.sized(size))
     }
 
-    /// What its vertical axis shows.
+    /// Unit of the vertical axis.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         let first = self.series.first();
@@ -47,14 +47,14 @@ impl Panel {
 pub struct Figure {
     /// Its number in the thesis.
     pub id: &'static str,
-    /// What it shows.
+    /// Title.
     pub title: &'static str,
-    /// Its plots.
+    /// Plots.
     pub panels: Vec<Panel>,
 }
 
 impl Figure {
-    /// All of its points among these sizes.
+    /// All points for these sizes.
     pub fn keys<'a>(&'a self, sizes: &'a [u32]) -> impl Iterator<Item = Key> + 'a {
         self.panels.iter().flat_map(move |panel| {
             let series = panel.series.iter();
@@ -63,14 +63,14 @@ impl Figure {
     }
 }
 
-/// Sizes that the plots of small messages show.
+/// Sizes in plots of small messages.
 const SMALL: RangeInclusive<u32> = 0..=1478;
-/// Sizes that the plots of large messages' latency show.
+/// Sizes in plots of large messages' latency.
 const LARGE: RangeInclusive<u32> = 0..=16_384;
-/// Every size.
+/// All sizes.
 const ANY: RangeInclusive<u32> = 0..=u32::MAX;
 
-/// One panel with a curve for each of these schemes.
+/// A panel with a curve for each of these schemes.
 fn panel(
     what: &str,
     experiment: Experiment,
@@ -90,7 +90,7 @@ fn panel(
     }
 }
 
-/// Figure 2.6: with and without flow control.
+/// Panel of Figure 2.6: with and without flow control.
 fn flow_control_panel(testbed: Testbed) -> Panel {
     let point = Key::new(Experiment::OneWay, Scheme::Base, 0).on(testbed);
     let series = |name: &str, point| Series {
@@ -107,7 +107,7 @@ fn flow_control_panel(testbed: Testbed) -> Panel {
     }
 }
 
-/// Small and large latencies.
+/// Panels of small and large latencies.
 fn latency_panels(testbed: Testbed, schemes: &[Scheme]) -> [Panel; 2] {
     [
         ("latency, small messages", SMALL),
@@ -116,7 +116,7 @@ fn latency_panels(testbed: Testbed, schemes: &[Scheme]) -> [Panel; 2] {
     .map(|(what, sizes)| panel(what, Experiment::Latency, testbed, schemes, sizes))
 }
 
-/// All figures that are reproduced.
+/// All reproduced figures.
 #[must_use]
 pub fn all() -> Vec<Figure> {
     use Testbed::{Direct700, Direct933, Switch700};
@@ -193,7 +193,7 @@ pub fn all() -> Vec<Figure> {
     ]
 }
 
-/// The figure with this number; "figure-3.5" and "fig3.5" name it too.
+/// Finds a figure by number; "figure-3.5" and "fig3.5" are accepted too.
 #[must_use]
 pub fn by_id(id: &str) -> Option<Figure> {
     let number = id

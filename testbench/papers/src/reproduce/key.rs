@@ -1,4 +1,4 @@
-//! What a measured point is a point of.
+//! Keys of measured points.
 
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
@@ -15,10 +15,10 @@ pub enum Experiment {
 }
 
 impl Experiment {
-    /// All of them.
+    /// All experiments.
     pub const ALL: [Self; 3] = [Self::Latency, Self::OneWay, Self::TwoWay];
 
-    /// The word in rows, options and `data/published-emp.csv`.
+    /// Name in rows, options and `data/published-emp.csv`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Experiment {
         }
     }
 
-    /// What is measured.
+    /// Measured quantity.
     #[must_use]
     pub const fn metric(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Experiment {
         }
     }
 
-    /// In which unit.
+    /// Unit.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Experiment {
         }
     }
 
-    /// The experiment with this name.
+    /// Finds an experiment by name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
@@ -59,9 +59,9 @@ impl Experiment {
 pub struct Key {
     /// The experiment.
     pub experiment: Experiment,
-    /// On which testbed.
+    /// The testbed.
     pub testbed: Testbed,
-    /// How work is divided between the CPUs.
+    /// The scheme: division of work between the CPUs.
     pub scheme: Scheme,
     /// Whether senders slow down for receivers that are short of buffer space.
     pub flow_control: bool,
@@ -82,13 +82,13 @@ impl Key {
         }
     }
 
-    /// The same on another testbed.
+    /// The point on another testbed.
     #[must_use]
     pub const fn on(self, testbed: Testbed) -> Self {
         Self { testbed, ..self }
     }
 
-    /// The same with flow control.
+    /// The point with flow control.
     #[must_use]
     pub const fn with_flow_control(self) -> Self {
         Self {
@@ -97,13 +97,13 @@ impl Key {
         }
     }
 
-    /// The same with another scheme.
+    /// The point of another scheme.
     #[must_use]
     pub const fn of(self, scheme: Scheme) -> Self {
         Self { scheme, ..self }
     }
 
-    /// The same with another size.
+    /// The point for another size.
     #[must_use]
     pub const fn sized(self, size: u32) -> Self {
         Self { size, ..self }

@@ -1,7 +1,7 @@
-//! `lanigon reproduce emp`: runs the thesis's benchmarks and sets the results beside its numbers.
+//! `lanigon reproduce emp`: runs the thesis's benchmarks and compares the results with its numbers.
 //!
-//! A [`Plan`] says what to measure. Its tasks are independent worlds, so they run on as many threads
-//! as the machine has; the results do not depend on who finished first.
+//! A [`Plan`] lists the tasks. They are independent worlds and run in parallel on all threads; results do
+//! not depend on the order of their completion.
 
 pub mod answers;
 pub mod claims;
@@ -38,34 +38,34 @@ use lanigon_worlds::outcome::RunError;
 use results::{ProfileResults, Results, SchemeResults, Value};
 pub use selection::Selection;
 
-/// The sizes of the usual run: with steps at the ends of frames and pages.
+/// Message sizes of the default run, including both sides of frame and page boundaries.
 pub const SIZES: &[u32] = &[
     4, 10, 64, 256, 512, 1024, 1478, 1479, 2048, 2964, 2965, 4096, 4097, 6144, 8192, 8193, 10_240,
     12_288, 14_336, 16_384, 20_480, 24_576, 28_672, 32_768, 40_960, 49_152, 65_536,
 ];
-/// The sizes of a first look.
+/// Message sizes of `--quick`.
 pub const QUICK_SIZES: &[u32] = &[4, 10, 256, 1478, 1479, 4096, 4097, 8192, 14_336, 65_536];
 
-/// A size that the thesis calls small where it names none.
+/// Size used for "small" messages of the thesis.
 pub const SMALL: u32 = 10;
-/// A size that it calls medium.
+/// Size used for "medium" messages of the thesis.
 pub const MEDIUM: u32 = 8192;
-/// A size that it calls large, for numbers that it gives without a size.
+/// Size used for "large" messages of the thesis.
 pub const LARGE: u32 = 65_536;
 
-/// A message that fills one frame.
+/// Length of a message that fills one frame.
 pub const FRAME: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
-/// The messages whose time is accounted for: emp-004, and a full frame.
+/// Message lengths with a ledger: emp-004, and a full frame.
 pub const LEDGERS: [u32; 2] = [SMALL, FRAME];
 
-/// A thing to measure.
+/// A task of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     /// A point.
     Point(Key),
-    /// Where the time of one message of so many bytes goes.
+    /// The ledger of one message of this length.
     Ledger(Scheme, u32),
-    /// How busy the resources are.
+    /// Utilisation of resources.
     Usage(Scheme, Flow),
 }
 
@@ -77,7 +77,7 @@ impl Task {
         }
     }
 
-    /// The testbed, and whether with flow control.
+    /// Testbed and flow control of the task.
     const fn conditions(self) -> (Testbed, bool) {
         match self {
             Self::Point(key) => (key.testbed, key.flow_control),
@@ -85,7 +85,7 @@ impl Task {
         }
     }
 
-    /// What explains a scheme: its ledgers and how busy its resources are.
+    /// Tasks that explain a scheme: ledgers and utilisation.
     pub fn explanation(scheme: Scheme) -> impl Iterator<Item = Self> {
         let ledgers = LEDGERS.into_iter();
         let flows = [Flow::OneWay, Flow::TwoWay].into_iter();
@@ -94,7 +94,7 @@ impl Task {
             .chain(flows.map(move |flow| Self::Usage(scheme, flow)))
     }
 
-    /// How much work it is, roughly: the largest begins first.
+    /// Rough amount of work: the largest tasks start first.
     const fn work(self) -> u32 {
         match self {
             Self::Point(key) => key.size,
@@ -104,38 +104,38 @@ impl Task {
     }
 }
 
-/// What a task gave.
+/// Result of a task.
 enum Outcome {
     Point(Value),
     Ledger(Option<Ledger>),
     Usage(Usage),
 }
 
-/// What to measure.
+/// Plan of measurements.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The firmware of each scheme that has one.
     pub images: BTreeMap<Scheme, Arc<Image>>,
-    /// Under which profiles.
+    /// Profiles.
     pub profiles: Vec<Profile>,
-    /// What; tasks of schemes without an image are left out.
+    /// Tasks; those of schemes without an image are skipped.
     pub tasks: BTreeSet<Task>,
-    /// How many rounds.
+    /// Number of rounds.
     pub rounds: Rounds,
-    /// Bound of simulated time of each point.
+    /// Limit of simulated time per point.
     pub max_time: Option<SimTime>,
     /// Set when the user interrupts.
     pub interrupt: Arc<AtomicBool>,
 }
 
-/// A profile, and what each scheme's firmware takes under it.
+/// A profile with the stage durations of each scheme's firmware.
 struct Calibrated {
     profile: Arc<Profile>,
     schemes: BTreeMap<Scheme, SchemeResults>,
 }
 
 impl Plan {
-    /// The tasks that can be carried out, the largest first.
+    /// The executable tasks, largest first.
     fn possible(&self) -> Vec<Task> {
         let has_image = |task: &Task| self.images.contains_key(&task.scheme());
         let mut tasks: Vec<_> = self.tasks.iter().copied().filter(has_image).collect();
@@ -143,14 +143,14 @@ impl Plan {
         tasks
     }
 
-    /// How many things there are to measure.
+    /// Number of steps, for the progress bar.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.profiles.len() * self.possible().len()
     }
 
-    /// Measures everything; `progress` is told how many steps are done. When the user interrupts,
-    /// the results so far come back, marked as partial.
+    /// Runs all tasks; `progress` is called with the number of finished steps. After an interrupt, the
+    /// partial results are returned, marked as such.
     ///
     /// # Errors
     /// The first error of any task.
@@ -198,7 +198,7 @@ impl Plan {
         })
     }
 
-    /// Schemes that are wanted and have no image.
+    /// Requested schemes without an image.
     fn missing(&self) -> Vec<Scheme> {
         let wanted: BTreeSet<_> = self.tasks.iter().map(|task| task.scheme()).collect();
         let missing = wanted.into_iter();
@@ -229,8 +229,8 @@ impl Plan {
         })
     }
 
-    /// What the worlds of a scheme on a testbed depend on. No experiment is asked: there is one set of parameters
-    /// for all of them.
+    /// Setup of a scheme's worlds on a testbed. It is independent of the experiment: all experiments use
+    /// one set of parameters.
     fn setup(
         &self,
         calibrated: &Calibrated,
@@ -292,7 +292,7 @@ fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
     })
 }
 
-/// Runs `work` for every index below `count` on the machine's threads; the results in order.
+/// Runs `work` for every index below `count` on all threads; returns results in order.
 fn in_parallel<T: Send>(
     count: usize,
     progress: &(impl Fn(usize) + Sync),

@@ -7,13 +7,13 @@ use super::figures::{Figure, Panel};
 use super::key::Key;
 use super::results::ProfileResults;
 
-/// Pixels of a panel.
+/// Size of a panel in pixels.
 const PANEL: (u32, u32) = (560, 420);
-/// Height of the figure's title.
+/// Height of the figure's title in pixels.
 const TITLE_HEIGHT: u32 = 40;
-/// The font; whoever shows the plot has one of this kind.
+/// Generic font family.
 const FONT: &str = "sans-serif";
-/// A colour for each curve of a panel: told apart by people who see few colours, too.
+/// Colours of curves, distinguishable with colour vision deficiency.
 const COLOURS: [RGBColor; 5] = [
     RGBColor(0, 0, 0),
     RGBColor(0, 114, 178),
@@ -22,7 +22,7 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(204, 121, 167),
 ];
 
-/// Why a figure cannot be drawn.
+/// A figure cannot be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("figure {id}: {reason}")]
 pub struct PlotError {
@@ -30,10 +30,10 @@ pub struct PlotError {
     reason: String,
 }
 
-/// A curve as it is drawn: kilobytes, value.
+/// A curve: kilobytes and value of each point.
 type Curve = Vec<(f64, f64)>;
 
-/// The points of each curve of a panel that were measured.
+/// Measured points of each curve of a panel.
 fn curves(panel: &Panel, results: &ProfileResults) -> Vec<Curve> {
     let points = |template: Key| -> Curve {
         let on_curve = |key: &Key| key.sized(0) == template && panel.sizes.contains(&key.size);
@@ -46,7 +46,7 @@ fn curves(panel: &Panel, results: &ProfileResults) -> Vec<Curve> {
     series.map(|series| points(series.point.sized(0))).collect()
 }
 
-/// Draws a figure; `None` if nothing of it was measured.
+/// Draws a figure; `None` without any measured point.
 ///
 /// # Errors
 /// [`PlotError`], if the plotting library cannot draw it.

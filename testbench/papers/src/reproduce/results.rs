@@ -1,4 +1,4 @@
-//! What was measured.
+//! Results of measurements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,51 +16,51 @@ use lanigon_worlds::calibrate::StageTime;
 pub struct Value {
     /// The value, in the experiment's unit.
     pub value: f64,
-    /// Rounds that it is the mean of.
+    /// Number of rounds of the mean.
     pub rounds: usize,
 }
 
-/// What was found out about one scheme's firmware, on the first testbed.
+/// Results of one scheme's firmware on the first testbed.
 #[derive(Debug, Clone, Default)]
 pub struct SchemeResults {
-    /// What the stages take on the hardware as it is.
+    /// Durations of stages on unmodified hardware.
     pub stages: Vec<StageTime>,
-    /// By what the profile stretches them.
+    /// Stretch factors of the profile.
     pub factors: Vec<(String, f64)>,
-    /// Where the time of one message went, by message length.
+    /// Ledgers by message length.
     pub ledgers: BTreeMap<u32, Ledger>,
-    /// How busy the resources were.
+    /// Utilisation of resources.
     pub usages: Vec<Usage>,
 }
 
 impl SchemeResults {
-    /// By what a stage is stretched.
+    /// Stretch factor of a stage.
     #[must_use]
     pub fn factor(&self, stage: &str) -> Option<f64> {
         let found = self.factors.iter().find(|(name, _)| name == stage);
         found.map(|(_, factor)| *factor)
     }
 
-    /// A stage, and by what it is stretched: 1 if it is not.
+    /// A stage with its stretch factor (1 by default).
     #[must_use]
     pub fn stage(&self, name: &str) -> Option<(&StageTime, f64)> {
         let stage = self.stages.iter().find(|stage| stage.stage == name)?;
         Some((stage, self.factor(name).unwrap_or(1.0)))
     }
 
-    /// How busy the resources were while messages flowed so.
+    /// Utilisation with messages in this direction.
     #[must_use]
     pub fn usage(&self, flow: Flow) -> Option<&Usage> {
         self.usages.iter().find(|usage| usage.flow == flow)
     }
 }
 
-/// Everything that was measured under one profile.
+/// Results under one profile.
 #[derive(Debug, Clone)]
 pub struct ProfileResults {
     /// The profile.
     pub profile: Arc<Profile>,
-    /// By scheme; those without an image are not there.
+    /// Results by scheme; schemes without an image are missing.
     pub schemes: BTreeMap<Scheme, SchemeResults>,
     /// The points.
     pub points: BTreeMap<Key, Value>,
@@ -74,19 +74,19 @@ impl ProfileResults {
     }
 }
 
-/// Everything.
+/// All results.
 #[derive(Debug, Clone)]
 pub struct Results {
-    /// By profile.
+    /// Results by profile.
     pub profiles: Vec<ProfileResults>,
     /// Schemes whose image is not built.
     pub missing: Vec<Scheme>,
-    /// The user interrupted: points are missing.
+    /// The user interrupted the run: points are missing.
     pub partial: bool,
 }
 
 impl Results {
-    /// The profile under which claims are judged: one that stretches stages to the thesis's durations, since the
+    /// The profile for judging claims: one that stretches stages to the thesis's durations, because the
     /// claims are about that firmware; otherwise the first one.
     #[must_use]
     pub fn judged(&self) -> Option<&ProfileResults> {

@@ -1,4 +1,4 @@
-//! The results as rows: beside the published numbers, for JSON and CSV.
+//! Results as rows with published numbers, for JSON and CSV.
 
 use std::collections::BTreeMap;
 
@@ -22,45 +22,45 @@ pub struct Row {
     pub experiment: &'static str,
     /// The profile.
     pub profile: String,
-    /// The division of work between the CPUs, or another system.
+    /// The scheme, or another system.
     pub scheme: &'static str,
-    /// Hosts, and what is between them.
+    /// The testbed.
     pub testbed: &'static str,
     /// Whether senders slow down for receivers that are short of buffer space.
     pub flow_control: bool,
     /// Message length.
     pub message_bytes: Option<u32>,
-    /// What is measured.
+    /// Measured quantity.
     pub metric: &'static str,
-    /// The value; absent if it was not measured.
+    /// The value, if measured.
     pub value: Option<f64>,
-    /// Rounds that it is the mean of, if it is one.
+    /// Number of rounds, for a mean.
     pub rounds: Option<usize>,
     /// Its unit.
     pub unit: &'static str,
     /// The published value.
     pub published: Option<f64>,
-    /// How far off the value is.
+    /// Relative error of the value.
     pub error_percent: Option<f64>,
-    /// The same for a percentage, in percentage points.
+    /// Error of a percentage, in percentage points.
     pub error_points: Option<f64>,
-    /// For a bound: whether it holds.
+    /// Whether a bound is met.
     pub holds: Option<bool>,
-    /// What the value is worth as evidence.
+    /// Value as evidence.
     pub role: &'static str,
-    /// What a reader must know.
+    /// Note for the reader.
     pub note: String,
 }
 
-/// The role of a value that could have been measured and was not.
+/// Role of a value that could be measured but was not.
 pub const NOT_MEASURED: &str = "not measured";
 
-/// Three decimals are more than any of these values is worth.
+/// Rounds to three decimals, more than the precision of any value.
 pub(super) fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// Why a value that needs these tasks is not there, if it is not.
+/// Reason for a missing value.
 #[must_use]
 pub fn why_missing(results: &Results, scheme: Option<Scheme>) -> String {
     match scheme.filter(|scheme| results.missing.contains(scheme)) {
@@ -70,7 +70,7 @@ pub fn why_missing(results: &Results, scheme: Option<Scheme>) -> String {
     }
 }
 
-/// A published number and its answer under a profile.
+/// Row of a published number and its answer under a profile.
 fn published_row(
     results: &Results,
     profile: &ProfileResults,
@@ -129,7 +129,7 @@ fn published_row(
     }
 }
 
-/// A point for which nothing is published.
+/// Row of a point without a published number.
 fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
     let value = profile.value(key).map(round);
     let missing = || why_missing(results, Some(key.scheme));
@@ -158,7 +158,7 @@ fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
     }
 }
 
-/// All rows under a profile: published numbers first, in their order, then the other points.
+/// All rows under a profile: published numbers in order, then the other points.
 #[must_use]
 pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selection) -> Vec<Row> {
     let mut answered = Vec::new();
@@ -183,20 +183,20 @@ pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selec
     rows
 }
 
-/// Median of the absolute errors of predictions.
+/// Median of absolute errors of predictions.
 #[derive(Debug, Clone, Serialize)]
 pub struct Median {
     /// The profile.
     pub profile: String,
-    /// Of what: "error_percent" or "error_points".
+    /// Kind of error: "error_percent" or "error_points".
     pub of: &'static str,
-    /// How many predictions there are.
+    /// Number of predictions.
     pub predictions: usize,
     /// The median.
     pub median: f64,
 }
 
-/// The medians over the predictions among some rows of one profile.
+/// Medians of the predictions in rows of one profile.
 #[must_use]
 pub fn medians(rows: &[Row]) -> Vec<Median> {
     type Of = (&'static str, fn(&Row) -> Option<f64>);
@@ -225,24 +225,24 @@ pub fn medians(rows: &[Row]) -> Vec<Median> {
         .collect()
 }
 
-/// The JSON form.
+/// JSON document of results.
 #[derive(Debug, Serialize)]
 pub struct Document {
-    /// The measured values, beside the published ones.
+    /// Measured values with published ones.
     pub rows: Vec<Row>,
-    /// Qualitative claims, judged.
+    /// Judged claims.
     pub claims: Vec<JudgedClaim>,
     /// Median errors of the predictions.
     pub medians: Vec<Median>,
-    /// What each stage takes, by profile and scheme.
+    /// Durations of stages, by profile and scheme.
     pub stages: Vec<StageRow>,
-    /// Where the time of one message went, by profile and scheme.
+    /// Ledgers, by profile and scheme.
     pub ledgers: Vec<LedgerDocument>,
-    /// How busy the resources were, by profile and scheme.
+    /// Utilisation, by profile and scheme.
     pub usages: Vec<UsageDocument>,
-    /// Schemes that were not measured, because their image is not built.
+    /// Schemes without an image.
     pub missing: Vec<&'static str>,
-    /// The user interrupted: rows are missing.
+    /// The user interrupted the run: rows are missing.
     pub partial: bool,
 }
 
@@ -251,19 +251,19 @@ pub struct Document {
 pub struct StageRow {
     /// The profile.
     pub profile: String,
-    /// The division of work between the CPUs.
+    /// The scheme.
     pub scheme: &'static str,
     /// The stage.
     pub stage: String,
-    /// Own cycles on the hardware as it is, in a quiet exchange of one full frame.
+    /// Own cycles on unmodified hardware, in a quiet exchange of one full frame.
     pub cycles: u64,
-    /// The same in microseconds.
+    /// Own time on unmodified hardware in microseconds.
     pub hardware_us: f64,
-    /// What the stage lasts under this profile.
+    /// Duration under this profile.
     pub us: f64,
-    /// Where the target duration comes from.
+    /// Source of the target duration.
     pub id: Option<String>,
-    /// "calibrated" where the profile stretches the stage, else "predicted".
+    /// "calibrated" if the profile stretches the stage, else "predicted".
     pub role: &'static str,
 }
 
@@ -272,34 +272,34 @@ pub struct StageRow {
 pub struct LedgerDocument {
     /// The profile.
     pub profile: String,
-    /// The division of work between the CPUs.
+    /// The scheme.
     pub scheme: &'static str,
     /// Message length.
     pub message_bytes: u32,
-    /// The sum.
+    /// Sum of all spans.
     pub total_us: f64,
-    /// Owner, what, microseconds.
+    /// Owner, name, microseconds.
     pub spans: Vec<(&'static str, String, f64)>,
 }
 
-/// How busy the resources were.
+/// Utilisation of resources.
 #[derive(Debug, Serialize)]
 pub struct UsageDocument {
     /// The profile.
     pub profile: String,
-    /// The division of work between the CPUs.
+    /// The scheme.
     pub scheme: &'static str,
     /// "one-way" or "two-way".
     pub experiment: &'static str,
     /// Message length.
     pub message_bytes: u32,
-    /// The busiest one.
+    /// The busiest resource.
     pub bottleneck: Option<String>,
     /// The resources of both nodes.
     pub resources: Vec<ResourceRow>,
 }
 
-/// How busy a resource was.
+/// Utilisation of a resource.
 #[derive(Debug, Serialize)]
 pub struct ResourceRow {
     /// The node.
@@ -308,12 +308,12 @@ pub struct ResourceRow {
     pub resource: &'static str,
     /// Share of the time, 0 to 1.
     pub busy: f64,
-    /// What of it was spent on what.
+    /// Shares by kind of work.
     pub parts: BTreeMap<String, f64>,
 }
 
 impl Document {
-    /// The JSON form of some results.
+    /// JSON document of results.
     #[must_use]
     pub fn new(results: &Results, selection: &Selection) -> Self {
         let mut rows = Vec::new();
@@ -423,7 +423,7 @@ fn resource_row(node: &'static str, resource: &Resource) -> ResourceRow {
     }
 }
 
-/// The rows as CSV. No field contains a comma.
+/// Rows as CSV. No field contains a comma.
 #[must_use]
 pub fn csv(results: &Results, selection: &Selection) -> String {
     let mut text = String::from(

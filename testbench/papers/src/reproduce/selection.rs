@@ -1,4 +1,4 @@
-//! What a run is asked for: which published numbers, claims and figures, and so which tasks.
+//! Selection of published numbers, claims and figures, and the tasks that they need.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{LARGE, QUICK_SIZES, SMALL, Task, claims};
 use crate::experiments::scheme::Scheme;
 use crate::published;
 
-/// What a run is asked for.
+/// Selected numbers, claims and figures.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// Published numbers.
@@ -17,15 +17,15 @@ pub struct Selection {
     pub claims: Vec<&'static str>,
     /// Figures.
     pub figures: Vec<Figure>,
-    /// What is to be measured for them.
+    /// Tasks that they need.
     pub tasks: BTreeSet<Task>,
 }
 
-/// Tables of the thesis that can be asked for by their number.
+/// Tables of the thesis that can be selected by number.
 const TABLES: [&str; 3] = ["table 3.1", "table 3.2", "table 3.3"];
 
 impl Selection {
-    /// Everything, with curves of these sizes.
+    /// Selects everything, with curves of these sizes.
     #[must_use]
     pub fn whole(sizes: &[u32]) -> Self {
         let mut whole = Self::points(sizes);
@@ -40,12 +40,12 @@ impl Selection {
         whole
     }
 
-    /// Every experiment with these sizes, and the published numbers that they answer.
+    /// Selects every experiment with these sizes, and the published numbers that they answer.
     #[must_use]
     pub fn sizes(sizes: &[u32]) -> Self {
         let mut selection = Self::points(sizes);
         let enough = |id: &&str| {
-            // The highest value of a curve is none if the curve has hardly a point.
+            // The highest value of a curve needs a sufficient number of points.
             let needs = needs(id, QUICK_SIZES);
             !needs.is_empty() && needs.iter().all(|task| selection.tasks.contains(task))
         };
@@ -67,7 +67,7 @@ impl Selection {
         }
     }
 
-    /// A figure or a table by its number, a published number or a claim by its id.
+    /// Selects a figure or table by number, or a published number or claim by id.
     #[must_use]
     pub fn by_id(id: &str, sizes: &[u32]) -> Option<Self> {
         let mut selection = Self {
@@ -98,7 +98,7 @@ impl Selection {
         for id in &selection.numbers {
             selection.tasks.extend(needs(id, sizes));
         }
-        // The thesis's own latency comes with where its time goes.
+        // The thesis's latency includes its ledger.
         if let Some(Task::Point(key)) = selection.tasks.first()
             && selection.tasks.len() == 1
             && key.size == SMALL
@@ -108,7 +108,7 @@ impl Selection {
         Some(selection)
     }
 
-    /// What explains one scheme.
+    /// Selects the explanation of a scheme.
     #[must_use]
     pub fn explanation(scheme: Scheme) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Selection {
         }
     }
 
-    /// What can be asked for, for an error message.
+    /// All known ids, for an error message.
     #[must_use]
     pub fn known() -> String {
         let figures: Vec<_> = figures::all().iter().map(|figure| figure.id).collect();
@@ -138,7 +138,7 @@ impl Selection {
     }
 }
 
-/// Ids of all published numbers that have an answer, if only that they are not modelled.
+/// Ids of all published numbers with an answer, including "not modelled".
 fn answered() -> impl Iterator<Item = &'static str> {
     let numbers = published::emp().iter();
     numbers
@@ -146,7 +146,7 @@ fn answered() -> impl Iterator<Item = &'static str> {
         .map(|number| number.id)
 }
 
-/// What must be measured for a published number.
+/// Tasks needed for a published number.
 fn needs(id: &str, sizes: &[u32]) -> Vec<Task> {
     let answer = published::by_id(id).and_then(answer);
     answer.map_or_else(Vec::new, |answer| answer.quantity.needs(sizes))

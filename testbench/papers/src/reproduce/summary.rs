@@ -1,4 +1,4 @@
-//! The summary page: what was found, in one place, with links to everything else.
+//! The summary page in Markdown, with links to all other files.
 
 use std::fmt::{self, Write};
 
@@ -11,13 +11,13 @@ use super::{Selection, explain};
 use crate::experiments::scheme::Scheme;
 use crate::published;
 
-/// The file of a figure under a profile.
+/// File name of a figure under a profile.
 #[must_use]
 pub fn figure_file(figure: &Figure, profile: &ProfileResults) -> String {
     format!("figure-{}-{}.svg", figure.id, profile.profile.name)
 }
 
-/// The page in Markdown. `drawn` are the files of the figures.
+/// The page. `drawn` are the files of the figures.
 #[must_use]
 pub fn markdown(results: &Results, selection: &Selection, drawn: &[String]) -> String {
     let mut text = String::from(

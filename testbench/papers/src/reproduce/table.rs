@@ -1,4 +1,4 @@
-//! The results as text, for a terminal of 80 columns.
+//! Results as text, for a terminal of 80 columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -12,10 +12,10 @@ use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::published;
 
-/// Tables whose many rows are the same few inputs, each placed on a CPU: shown when asked for.
+/// Tables that repeat a few inputs for each CPU: shown on request.
 const PLACED: [&str; 2] = ["table 3.2", "table 3.3"];
 
-/// Everything.
+/// The complete text.
 #[must_use]
 pub fn render(results: &Results, selection: &Selection) -> String {
     let mut text = String::new();
@@ -59,7 +59,7 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
     Ok(())
 }
 
-/// The points of one experiment on one testbed: a line for each size, a column for each scheme.
+/// Points of one experiment on one testbed: a line per size, a column per scheme.
 fn curve_tables(text: &mut String, profile: &ProfileResults, selection: &Selection) -> fmt::Result {
     let mut tables: BTreeMap<(Experiment, Testbed), BTreeSet<(bool, Scheme)>> = BTreeMap::new();
     let keys = || {
@@ -108,7 +108,7 @@ fn curve_tables(text: &mut String, profile: &ProfileResults, selection: &Selecti
     Ok(())
 }
 
-/// What stands for the words of the published numbers where there is little room.
+/// Abbreviations of long names of quantities.
 const SHORT: &[(&str, &str)] = &[
     ("reduction against base", "gain"),
     ("increase against base: upper bound", "loss, at most"),
@@ -141,7 +141,7 @@ const SHORT: &[(&str, &str)] = &[
     (": upper bound", ", at most"),
 ];
 
-/// A length as people say it.
+/// Formats a length.
 fn length(bytes: u32) -> String {
     match bytes {
         large if large >= 1024 && large.is_multiple_of(1024) => format!("{} KB", large / 1024),
@@ -149,7 +149,7 @@ fn length(bytes: u32) -> String {
     }
 }
 
-/// "RO latency gain, 14 KB, switch"
+/// Formats a row's description, such as "RO latency gain, 14 KB, switch".
 fn what(row: &Row) -> String {
     let mut words = Vec::new();
     if !matches!(row.scheme, "-" | "base") {
@@ -176,7 +176,7 @@ fn what(row: &Row) -> String {
     text
 }
 
-/// How a value compares with the published one.
+/// Formats the comparison with the published value.
 fn comparison(row: &Row) -> String {
     match (row.error_percent, row.error_points, row.holds) {
         (Some(error), ..) => format!("{error:+.1} %"),
@@ -246,7 +246,7 @@ fn published_table(
     writeln!(text)
 }
 
-/// "Median error of 20 predictions: 3.4 %"
+/// Formats "Median error of 20 predictions: 3.4 %".
 #[must_use]
 pub fn median_line(median: &Median) -> String {
     let unit = if median.of == "error_points" {
@@ -260,7 +260,7 @@ pub fn median_line(median: &Median) -> String {
     )
 }
 
-/// What the stages of each scheme's firmware take, beside Table 3.1.
+/// Durations of stages of each scheme's firmware, compared with Table 3.1.
 fn stage_table(text: &mut String, profile: &ProfileResults) -> fmt::Result {
     let schemes: Vec<_> = profile
         .schemes
@@ -334,7 +334,7 @@ fn claim_table(text: &mut String, results: &Results, selection: &Selection) -> f
     writeln!(text)
 }
 
-/// A text in lines that fit between column 16 and 80.
+/// Wraps a text to columns 16 to 80.
 fn wrapped(text: &str) -> String {
     let mut out = String::new();
     let mut column = 0;

@@ -1,4 +1,4 @@
-//! What a plan promises about its worlds.
+//! Properties of a plan's worlds.
 
 use std::sync::atomic::AtomicBool;
 
@@ -24,8 +24,8 @@ fn plan() -> Plan {
     }
 }
 
-/// One set of parameters: worlds of a scheme differ in hosts, switch and flow control, and in nothing else,
-/// whatever the experiment; worlds of different schemes differ in the firmware alone.
+/// All worlds use one set of parameters: worlds of a scheme differ in hosts, switch and flow control only,
+/// and worlds of different schemes in the firmware only.
 #[test]
 fn no_experiment_has_parameters_of_its_own() -> Result<(), ExperimentError> {
     let plan = plan();

@@ -1,7 +1,7 @@
-//! The exchange of frames: each side sends as many as it gets, and looks at every byte.
+//! Exchange of frames: each side sends and receives a number of frames and checks every byte.
 //!
-//! A side may be ahead of what it has received by a window of frames only, so that neither board has
-//! more to hold than it can. The loop is driven by interrupts; a timeout ends it when frames are lost.
+//! A side may be ahead of the received frames by a limited window, so that no board's buffers overflow.
+//! Interrupts drive the loop; a timeout ends it when frames are lost.
 
 use host_lib::acenic::{SendOptions, Work};
 use host_lib::emp::MacAddress;
@@ -11,31 +11,31 @@ use super::Nic;
 use super::frames::{self, Kind};
 use super::node::{Failure, Log, Plan};
 
-/// Frames that a side may be ahead.
+/// Window in frames.
 const WINDOW: u32 = 32;
-/// Bytes that a side may be ahead: the smallest board holds twice as many.
+/// Window in bytes: half of the smallest board's buffers.
 const WINDOW_BYTES: u32 = 48 * 1024;
-/// Time between two greetings.
+/// Interval between two greetings.
 const GREETING_NS: u64 = 1_000_000;
-/// When nothing has come for so long, what is missing is lost.
+/// Time of silence after which missing frames are considered lost.
 pub const PATIENCE_NS: u64 = 500_000_000;
 
-/// What the exchange has come to.
+/// Counts of the exchange.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Data frames handed to the firmware.
+    /// Data frames queued to the firmware.
     pub sent: u32,
-    /// Data frames received, each once.
+    /// Data frames received, without duplicates.
     pub received: u32,
-    /// Frames that were not as they had been sent, or nobody's.
+    /// Frames with changed contents, or of unknown origin.
     pub corrupted: u32,
     /// Data frames received again.
     pub duplicated: u32,
-    /// What was wrong with the first of them.
+    /// Descriptions of the first corrupted frames.
     pub damage: Vec<String>,
 }
 
-/// Damages that are described.
+/// Largest number of descriptions.
 const MOST_DAMAGE: usize = 8;
 
 /// One side of the exchange.
@@ -44,22 +44,22 @@ struct Side<'a> {
     plan: &'a Plan,
     log: &'a Log,
     counts: Counts,
-    /// The other side's address, once it is known.
+    /// Address of the other side, once known.
     peer: Option<MacAddress>,
-    /// The other side has heard this one.
+    /// The other side has received a greeting of this one.
     heard: bool,
-    /// Data frames by number.
+    /// Received data frames, by number.
     seen: Vec<bool>,
-    /// One more than the highest number received.
+    /// Highest received number plus one.
     ahead: u32,
     greeting_due_ps: u64,
     deadline_ps: u64,
 }
 
-/// Sends and receives the plan's frames.
+/// Sends and receives the planned frames.
 ///
 /// # Errors
-/// [`Failure`]: the driver cannot go on. Lost and damaged frames are counts, not errors.
+/// [`Failure`]: the driver cannot continue. Lost and damaged frames are counted, not errors.
 pub async fn run(nic: &mut Nic, plan: &Plan, log: &Log) -> Result<(), Failure> {
     let deadline_ps = nic.deadline_ps(PATIENCE_NS);
     let mut side = Side {
@@ -102,7 +102,7 @@ impl Side<'_> {
         Ok(())
     }
 
-    /// Everything is sent, and the other side's last frame is in: frames do not overtake each other.
+    /// Whether everything is sent and the other side's last frame has arrived: frames stay in order.
     const fn is_done(&self) -> bool {
         let all = self.plan.frames;
         self.counts.sent == all && self.ahead == all && self.nic.send_pending() == 0
@@ -165,9 +165,9 @@ impl Side<'_> {
         Ok(())
     }
 
-    /// Takes what came in; tells whether the exchange has come further.
+    /// Processes received frames; returns whether there was progress.
     fn take(&mut self, work: &Work) -> bool {
-        // A greeting that goes out is no progress: it may never be answered.
+        // A sent greeting is no progress: it may remain unanswered.
         let mut further = self.heard && work.sent > 0;
         for received in &work.received {
             let own = self.nic.address();

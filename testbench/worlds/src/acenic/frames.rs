@@ -1,58 +1,57 @@
-//! The frames of the exchange: every byte is known to both sides.
+//! Frames of the exchange, with contents known to both sides.
 //!
-//! A frame says who sent it, its number and its length; the rest follows from these. *Greetings* are
-//! broadcast until the other side has answered: before, its firmware may discard frames. They are not
-//! counted.
+//! A frame contains its sender, number and length, which determine all other bytes. *Greetings* are
+//! broadcast until the other side has answered, because its firmware may discard frames before. They are
+//! not counted.
 
 use host_lib::emp::MacAddress;
 
 /// EtherType of local experiments.
 const ETHERTYPE: u16 = 0x88B5;
-/// Tells our frames from others of that type.
+/// Magic number that identifies our frames.
 const MAGIC: u32 = 0x4C41_4E49;
-/// Bytes before the contents: Ethernet header, magic, kind, node, number, length.
+/// Length of the headers: Ethernet header, magic, kind, node, number, length.
 const HEADER_BYTES: usize = 14 + 4 + 2 + 2 + 4 + 2;
 /// Shortest frame without FCS.
 pub const SHORTEST_BYTES: u32 = 60;
 /// Longest frame of standard size, without FCS. Longer ones need the jumbo ring.
 pub const LONGEST_BYTES: u32 = 1514;
-/// Lengths that take turns if the user asks for none: both ends, both sides of the mini ring's limit,
-/// odd ones.
+/// Default lengths, used cyclically: both limits, both sides of the mini ring's limit, odd ones.
 const MIX: [u32; 10] = [60, 1514, 64, 129, 100, 1024, 61, 777, 128, 1513];
 
-/// What a frame is for.
+/// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// "I am here."
+    /// A greeting.
     Greeting,
-    /// "I am here, and have heard you."
+    /// An answer to a greeting.
     Answer,
-    /// One of the frames that count.
+    /// A data frame.
     Data {
         /// Its number.
         number: u32,
     },
 }
 
-/// A frame that came in and is what its header says.
+/// A received frame with a valid header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parsed {
-    /// Who sent it.
+    /// Address of the sender.
     pub source: MacAddress,
-    /// What it is for.
+    /// Kind.
     pub kind: Kind,
 }
 
-/// What is wrong with a frame that came in.
+/// Damage of a received frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// Not one of ours.
+    /// The frame is not one of ours.
     #[error("{length_bytes} bytes that are none of the other side's frames")]
     Foreign {
         /// Its length.
         length_bytes: usize,
     },
-    /// The length is not the one that it was sent with.
+    /// The length differs.
     #[error("frame {number} has {found} bytes, {expected} were sent")]
     Length {
         /// Its number.
@@ -82,7 +81,7 @@ pub fn length(size: Option<u32>, number: u32) -> u32 {
     size.unwrap_or(MIX[number as usize % MIX.len()])
 }
 
-/// A frame of `length` bytes.
+/// Builds a frame of `length` bytes.
 #[must_use]
 pub fn build(
     destination: MacAddress,
@@ -110,7 +109,7 @@ pub fn build(
     frame
 }
 
-/// Compares a frame for `own` with what node `from` must have sent. `size` as in [`length`].
+/// Compares a frame for `own` with the frame that node `from` sent. `size` as in [`length`].
 ///
 /// # Errors
 /// [`Damage`], if any byte differs.
@@ -161,13 +160,13 @@ pub fn check(
     }
 }
 
-/// Contents that follow from node and number (xorshift, seeded).
+/// Contents derived from node and number (xorshift).
 struct Contents(u64);
 
 impl Contents {
     const fn new(node: u16, number: u32) -> Self {
         let seed = (node as u64) << 32 | number as u64;
-        // Never 0, and far apart for neighbours.
+        // Never 0, and far apart for adjacent seeds.
         Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 

@@ -1,5 +1,4 @@
-//! Two boards back to back with the firmware of an Ethernet adapter, each driven as an AceNIC driver
-//! drives it.
+//! Two directly connected boards with Ethernet firmware, each driven by an AceNIC driver.
 
 pub mod exchange;
 pub mod frames;
@@ -34,24 +33,24 @@ pub type Nic = AceNic<Machine, Machine>;
 
 /// Host memory of a node.
 const HOST_MEGABYTES: u32 = 64;
-/// No firmware file is longer.
+/// Limit of a firmware file's size.
 const MOST_FILE_BYTES: u64 = 64 << 20;
-/// What every ELF file begins with.
+/// Magic bytes of an ELF file.
 const ELF_MAGIC: &[u8] = b"\x7FELF";
 
-/// A firmware that a user has brought, in either form.
+/// A user's firmware in either format.
 #[derive(Debug, Clone)]
 pub struct AceFirmware {
-    /// What to load.
+    /// Image to load.
     pub firmware: Firmware,
-    /// Its version, if the form tells.
+    /// Version, if the format contains it.
     pub version: Option<Version>,
-    /// Names of its places, if the form tells.
+    /// Symbols, if the format contains them.
     pub symbols: Symbols,
     probes: Vec<Probe>,
 }
 
-/// Why a file cannot be used as firmware.
+/// A file cannot be used as firmware.
 #[derive(Debug, thiserror::Error)]
 pub enum FirmwareError {
     /// The file cannot be read.
@@ -59,34 +58,34 @@ pub enum FirmwareError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         error: std::io::Error,
     },
-    /// Longer than any firmware, debugging information included.
+    /// The file is too long.
     #[error("{path}: longer than {} MB", MOST_FILE_BYTES >> 20)]
     TooLong {
         /// The file.
         path: PathBuf,
     },
-    /// No ELF file that the board can run.
+    /// The file is no valid ELF image for the board.
     #[error("{path}: {error}")]
     Elf {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         error: ImageError,
     },
-    /// No firmware in the Linux form that the board can run.
+    /// The file is no valid firmware in the Linux format.
     #[error("{path}: {error}")]
     Linux {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         error: FormError,
     },
 }
 
-/// Reads a firmware file for boards with this SRAM: ELF, or the form of Linux.
+/// Reads a firmware file for boards with this SRAM: ELF or the Linux format.
 ///
 /// # Errors
 /// [`FirmwareError`].
@@ -115,7 +114,7 @@ pub fn read_firmware(path: &Path, sram: SramSize) -> Result<AceFirmware, Firmwar
         })
 }
 
-/// A file's bytes; one more than `most` if it has more.
+/// Reads at most `most` + 1 bytes of a file.
 fn read_at_most(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
@@ -144,8 +143,8 @@ impl From<LinuxFirmware> for AceFirmware {
     }
 }
 
-/// Two nodes with boards of this kind, joined by a cable. Each board's EEPROM holds an address of its own.
-/// With a negotiated `link` each board meets a partner that negotiates.
+/// Two nodes with such boards, connected by a cable, with different addresses in their EEPROMs. With a
+/// negotiated `link` each board has a negotiating partner.
 ///
 /// # Errors
 /// If the cable cannot be connected.
@@ -174,7 +173,7 @@ pub fn pair(
 }
 
 /// Runs `program` on a node of `world`, with the driver of a board whose firmware has just been started.
-/// What it returns is the outcome; so is the message of an error at start-up.
+/// The outcome is the program's result, or the message of an error at start-up.
 pub fn spawn<T, P, F>(
     world: &mut World,
     node: usize,

@@ -1,4 +1,4 @@
-//! What the driver of each node does: start, report, open, exchange, statistics.
+//! Driver program of each node: start, report, open, exchange, statistics.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,30 +13,30 @@ use host_lib::firmware::Firmware;
 use super::Nic;
 use super::exchange::{self, Counts};
 
-/// How long the link may take to come up.
+/// Timeout of the link's start.
 const LINK_TIMEOUT_NS: u64 = 5_000_000_000;
 
-/// What a node is to do.
+/// Plan of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// Its number, 0 or 1.
+    /// Number of the node, 0 or 1.
     pub node: u16,
-    /// Data frames each way.
+    /// Number of data frames in each direction.
     pub frames: u32,
-    /// Their length; `None`: a mix.
+    /// Length of frames; `None`: a mix.
     pub size: Option<u32>,
 }
 
-/// Why a node did not come to the end of its plan.
+/// A node could not finish its plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The board did not start.
+    /// The start of the board failed.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// Something did not come.
+    /// A wait failed.
     #[error(transparent)]
     Wait(#[from] WaitError),
-    /// Host memory.
+    /// Host memory is missing.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// A command could not be given.
@@ -45,40 +45,40 @@ pub enum Failure {
     /// A frame could not be sent.
     #[error(transparent)]
     Send(#[from] SendError),
-    /// CPU A stands still.
+    /// CPU A is halted.
     #[error("CPU A has halted at pc {0:#x}, during the exchange")]
     Halted(u32),
-    /// No frame of the other side came.
+    /// No frame of the other side arrived.
     #[error("no greeting was answered within {0} ms")]
     NoAnswer(u64),
 }
 
-/// What is known of a node, while it goes on.
+/// Current results of a node.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
-    /// When CPU A was released, in picoseconds since the start.
+    /// Time of CPU A's release, in picoseconds since the start.
     pub released_ps: Option<u64>,
-    /// When the firmware reported that it runs.
+    /// Time of the firmware's start report.
     pub running_ps: Option<u64>,
-    /// When it first reported that the link is up.
+    /// Time of the first link-up report.
     pub link_up_ps: Option<u64>,
-    /// Its events.
+    /// Events of the firmware.
     pub events: Vec<Reported>,
-    /// The exchange.
+    /// Counts of the exchange.
     pub counts: Counts,
-    /// What no sound firmware does: how often, and the first cases.
+    /// Number of mistakes of the firmware.
     pub mistakes: u64,
-    /// The first of them.
+    /// Descriptions of the first mistakes.
     pub first_mistakes: Vec<String>,
-    /// Statistics as last reported.
+    /// Last reported statistics.
     pub statistics: Option<Statistics>,
-    /// Why it did not come to the end.
+    /// Reason of a failure.
     pub failure: Option<Failure>,
-    /// It has come to the end, well or not.
+    /// The program has ended.
     pub ended: bool,
 }
 
-/// A node's record, which its program writes and others read.
+/// Shared results of a node, written by its program.
 #[derive(Debug, Clone, Default)]
 pub struct Log(Arc<Mutex<Record>>);
 
@@ -87,19 +87,19 @@ impl Log {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known now.
+    /// Current results.
     #[must_use]
     pub fn record(&self) -> Record {
         self.lock().clone()
     }
 
-    /// Data frames received so far.
+    /// Number of received data frames.
     #[must_use]
     pub fn received(&self) -> u32 {
         self.lock().counts.received
     }
 
-    /// The events from number `first` on, and the time that they are counted from.
+    /// Events from number `first` on, and their time base.
     #[must_use]
     pub fn events_from(&self, first: usize) -> (Vec<Reported>, u64) {
         let record = self.lock();
@@ -111,7 +111,7 @@ impl Log {
         self.lock().counts.clone_from(counts);
     }
 
-    /// Takes over what the driver has found.
+    /// Copies the driver's history and mistakes.
     pub(super) fn work(&self, nic: &Nic) {
         let mut record = self.lock();
         let (mistakes, first) = nic.mistakes();
@@ -130,7 +130,7 @@ impl Log {
     }
 }
 
-/// Has a node carry out its plan; its record tells what comes of it.
+/// Spawns a node's program with a plan; returns its results.
 pub fn spawn(node: &mut Node, firmware: &Arc<Firmware>, config: &Config, plan: Plan) -> Log {
     let log = Log::default();
     let shared = log.clone();
@@ -161,7 +161,7 @@ async fn drive(
     result
 }
 
-/// From a firmware that has just been started to the end of the plan.
+/// Executes the plan on a firmware that has just been started.
 async fn operate(nic: &mut Nic, plan: Plan, log: &Log) -> Result<(), Failure> {
     nic.wait_running().await?;
     log.work(nic);

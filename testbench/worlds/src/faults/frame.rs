@@ -1,4 +1,4 @@
-//! What an EMP frame says of itself, for faults that speak of fragments and acks.
+//! Header of an EMP frame, for faults of fragments and acks.
 
 use defs::emp::frame::{
     DATA_PAYLOAD, ETHERTYPE, Kind, WORD_FRAME_EPOCH, WORD_OFFSET, WORD_SOURCE_MESSAGE,
@@ -10,24 +10,24 @@ use crate::nodes::node_of;
 /// The header of an EMP frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmpFrame {
-    /// What it is.
+    /// Kind of the frame.
     pub kind: Kind,
-    /// The node that sent it.
+    /// Source node.
     pub from: u16,
-    /// The node that it goes to, if its address is one of ours.
+    /// Destination node, if the address belongs to one.
     pub to: Option<u16>,
-    /// The message that it belongs to, or acknowledges.
+    /// Identifier of the message that the frame belongs to, or acknowledges.
     pub message: u16,
-    /// Its number within the message, from 0.
+    /// Number within the message, from 0.
     pub frame: u16,
-    /// Its sender's epoch.
+    /// Epoch of the source.
     pub epoch: u16,
-    /// Data: offset of the payload; header: oldest open message; ack: epoch of what it acknowledges.
+    /// Data: offset of the payload; header: oldest open message; ack: epoch of the acknowledged frame.
     pub offset: u32,
 }
 
 impl EmpFrame {
-    /// Reads the header; `None` if it is not a frame of EMP.
+    /// Parses the header; `None` if the frame is not an EMP frame.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..DATA_PAYLOAD as usize)?;

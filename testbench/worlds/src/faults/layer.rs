@@ -1,4 +1,4 @@
-//! An exact fault as a layer that frames pass.
+//! An exact fault as a fault layer.
 
 use emulator::state;
 use emulator::wire::ethernet::frame::Frame;
@@ -37,7 +37,7 @@ impl FaultLayer for Exact {
 }
 
 impl Action {
-    /// Does it to a frame that would leave.
+    /// Applies the action to a departing frame.
     pub fn strike(self, departure: Departure, passage: &mut Passage) {
         match self {
             Self::Drop => passage.report(FaultKind::Lost),

@@ -1,6 +1,6 @@
-//! Exact faults: what happens to the frames that a pattern describes.
+//! Exact faults: actions on frames that match a pattern.
 //!
-//! The emulator's fault layers know frames and times; these know EMP as well.
+//! The emulator's fault layers match frames and times; exact faults match EMP fields as well.
 //!
 //! ```
 //! use lanigon_worlds::faults::Fault;
@@ -29,34 +29,34 @@ use emulator::state::{Reader, State, StateError, Value, Writer};
 pub use frame::EmpFrame;
 use layer::Exact;
 
-/// What is done to a frame.
+/// Action on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// It is lost.
+    /// The frame is lost.
     Drop,
-    /// It leaves twice.
+    /// The frame is sent twice.
     Duplicate,
-    /// It leaves later; others overtake it.
+    /// The frame is delayed; later frames overtake it.
     Delay(SimTime),
-    /// The bits of a byte are turned over.
+    /// The bits of a byte are inverted.
     Corrupt {
-        /// Which byte of the frame, from 0; of a shorter frame its last one.
+        /// Index of the byte, from 0; in a shorter frame its last byte.
         byte: u32,
-        /// The FCS is made to fit, so that nobody can notice.
+        /// The FCS is recomputed, so that no receiver can detect the damage.
         valid_fcs: bool,
     },
 }
 
-/// Which frames.
+/// Selection of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
-    /// All of EMP.
+    /// All EMP frames.
     Any,
     /// A message's first frame.
     Header,
     /// A message's other frames.
     Data,
-    /// Both of these.
+    /// All frames of a message, its header frame included.
     Fragment,
     /// Acknowledgments.
     Ack,
@@ -74,10 +74,10 @@ impl FrameKind {
     }
 }
 
-/// A fault that strikes the frames which fit its pattern; the first one only, unless told otherwise.
+/// A fault of frames that match its pattern; by default of the first one only.
 ///
-/// Messages are counted from 1 for each sender and receiver, fragments from 1 within their message. An ack counts to
-/// the message that it acknowledges, and is sent by that message's receiver.
+/// Messages are counted from 1 per sender and receiver, fragments from 1 within their message. An ack
+/// belongs to the message that it acknowledges; its sender is that message's receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     action: Action,
@@ -87,12 +87,12 @@ pub struct Fault {
     from: Option<u16>,
     to: Option<u16>,
     after: SimTime,
-    /// `None`: however many.
+    /// Number of hits; `None`: unlimited.
     times: Option<u32>,
 }
 
 impl Fault {
-    /// This happens to the first frame of EMP.
+    /// A fault of the first EMP frame.
     #[must_use]
     pub const fn new(action: Action) -> Self {
         Self {
@@ -107,65 +107,65 @@ impl Fault {
         }
     }
 
-    /// A frame is lost.
+    /// Drops a frame.
     #[must_use]
     pub const fn drop() -> Self {
         Self::new(Action::Drop)
     }
 
-    /// A frame leaves twice.
+    /// Duplicates a frame.
     #[must_use]
     pub const fn duplicate() -> Self {
         Self::new(Action::Duplicate)
     }
 
-    /// A frame leaves later.
+    /// Delays a frame.
     #[must_use]
     pub const fn delay(by: SimTime) -> Self {
         Self::new(Action::Delay(by))
     }
 
-    /// A byte of a frame is damaged; the receiving MAC sees that the FCS is wrong.
+    /// Damages a byte of a frame; the receiving MAC detects it by the FCS.
     #[must_use]
     pub const fn corrupt(byte: u32) -> Self {
         let valid_fcs = false;
         Self::new(Action::Corrupt { byte, valid_fcs })
     }
 
-    /// A byte of a frame is changed, and the FCS with it: nobody notices but who compares the bytes.
+    /// Changes a byte of a frame, and its FCS too: only a comparison of the bytes detects it.
     #[must_use]
     pub const fn forge(byte: u32) -> Self {
         let valid_fcs = true;
         Self::new(Action::Corrupt { byte, valid_fcs })
     }
 
-    /// Only frames of this kind.
+    /// Matches frames of this kind only.
     #[must_use]
     pub const fn kind(mut self, kind: FrameKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Only header frames.
+    /// Matches header frames only.
     #[must_use]
     pub const fn header(self) -> Self {
         self.kind(FrameKind::Header)
     }
 
-    /// Only data frames.
+    /// Matches data frames only.
     #[must_use]
     pub const fn data(self) -> Self {
         self.kind(FrameKind::Data)
     }
 
-    /// Only acks.
+    /// Matches acks only.
     #[must_use]
     pub const fn ack(self) -> Self {
         self.kind(FrameKind::Ack)
     }
 
-    /// Only this fragment of a message: 1 is its header frame. Of acks: those that name this fragment, the last one of
-    /// their group.
+    /// Matches this fragment of a message only: 1 is its header frame. Of acks: those for this fragment,
+    /// the last one of its group.
     #[must_use]
     pub const fn fragment(mut self, fragment: u16) -> Self {
         if matches!(self.kind, FrameKind::Any) {
@@ -175,56 +175,56 @@ impl Fault {
         self
     }
 
-    /// Only frames of this message: 1 is the first one of its sender to its receiver.
+    /// Matches frames of this message only: 1 is the first one from its sender to its receiver.
     #[must_use]
     pub const fn of_message(mut self, message: u16) -> Self {
         self.message = Some(message);
         self
     }
 
-    /// Only frames that this node sends.
+    /// Matches frames from this node only.
     #[must_use]
     pub const fn from(mut self, node: u16) -> Self {
         self.from = Some(node);
         self
     }
 
-    /// Only frames to this node.
+    /// Matches frames to this node only.
     #[must_use]
     pub const fn to(mut self, node: u16) -> Self {
         self.to = Some(node);
         self
     }
 
-    /// Only frames that leave then or later.
+    /// Matches frames that leave at `time` or later only.
     #[must_use]
     pub const fn after(mut self, time: SimTime) -> Self {
         self.after = time;
         self
     }
 
-    /// It strikes so often.
+    /// Sets the number of hits.
     #[must_use]
     pub const fn times(mut self, times: u32) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// It strikes each frame that fits.
+    /// Removes the limit of hits.
     #[must_use]
     pub const fn always(mut self) -> Self {
         self.times = None;
         self
     }
 
-    /// The same, at times that are later by `span`.
+    /// The fault with times later by `span`.
     #[must_use]
     pub const fn later_by(mut self, span: SimTime) -> Self {
         self.after = self.after.saturating_add(span);
         self
     }
 
-    /// Whether a frame that leaves at `time` fits the pattern.
+    /// Whether a frame that leaves at `time` matches the pattern.
     #[must_use]
     pub fn fits(&self, frame: &EmpFrame, time: SimTime) -> bool {
         let number = |number: u16| number.wrapping_add(1);
@@ -241,18 +241,18 @@ impl Fault {
     }
 }
 
-/// How often a fault has struck, whichever node sent the frames.
+/// Hit counter of a fault, over all nodes.
 #[derive(Debug, Clone, Default)]
 pub struct Strikes(Arc<AtomicU32>);
 
 impl Strikes {
-    /// How often.
+    /// Number of hits.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Counts one more, unless `most` is reached.
+    /// Counts a hit, unless `most` is reached.
     pub fn take(&self, most: Option<u32>) -> bool {
         let may = most.is_none_or(|most| self.count() < most);
         if may {
@@ -267,15 +267,15 @@ impl State for Strikes {
         self.count().save(out);
     }
 
-    /// All who share the count find it as it was.
+    /// All holders of the counter see the loaded value.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.0.store(Value::read(from)?, Ordering::Relaxed);
         Ok(())
     }
 }
 
-/// Puts a fault where the nodes' frames leave them. Where it may strike in parts of the world that have no way to each
-/// other, it must name the sender: there is no order in what they do.
+/// Installs a fault at the nodes' ports. If it can hit frames in parts of the world that are not connected,
+/// it must name the sender: their events have no common order.
 ///
 /// # Errors
 /// If the sender does not exist or has no cable.

@@ -1,15 +1,15 @@
-//! What messages carry: who sent them, their place in their flow, and bytes that follow from both.
+//! Contents of messages: a label with sender and position in the flow, and bytes derived from it.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Bytes at a message's start that say which one it is.
+/// Length of the label at a message's start.
 pub const LABEL_BYTES: u32 = 12;
 
-/// Bytes of the message's number, with which the label begins.
+/// Length of the message's number, the first part of the label.
 pub const NUMBER_BYTES: u32 = 4;
 
-/// A flow: the messages of one tag from one node to another, in one life of the sender.
+/// A flow: the messages of one tag from one incarnation of a node to another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// The sender.
@@ -18,11 +18,12 @@ pub struct Flow {
     pub to: u16,
     /// The tag.
     pub tag: u16,
-    /// How often the sender had been started anew before.
+    /// Number of earlier incarnations of the sender.
     pub life: u16,
 }
 
-/// The bytes of a flow's message number `sequence`: as much of its label as there is room for, then random ones.
+/// The bytes of message number `sequence` of a flow: its label, truncated if the message is shorter, then
+/// random bytes.
 #[must_use]
 pub fn bytes(seed: u64, flow: Flow, sequence: u32, length: u32) -> Vec<u8> {
     let mut label = [0; LABEL_BYTES as usize];
@@ -43,7 +44,7 @@ pub fn bytes(seed: u64, flow: Flow, sequence: u32, length: u32) -> Vec<u8> {
     bytes
 }
 
-/// The life that a message's label names; 0 where there is no room for it.
+/// The incarnation in a message's label; 0 if the message is too short.
 #[must_use]
 pub fn life(bytes: &[u8]) -> u16 {
     match bytes.get(10..12) {
@@ -52,7 +53,7 @@ pub fn life(bytes: &[u8]) -> u16 {
     }
 }
 
-/// As much of the message's number as there is room for.
+/// The message number, as far as the message contains it.
 #[must_use]
 pub fn number(bytes: &[u8]) -> u32 {
     let known = bytes.len().min(NUMBER_BYTES as usize);
@@ -61,7 +62,7 @@ pub fn number(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(low)
 }
 
-/// What [`number`] says of message number `sequence` of this length.
+/// Value of [`number`] for message `sequence` with this length.
 #[must_use]
 pub fn number_in(sequence: u32, length: u32) -> u32 {
     match length {
@@ -70,8 +71,8 @@ pub fn number_in(sequence: u32, length: u32) -> u32 {
     }
 }
 
-/// The sequence number that a message's label names. Of a number that is cut short by the message's end, the one
-/// nearest to `expected`.
+/// The sequence number in a message's label. If the message truncates it, the possible number nearest to
+/// `expected`.
 #[must_use]
 pub fn sequence(bytes: &[u8], expected: u32) -> u32 {
     let low = number(bytes);

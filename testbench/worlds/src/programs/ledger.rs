@@ -1,82 +1,82 @@
-//! What one life of a node's program sent and received.
+//! Records of the messages that one incarnation of a node's program sent and received.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::Flow;
 
-/// How the sending of a message ended.
+/// Result of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
-    /// It has not.
+    /// In progress.
     Pending,
-    /// The peer's NIC has acknowledged all of it.
+    /// Acknowledged by the peer's NIC.
     Done,
-    /// With an error status.
+    /// Failed with an error status.
     Failed,
 }
 
-/// A message that was posted.
+/// A posted message.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// When the program began to post it.
+    /// Start of the post.
     pub posted_ps: u64,
-    /// Its length.
+    /// Length.
     pub length: u32,
-    /// How its sending ended.
+    /// Result.
     pub end: Sending,
 }
 
-/// A message that was received.
+/// A received message.
 #[derive(Debug, Clone, Copy)]
 pub struct Got {
-    /// Its place in its flow, as the receiver saw it.
+    /// Position in its flow, as decoded by the receiver.
     pub sequence: u32,
-    /// As much of that place's number as there was room for in the message.
+    /// Message number, as far as the message contains it.
     pub number: u32,
-    /// When the program saw that it was complete.
+    /// Time at which the program saw its completion.
     pub time_ps: u64,
-    /// Its length.
+    /// Length.
     pub length: u32,
-    /// Whether each byte was as sent.
+    /// Whether all bytes are as sent.
     pub intact: bool,
 }
 
-/// The records of one life of one program.
+/// Records of one incarnation of a program.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// What was posted, by flow and sequence number.
+    /// Posted messages, by flow and sequence number.
     pub sent: BTreeMap<Flow, Vec<Sent>>,
-    /// What came, by flow, in the order of the receives.
+    /// Received messages, by flow, in the order of the receives.
     pub got: BTreeMap<Flow, Vec<Got>>,
-    /// How many came.
+    /// Number of received messages.
     pub received: u64,
-    /// Receives that ended with an error status: what the status was.
+    /// Error statuses of failed receives.
     pub failed_receives: Vec<String>,
-    /// What the first transmits that failed ended with.
+    /// Error statuses of the first failed transmits.
     pub failures: Vec<String>,
-    /// What was posted has ended, and nothing is left to send but answers to messages that have not come.
+    /// All posts have ended, and only answers to messages that have not arrived may be left to send.
     pub sending_over: bool,
-    /// What kept the program from its work.
+    /// Error of the program.
     pub problem: Option<String>,
 }
 
-/// Failures whose text is kept.
+/// Largest number of failures with a text.
 const MOST_FAILURES: usize = 10;
 
-/// A program's hold on its records; clones share them.
+/// Shared handle of a program's records.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger(Arc<Mutex<Records>>);
 
 impl Ledger {
-    /// The records.
+    /// Locks the records.
     pub fn records(&self) -> MutexGuard<'_, Records> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Records {
-    /// A message is about to be posted; gives its sequence number.
+    /// Records a post; returns its sequence number.
     pub fn post(&mut self, flow: Flow, posted_ps: u64, length: u32) -> u32 {
         let sent = self.sent.entry(flow).or_default();
         sent.push(Sent {
@@ -87,7 +87,7 @@ impl Records {
         sent.len() as u32 - 1
     }
 
-    /// The sending of a message has ended.
+    /// Records the end of a send.
     pub fn sent(&mut self, flow: Flow, sequence: u32, end: Result<(), String>) {
         let sent = self.sent.get_mut(&flow);
         let message = sent.and_then(|sent| sent.get_mut(sequence as usize));
@@ -103,13 +103,13 @@ impl Records {
         }
     }
 
-    /// A message came.
+    /// Records a received message.
     pub fn receive(&mut self, flow: Flow, got: Got) {
         self.got.entry(flow).or_default().push(got);
         self.received += 1;
     }
 
-    /// The sequence number that the flow's next message should have.
+    /// The next expected sequence number of the flow.
     pub fn expected(&self, flow: Flow) -> u32 {
         let got = self.got.get(&flow);
         let last = got.and_then(|got| got.last());

@@ -1,5 +1,5 @@
-//! Host programs that scenarios name: what they do is a [`plan`], one engine carries every plan out, and every
-//! message is checked. One program needs no EMP: [`start`].
+//! Host programs of scenarios. A program is a [`plan`]; one engine executes all plans and checks every
+//! message. One program needs no EMP: [`start`].
 
 pub mod content;
 pub mod ledger;

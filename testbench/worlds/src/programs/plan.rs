@@ -1,4 +1,4 @@
-//! What each node of a program does: what it sends, when, and what it is ready to receive.
+//! Plans of programs: the messages that each node sends and receives.
 
 use std::collections::BTreeMap;
 
@@ -9,47 +9,47 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::scenario::programs::{Program, ProgramSpec, Sizes};
 
-/// The tag of programs that need only one.
+/// The tag of programs with a single tag.
 const TAG: u16 = 1;
-/// Receives of a node that are posted ahead, unless the scenario says otherwise.
+/// Default number of posted receives of a node.
 const DEFAULT_RECEIVES: usize = 128;
-/// Memory that posted receives may hold by default.
+/// Default limit of the memory of posted receives.
 const RECEIVE_BYTES: u64 = 24 << 20;
-/// Most classes of receives of a node.
+/// Largest number of receive classes of a node.
 const MOST_CLASSES: usize = 32;
 
-/// A message to be sent.
+/// A message to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// To which node.
+    /// Destination node.
     pub to: u16,
-    /// Its tag.
+    /// Tag.
     pub tag: u16,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u32,
-    /// It is not posted before so many messages were received.
+    /// Number of received messages after which it may be posted.
     pub after: u64,
-    /// Nor before so much time has passed since the step before, in ns.
+    /// Shortest pause after the previous step, in ns.
     pub pause_ns: u64,
 }
 
-/// What a node sends, in order.
+/// The messages that a node sends, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sends {
-    /// Round by round, one message to each peer.
+    /// Rounds of one message to each peer.
     Rounds {
         /// The peers.
         peers: Vec<u16>,
-        /// How many rounds.
+        /// Number of rounds.
         rounds: u64,
-        /// The lengths of the rounds' messages.
+        /// Message lengths of the rounds.
         sizes: Sizes,
-        /// A round begins when so many messages more than its number were received.
+        /// A round begins when at least this many messages more than its number were received.
         gate: Option<u64>,
-        /// After so many rounds, a pause of so many ns.
+        /// A pause in ns after each group of rounds: (rounds, ns).
         pause: Option<(u64, u64)>,
     },
-    /// As drawn.
+    /// Random messages, drawn in advance.
     Drawn(Vec<Step>),
 }
 
@@ -74,7 +74,7 @@ impl Sends {
         }
     }
 
-    /// Step number `index`, if there are so many.
+    /// Step number `index`, if it exists.
     #[must_use]
     pub fn step(&self, index: u64) -> Option<Step> {
         match self {
@@ -101,37 +101,37 @@ impl Sends {
     }
 }
 
-/// Receives that are alike.
+/// A class of equal receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Class {
-    /// From whom.
+    /// Source to match.
     pub source: Source,
-    /// With which tag.
+    /// Tag to match.
     pub tag: Tag,
-    /// How many messages will come; `None`: nobody knows.
+    /// Number of expected messages; `None`: unknown.
     pub expected: Option<u64>,
-    /// How many are kept posted.
+    /// Number of receives to keep posted.
     pub ahead: usize,
 }
 
-/// What one node does.
+/// Plan of one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// It begins so long after the start, in ns.
+    /// Start delay, in ns.
     pub start_ns: u64,
-    /// What it sends, in this order.
+    /// Messages to send.
     pub sends: Sends,
-    /// Most transmits that are posted at a time.
+    /// Largest number of posted transmits.
     pub window: usize,
-    /// What it is ready to receive.
+    /// Classes of receives.
     pub classes: Vec<Class>,
-    /// Bytes of the longest message.
+    /// Length of the longest message.
     pub longest: u32,
-    /// A failed transmit ends it: nothing can come back.
+    /// Whether a failed transmit ends the plan, because no answer can arrive.
     pub lockstep: bool,
 }
 
-/// Descriptors that a message of this length takes.
+/// Number of descriptors of a message with this length.
 #[must_use]
 pub const fn descriptors(length: u32) -> usize {
     let pages = length.div_ceil(PAGE_BYTES) as usize;
@@ -142,13 +142,13 @@ pub const fn descriptors(length: u32) -> usize {
     }
 }
 
-/// Most transmits of this length that can be posted.
+/// Largest number of posted transmits of this length.
 #[must_use]
 pub const fn most_transmits(length: u32) -> usize {
     SEND_DESCRIPTORS as usize / descriptors(length)
 }
 
-/// Most receives of this length that can be posted.
+/// Largest number of posted receives of this length.
 #[must_use]
 pub const fn most_receives(length: u32) -> usize {
     RECEIVE_DESCRIPTORS as usize / descriptors(length)
@@ -164,7 +164,7 @@ impl Plan {
         }
     }
 
-    /// Makes ready for `expected` messages of a kind.
+    /// Adds a class for `expected` messages.
     fn receive(&mut self, source: Source, tag: Tag, expected: u64) {
         self.classes.push(Class {
             source,
@@ -174,7 +174,7 @@ impl Plan {
         });
     }
 
-    /// Shares the receives among the classes.
+    /// Divides the receives among the classes.
     fn share_receives(&mut self, spec: &ProgramSpec) {
         let each = (receives(spec) / self.classes.len().max(1)).max(1);
         for class in &mut self.classes {
@@ -188,7 +188,7 @@ fn pages(spec: &ProgramSpec) -> u64 {
     u64::from(spec.longest().div_ceil(PAGE_BYTES).max(1))
 }
 
-/// Receives that a node keeps posted, in all classes.
+/// Number of receives that a node keeps posted, in all classes.
 fn receives(spec: &ProgramSpec) -> usize {
     let fitting = (RECEIVE_BYTES / (pages(spec) * u64::from(PAGE_BYTES))) as usize;
     let most = most_receives(spec.longest());
@@ -196,21 +196,21 @@ fn receives(spec: &ProgramSpec) -> usize {
     spec.receives.unwrap_or(default)
 }
 
-/// Bytes of host memory that a node's buffers take at most.
+/// Largest memory of a node's buffers, in bytes.
 #[must_use]
 pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
-    // Each class has one receive at least.
+    // Each class has at least one receive.
     let classes = match spec.program {
         Program::Random { .. } => MOST_CLASSES,
         _ => 1,
     };
     let posted = receives(spec).max(classes) + spec.window;
-    // Pages of a buffer lie apart (`HostMemory::allocate`), and long messages need lists.
+    // Pages of a buffer are not adjacent (`HostMemory::allocate`), and long messages need lists.
     posted as u64 * (2 * pages(spec) + 4) * u64::from(PAGE_BYTES)
 }
 
-/// What each node of a program that uses EMP does; `seed` is the scenario's. If `endless`, nobody counts on how much comes:
-/// a node may be started anew.
+/// Plans of the nodes of a program that uses EMP; `seed` is the scenario's. `endless`: the number of
+/// messages is unknown, because nodes may be restarted.
 #[must_use]
 pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)> {
     let mut plans = match &spec.program {
@@ -262,7 +262,7 @@ fn all_to_all(spec: &ProgramSpec, nodes: &[usize]) -> Vec<(usize, Plan)> {
     let others = nodes.len() - 1;
     let plan = |(place, &me): (usize, &usize)| {
         let mut plan = Plan::new(spec);
-        // Each begins with its neighbour: not all send to the same node at once.
+        // Each node begins with its neighbour, so that not all send to one node at once.
         let after = nodes.iter().cycle().skip(place + 1).take(others);
         plan.sends = Sends::to_all(after.map(|&peer| peer as u16).collect(), spec);
         let expected = others as u64 * spec.messages;
@@ -298,8 +298,8 @@ fn incast(
     plans
 }
 
-/// How a node of the random program names what it receives. Its receives of one class are alike, and no message fits
-/// two classes: so whatever comes first, there is always a receive for what is next.
+/// Wildcard style of a node's receives in the random program. The receives of a class are equal, and no
+/// message matches two classes: so there is always a receive for the next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// Any node, any tag.
@@ -352,8 +352,8 @@ fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usi
     nodes.iter().enumerate().map(plan).collect()
 }
 
-/// Messages to node `me` by source and tag, as far as its style tells them apart; sorted, so that every run posts its
-/// receives in the same order.
+/// Numbers of messages to node `me` by source and tag, as far as its style distinguishes them; sorted, so
+/// that every run posts its receives in one order.
 fn counts(
     style: Style,
     nodes: &[usize],
@@ -404,12 +404,12 @@ fn random_sends(
     (0..spec.messages).map(step).collect()
 }
 
-/// Below `limit`.
+/// A random number below `limit`.
 fn below(random: &mut ChaCha8Rng, limit: u32) -> u32 {
     random.next_u32() % limit.max(1)
 }
 
-/// A length of at most `most`: each power of two is as likely as any other, so that short ones are frequent.
+/// A random length up to `most`; each power of two is equally likely, so that short lengths are frequent.
 fn up_to(random: &mut ChaCha8Rng, most: u32) -> u32 {
     let bits = below(random, u32::BITS - most.leading_zeros() + 1);
     below(random, 1 << bits).min(most)

@@ -1,4 +1,4 @@
-//! The program for firmware of any kind: starts it, and leaves the board alone.
+//! The program that starts firmware of any kind.
 
 use defs::tigon2::regs::{HOST_CONTROL, HostControl};
 use emulator::host::machine::Machine;
@@ -7,11 +7,11 @@ use host_lib::board::BoardWindow;
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
 
-/// Resets the board and loads the firmware, lets CPU A begin at `time`, or at once if that is over, and waits for ever. The
-/// board's interrupts are masked: nobody is there to serve them.
+/// Resets the board and loads the firmware, starts CPU A at `time`, or at once if that is past, and waits
+/// for ever. The board's interrupts are masked: there is no handler for them.
 ///
 /// # Errors
-/// If the board does not come up, or the firmware does not fit it.
+/// If the chip does not come up, or the firmware does not fit it.
 pub async fn run(mut machine: Machine, firmware: &Firmware, time: SimTime) -> Result<(), String> {
     let mut board = BoardWindow::new(machine.clone());
     board.reset().await.map_err(|error| error.to_string())?;

@@ -1,4 +1,5 @@
-//! The engine of all host programs: posts what the plan says, waits for whatever ends first, checks what came.
+//! The engine of host programs: posts messages as planned, waits for completions, and checks received
+//! messages.
 
 use std::collections::VecDeque;
 
@@ -10,27 +11,27 @@ use super::ledger::{Got, Ledger};
 use super::plan::{Class, Plan, Sends, Step};
 use crate::pairs::EmpNode;
 
-/// Who a program is.
+/// Identity of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// Its node.
+    /// Node of the program.
     pub node: u16,
-    /// How often the node was started anew before.
+    /// Number of earlier incarnations.
     pub life: u16,
-    /// The scenario's seed.
+    /// Seed of the scenario.
     pub seed: u64,
 }
 
-/// Carries out a plan; what happens goes into `ledger`.
+/// Executes a plan and records all messages in `ledger`.
 ///
 /// # Errors
-/// What keeps it from its work: no message's fault.
+/// An error of the program itself, not of a message.
 pub async fn run(emp: EmpNode, who: Identity, plan: Plan, ledger: Ledger) -> Result<(), String> {
     let mut traffic = Traffic::new(emp, who, plan, ledger)?;
     traffic.run().await
 }
 
-/// A message that is being sent.
+/// A message being sent.
 struct Message {
     buffer: Buffer,
     flow: Flow,
@@ -49,19 +50,18 @@ struct Posted {
     buffer: Buffer,
 }
 
-/// What is waited for.
+/// A pending operation.
 enum Waiting {
     Transmit(Message),
     /// A receive of this class, into this buffer.
     Receive(usize, Buffer),
 }
 
-/// The receives of a class, oldest first. They are looked at in that order: it is the order in which messages of
-/// one source and tag are matched.
+/// The receives of a class, oldest first: the order in which messages of one source and tag match them.
 struct Receives {
     class: Class,
     posted: VecDeque<Posted>,
-    /// Receives that were posted so far.
+    /// Number of receives posted so far.
     begun: u64,
     free: Vec<Buffer>,
 }
@@ -71,7 +71,7 @@ struct Traffic {
     who: Identity,
     ledger: Ledger,
     sends: Sends,
-    /// The next step's number.
+    /// Number of the next step.
     next: u64,
     start_ns: u64,
     window: usize,
@@ -138,18 +138,18 @@ impl Traffic {
         }
     }
 
-    /// Whether everything was posted.
+    /// Whether all messages were posted.
     fn is_done(&self) -> bool {
         self.sends.step(self.next).is_none()
     }
 
-    /// Whether there is a message that waits for no other one to come first.
+    /// Whether a message can be sent without waiting for a received one.
     fn may_send(&self) -> bool {
         let step = self.sends.step(self.next);
         step.is_some_and(|step| self.received >= step.after)
     }
 
-    /// Keeps as many receives of a class posted as its plan says.
+    /// Posts receives of a class up to the number in its plan.
     async fn post_receives(&mut self, class: usize) -> Result<(), String> {
         loop {
             let receives = &mut self.receives[class];
@@ -174,7 +174,7 @@ impl Traffic {
         }
     }
 
-    /// Posts what may be posted now.
+    /// Posts transmits as far as allowed now.
     async fn post_transmits(&mut self) -> Result<(), String> {
         while let Some(step) = self.sends.step(self.next)
             && self.transmits.len() < self.window
@@ -222,7 +222,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Waits for the end of the oldest transmit or of the oldest receive of any class, whichever comes first.
+    /// Waits for the end of the oldest transmit or of the oldest receive of any class.
     async fn complete_one(&mut self) -> Result<(), String> {
         let mut who = Vec::new();
         let mut handles = Vec::new();
@@ -237,7 +237,7 @@ impl Traffic {
             }
         }
         let Some((index, result)) = self.emp.wait_any(&mut handles).await else {
-            return Err("it waits for messages that nobody will send".into());
+            return Err("it waits for messages that no node will send".into());
         };
         let ended = who.remove(index);
         for (who, handle) in who.into_iter().zip(handles) {
@@ -258,7 +258,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// A transmit is over.
+    /// Handles the end of a transmit.
     fn transmitted(&mut self, message: Message, result: Result<Completion, TransferError>) {
         self.free.push(message.buffer);
         if self.lockstep && result.is_err() {
@@ -269,7 +269,7 @@ impl Traffic {
         records.sent(message.flow, message.sequence, end);
     }
 
-    /// A receive is over: its message is checked, and another one posted in its place.
+    /// Handles the end of a receive: checks its message and posts another receive.
     async fn filled(
         &mut self,
         class: usize,
@@ -280,7 +280,7 @@ impl Traffic {
         match result {
             Ok(completion) => self.check(buffer, completion)?,
             Err(error) => {
-                // The message did not come: another receive takes the place of this one.
+                // The message did not arrive: post another receive instead.
                 self.receives[class].begun -= 1;
                 let mut records = self.ledger.records();
                 records.failed_receives.push(error.to_string());
@@ -312,7 +312,7 @@ impl Traffic {
         let fits = completion.length <= self.longest;
         let intact = fits && system.memory_is(buffer.address, &sent).map_err(nothing)?;
         let got = Got {
-            // A damaged label says nothing: it is taken for the next message.
+            // A damaged label is useless: take the message for the next one.
             sequence: if intact { sequence } else { expected },
             number: content::number(&bytes),
             time_ps: system.now_ps(),
@@ -320,13 +320,13 @@ impl Traffic {
             intact,
         };
         records.receive(flow, got);
-        // At once, so that nobody sees a message that has come and an answer that nobody owes.
+        // In the same step, so that a reader never sees a received message without its owed answer.
         records.sending_over &= !may_send;
         Ok(())
     }
 }
 
-/// So many buffers of `length` bytes, the first one last.
+/// Allocates `count` buffers of `length` bytes, the first one last.
 fn buffers(emp: &mut EmpNode, count: usize, length: u32) -> Result<Vec<Buffer>, String> {
     let mut buffers = Vec::with_capacity(count);
     for _ in 0..count {

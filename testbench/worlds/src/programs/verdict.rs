@@ -1,18 +1,18 @@
-//! What became of every message: what was sent is held against what came.
+//! Result of every message: comparison of sent and received messages.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::content::{Flow, NUMBER_BYTES, number_in};
 use super::ledger::{Got, Ledger, Records, Sending, Sent};
 
-/// One life of a node's program: from a start to the next one.
+/// One incarnation of a node's program, from a start to the next one.
 #[derive(Debug, Clone)]
 pub struct Life {
     /// The node.
     pub node: usize,
-    /// When the node was reset; `None`: it was not.
+    /// Time of the reset that ended it, if any.
     pub ended_ps: Option<u64>,
-    /// What the program sent and received.
+    /// Records of the program.
     pub ledger: Ledger,
 }
 
@@ -21,55 +21,55 @@ pub struct Life {
 pub struct Messages {
     /// Posted to a NIC.
     pub posted: u64,
-    /// Received, each counted once.
+    /// Received, without duplicates.
     pub delivered: u64,
-    /// Acknowledged to their senders, and never received.
+    /// Acknowledged to their senders, but never received.
     pub lost: u64,
-    /// Received again by the same program.
+    /// Received again by one program.
     pub duplicated: u64,
     /// Received after a later message of their flow.
     pub reordered: u64,
     /// Received with other bytes or another length than sent.
     pub corrupted: u64,
-    /// Whose sender was told that they failed.
+    /// Reported to their senders as failed.
     pub failed_with_status: u64,
-    /// Of these and of the delivered ones: what came although its sender heard nothing of it.
+    /// Failed or without a report to their senders, but delivered.
     pub failed_yet_delivered: u64,
-    /// Whose sender or receiver was reset before it could see their end.
+    /// Ended by a reset of sender or receiver.
     pub cut_off: u64,
-    /// Under way when the run ended.
+    /// In progress at the end of the run.
     pub unfinished: u64,
 }
 
 impl Messages {
-    /// Whether every promise was kept.
+    /// Whether all messages were handled correctly.
     #[must_use]
     pub const fn is_good(&self) -> bool {
         self.lost == 0 && self.duplicated == 0 && self.reordered == 0 && self.corrupted == 0
     }
 }
 
-/// What became of all messages.
+/// Results of all messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// How many.
+    /// Counts.
     pub messages: Messages,
-    /// Bytes of the delivered ones.
+    /// Total length of delivered messages.
     pub bytes: u64,
-    /// From the post to the moment when the receiver saw it, for each delivered message, sorted, in ps.
+    /// Time from post to completion at the receiver of each delivered message, sorted, in ps.
     pub latencies_ps: Vec<u64>,
-    /// The first post.
+    /// Time of the first post.
     pub first_ps: Option<u64>,
-    /// The last delivery.
+    /// Time of the last delivery.
     pub last_ps: Option<u64>,
 }
 
-/// When each message of a flow was first received.
+/// Time of the first reception of each message of a flow.
 type Arrived = Vec<Option<u64>>;
-/// Those of all flows.
+/// Receptions of all flows.
 type Arrivals = BTreeMap<Flow, Arrived>;
 
-/// Judges. With `over`, nothing more can come.
+/// Computes the results. `over`: no more messages can arrive.
 #[must_use]
 pub fn judge(lives: &[Life], over: bool) -> Verdict {
     let mut verdict = Verdict::default();
@@ -102,7 +102,7 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
 }
 
 impl Verdict {
-    /// Counts what one program received of a flow.
+    /// Counts the received messages of a flow at one program.
     fn count_received(&mut self, sent: &[Sent], got: &[Got], arrivals: &mut Arrived) {
         let mut seen = vec![false; sent.len()];
         let mut next = 0;
@@ -127,8 +127,9 @@ impl Verdict {
         }
     }
 
-    /// Counts messages that are too short to tell which one they are when some may be missing. Each is taken for the
-    /// first one of the same bytes that has not come yet, those that failed last. Their order says nothing.
+    /// Counts messages that are too short for an unambiguous number, if some may be missing. Each is
+    /// assigned to the first message with equal bytes that has not arrived yet, failed ones last. Their
+    /// order is not checked.
     fn count_unclear(&mut self, sent: &[Sent], got: Vec<&Got>, arrivals: &mut Arrived) {
         let mut alike: BTreeMap<(u32, u32), VecDeque<usize>> = BTreeMap::new();
         for failed in [false, true] {
@@ -172,7 +173,7 @@ impl Verdict {
         }
     }
 
-    /// The latency that this share of the messages does not exceed, in us.
+    /// The latency in us that `percent` of the messages do not exceed.
     #[must_use]
     pub fn latency_us(&self, percent: usize) -> Option<f64> {
         let count = self.latencies_ps.len();
@@ -180,7 +181,7 @@ impl Verdict {
         self.latencies_ps.get(place).map(|&ps| ps as f64 / 1e6)
     }
 
-    /// Delivered payload from the first post to the last delivery, in 10^6 bits per second.
+    /// Delivered payload per time from the first post to the last delivery, in 10^6 bits per second.
     #[must_use]
     pub fn megabits_per_s(&self) -> Option<f64> {
         let (first, last) = (self.first_ps?, self.last_ps?);
@@ -199,7 +200,7 @@ fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     [a, b].into_iter().flatten().min()
 }
 
-/// Whether a reset came between a message and what would have seen its end.
+/// Whether a reset came between a message and the report of its end.
 fn is_cut_off(lives: &[Life], flow: Flow, sent: &Sent) -> bool {
     lives.iter().any(|life| {
         let receiver = life.node == usize::from(flow.to);
@@ -209,7 +210,7 @@ fn is_cut_off(lives: &[Life], flow: Flow, sent: &Sent) -> bool {
     })
 }
 
-/// Whether nobody sends any more, and each message has either come or failed: there is nothing to wait for.
+/// Whether all programs have finished sending, and each message has either arrived or failed.
 #[must_use]
 pub fn is_settled(lives: &[Life]) -> bool {
     let over = |records: &Records| records.sending_over || records.problem.is_some();
@@ -230,7 +231,8 @@ mod tests {
         life: 0,
     };
 
-    /// Judges three messages of 100 bytes from node 0 to 1: how each sending ended, and what came.
+    /// Checks the counts for three messages of 100 bytes from node 0 to 1, with the results of sending and
+    /// receiving.
     fn check(sent: [Sending; 3], came: &[(u32, bool)], reset: Option<u64>, expected: Messages) {
         check_length(100, sent, came, reset, expected);
     }
@@ -326,7 +328,7 @@ mod tests {
     fn messages_without_room_for_a_number_are_told_apart_by_what_failed() {
         use Sending::{Done, Failed};
         let failed_with_status = 1;
-        // Empty messages look alike: the receiver takes the third one for the second.
+        // Empty messages are indistinguishable: the receiver takes the third one for the second.
         let two = Messages {
             delivered: 2,
             failed_with_status,

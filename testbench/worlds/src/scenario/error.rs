@@ -1,23 +1,23 @@
-//! What is wrong with a scenario, and where.
+//! Errors of scenarios, with their positions.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a scenario cannot be run: file, line, key and reason.
+/// An error in a scenario: file, line, key and reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{reason}", if .key.is_empty() { String::new() } else { format!("{}: ", .key) })]
 pub struct ScenarioError {
-    /// The file, as the user named it.
+    /// The file, as given by the user.
     pub file: Arc<str>,
     /// The line, from 1.
     pub line: usize,
     /// The key with its tables, as in `network.link.speed_mbit`; empty for the file as a whole.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// The reason, with valid alternatives.
     pub reason: String,
 }
 
-/// A place in a scenario's file.
+/// A position in a scenario's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file.
@@ -35,7 +35,7 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// What stands here is refused.
+    /// An error at this position.
     pub fn refuse(&self, reason: impl Into<String>) -> ScenarioError {
         ScenarioError {
             file: Arc::clone(&self.file),
@@ -46,12 +46,12 @@ impl Place {
     }
 }
 
-/// Whether one name may be a slip of the pen for another.
+/// Whether one name may be a misspelling of another.
 pub fn is_near(name: &str, other: &str) -> bool {
     strsim::damerau_levenshtein(name, other) <= 1 + name.chars().count() / 3
 }
 
-/// A name that nobody knows: what the user may have meant, or else what there is.
+/// Reason for an unknown name: a similar name, or a list of all names.
 pub fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let known: Vec<&str> = known.collect();
     let distance = |other: &&&str| strsim::damerau_levenshtein(name, other);
@@ -70,9 +70,9 @@ pub fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>)
     }
 }
 
-/// Names that an error lists.
+/// Largest number of names that an error lists.
 const MOST_NAMES: usize = 20;
-/// Characters of a name that an error repeats.
+/// Longest part of a name that an error repeats.
 const LONGEST_NAME: usize = 60;
 
 #[cfg(test)]

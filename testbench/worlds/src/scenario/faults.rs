@@ -1,4 +1,4 @@
-//! What goes wrong in a scenario.
+//! Faults of a scenario.
 
 use emulator::sim::time::SimTime;
 use emulator::tigon2::dma::Direction;
@@ -11,57 +11,57 @@ use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::faults::{Action, Fault, FrameKind};
 
-/// Latest time of a fault and its longest span, in us: eleven days.
+/// Latest time and longest duration of a fault, in us: eleven days.
 const LATEST_US: f64 = 1e12;
 /// Longest delay of a frame, in us: a minute.
 const LONGEST_DELAY_US: f64 = 60e6;
-/// Longest delay of random delays that do not say, in us.
+/// Default limit of random delays, in us.
 const DEFAULT_DELAY_US: f64 = 100.0;
 
-/// A fault. Times count from the start of the programs.
+/// A fault. Times are relative to the start of the programs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultSpec {
-    /// Frames of EMP that a pattern describes, and where it stands.
+    /// A fault of EMP frames that match a pattern, with its position in the file.
     Exact(Fault, Place),
-    /// By chance, on these links, in both directions.
+    /// Random faults on links, in both directions.
     Random {
         /// The links.
         links: Vec<usize>,
-        /// How often.
+        /// Probabilities.
         rates: FaultRates,
     },
     /// A link is cut.
     Cut {
-        /// Which.
+        /// Index of the link.
         link: usize,
-        /// From when.
+        /// Start of the cut.
         from: SimTime,
-        /// Until when; `None`: for ever.
+        /// End of the cut; `None`: never.
         until: Option<SimTime>,
     },
-    /// A DMA channel rests.
+    /// A DMA channel pauses.
     Stall {
-        /// Of which node.
+        /// The node.
         node: usize,
-        /// Which channel.
+        /// The channel.
         channel: Direction,
-        /// From when.
+        /// Start of the pause.
         from: StallFrom,
-        /// For how long.
+        /// Length of the pause.
         span: SimTime,
     },
     /// A node is reset.
     Reset {
-        /// Which.
+        /// The node.
         node: usize,
-        /// When.
+        /// Time of the reset.
         at: SimTime,
-        /// It begins anew after so long; `None`: never.
+        /// Pause until the restart; `None`: no restart.
         pause: Option<SimTime>,
     },
 }
 
-/// What a `[[fault]]` does.
+/// Value of `do` in a `[[fault]]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Drop,
@@ -93,7 +93,7 @@ const KINDS: [(&str, FrameKind); 5] = [
     ("ack", FrameKind::Ack),
 ];
 
-/// Reads `[faults]`, rates that hold everywhere.
+/// Reads `[faults]`, the rates for all links.
 pub(super) fn read_rates(table: Table<'_>, network: &Network) -> Result<FaultSpec, ScenarioError> {
     let all = (0..network.links.len()).collect();
     random(table, all)
@@ -147,12 +147,12 @@ fn ps(us: f64) -> SimTime {
     SimTime::from_ps((us * 1e6).round() as u64)
 }
 
-/// A moment.
+/// Reads a time.
 fn time(item: &Item<'_>) -> Result<SimTime, ScenarioError> {
     Ok(ps(item.number(0.0..=LATEST_US)?))
 }
 
-/// A span that is not nothing.
+/// Reads a duration greater than 0.
 fn span(item: &Item<'_>, longest_us: f64) -> Result<SimTime, ScenarioError> {
     Ok(ps(item.number(1e-6..=longest_us)?))
 }
@@ -286,7 +286,7 @@ fn stall(table: &mut Table<'_>, nodes: &Nodes) -> Result<FaultSpec, ScenarioErro
     })
 }
 
-/// The links of `nodes`, or the one between the two ends of `link`.
+/// The links of `nodes`, or the link between the two ends in `link`.
 fn links(
     table: &mut Table<'_>,
     nodes: &Nodes,
@@ -326,7 +326,7 @@ fn links(
     Ok(Some(links))
 }
 
-/// What has ports.
+/// A device with ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Device {
     Node(usize),

@@ -1,7 +1,7 @@
-//! Scenarios: files that say all that a run depends on.
+//! Scenarios: files that describe a run completely.
 //!
-//! A file is read into a checked [`Scenario`] without a look at anything outside of it; each mistake is refused
-//! with its line, its key and a reason. [`crate::simulation`] builds the world from it.
+//! A file is parsed into a checked [`Scenario`] without reading other files. An error has a line, a key and
+//! a reason. [`crate::simulation`] builds the world from the scenario.
 
 mod error;
 pub mod faults;
@@ -32,14 +32,14 @@ use nodes::Defaults;
 use programs::ProgramSpec;
 use table::{Source, Table};
 
-/// The firmware of scenarios that do not say.
+/// Default firmware.
 const DEFAULT_IMAGE: &str = "emp-base";
 /// Latest end of a run, in us: eleven days.
 const LATEST_US: f64 = 1e12;
-/// Most messages of a run: their records are kept.
+/// Largest number of messages of a run, whose records are kept in memory.
 const MOST_MESSAGES: u64 = 10_000_000;
 
-/// The folder of the project's examples.
+/// Folder of the project's example scenarios.
 #[must_use]
 pub fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -48,33 +48,33 @@ pub fn examples() -> PathBuf {
 /// A checked scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// What it shows, in a line.
+    /// Description in one line.
     pub description: String,
-    /// The folder against which it names files.
+    /// Base folder of relative file names.
     pub folder: PathBuf,
-    /// All chance comes from it.
+    /// Random seed.
     pub seed: u64,
-    /// The firmware: an image of the project or a file.
+    /// The firmware: a built-in image or a file.
     pub image: String,
-    /// Where the image is named.
+    /// Position of the image's name in the scenario.
     pub image_place: Place,
-    /// The run ends here at the latest, counted from the start of the programs.
+    /// Time limit of the run, relative to the start of the programs.
     pub max_time: Option<SimTime>,
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// What joins them.
+    /// The network of the nodes.
     pub network: Network,
-    /// What their hosts do.
+    /// Host programs.
     pub programs: Vec<ProgramSpec>,
-    /// What goes wrong.
+    /// Faults.
     pub faults: Vec<FaultSpec>,
 }
 
 impl Scenario {
-    /// Reads a scenario's file.
+    /// Reads and parses a scenario file.
     ///
     /// # Errors
-    /// If the file cannot be read or is wrong.
+    /// If the file cannot be read or contains an error.
     pub fn load(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
@@ -83,10 +83,10 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Reads the text of a scenario; `name` is its file's, for messages.
+    /// Parses the text of a scenario; `name` is its file name, for messages.
     ///
     /// # Errors
-    /// The first mistake.
+    /// The first error.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let source = Source::new(name, text);
         let document = DeTable::parse(text).map_err(|error| {
@@ -152,33 +152,33 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Messages of all programs.
+    /// Number of messages of all programs.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.programs.iter().map(total).sum()
     }
 
-    /// Whether nodes begin anew: then nobody counts on how many messages come.
+    /// Whether nodes are restarted: then the number of expected messages is unknown.
     #[must_use]
     pub fn resets(&self) -> bool {
         let reset = |fault: &FaultSpec| matches!(fault, FaultSpec::Reset { .. });
         self.faults.iter().any(reset)
     }
 
-    /// Whether any node's host speaks with EMP's firmware.
+    /// Whether any host uses EMP firmware.
     #[must_use]
     pub fn uses_emp(&self) -> bool {
         self.programs.iter().any(ProgramSpec::is_emp)
     }
 
-    /// The image's file, if it is not one of the project's.
+    /// File of the image, unless it is a built-in one.
     #[must_use]
     pub fn image_file(&self) -> Option<PathBuf> {
         let file = self.image.contains('/');
         file.then(|| self.folder.join(&self.image))
     }
 
-    /// Whether every program can do what it is told to.
+    /// Checks that every program can run.
     fn check_programs(&self, islands: &[Option<usize>]) -> Result<(), ScenarioError> {
         let mut used = vec![None; self.nodes.len()];
         let mut messages: u64 = 0;
@@ -216,7 +216,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether the buffers fit the hosts' memory.
+    /// Checks that the buffers fit the hosts' memory.
     fn check_memory(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
         let needed_mb = memory_bytes(spec).div_ceil(1 << 20);
         for node in spec.nodes().into_iter().filter(|_| spec.talks()) {
@@ -233,7 +233,8 @@ impl Scenario {
     }
 }
 
-/// When a node begins anew, messages must say which life of their sender they are from.
+/// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
+/// sender.
 fn check_labels(programs: &[ProgramSpec], reset: &Place) -> Result<(), ScenarioError> {
     let short = |spec: &&ProgramSpec| spec.talks() && spec.shortest() < LABEL_BYTES;
     match programs.iter().find(short) {
@@ -245,7 +246,7 @@ fn check_labels(programs: &[ProgramSpec], reset: &Place) -> Result<(), ScenarioE
     }
 }
 
-/// Messages of a program in all.
+/// Total number of a program's messages.
 fn total(spec: &ProgramSpec) -> u64 {
     use programs::Program;
     let nodes = spec.nodes().len() as u64;

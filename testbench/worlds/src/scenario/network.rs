@@ -1,4 +1,4 @@
-//! The network of a scenario: switches, links, and the ways through them.
+//! The network of a scenario: switches, links and routes.
 
 use emulator::sim::time::SimTime;
 
@@ -8,53 +8,53 @@ use super::routes::{self, GivenRoutes};
 use super::table::{Item, Table};
 use super::topology::{Parts, SHAPES, Shape, tree_ports};
 
-/// Most switches of a network.
+/// Largest number of switches.
 const MOST_SWITCHES: usize = 256;
-/// Ports of a switch that does not say.
+/// Default number of ports of a switch.
 const DEFAULT_PORTS: usize = 8;
-/// Time of a metre of fibre or copper, in ps.
+/// Propagation time per metre of fibre or copper, in ps.
 const PS_PER_METRE: f64 = 5000.0;
-/// Speed of a link, in Mbit/s.
+/// Default speed of a link, in Mbit/s.
 const DEFAULT_SPEED_MBIT: f64 = 1000.0;
-/// Length of a link.
+/// Default length of a link.
 const DEFAULT_LENGTH_M: f64 = 10.0;
 
-/// When a switch passes a frame on.
+/// Forwarding method of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwarding {
-    /// When all of it is there.
+    /// After reception of the whole frame.
     StoreAndForward,
-    /// As soon as its destination is known.
+    /// As soon as the destination is known.
     CutThrough,
 }
 
-/// A switch.
+/// A port of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchSpec {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// How many ports it has.
+    /// Number of ports.
     pub ports: usize,
-    /// When it passes a frame on.
+    /// Forwarding method.
     pub forwarding: Forwarding,
-    /// From knowing enough of a frame to its first bit on the way out, at an idle port.
+    /// Latency at an idle port, from the forwarding decision to the frame's first bit.
     pub latency: SimTime,
-    /// What waits at each port at most.
+    /// Size of the output buffer of each port.
     pub buffer_bytes: u32,
-    /// For each node the port that leads to it.
+    /// For each node the port of its route.
     pub routes: Vec<Option<usize>>,
 }
 
-/// What a link is plugged into.
+/// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     /// A node's board.
     Node(usize),
     /// A switch.
     Port {
-        /// Its number.
+        /// Number of the switch.
         switch: usize,
-        /// Which of its ports.
+        /// Number of the port.
         port: usize,
     },
 }
@@ -62,11 +62,11 @@ pub enum End {
 /// A link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// What it joins.
+    /// The connected ends.
     pub ends: [End; 2],
-    /// Time of a byte.
+    /// Transmission time of a byte.
     pub byte_time: SimTime,
-    /// Time from one end to the other.
+    /// Propagation time.
     pub propagation: SimTime,
 }
 
@@ -80,7 +80,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The link that is plugged into a node.
+    /// The link connected to a node.
     #[must_use]
     pub fn link_of(&self, node: usize) -> Option<usize> {
         let end = End::Node(node);
@@ -88,7 +88,7 @@ impl Network {
     }
 }
 
-/// Reads the nodes and what joins them.
+/// Reads the nodes and their network.
 pub(super) fn read(
     root: &mut Table<'_>,
     defaults: &Defaults,
@@ -132,7 +132,8 @@ pub(super) fn read(
     Ok((nodes, network))
 }
 
-/// What the links and switches of a shorthand have in common. Where there is none, nothing can be said of them.
+/// Reads the common properties of a shorthand's links and switches. Properties that the shape does not have
+/// are refused.
 fn read_parts(table: &mut Table<'_>, shape: Shape) -> Result<Parts, ScenarioError> {
     let mut part = |name: &'static str, shapes: &[Shape]| match shapes.contains(&shape) {
         true => table.table(name),
@@ -198,7 +199,7 @@ fn propagation(length_m: f64) -> SimTime {
     SimTime::from_ps((length_m * PS_PER_METRE).round() as u64)
 }
 
-/// Byte time and propagation of the links that a table describes.
+/// Byte time and propagation time from a table of links.
 fn links_of(
     table: Option<Table<'_>>,
     default: (SimTime, SimTime),
@@ -211,7 +212,7 @@ fn links_of(
     Ok(timing)
 }
 
-/// Byte time and propagation of a link.
+/// Byte time and propagation time of a link.
 fn link_timing(table: &mut Table<'_>) -> Result<(SimTime, SimTime), ScenarioError> {
     let speed_mbit = match table.get("speed_mbit") {
         Some(item) => item.number(1.0..=100_000.0)?,
@@ -253,7 +254,7 @@ const fn default_switch() -> SwitchSpec {
     }
 }
 
-/// What all switches say of themselves but name and ports.
+/// Reads the properties of a switch except name and ports.
 fn read_switch(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpec, ScenarioError> {
     let forwarding = [
         ("store-and-forward", Forwarding::StoreAndForward),
@@ -273,12 +274,12 @@ fn read_switch(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpec,
     })
 }
 
-/// Reads `[[switch]]` and `[[link]]`.
+/// Reader of `[[switch]]` and `[[link]]`.
 struct Custom<'a> {
     nodes: &'a Nodes,
     parts: &'a Parts,
     network: Network,
-    /// Every end that is taken.
+    /// All connected ends.
     taken: Vec<End>,
     given: GivenRoutes,
 }
@@ -376,7 +377,8 @@ impl<'a> Custom<'a> {
         Ok(())
     }
 
-    /// A node, by number or name, or a switch's port: `"name"` (the next free one) or `"name:3"`.
+    /// Reads an end: a node, by number or name, or a switch's port: `"name"` (the next free one) or
+    /// `"name:3"`.
     fn end(&mut self, item: &Item<'_>) -> Result<End, ScenarioError> {
         let end = match item.is_text() {
             true => self.end_of_name(item)?,

@@ -1,4 +1,4 @@
-//! The nodes of a scenario, and how its other parts name them.
+//! The nodes of a scenario, and references to them.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use host_lib::emp::{
 use super::error::{Place, ScenarioError, unknown};
 use super::table::{Item, Table};
 
-/// Most nodes: what EMP's route table holds.
+/// Largest number of nodes: size of EMP's route table.
 pub const MOST_NODES: usize = ROUTE_TABLE_ENTRIES as usize;
-/// Host memory of a node, in megabytes. Only what is touched takes memory of the machine.
+/// Host memory of a node, in megabytes. Only pages in use need memory of the real machine.
 const DEFAULT_MEMORY_MB: u32 = 128;
-/// The profile of plain hardware.
+/// Profile of the plain hardware.
 const DEFAULT_PROFILE: &str = "tigon2-88mhz";
-/// What a node's firmware is told.
+/// EMP settings of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmpSettings {
     /// Frames that one acknowledgment covers.
@@ -32,7 +32,7 @@ pub struct EmpSettings {
     pub retry_limit: u32,
     /// Whether senders slow down for receivers that are short of buffer space.
     pub flow_control: bool,
-    /// When a receive fails that a message has begun to fill.
+    /// Timeout of a partly filled receive.
     pub receive_timeout: ReceiveTimeout,
 }
 
@@ -50,7 +50,7 @@ impl Default for EmpSettings {
 }
 
 impl EmpSettings {
-    /// Puts them into what a node tells its firmware.
+    /// Copies the settings into a node's configuration.
     pub const fn apply(&self, config: &mut Config) {
         config.ack_group = self.ack_group;
         config.frame_bytes = self.frame_bytes;
@@ -60,7 +60,7 @@ impl EmpSettings {
         config.receive_timeout = self.receive_timeout;
     }
 
-    /// These, changed by what the table says.
+    /// These settings with the changes of a table.
     pub(super) fn read(self, table: Option<Table<'_>>) -> Result<Self, ScenarioError> {
         let Some(mut table) = table else {
             return Ok(self);
@@ -91,9 +91,9 @@ impl EmpSettings {
 /// A timing profile, by name or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileName {
-    /// What the user wrote.
+    /// Name as written.
     pub name: String,
-    /// Where.
+    /// Position in the scenario.
     pub place: Place,
 }
 
@@ -116,14 +116,14 @@ impl ProfileName {
         })
     }
 
-    /// Whether it is a file rather than one of the built-in profiles.
+    /// Whether it is a file instead of a built-in profile.
     #[must_use]
     pub fn is_file(&self) -> bool {
         is_file(&self.name)
     }
 }
 
-/// Whether a name means a file.
+/// Whether a name refers to a file.
 pub(super) fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
@@ -131,13 +131,13 @@ pub(super) fn is_file(name: &str) -> bool {
 /// A node.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its firmware's settings.
+    /// EMP settings.
     pub emp: EmpSettings,
-    /// The speed of its board and host.
+    /// Timing profile of board and host.
     pub profile: ProfileName,
-    /// Its host's memory.
+    /// Host memory in MB.
     pub memory_mb: u32,
 }
 
@@ -168,14 +168,14 @@ fn memory(table: &mut Table<'_>, default: u32) -> Result<u32, ScenarioError> {
 /// The nodes and their groups.
 #[derive(Debug, Clone, Default)]
 pub struct Nodes {
-    /// The nodes, in the order of their numbers.
+    /// The nodes by number.
     pub all: Vec<Node>,
-    /// Names of groups, and the nodes of each.
+    /// Names of groups, with their nodes.
     groups: Vec<(String, Range<usize>)>,
 }
 
 impl Nodes {
-    /// So many nodes that have nothing but a number.
+    /// `count` nodes named by their numbers.
     pub(super) fn numbered(count: usize, defaults: &Defaults) -> Self {
         let node = |index: usize| defaults.node(index.to_string());
         Self {
@@ -184,7 +184,7 @@ impl Nodes {
         }
     }
 
-    /// Adds the nodes of a `[[node]]`.
+    /// Adds the nodes of a `[[node]]` table.
     pub(super) fn add_group(
         &mut self,
         mut table: Table<'_>,
@@ -229,7 +229,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// The nodes of this name: a group, a node, or all of them.
+    /// The nodes with a name: a group, a node, or `all`.
     fn find(&self, name: &str) -> Option<Range<usize>> {
         if name == "all" {
             return Some(0..self.all.len());
@@ -241,7 +241,7 @@ impl Nodes {
         })
     }
 
-    /// `4..8` names nodes 4 to 7.
+    /// The range `4..8` means nodes 4 to 7.
     fn range(&self, name: &str) -> Option<Range<usize>> {
         let (from, to) = name.split_once("..")?;
         let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
@@ -267,7 +267,7 @@ impl Nodes {
         Ok(index..index + 1)
     }
 
-    /// The nodes that a list of numbers, names, groups and ranges names, each once.
+    /// The nodes in a list of numbers, names, groups and ranges, without duplicates.
     pub(super) fn resolve(&self, item: &Item<'_>) -> Result<Vec<usize>, ScenarioError> {
         let mut nodes: Vec<usize> = Vec::new();
         for item in item.list() {
@@ -285,7 +285,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// The one node that a number or a name names.
+    /// The node with a number or a name.
     pub(super) fn resolve_one(&self, item: &Item<'_>) -> Result<usize, ScenarioError> {
         match self.resolve(item)?.as_slice() {
             [node] => Ok(*node),
@@ -308,7 +308,7 @@ impl Defaults {
     }
 }
 
-/// A name that the user gives: it must not look like anything else.
+/// Checks a name from the user: it must not look like a number, a range or a keyword.
 pub(super) fn checked_name<'t>(item: &Item<'t>) -> Result<&'t str, ScenarioError> {
     let name = item.text()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

@@ -1,4 +1,4 @@
-//! The host programs that a scenario names, and their parameters.
+//! The host programs of a scenario, and their parameters.
 
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
 
@@ -7,19 +7,19 @@ use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::programs::plan::{most_receives, most_transmits};
 
-/// Most messages of a program's node.
+/// Largest number of messages of a program's node.
 const MOST_MESSAGES: u64 = 10_000_000;
 /// Longest pause and latest start, in us.
 const LONGEST_PAUSE_US: f64 = 1e9;
-/// Transmits that are posted at a time, unless the scenario says otherwise (emp-149).
+/// Default number of transmits posted at a time (emp-149).
 const DEFAULT_WINDOW: usize = 2;
 
-/// The lengths of messages.
+/// Lengths of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sizes {
-    /// These, in turn.
+    /// A list, used cyclically.
     List(Vec<u32>),
-    /// Any up to this.
+    /// Random lengths up to a limit.
     UpTo(u32),
 }
 
@@ -34,52 +34,52 @@ impl Sizes {
     }
 }
 
-/// What a program does.
+/// A host program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
-    /// The first node sends, the second answers.
+    /// Ping-pong: the first node sends, the second one answers.
     PingPong {
-        /// Both.
+        /// The two nodes.
         nodes: [usize; 2],
     },
-    /// One way, as fast as it goes.
+    /// Stream: one direction at full speed.
     Stream {
         /// The sender.
         from: usize,
         /// The receiver.
         to: usize,
     },
-    /// Each node to each other one.
+    /// All-to-all: each node sends to each other one.
     AllToAll {
-        /// All of them.
+        /// The nodes.
         nodes: Vec<usize>,
     },
-    /// Each node to others by chance, with tags and wildcards.
+    /// Random: each node sends to random others, with tags and wildcards.
     Random {
-        /// All of them.
+        /// The nodes.
         nodes: Vec<usize>,
-        /// How many tags there are.
+        /// Number of tags.
         tags: u16,
     },
-    /// Bursts from many to one.
+    /// Incast: bursts from many nodes to one.
     Incast {
         /// The senders.
         from: Vec<usize>,
         /// The receiver.
         to: usize,
-        /// How many bursts.
+        /// Number of bursts.
         bursts: u64,
-        /// Between two bursts of a sender, in ns.
+        /// Pause between two bursts of a sender, in ns.
         pause_ns: u64,
     },
-    /// Boots and does nothing.
+    /// Boots EMP and does nothing.
     Idle {
-        /// Who.
+        /// The nodes.
         nodes: Vec<usize>,
     },
-    /// Loads and starts whatever firmware there is, and leaves the board alone.
+    /// Loads and starts any firmware, without further accesses to the board.
     Start {
-        /// Who.
+        /// The nodes.
         nodes: Vec<usize>,
     },
 }
@@ -87,26 +87,26 @@ pub enum Program {
 /// A program and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramSpec {
-    /// What it does.
+    /// The program.
     pub program: Program,
-    /// Its name in the scenario's language.
+    /// Name of the program in scenarios.
     pub name: &'static str,
-    /// How many messages: of a pair, of a node, or of a burst, as the program has it.
+    /// Number of messages per pair, node or burst, depending on the program.
     pub messages: u64,
-    /// Their lengths.
+    /// Lengths of the messages.
     pub sizes: Sizes,
-    /// Most transmits of a node that are posted at a time.
+    /// Largest number of posted transmits per node.
     pub window: usize,
-    /// Receives of a node that are kept posted.
+    /// Number of posted receives per node.
     pub receives: Option<usize>,
-    /// It begins so long after the start, in ns.
+    /// Start delay, in ns.
     pub start_ns: u64,
-    /// Where it stands.
+    /// Position in the scenario.
     pub place: Place,
 }
 
 impl ProgramSpec {
-    /// The nodes that it runs on.
+    /// The nodes of the program.
     #[must_use]
     pub fn nodes(&self) -> Vec<usize> {
         match &self.program {
@@ -122,19 +122,19 @@ impl ProgramSpec {
         }
     }
 
-    /// Whether its nodes send each other messages.
+    /// Whether its nodes exchange messages.
     #[must_use]
     pub const fn talks(&self) -> bool {
         !matches!(self.program, Program::Idle { .. } | Program::Start { .. })
     }
 
-    /// Whether its nodes' firmware is EMP, which tells its host that it has booted.
+    /// Whether its firmware is EMP, which reports to the host when it is ready.
     #[must_use]
     pub const fn is_emp(&self) -> bool {
         !matches!(self.program, Program::Start { .. })
     }
 
-    /// The length of the longest message.
+    /// Length of the longest message.
     #[must_use]
     pub fn longest(&self) -> u32 {
         match &self.sizes {
@@ -143,7 +143,7 @@ impl ProgramSpec {
         }
     }
 
-    /// The length of the shortest message.
+    /// Length of the shortest message.
     #[must_use]
     pub fn shortest(&self) -> u32 {
         match &self.sizes {
@@ -153,7 +153,7 @@ impl ProgramSpec {
     }
 }
 
-/// The programs' names.
+/// Names of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
     PingPong,
@@ -264,7 +264,7 @@ fn read_program(
     })
 }
 
-/// Two nodes at least.
+/// Reads a list of two or more nodes.
 fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioError> {
     let item = table.need("nodes")?;
     let found = nodes.resolve(&item)?;
@@ -274,7 +274,7 @@ fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioE
     Ok(found)
 }
 
-/// The parameters that all programs that send have.
+/// Reads the parameters common to all programs that send.
 fn read_traffic(
     spec: &mut ProgramSpec,
     table: &mut Table<'_>,

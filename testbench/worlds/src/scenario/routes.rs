@@ -1,4 +1,4 @@
-//! Routes: given, or the shortest; each must lead to its node.
+//! Routes of switches: given or shortest; each must reach its node.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,13 +6,13 @@ use super::error::{Place, ScenarioError};
 use super::network::{End, Network};
 use super::nodes::Nodes;
 
-/// For each switch and port, what is at the other end.
+/// The opposite end of each port of each switch.
 type Peers = Vec<Vec<Option<End>>>;
 
-/// Routes that the scenario gives: by switch and node the port, and where it says so.
+/// Routes given in the scenario: port and position, by switch and node.
 pub(super) type GivenRoutes = BTreeMap<(usize, usize), (usize, Place)>;
 
-/// Gives every switch a route to every node that it can reach, and checks those that were given.
+/// Adds shortest routes from every switch to every node that it can reach, and checks the given routes.
 pub(super) fn fill(
     network: &mut Network,
     nodes: &Nodes,
@@ -26,7 +26,7 @@ pub(super) fn fill(
             switch.routes.push(given.or(shortest[index]));
         }
     }
-    // Only what was given can be wrong.
+    // Only given routes can be wrong.
     for (&(switch, node), (_, place)) in given {
         follow(network, nodes, &peers, switch, node).map_err(|reason| place.refuse(reason))?;
     }
@@ -50,7 +50,7 @@ fn peers(network: &Network) -> Peers {
     peers
 }
 
-/// For each switch the port of the shortest way to `node`; of equal ways the one by the lowest switch.
+/// The port of the shortest path to `node`, for each switch; of equal paths that through the lowest switch.
 fn shortest(network: &Network, peers: &Peers, node: usize) -> Vec<Option<usize>> {
     let mut ports = vec![None; network.switches.len()];
     let Some(link) = network.link_of(node) else {
@@ -76,7 +76,7 @@ fn shortest(network: &Network, peers: &Peers, node: usize) -> Vec<Option<usize>>
     ports
 }
 
-/// Follows the routes from a switch to a node, if there is one.
+/// Follows the routes from a switch to a node; fails if they do not reach it.
 fn follow(
     network: &Network,
     nodes: &Nodes,
@@ -106,7 +106,7 @@ fn follow(
     Err(format!("from {name} the routes lead in a circle"))
 }
 
-/// For each node a number that it shares with the nodes that it can reach.
+/// A number for each node, equal for nodes that can reach each other.
 pub(super) fn islands(network: &Network, nodes: usize) -> Vec<Option<usize>> {
     let mut parents: Vec<usize> = (0..nodes + network.switches.len()).collect();
     let vertex = |end: End| match end {

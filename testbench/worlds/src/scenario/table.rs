@@ -1,4 +1,5 @@
-//! A scenario's tables: each value is asked for by name and kind, and what nobody asked for is refused.
+//! Reader of a scenario's tables: values are requested by name and type; keys that were not requested are
+//! refused.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -8,11 +9,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Place, ScenarioError, is_near, unknown};
 
-/// The name of a scenario's file, and its lines.
+/// Name and line positions of a scenario's file.
 #[derive(Debug)]
 pub(super) struct Source {
     file: Arc<str>,
-    /// Where lines end.
+    /// Positions of line ends.
     breaks: Vec<usize>,
 }
 
@@ -37,18 +38,18 @@ impl Source {
     }
 }
 
-/// A table that is being read.
+/// A table being read.
 #[derive(Debug)]
 pub(super) struct Table<'t> {
     source: &'t Source,
     entries: &'t DeTable<'t>,
-    /// Its place; the key is its name with the tables around it.
+    /// Its position; the key is its name with the enclosing tables.
     pub(super) place: Place,
-    /// What was asked for.
+    /// Requested keys.
     known: Vec<&'static str>,
 }
 
-/// A value that was asked for.
+/// A requested value.
 #[derive(Debug, Clone)]
 pub(super) struct Item<'t> {
     source: &'t Source,
@@ -57,7 +58,7 @@ pub(super) struct Item<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// The whole document.
+    /// The root table.
     pub(super) fn root(source: &'t Source, entries: &'t DeTable<'t>) -> Self {
         Self {
             source,
@@ -82,7 +83,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// The value of `key`, if it is there.
+    /// The value of `key`, if present.
     pub(super) fn get(&mut self, key: &'static str) -> Option<Item<'t>> {
         self.known.push(key);
         let entries = self.entries;
@@ -90,7 +91,7 @@ impl<'t> Table<'t> {
         found.next().map(|(_, value)| self.item(key, value))
     }
 
-    /// The value of `key`. If it is not there but something that looks like it, that is meant.
+    /// The value of `key`. If it is missing, the error suggests a similar key.
     pub(super) fn need(&mut self, key: &'static str) -> Result<Item<'t>, ScenarioError> {
         if let Some(item) = self.get(key) {
             return Ok(item);
@@ -106,7 +107,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// The table `key`, if it is there.
+    /// The table `key`, if present.
     pub(super) fn table(&mut self, key: &'static str) -> Result<Option<Self>, ScenarioError> {
         self.get(key).map(|item| item.table()).transpose()
     }
@@ -119,7 +120,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// All entries of a table whose keys are the user's own.
+    /// All entries of a table with user-defined keys.
     pub(super) fn entries(&self) -> Vec<(String, Item<'t>)> {
         let entries = self.entries.iter();
         entries
@@ -127,7 +128,7 @@ impl<'t> Table<'t> {
             .collect()
     }
 
-    /// An integer, or `default` where there is none.
+    /// An integer, or `default`.
     pub(super) fn integer<T: TryFrom<u64>>(
         &mut self,
         key: &'static str,
@@ -138,12 +139,12 @@ impl<'t> Table<'t> {
             .map_or(Ok(default), |item| item.integer(range))
     }
 
-    /// `true` or `false`, or `default` where there is none.
+    /// A boolean, or `default`.
     pub(super) fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, ScenarioError> {
         self.get(key).map_or(Ok(default), |item| item.flag())
     }
 
-    /// The table is read: every key must be one that was asked for.
+    /// Ends the reading of a table: refuses keys that were not requested.
     pub(super) fn finish(self) -> Result<(), ScenarioError> {
         for (key, _) in self.entries.iter() {
             let name: &str = key.get_ref();
@@ -163,7 +164,7 @@ impl<'t> Item<'t> {
             .refuse(format!("expected {expected}, found a value of kind {kind}"))
     }
 
-    /// A whole number.
+    /// An integer in a range.
     pub(super) fn integer<T: TryFrom<u64>>(
         &self,
         range: RangeInclusive<u64>,
@@ -182,7 +183,7 @@ impl<'t> Item<'t> {
             })
     }
 
-    /// A number, whole or not.
+    /// A number in a range, integer or not.
     pub(super) fn number(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let value = match self.value {
             DeValue::Float(digits) => digits.as_str().parse().ok(),
@@ -198,7 +199,7 @@ impl<'t> Item<'t> {
         })
     }
 
-    /// `true` or `false`.
+    /// A boolean.
     pub(super) fn flag(&self) -> Result<bool, ScenarioError> {
         match self.value {
             DeValue::Boolean(value) => Ok(*value),
@@ -206,7 +207,7 @@ impl<'t> Item<'t> {
         }
     }
 
-    /// A text.
+    /// A string.
     pub(super) fn text(&self) -> Result<&'t str, ScenarioError> {
         match self.value {
             DeValue::String(text) => Ok(text),
@@ -228,7 +229,7 @@ impl<'t> Item<'t> {
         })
     }
 
-    /// A table.
+    /// The value as a table.
     pub(super) fn table(&self) -> Result<Table<'t>, ScenarioError> {
         match self.value {
             DeValue::Table(entries) => Ok(Table {
@@ -241,12 +242,12 @@ impl<'t> Item<'t> {
         }
     }
 
-    /// Whether it is a text.
+    /// Whether the value is a string.
     pub(super) const fn is_text(&self) -> bool {
         matches!(self.value, DeValue::String(_))
     }
 
-    /// The items of a list; anything else is a list of one.
+    /// The items of a list; any other value is a list of one.
     pub(super) fn list(&self) -> Vec<Self> {
         let DeValue::Array(array) = self.value else {
             return vec![self.clone()];

@@ -1,10 +1,10 @@
-//! What is refused, where and why; and that no text makes the reader panic.
+//! Errors of scenarios with their positions and reasons; no text makes the reader panic.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A scenario that is right.
+/// A valid scenario.
 const GOOD: &str = r#"
 description = "two groups"
 seed = 7
@@ -58,7 +58,7 @@ from = "left1"
 const PAIR: &str = "[network]\ntopology = \"pair\"\n";
 const STREAM: &str = "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nbytes = 64\n";
 
-/// The text is refused at the first line that holds `at`.
+/// Checks that the text is refused at the first line that contains `at`.
 #[track_caller]
 fn check(text: &str, at: &str, key: &str, reason: &str) {
     let before = &text[..text
@@ -72,7 +72,7 @@ fn check(text: &str, at: &str, key: &str, reason: &str) {
     assert!(shown.starts_with(&format!("file.toml:{line}: ")), "{shown}");
 }
 
-/// The good scenario with a part of it replaced; it is refused there.
+/// Checks that the valid scenario with a replaced part is refused there.
 #[track_caller]
 fn check_changed(from: &str, to: &str, key: &str, reason: &str) {
     assert!(GOOD.contains(from), "{from}");
@@ -464,7 +464,7 @@ proptest! {
         let _ = Scenario::parse("any.toml", &text);
     }
 
-    /// The good scenario with a part cut out, doubled, or replaced by what may stand in a scenario.
+    /// The valid scenario with a part removed, duplicated, or replaced by other text of a scenario.
     #[test]
     fn no_changed_scenario_makes_it_panic(
         from in 0..GOOD.len(),

@@ -1,4 +1,4 @@
-//! Shorthands for networks of a usual shape.
+//! Shorthands for common network shapes.
 
 use emulator::sim::time::SimTime;
 
@@ -9,15 +9,15 @@ use super::table::Table;
 /// The shape of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Nodes 0 and 1, 2 and 3, ... by a cable each.
+    /// Nodes 0 and 1, 2 and 3, ... on one cable each.
     Pair,
     /// All nodes on one switch.
     Star,
-    /// Switches with so many ports each, joined as a tree, nodes on its leaves.
+    /// A tree of switches with `ports` ports each, and nodes on its leaves.
     Tree,
-    /// As `[[switch]]` and `[[link]]` say.
+    /// As described by `[[switch]]` and `[[link]]`.
     Custom,
-    /// No cable at all.
+    /// No cables.
     None,
 }
 
@@ -29,12 +29,12 @@ pub(super) const SHAPES: [(&str, Shape); 5] = [
     ("none", Shape::None),
 ];
 
-/// What the links and switches of a shorthand have in common.
+/// Common properties of a shorthand's links and switches.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     pub(super) byte_time: SimTime,
     pub(super) propagation: SimTime,
-    /// The same of links between switches.
+    /// Byte time and propagation time of links between switches.
     pub(super) uplink: (SimTime, SimTime),
     pub(super) switch: SwitchSpec,
 }
@@ -80,7 +80,7 @@ impl Parts {
         }
     }
 
-    /// Leaves with `ports - 1` nodes each, joined by further switches until there is one root.
+    /// A tree: leaf switches with `ports - 1` nodes each, joined by further switches up to one root.
     pub(super) fn tree(&self, nodes: usize, ports: usize) -> Network {
         let mut network = Network::default();
         let mut level: Vec<End> = (0..nodes).map(End::Node).collect();
@@ -108,7 +108,7 @@ impl Parts {
     }
 }
 
-/// Ports of each switch of a tree.
+/// Number of ports of each switch of a tree.
 pub(super) fn tree_ports(table: &mut Table<'_>) -> Result<usize, ScenarioError> {
     table.need("ports")?.integer(3..=256)
 }

@@ -1,4 +1,4 @@
-//! Builds the world that a scenario describes.
+//! Builds the world of a scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,27 +35,27 @@ use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
 use crate::scenario::{self, End, Forwarding, Scenario, ScenarioError};
 
-/// A profile, and the image's probes with the factors by which it stretches their stages.
+/// A timing profile, and the image's probes with the stretch factors of their stages.
 #[derive(Debug)]
 struct Speed {
     profile: Profile,
     probes: ProbeTable,
 }
 
-/// All that simulations of a scenario are built from: whoever has it can build any number of them, all alike.
+/// Everything needed to build simulations of a scenario; can build any number of equal ones.
 #[derive(Debug)]
 pub struct Blueprint {
     scenario: Scenario,
-    /// What its boards run.
+    /// Image on the boards.
     pub image: Arc<Image>,
     speeds: BTreeMap<String, Speed>,
 }
 
 impl Blueprint {
-    /// Reads what the scenario names.
+    /// Reads the files that the scenario refers to.
     ///
     /// # Errors
-    /// If the image or a profile cannot be used; where the scenario names it.
+    /// If the image or a profile is invalid; with the position in the scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let image = match scenario.image_file() {
             Some(path) => images::read_image(&path, EMP_SRAM),
@@ -113,16 +113,16 @@ impl Blueprint {
 }
 
 impl Simulation {
-    /// Builds it.
+    /// Builds the simulation of a scenario.
     ///
     /// # Errors
-    /// If the image or a profile cannot be used; where the scenario names it.
+    /// If the image or a profile is invalid; with the position in the scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         Blueprint::new(scenario)?.build()
     }
 }
 
-/// The profiles that the nodes name.
+/// Timing profiles of the nodes.
 fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>, ScenarioError> {
     let mut speeds = BTreeMap::new();
     for node in &scenario.nodes {
@@ -183,12 +183,12 @@ const fn port(end: End) -> Port {
     }
 }
 
-/// The absolute time of one that counts from the start of the programs.
+/// Converts a time relative to the start of the programs to an absolute time.
 const fn absolute(time: SimTime) -> SimTime {
     START.saturating_add(time)
 }
 
-/// Installs a fault. Of an exact one what is given back counts how often it strikes.
+/// Installs a fault. Returns the hit counter of an exact fault.
 fn install(
     world: &mut World,
     scenario: &Scenario,
@@ -204,7 +204,7 @@ fn install(
             for &link in links {
                 let ends = scenario.network.links[link].ends;
                 for (direction, end) in ends.into_iter().enumerate() {
-                    // Rates were checked when they were read.
+                    // Rates were checked by the scenario's reader.
                     let stream = ((index as u64) << 32) | (2 * link + direction) as u64;
                     if let Ok(layer) = RandomFaults::new(*rates, scenario.seed, stream) {
                         world.add_fault(port(end), Box::new(layer))?;
@@ -236,17 +236,17 @@ fn install(
     Ok(Strikes::default())
 }
 
-/// What a node's host does.
+/// Program of a node's host.
 #[derive(Clone)]
 enum Job {
-    /// Boots EMP, and sends and receives messages.
+    /// Boots EMP, and runs a plan of messages.
     Emp(Plan),
-    /// Starts the firmware, so long after the start of the programs, and leaves it alone.
+    /// Starts any firmware at this time after the start of the programs, without further accesses.
     Start(SimTime),
 }
 
-/// For each node the name of its program and what that does. Nodes of which nobody speaks boot EMP and do nothing; where no
-/// node uses EMP, their boards stay as they are.
+/// Name and program of each node. Nodes without a program boot EMP and do nothing; if no node uses EMP,
+/// their boards stay untouched.
 fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
     let other = scenario
         .uses_emp()
@@ -304,7 +304,7 @@ fn spawn(
     all_lives
 }
 
-/// What a node's program needs at each start.
+/// Data that a node's program needs at each start.
 struct Task {
     job: Job,
     lives: Lives,
@@ -319,7 +319,7 @@ impl Task {
         let done = match &self.job {
             Job::Emp(plan) => self.exchange(machine, life, plan, &ledger).await,
             Job::Start(after) => {
-                // It has no messages that anybody could wait for.
+                // The program has no messages to wait for.
                 ledger.records().sending_over = true;
                 start::run(machine, &self.firmware, absolute(*after)).await
             }
@@ -342,7 +342,7 @@ impl Task {
             life: (life - 1) as u16,
             seed: self.seed,
         };
-        // Later in each life, as EMP wants it.
+        // EMP requires a later epoch at each start.
         config.epoch = life as u16;
         let emp = pairs::boot(machine, &self.firmware, config).await?;
         traffic::run(emp, who, plan.clone(), ledger.clone()).await

@@ -1,4 +1,4 @@
-//! A scenario that runs: its world, its programs, and what came of them.
+//! Running scenarios: world, programs, and results.
 
 mod build;
 pub mod result;
@@ -23,14 +23,14 @@ use crate::scenario::Place;
 use result::{Counters, Outcome};
 use started::Started;
 
-/// How a scenario is run.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// The run ends here at the latest, counted from the start of the programs.
+    /// Time limit, relative to the start of the programs.
     pub max_time: Option<SimTime>,
-    /// Set when the user interrupts.
+    /// Interrupts the run when set.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Threads that share the work.
+    /// Number of threads.
     pub threads: NonZeroUsize,
 }
 
@@ -44,7 +44,7 @@ impl Default for RunOptions {
     }
 }
 
-/// The lives of one node's program: when each began, and its records.
+/// The incarnations of one node's program: start times and records.
 #[derive(Debug, Clone, Default)]
 struct Lives(Arc<Mutex<Vec<(u64, Ledger)>>>);
 
@@ -62,36 +62,37 @@ impl Lives {
     }
 }
 
-/// A world that a scenario describes.
+/// A running scenario.
 #[derive(Debug)]
 pub struct Simulation {
     /// The world. Its time counts from power-on; the programs start at [`START`].
     pub world: World,
-    /// What its boards run.
+    /// Image on the boards.
     pub image: Arc<Image>,
-    /// For each node.
+    /// Incarnations of each node's program.
     lives: Vec<Lives>,
-    /// Nodes whose firmware is left alone.
+    /// Nodes on which only firmware runs.
     started: Started,
-    /// Nodes that are reset, and when; sorted by time.
+    /// Resets of nodes, sorted by time.
     resets: Vec<(SimTime, usize)>,
-    /// What must be looked at while it runs, and how often that was done.
+    /// Counters that must be sampled during the run, and the number of samples so far.
     counters: Counters,
     looks: usize,
-    /// Exact faults: where they stand, and how often they have struck.
+    /// Exact faults: positions in the scenario, and hit counters.
     exact_faults: Vec<(Place, Strikes)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }
 
 impl Simulation {
-    /// Messages that were received so far.
+    /// Number of messages received so far.
     #[must_use]
     pub fn received(&self) -> u64 {
         received(&self.lives)
     }
 
-    /// Runs until nothing is left to do, or a limit; `watch` is told now and then how many messages were received.
+    /// Runs until everything is done or a limit is reached. `watch` is called periodically with the number
+    /// of received messages.
     pub fn run(&mut self, options: &RunOptions, watch: impl FnMut(u64) + Send) -> Outcome {
         let last = [self.max_time, options.max_time]
             .into_iter()
@@ -102,14 +103,14 @@ impl Simulation {
         self.outcome(end)
     }
 
-    /// Goes on up to `last`, or until nothing is left to do; gives why it came to its end.
+    /// Runs up to `last` or until everything is done; returns the reason of the end.
     fn advance(
         &mut self,
         options: &RunOptions,
         last: Option<SimTime>,
         mut watch: impl FnMut(u64) + Send,
     ) -> RunEnd {
-        // What was counted before the programs start, and what a reset wipes out, must be looked at in time.
+        // Counters must be sampled at the start of the programs, and before a reset clears them.
         while let Some((time, node)) = self.next_look()
             && last.is_none_or(|last| time < last)
         {
@@ -120,12 +121,12 @@ impl Simulation {
             self.counters.look(&self.world, node);
             self.looks += 1;
         }
-        // Before the programs start nothing is over.
+        // The run cannot be over before the programs start.
         let may_settle = self.looks > 0;
         self.go_on(options, last, may_settle, &mut watch)
     }
 
-    /// Goes on up to `until`; as far as it `may_settle`, it is over before when nobody has anything left to do.
+    /// Runs up to `until`. If `may_settle`, ends early when no program has anything left to do.
     fn go_on(
         &mut self,
         options: &RunOptions,
@@ -140,7 +141,7 @@ impl Simulation {
         };
         let (lives, resets) = (&self.lives, &self.resets);
         let settled = || verdict::is_settled(&lives_at(lives, resets, SimTime::MAX));
-        // Firmware that is left alone may always have something to do.
+        // Bare firmware may always have more to do.
         let may_end = may_settle && !self.started.any();
         let stop = self.started.stop();
         loop {
@@ -151,7 +152,7 @@ impl Simulation {
                 watch(received(lives));
                 stop.load(Ordering::Relaxed) || may_end && settled()
             });
-            // A CPU may have stopped because its firmware is done: the others go on.
+            // A CPU may have stopped because its firmware is done: the others continue.
             let stopped = stop.swap(false, Ordering::Relaxed);
             match end {
                 RunEnd::Completed if stopped => {}
@@ -163,7 +164,7 @@ impl Simulation {
         }
     }
 
-    /// When the counters must be looked at next, and at which node's reset, if it is one.
+    /// Time of the next sample of counters, and the node if it precedes a reset.
     fn next_look(&self) -> Option<(SimTime, Option<usize>)> {
         match self.looks.checked_sub(1) {
             None => Some((START, None)),
@@ -174,14 +175,14 @@ impl Simulation {
         }
     }
 
-    /// The time of the next look at a world that is to be saved, if it comes before `time`.
+    /// Time of the next sample, if it is before `time`: a world to be saved must stop there.
     #[must_use]
     pub fn next_look_before(&self, time: SimTime) -> Option<SimTime> {
         let (look, _) = self.next_look()?;
         (look < time).then_some(look)
     }
 
-    /// Counts in a world, which stands at the time of the next look, as if it were this one's.
+    /// Samples the counters of a world at the time of the next sample, in place of this simulation's world.
     pub fn look(&mut self, world: &World) {
         if let Some((_, node)) = self.next_look() {
             self.counters.look(world, node);
@@ -189,7 +190,7 @@ impl Simulation {
         }
     }
 
-    /// What came of it.
+    /// Result of the run.
     fn outcome(&self, end: RunEnd) -> Outcome {
         let lives = lives_at(&self.lives, &self.resets, self.world.now());
         Outcome::new(self, &lives, end)
@@ -201,7 +202,7 @@ fn received(lives: &[Lives]) -> u64 {
     ledgers.map(|(_, ledger)| ledger.records().received).sum()
 }
 
-/// The lives, and when each ended if `now` is later.
+/// The incarnations up to `now`, with their ends.
 fn lives_at(lives: &[Lives], resets: &[(SimTime, usize)], now: SimTime) -> Vec<Life> {
     let of_node = |(node, lives): (usize, &Lives)| {
         let lives = lives.all();

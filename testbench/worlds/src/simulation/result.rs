@@ -1,4 +1,4 @@
-//! What came of a run: messages, frames, and how busy the boards were.
+//! Results of a run: messages, frames, and utilisation of the boards.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use super::Simulation;
 use crate::nodes::START;
 use crate::programs::verdict::{Life, Verdict, judge};
 
-/// What a NIC's firmware counted.
+/// Counters of a NIC's firmware.
 pub type NicCounters = [u64; COUNTER_COUNT as usize];
 
-/// Drops of a NIC, by the names in reports.
+/// Drop counters of a NIC, with their names in reports.
 const NIC_DROPS: [(&str, Counter); 7] = [
     ("nic_unmatched", Counter::DropUnmatched),
     ("nic_duplicate", Counter::DropDuplicate),
@@ -31,12 +31,12 @@ const NIC_DROPS: [(&str, Counter); 7] = [
     ("nic_resources", Counter::DropResources),
 ];
 
-/// What must be looked at while a run goes on.
+/// Counters that must be sampled during a run.
 #[derive(Debug, Clone)]
 pub(super) struct Counters {
-    /// Of lives that a reset ended.
+    /// Counters of incarnations that a reset ended.
     ended: Vec<NicCounters>,
-    /// How busy each board was when the programs started.
+    /// Busy times of each board at the start of the programs.
     busy: Vec<Busy>,
 }
 
@@ -45,7 +45,7 @@ value_struct!(Counters {
     busy: busy
 });
 
-/// How busy a board has been, in ps.
+/// Busy times of a board, in ps.
 #[derive(Debug, Clone, Copy, Default)]
 struct Busy {
     cpu_ps: [u64; 2],
@@ -76,7 +76,7 @@ impl Counters {
         }
     }
 
-    /// The programs start now, or a node is about to be reset.
+    /// Samples the counters: at the start of the programs, or before a node's reset.
     pub(super) fn look(&mut self, world: &World, reset: Option<usize>) {
         let Some(node) = reset else {
             self.busy = world.nodes.iter().map(Busy::of).collect();
@@ -89,51 +89,51 @@ impl Counters {
     }
 }
 
-/// Reads the counters where the firmware keeps them, unnoticed.
+/// Reads the counters from the firmware's memory, without side effects.
 fn nic_counters(node: &Node) -> NicCounters {
     let sram = &node.board::<Tigon2>().fabric.sram;
     std::array::from_fn(|index| u64::from(sram.word(COUNTERS + 4 * index as u32)))
 }
 
-/// How busy a board was, as shares of the time since the programs started.
+/// Utilisation of a board since the start of the programs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BoardUse {
-    /// The node's name.
+    /// Name of the node.
     pub node: String,
-    /// CPU A: not in its idle loop.
+    /// CPU A: share of time outside of its idle loop.
     pub cpu_a: f64,
-    /// CPU B.
+    /// CPU B: share of time outside of its idle loop.
     pub cpu_b: f64,
-    /// The channel from the host.
+    /// DMA read channel (host to NIC).
     pub dma_read: f64,
-    /// The channel to the host.
+    /// DMA write channel (NIC to host).
     pub dma_write: f64,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// How it ended.
+    /// Reason of the end.
     pub end: RunEnd,
-    /// What became of the messages.
+    /// Result of the messages.
     pub verdict: Verdict,
-    /// What each NIC counted.
+    /// Firmware counters of each NIC.
     pub nics: Vec<NicCounters>,
-    /// Frames that did not get through, by reason.
+    /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
-    /// Other faults that frames suffered.
+    /// Other faults of frames.
     pub faults: BTreeMap<String, u64>,
-    /// Where exact faults stand that have met no frame.
+    /// Positions of exact faults that hit no frame.
     pub idle_faults: Vec<String>,
-    /// How busy each board was.
+    /// Utilisation of each board.
     pub boards: Vec<BoardUse>,
-    /// What kept programs from their work, and CPUs that stopped.
+    /// Errors of programs, and stopped CPUs.
     pub problems: Vec<String>,
-    /// Statuses that failed transfers ended with: the first of each node.
+    /// Error statuses of transfers: the first of each node.
     pub failures: Vec<String>,
-    /// From the start of the programs to the end of the run.
+    /// Duration from the start of the programs to the end of the run.
     pub simulated: SimTime,
-    /// A hash over every event.
+    /// Hash of all events.
     pub trace_hash: u64,
 }
 
@@ -150,7 +150,7 @@ impl Outcome {
         let nics = counters.ended.iter().enumerate();
         let nics: Vec<NicCounters> = nics
             .map(|(node, ended)| {
-                // What other firmware keeps there is something else.
+                // Other firmware uses these words differently.
                 if started.contains(node) {
                     return [0; COUNTER_COUNT as usize];
                 }
@@ -181,13 +181,13 @@ impl Outcome {
         }
     }
 
-    /// What all NICs counted together.
+    /// Sum of a counter over all NICs.
     #[must_use]
     pub fn counted(&self, counter: Counter) -> u64 {
         self.nics.iter().map(|nic| nic[counter as usize]).sum()
     }
 
-    /// Whether every promise was kept, and every program could do its work.
+    /// Whether all messages were handled correctly, and every program ran without error.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.verdict.messages.is_good()
@@ -214,7 +214,7 @@ fn drops(world: &World, nics: &[NicCounters]) -> BTreeMap<String, u64> {
     drops
 }
 
-/// Every end of a link that there may be.
+/// All ports of nodes and switches.
 fn ports(world: &World) -> impl Iterator<Item = Port> {
     let nodes = (0..world.nodes.len()).map(Port::Node);
     let switches = world.switches().iter();
@@ -253,7 +253,7 @@ fn board_use(node: &Node, before: Busy, name: &str, span: SimTime) -> BoardUse {
     }
 }
 
-/// What kept programs from their work.
+/// Errors of programs.
 fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
     for life in lives {

@@ -1,14 +1,14 @@
-//! A simulation in a file: saved at some moment, to be gone on from with the same bits.
+//! Snapshots: a simulation saved in a file, to be continued with identical results.
 //!
-//! The file holds the scenario's text and what it was built from, so that it can be shared and recognised, and then, compressed, the
-//! world's state, what host programs were told, and what was counted before:
+//! The file contains the scenario's text and the identity of its inputs, so that it can be shared and
+//! checked; then, compressed, the world's state, the replay logs of host programs, and sampled counters:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |-------|------|
 //! | 8 | [`MAGIC`] |
 //! | 4 | [`VERSION`], as all numbers least significant byte first |
-//! | 4 and so many | length of the [`Label`], and the label as JSON |
-//! | 4, 4 and the rest | hash (CRC-32) of label and state, length of the state, and the state, compressed with LZ4 |
+//! | 4 and its value | length of the [`Label`], and the label as JSON |
+//! | 4, 4 and the rest | checksum (CRC-32) of label and state, length of the state, and the state, compressed with LZ4 |
 
 use std::path::Path;
 
@@ -23,61 +23,61 @@ use super::{RunOptions, Simulation};
 use crate::nodes::START;
 use crate::scenario::{Scenario, ScenarioError};
 
-/// How a snapshot begins.
+/// Magic bytes of a snapshot.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
-/// The version of the file's form. Marks within the state tell versions of its parts.
+/// Version of the file format. Marks within the state detect versions of its parts.
 pub const VERSION: u32 = 3;
-/// No state has more bytes.
+/// Largest size of a state.
 const MOST_BYTES: usize = 1 << 32;
 
-/// What a snapshot says of itself.
+/// Description of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Who wrote it.
+    /// Program that wrote it.
     pub program: String,
-    /// The scenario's file.
+    /// File name of the scenario.
     pub scenario: String,
-    /// Its text.
+    /// Text of the scenario.
     pub text: String,
-    /// The seed of all chance.
+    /// Random seed.
     pub seed: u64,
-    /// The firmware's name.
+    /// Name of the firmware.
     pub image: String,
-    /// Which firmware that was: a hash of the bytes that it loads.
+    /// Identity of the firmware: hash of its loaded bytes.
     pub identity: String,
-    /// The timing of the nodes, as a hash.
+    /// Hash of the nodes' timing.
     pub timing: u32,
-    /// The time, from the start of the host programs on, in ps; negative before.
+    /// Time relative to the start of the host programs, in ps; negative before it.
     pub time_ps: i128,
 }
 
-/// Why there is no snapshot, or none that can be gone on from.
+/// Error of saving or loading a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It is none.
+    /// The file is not a snapshot.
     #[error("this is no snapshot of a run")]
     Foreign,
-    /// Another program wrote it.
+    /// The file has another version.
     #[error("this snapshot has version {0}; this program reads version {VERSION}")]
     Version(u32),
-    /// It is cut short or damaged.
+    /// The file is cut off or damaged.
     #[error("this snapshot is cut short or damaged: {0}")]
     Damaged(&'static str),
-    /// Its scenario is wrong here.
+    /// The scenario in it is invalid here.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// It was made with something else.
+    /// It was made with other inputs.
     #[error("this snapshot was made with another {what}: {hint}")]
     Other {
-        /// With what.
+        /// The input that differs.
         what: &'static str,
-        /// What to do.
+        /// Advice for the user.
         hint: String,
     },
-    /// Its state does not fit.
-    #[error("this snapshot cannot be gone on from")]
+    /// The state cannot be loaded.
+    #[error("this snapshot cannot be continued")]
     State(#[from] StateError),
-    /// The run was over before.
+    /// The run ended before the requested time.
     #[error(
         "the run was over, or interrupted, {0:.1} us after its start: there is nothing to save at the time that was asked for"
     )]
@@ -85,15 +85,15 @@ pub enum SnapshotError {
 }
 
 impl Simulation {
-    /// From now on keeps what is needed to save it. To be called before it runs.
+    /// Starts the replay logs that saving needs. Call it before the run.
     pub fn keep_logs(&mut self) {
         self.world.keep_logs();
     }
 
-    /// Runs up to `time`, counted from the start of the programs, so that it can be saved there.
+    /// Runs up to `time`, relative to the start of the programs, for saving.
     ///
     /// # Errors
-    /// If it comes to its end before.
+    /// If the run ends earlier.
     pub fn run_to(
         &mut self,
         time: SimTime,
@@ -129,7 +129,7 @@ impl Simulation {
         }
     }
 
-    /// The simulation as the bytes of a file. `name` and `text` are those of its scenario.
+    /// Saves the simulation as the bytes of a file. `name` and `text` are those of its scenario.
     ///
     /// # Errors
     /// If a host program cannot be saved.
@@ -142,7 +142,7 @@ impl Simulation {
         self.save_world(&self.world, name, text, scenario)
     }
 
-    /// The same for another world that was built as this one's, and whose counters were looked at in time.
+    /// Like [`save`](Self::save), for another world with an equal description whose counters were sampled.
     ///
     /// # Errors
     /// If a host program cannot be saved.
@@ -172,10 +172,10 @@ impl Simulation {
         Ok(file)
     }
 
-    /// The simulation that was saved, and its scenario; files that the scenario names are looked for from `folder` on.
+    /// Loads a simulation and its scenario. Files of the scenario are relative to `folder`.
     ///
     /// # Errors
-    /// If the bytes are no snapshot, or one of something else.
+    /// If the bytes are no valid snapshot, or other inputs are installed here.
     pub fn load(file: &[u8], folder: &Path) -> Result<(Self, Scenario, Label), SnapshotError> {
         let (label, state) = parts(file)?;
         let mut scenario = Scenario::parse(&label.scenario, &label.text)?;
@@ -204,7 +204,7 @@ impl Simulation {
     }
 }
 
-/// The label of a file, and its state.
+/// Splits a file into its label and its state.
 fn parts(file: &[u8]) -> Result<(Label, Vec<u8>), SnapshotError> {
     let rest = file.strip_prefix(MAGIC).ok_or(SnapshotError::Foreign)?;
     let (version, rest) = number(rest, "version")?;
@@ -216,7 +216,7 @@ fn parts(file: &[u8]) -> Result<(Label, Vec<u8>), SnapshotError> {
     let (label, rest) = cut.ok_or(SnapshotError::Damaged("label"))?;
     let (expected, rest) = number(rest, "state")?;
     let damaged = || SnapshotError::Damaged("state");
-    // Nobody makes room for what cannot be.
+    // An impossible size must not cause an allocation.
     let (size, _) = number(rest, "state")?;
     if size as usize > MOST_BYTES.min(rest.len().saturating_mul(256)) {
         return Err(damaged());
@@ -229,7 +229,7 @@ fn parts(file: &[u8]) -> Result<(Label, Vec<u8>), SnapshotError> {
     Ok((label, state))
 }
 
-/// The hash of all that a file holds.
+/// Checksum of the file's contents.
 fn hash(label: &[u8], state: &[u8]) -> u32 {
     let mut hash = crc32fast::Hasher::new();
     hash.update(label);

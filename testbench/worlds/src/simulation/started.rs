@@ -1,4 +1,4 @@
-//! Nodes whose hosts start firmware of any kind and leave it alone: nobody else looks after them.
+//! Nodes whose hosts only start a firmware of any kind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +13,16 @@ use emulator::tigon2::cores::StopReason;
 use crate::scenario::Scenario;
 use crate::scenario::programs::Program;
 
-/// Which nodes these are.
+/// The set of these nodes.
 #[derive(Debug, Default)]
 pub(super) struct Started {
-    /// For each node whether it is one.
+    /// Whether each node belongs to the set.
     nodes: Vec<bool>,
-    /// A CPU has stopped since somebody last asked.
+    /// Set when a CPU stops; cleared by the reader.
     stop: Arc<AtomicBool>,
 }
 
-/// Notices that a CPU stops.
+/// Sink that detects a stopped CPU.
 struct Watchman(Arc<AtomicBool>);
 
 impl Observer for Watchman {
@@ -51,29 +51,29 @@ impl Started {
         started
     }
 
-    /// Whether there are any.
+    /// Whether the set is not empty.
     pub(super) fn any(&self) -> bool {
         self.nodes.contains(&true)
     }
 
-    /// Whether this is one.
+    /// Whether a node belongs to the set.
     pub(super) fn contains(&self, node: usize) -> bool {
         self.nodes[node]
     }
 
-    /// What is set when a CPU stops.
+    /// The flag that a stopped CPU sets.
     pub(super) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// Whether firmware on one of them has come to grief.
+    /// Whether firmware on one of these nodes has failed.
     pub(super) fn failed(&self, world: &World) -> bool {
         let mut these = world.nodes.iter().zip(&self.nodes).filter(|(_, is)| **is);
         these.any(|(node, _)| (0..2).any(|cpu| is_mistake(node.board::<Tigon2>(), cpu)))
     }
 
-    /// A line for each CPU that stopped and should not have. EMP's firmware never stops; other firmware may, where it
-    /// has nothing left to do.
+    /// One line per CPU that stopped by mistake. EMP firmware never stops; other firmware may stop when it
+    /// is done.
     pub(super) fn problems(&self, world: &World, image: &Image, names: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for (index, (node, name)) in world.nodes.iter().zip(names).enumerate() {
@@ -89,13 +89,13 @@ impl Started {
     }
 }
 
-/// Whether a CPU stopped otherwise than by a plain `break`, with which firmware ends.
+/// Whether a CPU stopped for another reason than a plain `break`, the regular end of firmware.
 fn is_mistake(board: &Tigon2, cpu: usize) -> bool {
     let fault = matches!(board.stop_reason(cpu), Some(StopReason::Fault(_)));
     fault || board.panic(cpu).is_some()
 }
 
-/// Why a CPU stopped, if it did.
+/// Reason for which a CPU stopped, if it did.
 fn reason(board: &Tigon2, cpu: usize, image: &Image) -> Option<String> {
     let reason = board.stop_reason(cpu)?;
     if let Some(panic) = board.panic(cpu) {

@@ -1,4 +1,4 @@
-//! Commands and their events, statistics, settings that make no sense, and a second start.
+//! Commands and their events, statistics, invalid settings, and a second start.
 
 use defs::acenic::info::RingFlags;
 use host_lib::acenic::{Command, Config, Event, Rings, SendOptions, SendRing, Statistics};
@@ -107,7 +107,7 @@ fn statistics_are_counted_cleared_and_reported_periodically() {
     );
 }
 
-/// The firmware starts with these settings, and complains.
+/// Starts the firmware with these settings, and checks its complaint.
 #[track_caller]
 fn check_refused(config: Config) {
     let expect = async |mut nic: Nic| {
@@ -158,7 +158,7 @@ fn rings_that_are_disabled_may_differ() {
     run([config, Config::default()], partner, partner);
 }
 
-/// Halts the adapter in the middle of its work and starts it anew: a reset forgets everything.
+/// Halts the adapter during operation and restarts it: a reset clears all state.
 #[test]
 fn an_adapter_starts_again() {
     let ((), received) = run(

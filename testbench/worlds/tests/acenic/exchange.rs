@@ -1,4 +1,4 @@
-//! Both boards boot, negotiate, and exchange frames, whatever their memory and whoever runs the rings.
+//! Both boards boot, negotiate, and exchange frames, with any memory size and DMA assist.
 
 use emulator::tigon2::board::Tigon2;
 use std::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use lanigon_worlds::acenic::node::{self, Failure, Plan, Record};
 
 use super::support::FIRMWARE;
 
-/// Runs the exchange; gives both records, interrupts of both boards, and the trace's hash.
+/// Runs the exchange; returns both records, interrupt counts of both boards, and the trace hash.
 fn exchange(
     sram: SramSize,
     config: &Config,
@@ -106,7 +106,7 @@ fn jumbo_frames_arrive() {
     }
 }
 
-/// More frames than any ring or buffer holds.
+/// More frames than any ring or buffer can hold.
 #[test]
 fn rings_and_buffers_wrap() {
     check(SramSize::K512, &Config::default(), 1500, Some(60));
@@ -118,7 +118,7 @@ fn rings_and_buffers_wrap() {
     check(SramSize::M1, &nic_ring, 400, None);
 }
 
-/// Frames that were on the way when the cable went are missed, and the rest arrives.
+/// Frames in flight when the cable is cut are lost, and the rest arrives.
 #[test]
 fn lost_frames_are_counted() {
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
@@ -160,7 +160,7 @@ fn statistics_agree_with_the_exchange() {
 
 #[test]
 fn the_same_run_is_the_same_on_any_number_of_threads_stepped_or_skipped() {
-    // Every instruction is stepped through until the statistics come.
+    // Every instruction is stepped until the statistics arrive.
     let config = Config {
         statistics_ticks: 30_000,
         ..Config::default()

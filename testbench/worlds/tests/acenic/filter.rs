@@ -1,4 +1,4 @@
-//! Which frames a board takes: own address, groups, everything.
+//! The address filter: own address, groups, all frames.
 
 use host_lib::acenic::{Command, Config, SendOptions};
 use host_lib::emp::MacAddress;
@@ -9,11 +9,12 @@ const GROUP: MacAddress = MacAddress([0x01, 0x00, 0x5E, 0x00, 0x00, 0x05]);
 const OTHER_GROUP: MacAddress = MacAddress([0x33, 0x33, 0x00, 0x00, 0x00, 0x01]);
 const STRANGER: MacAddress = MacAddress([0x02, 9, 9, 9, 9, 9]);
 
-/// Time for one step: commands, then a frame for each address.
+/// Duration of a step: commands, then a frame for each address.
 const STEP_US: u64 = 10_000;
 const BEGIN_US: u64 = 60_000;
 
-/// After each step's commands, which of own address, broadcast, group, other group and stranger arrive.
+/// Addresses whose frames arrive after each step's commands: own address, broadcast, group, other group,
+/// stranger.
 #[track_caller]
 fn check(steps: Vec<(Vec<Command>, [bool; 5])>) {
     let addresses = || {

@@ -1,4 +1,4 @@
-//! The link goes and comes back.
+//! Loss and recovery of the link.
 
 use defs::acenic::Link;
 use emulator::sim::time::SimTime;

@@ -1,4 +1,4 @@
-//! The project's own Ethernet firmware, driven as an AceNIC driver drives it, and firmware that is none.
+//! The project's Ethernet firmware with an AceNIC driver, and invalid firmware.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

@@ -1,11 +1,11 @@
-//! Checksums both ways, and VLAN tags.
+//! Checksums in both directions, and VLAN tags.
 
 use defs::acenic::info::RingFlags;
 use host_lib::acenic::{Config, Received, Rings, SendOptions};
 
 use super::support::{address, frame, ones_sum, open, receive_all, run, send, udp_frame};
 
-/// Where UDP begins in a frame of [`udp_frame`].
+/// Offset of UDP in a frame of [`udp_frame`].
 const UDP: usize = 34;
 
 fn with(flags: RingFlags) -> Config {
@@ -15,7 +15,7 @@ fn with(flags: RingFlags) -> Config {
     }
 }
 
-/// Sends frames between adapters with these ring flags; gives what arrived.
+/// Sends frames between adapters with these ring flags; returns the received frames.
 #[track_caller]
 fn pass(
     sender: RingFlags,
@@ -103,7 +103,7 @@ fn without_the_flag_a_frame_stays_as_it_is() {
 
 #[test]
 fn sums_of_received_packets_are_reported() {
-    // Padding would count: only frames of 60 bytes and more.
+    // Padding would be summed too: only frames of 60 bytes and more.
     let payloads = payloads().into_iter().filter(|payload| payload.len() >= 18);
     let frames: Vec<_> = payloads
         .map(|bytes| udp_frame(address(1), &bytes))

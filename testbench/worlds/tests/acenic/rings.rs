@@ -1,4 +1,4 @@
-//! Send and receive rings: which ring takes a frame, fragments, wraps, coalescing, interrupts.
+//! Send and receive rings: ring selection, fragments, wraps, coalescing, interrupts.
 
 use defs::acenic::Mode;
 use defs::acenic::descriptor::{Errors, Flags};
@@ -13,7 +13,7 @@ use super::support::{
     sleep_until, text,
 };
 
-/// Sends one frame of each length; gives ring and flags of what arrived, its bytes checked.
+/// Sends one frame of each length; checks received bytes and returns ring and flags.
 #[track_caller]
 fn check_rings(receiver: Config, expected: &[(usize, RingKind)]) {
     check_rings_of(Config::default(), receiver, expected);
@@ -160,7 +160,7 @@ fn many_frames_queued_at_once_are_all_sent() {
     }
 }
 
-/// Sends 40 frames; gives the receiver's interrupts.
+/// Sends 40 frames; returns the receiver's number of interrupts.
 fn interrupts_of(receiver: Config) -> u64 {
     let ((), interrupts) = run(
         [Config::default(), receiver],
@@ -214,7 +214,7 @@ fn coalescing_saves_interrupts() {
     assert!(all <= 3, "40 frames in 2 ms, reported every 1 ms");
 }
 
-/// Without interrupts a look at the rings finds what has come.
+/// Without interrupts, a check of the rings finds received frames.
 #[test]
 fn interrupts_that_are_not_wanted_do_not_come() {
     async fn look(mut nic: lanigon_worlds::acenic::Nic, mask: bool) -> Outcome<(bool, usize)> {

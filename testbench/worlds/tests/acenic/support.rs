@@ -1,4 +1,4 @@
-//! What the tests share: a pair of boards, and two programs on them.
+//! Shared parts of the tests: a pair of boards, and two programs on them.
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
@@ -18,16 +18,16 @@ pub static FIRMWARE: LazyLock<AceFirmware> = LazyLock::new(|| {
     acenic::read_firmware(&image_folder().join("acenic"), SramSize::K512).unwrap()
 });
 
-/// By this time both interfaces are open.
+/// Time at which both interfaces are open.
 const OPEN_PS: u64 = 50_000_000_000;
-/// A negotiation may take so long.
+/// Longest duration of a negotiation.
 const LINK_NS: u64 = 200_000_000;
-/// What has not come after so long does not come.
+/// Time after which missing frames are considered lost.
 pub const QUIET_NS: u64 = 20_000_000;
 
 pub type Outcome<T> = Result<T, String>;
 
-/// Any error as a program's own.
+/// Converts an error to a program's error.
 pub fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
@@ -37,7 +37,7 @@ pub fn pair(link: Link) -> World {
     acenic::pair(&FIRMWARE, &profile, SramSize::M1, link).unwrap()
 }
 
-/// Runs a program on each node of `world` until both have ended; gives what they return.
+/// Runs a program on each node of `world` until both have ended; returns their results.
 #[track_caller]
 pub fn run_world<A, B, FA, FB>(
     world: &mut World,
@@ -67,7 +67,7 @@ where
     }
 }
 
-/// The same on boards of their own.
+/// Like [`run_both`], on boards of their own.
 #[track_caller]
 pub fn run<A, B, FA, FB>(
     configs: [Config; 2],
@@ -123,7 +123,7 @@ pub async fn drain(nic: &mut Nic) -> Outcome<()> {
     Ok(())
 }
 
-/// Takes frames until it is quiet.
+/// Receives frames until none arrives for a while.
 pub async fn receive_all(nic: &mut Nic) -> Outcome<Vec<Received>> {
     let mut received = Vec::new();
     loop {
@@ -138,7 +138,7 @@ pub async fn receive_all(nic: &mut Nic) -> Outcome<Vec<Received>> {
     }
 }
 
-/// Takes frames until `end_us`.
+/// Receives frames until `end_us`.
 pub async fn receive_until(nic: &mut Nic, end_us: u64) -> Outcome<Vec<Received>> {
     let mut received = Vec::new();
     loop {
@@ -151,13 +151,13 @@ pub async fn receive_until(nic: &mut Nic, end_us: u64) -> Outcome<Vec<Received>>
     }
 }
 
-/// Does nothing until `end_us`.
+/// Waits until `end_us`.
 pub async fn sleep_until(nic: &mut Nic, end_us: u64) {
     let left_ns = nic.left_ns(end_us * 1_000_000);
     nic.system_mut().compute(left_ns).await;
 }
 
-/// Takes the event ring's news until this event comes.
+/// Processes events until this event arrives.
 pub async fn expect_event(nic: &mut Nic, event: Event) -> Outcome<()> {
     loop {
         let work = nic.wait(QUIET_NS).await.map_err(text)?;

@@ -1,4 +1,4 @@
-//! From reset to the firmware-running event, with sound and with bad configurations.
+//! Start-up until the firmware-running event, with valid and invalid configurations.
 
 use std::time::Duration;
 
@@ -108,8 +108,8 @@ fn bad_configurations_do_not_open() {
     }
 }
 
-/// Has CPU A boot once more when the SRAM word (or, without one, the register) at an address has another
-/// value. Gives whether it halts, and the names in its trace.
+/// Restarts CPU A with a changed SRAM word (or, without one, register). Returns whether it halts, and the
+/// names in its trace.
 fn boot_again(sram: bool, address: u32, value: u32) -> (bool, Vec<String>) {
     let entry = images::own_image("acenic", SramSize::M1).unwrap().entry;
     let mut config = config();
@@ -134,7 +134,7 @@ fn boot_again(sram: bool, address: u32, value: u32) -> (bool, Vec<String>) {
 #[test]
 fn what_the_host_got_wrong_is_said() {
     let has = |names: &[String], name: &str| names.iter().any(|other| other == name);
-    // It boots again if nothing is wrong.
+    // It boots again with valid values.
     let (halted, names) = boot_again(true, TRACE_MASK, 1);
     assert!(!halted && has(&names, "linkUP"), "{names:?}");
     assert!(!has(&names, "fwOpFail"), "{names:?}");

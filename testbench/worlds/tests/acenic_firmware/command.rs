@@ -1,4 +1,4 @@
-//! Commands and the events that answer them.
+//! Commands and their events.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn every_command_has_its_event() {
         (plain(0x0D), refused(0x0D)),
         (plain(0x14), refused(0x14)),
         (plain(0xFF), refused(0xFF)),
-        // A switch that is neither on nor off.
+        // A code that is neither on nor off.
         (C::Word(word(0x01, 3, 0)), refused(0x01)),
         (C::Word(word(0x0A, 0, 0)), refused(0x0A)),
     ];
@@ -111,7 +111,7 @@ fn statistics_come_by_themselves_and_can_be_cleared() {
     assert_eq!(statistics.get("nic_cmds_host_state"), Some(0));
 }
 
-/// Command 0x11 reads the host's block into the board: what was counted since the last report is lost.
+/// Command 0x11 reads the host's block into the board: counts since the last report are lost.
 #[test]
 fn loaded_statistics_are_those_of_the_last_report() {
     let config = Config {
@@ -147,7 +147,7 @@ fn masked_interrupts_wait() {
     assert_eq!(bench.run(), (0, 1));
 }
 
-/// What an interrupt brings, and what stands in the rings without one, after a frame each way.
+/// Results of an interrupt, and of a check of the rings without one, after a frame in each direction.
 fn told(mode: Mode) -> [(usize, u32); 2] {
     let mut config = config();
     config.mode |= mode;
@@ -169,7 +169,7 @@ fn modes_keep_interrupts_away() {
     let (send, receive) = (Mode::NO_SEND_INTERRUPT, Mode::NO_RECEIVE_INTERRUPT);
     assert_eq!(told(Mode::empty()), [(1, 1), (0, 0)]);
     assert_eq!(told(send | receive), [(0, 0), (1, 1)]);
-    // Whoever interrupts, the host finds all that is there: sent long before, received later.
+    // Any interrupt lets the host find all reports: frames sent long before, and frames received later.
     assert_eq!(told(send), [(1, 1), (0, 0)]);
     assert_eq!(told(receive), [(0, 1), (1, 0)]);
 }

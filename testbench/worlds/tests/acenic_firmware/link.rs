@@ -13,8 +13,8 @@ use super::support::{Bench, bench_with, config, open, work_for};
 const UP: Event = Event::Link(LinkChange::Up);
 const DOWN: Event = Event::Link(LinkChange::Down);
 
-/// A board that wants this link, with this partner, for a fifth of a second: its link events and the link's
-/// state word in the end.
+/// Runs a board with these link settings and this partner for a fifth of a second; returns its link events
+/// and the final link state.
 fn link(config: Config, partner: LinkPartner) -> Bench<(Vec<Event>, u32)> {
     let mut bench = bench_with(SramSize::M1, config, |mut nic| async move {
         nic.wait_running().await.unwrap();

@@ -1,5 +1,5 @@
-//! The project's AceNIC firmware, driven by the host library's AceNIC driver. The wire's other end is
-//! the test; `lanigon acenic` joins two boards.
+//! The project's AceNIC firmware with the host library's AceNIC driver. The test is the other end of the
+//! wire; `lanigon acenic` connects two boards.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

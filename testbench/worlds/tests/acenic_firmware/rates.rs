@@ -1,5 +1,5 @@
-//! How many frames a second the firmware moves, in simulated time. Shown with `--nocapture`; what is
-//! asserted is what docs/acenic.md promises.
+//! Frame rates of the firmware in simulated time. `--nocapture` shows them; the assertions are those of
+//! docs/acenic.md.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use host_lib::acenic::{Coalescing, Config, Fragment, SendOptions};
 
 use super::support::{FRAMES_FROM, arriving, bench, config, leaving, work_for, work_until};
 
-/// Rates are taken over this many frames.
+/// Number of frames for a rate.
 const SENT: usize = 250;
 const RECEIVED: usize = 500;
 
@@ -37,7 +37,7 @@ fn rate(frames: usize, span: SimTime) -> u64 {
     frames as u64 * 1_000_000_000_000 / span.ps()
 }
 
-/// The rate at which queued frames leave.
+/// Rate at which queued frames are sent.
 fn sending(assist: Mode, length: usize) -> u64 {
     let mut bench = bench(settings(assist), move |mut nic| async move {
         for number in 0..SENT {
@@ -60,7 +60,7 @@ fn sending(assist: Mode, length: usize) -> u64 {
     rate(SENT - 1, last.first_bit - first.first_bit)
 }
 
-/// The rate at which frames that arrive without a pause reach host memory.
+/// Rate at which back-to-back frames reach host memory.
 fn receiving(assist: Mode, length: usize) -> u64 {
     let mut bench = bench(settings(assist), |mut nic| async move {
         let end = FRAMES_FROM + SimTime::from_us(20_000);
@@ -82,7 +82,7 @@ fn receiving(assist: Mode, length: usize) -> u64 {
     rate(RECEIVED - 1, starts[RECEIVED - 1] - starts[0])
 }
 
-/// Frames a second that a gigabit carries.
+/// Frame rate of a gigabit link.
 fn line_rate(length: usize) -> u64 {
     const OVERHEAD_BYTES: u64 = 24;
     125_000_000 / (length as u64 + OVERHEAD_BYTES)
@@ -95,7 +95,7 @@ fn rates() {
         let mut row = format!("{length:>5} bytes, line {line:>7}:");
         for assist in [Mode::empty(), Mode::ONE_DMA] {
             let (sent, received) = (sending(assist, length), receiving(assist, length));
-            // Full frames at line rate; short ones as fast as CPU A goes.
+            // Full frames at line rate; short ones limited by CPU A.
             let promised = (line * 99 / 100).min(190_000);
             assert!(
                 sent >= promised && received >= promised,

@@ -20,7 +20,7 @@ use super::support::{
 
 const GAP: Duration = Duration::from_micros(10);
 
-/// What reaches the host of frames that arrive one after the other.
+/// Frames in host memory after consecutive arrivals.
 fn received(config: Config, frames: Vec<Frame>) -> Vec<Received> {
     let mut bench = bench(config, |mut nic| async move {
         work_until(&mut nic, FRAMES_FROM + SimTime::from_us(10_000))
@@ -138,7 +138,7 @@ fn a_flood_arrives_in_order() {
     }
 }
 
-/// A host that does not answer: buffers run out, frames wait in the board, then the MAC drops them.
+/// A passive host: buffers run out, frames wait in the board, then the MAC drops them.
 #[test]
 fn frames_wait_for_buffers() {
     const FRAMES: usize = 100;
@@ -166,7 +166,7 @@ fn frames_wait_for_buffers() {
     assert!(statistics.get("nic_no_more_rx_bds").unwrap() > 0);
 }
 
-/// Flags that the rings have, and the sum that the host is to get.
+/// Flags of the rings, and the expected checksum.
 fn check_sums(flags: RingFlags, tcp: bool, payload: usize) {
     let (frame, pseudo) = packet(OTHER, OWN, tcp, payload);
     let mut padded = frame.clone();
@@ -288,7 +288,7 @@ fn the_filter_does_what_commands_say() {
     }
 }
 
-/// Interrupts for 10 frames, one every 50 us.
+/// Number of interrupts for 10 frames, one every 50 us.
 fn interrupts(ticks: u32, descriptors: u32) -> (usize, usize) {
     let mut config = config();
     config.coalescing.rx_ticks = ticks;
@@ -331,7 +331,7 @@ fn tuning_is_taken_on_command() {
 
 #[test]
 fn errors_are_the_macs() {
-    // One truth for both: `Errors` and the MAC's status bits.
+    // `Errors` equals the MAC's status bits.
     use defs::tigon2::rings as mac;
     for (error, status) in [
         (Errors::CRC, mac::RX_STATUS_CRC),

@@ -1,4 +1,4 @@
-//! Hosts that make mistakes: the firmware says so and goes on.
+//! Defective hosts: the firmware reports the error and continues.
 
 use emulator::tigon2::board::Tigon2;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use super::support::{
     work_for, work_until,
 };
 
-/// High word of an address at which nobody answers.
+/// High word of an unmapped host address.
 const NOWHERE: u32 = 0x7FFF_0000;
 
 /// Frame `number` of a test.
@@ -53,7 +53,7 @@ async fn send(nic: &mut Nic, first: u32, count: u32, bad: &[u32], word: u32, val
     nic.ring_send().await;
 }
 
-/// Of 10 frames number 3 and 4 are bad: the others leave, and the driver gets all descriptors back.
+/// Of 10 frames number 3 and 4 are bad: the others are sent, and the driver gets all descriptors back.
 fn check_bad_frames(assist: Mode, word: u32, value: u32, counter: &'static str, events: usize) {
     let mut config = Config {
         send_ring: SendRing::NIC,
@@ -104,7 +104,7 @@ fn a_full_ring_without_an_end_is_given_back() {
     assert!(bench.sent() == [frame(0)]);
 }
 
-/// Frames that cannot be read take no room for ever.
+/// Frames with failed DMA do not occupy space permanently.
 #[test]
 fn many_unreadable_frames_leave_room() {
     let config = Config {
@@ -125,13 +125,13 @@ fn many_unreadable_frames_leave_room() {
     assert!(bench.sent() == [frame(7)]);
 }
 
-/// The cache of the standard ring; the trace says where the tables end.
+/// Address of the standard ring's cache; the trace gives the end of the tables.
 async fn standard_cache(nic: &mut Nic) -> u32 {
     let end = nic.trace().await.unwrap()[0].arguments[0];
     end - (MINI_ENTRIES + JUMBO_ENTRIES + STANDARD_ENTRIES) * RECEIVE_BYTES
 }
 
-/// What is wrong with the first of two standard buffers, and what comes back.
+/// Corrupts the first of two standard buffers; returns the results.
 fn check_bad_buffer(assist: Mode, word: u32, value: u32, expected: Errors, events: usize) {
     let mut config = config();
     config.mode |= assist;
@@ -169,10 +169,10 @@ fn nonsense_in_mailboxes_is_traced() {
             nic.board_mut()
                 .write_sram(mailbox_low(mailbox), value)
                 .await;
-            // A mailbox holds one value: the firmware must take it before the next one comes.
+            // A mailbox holds one value: the firmware must take it before the next one.
             nic.system_mut().compute(20_000).await;
         }
-        // Another lap of the command ring: nothing new.
+        // The command ring wraps once more, without new commands.
         nic.board_mut()
             .write_sram(mailbox_low(MAILBOX_COMMAND), 64 + 1)
             .await;
@@ -186,7 +186,7 @@ fn nonsense_in_mailboxes_is_traced() {
     assert_eq!((count("badProd"), count("hcmdMbx?")), (2, 1));
 }
 
-/// An information block all of whose places are nowhere.
+/// An information block with unmapped addresses only.
 fn block_of_nowhere() -> Vec<u8> {
     let mut words = vec![0u32; (info::INFO_BYTES / 4) as usize];
     let mut set = |at: u32, word| words[(at / 4) as usize] = word;
@@ -298,7 +298,7 @@ fn a_wild_host_stops_nothing() {
                 nic.board_mut().write_sram(at, value).await;
                 nic.system_mut().compute(20_000).await;
             }
-            // When it is done with all that, it still takes commands.
+            // It still accepts commands after all that.
             nic.system_mut().compute(20_000_000).await;
             let board = nic.board_mut();
             let commands = [word(CLEAR_STATISTICS, 0, 0); COMMAND_ENTRIES as usize];

@@ -8,7 +8,7 @@ use super::support::{
     Bench, Nic, OTHER, OWN, TRANSPORT, bench, config, leaving, packet, statistics, sum, work_for,
 };
 
-/// Cuts a frame at these places; the pieces begin at odd and even addresses.
+/// Splits a frame at these positions; the pieces begin at odd and even addresses.
 fn pieces<'a>(frame: &'a [u8], cuts: &[usize]) -> Vec<Fragment<'a>> {
     let ends = cuts.iter().copied().chain([frame.len()]);
     let mut start = 0;
@@ -24,7 +24,7 @@ fn pieces<'a>(frame: &'a [u8], cuts: &[usize]) -> Vec<Fragment<'a>> {
         .collect()
 }
 
-/// Sends frames, each cut in its way; gives the bench when all are taken.
+/// Sends frames, each split as given; returns the bench when all are taken.
 fn sent(config: Config, frames: Vec<(Vec<u8>, Vec<usize>)>, options: SendOptions) -> Bench<u32> {
     let mut bench = bench(config, move |mut nic| async move {
         let mut taken = 0;
@@ -107,7 +107,7 @@ fn frames_that_were_queued_at_once_leave_at_line_rate() {
     assert_eq!(u64::from(bench.run()), FRAMES);
     let departures = bench.node.take_departures();
     assert_eq!(departures.len() as u64, FRAMES);
-    // The wire has no pause once the first frames are in the transmit buffer.
+    // The wire is never idle once the first frames are in the transmit buffer.
     let settled = &departures[10..];
     let frame_ns = 8 * (1514 + 24);
     for pair in settled.windows(2) {
@@ -119,7 +119,7 @@ fn frames_that_were_queued_at_once_leave_at_line_rate() {
     }
 }
 
-/// The frame as it leaves when its checksum is completed.
+/// Expected frame with a completed checksum.
 fn completed(rings: RingFlags, tcp: bool, payload: usize, cuts: &[usize]) {
     let (mut frame, pseudo) = packet(OWN, OTHER, tcp, payload);
     let config = Config {
@@ -180,7 +180,7 @@ fn tags_are_inserted() {
     assert!(bench.sent() == [expected]);
 }
 
-/// When the send consumer is reported: after how many of five frames, 100 us apart.
+/// Number of frames, of five at intervals of 100 us, after which the send consumer is reported.
 async fn reported(mut nic: Nic, options: SendOptions) -> Vec<u32> {
     let mut reports = Vec::new();
     for number in 0..5 {

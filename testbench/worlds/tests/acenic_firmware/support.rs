@@ -1,4 +1,4 @@
-//! One board with the firmware, a driver, and a wire whose other end is the test.
+//! One board with the firmware and a driver; the test is the other end of the wire.
 
 use std::time::Duration;
 
@@ -19,17 +19,17 @@ use lanigon_worlds::outcome::Outcome;
 
 pub type Nic = AceNic<Machine, Machine>;
 
-/// No test needs more simulated time.
+/// Limit of simulated time of all tests.
 const LIMIT: SimTime = SimTime::from_us(1_000_000);
-/// Programs have brought the interface up by this time: frames come in from here on.
+/// Time at which programs have opened the interface: frames arrive from here on.
 pub const FRAMES_FROM: SimTime = SimTime::from_us(30_000);
 
 /// The board's own address.
 pub const OWN: MacAddress = MacAddress([0x02, 0, 0, 0xAC, 0xE0, 0]);
-/// Somebody else's.
+/// The address of another node.
 pub const OTHER: MacAddress = MacAddress([0x02, 0, 0, 0xAC, 0xE0, 1]);
 
-/// A driver's settings for the tests.
+/// Driver settings of the tests.
 pub fn config() -> Config {
     Config {
         address: Some(OWN),
@@ -39,13 +39,13 @@ pub fn config() -> Config {
     }
 }
 
-/// A board, and a host program that has not begun.
+/// A board, and a host program that has not started.
 pub struct Bench<T> {
     pub node: Node,
     result: Outcome<T>,
 }
 
-/// A board with this much memory on which `program` runs once the firmware has been started.
+/// A board with this much memory; `program` runs once the firmware has been started.
 pub fn bench_with<T, F>(
     sram: SramSize,
     config: Config,
@@ -69,7 +69,7 @@ where
     Bench { node, result }
 }
 
-/// A board with 1 MB on which `program` runs once the interface is up.
+/// A board with 1 MB; `program` runs once the interface is up.
 pub fn bench<T, F>(config: Config, program: impl FnOnce(Nic) -> F + Send + 'static) -> Bench<T>
 where
     T: Send + 'static,
@@ -92,7 +92,7 @@ pub async fn open(nic: &mut Nic) {
     }
 }
 
-/// Takes all that comes until `at`.
+/// Receives frames until `at`.
 pub async fn work_until(nic: &mut Nic, at: SimTime) -> Work {
     let mut all = Work::default();
     loop {
@@ -110,13 +110,13 @@ pub async fn work_until(nic: &mut Nic, at: SimTime) -> Work {
     }
 }
 
-/// Takes all that comes for `us`.
+/// Receives frames for `us`.
 pub async fn work_for(nic: &mut Nic, us: u64) -> Work {
     let end = SimTime::from_ps(nic.system().now_ps()) + SimTime::from_us(us);
     work_until(nic, end).await
 }
 
-/// Gives a command and takes what comes of it within half a millisecond.
+/// Gives a command and collects its results for half a millisecond.
 pub async fn command(nic: &mut Nic, command: Command) -> Vec<Event> {
     nic.command_taken(command).await.unwrap();
     let work = work_for(nic, 500).await;
@@ -128,7 +128,7 @@ pub async fn statistics(nic: &mut Nic) -> Statistics {
     nic.next_statistics().await.unwrap()
 }
 
-/// The names in the firmware's trace.
+/// Names in the firmware's trace.
 pub async fn trace_names(nic: &mut Nic) -> Vec<String> {
     let records = nic.trace().await.unwrap().into_iter();
     records
@@ -136,7 +136,7 @@ pub async fn trace_names(nic: &mut Nic) -> Vec<String> {
         .collect()
 }
 
-/// A frame's bytes: addresses, a type that nobody knows, and a pattern that depends on `seed`.
+/// Bytes of a frame: addresses, an unknown type, and a pattern that depends on `seed`.
 pub fn bytes(to: MacAddress, from: MacAddress, length: usize, seed: usize) -> Vec<u8> {
     let mut bytes = [&to.0[..], &from.0, &[0x88, 0xB5]].concat();
     bytes.extend((bytes.len()..length).map(|i| (i * 7 + i / 256 + seed * 13) as u8));
@@ -165,7 +165,7 @@ pub fn sum(bytes: &[u8]) -> u16 {
     }
 }
 
-/// Where the IP header begins, and the UDP or TCP header.
+/// Offsets of the IP header, and of the UDP or TCP header.
 pub const IP: usize = 14;
 pub const TRANSPORT: usize = 34;
 
@@ -199,7 +199,7 @@ impl<T> Bench<T> {
         }
     }
 
-    /// Runs until the program has ended; gives what it returned.
+    /// Runs until the program has ended; returns its result.
     pub fn run(&mut self) -> T {
         while !self.node.programs.all_ended() && self.node.now() < LIMIT {
             let next = self.node.now() + SimTime::from_us(10);
@@ -214,7 +214,7 @@ impl<T> Bench<T> {
         );
     }
 
-    /// The frames that the board has sent.
+    /// Frames sent by the board.
     pub fn sent(&mut self) -> Vec<Vec<u8>> {
         let departures = self.node.take_departures().into_iter();
         departures

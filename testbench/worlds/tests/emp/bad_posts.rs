@@ -1,5 +1,5 @@
-//! Posts that the library would never make, through the raw window: each is refused with its code or
-//! counted, and the exchanges before and after it go on.
+//! Invalid posts through the raw window: each is refused with its code or counted, and exchanges before and
+//! after it work.
 
 use defs::emp::control::{Counter, DESCRIPTORS, MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{
@@ -14,54 +14,54 @@ use lanigon_worlds::pairs::EmpNode;
 
 use super::support::{buffer, compare, message, pair, run_well, text};
 
-/// The descriptor that most posts use: the library takes it last.
+/// Descriptor of most posts: the library uses it last.
 const SEND: u32 = 0;
-/// The same for receives.
+/// Descriptor of most receives: the library uses it last.
 const RECEIVE: u32 = DESCRIPTOR_COUNT - 1;
-/// The tag of what the posts are for; the exchanges use [`TAG`].
+/// Tag of the posts' messages; the exchanges use [`TAG`].
 const STRAY_TAG: u16 = 0x77;
 const TAG: u16 = 1;
-/// Bytes of the exchanged messages: two frames.
+/// Length of the exchanged messages: two frames.
 const LENGTH: u32 = 2000;
-/// No host memory answers here.
+/// An unmapped host address.
 const UNMAPPED: u64 = 0xFFFF_0000_0000;
 
-/// Where a post's first page entry points.
+/// Address of a post's first page entry.
 #[derive(Debug, Clone, Copy)]
 enum Memory {
-    /// To a page of good memory, with this length.
+    /// A page of valid memory, with this length.
     Good(u16),
-    /// To nothing, with this length.
+    /// Unmapped memory, with this length.
     Nowhere(u16),
-    /// To a list of so many entries, each of which names a good page with this length.
+    /// A list of this many entries, each a valid page of this length.
     List(u16, u16),
-    /// To a list whose entries point to nothing.
+    /// A list of unmapped entries.
     ListOfNowhere(u16, u16),
 }
 
-/// What must become of a post.
+/// Expected result of a post.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
-    /// The status word says so.
+    /// The status word contains the code.
     Code(Code),
-    /// The status word says so when a message has come for it.
+    /// The status word contains the code after a message has arrived for it.
     CodeOnArrival(Code),
-    /// The descriptor stays as it is, and the post is counted.
+    /// The descriptor is unchanged, and the post is counted.
     Counted,
 }
 use Fate::{Code as Refused, CodeOnArrival, Counted};
 
-/// A post: a descriptor, and what is written to the mailbox.
+/// A post: a descriptor, and the mailbox value.
 #[derive(Debug, Clone, Copy)]
 struct Post {
     mailbox: u32,
-    /// The descriptor that is filled.
+    /// Index of the descriptor.
     index: u32,
     memory: Memory,
     node: u16,
     length: u32,
     status: u32,
-    /// Added to the descriptor's address.
+    /// Offset added to the descriptor's address.
     stray: u32,
     /// Continuations: index, page length of both entries, index of the next.
     links: &'static [(u32, u16, u32)],
@@ -69,7 +69,7 @@ struct Post {
 
 const GOOD_STATUS: u32 = status_posted(Form::Short, STATUS_NEXT_NONE);
 
-/// A transmit that would be all right.
+/// A valid transmit.
 const TRANSMIT: Post = Post {
     mailbox: MAILBOX_TRANSMIT,
     index: SEND,
@@ -80,7 +80,7 @@ const TRANSMIT: Post = Post {
     stray: 0,
     links: &[],
 };
-/// A receive that would be all right.
+/// A valid receive.
 const POST_RECEIVE: Post = Post {
     mailbox: MAILBOX_RECEIVE,
     index: RECEIVE,
@@ -93,11 +93,11 @@ const fn chained(next: u32) -> u32 {
 const INDIRECT: u32 = status_posted(Form::Indirect, STATUS_NEXT_NONE);
 const FORM_3: u32 = GOOD_STATUS | 3 << 20;
 
-/// The links of a chain of five descriptors, and of one that bites its tail.
+/// Links of a chain of five descriptors, and of a cyclic one.
 const FIVE: &[(u32, u16, u32)] = &[(1, 4096, 2), (2, 4096, 3), (3, 4096, 4), (4, 4096, 0xFFFF)];
 const LOOP: &[(u32, u16, u32)] = &[(1, 4096, 1)];
 
-/// The kinds of nonsense that sends and receives have in common.
+/// Invalid posts of both directions.
 const COMMON: [(&str, Post, Fate); 14] = {
     const fn at(stray: u32) -> Post {
         Post { stray, ..TRANSMIT }
@@ -160,7 +160,7 @@ const COMMON: [(&str, Post, Fate); 14] = {
     ]
 };
 
-/// The kinds that only one direction knows.
+/// Invalid posts of one direction only.
 const SPECIAL: [(&str, Post, Fate); 15] = {
     const fn transmit(status: u32, memory: Memory, length: u32) -> Post {
         Post {
@@ -271,7 +271,7 @@ const SPECIAL: [(&str, Post, Fate); 15] = {
     ]
 };
 
-/// Every case, the common ones in both directions.
+/// All cases, the common ones in both directions.
 fn cases() -> Vec<(&'static str, Post, Fate)> {
     let receives = COMMON.iter().map(|(name, post, fate)| {
         let mailbox = MAILBOX_RECEIVE;
@@ -294,7 +294,7 @@ fn cases() -> Vec<(&'static str, Post, Fate)> {
         .collect()
 }
 
-/// A driver without scruples.
+/// A driver without checks.
 struct Driver {
     emp: EmpNode,
     array: u32,
@@ -316,7 +316,7 @@ impl Driver {
         Ok(pages.ok_or("not mapped")?[0].0)
     }
 
-    /// The page entry that a post's memory asks for.
+    /// The page entry for a post's memory.
     async fn entry(&mut self, memory: Memory) -> Result<[u32; 2], String> {
         let (entries, length, page) = match memory {
             Memory::Good(length) => return Ok(page_entry(self.good_page().await?, length)),
@@ -344,7 +344,7 @@ impl Driver {
         self.emp.board_mut().read_sram(at).await
     }
 
-    /// Fills the descriptors, writes the mailbox and waits until the firmware has taken it.
+    /// Writes the descriptors and the mailbox, and waits until the firmware has taken them.
     async fn post(&mut self, post: &Post) -> Result<(), String> {
         let [high, low] = self.entry(post.memory).await?;
         for &(index, length, next) in post.links {
@@ -369,7 +369,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits until the NIC gives a descriptor back; gives what became of it.
+    /// Waits until the NIC returns a descriptor; returns its result.
     async fn outcome(&mut self, index: u32) -> Option<Code> {
         let at = self.descriptor(index) + 4 * WORD_STATUS as u32;
         let board = self.emp.board_mut();
@@ -377,7 +377,7 @@ impl Driver {
         Code::from_status(status)
     }
 
-    /// Makes a post and sees to its fate. Messages that a post waits for are asked of the peer.
+    /// Executes a post and checks its result. Requests expected messages from the peer.
     async fn check(&mut self, post: &Post, fate: Fate) -> Result<(), String> {
         let before = self.emp.counter(Counter::BadPosts).await;
         self.post(post).await?;
@@ -404,7 +404,7 @@ impl Driver {
     }
 }
 
-/// Sends message `number` and takes the peer's answer.
+/// Sends message `number` and receives the peer's answer.
 async fn exchange(emp: &mut EmpNode, number: u32) -> Result<(), String> {
     let space = buffer(emp, LENGTH);
     let receive = emp
@@ -418,7 +418,7 @@ async fn exchange(emp: &mut EmpNode, number: u32) -> Result<(), String> {
     compare(emp, space, 1, number)
 }
 
-/// The peer's part of `exchange`. Message 1 asks for a stray message before the answer.
+/// The peer's part of `exchange`. Message 1 requests an extra message before the answer.
 async fn answer(emp: &mut EmpNode, asked: bool) -> Result<(), String> {
     let number = u32::from(asked);
     let space = buffer(emp, LENGTH);

@@ -1,5 +1,5 @@
-//! Sizes and times at their borders, on the real chip with the real library: around frames, ack groups, pages and
-//! the longest message; around timeouts and the retry limit.
+//! Sizes and times at their limits, with the real chip and library: frames, ack groups, pages and the
+//! longest message; timeouts and the retry limit.
 
 use defs::emp::control::Counter;
 use defs::emp::descriptor::{CHAIN_PAGES, MESSAGE_LIMIT_BYTES, PAGE_BYTES};
@@ -38,7 +38,7 @@ async fn receive_sizes(mut emp: EmpNode, sizes: Vec<u32>) -> Result<(), String> 
     Ok(())
 }
 
-/// Sends messages of these sizes; each must arrive as it was, in as many frames as it needs.
+/// Sends messages of these sizes; each must arrive unchanged, in the expected number of frames.
 fn check_sizes(frame_bytes: u32, ack_group: u32, sizes: &[u32]) {
     let mut pair = pair();
     for node in 0..2 {
@@ -60,13 +60,13 @@ fn check_sizes(frame_bytes: u32, ack_group: u32, sizes: &[u32]) {
     assert_eq!(sent, expected, "frames of {frame_bytes} bytes");
 }
 
-/// One less, the border, one more.
+/// The limit, one less, one more.
 fn around(borders: impl IntoIterator<Item = u32>) -> Vec<u32> {
     let three = |border: u32| [border - 1, border, border + 1];
     borders.into_iter().flat_map(three).collect()
 }
 
-/// What so many frames hold.
+/// Capacity of this many frames.
 fn frames(frame_bytes: u32, count: u32) -> u32 {
     header_frame_capacity(frame_bytes) + (count - 1) * data_frame_capacity(frame_bytes)
 }
@@ -94,16 +94,16 @@ fn the_longest_messages() {
     let longest = MESSAGE_LIMIT_BYTES;
     check_sizes(1500, 3, &[longest - 1, longest]);
     check_sizes(9000, 16, &[longest]);
-    // As many of the shortest frames as a message may have.
+    // The largest number of the shortest frames.
     check_sizes(46, 3, &[frames(46, emp_frame_limit())]);
 }
 
-/// Most frames of a message (`docs/emp.md`, section 4).
+/// Largest number of frames of a message (`docs/emp.md`, section 4).
 const fn emp_frame_limit() -> u32 {
     1536
 }
 
-/// Posts a message of so many bytes; the error of the post, or else of the transfer.
+/// Posts a message; returns the error of the post, or of the transfer.
 async fn refused(mut emp: EmpNode, length: u32) -> Result<Result<Failure, PostError>, String> {
     let space = buffer(&mut emp, MESSAGE_LIMIT_BYTES);
     let too_long = Buffer { length, ..space };
@@ -134,7 +134,7 @@ fn what_is_longer_is_refused() {
     check(46, length, Ok(Failure::BadDescriptor));
 }
 
-/// Sends one message of one frame with faults on the cable; how it ended, and how often its frame was sent again.
+/// Sends one message of one frame with faults; returns its result and the number of retransmissions.
 fn send_one(timeout_us: u32, retry_limit: u32, fault: &Fault) -> (Result<(), Failure>, u32) {
     let mut pair = pair();
     for node in 0..2 {
@@ -165,7 +165,7 @@ fn acks_just_before_and_just_after_the_timeout() {
         assert_eq!((end, got), (Ok(()), resent), "{late_us} us of {timeout_us}");
     };
     for timeout_us in [500, 4000] {
-        // The ack of a frame that nothing delays takes some 20 us.
+        // The ack of an undelayed frame takes about 20 us.
         check(timeout_us, u64::from(timeout_us) - 40, 0);
         check(timeout_us, u64::from(timeout_us) + 20, 1);
     }

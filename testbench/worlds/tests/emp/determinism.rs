@@ -1,4 +1,4 @@
-//! The same run is the same run: repeated, watched or not, its idle loops stepped or skipped.
+//! Runs are deterministic: repeated, observed or not, with idle loops stepped or skipped.
 
 use emulator::tigon2::board::Tigon2;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use lanigon_worlds::pairs::EmpPairs;
 
 use super::support::{IMAGE, Streams, ping_pong, run_well};
 
-/// A profile with its stages' factors.
+/// A profile with its stretch factors.
 struct Costs {
     profile: Profile,
     factors: Vec<(String, f64)>,
@@ -31,19 +31,19 @@ static COSTS: LazyLock<[Costs; 2]> = LazyLock::new(|| ["tigon2-88mhz", "emp-thes
 
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    /// Rounds and bytes.
+    /// Rounds and message length.
     PingPong(u32, u32),
-    /// Both ways at once.
+    /// Both directions at once.
     Streams(Streams),
 }
 
-/// How the run is executed and watched. None of it may matter.
+/// Execution and observation of the run, which must not affect it.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     skip_idle: bool,
     keep_trace: bool,
     sink: bool,
-    /// Somebody sees everything, with all details.
+    /// An observer with all details is added.
     details: bool,
 }
 
@@ -54,17 +54,17 @@ const PLAIN: Manner = Manner {
     details: false,
 };
 
-/// Everything that can be told of a run.
+/// All observable results of a run.
 #[derive(Debug, PartialEq)]
 struct Fingerprint {
     trace_hash: u64,
     events: Vec<u64>,
     end: SimTime,
-    /// Of each core: instructions, and its clock in ticks.
+    /// Instructions and clock in ticks of each core.
     cores: Vec<(u64, u64)>,
 }
 
-/// Counts what it sees.
+/// Counts events.
 struct Counting(Outcome<u64>);
 
 impl Sink for Counting {
@@ -73,7 +73,7 @@ impl Sink for Counting {
     }
 }
 
-/// Wants all details, and counts them by kind.
+/// Requests all details, and counts them by kind.
 struct Details(Outcome<BTreeMap<&'static str, u64>>);
 
 impl Observer for Details {
@@ -89,7 +89,7 @@ impl Observer for Details {
     }
 }
 
-/// What a ping-pong's details must hold.
+/// Expected details of a ping-pong.
 fn check_details(counts: &BTreeMap<&str, u64>) {
     let count = |name| counts.get(name).copied().unwrap_or(0);
     for name in ["register-read", "register-write", "ring-index", "host-call"] {
@@ -152,7 +152,7 @@ fn streams(seed: u64) -> Work {
     Work::Streams(Streams::new(seed, 12, 40_000))
 }
 
-/// Compares a manner with the plain one, for each work and each profile.
+/// Compares a manner with the plain one, for each load and each profile.
 fn check(manner: Manner) {
     for costs in COSTS.iter() {
         for work in [PING_PONG, streams(7)] {

@@ -1,4 +1,4 @@
-//! How messages end when the cable is bad: in time, or well after all.
+//! Ends of messages with a faulty cable.
 
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Failure, Source, Tag};
@@ -25,7 +25,7 @@ async fn send_one(emp: &mut EmpNode) -> Result<(Option<Failure>, u64), String> {
     Ok((end.err().map(|error| error.failure), us))
 }
 
-/// Sends a number of messages that are received, and one of which every frame is lost.
+/// Sends messages that are received, and one of which every frame is lost.
 async fn send_into_the_void(mut emp: EmpNode, before: u32) -> Result<u64, String> {
     emp.system_mut().compute(100_000).await;
     for _ in 0..before {
@@ -63,7 +63,7 @@ fn a_sender_gives_up_in_the_stated_time() {
     };
     let longest = ALL_WAITS_US + 200;
     assert!((ALL_WAITS_US..longest).contains(&waited_us(0)));
-    // When acks are known to be quick, early waits come first: less than two timeouts in all.
+    // With a short ack estimate, early waits come first: less than two timeouts in all.
     let early = waited_us(20) - ALL_WAITS_US;
     assert!((100..2 * TIMEOUT_US + 200).contains(&early), "{early} us");
 }
@@ -93,7 +93,7 @@ fn run_soak(messages: u32) -> Outcome {
     simulation.run(&RunOptions::default(), |_| {})
 }
 
-/// The beginning of `make soak`.
+/// The first part of `make soak`.
 #[test]
 fn a_short_soak_breaks_no_promise() {
     let outcome = run_soak(250);

@@ -1,4 +1,4 @@
-//! Single exchanges: borders of sizes, and everything that a host is told instead of success.
+//! Single exchanges: size limits, and all error results of a host.
 
 use emulator::sim::world::RunEnd;
 use host_lib::emp::{Buffer, Failure, PostError, Source, Tag};
@@ -7,7 +7,7 @@ use lanigon_worlds::pairs::EmpNode;
 
 use super::support::{allocate, pair, run_both};
 
-/// Sends `length` bytes into a receive of `room` bytes; what the receiver is told.
+/// Sends `length` bytes into a receive of `room` bytes; returns the receiver's result.
 fn exchange(length: u32, room: u32) -> Result<u32, Failure> {
     let mut pair = pair();
     let (end, sent, received) = run_both(

@@ -1,4 +1,4 @@
-//! One quiet 10-byte round trip, event by event: what happens in it, in which order, and when.
+//! One quiet 10-byte round trip, event by event.
 //!
 //! The snapshot's times are picoseconds of a deterministic run, so every change of firmware, model
 //! or profile shows in it. To accept a change: `INSTA_UPDATE=always cargo test -p testbench --test
@@ -14,7 +14,7 @@ use lanigon_worlds::pairs::EmpNode;
 
 use super::support::{buffer, pair, ping_pong_round, run_well};
 
-/// The round begins so long after the start: the nodes are acquainted by then, and idle.
+/// Delay of the round after the start: epochs are exchanged by then, and the nodes are idle.
 const QUIET_NS: u64 = 1_000_000;
 
 async fn second_round(mut emp: EmpNode, me: u16) -> Result<(), String> {
@@ -25,8 +25,8 @@ async fn second_round(mut emp: EmpNode, me: u16) -> Result<(), String> {
     ping_pong_round(&mut emp, me, out, space).await
 }
 
-/// An event's line. The descriptor array lies where the image ends: a descriptor's address is given
-/// relative to the array, so that it does not depend on the image's size.
+/// Line of an event. A descriptor's address is relative to the array, which lies behind the image, so that
+/// it does not depend on the image's size.
 fn line(event: &TraceEvent, array: u32) -> String {
     let mut event = event.clone();
     if let TraceKind::MailboxWrite { value, .. } = &mut event.kind {
@@ -35,7 +35,7 @@ fn line(event: &TraceEvent, array: u32) -> String {
     event.to_string()
 }
 
-/// Whether a stage ends because the next one begins there and then: that one's line says it.
+/// Whether a stage ends at the start of the next one, whose line implies it.
 fn ends_into_next(event: &TraceEvent, later: &[TraceEvent]) -> bool {
     let same_core =
         |next: &&TraceEvent| next.place == event.place && next.initiator == event.initiator;

@@ -1,4 +1,4 @@
-//! The host library's calls on the real firmware: wait for any transfer, take a receive back, change
+//! Calls of the host library with the real firmware: wait for any transfer, cancel a receive, change
 //! settings, share a board.
 
 use defs::emp::control::Counter;
@@ -33,8 +33,8 @@ async fn receive(emp: &mut EmpNode, tag: u16, length: u32) -> Result<(Buffer, An
     Ok((space, handle.map_err(text)?.into()))
 }
 
-/// Waits for six messages that come in another order than their receives were posted in, and for a
-/// transmit of its own.
+/// Waits for six messages that arrive in another order than their receives were posted, and for a transmit
+/// of its own.
 async fn wait_for_seven(mut emp: EmpNode) -> Result<Vec<u16>, String> {
     let (mut handles, mut spaces) = (Vec::new(), Vec::new());
     for tag in 0..6 {
@@ -60,7 +60,7 @@ async fn wait_for_seven(mut emp: EmpNode) -> Result<Vec<u16>, String> {
     Ok(order)
 }
 
-/// Runs it; gives the order in which the transfers ended, and the trace's hash.
+/// Runs the test; returns the order of the transfers' ends, and the trace hash.
 fn wait_for_any(skip_idle: bool) -> (Vec<u16>, u64) {
     let mut pair = pair();
     for node in &mut pair.world.nodes {
@@ -71,7 +71,7 @@ fn wait_for_any(skip_idle: bool) -> (Vec<u16>, u64) {
         let space = buffer(&mut emp, 10);
         let note = emp.post_receive(Source::Any, Tag::Any, space).await;
         emp.wait(note.map_err(text)?).await.map_err(text)?;
-        // The others are busy with a poll or two: the order must not depend on them.
+        // The others do a few polls: the order must not depend on them.
         emp.system_mut().compute(100_000).await;
         send_all(emp, tags.map(|tag| (tag, 3000)).to_vec()).await
     };
@@ -141,7 +141,7 @@ pub fn a_cancelled_receive_takes_no_message() {
     assert_eq!(cancellation, Cancellation::Cancelled);
 }
 
-/// Cancels a receive of a message so long after it was posted; gives the message's length, if it came.
+/// Cancels a receive some time after its message was posted; returns the message's length, if it arrived.
 fn cancel_late(length: u32, after_us: u64) -> Option<u32> {
     let mut pair = pair();
     let (_, cancellation) = run_well(
@@ -168,7 +168,8 @@ pub fn a_message_that_came_first_is_not_cancelled() {
     assert_eq!(cancel_late(1 << 20, 3000), Some(1 << 20), "it is under way");
 }
 
-/// Sends 16 frames with two ack groups, the second set while EMP runs; gives the acks sent in each half.
+/// Sends 16 frames with two ack groups, the second set at run time; returns the number of acks in each
+/// half.
 fn acks(settings: impl Fn(Settings) -> Settings + Send + 'static) -> [u32; 2] {
     const LENGTH: u32 = 1478 + 15 * 1486;
     let mut pair = pair();
@@ -237,7 +238,7 @@ pub fn a_new_retry_limit_holds_at_once() {
     assert_eq!(failure, Err(Failure::Timeout));
 }
 
-/// Lets a program of node 1 open the device at a time; what becomes of it is its outcome.
+/// Lets a program of node 1 open the device at a time; its outcome is the result.
 fn spawn_on_device<F>(
     pair: &mut EmpPairs,
     device: &Device,

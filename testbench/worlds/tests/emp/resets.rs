@@ -1,5 +1,5 @@
-//! Machines that are reset in the middle of a message, and DMA channels that rest: everybody who lives gets
-//! a status, resources come back, and later messages pass.
+//! Machines that are reset in the middle of a message, and DMA channels that pause: all surviving nodes get
+//! a status, resources are freed, and later messages arrive.
 
 use emulator::tigon2::board::Tigon2;
 use std::num::NonZeroUsize;
@@ -25,14 +25,14 @@ use super::support::{Streams, buffer, compare, message, pair, text, with_image};
 
 const LONG: u32 = 2 << 20;
 const SHORT: u32 = 5000;
-/// In the middle of the long message.
+/// A time in the middle of the long message.
 const RESET: SimTime = SimTime::from_us(30_000);
 const PAUSE: SimTime = SimTime::from_us(1000);
-/// Tags of the message that is cut off and of the later ones.
+/// Tags of the interrupted message and of the later ones.
 const CUT: u16 = 1;
 const LATER: u16 = 2;
 
-/// A program that is started with each life of its node, with an epoch of its own.
+/// A program that starts in each incarnation of its node, with its own epoch.
 fn spawn_lives<F>(
     pair: &mut EmpPairs,
     node: usize,
@@ -64,7 +64,7 @@ where
     outcome
 }
 
-/// Waits until both nodes must have booted.
+/// Waits until both nodes have booted.
 async fn settle(emp: &mut EmpNode) {
     let rest = nodes::START.ps().saturating_sub(emp.system().now_ps());
     emp.system_mut().compute(rest / 1000).await;
@@ -98,7 +98,7 @@ fn all_free(emp: &EmpNode) -> Result<(), String> {
     }
 }
 
-/// Node 0 begins to send the long message and learns what becomes of it.
+/// Node 0 starts to send the long message and returns its result.
 async fn send_long(emp: &mut EmpNode) -> Result<Failure, String> {
     settle(emp).await;
     let source = message(emp, 0, 0, LONG);
@@ -126,7 +126,8 @@ fn expect_timeout(failure: Failure) -> Result<(), String> {
     }
 }
 
-/// The node that lives: it ends what the reset has cut off, then both exchange a message each way.
+/// The surviving node: finishes the interrupted transfer, then both nodes exchange a message in each
+/// direction.
 async fn survivor(mut emp: EmpNode, me: u16) -> Result<(), String> {
     let failure = match me {
         0 => send_long(&mut emp).await?,
@@ -138,14 +139,14 @@ async fn survivor(mut emp: EmpNode, me: u16) -> Result<(), String> {
         send_until_taken(&mut emp, me, 1).await?;
         receive_later(&mut emp, me, 2).await?;
     } else {
-        // The first frames of the other one's new life have ended the receive: it sends them again.
+        // The first frames of the restarted node have ended the receive: it sends them again.
         receive_later(&mut emp, me, 1).await?;
         send_until_taken(&mut emp, me, 2).await?;
     }
     all_free(&emp)
 }
 
-/// The node that is reset, in its second life.
+/// The reset node, in its second incarnation.
 async fn second_life(mut emp: EmpNode, me: u16) -> Result<(), String> {
     if me == 0 {
         send_until_taken(&mut emp, me, 1).await?;
@@ -157,7 +158,7 @@ async fn second_life(mut emp: EmpNode, me: u16) -> Result<(), String> {
     all_free(&emp)
 }
 
-/// A pair that gives up soon.
+/// A pair with short timeouts.
 fn impatient_pair() -> EmpPairs {
     let mut pair = pair();
     for node in 0..2 {
@@ -168,7 +169,7 @@ fn impatient_pair() -> EmpPairs {
     pair
 }
 
-/// Resets `node` in the middle of the long message; gives the trace's hash.
+/// Resets `node` in the middle of the long message; returns the trace hash.
 fn reset_in_the_middle(node: usize, threads: usize, skip_idle: bool) -> u64 {
     let mut pair = impatient_pair();
     for node in &mut pair.world.nodes {
@@ -212,14 +213,14 @@ pub fn a_sender_is_reset() {
     assert_eq!(reset_in_the_middle(0, 2, false), hash);
 }
 
-/// Both nodes are reset in turn, in every scheme: one run each is enough where base has shown that runs are alike.
+/// Both nodes are reset in turn, in every scheme. One run each suffices: base has shown determinism.
 pub fn either_node_is_reset() {
     for node in 0..2 {
         reset_in_the_middle(node, 1, true);
     }
 }
 
-/// Resets `node` for good; gives when the other one knew, after the reset, in microseconds.
+/// Resets `node` permanently; returns the time until the other one gets an error, in microseconds.
 fn reset_for_good(node: usize, receive_timeout: ReceiveTimeout) -> u64 {
     let mut pair = impatient_pair();
     pair.config_mut(1 - node).receive_timeout = receive_timeout;
@@ -250,7 +251,7 @@ pub fn a_peer_that_is_gone_is_noticed_in_time() {
     // Timeouts of 1, 2, 4 and 8 ms, and each time the rest of the message, at most 20 ms.
     let sender_us = reset_for_good(1, ReceiveTimeout::Never);
     assert!((15_000..95_000).contains(&sender_us), "{sender_us} us");
-    // The firmware looks for silence several times within a timeout: it may end one look early.
+    // The firmware checks for silence several times per timeout: it may end one check early.
     let receiver_us = reset_for_good(0, ReceiveTimeout::AfterUs(20_000));
     assert!((17_000..25_000).contains(&receiver_us), "{receiver_us} us");
     // A full send queue (4.2 s), and the sender's timeouts of 15 ms.
@@ -258,7 +259,7 @@ pub fn a_peer_that_is_gone_is_noticed_in_time() {
     assert!((3_650_000..4_300_000).contains(&usual_us), "{usual_us} us");
 }
 
-/// Exchanges streams while both channels of both nodes rest now and then; gives the trace's hash.
+/// Exchanges streams while both channels of both nodes pause repeatedly; returns the trace hash.
 fn streams_with_rests(skip_idle: bool) -> u64 {
     let mut pair = pair();
     for node in &mut pair.world.nodes {
@@ -291,26 +292,26 @@ pub fn messages_pass_while_dma_channels_rest() {
     assert_eq!(streams_with_rests(true), streams_with_rests(false));
 }
 
-/// From here on nothing more is sent ...
+/// End of sends ...
 const LAST_SEND: SimTime = SimTime::from_us(85_000);
-/// ... nor waited for.
+/// ... and of waits.
 const LAST_RECEIVE: SimTime = SimTime::from_us(105_000);
-/// Longest message of the talk.
+/// Longest message of the exchange.
 const TALK: u32 = 12_000;
 
-/// What the programs of all lives saw. A message's tag says in which life of its sender it was sent, and
-/// that life's how-manieth it was.
+/// Observations of the programs in all incarnations. A message's tag encodes the incarnation of its sender,
+/// and its number in that incarnation.
 #[derive(Default)]
 struct Seen {
-    /// Tags of the messages that were acknowledged.
+    /// Tags of acknowledged messages.
     acknowledged: Vec<u16>,
-    /// Life of the receiver, and tag.
+    /// Incarnation of the receiver, and tag.
     received: Vec<(u32, u16)>,
-    /// The last life of each node.
+    /// The last incarnation of each node.
     lives: [u32; 2],
 }
 
-/// Node 0: sends messages, whatever becomes of them.
+/// Node 0: sends messages, and ignores errors.
 async fn talk(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), String> {
     seen.with(|seen| seen.get_or_insert_default().lives[0] = life);
     for number in 0..256 {
@@ -329,7 +330,7 @@ async fn talk(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), St
     Ok(())
 }
 
-/// Node 1: receives what comes.
+/// Node 1: receives messages.
 async fn listen(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), String> {
     seen.with(|seen| seen.get_or_insert_default().lives[1] = life);
     let space = buffer(&mut emp, TALK);
@@ -359,7 +360,7 @@ async fn listen(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), 
     }
 }
 
-/// A reset: node, and time and pause in microseconds.
+/// A reset: node, time and pause in microseconds.
 type Reset = (usize, u64, u64);
 
 fn talk_through(resets: &[Reset], skip_idle: bool) -> (Seen, u64) {
@@ -383,21 +384,21 @@ fn talk_through(resets: &[Reset], skip_idle: bool) -> (Seen, u64) {
     (seen.take().unwrap_or_default(), pair.world.trace_hash())
 }
 
-/// What holds whatever the resets were.
+/// Checks the guarantees that are independent of the resets.
 fn check_talk(resets: &[Reset], seen: &Seen) {
     let of = |node| resets.iter().filter(|reset| reset.0 == node).count();
-    // In one life of the receiver every message comes once, in the order in which it was sent.
+    // In one incarnation of the receiver every message arrives once, in the order of sending.
     let in_order = |pair: &[(u32, u16)]| pair[0].0 < pair[1].0 || pair[0].1 < pair[1].1;
     assert!(
         seen.received.windows(2).all(in_order),
         "{:?}",
         seen.received
     );
-    // What was acknowledged has come, but for what a program had not yet looked at when it died.
+    // Acknowledged messages have arrived, except those not yet read by a program that died.
     let came = |tag: &u16| seen.received.iter().any(|(_, received)| received == tag);
     let unseen = seen.acknowledged.iter().filter(|tag| !came(tag)).count();
     assert!(unseen <= of(1), "{unseen} of {:?}", seen.acknowledged);
-    // When all resets are over, messages pass again.
+    // Messages arrive again after the last reset.
     let last = seen
         .received
         .last()
@@ -405,7 +406,7 @@ fn check_talk(resets: &[Reset], seen: &Seen) {
     assert_eq!(last, Some(seen.lives));
 }
 
-/// Both nodes are reset again and again, soon after each other and far apart.
+/// Both nodes are reset repeatedly, at short and long intervals.
 pub fn a_talk_survives_resets() {
     let resets = [
         (1, 3000, 900),

@@ -1,5 +1,5 @@
-//! Frames leave and are freed in ring order however slow their DMA is: acks and dropped frames, which
-//! need no DMA, must not overtake data that waits for one.
+//! Frames are sent and freed in ring order, however slow their DMA is: acks and dropped frames, which need
+//! no DMA, must not overtake data that waits for one.
 
 use emulator::tigon2::board::Tigon2;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use lanigon_worlds::pairs::EmpPairs;
 
 use super::support::{Counters, IMAGE, Streams};
 
-/// The hardware with one entry replaced.
+/// The hardware profile with one changed entry.
 fn profile(group: &str, entry: &str, value: u64, unit: &str) -> Profile {
     Profile::parse(&format!(
         "name = \"slow\"\ndescription = \"one cost is higher\"\nbase = \"tigon2-88mhz\"\n\
@@ -23,7 +23,7 @@ fn profile(group: &str, entry: &str, value: u64, unit: &str) -> Profile {
     .unwrap()
 }
 
-/// DMA that takes long to start, and a slow bus.
+/// DMA with a long start time, and a slow bus.
 fn profiles() -> [Profile; 2] {
     [
         profile("dma", "start", 20_000, "ns"),
@@ -31,7 +31,7 @@ fn profiles() -> [Profile; 2] {
     ]
 }
 
-/// The transmit buffer's bytes: whether a DMA has brought each since it was last sent.
+/// For each byte of the transmit buffer: whether a DMA has written it since it was last sent.
 struct TransmitBuffer {
     start: u32,
     fresh: Vec<bool>,
@@ -49,7 +49,7 @@ impl TransmitBuffer {
         (address.wrapping_sub(self.start) as usize) < self.fresh.len()
     }
 
-    /// The places of `range` of the frame at `address`, which may wrap.
+    /// Positions of `range` of the frame at `address`, which may wrap.
     fn places(&self, address: u32, range: Range<u32>) -> impl Iterator<Item = usize> + use<> {
         let (start, length) = (self.start, self.fresh.len());
         range.map(move |offset| (address - start + offset) as usize % length)
@@ -62,20 +62,20 @@ impl TransmitBuffer {
     }
 }
 
-/// What a node's trace tells of the order.
+/// Order of events in a node's trace.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Frames with a payload that left.
+    /// Sent frames with a payload.
     data_frames: usize,
-    /// Those of them that left before their DMA was done.
+    /// Sent frames whose DMA was not complete.
     too_early: Vec<String>,
-    /// Acks that were built while a data DMA was under way.
+    /// Acks built during a data DMA.
     acks_during_reads: usize,
-    /// Frames that were dropped while a delivery was under way.
+    /// Frames dropped during a delivery.
     drops_during_writes: usize,
 }
 
-/// Follows a node's DMAs into the transmit buffer, and what the MAC takes from there.
+/// Follows a node's DMAs into the transmit buffer, and the MAC's reads from it.
 fn follow(events: &[TraceEvent], transmit_buffer: Range<u32>) -> Seen {
     let mut seen = Seen::default();
     let mut buffer = TransmitBuffer::new(transmit_buffer);
@@ -100,7 +100,7 @@ fn follow(events: &[TraceEvent], transmit_buffer: Range<u32>) -> Seen {
                 seen.drops_during_writes += usize::from(writing);
             }
             (TraceKind::FrameSent { address, length }, _) if *length > HEADER_PAYLOAD => {
-                // Of a data frame this leaves out the first 8 bytes.
+                // Of a data frame this omits the first 8 bytes.
                 let payload = HEADER_PAYLOAD..*length;
                 let mut places = buffer.places(*address, payload.clone());
                 if !places.all(|place| buffer.fresh[place]) {

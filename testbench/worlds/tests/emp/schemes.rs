@@ -1,9 +1,9 @@
-//! Two CPUs do what one does: the same exchanges with the images of the other schemes.
+//! Schemes with two CPUs: the exchanges of one CPU with the images of the other schemes.
 
 use super::support::{Streams, pair, use_image};
 use super::{bad_posts, exchange, host_calls, resets, wire};
 
-/// What every distribution of roles must be able to do.
+/// Tests that every scheme must pass.
 const CHECKS: &[fn()] = &[
     exchange::sizes_at_every_border,
     exchange::a_longer_message_is_truncated,

@@ -1,8 +1,8 @@
-//! Ten situations of the protocol, each as the story of what both firmwares did, without times: which
-//! post, frame, ack and status came after which.
+//! Ten situations of the protocol, each as the sequence of both firmwares' events without times: posts,
+//! frames, acks and statuses.
 //!
-//! The nodes' clocks are one, so the order is exact. A pause of 100 us or more is shown by a line; so is
-//! a fault on the cable. To accept a change: `INSTA_UPDATE=always cargo test -p lanigon-worlds emp
+//! The nodes share one clock, so the order is exact. A line shows each pause of 100 us or more, and each
+//! fault on the cable. To accept a change: `INSTA_UPDATE=always cargo test -p lanigon-worlds emp
 //! situations`, and read the difference.
 
 use emulator::tigon2::board::Tigon2;
@@ -22,20 +22,20 @@ use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 
 use super::support::{buffer, message, pair, text};
 
-/// Bytes of a message of two ack groups: three frames, then one.
+/// Length of a message of two ack groups: three frames, then one.
 const LENGTH: u32 = 5000;
 const PAUSE: SimTime = SimTime::from_us(100);
-/// Nobody waits longer.
+/// Limit of every wait.
 const LONGEST: SimTime = SimTime::from_us(200_000);
 
-/// What the nodes do.
+/// Actions of the nodes.
 #[derive(Clone, Copy)]
 struct Story {
     /// The messages from node 0 to node 1.
     lengths: &'static [u32],
-    /// Bytes of each receive.
+    /// Length of each receive.
     capacity: u32,
-    /// The receives are posted so late, in us.
+    /// Delay of the receives' posts, in us.
     late_us: u64,
     flow_control: bool,
 }
@@ -55,7 +55,7 @@ fn ended(result: Result<Completion, impl std::fmt::Display>) -> String {
 }
 
 async fn send(mut emp: EmpNode, story: Story) -> Result<String, String> {
-    // The receives are posted by then, if they are not to be late.
+    // The receives are posted by then, unless they are delayed.
     emp.system_mut().compute(50_000).await;
     let mut handles = Vec::new();
     for (number, &length) in story.lengths.iter().enumerate() {
@@ -86,7 +86,7 @@ async fn receive(mut emp: EmpNode, story: Story) -> Result<String, String> {
     Ok(ends.join("; "))
 }
 
-/// What an event of the firmware says, if it tells of messages. Its arguments: peer, message, and a third.
+/// Text of a firmware event about a message. Its arguments: peer, message, and a third.
 fn words(name: &str, arguments: &[u32]) -> Option<String> {
     let &[_, message, third] = arguments else {
         return None;
@@ -112,14 +112,14 @@ fn line(event: &TraceEvent) -> Option<String> {
         TraceKind::Fault { fault, .. } => format!("-- on the cable: {} --", fault.name()),
         _ => return None,
     };
-    // The receiver's column is further right.
+    // The receiver's column is on the right.
     Some(match node {
         0 => what,
         _ => format!("{:40}{what}", ""),
     })
 }
 
-/// Runs a story and tells it.
+/// Runs a situation and returns its text.
 fn tell(pair: &mut EmpPairs, story: Story) -> String {
     for node in 0..2 {
         pair.config_mut(node).flow_control = story.flow_control;
@@ -144,7 +144,7 @@ fn tell(pair: &mut EmpPairs, story: Story) -> String {
         let Some(line) = line(event) else { continue };
         let implied = ["frame matched", "ack received"];
         if story.flow_control && implied.iter().any(|what| line.contains(what)) {
-            // Each frame is acknowledged by itself: the sent ack says it.
+            // Each frame is acknowledged separately: the sent ack implies it.
             continue;
         }
         if event.time.saturating_sub(last) >= PAUSE {
@@ -166,7 +166,7 @@ fn tell(pair: &mut EmpPairs, story: Story) -> String {
     told
 }
 
-/// Tells a story with faults of the cable.
+/// Returns the text of a situation with faults of the cable.
 fn tell_with(faults: &[Fault], story: Story) -> String {
     let mut pair = pair();
     for fault in faults {
@@ -228,7 +228,7 @@ fn a_frame_is_lost_again_and_again() {
 
 #[test]
 fn the_other_node_is_gone() {
-    // After the first group and its ack nothing passes any more.
+    // After the first group and its ack all frames are lost.
     let rest = Fault::drop().fragment(4).always();
     insta::assert_snapshot!(tell_with(&[rest], TWO_GROUPS));
 }
@@ -247,7 +247,7 @@ fn a_sender_is_slowed_down() {
         let config = pair.config_mut(node);
         (config.frame_bytes, config.ack_group) = (9000, 1);
     }
-    // The receiver's channel to its host rests: the receive buffer fills, and its acks say so.
+    // The receiver's write channel pauses: the receive buffer fills, and its acks report it.
     let from = StallFrom::Time(START);
     let fabric = &mut pair.world.nodes[1].board_mut::<Tigon2>().fabric;
     fabric.stall_dma(Direction::Write, from, SimTime::from_us(3000));

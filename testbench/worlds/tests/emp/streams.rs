@@ -1,4 +1,4 @@
-//! Random messages both ways at once: every byte arrives.
+//! Random messages in both directions at once: every byte arrives.
 
 use defs::emp::frame::GROUP_LIMIT;
 use proptest::prelude::*;

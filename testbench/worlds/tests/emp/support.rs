@@ -1,4 +1,4 @@
-//! What the tests share: worlds, programs, and messages whose every byte is known.
+//! Shared parts of the tests: worlds, programs, and messages with known contents.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -21,20 +21,20 @@ pub static IMAGE: LazyLock<Image> =
     LazyLock::new(|| images::own_image("emp-base", nodes::EMP_SRAM).unwrap());
 
 thread_local! {
-    /// The image of this test's pairs, if it is another one.
+    /// Image of this test's pairs, if not the default one.
     static OTHER_IMAGE: RefCell<Option<Image>> = const { RefCell::new(None) };
 }
 
-/// From now on the pairs of this test's thread have this image.
+/// Sets the image of the pairs of this thread.
 pub fn use_image(name: &str) {
     let image = images::own_image(name, nodes::EMP_SRAM).unwrap();
     OTHER_IMAGE.set(Some(image));
 }
 
-/// What a node's firmware has counted.
+/// Counters of a node's firmware.
 pub type Counters = [u32; COUNTER_COUNT as usize];
 
-/// Something done with the image of this test's pairs.
+/// Calls a function with the image of this test's pairs.
 pub fn with_image<T>(what: impl FnOnce(&Image) -> T) -> T {
     OTHER_IMAGE.with_borrow(|other| what(other.as_ref().unwrap_or(&IMAGE)))
 }
@@ -44,7 +44,7 @@ pub fn pair() -> EmpPairs {
     with_image(|image| EmpPairs::one(image, &profile, &[]).unwrap())
 }
 
-/// Any error as a program's own.
+/// Converts an error to a program's error.
 pub fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
@@ -53,7 +53,7 @@ pub fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-/// Below `limit`.
+/// A random number below `limit`.
 fn below(random: &mut ChaCha8Rng, limit: u32) -> u32 {
     random.next_u32() % limit
 }
@@ -69,7 +69,7 @@ pub fn allocate(emp: &mut EmpNode, length: u32) -> VirtualAddress {
     emp.system_mut().allocate(u64::from(length) + 1).unwrap()
 }
 
-/// Memory of its own for a message.
+/// Separate memory for a message.
 pub fn buffer(emp: &mut EmpNode, length: u32) -> Buffer {
     let address = allocate(emp, length);
     Buffer { address, length }
@@ -89,7 +89,7 @@ fn fill(emp: &mut EmpNode, buffer: Buffer, node: u16, number: u32) {
         .unwrap();
 }
 
-/// Says if a buffer does not hold message `number` of `node`.
+/// Checks that a buffer holds message `number` of `node`.
 pub fn compare(emp: &EmpNode, buffer: Buffer, node: u16, number: u32) -> Result<(), String> {
     let mut bytes = vec![0; buffer.length as usize];
     emp.system()
@@ -102,10 +102,10 @@ pub fn compare(emp: &EmpNode, buffer: Buffer, node: u16, number: u32) -> Result<
     }
 }
 
-/// What a program left.
+/// Result of a program.
 pub type Left<T> = Outcome<Result<T, String>>;
 
-/// Runs one program on each node until both have ended; gives what they return.
+/// Runs one program on each node until both have ended; returns their results.
 pub fn run_both<A, B, FA, FB>(
     pair: &mut EmpPairs,
     a: impl FnOnce(EmpNode) -> FA + Send + 'static,
@@ -122,7 +122,7 @@ where
     (pair.world.run(&RunLimits::default()), first, second)
 }
 
-/// As [`run_both`], where both programs must succeed.
+/// Like [`run_both`], with two successful programs.
 pub fn run_well<A, B, FA, FB>(
     pair: &mut EmpPairs,
     a: impl FnOnce(EmpNode) -> FA + Send + 'static,
@@ -149,17 +149,17 @@ where
 #[derive(Debug, Clone, Copy)]
 pub struct Streams {
     pub seed: u64,
-    /// Messages in each direction.
+    /// Number of messages in each direction.
     pub messages: u32,
-    /// Most bytes of a message.
+    /// Length of the longest message.
     pub longest: u32,
-    /// Receives that are posted in advance.
+    /// Number of receives posted in advance.
     pub receives_ahead: usize,
-    /// Each receive is posted so many microseconds late.
+    /// Delay of each receive's post in microseconds.
     pub late_us: u64,
 }
 
-/// Transmits that are posted in advance.
+/// Number of transmits posted in advance.
 const TRANSMITS_AHEAD: usize = 4;
 
 impl Streams {
@@ -173,7 +173,7 @@ impl Streams {
         }
     }
 
-    /// The length of each message from `node`.
+    /// Length of each message from `node`.
     fn lengths(&self, node: u16) -> Arc<Vec<u32>> {
         let mut random = random(self.seed + u64::from(node));
         let length = |_| match below(&mut random, 4) {
@@ -184,7 +184,7 @@ impl Streams {
         Arc::new((0..self.messages).map(length).collect())
     }
 
-    /// Runs them, compares every byte, and gives the firmware's counters.
+    /// Runs the streams, compares every byte, and returns the firmware's counters.
     pub fn run(self, pair: &mut EmpPairs) -> (Counters, Counters) {
         run_well(
             pair,
@@ -195,7 +195,7 @@ impl Streams {
 }
 
 impl Streams {
-    /// Lets the pair whose first node is `first` exchange them.
+    /// Spawns the streams on the pair whose first node is `first`.
     pub fn spawn(self, pairs: &mut EmpPairs, first: usize) -> [Left<Counters>; 2] {
         [0, 1].map(|me| {
             let run = move |emp| Stream::new(emp, self, me).run();
@@ -237,7 +237,7 @@ impl Stream {
         }
     }
 
-    /// The place of message `number`. Odd addresses: nothing may depend on alignment.
+    /// Address of message `number`. Odd addresses: nothing may depend on alignment.
     fn place(places: &[VirtualAddress], number: usize, length: u32) -> Buffer {
         let base = places[number % places.len()].0;
         Buffer {
@@ -283,7 +283,7 @@ impl Stream {
     }
 }
 
-/// Sends and answers `rounds` messages of `length` bytes, node 0 first, with whatever contents.
+/// Exchanges `rounds` messages of `length` bytes, starting with node 0; contents are not checked.
 pub async fn ping_pong(mut emp: EmpNode, me: u16, rounds: u32, length: u32) -> Result<(), String> {
     let (out, space) = (buffer(&mut emp, length), buffer(&mut emp, length));
     for round in 0..rounds {

@@ -1,5 +1,4 @@
-//! Frames that no EMP sender makes, between good messages: each is dropped and counted, and nothing
-//! else notices.
+//! Invalid frames between valid messages: each is dropped and counted, without other effects.
 
 use defs::emp::control::{COUNTER_COUNT, Counter};
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
@@ -19,20 +18,20 @@ use proptest::prelude::*;
 
 use super::support::{Counters, buffer, compare, message, pair, run_well, text};
 
-/// Bytes of the good messages: two frames.
+/// Length of the valid messages: two frames.
 const LENGTH: u32 = 2000;
-/// Everybody's epoch.
+/// Epoch of both nodes.
 const EPOCH: u32 = 1;
-/// A good message begins so often.
+/// Interval of valid messages.
 const PERIOD: SimTime = SimTime::from_us(3000);
-/// The bad frames follow so long after it: it is complete by then.
+/// Delay of the invalid frames after a valid message, which is complete by then.
 const QUIET: SimTime = SimTime::from_us(500);
-/// Most bad frames between two good messages.
+/// Largest number of invalid frames between two valid messages.
 const MOST: usize = 16;
-/// Between the beginnings of two bad frames: the longest takes 72 us.
+/// Interval between the starts of two invalid frames: the longest takes 72 us.
 const SPACING: SimTime = SimTime::from_us(100);
 
-/// The beginning of slot `number`.
+/// Start of slot `number`.
 fn slot(number: usize) -> SimTime {
     START + SimTime::from_ps(PERIOD.ps() * number as u64)
 }
@@ -93,7 +92,7 @@ impl Words {
         Frame::new(self.bytes())
     }
 
-    /// Followed by zeros, or cut off, at `length` bytes; intact.
+    /// Followed by zeros, or truncated, to `length` bytes; intact.
     fn resized(self, length: usize) -> Frame {
         let mut bytes = self.bytes();
         bytes.resize(length, 0);
@@ -123,7 +122,7 @@ async fn sleep_until(emp: &mut EmpNode, time: SimTime) {
     emp.system_mut().compute(span.ps() / 1000).await;
 }
 
-/// Sends a good message at the beginning of each slot.
+/// Sends a valid message at the start of each slot.
 async fn send(mut emp: EmpNode, slots: usize) -> Result<(), String> {
     for number in 0..slots {
         sleep_until(&mut emp, slot(number)).await;
@@ -144,7 +143,7 @@ async fn post(
     Ok((space, receive.map_err(text)?))
 }
 
-/// Takes a good message in each slot, and reads the counters at its end.
+/// Receives a valid message in each slot, and reads the counters at its end.
 async fn receive(mut emp: EmpNode, slots: usize) -> Result<Vec<Counters>, String> {
     let mut counters = Vec::new();
     for number in 0..slots {
@@ -163,16 +162,16 @@ async fn receive(mut emp: EmpNode, slots: usize) -> Result<Vec<Counters>, String
     Ok(counters)
 }
 
-/// What became of the bad frames of one slot.
+/// Expected results of the invalid frames of one slot.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Fate {
-    /// By counter: dropped by the firmware.
+    /// Frames dropped by the firmware, by counter.
     dropped: [u32; DROPS.len()],
-    /// Turned away by the MAC's filter.
+    /// Frames dropped by the MAC's filter.
     filtered: usize,
 }
 
-/// The counters that count dropped frames.
+/// Counters of dropped frames.
 const DROPS: [Counter; 7] = [
     Counter::DropUnmatched,
     Counter::DropDuplicate,
@@ -184,7 +183,7 @@ const DROPS: [Counter; 7] = [
 ];
 
 impl Fate {
-    /// One frame, dropped and counted so.
+    /// One frame, dropped and counted by this counter.
     fn counted(counter: Counter) -> Self {
         Self {
             dropped: DROPS.map(|drop| u32::from(drop == counter)),
@@ -192,14 +191,14 @@ impl Fate {
         }
     }
 
-    /// The frames of this fate.
+    /// The frames with this result.
     fn frames(&self) -> usize {
         self.filtered + self.dropped.iter().sum::<u32>() as usize
     }
 }
 
-/// Lets `bad[i]` arrive at node 1 after good message `i`; one more good message follows. Checks that
-/// the good ones are as if nothing had come between them.
+/// Sends `bad[i]` to node 1 after valid message `i`; one more valid message follows. Checks that the valid
+/// messages are not affected.
 fn run(bad: &[Vec<Frame>]) -> Vec<Fate> {
     let mut pair = pair();
     let slots = bad.len() + 1;
@@ -236,10 +235,10 @@ fn run(bad: &[Vec<Frame>]) -> Vec<Fate> {
     fates.collect()
 }
 
-/// A frame, given the identifier of the message that is next in turn, and what becomes of it.
+/// A frame, given the identifier of the next message, and its result.
 type Case = (&'static str, fn(u32) -> Frame, Counter);
 
-/// The place in the ack group: frames before and after.
+/// Position in the ack group: frames before and after.
 const fn place(before: u32, after: u32) -> u32 {
     before << GROUP_BEFORE_SHIFT | after
 }
@@ -321,7 +320,7 @@ fn the_filter_keeps_away_what_is_not_for_the_board() {
     assert_eq!(run(&[frames])[0], fate);
 }
 
-/// Anything, but no frame of a later life of a node: that would be believed.
+/// Any frame except one of a later epoch, which would be accepted.
 fn any_frame() -> impl Strategy<Value = Frame> {
     let address = prop_oneof![
         8 => Just(mac_address(1)),

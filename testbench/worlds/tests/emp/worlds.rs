@@ -1,4 +1,4 @@
-//! Worlds of many nodes: the same on any number of threads, and no larger than they must be.
+//! Worlds of many nodes: independence of threads, and memory use.
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ use lanigon_worlds::pairs::EmpPairs;
 
 use super::support::{IMAGE, Streams, buffer, message, text};
 
-/// How a world is run. None of it may matter.
+/// Execution of a world, which must not affect its results.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     threads: usize,
@@ -35,7 +35,7 @@ const PLAIN: Manner = Manner {
     kept: false,
 };
 
-/// Everything that can be told of a run.
+/// All observable results of a run.
 #[derive(Debug, PartialEq)]
 struct Fingerprint {
     end: RunEnd,
@@ -43,12 +43,12 @@ struct Fingerprint {
     nodes: Vec<NodePrint>,
 }
 
-/// What can be told of a node.
+/// Observable state of a node.
 #[derive(Debug, PartialEq)]
 struct NodePrint {
     trace_hash: u64,
     events: u64,
-    /// Of each core: instructions, and its clock in ticks.
+    /// Instructions and clock in ticks of each core.
     cores: Vec<(u64, u64)>,
 }
 
@@ -64,7 +64,7 @@ impl NodePrint {
     }
 }
 
-/// A run, the lines that it wrote, and the lines of the events that it kept.
+/// A run, its log lines, and lines of its kept events.
 struct Seen {
     fingerprint: Fingerprint,
     written: String,
@@ -93,7 +93,7 @@ fn threads(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap()
 }
 
-/// Four pairs that stream, each in its own way, and one that is idle.
+/// Four pairs with different streams, and an idle one.
 fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
     let mut pairs = pairs(5, EMP_SRAM);
     for node in &mut pairs.world.nodes {
@@ -107,7 +107,7 @@ fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
     }
     for pair in 0..4 {
         let streams = Streams {
-            // Hosts compute while their boards have to answer.
+            // Hosts compute while their boards must answer.
             late_us: 30 * pair,
             ..Streams::new(pair, 6, 20_000)
         };
@@ -141,7 +141,7 @@ fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
     }
 }
 
-/// Compares a manner with the plain one, to the end and to a limit within a slice.
+/// Compares a manner with the plain one, up to the end and up to a limit within a slice.
 fn check(manner: Manner) {
     for max_time in [None, Some(SimTime::from_ns(20_777_777))] {
         let (plain, other) = (run(PLAIN, max_time), run(manner, max_time));
@@ -202,7 +202,7 @@ fn the_written_trace_is_the_kept_one_in_order() {
     assert!(seen[0].written == seen[1].written, "threads matter");
 }
 
-/// Takes nothing.
+/// Discards everything.
 struct Full;
 
 impl Write for Full {
@@ -238,7 +238,7 @@ fn an_interrupt_is_noticed_within_a_slice() {
         emp.system_mut().compute(1_000_000_000).await;
         Ok(())
     });
-    // A peer that is busy keeps the nodes close together.
+    // A busy peer keeps the nodes' times close together.
     pairs.spawn(1, "busy", |mut emp| async move {
         while emp.system().now() < SimTime::MAX {
             emp.counters().await;
@@ -254,7 +254,7 @@ fn an_interrupt_is_noticed_within_a_slice() {
     assert!(now > START && now < START + SimTime::from_us(100), "{now}");
 }
 
-/// When a message is acknowledged by a board whose host polls, or computes all the while.
+/// Time of a message's acknowledgement by a board whose host polls, or computes.
 fn acknowledged(host_polls: bool) -> SimTime {
     let mut pairs = pairs(1, EMP_SRAM);
     let sender = pairs.spawn(0, "sender", |mut emp| async move {
@@ -281,7 +281,7 @@ fn acknowledged(host_polls: bool) -> SimTime {
 #[test]
 fn an_answer_comes_in_time_while_the_host_computes() {
     let (polling, computing) = (acknowledged(true), acknowledged(false));
-    // Polls take the buses now and then; nothing else may differ.
+    // Polls occupy the buses at times; nothing else may differ.
     assert!(
         computing <= polling && polling < computing + SimTime::from_us(2),
         "{polling} {computing}"

@@ -1,4 +1,4 @@
-//! Snapshots as files: gone on from with the same result, and refused with a reason.
+//! Snapshot files: continued with equal results, and refused with a reason.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn build(seed: u64) -> (Simulation, Scenario) {
     (Simulation::new(&scenario).unwrap(), scenario)
 }
 
-/// The file of a run that was saved at this time.
+/// Snapshot file of a run at this time.
 fn file(us: u64) -> Vec<u8> {
     let (mut simulation, scenario) = build(5);
     simulation.keep_logs();
@@ -33,7 +33,7 @@ fn file(us: u64) -> Vec<u8> {
 #[test]
 fn a_run_goes_on_from_a_file_as_if_nothing_had_been() {
     let options = RunOptions::default();
-    // Shares of busy time are estimates that depend on where a run paused.
+    // Utilisation is an estimate that depends on the time of a pause.
     let result = |simulation: &mut Simulation| {
         let mut outcome = simulation.run(&options, |_| {});
         outcome.boards.clear();
@@ -52,7 +52,7 @@ fn a_run_goes_on_from_a_file_as_if_nothing_had_been() {
     }
 }
 
-/// A file whose hash says that its label is meant so.
+/// A file with a valid checksum for a changed label.
 fn sealed(mut file: Vec<u8>) -> Vec<u8> {
     let label = 16..16 + u32::from_le_bytes(file[12..16].try_into().unwrap()) as usize;
     let state = lz4_flex::decompress_size_prepended(&file[label.end + 4..]).unwrap();

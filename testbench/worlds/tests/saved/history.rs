@@ -23,7 +23,7 @@ fn history() -> History {
     History::new(|| simulation(TEXT).world, None).unwrap()
 }
 
-/// The address of a function of the image.
+/// Address of a function of the image.
 fn function(name: &str) -> u32 {
     let image = images::own_image("emp-so", SramSize::M1).unwrap();
     let symbols: Vec<_> = image
@@ -63,7 +63,7 @@ impl Observer for Keep {
 
 const END: SimTime = SimTime::from_us(22_000);
 
-/// All that a run without any debugger tells of these stops.
+/// All matching events of a run without a debugger.
 fn all(stops: &Stops) -> Vec<TraceEvent> {
     let mut simulation = simulation(TEXT);
     simulation.world.nodes[1]
@@ -308,8 +308,8 @@ fn calls_of_host_programs_are_found_backwards() {
     }
 }
 
-/// At each of these times, of which the first is the latest, the world is what it is in a run without a debugger; a core's steps
-/// from there lead back to the same moments.
+/// At each of these times, latest first, the world equals that of a run without a debugger, and a core's
+/// steps from there lead back to the previous times.
 #[track_caller]
 fn check_steps(text: &'static str, places: &[(u64, usize, usize)]) {
     let mut history = History::new(|| simulation(text).world, None).unwrap();

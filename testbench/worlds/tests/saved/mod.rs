@@ -1,4 +1,4 @@
-//! States of worlds: saved, loaded, and gone on from with the same bits.
+//! States of worlds: saved, loaded, and continued with identical results.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -34,11 +34,11 @@ fn run_to(world: &mut World, time: SimTime, threads: usize) {
     });
 }
 
-/// Where a core stands: its clock, instructions, own cycles, stalls and registers.
+/// State of a core: clock, instructions, own cycles, stalls and registers.
 type Stand = ([u64; 4], Vec<u32>);
 
-/// All that a run leaves and anybody could see: its trace, where every core stands, what every memory holds. (What a core's idle
-/// detector knows depends on where the run paused.)
+/// All observable results of a run: trace, core states, all memories. (The state of a core's idle detector
+/// depends on the time of a pause.)
 fn result(world: &World) -> (u64, Vec<Stand>, Vec<u32>) {
     let boards = || world.nodes.iter().map(|node| node.board::<Tigon2>());
     let stands = boards().flat_map(|board| &board.cores).map(|unit| {
@@ -53,8 +53,8 @@ fn result(world: &World) -> (u64, Vec<Stand>, Vec<u32>) {
     (world.trace_hash(), stands.collect(), memory.collect())
 }
 
-/// Saves a world at each of these times, with its log as bytes, and compares what comes of it with the run that was not
-/// interrupted.
+/// Saves a world at each of these times, with its replay logs as bytes, and compares its continuation with
+/// an uninterrupted run.
 #[track_caller]
 fn check(text: &str, times_us: &[u64]) {
     let mut whole = simulation(text);
@@ -119,7 +119,7 @@ fn what_does_not_fit_is_refused() {
     let mut saved = pair(30);
     run_to(&mut saved.world, SimTime::from_us(20_300), 1);
     let (state, logs) = (saved.world.save().unwrap(), saved.world.logs());
-    // Every piece of it, cut short.
+    // Every truncated prefix.
     for length in (0..state.len()).step_by(state.len() / 40) {
         let error = pair(30).world.load(&state[..length], &logs).unwrap_err();
         assert!(!matches!(error, StateError::Diverged(_)), "{error}");
@@ -130,7 +130,7 @@ fn what_does_not_fit_is_refused() {
         "[network]\ntopology = \"star\"\nnodes = 3\n[[program]]\nrun = \"idle\"\nnodes = \"all\"\n";
     let error = simulation(star).world.load(&state, &logs).unwrap_err();
     assert!(matches!(error, StateError::Shape { .. }), "{error}");
-    // Programs that post less than what the log has answers for.
+    // Programs that post less than the log has answers for.
     let error = pair(2).world.load(&state, &logs).unwrap_err();
     assert!(matches!(error, StateError::Diverged(_)), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The examples in `scenarios/`, some of them shortened.
+//! The example scenarios in `scenarios/`, some of them shortened.
 
 use defs::emp::control::Counter;
 use emulator::sim::world::RunEnd;
@@ -6,7 +6,7 @@ use lanigon_worlds::scenario::{self, Scenario};
 use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::simulation::result::Outcome;
 
-/// Runs an example with some of its text replaced; every promise must be kept.
+/// Runs an example with changed text; all messages must be handled correctly.
 #[track_caller]
 fn run(name: &str, changes: &[(&str, &str)]) -> Outcome {
     let outcome = outcome(name, changes);
@@ -15,7 +15,7 @@ fn run(name: &str, changes: &[(&str, &str)]) -> Outcome {
     outcome
 }
 
-/// What comes of an example with some of its text replaced.
+/// Result of an example with changed text.
 #[track_caller]
 fn outcome(name: &str, changes: &[(&str, &str)]) -> Outcome {
     let path = scenario::examples().join(name).with_extension("toml");
@@ -76,7 +76,7 @@ fn exact_fault() {
     assert_eq!(outcome.verdict.messages.delivered, 40);
     assert_eq!(outcome.drops["fault_lost"], 1);
     assert_eq!(outcome.faults["corrupted"], 1);
-    // The ack whose byte was damaged, and the frame that the cut went through.
+    // The ack with the damaged byte, and the frame in flight at the cut.
     assert_eq!(outcome.drops["wire_damaged"], 2);
     assert!(outcome.counted(Counter::FramesResent) > 0);
 }
@@ -99,7 +99,7 @@ fn restart() {
     assert!(messages.delivered > 4 * 60 - 20);
 }
 
-/// The one that fails, since its firmware does, a few ms after its start; without the mistake it does not.
+/// The example with defective firmware fails a few ms after its start; without the defect it does not.
 #[test]
 fn race() {
     let outcome = outcome("race", &[]);

@@ -1,4 +1,4 @@
-//! Faults: each strikes what it is told to, and what cannot be repaired is told.
+//! Faults hit the frames that they describe, and permanent damage is reported.
 
 use defs::emp::control::Counter;
 use emulator::sim::time::SimTime;
@@ -10,7 +10,8 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::{pair, run, stream};
 
-/// Six messages of three frames from node 0 to node 1, with a fault; gives the outcome and how often it struck.
+/// Sends six messages of three frames from node 0 to node 1, with a fault; returns the outcome and the
+/// number of hits.
 fn with(fault: &Fault) -> (Outcome, u32) {
     let text = pair(&(stream(6, 4000) + "[emp]\ntimeout_us = 500\n"));
     let scenario = Scenario::parse("test.toml", &text).unwrap();
@@ -82,7 +83,7 @@ fn patterns_name_single_frames() {
     check(Fault::drop().after(SimTime::from_us(1_000_000)), 0, &[]);
 }
 
-/// What nobody on the way can notice, the check of the bytes does.
+/// Damage with a valid FCS is detected by the comparison of bytes only.
 #[test]
 fn forged_bytes_are_found() {
     let (outcome, strikes) = with(&Fault::forge(100).fragment(2).of_message(4).from(0));
@@ -175,6 +176,6 @@ fn empty_messages_that_fail_are_not_taken_for_lost_ones() {
     assert!(outcome.is_good(), "{outcome:?}");
     let counts = outcome.verdict.messages;
     let failed = (counts.failed_with_status, counts.failed_yet_delivered);
-    // The fourth message has to wait for the third one, and gives up with it.
+    // The fourth message waits for the third one, and fails with it.
     assert_eq!((counts.posted, counts.delivered, failed), (6, 4, (3, 1)));
 }

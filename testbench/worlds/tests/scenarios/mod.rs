@@ -1,4 +1,4 @@
-//! Scenarios from file to outcome.
+//! Scenarios from file to result.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -22,12 +22,12 @@ fn run(text: &str, options: &RunOptions) -> Outcome {
     simulation.run(options, |_| {})
 }
 
-/// Two nodes on a cable, with more text behind.
+/// Two nodes on a cable, followed by more text.
 fn pair(more: &str) -> String {
     format!("[network]\ntopology = \"pair\"\n{more}")
 }
 
-/// So many messages from node 0 to node 1.
+/// A program with this many messages from node 0 to node 1.
 fn stream(messages: u32, bytes: u32) -> String {
     format!(
         "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = {bytes}\n"

@@ -1,4 +1,4 @@
-//! The mistake in the image `race-two-cpus`: what it is, and that it is the one.
+//! The defect of the image `race-two-cpus`, and its proof.
 
 use emulator::tigon2::board::Tigon2;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use emulator::tigon2::inspect::stops::Stops;
 use lanigon_worlds::scenario::{self, Scenario};
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
-/// Where the pool's count is kept.
+/// Address of the pool's count.
 const FREE: u32 = GENERAL_BASE;
 const BUFFERS: u32 = 8;
 
@@ -26,7 +26,7 @@ struct Access {
     time: SimTime,
 }
 
-/// The example's simulation, with this image.
+/// Simulation of the example, with this image.
 fn simulation(image: &str) -> Simulation {
     let path = scenario::examples().join("race.toml");
     let mut scenario = Scenario::load(&path).unwrap();
@@ -34,7 +34,7 @@ fn simulation(image: &str) -> Simulation {
     Simulation::new(&scenario).unwrap()
 }
 
-/// The instructions of a function that read or write the count, with which they do: the ones with an offset of 0.
+/// Instructions of a function that read or write the count: those with an offset of 0.
 fn accesses(image: &Image, function: &str) -> Vec<(u32, bool)> {
     let mut symbols = image.symbols.iter();
     let symbol = symbols.find(|symbol| symbol.name.ends_with(function));
@@ -74,7 +74,7 @@ impl Observer for Keep {
     }
 }
 
-/// All accesses to the count until the run is over, and the count then.
+/// All accesses to the count until the end of the run, and the final count.
 fn watched(image: &str) -> (Vec<Access>, u32, RunEnd) {
     let mut simulation = simulation(image);
     let take = accesses(&simulation.image, "take_buffer");
@@ -102,8 +102,8 @@ fn watched(image: &str) -> (Vec<Access>, u32, RunEnd) {
     (seen, count, outcome.end)
 }
 
-/// What each access makes of the count; gives the last count, and the four accesses of each update that was lost: both
-/// CPUs have read before either writes.
+/// Effect of each access on the count; returns the final count, and the four accesses of each lost update:
+/// both CPUs read before either writes.
 fn replay(accesses: &[Access]) -> (u32, Vec<[Access; 4]>) {
     let mut count = BUFFERS;
     let mut read = [0; 2];
@@ -141,7 +141,7 @@ fn one_update_is_lost_and_found_out_later() {
     assert_eq!(four.map(|access| access.writes), [false, false, true, true]);
     assert_ne!(first.cpu, second.cpu);
     assert_ne!(third.cpu, last.cpu);
-    // Most of the time all goes well, and when it does not, more of the same follows before anybody notices.
+    // Most updates are correct, and several lost updates precede the detection.
     let rounds = accesses.iter().filter(|access| access.writes).count();
     assert!(rounds > 500, "{rounds}");
     let after = accesses.iter().filter(|access| access.time > last.time);

@@ -1,4 +1,4 @@
-//! Programs and limits: what must come out, and what it must not depend on.
+//! Programs and limits: expected results, and their independence.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

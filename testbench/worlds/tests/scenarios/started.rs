@@ -1,4 +1,4 @@
-//! Firmware of any kind, which a host starts and leaves alone.
+//! Firmware of any kind, started by a host that does nothing else.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -11,7 +11,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::run;
 
-/// So many nodes without cables, all of which start this image.
+/// A world of nodes without cables, all of which start this image.
 fn text(image: &str, nodes: usize, more: &str) -> String {
     format!(
         "image = \"{image}\"\n{more}\n[network]\ntopology = \"none\"\nnodes = {nodes}\n\
@@ -27,7 +27,7 @@ fn completed(text: &str) -> Outcome {
 
 #[test]
 fn it_is_over_when_nothing_can_happen_any_more() {
-    // One waits for its host; of another one CPU B has stopped when all is done, and CPU A waits.
+    // One image waits for its host; in another one CPU B has stopped, and CPU A waits.
     for image in ["hello", "semaphore-two-cpus"] {
         let outcome = completed(&text(image, 2, ""));
         assert!(outcome.is_good(), "{image}: {outcome:?}");
@@ -84,7 +84,7 @@ fn a_reset_starts_it_anew() {
 #[test]
 fn boards_beside_it_do_what_they_are_told() {
     let pair = "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"start\"\nnodes = 0\n";
-    // Nobody uses EMP: the other board stays as it is.
+    // No node uses EMP: the other board stays untouched.
     let race = format!("image = \"race-two-cpus\"\nmax_time_us = 100000\n{pair}");
     let outcome = run(&race, &RunOptions::default());
     panicked(&outcome);
@@ -113,7 +113,7 @@ fn it_goes_on_from_a_snapshot() {
     let other = again.run(&options, |_| {});
     assert_eq!(other.trace_hash, outcome.trace_hash);
     assert_eq!(other.problems, outcome.problems);
-    // Who saves it after its end goes nowhere.
+    // A snapshot after the end of the run is impossible.
     let late = simulation.run_to(SimTime::from_us(90_000), &options, |_| {});
     assert!(late.is_err());
 }

@@ -1,4 +1,4 @@
-//! Sets what one place did in two runs side by side.
+//! Alignment of one place's events in two runs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -7,21 +7,21 @@ use emulator::sim::initiator::Initiator;
 
 use crate::trace::message::{MessageName, named_by};
 
-/// Events in which the runs may disagree before they are taken to be apart for good.
+/// Number of differing events after which the runs are considered permanently apart.
 const WINDOW: usize = 32;
-/// So many events in a row must agree for the runs to be together again.
+/// Number of consecutive equal events after which the runs are considered aligned again.
 const TOGETHER: usize = 3;
 
-/// How events of the two runs differ.
+/// Class of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Not at all.
+    /// No difference.
     Equal,
-    /// In time alone.
+    /// Different time only.
     Shifted,
-    /// The same thing happens with other values.
+    /// Equal kind of event with different values.
     Values,
-    /// Two neighbours have changed places.
+    /// Two adjacent events in the opposite order.
     Swapped,
     /// Run B has no such event.
     OnlyA,
@@ -33,35 +33,35 @@ impl Class {
     /// Number of classes.
     pub const COUNT: usize = 6;
 
-    /// Whether more differs than times.
+    /// Whether more than the time differs.
     #[must_use]
     pub const fn is_structural(self) -> bool {
         !matches!(self, Self::Equal | Self::Shifted)
     }
 }
 
-/// What a CPU or a block is at, as its events say.
+/// Current context of a CPU or a block, derived from its events.
 #[derive(Debug, Clone, Default)]
 struct Doing {
-    /// Handlers, stages and waits that have begun, the innermost last.
+    /// Open handlers, stages and waits, innermost last.
     within: Vec<String>,
     message: Option<MessageName>,
 }
 
-/// The first difference of a place.
+/// The first difference at a place.
 #[derive(Debug, Clone)]
 pub struct First {
-    /// How they differ.
+    /// Class of the difference.
     pub class: Class,
-    /// What run A did.
+    /// Event in run A.
     pub a: Option<TraceEvent>,
-    /// What run B did.
+    /// Event in run B.
     pub b: Option<TraceEvent>,
-    /// What both did before.
+    /// Common events before it.
     pub before: Vec<TraceEvent>,
-    /// Handlers, stages and waits in which it happened, the innermost last.
+    /// Handlers, stages and waits that contain it, innermost last.
     pub within: Vec<String>,
-    /// The message that was named last there.
+    /// The message named last before it.
     pub message: Option<MessageName>,
 }
 
@@ -70,32 +70,32 @@ pub struct First {
 pub struct Aligner {
     a: VecDeque<TraceEvent>,
     b: VecDeque<TraceEvent>,
-    /// Lines that are kept before the first difference.
+    /// Number of events to keep before the first difference.
     context: usize,
     before: VecDeque<TraceEvent>,
     doing: HashMap<Initiator, Doing>,
     /// The first difference.
     pub first: Option<First>,
-    /// The first in more than time.
+    /// The first difference in more than time.
     pub first_structural: Option<First>,
     /// Events from the first difference on, by kind and [`Class`].
     pub counts: BTreeMap<&'static str, [u64; Class::COUNT]>,
-    /// By how many picoseconds run B is later: least and most.
+    /// Range of the delay of run B, in picoseconds.
     pub shifts: Option<(i128, i128)>,
 }
 
-/// Whether the same happens, whenever it does.
+/// Whether the events are equal except for their times.
 fn same(a: &TraceEvent, b: &TraceEvent) -> bool {
     a.initiator == b.initiator && a.kind == b.kind
 }
 
-/// Whether the same kind of thing happens.
+/// Whether the events are of equal kind and initiator.
 fn alike(a: &TraceEvent, b: &TraceEvent) -> bool {
     a.initiator == b.initiator && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
 }
 
 impl Aligner {
-    /// Nothing was seen. So many events before the first difference are kept.
+    /// An empty aligner that keeps `context` events before the first difference.
     #[must_use]
     pub fn new(context: usize) -> Self {
         Self {
@@ -104,19 +104,19 @@ impl Aligner {
         }
     }
 
-    /// The next event of run A.
+    /// Appends an event of run A.
     pub fn push_a(&mut self, event: TraceEvent) {
         self.a.push_back(event);
         self.advance(false);
     }
 
-    /// The next event of run B.
+    /// Appends an event of run B.
     pub fn push_b(&mut self, event: TraceEvent) {
         self.b.push_back(event);
         self.advance(false);
     }
 
-    /// There are no more events.
+    /// Ends both runs.
     pub fn finish(&mut self) {
         self.advance(true);
         while let Some(event) = self.a.pop_front() {
@@ -143,7 +143,7 @@ impl Aligner {
         }
     }
 
-    /// The runs disagree here: finds where they are together again.
+    /// Handles a difference: finds the next aligned events.
     fn part(&mut self) {
         if self.agree(0, 1) && self.agree(1, 0) {
             self.pair(Class::Swapped);
@@ -165,7 +165,7 @@ impl Aligner {
         self.alone(only_a, only_b);
     }
 
-    /// What each run does alone comes by its time: a cause before what follows from it in the other run.
+    /// Reports events of a single run, sorted by time: a cause before its effect in the other run.
     fn alone(&mut self, mut only_a: usize, mut only_b: usize) {
         while only_a + only_b > 0 {
             let time = |run: &VecDeque<TraceEvent>| run.front().map(|event| event.time);
@@ -186,7 +186,7 @@ impl Aligner {
         matches!((self.a.get(i), self.b.get(j)), (Some(a), Some(b)) if same(a, b))
     }
 
-    /// Whether the runs go on together from these places. At the end there may be fewer events.
+    /// Whether the runs agree from these positions on. At the end there may be fewer events.
     fn together(&self, i: usize, j: usize) -> bool {
         let left = (self.a.len().saturating_sub(i)).min(self.b.len().saturating_sub(j));
         left > 0 && (0..TOGETHER.min(left)).all(|next| self.agree(i + next, j + next))
@@ -238,7 +238,7 @@ impl Aligner {
         }
     }
 
-    /// Both runs did this: it says what happens next in which surroundings.
+    /// Records a common event in the context of the following ones.
     fn note(&mut self, event: Option<TraceEvent>) {
         let Some(event) = event else { return };
         let doing = self.doing.entry(event.initiator).or_default();

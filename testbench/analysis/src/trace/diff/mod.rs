@@ -1,7 +1,8 @@
-//! Compares two traces: what differs first, in what surroundings, and what follows from it.
+//! Comparison of two traces: the first difference, its context, and its effects.
 //!
-//! Each place is compared with itself ([`align`]), since a place's own events have one order, whatever the others
-//! do. Then places are told in the order in which they begin to differ: the first one is where to look.
+//! Each place is compared with itself ([`align`]), because the events of one place have one order,
+//! independent of other places. Then places are reported in the order of their first differences: the first
+//! one is the likely cause.
 
 pub mod align;
 mod report;
@@ -16,22 +17,22 @@ pub use align::{Aligner, Class, First};
 
 use super::record;
 
-/// Two traces while they are compared.
+/// A comparison of two traces in progress.
 #[derive(Debug)]
 pub struct Comparison {
     places: BTreeMap<Place, Aligner>,
     context: usize,
-    /// Details that both traces have: others would be differences of the recording.
+    /// Details that both traces contain; others would be differences of the recording.
     details: Details,
     order: Order,
     events: [u64; 2],
 }
 
-/// The order of all events, whatever their times.
+/// Comparison of the order of all events, without their times.
 #[derive(Debug, Default)]
 struct Order {
     waiting: [VecDeque<TraceEvent>; 2],
-    /// The first two events that come in another order.
+    /// The first two events in a different order.
     differs: Option<[TraceEvent; 2]>,
 }
 
@@ -54,7 +55,7 @@ impl Order {
     }
 }
 
-/// Where a place begins to differ.
+/// Differences of a place.
 #[derive(Debug)]
 pub struct PlaceDiff {
     /// The place.
@@ -63,25 +64,25 @@ pub struct PlaceDiff {
     pub first: First,
     /// Its first difference in more than time.
     pub structural: Option<First>,
-    /// By how many picoseconds run B is later: least and most.
+    /// Range of the delay of run B, in picoseconds.
     pub shifts: Option<(i128, i128)>,
 }
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Debug)]
 pub struct Difference {
-    /// Events of each.
+    /// Number of events of each run.
     pub events: [u64; 2],
-    /// Places that differ, in the order in which they begin to.
+    /// Places with differences, in the order of their first ones.
     pub places: Vec<PlaceDiff>,
-    /// Two events of different places whose order differs, where nothing else does but times.
+    /// Two events of different places in a different order, if otherwise only times differ.
     pub order: Option<[TraceEvent; 2]>,
     /// Events from the first difference of their place on, by kind and [`Class`].
     pub counts: BTreeMap<&'static str, [u64; Class::COUNT]>,
 }
 
 impl Comparison {
-    /// Begins to compare two runs.
+    /// Starts a comparison.
     #[must_use]
     pub fn new(headers: [&Header; 2], context: usize) -> Self {
         Self {
@@ -93,7 +94,7 @@ impl Comparison {
         }
     }
 
-    /// The next event of run A (0) or B (1).
+    /// Appends an event of run A (0) or B (1).
     pub fn push(&mut self, run: usize, event: TraceEvent) {
         if !self.details.contains(event.kind.details()) {
             return;
@@ -108,7 +109,7 @@ impl Comparison {
         }
     }
 
-    /// There are no more events.
+    /// Ends the comparison.
     #[must_use]
     pub fn finish(self) -> Difference {
         let mut places = Vec::new();
@@ -142,7 +143,7 @@ impl Comparison {
 }
 
 impl First {
-    /// When the runs part: the earlier of the two.
+    /// Time of the first difference, in the earlier run.
     #[must_use]
     pub fn time(&self) -> SimTime {
         let times = [&self.a, &self.b]
@@ -154,14 +155,14 @@ impl First {
 }
 
 impl Difference {
-    /// Whether the runs are the same.
+    /// Whether the runs are equal.
     #[must_use]
     pub const fn is_none(&self) -> bool {
         self.places.is_empty()
     }
 }
 
-/// The details that a trace has.
+/// The details in a trace.
 fn details(header: &Header) -> Details {
     let named = record::DETAILS
         .iter()
@@ -169,7 +170,7 @@ fn details(header: &Header) -> Details {
     named.fold(Details::empty(), |all, entry| all | entry.1)
 }
 
-/// How two runs came to be: what differs before anything has happened.
+/// Differences between the descriptions of two runs.
 #[must_use]
 pub fn setups(a: &Header, b: &Header) -> Vec<String> {
     let mut lines = Vec::new();
@@ -212,7 +213,7 @@ pub fn setups(a: &Header, b: &Header) -> Vec<String> {
     lines
 }
 
-/// Results that differ: name, of A, of B.
+/// Different results: name, value in A, value in B.
 #[must_use]
 pub fn results(a: &End, b: &End) -> Vec<(String, String, String)> {
     let names = a.results.keys().chain(b.results.keys());

@@ -1,4 +1,4 @@
-//! What a difference is, in words.
+//! Report of a difference.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use super::{Class, Difference, First, PlaceDiff};
 use crate::output::grouped;
 use crate::trace::rows::place_name;
 
-/// Places that are listed after the first.
+/// Largest number of further places in a report.
 const MOST_PLACES: usize = 12;
 
-/// A span with its sign, in microseconds.
+/// A signed duration in microseconds.
 fn shift(ps: i128) -> String {
     let (us, rest) = (ps.abs() / 1_000_000, ps.abs() % 1_000_000);
     let direction = if ps < 0 { "earlier" } else { "later" };
@@ -21,7 +21,7 @@ fn shift(ps: i128) -> String {
 }
 
 impl PlaceDiff {
-    /// What differs, in one line.
+    /// The difference in one line.
     fn what(&self) -> String {
         let shifts = |(least, most): (i128, i128)| match least == most {
             true => format!("only times, {} in B", shift(least)),
@@ -35,7 +35,7 @@ impl PlaceDiff {
 }
 
 impl First {
-    /// What differs, in one line.
+    /// The difference in one line.
     fn what(&self) -> String {
         match (self.class, &self.a, &self.b) {
             (Class::OnlyA, ..) => "an event of A is missing in B".into(),
@@ -50,7 +50,7 @@ impl First {
         }
     }
 
-    /// Handlers, stages and message.
+    /// Handlers, stages and message around it.
     fn surroundings(&self) -> Option<String> {
         let message = self.message.map(|message| format!("message {message}"));
         let parts: Vec<_> = self.within.iter().cloned().chain(message).collect();
@@ -104,7 +104,7 @@ impl First {
     }
 }
 
-/// What it means that something happens earlier or later.
+/// Meaning of a time difference.
 const fn late(event: &TraceEvent) -> &'static str {
     match event.initiator {
         Initiator::CpuA | Initiator::CpuB => {
@@ -119,7 +119,7 @@ const fn late(event: &TraceEvent) -> &'static str {
 }
 
 impl Difference {
-    /// For people: without what differs in the runs' set-up and results.
+    /// Report as text, without differences of description and results.
     #[must_use]
     pub fn text(&self) -> String {
         let Some(first) = self.places.first() else {
@@ -176,7 +176,7 @@ impl Difference {
         }
     }
 
-    /// For programs.
+    /// Report as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let line = |event: &Option<TraceEvent>| event.as_ref().map(|event| event.to_string());
@@ -220,7 +220,7 @@ fn title(diff: &PlaceDiff) -> String {
     )
 }
 
-/// Where a place does something else, and not only at another time.
+/// The first difference of a place in more than time.
 fn parting(text: &mut String, diff: &PlaceDiff) {
     let Some(parting) = &diff.structural else {
         return;
@@ -235,7 +235,7 @@ fn parting(text: &mut String, diff: &PlaceDiff) {
     }
 }
 
-/// What both did before, and what each does then.
+/// The common events before the difference, and the differing events.
 fn events(text: &mut String, first: &First) {
     for event in &first.before {
         let _ = writeln!(text, "  both {event}");

@@ -146,7 +146,7 @@ fn a_cause_comes_before_what_it_leads_to() {
     };
     pair[1].push(event(2150, 0, fault));
     pair[1].push(probe(2190, 0, "retransmit", &[1, 7, 2]));
-    // In run A node 0 does something else instead, later.
+    // In run A node 0 does something else later.
     pair[0].push(probe(2195, 0, "ack matched", &[1, 7, 2]));
     let difference = compare(pair);
     let first = &difference.places[0].first;
@@ -188,7 +188,7 @@ fn another_setup_is_said_first() {
     another seed: 1 | 2
     another set of details (those of one run alone are left out): none | rings
     "#);
-    // A detail of one run alone is no difference.
+    // A detail in one run only is no difference.
     let mut comparison = Comparison::new([&a, &b], 0);
     let (address, value) = (0, 0);
     comparison.push(1, event(5, 0, TraceKind::RingIndex { address, value }));

@@ -1,4 +1,4 @@
-//! `lanigon acenic`: a firmware for Ethernet adapters, on two boards back to back.
+//! `lanigon acenic`: Ethernet adapter firmware on two directly connected boards.
 
 mod report;
 
@@ -21,13 +21,13 @@ use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
 use report::Report;
 
-/// Buffers for frames beyond the standard size.
+/// Number of buffers for jumbo frames.
 const JUMBO_BUFFERS: u32 = 64;
 
 /// Runs the command.
 ///
 /// # Errors
-/// If the request is wrong, or a result cannot be written.
+/// If the request is invalid, or a result cannot be written.
 pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     output::one_file_each(
         &[("--firmware", &args.firmware)],
@@ -64,14 +64,14 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     drop(progress);
     shown.outcome?;
-    // A file that could not be written hides no result.
+    // An output error must not hide results.
     world.finish_observing();
     let status = finish(&world.nodes, &logs, &end, &firmware, args)?;
     recording.finish()?;
     Ok(status)
 }
 
-/// Shows what came of it.
+/// Shows the results.
 fn finish(
     nodes: &[Node],
     logs: &[Log],
@@ -125,7 +125,7 @@ fn spawn(
         .collect()
 }
 
-/// The events that were shown while the run goes on.
+/// Number of events already shown of each node.
 struct Shown {
     events: Vec<usize>,
     outcome: Result<(), output::WriteError>,
@@ -141,7 +141,7 @@ impl Default for Shown {
 }
 
 impl Shown {
-    /// Shows the events that have come since, in the order of their times.
+    /// Shows new events, sorted by time.
     fn show(&mut self, logs: &[Log], progress: &Progress) {
         self.events.resize(logs.len(), 0);
         let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! What `acenic` shows at the end.
+//! Report of `acenic`.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use lanigon_worlds::acenic::AceFirmware;
 use lanigon_worlds::acenic::exchange::PATIENCE_NS;
 use lanigon_worlds::acenic::node::{Log, Record};
 
-/// Records of the trace buffer that are shown unless -v or a failure asks for all.
+/// Number of trace records shown, unless -v or a failure requests all.
 const TRACE_TAIL: usize = 8;
 
-/// What came of a run.
+/// Result of a run.
 pub struct Report {
     nodes: Vec<NodeReport>,
     symbols: Symbols,
-    /// The run's end, if it was not the programs'.
+    /// Reason of a premature end.
     cut_short: Option<String>,
 }
 
@@ -31,19 +31,19 @@ struct NodeReport {
     address: String,
     record: Record,
     interrupts: u64,
-    /// Frames that the other node has sent and that did not come.
+    /// Frames of the other node that did not arrive.
     dropped: u32,
-    /// Frames that were to be sent each way.
+    /// Number of frames to send in each direction.
     frames: u32,
     cpus: [CpuState; 2],
-    /// A line for each CPU.
+    /// A line per CPU.
     cores: Vec<String>,
     /// A CPU has stopped by itself.
     stopped: bool,
     trace: Option<Vec<trace::Record>>,
 }
 
-/// The JSON document.
+/// JSON document of the report.
 #[derive(Serialize)]
 pub struct Document<'a> {
     nodes: Vec<NodeDocument<'a>>,
@@ -85,19 +85,19 @@ struct CpuLine<'a> {
     registers: CpuDocument,
 }
 
-/// Microseconds from CPU A's release.
+/// Microseconds since CPU A's release.
 fn us_since(time_ps: u64, released_ps: u64) -> f64 {
     time_ps.saturating_sub(released_ps) as f64 / 1e6
 }
 
-/// The line of an event.
+/// Line of an event.
 pub fn event_line(node: usize, event: &Reported, released_ps: u64) -> String {
     let us = us_since(event.time_ps, released_ps);
     format!("{us:>14.3} us  node {node}: {}\n", event.event)
 }
 
 impl Report {
-    /// Collects it.
+    /// Collects the report.
     pub fn new(
         nodes: &[Node],
         logs: &[Log],
@@ -107,7 +107,7 @@ impl Report {
     ) -> Self {
         let version = firmware.version.map(|version| version.to_string());
         let records: Vec<Record> = logs.iter().map(Log::record).collect();
-        // With two nodes, each gets what the other one sends.
+        // Each of the two nodes receives the frames of the other one.
         let sent = records.iter().rev().map(|record| record.counts.sent);
         let sent: Vec<u32> = sent.collect();
         let all = nodes.iter().zip(records).zip(sent);
@@ -130,12 +130,12 @@ impl Report {
         }
     }
 
-    /// Whether every frame has arrived as it was sent, and nothing else was wrong.
+    /// Whether every frame has arrived unchanged, without other problems.
     pub fn is_good(&self) -> bool {
         self.cut_short.is_none() && self.nodes.iter().all(|node| node.problems().is_empty())
     }
 
-    /// For programs.
+    /// Report as JSON.
     pub fn json(&self) -> Document<'_> {
         let good = self.is_good();
         Document {
@@ -147,7 +147,7 @@ impl Report {
         }
     }
 
-    /// For people.
+    /// Report as text.
     pub fn text(&self, verbose: bool) -> String {
         let good = self.is_good();
         let mut text = String::new();
@@ -197,7 +197,7 @@ impl NodeReport {
         }
     }
 
-    /// What was not as it should be.
+    /// Descriptions of all problems.
     fn problems(&self) -> Vec<String> {
         let record = &self.record;
         let counts = &record.counts;
@@ -225,7 +225,7 @@ impl NodeReport {
         }
         if record.mistakes > 0 {
             problems.push(format!(
-                "the firmware wrote nonsense to host memory {} times",
+                "the firmware wrote invalid data to host memory {} times",
                 record.mistakes
             ));
             problems.extend(record.first_mistakes.iter().cloned());
@@ -284,7 +284,7 @@ impl NodeReport {
     }
 
     fn summary(&self, cut_short: bool) -> String {
-        // Frames of a run that did not come to its end may have been under way.
+        // In an unfinished run, missing frames may be in flight.
         let missing = if cut_short { "missing" } else { "dropped" };
         let counts = &self.record.counts;
         let time = |time_ps| match self.since_release(time_ps) {
@@ -306,7 +306,7 @@ impl NodeReport {
         )
     }
 
-    /// The counters that are not 0.
+    /// Counters other than 0.
     fn statistics(&self) -> String {
         let Some(statistics) = &self.record.statistics else {
             return String::new();

@@ -1,4 +1,4 @@
-//! Memory as a CPU sees it: loaded before a run, looked at afterwards.
+//! Memory as a CPU sees it: loading before a run, reading afterwards.
 
 use defs::tigon2::map::{
     REGISTER_BASE, REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE,
@@ -13,29 +13,29 @@ use emulator::tigon2::map::{self, Place};
 
 use lanigon_analysis::trace::args::Cpu;
 
-/// Why memory cannot be loaded or shown.
+/// An address range is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    /// No memory begins there.
+    /// The address is unmapped.
     #[error("no memory there ({place})")]
     Nothing {
-        /// What the address map says.
+        /// Description by the address map.
         place: String,
     },
-    /// Only the start lies in a memory.
+    /// The range exceeds its memory.
     #[error("too long: {name} ends at {end:#x}")]
     TooLong {
-        /// The memory.
+        /// Name of the memory.
         name: &'static str,
-        /// Where it ends.
+        /// End of the memory.
         end: u32,
     },
-    /// A dump of nothing.
+    /// The length is 0.
     #[error("the length is 0")]
     Empty,
 }
 
-/// `length_bytes` from `address` on must not pass the memory's end.
+/// Checks that a range does not exceed its memory.
 const fn check_end(
     address: u32,
     length_bytes: usize,
@@ -64,7 +64,7 @@ const fn scratchpad_end(cpu: Cpu) -> u32 {
 /// Loads bytes into installed SRAM or into the CPU's scratchpad.
 ///
 /// # Errors
-/// If they do not fit there.
+/// If the range is invalid.
 pub fn write(board: &mut Tigon2, cpu: Cpu, address: u32, bytes: &[u8]) -> Result<(), MemoryError> {
     let sram = &mut board.fabric.sram;
     let private = &mut board.cores[cpu.index()].private;
@@ -84,11 +84,11 @@ pub fn write(board: &mut Tigon2, cpu: Cpu, address: u32, bytes: &[u8]) -> Result
     Ok(())
 }
 
-/// Reads what the CPU would read, without any effect: SRAM (which repeats), its own scratchpad, or
+/// Reads memory as the CPU sees it, without side effects: SRAM (which repeats), its own scratchpad, or
 /// registers.
 ///
 /// # Errors
-/// If the range does not lie in one of them.
+/// If the range is invalid.
 pub fn read(
     node: &Node,
     cpu: Cpu,
@@ -127,7 +127,7 @@ pub fn read(
     })
 }
 
-/// The instruction word at a CPU's `pc`, if there is memory.
+/// The instruction word at a CPU's `pc`, if mapped.
 pub fn instruction(board: &Tigon2, index: usize, pc: u32) -> Option<u32> {
     let private = &board.cores[index].private;
     match map::place(private.who, pc) {

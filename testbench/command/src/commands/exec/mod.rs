@@ -24,13 +24,13 @@ use lanigon_worlds::{images, profile};
 use report::Report;
 use stop::Stop;
 
-/// Megabytes of host memory, for code that starts a DMA; no host program is there.
+/// Host memory in megabytes, for code that starts a DMA; there is no host program.
 const HOST_MEGABYTES: u32 = 1;
 
 /// Runs the command.
 ///
 /// # Errors
-/// If the request is wrong, or the result cannot be written.
+/// If the request is invalid, or the result cannot be written.
 pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let timing = profile::load(&args.profile)?.timing;
     let mut node = Node::new(
@@ -90,7 +90,7 @@ fn load_files(board: &mut Tigon2, args: &ExecArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A file's bytes; one more than `most` if it has more.
+/// Reads at most `most` + 1 bytes of a file.
 fn read_at_most(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     let read = || {
         let mut bytes = Vec::new();
@@ -102,7 +102,7 @@ fn read_at_most(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Refuses an impossible dump before the run, not after it.
+/// Refuses an invalid dump before the run.
 fn check_dumps(node: &Node, args: &ExecArgs) -> anyhow::Result<()> {
     for (index, dump) in args.dump.iter().enumerate() {
         let name = || format!("--dump {}:{}", dump.name, dump.length_bytes);

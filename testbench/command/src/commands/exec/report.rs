@@ -1,4 +1,4 @@
-//! What `exec` shows at the end.
+//! Report of `exec`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::output::grouped;
 
 /// The state of a board after a run.
 pub struct Report {
-    /// Why the run ended.
+    /// End of the run.
     pub ending: Ending,
     cpus: [CpuState; 2],
     dumps: Vec<(Dump, Vec<u8>)>,
@@ -34,7 +34,7 @@ pub struct CpuState {
     time: SimTime,
 }
 
-/// The JSON document.
+/// JSON document of the report.
 #[derive(Serialize)]
 pub struct Document<'a> {
     stop: stop::Stop,
@@ -44,7 +44,7 @@ pub struct Document<'a> {
     memory: BTreeMap<&'a str, String>,
 }
 
-/// The same for programs.
+/// JSON of a CPU.
 #[derive(Serialize)]
 pub struct CpuDocument {
     pc: String,
@@ -53,16 +53,16 @@ pub struct CpuDocument {
     cycles: u64,
 }
 
-/// Bytes of a line of a dump.
+/// Number of bytes per line of a dump.
 const DUMP_LINE_BYTES: usize = 16;
-/// Rows of the register table.
+/// Number of rows of the register table.
 const REGISTER_ROWS: usize = 8;
 
 impl Report {
     /// Collects the state.
     ///
     /// # Errors
-    /// If a dump is impossible.
+    /// If a dump is invalid.
     pub fn new(node: &Node, ending: Ending, args: &ExecArgs) -> Result<Self, MemoryError> {
         let dump = |dump: &Dump| {
             let bytes = memory::read(node, args.cpu, dump.address, dump.length_bytes)?;
@@ -75,7 +75,7 @@ impl Report {
         })
     }
 
-    /// For programs.
+    /// Report as JSON.
     pub fn json(&self) -> Document<'_> {
         let [cpu_a, cpu_b] = &self.cpus;
         let dumps = self.dumps.iter();
@@ -90,7 +90,7 @@ impl Report {
         }
     }
 
-    /// For people.
+    /// Report as text.
     pub fn text(&self, symbols: &Symbols) -> String {
         let stop = self.ending.stop.name();
         let mut text = format!("stop: {stop}\n");
@@ -108,7 +108,7 @@ impl Report {
 }
 
 impl CpuState {
-    /// Looks at it.
+    /// Collects the state of a CPU.
     pub fn new(board: &Tigon2, index: usize) -> Self {
         let core = &board.cores[index].core;
         let pc = core.pc();
@@ -123,7 +123,7 @@ impl CpuState {
         }
     }
 
-    /// For programs.
+    /// State as JSON.
     pub fn json(&self) -> CpuDocument {
         let word = |value: &u32| format!("{value:#010x}");
         CpuDocument {
@@ -134,7 +134,7 @@ impl CpuState {
         }
     }
 
-    /// For people.
+    /// State as text.
     pub fn text(&self, symbols: &Symbols) -> String {
         if !self.has_run {
             return "not started\n".into();
@@ -171,7 +171,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     text
 }
 
-/// Sixteen bytes a line, with their address and as characters.
+/// Formats 16 bytes per line, with address and characters.
 fn hexdump(address: u32, bytes: &[u8]) -> String {
     let mut text = String::new();
     for (index, line) in bytes.chunks(DUMP_LINE_BYTES).enumerate() {

@@ -1,4 +1,4 @@
-//! Runs a board to its end, and says why it ended.
+//! Runs a board to its end.
 
 use emulator::image::Symbols;
 use emulator::sim::node::Node;
@@ -10,14 +10,14 @@ use serde::Serialize;
 use crate::progress::Progress;
 use lanigon_worlds::interrupt::Interrupt;
 
-/// Between slices of this much simulated time the run looks up.
+/// Slice of simulated time between checks of the end.
 const SLICE: SimTime = SimTime::from_us(10);
 
-/// How a run ended, in a word.
+/// End of a run, for JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stop {
-    /// All that ran has stopped by itself.
+    /// All running CPUs have stopped by themselves.
     Break,
     /// A CPU was still running at a limit.
     Limit,
@@ -28,7 +28,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The word.
+    /// Name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Break => "break",
@@ -39,20 +39,20 @@ impl Stop {
     }
 }
 
-/// Why a run went no further.
+/// Reason for the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// No CPU may execute anything.
+    /// No CPU is running.
     NothingRuns,
-    /// The same, and those that were running did nothing but wait for what could never come.
+    /// All running CPUs wait for events that can never come.
     WaitsForEver,
-    /// Simulated time is over.
+    /// The limit of simulated time is reached.
     Time,
     /// The user interrupted the run.
     Interrupt,
 }
 
-/// Lets the board run until every CPU has stopped or has reached its limit of instructions.
+/// Runs the board until every CPU has stopped or reached its instruction limit.
 pub fn run(node: &mut Node, max_time: SimTime, interrupt: &Interrupt) -> Cause {
     let limit = node.board::<Tigon2>().instruction_limit;
     let progress = Progress::new("instructions", limit);
@@ -98,17 +98,17 @@ fn may_run(board: &Tigon2, index: usize) -> bool {
     unit.private.running() && unit.core.instructions() < board.instruction_limit
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
-    /// In a word.
+    /// Kind of the end.
     pub stop: Stop,
-    /// In a line: each CPU that ran, where it is and why.
+    /// One line: position and state of each CPU that ran.
     pub reason: String,
 }
 
 impl Ending {
-    /// The ending of a run that went no further because of `cause`.
+    /// The end of a run for the reason `cause`.
     pub fn new(board: &Tigon2, cause: Cause, symbols: &Symbols) -> Self {
         let faulted = |cpu| matches!(board.stop_reason(cpu), Some(StopReason::Fault(_)));
         let running = |cpu: usize| board.cores[cpu].private.running();
@@ -136,7 +136,7 @@ pub fn has_run(board: &Tigon2, index: usize) -> bool {
     unit.private.running() || unit.core.instructions() > 0 || board.stop_reason(index).is_some()
 }
 
-/// `0x00004010 (main+0x10)`, the name where there is one.
+/// `0x00004010 (main+0x10)`, with the symbol if there is one.
 pub fn place(pc: u32, symbols: &Symbols) -> String {
     match symbols.at(pc) {
         Some(_) => format!("{pc:#010x} ({})", symbols.describe(pc)),

@@ -1,4 +1,4 @@
-//! `lanigon new`: a project for firmware of the user's own.
+//! `lanigon new`: a project for user firmware.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -15,7 +15,8 @@ struct File {
     text: &'static str,
 }
 
-/// What `examples/echo` has too comes from there: it is a project that has grown out of this one.
+/// Files of a new project. Those that `examples/echo` has too are taken from there: it extends this
+/// project.
 const FILES: [File; 11] = [
     File {
         path: ".gitignore",
@@ -25,7 +26,7 @@ const FILES: [File; 11] = [
         path: "Cargo.toml",
         text: include_str!("../../../../../examples/echo/Cargo.toml"),
     },
-    // Versions that are known to work.
+    // Known working versions.
     File {
         path: "Cargo.lock",
         text: include_str!("../../../../../Cargo.lock"),
@@ -64,13 +65,13 @@ const FILES: [File; 11] = [
     },
 ];
 
-/// The file that can be executed.
+/// The only executable file.
 const SCRIPT: &str = "firmware/build.sh";
 
 /// Runs the command.
 ///
 /// # Errors
-/// If the folder has something in it already, or cannot be written; if there is no way from it to this project.
+/// If the folder is not empty or cannot be written, or has no path to this project.
 pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     let folder = &args.folder;
     let name = name(folder)?;
@@ -97,7 +98,7 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
-/// The project's name: that of its folder.
+/// Name of the project: that of its folder.
 fn name(folder: &Path) -> anyhow::Result<&str> {
     let name = folder.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| format!("{} has no name", folder.display()))?;
@@ -126,7 +127,7 @@ fn check_empty(folder: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// The way from one folder to another; both are absolute.
+/// Relative path between two absolute folders.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
@@ -134,13 +135,13 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     up.chain(to[shared..].iter().copied()).collect()
 }
 
-/// The file's text for a project with this name, from which this is the way to ours.
+/// Text of a file for a project with this name, with the relative path to this project.
 fn adapt(file: &File, name: &str, to_home: &Path) -> String {
     let home = to_home.display().to_string();
     match file.path {
         "Cargo.lock" | "firmware/Cargo.lock" => file.text.to_owned(),
         path => {
-            // The example's own way here is two folders up; from its firmware, three.
+            // The example is two folders below this project; its firmware, three.
             let (example, ours) = if path.starts_with("firmware/") {
                 ("../../../", format!("../{home}/"))
             } else {

@@ -1,4 +1,4 @@
-//! `lanigon run`: a scenario.
+//! `lanigon run`: runs a scenario.
 
 mod report;
 mod start;
@@ -22,7 +22,7 @@ use start::{SaveAt, Start};
 /// Runs the command.
 ///
 /// # Errors
-/// If the request or the scenario is wrong, or a result cannot be written.
+/// If the request or the scenario is invalid, or a result cannot be written.
 pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let piped = args.pcap.as_deref().is_some_and(capture::is_stdout);
     ensure!(
@@ -73,7 +73,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         outcome: &outcome,
     };
     recording.results(report.results());
-    // A file that could not be written hides no result.
+    // An output error must not hide results.
     simulation.world.finish_observing();
     let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut simulation.world));
     if args.json {
@@ -84,7 +84,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         output::print(&report.text())?;
     }
     match saved {
-        // Who interrupts a run knows that nothing more comes of it.
+        // The user interrupted the run before the snapshot.
         Some(Err(error)) if outcome.end == RunEnd::Interrupted => {
             output::print_aside(&format!("warning: {error:#}\n"));
         }
@@ -101,7 +101,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     })
 }
 
-/// What is written goes into a file of its own.
+/// Checks that every output has its own file.
 fn one_file_each(args: &RunArgs, snapshot: Option<&SaveAt>) -> anyhow::Result<()> {
     let read = [("the scenario", &args.scenario), ("--from", &args.from)];
     let read = read.map(|(name, file)| file.as_deref().map(|file| (name, file)));

@@ -1,4 +1,4 @@
-//! What `run` shows at the end.
+//! Report of `run`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,19 +13,19 @@ use lanigon_worlds::programs::verdict::Messages;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::{BoardUse, Outcome};
 
-/// Boards that are shown one by one; of more, the mean and the busiest.
+/// Largest number of boards shown individually; otherwise mean and maximum.
 const MOST_BOARDS: usize = 16;
-/// Problems and failures that are shown.
+/// Largest number of problems and failures shown.
 const MOST_LINES: usize = 10;
 
-/// What came of a run.
+/// Result of a run.
 pub struct Report<'a> {
     pub file: &'a Path,
     pub scenario: &'a Scenario,
     pub outcome: &'a Outcome,
 }
 
-/// The JSON document.
+/// JSON document of the report.
 #[derive(Serialize)]
 pub struct Document<'a> {
     scenario: String,
@@ -43,7 +43,7 @@ pub struct Document<'a> {
     acks_sent: u64,
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
-    /// Where exact faults stand that have met no frame.
+    /// Positions of exact faults without a hit.
     idle_faults: &'a [String],
     latency_us: Latency,
     bandwidth_mbit: Option<f64>,
@@ -82,7 +82,7 @@ impl Report<'_> {
         }
     }
 
-    /// Who waits for what, where a run ended before its programs.
+    /// Waiting programs of an unfinished run.
     fn waiting(&self) -> &[String] {
         match &self.outcome.end {
             RunEnd::Deadlock(lines) => lines,
@@ -90,7 +90,7 @@ impl Report<'_> {
         }
     }
 
-    /// For programs.
+    /// Report as JSON.
     pub fn json(&self) -> Document<'_> {
         let outcome = self.outcome;
         Document {
@@ -119,12 +119,12 @@ impl Report<'_> {
         }
     }
 
-    /// For people.
+    /// Report as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let title = std::iter::once(("scenario", self.title()));
         for (name, line) in title.chain(self.traffic()) {
-            // A string takes everything.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{name:<10}{line}");
         }
         for place in &self.outcome.idle_faults {
@@ -148,7 +148,7 @@ impl Report<'_> {
         text
     }
 
-    /// What a trace file keeps of the results.
+    /// Results in a trace file.
     pub fn results(&self) -> Vec<(&'static str, String)> {
         let mut results = vec![("end", self.ending())];
         results.extend(self.traffic());
@@ -156,7 +156,7 @@ impl Report<'_> {
         results
     }
 
-    /// What went from node to node, as far as anything could.
+    /// Lines on messages and frames, if there was any traffic.
     fn traffic(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         if self.scenario.uses_emp() {
@@ -262,7 +262,7 @@ impl Report<'_> {
     }
 }
 
-/// Counts that are not 0.
+/// Counts other than 0.
 fn listed(counts: &BTreeMap<String, u64>) -> String {
     let some = counts.iter().filter(|(_, count)| **count > 0);
     let some: Vec<_> = some
@@ -283,7 +283,7 @@ fn boards(boards: &[BoardUse]) -> String {
     let shares = |board: &BoardUse| [board.cpu_a, board.cpu_b, board.dma_read, board.dma_write];
     let mut line = |name: &str, shares: [f64; 4]| {
         let [a, b, read, write] = shares.map(|share| format!("{:.1} %", share * 100.0));
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{:<10}{name:<12}{a:>8}{b:>8}{read:>10}{write:>11}",

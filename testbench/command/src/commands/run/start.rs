@@ -1,4 +1,4 @@
-//! Where a run begins, and what is saved on its way.
+//! Start of a run, and snapshots on the way.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::snapshot::SnapshotError;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
-/// A simulation that is about to run.
+/// A simulation ready to run.
 pub(super) struct Start {
     /// The scenario's file.
     pub(super) name: String,
@@ -22,7 +22,7 @@ pub(super) struct Start {
     pub(super) simulation: Simulation,
 }
 
-/// Builds what a scenario describes, or takes up a snapshot.
+/// Builds a scenario, or loads a snapshot.
 pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
     let shown = |path: &Path| path.display().to_string();
     if let Some(path) = &args.from {
@@ -53,7 +53,7 @@ pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
     })
 }
 
-/// What is to be saved: when, counted from the start of the programs, and where.
+/// A snapshot to save: time relative to the start of the programs, and file.
 pub(super) struct SaveAt {
     time: SimTime,
     pub(super) file: PathBuf,
@@ -77,7 +77,7 @@ impl SaveAt {
         })
     }
 
-    /// Whether the run comes by that time.
+    /// Checks that the run reaches that time.
     pub(super) fn check(
         &self,
         simulation: &Simulation,
@@ -100,7 +100,7 @@ impl SaveAt {
         Ok(())
     }
 
-    /// Lets the simulation run so far and saves it. It can go on in any case.
+    /// Runs the simulation to that time and saves it. The simulation can always continue.
     pub(super) fn carry_out(
         &self,
         simulation: &mut Simulation,

@@ -1,4 +1,4 @@
-//! `lanigon trace diff`: what first differs between two runs.
+//! `lanigon trace diff`: the first difference between two runs.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use lanigon_analysis::trace::args::DiffArgs;
 use lanigon_analysis::trace::diff::{Comparison, results, setups};
 use lanigon_analysis::trace::open::{Ending, Source, broken, open};
 
-/// A trace that is read event by event.
+/// A trace being read event by event.
 struct Run<'a> {
     path: &'a Path,
     events: Events<Source>,
@@ -21,7 +21,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The event that was next; reads on.
+    /// Returns the next event and reads another one.
     fn take(&mut self) -> anyhow::Result<Option<TraceEvent>> {
         let read = match self.events.next_of(|_| true) {
             Ok(event) => event,
@@ -53,7 +53,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Status> {
     for run in &mut runs {
         run.take()?;
     }
-    // In the order of time, so that little has to wait for its counterpart.
+    // Read in the order of time, to keep few unmatched events.
     loop {
         let [a, b] = &runs;
         let which = match (&a.next, &b.next) {

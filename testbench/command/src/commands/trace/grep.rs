@@ -17,7 +17,7 @@ pub(super) fn run(args: &GrepArgs) -> anyhow::Result<Status> {
     let trace = open(&args.file)?;
     let mut selection = Selection::new(&args.filter, &trace.header)?;
     let style = Style::of_stdout();
-    // What is searched is the whole line; what is shown may be cut.
+    // The whole line is searched, but the display may be truncated.
     let mut plain = Rows::new(&trace.header, Style::default());
     let mut shown = Rows::new(&trace.header, style);
     let mut around = Around::new(args.lines_before, args.lines_after);

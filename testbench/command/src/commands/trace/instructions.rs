@@ -1,4 +1,4 @@
-//! `lanigon trace instructions`: every instruction of a trace, a line each.
+//! `lanigon trace instructions`: recorded instructions, one per line.
 
 use anyhow::ensure;
 use emulator::sim::time::SimTime;

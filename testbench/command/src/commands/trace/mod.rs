@@ -1,4 +1,4 @@
-//! `lanigon trace`: looks into a recorded trace.
+//! `lanigon trace`: analysis of a recorded trace.
 
 mod diff;
 mod grep;
@@ -13,7 +13,7 @@ use lanigon_analysis::trace::open::Ending;
 /// Runs the command.
 ///
 /// # Errors
-/// If the request is wrong, a file is no trace, or the result cannot be written.
+/// If the request is invalid, a file is no trace, or the result cannot be written.
 pub fn run(args: &TraceArgs) -> anyhow::Result<Status> {
     match &args.command {
         TraceCommand::Show(args) => show::run(args),
@@ -24,7 +24,7 @@ pub fn run(args: &TraceArgs) -> anyhow::Result<Status> {
     }
 }
 
-/// A broken trace is shown as far as it goes, and its command fails.
+/// Status of a command: a broken trace is shown as far as it is valid, and the command fails.
 const fn status(ending: Ending) -> Status {
     match ending {
         Ending::Whole => Status::Done,

@@ -1,4 +1,4 @@
-//! `lanigon trace show`: events, a line each.
+//! `lanigon trace show`: events, one per line.
 
 use super::{Status, status};
 use crate::output::Lines;

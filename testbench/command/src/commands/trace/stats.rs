@@ -1,4 +1,4 @@
-//! `lanigon trace stats`: what is in a trace.
+//! `lanigon trace stats`: statistics of a trace.
 
 use super::{Status, status};
 use crate::output;

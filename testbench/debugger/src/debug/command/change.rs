@@ -1,4 +1,4 @@
-//! Commands that change the world by hand, or choose what one looks at, or keep it.
+//! Commands that change the world, select the CPU, or save a snapshot.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Commands that show something.
+//! Commands that display something.
 
 use anyhow::{bail, ensure};
 use emulator::observe::event::Details;
@@ -9,7 +9,7 @@ use crate::debug::session::Session;
 use crate::debug::show;
 use lanigon_analysis::trace::record;
 
-/// A command that shows one thing, and takes no words.
+/// Defines a command without arguments that displays one thing.
 macro_rules! plain {
     ($names:expr, $about:literal, $show:path) => {
         Command {
@@ -122,17 +122,17 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// Source lines before the present one, and behind it.
+/// Number of source lines before and after the current one.
 const CONTEXT: usize = 5;
-/// Instructions that are shown unless the user says how many.
+/// Default number of instructions.
 const INSTRUCTIONS: usize = 8;
-/// Bytes of memory that are shown of what has no size of its own.
+/// Default number of bytes of memory.
 const BYTES: u32 = 64;
-/// Most bytes that are shown at once.
+/// Largest number of bytes of one command.
 const MOST_BYTES: u32 = 1 << 16;
-/// Events that are shown unless the user says how many.
+/// Default number of events.
 const EVENTS: usize = 10;
-/// Most events that are shown at once.
+/// Largest number of events of one command.
 const MOST_EVENTS: usize = 10_000;
 
 fn list(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
@@ -173,7 +173,7 @@ fn memory(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::
         (1..=MOST_BYTES).contains(&length),
         "{length} bytes: expected 1 to {MOST_BYTES}"
     );
-    // What lies in the other CPU's scratchpad is looked at with its eyes.
+    // Data in the other CPU's scratchpad is read with that CPU's view.
     let focus = session.focus;
     session.focus.cpu = data.cpu;
     let shown = show::memory::memory(session, data.address, length);

@@ -1,6 +1,6 @@
-//! The language of a debug session: one command a line. The console, scripts and gdb's `monitor` speak it.
+//! The language of a debug session: one command per line, for the console, scripts and gdb's `monitor`.
 //!
-//! [`commands`] is the one table of it: names, what to type, what it does, and the function that does it.
+//! [`commands`] is the table of all commands: names, usage, description, and function.
 
 mod change;
 mod look;
@@ -14,33 +14,33 @@ use anyhow::{bail, ensure};
 use super::session::Session;
 use lanigon_analysis::trace::names::unknown;
 
-/// What comes after a command.
+/// Whether a session continues after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// The next one.
+    /// Continue with the next command.
     Next,
-    /// Nothing: the user has had enough.
+    /// Quit the session.
     Quit,
 }
 
-/// What a command is told: the words behind its name.
+/// Arguments of a command: the text after its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {
-    /// All of it.
+    /// The whole text.
     const fn text(self) -> &'a str {
         self.0
     }
 
-    /// The first word, and what is behind it.
+    /// Splits off the first word.
     fn split(self) -> Option<(&'a str, Self)> {
         let mut parts = self.0.splitn(2, char::is_whitespace);
         let first = parts.next().filter(|word| !word.is_empty())?;
         Some((first, Self(parts.next().unwrap_or("").trim())))
     }
 
-    /// All words, of which there may be so many.
+    /// Splits the text into at most `most` words.
     fn at_most(self, most: usize) -> anyhow::Result<Vec<&'a str>> {
         let words: Vec<_> = self.0.split_whitespace().collect();
         if let Some(word) = words.get(most) {
@@ -54,18 +54,18 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What kind of thing a command does.
+/// Group of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// Moves through time.
+    /// Moves in time.
     Move,
-    /// Sets what stops it.
+    /// Sets stops.
     Stop,
-    /// Shows.
+    /// Displays.
     Look,
     /// Changes the world.
     Change,
-    /// Concerns the session.
+    /// Controls the session.
     Session,
 }
 
@@ -81,18 +81,18 @@ impl Group {
 
 type Run = fn(&mut Session, Words<'_>, &mut String) -> anyhow::Result<Flow>;
 
-/// A command.
+/// A command of the language.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// Its name, and shorter ones.
+    /// Name and abbreviations.
     pub names: &'static [&'static str],
-    /// What it does.
+    /// Group.
     pub group: Group,
-    /// What may stand behind the name.
+    /// Arguments.
     pub usage: &'static str,
-    /// What it does, in a line.
+    /// Description in one line.
     pub about: &'static str,
-    /// More of it, by examples.
+    /// Further description with examples.
     pub more: &'static str,
     run: Run,
 }
@@ -145,7 +145,7 @@ const COMMANDS: &[Command] = &[
     },
 ];
 
-/// The command of this name, or the only one whose name begins so.
+/// Finds the command with this name or unique prefix.
 fn find(name: &str) -> anyhow::Result<&'static Command> {
     let all = commands();
     if let Some(command) = all.iter().find(|command| command.names.contains(&name)) {
@@ -166,10 +166,10 @@ fn find(name: &str) -> anyhow::Result<&'static Command> {
     }
 }
 
-/// Carries out a line; what it shows comes behind what is in `out`. An empty line and one that begins with `#` do nothing.
+/// Executes a line; appends its output to `out`. Empty lines and lines that begin with `#` do nothing.
 ///
 /// # Errors
-/// If it cannot be carried out. The session then stands where it can go on from.
+/// If the command fails. The session can continue from its state then.
 pub fn execute(session: &mut Session, line: &str, out: &mut String) -> anyhow::Result<Flow> {
     let line = line.trim();
     let Some((name, words)) = Words(line).split().filter(|_| !line.starts_with('#')) else {
@@ -178,7 +178,7 @@ pub fn execute(session: &mut Session, line: &str, out: &mut String) -> anyhow::R
     (find(name)?.run)(session, words, out)
 }
 
-/// The console does these itself, which knows what was shown.
+/// Commands that the console implements itself, because it has the previous output.
 fn only_scripts(_: &mut Session, words: Words<'_>, _: &mut String) -> anyhow::Result<Flow> {
     match words.text() {
         "" => bail!("expected what; `help` shows it"),
@@ -224,7 +224,7 @@ fn list(out: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A number that counts something: at least 1.
+/// Parses a count, at least 1.
 fn count(word: Option<&&str>, default: usize, most: usize) -> anyhow::Result<usize> {
     let Some(word) = word else {
         return Ok(default);

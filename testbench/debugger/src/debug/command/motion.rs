@@ -1,4 +1,4 @@
-//! Commands that move through time. All of them forwards, and after `reverse` backwards.
+//! Commands that move in time: forwards, and with `reverse` backwards.
 
 use anyhow::bail;
 use emulator::debug::Direction;
@@ -65,9 +65,9 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// The stack pointer.
+/// Register number of the stack pointer.
 const SP: usize = 29;
-/// Most instructions of one command.
+/// Largest number of instructions of one command.
 const MOST_STEPS: usize = 100_000;
 
 fn reverse(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
@@ -124,7 +124,7 @@ fn go_to(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::R
     Ok(Flow::Next)
 }
 
-/// To the next stop, or the last one; at most so far as the word says.
+/// Runs to the next or previous stop; the argument limits the time.
 fn proceed(
     session: &mut Session,
     direction: Direction,
@@ -164,7 +164,7 @@ fn step_instructions(
     Ok(stopped)
 }
 
-/// What a filter says of events of the focused CPU.
+/// Filter for events of the focused CPU.
 fn own(session: &Session) -> String {
     format!(
         "node={} by={}",
@@ -173,7 +173,7 @@ fn own(session: &Session) -> String {
     )
 }
 
-/// A stop that is over with the command.
+/// A temporary stop of one command.
 fn once(what: What, scope: Scope) -> Stop {
     Stop {
         number: 0,
@@ -198,7 +198,7 @@ fn to_event(session: &mut Session, direction: Direction, terms: &str) -> anyhow:
     Ok(session.run(direction, vec![once(what, Scope::default())], farthest)?)
 }
 
-/// To where the source line is another one.
+/// Runs to another source line.
 fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
     let others = session.other_lines()?;
     let both = [others.clone(), others];
@@ -207,12 +207,12 @@ fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stop
     Ok(session.run(direction, vec![stop], farthest)?)
 }
 
-/// To where the present function was called from: behind the call, or backwards to it.
+/// Runs to the return from the current function, or backwards to its call.
 fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
     let Some(caller) = show::calls::caller(session) else {
         bail!("it is not known who called this");
     };
-    // Behind the call and its delay slot; what returns to something that has not called it finds it at once.
+    // After the call and its delay slot. A return without a call ends there at once.
     let addresses = match direction {
         Direction::Forward => vec![caller.address, caller.address.wrapping_add(8)],
         Direction::Backward => vec![caller.address],
@@ -230,14 +230,14 @@ fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopp
         };
         let own = met.iter().all(|(numbers, _)| numbers[..] == [0]) && session.focus == focus;
         let core = session.core();
-        // The same place in a deeper call is another one.
+        // The same address in a deeper call does not count.
         if !own || !addresses.contains(&core.pc()) || core.register(SP) == caller.sp {
             return Ok(stopped);
         }
     }
 }
 
-/// To the begin of a handler: its first instruction.
+/// Runs to the first instruction of a handler.
 fn step_handler(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
     let start = session.now();
     let terms = format!("kind=handler-enter {}", own(session));
@@ -260,14 +260,14 @@ fn step_handler(session: &mut Session, direction: Direction) -> anyhow::Result<S
         let there = session.run(Direction::Forward, vec![stop], last)?;
         if direction == Direction::Forward || session.now() < start {
             return Ok(match there {
-                // What led here says more than where it is.
+                // Report the handler's event instead of the temporary stop.
                 Stopped::At(ref met) if met.iter().all(|(numbers, _)| numbers[..] == [0]) => {
                     stopped
                 }
                 _ => there,
             });
         }
-        // It stands where it began: the one before is meant.
+        // The session was at the start of a handler: continue to the previous one.
         session.go_to(joff)?;
     }
 }

@@ -1,4 +1,4 @@
-//! Commands that set what stops a session.
+//! Commands that set and remove stops.
 
 use std::fmt::Write;
 
@@ -68,7 +68,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// The words after which something else than the place comes.
+/// Words that end the place in a command.
 struct Suffix<'a> {
     what: &'a str,
     scope: Scope,
@@ -122,7 +122,7 @@ fn set_kind(
     Ok(Flow::Next)
 }
 
-/// Where instructions and memory lie: what was meant, and where that is.
+/// Addresses of a stop's instructions and memory.
 fn places(session: &Session, what: &What) -> String {
     match what {
         What::Instruction(both) => {
@@ -154,7 +154,7 @@ fn places(session: &Session, what: &What) -> String {
     }
 }
 
-/// Cuts off what stands behind `on`, `cpu` and `if`.
+/// Splits off the suffixes `on`, `cpu` and `if`.
 fn suffix<'a>(session: &Session, text: &'a str) -> anyhow::Result<Suffix<'a>> {
     let (text, condition) = match text.split_once(" if ") {
         Some((text, condition)) => (text, Some(Condition::parse(session, condition.trim())?)),
@@ -185,7 +185,7 @@ fn nodes(session: &Session, names: &str) -> anyhow::Result<Vec<usize>> {
     names.split(',').map(number).collect()
 }
 
-/// What is watched where a place has no length of its own.
+/// Default length of watched memory.
 const WORD_BYTES: u32 = 4;
 
 fn write(session: &Session, text: &str) -> anyhow::Result<What> {
@@ -198,7 +198,7 @@ fn write(session: &Session, text: &str) -> anyhow::Result<What> {
     let data = session.data(place)?;
     let length = length.or(data.length).unwrap_or(WORD_BYTES);
     ensure!(length > 0, "\"{text}\": expected at least 1 byte");
-    // Registers are not memory.
+    // Registers are not watched as memory.
     if let Ok(address) = session.chip_register(&format!("{:#x}", data.address)) {
         ensure!(
             length <= WORD_BYTES,
@@ -227,7 +227,7 @@ fn register(session: &Session, text: &str) -> anyhow::Result<What> {
     Ok(What::Register { address, access })
 }
 
-/// A bit of an event register: by name or number.
+/// Parses a bit of an event register, by name or number.
 fn event_bit(name: &str) -> anyhow::Result<u32> {
     let named: Vec<_> = (0..u32::BITS)
         .filter_map(|bit| Some((event::name(bit)?, bit)))
@@ -245,7 +245,7 @@ fn event_bit(name: &str) -> anyhow::Result<u32> {
     }
 }
 
-/// The frames that have these fields: `kind=ack message=3`, or words by index, `word3=0x12`.
+/// Parses a frame pattern: fields such as `kind=ack message=3`, or words by index, such as `word3=0x12`.
 fn frame(text: &str) -> anyhow::Result<FrameHeads> {
     let mut heads = FrameHeads::default();
     for term in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Addresses in words: symbols, registers, and the source lines from which code comes.
+//! Descriptions of addresses: symbols, registers, and source lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use emulator::tigon2::inspect::names;
 
 use crate::debug::session::{Focus, Session};
 
-/// Folders of the project in which an image's paths may begin.
+/// Folders of the project to which an image's paths may be relative.
 const FOLDERS: [&str; 2] = ["", "firmware"];
 
-/// How paths of the language's own library begin.
+/// Prefix of paths in the standard library.
 const LIBRARY: &str = "core/src/";
-/// A folder in the paths of the hardware abstraction's files.
+/// Folder of the hardware abstraction layer in paths.
 const HAL: &str = "tigon2-hal/src/";
 
 impl Focus {
-    /// The same node's CPUs.
+    /// Both CPUs of the node.
     pub(super) fn both(self) -> [Self; 2] {
         [0, 1].map(|cpu| Self { cpu, ..self })
     }
@@ -29,14 +29,14 @@ pub fn describe(session: &Session, address: u32) -> String {
     describe_for(session, session.focus, address)
 }
 
-/// The same for any CPU.
+/// Like [`describe`], for any CPU.
 #[must_use]
 pub fn describe_for(session: &Session, focus: Focus, address: u32) -> String {
     let symbol = || session.image.symbols.describe_for(focus.who(), address);
     names::register(address).unwrap_or_else(|| plain_name(&symbol()))
 }
 
-/// An address with its symbol, if it has one: `00004010 <name+0x10>`.
+/// An address with its symbol, if any: `00004010 <name+0x10>`.
 pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> String {
     match session.image.symbols.seen_by(focus.who(), address) {
         Some(_) => format!("{address:08x} <{}>", describe_for(session, focus, address)),
@@ -44,7 +44,7 @@ pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> Stri
     }
 }
 
-/// What a value names, if it is an address of something.
+/// The symbol of a value that is an address.
 pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<String> {
     let found = session.image.symbols.seen_by(focus.who(), value);
     let is_named = found.is_some_and(|(symbol, offset)| offset == 0 || symbol.size_bytes > 0);
@@ -52,13 +52,13 @@ pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<Strin
     register.or_else(|| is_named.then(|| describe_for(session, focus, value)))
 }
 
-/// The function in which code of a CPU lies.
+/// The function that contains an address of a CPU's code.
 pub(super) fn function(session: &Session, focus: Focus, address: u32) -> Option<&Symbol> {
     let (symbol, _) = session.image.symbols.seen_by(focus.who(), address)?;
     (symbol.kind == SymbolKind::Function).then_some(symbol)
 }
 
-/// A name without the types that a generic function was made for.
+/// A function's name without type parameters.
 pub(super) fn plain_name(name: &str) -> String {
     let mut plain = String::new();
     let mut depth = 0;
@@ -77,7 +77,7 @@ pub(super) fn plain_name(name: &str) -> String {
     plain.trim_end_matches("::").into()
 }
 
-/// A function's name without the path to it, and without types.
+/// A function's name without path and type parameters.
 pub(in crate::debug) fn short_name(name: &str) -> String {
     let plain = plain_name(name);
     match plain.rsplit_once("::") {
@@ -86,13 +86,15 @@ pub(in crate::debug) fn short_name(name: &str) -> String {
     }
 }
 
-/// Where an instruction of the focused CPU comes from, the innermost inlined function first; empty if it is not known.
+/// Source positions of an instruction of the focused CPU, innermost inlined function first; empty if
+/// unknown.
 #[must_use]
 pub fn source(session: &Session, address: u32) -> Vec<SourceFrame> {
     source_for(session, session.focus, address)
 }
 
-/// The same for any CPU. The scratchpads have the same addresses: what is said of another function is not meant.
+/// Like [`source`], for any CPU. The scratchpads have equal addresses: lines of other functions are
+/// ignored.
 #[must_use]
 pub fn source_for(session: &Session, focus: Focus, address: u32) -> Vec<SourceFrame> {
     let lines = session.lines().and_then(|lines| lines.at(address));
@@ -106,8 +108,8 @@ pub fn source_for(session: &Session, focus: Focus, address: u32) -> Vec<SourceFr
     }
 }
 
-/// The line that people mean: the innermost one that is not of the language's own library, and if they wrote one, not
-/// of the HAL either, whose accesses look alike everywhere.
+/// The most useful line: the innermost one outside of the standard library and, if possible, outside of the
+/// HAL.
 #[must_use]
 pub fn own_line(frames: &[SourceFrame]) -> Option<&SourceFrame> {
     let language = |frame: &SourceFrame| frame.line == 0 || frame.file.starts_with(LIBRARY);
@@ -122,12 +124,12 @@ fn plain_frame(frame: SourceFrame) -> SourceFrame {
     SourceFrame { function, ..frame }
 }
 
-/// Whether both are names of one function; the line tables may know no path.
+/// Whether both names denote one function; line tables may lack the path.
 fn same_function(a: &str, b: &str) -> bool {
     short_name(a) == short_name(b)
 }
 
-/// A source file of the project, if it is found from the current folder or one around it, or from the project's own.
+/// Text of a source file, searched from the current folder upwards and in the project's folders.
 pub(super) fn source_text(file: &str) -> Option<String> {
     let current = std::env::current_dir().unwrap_or_default();
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

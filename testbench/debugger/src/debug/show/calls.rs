@@ -1,11 +1,11 @@
-//! Who called whom.
+//! Display of the call stack.
 
 use emulator::image::Frame;
 
 use super::{address, code, text};
 use crate::debug::session::{Focus, Session};
 
-/// The functions that are under way on a CPU, the innermost first, and why nothing is known of more.
+/// The active functions of a CPU, innermost first, and the reason if the list is incomplete.
 fn frames(session: &Session, focus: Focus) -> (Vec<Frame>, Option<String>) {
     let core = &session.board().cores[focus.cpu & 1].core;
     let word = |at: u32| match at & 3 {
@@ -17,13 +17,13 @@ fn frames(session: &Session, focus: Focus) -> (Vec<Frame>, Option<String>) {
     (frames, error.map(|error| error.to_string()))
 }
 
-/// The function that called the present one of the focused CPU, where it did so.
+/// The caller of the focused CPU's current function.
 pub(in crate::debug) fn caller(session: &Session) -> Option<Frame> {
     let (frames, _) = frames(session, session.focus);
     frames.get(1).copied()
 }
 
-/// The handler that a CPU is in, as its stack says: the event's bit, and the handler's name.
+/// The current handler of a CPU, from its stack: event bit and name.
 pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
     let (frames, _) = frames(session, focus);
     let mut functions = frames
@@ -38,7 +38,7 @@ pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
     })
 }
 
-/// The functions that are under way on the focused CPU, the innermost first, with those that are inlined.
+/// The active functions of the focused CPU, innermost first, with inlined ones.
 #[must_use]
 pub fn backtrace(session: &Session) -> String {
     let focus = session.focus;

@@ -1,4 +1,4 @@
-//! Registers of the chip, by hardware block.
+//! Display of chip registers by hardware block.
 
 use emulator::observe::names::BLOCKS;
 use emulator::tigon2::semaphore::Side;
@@ -7,16 +7,16 @@ use emulator::tigon2::{inspect::names, map};
 use super::text;
 use crate::debug::session::Session;
 
-/// The registers of a block, by address: name and address.
+/// Registers of a block, by address: name and address.
 fn of_block(block: &str) -> impl Iterator<Item = (String, u32)> {
     names::registers().filter(move |(_, address)| map::block_of(*address) == block)
 }
 
-/// All registers of a hardware block (`dma_read`, `mac_tx`, `timer`): address, name, value, bits by name. Nothing notices
-/// that they are read.
+/// All registers of a hardware block (`dma_read`, `mac_tx`, `timer`): address, name, value, named bits.
+/// Reading has no side effects.
 ///
 /// # Errors
-/// If there is no such block, or it has no registers.
+/// If the block does not exist, or has no registers.
 pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
     let lines: Vec<_> = of_block(block)
         .map(|(name, address)| {
@@ -41,7 +41,7 @@ pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
     Ok(text(lines))
 }
 
-/// Who has the semaphore of the focused node.
+/// Owner of the semaphore on the focused node.
 #[must_use]
 pub fn semaphore(session: &Session) -> String {
     let semaphore = &session.board().fabric.semaphore;

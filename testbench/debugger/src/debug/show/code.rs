@@ -1,4 +1,4 @@
-//! Instructions, and the source lines from which they come.
+//! Display of instructions and source lines.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use emulator::cpu::mips::isa::{self, Operand};
 use super::{address, text};
 use crate::debug::session::{Focus, Session};
 
-/// Most instructions that are shown at once.
+/// Largest number of instructions.
 const MOST: usize = 1000;
-/// The place of the present instruction, or line.
+/// Mark of the current instruction or line.
 const HERE: &str = "->";
 
-/// The instruction that a CPU of the focused node finds at an address now.
+/// The instruction word at an address of a CPU on the focused node.
 pub(super) fn word(session: &Session, focus: Focus, at: u32) -> Option<u32> {
     session.board().peek(focus.cpu, at, session.now())
 }
 
-/// An instruction as text, with the name of where it leads.
+/// Disassembles an instruction, with the name of its target.
 pub(super) fn instruction(session: &Session, focus: Focus, word: u32, at: u32) -> String {
     let text = disassemble(word, at);
     let operands = isa::lookup(word).map_or(&[][..], |row| row.operands);
@@ -34,7 +34,7 @@ pub(super) fn instruction(session: &Session, focus: Focus, word: u32, at: u32) -
     }
 }
 
-/// Source files that were looked for.
+/// Cache of source files.
 #[derive(Default)]
 struct Files(BTreeMap<String, Option<Vec<String>>>);
 
@@ -54,11 +54,11 @@ impl Files {
     }
 }
 
-/// Instructions from `address` on, as they stand in memory now, with a source line where another one begins. Words that
-/// are no instructions stand as words; where there is no memory, it ends.
+/// Disassembly from `address` on, from current memory, with source lines where they change. Words that are
+/// no instructions are shown as words. Ends at unmapped memory.
 ///
 /// # Errors
-/// If nothing is at `address`.
+/// If `address` is unmapped.
 pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Result<String> {
     let focus = session.focus;
     let (first, pc) = (address & !3, session.core().pc());
@@ -91,7 +91,7 @@ pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Res
     Ok(text(lines))
 }
 
-/// `<function+0x10>`, without the path to it.
+/// `<function+0x10>` without path.
 fn symbol(session: &Session, focus: Focus, at: u32) -> String {
     let found = session.image.symbols.seen_by(focus.who(), at);
     found.map_or(String::new(), |(symbol, offset)| {
@@ -103,10 +103,10 @@ fn symbol(session: &Session, focus: Focus, at: u32) -> String {
     })
 }
 
-/// The source around the present line of the focused CPU: so many lines before it and behind it.
+/// The source around the current line of the focused CPU, with `context` lines before and after it.
 ///
 /// # Errors
-/// If it is not known from which line the instruction comes, or its file is not found.
+/// If the line is unknown, or its file is not found.
 pub fn source(session: &Session, context: usize) -> anyhow::Result<String> {
     let pc = session.core().pc();
     let frames = address::source(session, pc);

@@ -1,4 +1,4 @@
-//! Event registers: what is due, and who raised it.
+//! Display of event registers: pending events and their causes.
 
 use defs::tigon2::event::{self, HARDWARE_MASK};
 use defs::tigon2::regs;
@@ -7,11 +7,11 @@ use emulator::tigon2::map::register_address;
 use super::{address, text};
 use crate::debug::session::{Focus, Session};
 
-/// Where our firmware keeps the mask of its dispatch.
+/// Register that holds the dispatch mask of our firmware.
 const MASK: usize = 26;
 
-/// The event register of the focused CPU and its mailbox event register: what is due, who raised it as far as that can
-/// be known, and what the CPU will look at first.
+/// Event register and mailbox event register of the focused CPU: pending events, their known causes, and
+/// the next handler.
 #[must_use]
 pub fn event_register(session: &Session) -> String {
     let focus = session.focus;
@@ -53,7 +53,7 @@ pub fn event_register(session: &Session) -> String {
     text(lines)
 }
 
-/// A register of the chip, by offset.
+/// A chip register, by offset.
 pub(super) fn register(session: &Session, offset: u32) -> u32 {
     let address = register_address(offset);
     let value = session
@@ -69,7 +69,7 @@ fn numbers(bits: u32) -> String {
         .join(", ")
 }
 
-/// Who holds a bit up.
+/// Cause of a set bit.
 fn cause(session: &Session, focus: Focus, bit: u32) -> String {
     let read = |offset| register(session, offset);
     let own = focus.cpu as u32;
@@ -95,7 +95,7 @@ fn cause(session: &Session, focus: Focus, bit: u32) -> String {
     }
 }
 
-/// The handler to which a bit leads.
+/// Handler of a bit.
 fn handler(session: &Session, focus: Focus, bit: u32) -> String {
     let mut handlers = session.image.handlers.iter();
     let found = handlers.find(|one| one.cpu == focus.cpu && one.event == Some(bit));

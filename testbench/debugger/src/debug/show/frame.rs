@@ -1,9 +1,9 @@
-//! Heads of frames in words.
+//! Display of frame heads.
 
 use defs::emp::fields::{FIELDS, FRAME, Field, MESSAGE, SOURCE};
 use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
 
-/// What a frame is, given its first words: an EMP frame's fields by name, another one's type.
+/// Description of a frame from its first words: EMP fields by name, or the frame's type.
 pub(in crate::debug) fn describe(word: impl Fn(usize) -> u32) -> String {
     let type_kind = word(WORD_TYPE_KIND);
     let ethertype = (type_kind >> 16) as u16;
@@ -11,7 +11,7 @@ pub(in crate::debug) fn describe(word: impl Fn(usize) -> u32) -> String {
     let Some(kind) = kind else {
         return format!("no EMP frame: type {ethertype:04x}");
     };
-    // First what it belongs to.
+    // First the identification.
     let is_name = |field: &&Field| [SOURCE, MESSAGE, FRAME].contains(*field);
     let (names, others): (Vec<&Field>, Vec<&Field>) = FIELDS.iter().skip(1).partition(is_name);
     let fields = names.into_iter().chain(others);

@@ -1,22 +1,22 @@
-//! Memory as numbers.
+//! Display of memory.
 
 use super::text;
 use crate::debug::session::{Focus, Session};
 
-/// Bytes of a row.
+/// Number of bytes per row.
 const ROW_BYTES: u32 = 16;
-/// Most bytes that are shown at once.
+/// Largest number of bytes.
 const MOST_BYTES: u32 = 0x1_0000;
 
 pub(super) fn nothing_at(focus: Focus, address: u32) -> anyhow::Error {
     anyhow::anyhow!("nothing is at {address:#010x} for CPU {}", focus.letter())
 }
 
-/// Words and characters from `address` on, as the focused CPU sees them: SRAM, its scratchpad, registers. Registers that
-/// react to being read do not notice. It ends where there is no memory.
+/// Words and characters from `address` on, as the focused CPU sees them: SRAM, its scratchpad, registers.
+/// Reading has no side effects. Ends at unmapped memory.
 ///
 /// # Errors
-/// If nothing is at `address`.
+/// If `address` is unmapped.
 pub fn memory(session: &Session, address: u32, length: u32) -> anyhow::Result<String> {
     let focus = session.focus;
     let word = |at: u32| session.board().peek(focus.cpu, at, session.now());

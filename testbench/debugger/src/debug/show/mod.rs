@@ -1,5 +1,5 @@
-//! What a session shows, as lines of plain text: stable, without colours, at most 100 columns. Nothing here changes anything
-//! (but [`past`] looks back: the session stands again where it stood).
+//! Displays of a session as lines of plain text: stable, without colours, at most 100 columns. They change
+//! nothing. ([`past`] moves back in time and returns.)
 
 pub mod address;
 pub mod calls;
@@ -15,12 +15,12 @@ pub mod standing;
 pub mod symbols;
 pub mod world;
 
-/// No line is wider.
+/// Largest line width.
 const COLUMNS: usize = 100;
-/// Where what does not fit a line goes on, on the next one.
+/// Indentation of continuation lines.
 const INDENT: usize = 12;
 
-/// Lines as one text, each with its end; what is too wide goes on on the next line.
+/// Joins lines; wraps those that are too wide.
 fn text(lines: impl IntoIterator<Item = String>) -> String {
     let mut text = String::new();
     for line in lines {
@@ -38,7 +38,7 @@ fn text(lines: impl IntoIterator<Item = String>) -> String {
     text
 }
 
-/// `1 descriptor`, `2 descriptors`.
+/// Formats `1 descriptor`, `2 descriptors`.
 fn count(number: usize, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),

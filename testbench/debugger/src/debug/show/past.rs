@@ -1,4 +1,4 @@
-//! What happened last on the focused node. To see it the session looks back, and stands again where it stood.
+//! Display of the last events on the focused node. The session moves back in time and returns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{frame, text};
 use crate::debug::session::Session;
 use lanigon_analysis::trace::rows::{Rows, Style};
 
-/// Most events that are shown at once.
+/// Largest number of events.
 const MOST: usize = 10_000;
 
 fn last(
@@ -30,10 +30,10 @@ fn last(
     Ok(session.history.events_before(count.min(MOST), &search)?)
 }
 
-/// The last events before now, with these details, as `lanigon trace show` writes them.
+/// The last events before the current time, with these details, in the format of `lanigon trace show`.
 ///
 /// # Errors
-/// If somebody interrupts, or a state cannot be taken up.
+/// If the operation is interrupted, or a checkpoint cannot be loaded.
 pub fn events(session: &mut Session, count: usize, details: Details) -> anyhow::Result<String> {
     let events = last(session, count, details, |_| true)?;
     let mut rows = Rows::new(&session.header, Style::default());
@@ -44,14 +44,14 @@ pub fn events(session: &mut Session, count: usize, details: Details) -> anyhow::
     if events.is_empty() {
         return Ok(text(["nothing happened before".into()]));
     }
-    // A row is as wide as a trace's: what it says of code stands at its end.
+    // Rows are as wide as those of a trace, with symbols at the end.
     Ok(String::from_utf8_lossy(&shown).into_owned())
 }
 
-/// The last frames that the node's MAC sent, received or dropped before now, with their heads.
+/// The last frames that the node's MAC sent, received or dropped before the current time, with their heads.
 ///
 /// # Errors
-/// If somebody interrupts, or a state cannot be taken up.
+/// If the operation is interrupted, or a checkpoint cannot be loaded.
 pub fn frames(session: &mut Session, count: usize) -> anyhow::Result<String> {
     let of_frames = |event: &TraceEvent| {
         matches!(
@@ -62,7 +62,7 @@ pub fn frames(session: &mut Session, count: usize) -> anyhow::Result<String> {
                 | TraceKind::FrameDropped { .. }
         )
     };
-    // Each has a head before it.
+    // A head precedes each frame.
     let most = count.min(MOST).saturating_mul(2).saturating_add(4);
     let events = last(session, most, Details::FRAMES, of_frames)?;
     let lines = frame_lines(&events);
@@ -73,7 +73,7 @@ pub fn frames(session: &mut Session, count: usize) -> anyhow::Result<String> {
     Ok(text(lines.into_iter().skip(first)))
 }
 
-/// A line for each frame. A head comes before what it is about.
+/// One line per frame. A head precedes its frame's event.
 fn frame_lines(events: &[TraceEvent]) -> Vec<String> {
     let mut coming: VecDeque<FrameHead> = VecDeque::new();
     let mut leaving = None;

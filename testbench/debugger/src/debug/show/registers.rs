@@ -1,16 +1,16 @@
-//! General registers.
+//! Display of general registers.
 
 use emulator::cpu::mips::disasm::REGISTER_NAMES;
 
 use super::{address, text};
 use crate::debug::session::Session;
 
-/// Columns of a register.
+/// Width of a column.
 const WIDTH: usize = 50;
-/// Longer names stand without the path to them.
+/// Longer names are shown without path.
 const LONGEST_NAME: usize = 32;
 
-/// The focused CPU's general registers and its program counter; what is the address of something with its name.
+/// General registers and program counter of the focused CPU, with symbols of addresses.
 #[must_use]
 pub fn registers(session: &Session) -> String {
     let core = session.core();
@@ -26,7 +26,7 @@ pub fn registers(session: &Session) -> String {
     let general = (0..rows).map(|row| {
         let [left, right] =
             [row, row + rows].map(|index| cell(REGISTER_NAMES[index], core.register(index)));
-        // What is left of a row belongs to the right one.
+        // The left column is truncated to its width.
         let left: String = left.chars().take(WIDTH - 2).collect();
         format!("{left:WIDTH$}{right}")
     });

@@ -1,4 +1,4 @@
-//! Rings and buffers: DMA descriptors, MAC descriptors, and the frames that they stand for.
+//! Display of rings and buffers: DMA descriptors, MAC descriptors, and their frames.
 
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::regs::{self, DmaState};
@@ -15,11 +15,11 @@ use emulator::tigon2::{inspect::names, map};
 use super::{frame, text};
 use crate::debug::session::Session;
 
-/// Most descriptors of a ring that are shown.
+/// Largest number of descriptors per ring.
 const MOST: u32 = 24;
 
-/// The DMA channels and their rings, the MAC's rings and buffers of the focused node: where each stands, and every
-/// descriptor that is under way.
+/// The DMA channels and rings, MAC rings and buffers of the focused node, with every descriptor in
+/// progress.
 #[must_use]
 pub fn rings(session: &Session) -> String {
     let fabric = &session.board().fabric;
@@ -46,7 +46,7 @@ pub fn rings(session: &Session) -> String {
     text(lines)
 }
 
-/// What a DMA channel is at.
+/// State of a DMA channel.
 fn channel(name: &str, channel: &Channel, register: u32) -> String {
     let bits = |value| names::bits(map::register_address(register), value).unwrap_or_default();
     if channel.failed() {
@@ -65,7 +65,7 @@ fn channel(name: &str, channel: &Channel, register: u32) -> String {
     format!("DMA {name} channel: host {host:#x}, local {local:#x}, {length} bytes left, {bits}")
 }
 
-/// A buffer's registers.
+/// Registers of a buffer.
 fn buffer(name: &str, buffer: &Buffer, limit: u32) -> String {
     let Buffer {
         base,
@@ -78,7 +78,7 @@ fn buffer(name: &str, buffer: &Buffer, limit: u32) -> String {
     )
 }
 
-/// The first line about a ring, and the numbers of the entries from consumer to producer.
+/// First line of a ring, and the indices of entries from consumer to producer.
 fn pointers(name: &str, ring: &RingPointers, base: u32) -> (String, Vec<u32>) {
     let RingPointers {
         producer,
@@ -114,7 +114,7 @@ fn pointers(name: &str, ring: &RingPointers, base: u32) -> (String, Vec<u32>) {
     (line, indices)
 }
 
-/// Adds a ring's lines.
+/// Appends the lines of a ring.
 fn ring_lines(
     name: &str,
     ring: &RingPointers,
@@ -135,7 +135,7 @@ fn ring_lines(
     }
 }
 
-/// Adds the lines of a DMA ring, by its name and how far below the transmit buffer it lies.
+/// Appends the lines of a DMA ring, given its name and its distance below the transmit buffer.
 fn dma_ring(
     fabric: &Fabric,
     (name, below): (&str, u32),
@@ -164,14 +164,14 @@ fn dma_ring(
     );
 }
 
-/// How a ring of the MAC differs from the other one.
+/// Properties of a MAC ring.
 struct MacRing {
     name: &'static str,
-    /// Below the base of the transmit buffer.
+    /// Distance below the base of the transmit buffer.
     below: u32,
-    /// Entries before the reference.
+    /// Description of the entries before the reference.
     before: &'static str,
-    /// Whether its frames lie in the receive buffer.
+    /// Whether its frames are in the receive buffer.
     receives: bool,
 }
 
@@ -212,7 +212,7 @@ fn mac_ring(fabric: &Fabric, of: &MacRing, ring: &RingPointers, lines: &mut Vec<
     });
 }
 
-/// A word of a frame in its buffer, which begins again at its end.
+/// A word of a frame in its buffer, which wraps.
 fn frame_word(fabric: &Fabric, of: &MacRing, frame_at: u32, index: usize) -> u32 {
     let mac = &fabric.mac;
     let (buffer, limit) = match of.receives {

@@ -1,4 +1,4 @@
-//! Where a session stands.
+//! Display of a session's position.
 
 use defs::tigon2::event;
 use emulator::cpu::mips::disasm::disassemble;
@@ -17,7 +17,7 @@ pub fn microseconds(time: SimTime) -> String {
     format!("{}.{:06}", ps / 1_000_000, ps % 1_000_000)
 }
 
-/// A time from the start of the host programs, in microseconds with a sign.
+/// A time relative to the start of the host programs, in signed microseconds.
 #[must_use]
 pub fn since_start(session: &Session, time: SimTime) -> String {
     let start = SimTime::from_ps(session.header.start_ps);
@@ -27,7 +27,7 @@ pub fn since_start(session: &Session, time: SimTime) -> String {
     }
 }
 
-/// A node by number, and by name if it has one.
+/// A node by number, with its name if it has one.
 pub(in crate::debug) fn node(session: &Session, node: usize) -> String {
     match session.node_name(node) {
         name if name.is_empty() || name == node.to_string() => format!("node {node}"),
@@ -35,7 +35,7 @@ pub(in crate::debug) fn node(session: &Session, node: usize) -> String {
     }
 }
 
-/// The time, and the node's CPUs: what they are at, and where.
+/// Time, and state and position of the node's CPUs.
 #[must_use]
 pub fn where_(session: &Session) -> String {
     let (now, node) = (session.now(), session.focus.node);
@@ -50,7 +50,7 @@ pub fn where_(session: &Session) -> String {
     text([time].into_iter().chain(cpus))
 }
 
-/// What a CPU is at, in few words.
+/// State of a CPU in a few words.
 pub(in crate::debug) fn state(session: &Session, focus: Focus, node: usize) -> String {
     let board = session.history.world().nodes[node].board::<Tigon2>();
     match board.stop_reason(focus.cpu) {
@@ -61,7 +61,7 @@ pub(in crate::debug) fn state(session: &Session, focus: Focus, node: usize) -> S
     }
 }
 
-/// The lines about one CPU; the focused one is marked.
+/// Lines of one CPU; the focused one is marked.
 fn cpu(session: &Session, focus: Focus) -> Vec<String> {
     let mark = if focus == session.focus { "->" } else { "" };
     let core = &session.board().cores[focus.cpu].core;
@@ -99,7 +99,7 @@ fn cpu(session: &Session, focus: Focus) -> Vec<String> {
     lines
 }
 
-/// Whether a jump was taken and its delay slot comes now.
+/// Whether a taken jump's delay slot comes next.
 pub(in crate::debug) fn delay_slot(session: &Session, focus: Focus) -> Option<String> {
     let core = &session.board().cores[focus.cpu].core;
     if !core.in_taken_slot() {

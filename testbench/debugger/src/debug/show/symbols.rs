@@ -1,11 +1,11 @@
-//! Names of an image.
+//! Display of an image's symbols.
 
 use emulator::image::{Memory, SymbolKind};
 
 use super::text;
 use crate::debug::session::Session;
 
-/// Most symbols that are shown.
+/// Largest number of symbols.
 const MOST: usize = 200;
 
 const fn memory_name(memory: Option<Memory>) -> &'static str {

@@ -1,10 +1,10 @@
-//! All nodes at a glance.
+//! Display of all nodes.
 
 use super::{address, count, standing, text};
 use crate::debug::session::{Focus, Session};
 use emulator::tigon2::board::Tigon2;
 
-/// What each host program waits for, node by node. Those that have ended are not told of.
+/// The waiting condition of each host program, by node. Ended programs are omitted.
 #[must_use]
 pub fn hosts(session: &Session) -> String {
     let mut lines = Vec::new();
@@ -21,7 +21,7 @@ pub fn hosts(session: &Session) -> String {
     text(lines)
 }
 
-/// A line for each node, with its CPUs, and for each switch.
+/// One line per node, with its CPUs, and per switch.
 #[must_use]
 pub fn nodes(session: &Session) -> String {
     let world = session.history.world();

@@ -83,7 +83,7 @@ fn only_the_buffer_overflows(view: &View<'_>) -> Verdict {
     let evidence = format!(
         "frames dropped for want of buffer space: {buffer}; for want of records or DMA descriptors: {others}"
     );
-    // Where nothing runs out, nothing shows which resource would be the first.
+    // Without a shortage the first exhausted resource is unknown.
     if buffer + others == 0 {
         return Err(format!("nothing ran out: {evidence}"));
     }
@@ -101,7 +101,7 @@ fn switch_costs_large_messages_more(view: &View<'_>) -> Verdict {
     Ok((large >= 2.0 * small, evidence))
 }
 
-/// What a byte more costs within frames and pages, in us.
+/// Cost of one more byte within a frame and a page, in us.
 fn per_byte(view: &View<'_>) -> Result<f64, String> {
     Ok((view.latency(Base, FRAME)? - view.latency(Base, 256)?) / f64::from(FRAME - 256))
 }
@@ -111,7 +111,7 @@ fn frame_step(view: &View<'_>) -> Verdict {
 }
 
 fn page_step(view: &View<'_>) -> Verdict {
-    // No frame ends there, so the step is the page's alone.
+    // No frame ends there: the step is that of the page alone.
     debug_assert!(!(PAGE_BYTES - FRAME).is_multiple_of(data_frame_capacity(DEFAULT_FRAME_BYTES)));
     step(view, PAGE_BYTES, 10.0)
 }

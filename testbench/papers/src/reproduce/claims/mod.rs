@@ -1,4 +1,4 @@
-//! What the thesis says in words, judged by what was measured.
+//! The thesis's claims in words, judged by measurements.
 
 mod base;
 mod one_way;
@@ -16,21 +16,21 @@ use crate::experiments::testbed::Testbed;
 use crate::experiments::usage::{Flow, Usage};
 use crate::published;
 
-/// Whether a claim holds, and by which numbers; or why that cannot be said.
+/// Whether a claim is true, with the evidence; or the reason why it cannot be judged.
 type Verdict = Result<(bool, String), String>;
 
-/// A statement of the thesis without a number of its own (`data/published-emp-claims.csv`).
+/// A claim of the thesis without a number (`data/published-emp-claims.csv`).
 #[derive(Debug, Clone, Copy)]
 pub struct Claim {
-    /// Its id.
+    /// Id.
     pub id: &'static str,
-    /// What is taken for it here: sizes, and how much "about" or "considerably" is.
+    /// Interpretation: sizes, and thresholds for words such as "about".
     pub taken: &'static str,
     judge: fn(&View<'_>) -> Verdict,
 }
 
 impl Claim {
-    /// The statement, and in brackets what is taken for it.
+    /// The claim, with its interpretation in brackets.
     #[must_use]
     pub fn text(&self) -> String {
         let statement = published::claim(self.id).unwrap_or_default();
@@ -41,18 +41,18 @@ impl Claim {
     }
 }
 
-/// A claim and what became of it.
+/// A judged claim.
 #[derive(Debug, Clone, Serialize)]
 pub struct JudgedClaim {
     /// The claim's id.
     pub id: &'static str,
-    /// The statement, and what is taken for it.
+    /// The claim with its interpretation.
     pub claim: String,
-    /// Whether it holds; absent if that cannot be measured.
+    /// Whether it is true; absent if it cannot be measured.
     pub holds: Option<bool>,
-    /// The numbers, or what is missing.
+    /// The numbers, or the missing data.
     pub evidence: String,
-    /// Under which profile.
+    /// Profile of the measurement.
     pub profile: String,
 }
 
@@ -70,7 +70,7 @@ pub fn all() -> Vec<Claim> {
     claims
 }
 
-/// Judges the claims that were asked for.
+/// Judges the selected claims.
 #[must_use]
 pub fn judge(results: &Results, selection: &Selection) -> Vec<JudgedClaim> {
     let Some(profile) = results.judged() else {
@@ -97,7 +97,7 @@ pub fn judge(results: &Results, selection: &Selection) -> Vec<JudgedClaim> {
         .collect()
 }
 
-/// What a claim is judged by.
+/// Measurements for the judgement of a claim.
 struct View<'a> {
     results: &'a Results,
     profile: &'a ProfileResults,
@@ -120,7 +120,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Values of these schemes at the same point.
+    /// Values of these schemes at one point.
     fn values(&self, key: Key, schemes: &[Scheme]) -> Result<Vec<(Scheme, f64)>, String> {
         let values = schemes
             .iter()
@@ -143,12 +143,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// By how many percent `a` is above `b`.
+/// Increase of `a` over `b`, in percent.
 fn above(a: f64, b: f64) -> f64 {
     100.0 * (a / b - 1.0)
 }
 
-/// "base 870.1, SO 880.2 Mb/s"
+/// Formats "base 870.1, SO 880.2 Mb/s".
 fn list(values: &[(Scheme, f64)], unit: &str) -> String {
     let words: Vec<_> = values
         .iter()
@@ -163,7 +163,7 @@ fn of(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
     found.map_or(f64::NAN, |(_, value)| *value)
 }
 
-/// The highest of the others' values.
+/// Highest value of the other schemes.
 fn best_but(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
     let others = values.iter().filter(|(known, _)| *known != scheme);
     others
@@ -171,7 +171,7 @@ fn best_but(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
         .fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The lowest of the others' values.
+/// Lowest value of the other schemes.
 fn worst_but(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
     let others = values.iter().filter(|(known, _)| *known != scheme);
     others

@@ -8,7 +8,7 @@ use crate::experiments::usage::Flow;
 
 const LATENCY: Experiment = Experiment::Latency;
 const ONE_WAY: Experiment = Experiment::OneWay;
-/// The size for which the thesis gives large messages' latency (emp-011).
+/// Message size of the thesis's latency of large messages (emp-011).
 const LARGE_LATENCY: u32 = 14_336;
 
 pub const CLAIMS: &[Claim] = &[
@@ -118,7 +118,7 @@ fn so_latency(view: &View<'_>) -> Verdict {
     ))
 }
 
-/// By how many percent a scheme's latency is below base's.
+/// Reduction of a scheme's latency against base, in percent.
 fn latency_gain(view: &View<'_>, scheme: Scheme, size: u32) -> Result<f64, String> {
     Ok(-above(
         view.latency(scheme, size)?,

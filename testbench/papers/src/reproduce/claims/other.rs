@@ -1,4 +1,4 @@
-//! Claims that this project cannot judge, and why.
+//! Claims that this project cannot judge, with reasons.
 
 use super::{Claim, Verdict, View};
 

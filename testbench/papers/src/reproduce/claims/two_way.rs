@@ -60,7 +60,7 @@ fn direct(view: &View<'_>, size: u32) -> Result<Vec<(Scheme, f64)>, String> {
     view.values(Key::new(TWO_WAY, Base, size), &Scheme::ALL)
 }
 
-/// Changes of every scheme from the first testbed to another.
+/// Changes of all schemes between the first testbed and another one.
 fn changes(view: &View<'_>, other: impl Fn(Scheme) -> Key) -> Result<Vec<(Scheme, f64)>, String> {
     let direct = direct(view, LARGE)?;
     let changes = direct

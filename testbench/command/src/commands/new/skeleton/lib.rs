@@ -1,11 +1,11 @@
-//! What the host does: what a driver would do.
+//! The host's part, as in a driver.
 
 use lanigon_kit::{HostError, HostNode, us};
 
-/// Where the answer stands (as in firmware/src/main.rs).
+/// Address of the answer (as in firmware/src/main.rs).
 const ANSWER: u32 = 0x200;
 
-/// Asks the firmware for the value that follows.
+/// Requests the successor of a value from the firmware.
 pub async fn next(host: &mut HostNode, value: u32) -> Result<u32, HostError> {
     host.write(ANSWER, 0).await;
     host.mailbox(1, value).await;

@@ -1,4 +1,4 @@
-//! What the NIC does: a value that the host writes into mailbox 1 comes back, plus one.
+//! The NIC's part: returns a value from mailbox 1, plus one.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -7,7 +7,7 @@
 use tigon2_hal::cpu::A;
 use tigon2_hal::{dispatch, entry_a, event, log, mailbox, sram};
 
-/// The word of SRAM where the answer stands.
+/// SRAM address of the answer.
 const ANSWER: u32 = 0x200;
 
 struct Adder {

@@ -1,4 +1,4 @@
-//! The firmware on an emulated board.
+//! Test of the firmware on an emulated board.
 
 use lanigon_kit::{Kit, KitError};
 
