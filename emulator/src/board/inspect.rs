@@ -1,7 +1,141 @@
-//! What tools see of any board.
+//! What tools see of any board, and what a debugger changes in one at rest.
 
-/// A board, as reports and debuggers look at it. To look changes nothing.
+use std::sync::Arc;
+
+use super::{CpuId, CpuInfo, CpuView, Stops};
+use crate::sim::time::SimTime;
+
+/// Nothing can be changed there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("nothing answers at {address:#x} for {cpu}")]
+pub struct NothingThere {
+    /// The address.
+    pub address: u32,
+    /// The name of the CPU.
+    pub cpu: &'static str,
+}
+
+/// A range of a CPU's address space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Area {
+    /// What answers there: `SRAM`.
+    pub name: &'static str,
+    /// Address of the first byte.
+    pub start: u32,
+    /// Address behind the last byte.
+    pub end: u32,
+    /// Address behind the last byte of installed memory; what lies beyond repeats it.
+    pub installed_end: u32,
+    /// Whether it is memory: instructions can lie there, and writes have no other effect.
+    pub memory: bool,
+}
+
+/// A register of a hardware block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisterRow {
+    /// Its address, as CPUs use it.
+    pub address: u32,
+    /// Its name: `dma_read_state`.
+    pub name: String,
+    /// Its value.
+    pub value: u32,
+    /// The bits of the value by name, if the register holds bits.
+    pub bits: String,
+}
+
+/// A board, as tools see it. Addresses are those that a CPU uses. To look has no effect on anything, also where a CPU's or a
+/// host's read would have one. Only the name has no default: a board without CPUs needs nothing else.
 pub trait Inspect {
-    /// One line for each core: where it stands, for reports.
-    fn describe_cores(&self) -> Vec<String>;
+    /// The name of this type of board, as scenarios have it: `tigon2`.
+    fn name(&self) -> &'static str;
+
+    /// Its CPUs.
+    fn cpus(&self) -> &'static [CpuInfo] {
+        &[]
+    }
+
+    /// A CPU as it is now; `None` if there is no such CPU.
+    fn cpu(&self, _cpu: CpuId) -> Option<CpuView> {
+        None
+    }
+
+    /// The general registers of a CPU, by number.
+    fn registers(&self, _cpu: CpuId) -> &[u32] {
+        &[]
+    }
+
+    /// Changes a general register.
+    fn set_register(&mut self, _cpu: CpuId, _index: usize, _value: u32) {}
+
+    /// Lets a CPU go on at another instruction. The rest of a jump that it was in is dropped.
+    fn set_pc(&mut self, _cpu: CpuId, _pc: u32) {}
+
+    /// The word at an address as a CPU sees it. The two lowest bits of the address do not count. `None` where
+    /// nothing answers.
+    fn peek(&self, _cpu: CpuId, _address: u32, _now: SimTime) -> Option<u32> {
+        None
+    }
+
+    /// Bytes from an address on, each as [`peek`](Self::peek) has it; fewer if nothing answers in between.
+    fn peek_bytes(&self, cpu: CpuId, address: u32, length: usize, now: SimTime) -> Vec<u8> {
+        let byte = |address: u32| {
+            let word = self.peek(cpu, address, now)?;
+            Some(word.to_be_bytes()[address as usize & 3])
+        };
+        let addresses = (0..length).map(|offset| address.wrapping_add(offset as u32));
+        addresses.map_while(byte).collect()
+    }
+
+    /// The range of a CPU's address space that an address lies in, if anything answers there.
+    fn area(&self, _cpu: CpuId, _address: u32) -> Option<Area> {
+        None
+    }
+
+    /// What a CPU meets at an address: `cpu_b > dma_read > state`.
+    fn describe_address(&self, cpu: CpuId, address: u32) -> String {
+        let cpu = self.cpus().get(cpu.index());
+        let who = cpu.map_or("", |cpu| cpu.initiator.name());
+        format!("{who} > {address:#x}")
+    }
+
+    /// Where the firmware's panic was to which a CPU has come, if it has: `panic at src/main.rs:12`.
+    fn panic_at(&self, _cpu: CpuId) -> Option<String> {
+        None
+    }
+
+    /// The protocol stages that the firmware's probes mark, by index.
+    fn stages(&self) -> &[Arc<str>] {
+        &[]
+    }
+
+    /// The registers of a hardware block, by address; none if there is no such block.
+    fn block(&self, _name: &str, _now: SimTime) -> Vec<RegisterRow> {
+        Vec::new()
+    }
+
+    /// The name and the address of each register, by address.
+    fn register_names(&self) -> Vec<(String, u32)> {
+        Vec::new()
+    }
+
+    /// The breakpoints and watchpoints.
+    fn stops(&self) -> Stops {
+        Stops::default()
+    }
+
+    /// Reports these from now on, and no others. For a board at rest.
+    fn set_stops(&mut self, _stops: Stops) {}
+
+    /// From now on a CPU stands still once it has executed so many instructions.
+    fn hold_after(&mut self, _cpu: CpuId, _instructions: u64) {}
+
+    /// One line for each CPU, for reports: `cpu_a running at pc 0x4000`.
+    fn describe_cpus(&self) -> Vec<String> {
+        let cpus = self.cpus().iter().enumerate();
+        let line = |(index, info): (usize, &CpuInfo)| {
+            let CpuView { state, pc, .. } = self.cpu(CpuId::new(index))?;
+            Some(format!("{} {state} at pc {pc:#x}", info.initiator))
+        };
+        cpus.filter_map(line).collect()
+    }
 }

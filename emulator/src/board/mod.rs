@@ -5,7 +5,9 @@
 //! promises that let the simulation do less work; each default promises nothing.
 
 mod context;
+mod cpu;
 mod inspect;
+mod stops;
 
 use std::fmt::Debug;
 
@@ -17,7 +19,9 @@ use crate::wire::ethernet::frame::Frame;
 use crate::wire::ethernet::link::Link;
 
 pub use context::{Context, NodeEvent, SharedMemory};
-pub use inspect::Inspect;
+pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
+pub use inspect::{Area, Inspect, NothingThere, RegisterRow};
+pub use stops::{Stops, Watch};
 
 /// A programmable NIC, as a node sees it.
 pub trait Board: State + Inspect + Debug + Send + 'static {
@@ -73,6 +77,25 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     /// At `time` the cable is pulled out, or plugged in again.
     fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Self::Event>);
+
+    /// Starts a CPU at `pc` at `ctx.now`, as a host would. Boards without CPUs do nothing.
+    fn start_cpu(&mut self, _cpu: CpuId, _pc: u32, _ctx: &mut Context<'_, Self::Event>) {}
+
+    /// Changes bytes as a CPU could, for a debugger; registers are changed as whole words. To be called at rest, and
+    /// followed by nothing else at that time that relies on what a core knew. By default nothing can be changed.
+    ///
+    /// # Errors
+    /// If nothing answers at one of the addresses. Those before it are changed.
+    fn poke(
+        &mut self,
+        cpu: CpuId,
+        address: u32,
+        _bytes: &[u8],
+        _ctx: &mut Context<'_, Self::Event>,
+    ) -> Result<(), NothingThere> {
+        let cpu = self.cpus().get(cpu.index()).map_or("", |cpu| cpu.name);
+        Err(NothingThere { address, cpu })
+    }
 
     // Promises. Each default is correct for every board.
 

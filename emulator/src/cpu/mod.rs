@@ -1,4 +1,5 @@
 //! Processor cores. A core knows no board: it sees the world through its bus.
 
+pub mod architecture;
 pub mod clock;
 pub mod mips;

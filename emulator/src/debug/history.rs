@@ -8,8 +8,7 @@ use super::step::Trail;
 use crate::sim::time::SimTime;
 use crate::sim::world::{RunLimits, World};
 use crate::state::StateError;
-use crate::tigon2::board::Tigon2;
-use crate::tigon2::inspect::stops::Stops;
+use crate::board::Stops;
 
 /// From one state that is kept to the next, as the world runs.
 const SPACING: SimTime = SimTime::from_us(5_000);
@@ -32,13 +31,21 @@ pub enum DebugError {
     /// There is no such node.
     #[error("there is no node {0}")]
     NoNode(usize),
+    /// There is no such CPU.
+    #[error("node {node} has no CPU {cpu}")]
+    NoCpu {
+        /// The node.
+        node: usize,
+        /// The index of the CPU.
+        cpu: usize,
+    },
     /// The core executes nothing.
-    #[error("CPU {} of node {node} executes nothing", if *.cpu == 0 { 'A' } else { 'B' })]
+    #[error("{cpu} of node {node} executes nothing")]
     Still {
         /// The node.
         node: usize,
-        /// The core: 0 = A, 1 = B.
-        cpu: usize,
+        /// The name of the CPU.
+        cpu: &'static str,
     },
 }
 
@@ -152,9 +159,7 @@ impl History {
         let place = self.stops.get_mut(node).ok_or(DebugError::NoNode(node))?;
         let past = self.past.as_mut().map(|past| &mut past.world);
         for world in past.into_iter().chain([&mut self.front]) {
-            world.nodes[node]
-                .board_mut::<Tigon2>()
-                .set_stops(stops.clone());
+            world.nodes[node].inspect_mut().set_stops(stops.clone());
         }
         *place = stops;
         Ok(())
@@ -230,7 +235,7 @@ impl History {
 
     fn look_at(&mut self, mut world: World, repeats: bool) {
         for (node, stops) in world.nodes.iter_mut().zip(&self.stops) {
-            node.board_mut::<Tigon2>().set_stops(stops.clone());
+            node.inspect_mut().set_stops(stops.clone());
         }
         self.past = Some(Past { world, repeats });
     }

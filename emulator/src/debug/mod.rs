@@ -5,7 +5,7 @@
 //! time:
 //!
 //! * a *search* ([`History::find`]) lets the world run while an observer looks for an event, forwards or backwards;
-//!   breakpoints and watchpoints are events too ([`Stops`](crate::tigon2::inspect::stops::Stops));
+//!   breakpoints and watchpoints are events too ([`Stops`](crate::board::Stops));
 //! * a *step* ([`History::step`]) looks when a core begins its next instruction, or began its last one.
 //!
 //! A world that stands at a time has done all that happens before it, on every node. What happens at that very time, say the

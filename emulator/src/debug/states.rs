@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::board::CpuId;
+use crate::sim::node::Node;
 use crate::sim::saved::Kept;
 use crate::sim::time::SimTime;
 use crate::sim::world::World;
 use crate::state::StateError;
-use crate::tigon2::board::Tigon2;
 
 /// Most states that are kept of a long run, beside those that hold changes.
 const MOST_STATES: usize = 256;
@@ -24,26 +25,31 @@ pub(super) struct Saved {
     bytes: usize,
     /// It holds a change that somebody made at that time: nobody gets past it but by taking it up.
     changed: bool,
-    /// For each node, how many instructions its cores had executed.
-    executed: Vec<[u64; 2]>,
+    /// For each node, how many instructions its CPUs had executed.
+    executed: Vec<Vec<u64>>,
 }
 
 impl Saved {
     fn new(world: &World, changed: bool, before: Option<&Self>) -> Result<Self, StateError> {
         let state = world.keep()?;
-        let boards = world.nodes.iter().map(|node| node.board::<Tigon2>());
-        let executed = boards.map(|board| [0, 1].map(|cpu| board.cores[cpu].core.instructions()));
+        let executed = |node: &Node| {
+            let cpus = (0..node.inspect().cpus().len()).map(CpuId::new);
+            let views = cpus.filter_map(|cpu| node.inspect().cpu(cpu));
+            views.map(|view| view.instructions).collect()
+        };
         Ok(Self {
             bytes: state.bytes_beside(before.map(|before| &before.state)),
             state,
             changed,
-            executed: executed.collect(),
+            executed: world.nodes.iter().map(executed).collect(),
         })
     }
 
     /// How many instructions a core had executed.
-    pub(super) fn executed(&self, node: usize, cpu: usize) -> u64 {
-        self.executed.get(node).map_or(0, |cores| cores[cpu & 1])
+    pub(super) fn executed(&self, node: usize, cpu: CpuId) -> u64 {
+        let cpus = self.executed.get(node);
+        let executed = cpus.and_then(|cpus| cpus.get(cpu.index()));
+        executed.copied().unwrap_or(0)
     }
 }
 

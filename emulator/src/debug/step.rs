@@ -6,8 +6,8 @@
 
 use super::history::{DebugError, History};
 use super::search::Direction;
+use crate::board::{CpuId, CpuView};
 use crate::sim::time::SimTime;
-use crate::tigon2::board::Tigon2;
 
 /// A core that executes nothing for so long executes nothing.
 const PATIENCE: SimTime = SimTime::from_us(20_000);
@@ -19,7 +19,7 @@ const PICOSECOND: SimTime = SimTime::from_ps(1);
 #[derive(Debug)]
 pub(super) struct Trail {
     /// Node and core.
-    of: (usize, usize),
+    of: (usize, CpuId),
     /// How many instructions it had executed before.
     first: u64,
     begins: Vec<SimTime>,
@@ -27,14 +27,14 @@ pub(super) struct Trail {
 
 impl Trail {
     /// When a core began the instruction before which it had executed so many.
-    fn begin_of(&self, of: (usize, usize), executed: u64) -> Option<SimTime> {
+    fn begin_of(&self, of: (usize, CpuId), executed: u64) -> Option<SimTime> {
         let index = executed.checked_sub(self.first).filter(|_| self.of == of)?;
         self.begins.get(usize::try_from(index).ok()?).copied()
     }
 }
 
 impl History {
-    /// Brings the world to the time at which a core (0 = A, 1 = B) begins its next instruction after the one at which it stands, or
+    /// Brings the world to the time at which a CPU begins its next instruction after the one at which it stands, or
     /// began the one before.
     ///
     /// # Errors
@@ -43,11 +43,11 @@ impl History {
         &mut self,
         direction: Direction,
         node: usize,
-        cpu: usize,
+        cpu: CpuId,
     ) -> Result<(), DebugError> {
         match direction {
             Direction::Forward => {
-                self.stepping(node, |history| history.step_forward(node, cpu & 1))
+                self.stepping(node, cpu, |history| history.step_forward(node, cpu))
             }
             Direction::Backward => self.steps_back(node, cpu, 1),
         }
@@ -57,19 +57,24 @@ impl History {
     ///
     /// # Errors
     /// If the core has not executed so many; else as [`step`](Self::step).
-    pub fn steps_back(&mut self, node: usize, cpu: usize, count: u64) -> Result<(), DebugError> {
-        self.stepping(node, |history| history.step_back(node, cpu & 1, count))
+    pub fn steps_back(&mut self, node: usize, cpu: CpuId, count: u64) -> Result<(), DebugError> {
+        self.stepping(node, cpu, |history| history.step_back(node, cpu, count))
     }
 
     /// A step, or the world stands where it stood.
     fn stepping(
         &mut self,
         node: usize,
+        cpu: CpuId,
         step: impl FnOnce(&mut Self) -> Result<(), DebugError>,
     ) -> Result<(), DebugError> {
         let start = self.now();
-        if node >= self.world().nodes.len() {
+        let Some(found) = self.world().nodes.get(node) else {
             return Err(DebugError::NoNode(node));
+        };
+        if found.inspect().cpu(cpu).is_none() {
+            let cpu = cpu.index();
+            return Err(DebugError::NoCpu { node, cpu });
         }
         let stepped = step(self);
         if matches!(stepped, Err(DebugError::Still { .. })) {
@@ -78,27 +83,34 @@ impl History {
         stepped
     }
 
-    /// How many instructions a core has executed.
-    fn executed(&self, node: usize, cpu: usize) -> u64 {
-        self.world().nodes[node].board::<Tigon2>().cores[cpu]
-            .core
-            .instructions()
+    /// A part of what a CPU shows now.
+    fn look<T: Default>(&self, node: usize, cpu: CpuId, part: impl FnOnce(CpuView) -> T) -> T {
+        let view = self.world().nodes[node].inspect().cpu(cpu);
+        view.map(part).unwrap_or_default()
     }
 
-    /// When the core will begin the instruction at which it stands; not after now if it waits for something.
-    fn begins(&self, node: usize, cpu: usize) -> SimTime {
-        let board = self.world().nodes[node].board::<Tigon2>();
-        board.fabric.ticks.time_of(board.cores[cpu].core.clock.now)
+    /// How many instructions a CPU has executed.
+    fn executed(&self, node: usize, cpu: CpuId) -> u64 {
+        self.look(node, cpu, |view| view.instructions)
     }
 
-    /// A core begins no two instructions within this time.
-    fn cycle(&self, node: usize, cpu: usize) -> SimTime {
-        let board = self.world().nodes[node].board::<Tigon2>();
-        let ticks = board.cores[cpu].core.clock.ticks_per_cycle;
-        board.fabric.ticks.time_of(ticks).max(PICOSECOND)
+    /// When the CPU will begin the instruction at which it stands; not after now if it waits for something.
+    fn begins(&self, node: usize, cpu: CpuId) -> SimTime {
+        self.look(node, cpu, |view| view.time)
     }
 
-    fn step_forward(&mut self, node: usize, cpu: usize) -> Result<(), DebugError> {
+    /// A CPU begins no two instructions within this time.
+    fn cycle(&self, node: usize, cpu: CpuId) -> SimTime {
+        self.look(node, cpu, |view| view.cycle_time).max(PICOSECOND)
+    }
+
+    fn still(&self, node: usize, cpu: CpuId) -> DebugError {
+        let info = self.world().nodes[node].inspect().cpus().get(cpu.index());
+        let cpu = info.map_or("", |info| info.name);
+        DebugError::Still { node, cpu }
+    }
+
+    fn step_forward(&mut self, node: usize, cpu: CpuId) -> Result<(), DebugError> {
         let start = self.now();
         if self.begins(node, cpu) > start {
             // It stands in the midst of the world's time, between two instructions: the next one is this one.
@@ -127,12 +139,12 @@ impl History {
                 }
             }
         }
-        Err(DebugError::Still { node, cpu })
+        Err(self.still(node, cpu))
     }
 
-    fn step_back(&mut self, node: usize, cpu: usize, count: u64) -> Result<(), DebugError> {
+    fn step_back(&mut self, node: usize, cpu: CpuId, count: u64) -> Result<(), DebugError> {
         let (start, executed) = (self.now(), self.executed(node, cpu));
-        let still = DebugError::Still { node, cpu };
+        let still = self.still(node, cpu);
         let wanted = executed.checked_sub(count).ok_or_else(|| still.clone())?;
         let known = |trail: &Trail| trail.begin_of((node, cpu), wanted);
         let mut time = self.trail.as_ref().and_then(known);
@@ -150,7 +162,7 @@ impl History {
 
     /// Brings the world to a time, not long before a core had executed so many instructions, at which it had not; `false` if
     /// there is none.
-    fn go_before(&mut self, node: usize, cpu: usize, executed: u64) -> Result<bool, DebugError> {
+    fn go_before(&mut self, node: usize, cpu: CpuId, executed: u64) -> Result<bool, DebugError> {
         let now = self.now();
         let mut near = now.saturating_sub(WINDOW).max(self.begin());
         // What comes before a change does not lead here.
@@ -187,7 +199,7 @@ impl History {
     fn follow(
         &mut self,
         node: usize,
-        cpu: usize,
+        cpu: CpuId,
         executed: u64,
         end: SimTime,
     ) -> Result<Trail, DebugError> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::slot::{AnySlot, Hosting, Slot, Surroundings};
 use super::time::SimTime;
-use crate::board::{Board, Context, Inspect, SharedMemory};
+use crate::board::{Board, Context, CpuId, Inspect, NothingThere, SharedMemory};
 use crate::host::costs::HostCosts;
 use crate::host::log::HostLog;
 use crate::host::memory::HostMemory;
@@ -183,6 +183,21 @@ impl Node {
         };
         let (board, _, mut ctx) = slot.parts(&mut at);
         act(board, &mut ctx)
+    }
+
+    /// Starts a CPU at `pc` now, as a host would.
+    pub fn start_cpu(&mut self, cpu: CpuId, pc: u32) {
+        let (slot, at) = self.split();
+        slot.start_cpu(cpu, pc, at);
+    }
+
+    /// Changes bytes as a CPU could, for a debugger; registers are changed as whole words. For a node at rest.
+    ///
+    /// # Errors
+    /// If nothing answers at one of the addresses. Those before it are changed.
+    pub fn poke(&mut self, cpu: CpuId, address: u32, bytes: &[u8]) -> Result<(), NothingThere> {
+        let (slot, at) = self.split();
+        slot.poke(cpu, address, bytes, at)
     }
 
     /// The slot, and the node around it.

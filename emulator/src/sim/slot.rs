@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
-use crate::board::{Board, Context, Inspect, NodeEvent, SharedMemory};
+use crate::board::{Board, Context, CpuId, Inspect, NodeEvent, NothingThere, SharedMemory};
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::poller::{self, Poller};
@@ -56,6 +56,14 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn pending_events(&self) -> usize;
     fn transmitter_free_at(&self) -> SimTime;
 
+    fn start_cpu(&mut self, cpu: CpuId, pc: u32, at: Surroundings<'_>);
+    fn poke(
+        &mut self,
+        cpu: CpuId,
+        address: u32,
+        bytes: &[u8],
+        at: Surroundings<'_>,
+    ) -> Result<(), NothingThere>;
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>);
     fn plug_in(&mut self, link: Link);
     fn schedule_signal(&mut self, present: bool, time: SimTime, at: Surroundings<'_>);
@@ -126,6 +134,22 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn transmitter_free_at(&self) -> SimTime {
         self.board.transmitter_free_at()
+    }
+
+    fn start_cpu(&mut self, cpu: CpuId, pc: u32, mut at: Surroundings<'_>) {
+        let (board, _, mut ctx) = self.parts(&mut at);
+        board.start_cpu(cpu, pc, &mut ctx);
+    }
+
+    fn poke(
+        &mut self,
+        cpu: CpuId,
+        address: u32,
+        bytes: &[u8],
+        mut at: Surroundings<'_>,
+    ) -> Result<(), NothingThere> {
+        let (board, _, mut ctx) = self.parts(&mut at);
+        board.poke(cpu, address, bytes, &mut ctx)
     }
 
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {

@@ -390,7 +390,7 @@ impl World {
             .enumerate()
             .flat_map(|(index, node)| {
                 let programs = node.programs.describe().into_iter();
-                let cores = node.inspect().describe_cores().into_iter();
+                let cores = node.inspect().describe_cpus().into_iter();
                 programs
                     .chain(cores)
                     .map(move |line| format!("node {index}: {line}"))

@@ -10,7 +10,7 @@ use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, WINDOW_VIEW};
 use defs::tigon2::regs::{self, HostControl};
 
 use super::cores::{
-    ControlEffect, CorePrivate, CoreUnit, StopReason, owner_of, read_control, write_control,
+    ControlEffect, CorePrivate, CoreUnit, owner_of, read_control, write_control,
 };
 use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
@@ -21,7 +21,7 @@ use super::run::turns::Activity;
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
-use crate::board::{Board, Context, Inspect};
+use crate::board::{Board, Context, CpuId, NothingThere, StopReason};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::{Core, CoreTiming};
 use crate::host::request::PollRequest;
@@ -51,7 +51,7 @@ pub struct Tigon2 {
     /// No core may execute more instructions than this.
     pub instruction_limit: u64,
     /// For a debugger: each core stands still once it has executed so many.
-    pub(crate) held_after: [u64; 2],
+    pub(super) held_after: [u64; 2],
 }
 
 state!(Tigon2 { fabric } lists { cores, stages } fixed {
@@ -447,23 +447,21 @@ impl Board for Tigon2 {
         self.fabric.bus_lead()
     }
 
+    fn start_cpu(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
+        self.start_core(cpu.index() & 1, pc, ctx);
+    }
+
+    fn poke(
+        &mut self,
+        cpu: CpuId,
+        address: u32,
+        bytes: &[u8],
+        ctx: &mut Context<'_, BoardEvent>,
+    ) -> Result<(), NothingThere> {
+        self.poke_bytes(cpu.index() & 1, address, bytes, ctx)
+    }
+
     fn transmitter_free_at(&self) -> SimTime {
         self.fabric.wire_free_at
-    }
-}
-
-impl Inspect for Tigon2 {
-    fn describe_cores(&self) -> Vec<String> {
-        let describe = |unit: &CoreUnit| {
-            let state = match &unit.private.stopped {
-                Some(StopReason::Break { code }) => format!("stopped by break {code}"),
-                Some(StopReason::Fault(fault)) => format!("stopped: {fault}"),
-                None if !unit.private.running() => "halted".into(),
-                None if unit.private.idle.idle().is_some() => "idle".into(),
-                None => "running".into(),
-            };
-            format!("{} {state} at pc {:#x}", unit.private.who, unit.core.pc())
-        };
-        self.cores.iter().map(describe).collect()
     }
 }

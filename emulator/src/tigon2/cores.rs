@@ -1,7 +1,5 @@
 //! The two cores of the board and their control registers (docs/tigon2.md, section 1).
 
-use std::sync::Arc;
-
 use defs::tigon2::map::SRAM_LIMIT;
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
@@ -12,26 +10,12 @@ use super::run::ahead::RunAhead;
 use super::run::idle::IdleDetector;
 use super::scratchpad::Scratchpad;
 use super::sram::Sram;
+use crate::board::StopReason;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::observe::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
 use crate::state;
-use crate::value_enum;
-
-/// Why a core stopped by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StopReason {
-    /// It executed a `break`.
-    Break {
-        /// The instruction's code field.
-        code: u32,
-    },
-    /// It could not execute an instruction.
-    Fault(Arc<str>),
-}
-
-value_enum!(StopReason { Break { code: code }, Fault { 0: text } });
 
 /// A core's private surroundings.
 #[derive(Debug)]

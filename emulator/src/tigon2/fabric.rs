@@ -17,7 +17,7 @@ use super::dma::stall::Rests;
 use super::dma::transfer::DmaStep;
 use super::eeprom::Eeprom;
 use super::event::EventRegisters;
-use super::inspect::stops::Stops;
+use crate::board::Stops;
 use super::mac::Mac;
 use super::mac::traffic::RxSide;
 use super::mailbox::Mailbox;

@@ -2,6 +2,7 @@
 //! instructions PRI and JOFF (docs/tigon2.md, section 1).
 
 mod alu;
+pub mod architecture;
 pub mod asm;
 pub mod bus;
 mod core;

@@ -1,24 +1,39 @@
-//! What a debugger reads and changes by hand, in a board at rest. Addresses are those that a CPU uses. To read has no
-//! effect on anything, also where a CPU's or the host's read would have one.
+//! The board as tools see it, and as a debugger changes it at rest.
 
-use defs::tigon2::map::SRAM_LIMIT;
+use std::sync::Arc;
 
+use defs::tigon2::map::{
+    REGISTER_BASE, REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE, SRAM_LIMIT,
+};
+
+use crate::board::{
+    Area, CpuId, CpuInfo, CpuState, CpuView, Inspect, NothingThere, RegisterRow, Stops,
+};
+use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
+use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::BoardContext;
+use crate::tigon2::inspect::names;
 use crate::tigon2::map::{self, Place};
 
-/// Nothing can be changed there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("nothing answers at {address:#x} for CPU {}", if *.cpu == 0 { 'A' } else { 'B' })]
-pub struct NothingThere {
-    /// The address.
-    pub address: u32,
-    /// The CPU, 0 = A, 1 = B.
-    pub cpu: usize,
-}
+/// CPU A and CPU B.
+pub const CPUS: [CpuInfo; 2] = [
+    CpuInfo {
+        name: "CPU A",
+        letter: "a",
+        initiator: Initiator::CpuA,
+        architecture: &Mips,
+    },
+    CpuInfo {
+        name: "CPU B",
+        letter: "b",
+        initiator: Initiator::CpuB,
+        architecture: &Mips,
+    },
+];
 
 const fn who(cpu: usize) -> Initiator {
     match cpu {
@@ -27,16 +42,59 @@ const fn who(cpu: usize) -> Initiator {
     }
 }
 
-impl Tigon2 {
-    /// The word at an address as a CPU (0 = A, 1 = B) sees it, in SRAM, in its scratchpad or in the registers; the two
-    /// lowest bits of the address do not count. `None` where nothing answers.
-    #[must_use]
-    pub fn peek(&self, cpu: usize, address: u32, now: SimTime) -> Option<u32> {
-        let address = address & !3;
+impl Inspect for Tigon2 {
+    fn name(&self) -> &'static str {
+        "tigon2"
+    }
+
+    fn cpus(&self) -> &'static [CpuInfo] {
+        &CPUS
+    }
+
+    fn cpu(&self, cpu: CpuId) -> Option<CpuView> {
+        let CoreUnit { core, private } = self.cores.get(cpu.index())?;
+        let ticks = &self.fabric.ticks;
+        let state = match private.stopped.clone() {
+            Some(reason) => CpuState::Stopped(reason),
+            None if !private.running() => CpuState::Halted,
+            None if private.idle.idle().is_some() => CpuState::Idle,
+            None => CpuState::Running,
+        };
+        Some(CpuView {
+            state,
+            pc: core.pc(),
+            next_pc: core.next_pc(),
+            instructions: core.instructions(),
+            cycles: core.clock.cycles,
+            time: ticks.time_of(core.clock.now),
+            cycle_time: ticks.time_of(core.clock.ticks_per_cycle),
+            busy_time: self.busy_time(cpu.index()),
+            stage: self.stages[cpu.index()].current(),
+        })
+    }
+
+    fn registers(&self, cpu: CpuId) -> &[u32] {
+        let unit = self.cores.get(cpu.index());
+        unit.map_or(&[], |unit| unit.core.registers())
+    }
+
+    fn set_register(&mut self, cpu: CpuId, index: usize, value: u32) {
+        let core = &mut self.cores[cpu.index() & 1].core;
+        core.set_register(index & 31, value);
+        self.wake_cores();
+    }
+
+    fn set_pc(&mut self, cpu: CpuId, pc: u32) {
+        self.cores[cpu.index() & 1].core.start_at(pc);
+        self.wake_cores();
+    }
+
+    fn peek(&self, cpu: CpuId, address: u32, now: SimTime) -> Option<u32> {
+        let (cpu, address) = (cpu.index() & 1, address & !3);
         match map::place(who(cpu), address) {
             Place::Sram => Some(self.fabric.sram.word(address)),
             Place::Scratchpad => {
-                let scratchpad = &self.cores[cpu & 1].private.scratchpad;
+                let scratchpad = &self.cores[cpu].private.scratchpad;
                 scratchpad.get(address, Width::Word)
             }
             Place::Register(offset) => Some(self.register(offset, now)),
@@ -44,23 +102,77 @@ impl Tigon2 {
         }
     }
 
-    /// Bytes from an address on, each as [`Tigon2::peek`] has it; fewer if something in between does not answer.
-    #[must_use]
-    pub fn peek_bytes(&self, cpu: usize, address: u32, length: usize, now: SimTime) -> Vec<u8> {
-        let byte = |address: u32| {
-            let word = self.peek(cpu, address, now)?;
-            Some(word.to_be_bytes()[address as usize & 3])
+    fn area(&self, cpu: CpuId, address: u32) -> Option<Area> {
+        let own_bytes = [SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES][cpu.index() & 1];
+        let (name, start, bytes, memory) = match map::place(who(cpu.index() & 1), address) {
+            Place::Sram => ("SRAM", 0, SRAM_LIMIT, true),
+            Place::Scratchpad => ("the scratchpad", SCRATCHPAD_BASE, own_bytes, true),
+            Place::Register(_) => ("the register file", REGISTER_BASE, REGISTER_BYTES, false),
+            Place::StackMap | Place::Nothing => return None,
         };
-        let addresses = (0..length).map(|offset| address.wrapping_add(offset as u32));
-        addresses.map_while(byte).collect()
+        let end = start + bytes;
+        let installed_end = match start {
+            0 => self.fabric.sram.size_bytes() as u32,
+            _ => end,
+        };
+        Some(Area {
+            name,
+            start,
+            end,
+            installed_end,
+            memory,
+        })
     }
 
-    /// Changes bytes, as a CPU (0 = A, 1 = B) could in SRAM, its scratchpad and the registers; those are changed as
-    /// whole words. To be called at rest, and followed by nothing else at that time that relies on what a core knew.
-    ///
-    /// # Errors
-    /// If nothing answers at one of them. Those before it are changed.
-    pub fn poke(
+    fn describe_address(&self, cpu: CpuId, address: u32) -> String {
+        map::probe(who(cpu.index()), address)
+    }
+
+    fn panic_at(&self, cpu: CpuId) -> Option<String> {
+        self.panic_text(cpu.index() & 1)
+    }
+
+    fn stages(&self) -> &[Arc<str>] {
+        self.probes.stages()
+    }
+
+    fn block(&self, name: &str, now: SimTime) -> Vec<RegisterRow> {
+        let registers = names::registers().filter(|(_, address)| map::block_of(*address) == name);
+        let row = |(name, address)| {
+            let value = self.register(address - REGISTER_BASE, now);
+            RegisterRow {
+                address,
+                name,
+                value,
+                bits: names::bits(address, value).unwrap_or_default(),
+            }
+        };
+        registers.map(row).collect()
+    }
+
+    fn register_names(&self) -> Vec<(String, u32)> {
+        names::registers().collect()
+    }
+
+    fn stops(&self) -> Stops {
+        self.fabric.stops.clone()
+    }
+
+    fn set_stops(&mut self, stops: Stops) {
+        if self.fabric.stops != stops {
+            self.fabric.stops = stops;
+            // What was decoded does not know of them.
+            self.forget_all_code();
+        }
+    }
+
+    fn hold_after(&mut self, cpu: CpuId, instructions: u64) {
+        self.held_after[cpu.index() & 1] = instructions;
+    }
+}
+
+impl Tigon2 {
+    pub(in crate::tigon2) fn poke_bytes(
         &mut self,
         cpu: usize,
         address: u32,
@@ -110,20 +222,11 @@ impl Tigon2 {
                 let word = rest | (value & mask) << shift;
                 self.outsider_writes_register(offset & !3, word, Initiator::Debugger, ctx);
             }
-            _ => return Err(NothingThere { address, cpu }),
+            _ => {
+                let cpu = CPUS[cpu].name;
+                return Err(NothingThere { address, cpu });
+            }
         }
         Ok(())
-    }
-
-    /// Changes a general register of a CPU (0 = A, 1 = B).
-    pub fn set_register(&mut self, cpu: usize, index: usize, value: u32) {
-        self.cores[cpu & 1].core.set_register(index & 31, value);
-        self.wake_cores();
-    }
-
-    /// Has a CPU (0 = A, 1 = B) go on at another instruction; what is left of a jump that it was in is dropped.
-    pub fn set_pc(&mut self, cpu: usize, pc: u32) {
-        self.cores[cpu & 1].core.start_at(pc);
-        self.wake_cores();
     }
 }

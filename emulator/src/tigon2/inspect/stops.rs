@@ -5,67 +5,28 @@ use std::collections::BTreeSet;
 
 use defs::tigon2::map::SRAM_LIMIT;
 
+use crate::board::{CpuId, Stops, Watch};
 use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::{Actor, Initiator};
-use crate::tigon2::board::Tigon2;
 use crate::tigon2::fabric::{BoardContext, Fabric};
 
-/// Bytes of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Watch {
-    /// Address of the first, in SRAM or in a scratchpad.
-    pub address: u32,
-    /// How many.
-    pub length: u32,
-    /// Whose scratchpad, if the address is in one: CPU A or CPU B.
-    pub cpu: usize,
+/// Whether a CPU has a breakpoint there. Hardly ever has it any.
+#[inline(always)]
+pub(in crate::tigon2) fn breaks_at(stops: &Stops, cpu: usize, pc: u32) -> bool {
+    let breakpoints = stops.breakpoints(CpuId::new(cpu));
+    !breakpoints.is_empty() && breakpoints.contains(&pc)
 }
 
-/// Instructions and memory that a debugger asks about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stops {
-    /// For each CPU, the addresses of instructions, of which it is told before they are executed.
-    pub breakpoints: [Vec<u32>; 2],
-    /// Memory of which it is told before it is written. (The MAC's statistics count without that.)
-    pub watches: Vec<Watch>,
-}
-
-impl Stops {
-    /// Whether a CPU has a breakpoint there. Hardly ever has it any.
-    #[inline(always)]
-    pub(in crate::tigon2) fn breaks_at(&self, cpu: usize, pc: u32) -> bool {
-        let breakpoints = &self.breakpoints[cpu & 1];
-        !breakpoints.is_empty() && breakpoints.contains(&pc)
+/// Whether writes to SRAM are watched, and whether those to a CPU's scratchpad are.
+#[inline(always)]
+pub(in crate::tigon2) fn watched(stops: &Stops, cpu: usize) -> (bool, bool) {
+    if stops.watches.is_empty() {
+        return (false, false);
     }
-
-    /// Whether somebody wants to know of writes to SRAM, and to a CPU's scratchpad.
-    #[inline(always)]
-    pub(in crate::tigon2) fn watched(&self, cpu: usize) -> (bool, bool) {
-        if self.watches.is_empty() {
-            return (false, false);
-        }
-        let any = |is: &dyn Fn(&Watch) -> bool| self.watches.iter().any(is);
-        let in_sram = |watch: &Watch| watch.address < SRAM_LIMIT;
-        let own = any(&|watch| !in_sram(watch) && watch.cpu == cpu);
-        (any(&in_sram), own)
-    }
-}
-
-impl Tigon2 {
-    /// From now on tells of these, and of nothing else. For a board at rest.
-    pub fn set_stops(&mut self, stops: Stops) {
-        if self.fabric.stops != stops {
-            self.fabric.stops = stops;
-            // What was decoded does not know of them.
-            self.forget_all_code();
-        }
-    }
-
-    /// What it tells of.
-    #[must_use]
-    pub const fn stops(&self) -> &Stops {
-        &self.fabric.stops
-    }
+    let any = |is: &dyn Fn(&Watch) -> bool| stops.watches.iter().any(is);
+    let in_sram = |watch: &Watch| watch.address < SRAM_LIMIT;
+    let own = any(&|watch| !in_sram(watch) && watch.cpu.index() == cpu);
+    (any(&in_sram), own)
 }
 
 impl Fabric {
@@ -110,7 +71,7 @@ impl Fabric {
         let as_watched = |watch: &Watch| {
             let (watched_sram, watched) = place(watch.address);
             let meets = in_sram == watched_sram
-                && (in_sram || cpu == Some(watch.cpu))
+                && (in_sram || cpu == Some(watch.cpu.index()))
                 && first < watched.saturating_add(watch.length)
                 && watched < first.saturating_add(length);
             let offset = first.wrapping_sub(watched);

@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
+use crate::tigon2::inspect::stops;
 use crate::board::NodeEvent;
 use crate::cpu::mips::bus::{Bus, BusStop, Private, Width};
 use crate::cpu::mips::exec::Core;
@@ -161,7 +162,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
 
     /// The core begins an instruction: its fetch has taken no time yet.
     fn break_at(&mut self, core: &Core, pc: u32) {
-        if self.fabric.stops.breaks_at(self.private.index(), pc) {
+        if stops::breaks_at(&self.fabric.stops, self.private.index(), pc) {
             self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
             self.record_detail(core, TraceKind::Breakpoint);
         }
@@ -278,7 +279,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         let runs_ahead = core.pc() < SRAM_LIMIT
             && core.pc().wrapping_sub(base) < bytes
             && self.may_run_ahead(core);
-        let (watches_sram, watches_own) = self.fabric.stops.watched(self.private.index());
+        let (watches_sram, watches_own) = stops::watched(&self.fabric.stops, self.private.index());
         let (code, sram) = self.fabric.sram.open();
         let (ops, base) = if core.pc() >= SRAM_LIMIT {
             (self.private.scratchpad.ops(), SCRATCHPAD_BASE)

@@ -8,7 +8,7 @@ use crate::host::poller;
 use crate::observe::event::Details;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
-use crate::tigon2::cores::StopReason;
+use crate::board::StopReason;
 use crate::tigon2::fabric::BoardContext;
 use crate::tigon2::inspect::handlers::Dispatch;
 use crate::tigon2::inspect::instruction_log;

@@ -1,6 +1,7 @@
 //! Instruction fetches that the core's own loop leaves to the bus, and decoding.
 
 use super::CpuBus;
+use crate::tigon2::inspect::stops;
 use crate::cpu::mips::bus::{BusStop, Fault, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
@@ -84,7 +85,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     fn decode(&self, pc: u32, word: u32) -> Op {
         let op = Op::decode(word);
         let marks_dispatch = op.is_dispatch() && self.ctx.trace.wants(Details::HANDLERS);
-        let breaks = self.fabric.stops.breaks_at(self.private.index(), pc);
+        let breaks = stops::breaks_at(&self.fabric.stops, self.private.index(), pc);
         if self.probes.at(pc).is_empty() && !marks_dispatch && !breaks {
             op
         } else {

@@ -81,16 +81,8 @@ impl Probe {
 }
 
 impl Tigon2 {
-    /// Where the firmware's panic was in which a core stopped, if it did: `panic at src/main.rs:12`.
-    #[must_use]
-    pub fn panic(&self, cpu: usize) -> Option<String> {
-        self.cores[cpu & 1].private.stopped.as_ref()?;
-        self.panic_at(cpu)
-    }
-
     /// The panic of the firmware to which a core has come: it stands at that instruction, before it or after.
-    #[must_use]
-    pub fn panic_at(&self, cpu: usize) -> Option<String> {
+    pub(in crate::tigon2) fn panic_text(&self, cpu: usize) -> Option<String> {
         let CoreUnit { core, private } = &self.cores[cpu & 1];
         let mut probes = self.probes.at(core.pc()).iter().map(|place| &place.probe);
         let panic = probes.find(|probe| probe.kind == Kind::Panic)?;

@@ -1,0 +1,52 @@
+//! Where a debugger stops a board: breakpoints and watchpoints. They are reported as events
+//! ([`Details::STOPS`](crate::observe::event::Details::STOPS)) while an observer asks for those, and change nothing else.
+
+use super::CpuId;
+
+/// Bytes of memory to watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Watch {
+    /// Address of the first.
+    pub address: u32,
+    /// How many.
+    pub length: u32,
+    /// The CPU that uses this address; it matters in memory of its own only.
+    pub cpu: CpuId,
+}
+
+/// The breakpoints and watchpoints of a board.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stops {
+    /// For each CPU, addresses of instructions, reported before they are executed. CPUs without any may be missing.
+    breakpoints: Vec<Vec<u32>>,
+    /// Memory, reported before it is written.
+    pub watches: Vec<Watch>,
+}
+
+impl Stops {
+    /// Stops at these addresses on each CPU, in the order of the CPUs.
+    #[must_use]
+    pub fn at(breakpoints: impl IntoIterator<Item = Vec<u32>>) -> Self {
+        Self {
+            breakpoints: breakpoints.into_iter().collect(),
+            watches: Vec::new(),
+        }
+    }
+
+    /// The breakpoints of a CPU.
+    #[must_use]
+    #[inline(always)]
+    pub fn breakpoints(&self, cpu: CpuId) -> &[u32] {
+        match self.breakpoints.get(cpu.index()) {
+            Some(breakpoints) => breakpoints,
+            None => &[],
+        }
+    }
+
+    /// Adds a breakpoint.
+    pub fn add_breakpoint(&mut self, cpu: CpuId, address: u32) {
+        let cpus = self.breakpoints.len().max(cpu.index() + 1);
+        self.breakpoints.resize(cpus, Vec::new());
+        self.breakpoints[cpu.index()].push(address);
+    }
+}

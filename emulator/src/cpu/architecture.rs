@@ -1,0 +1,57 @@
+//! Architectures: what tools ask of an instruction set.
+
+use std::fmt::Debug;
+
+/// How an instruction passes control on, if not to the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transfer {
+    /// To a function that will return behind it.
+    Call,
+    /// Back to the caller.
+    Return,
+    /// Anywhere within a function, or to another one for good.
+    Jump,
+    /// From the dispatch loop to the handler of an event.
+    Dispatch,
+}
+
+/// An instruction set, and the conventions of its compilers. Instructions are words of four bytes, most significant byte first.
+pub trait Architecture: Debug + Sync {
+    /// The name: `mips`.
+    fn name(&self) -> &'static str;
+
+    /// The number of the machine in the head of an ELF file.
+    fn elf_machine(&self) -> u16;
+
+    /// Names of the general registers, by number.
+    fn registers(&self) -> &'static [&'static str];
+
+    /// The number of a general register, by any of its names or by number.
+    fn register(&self, name: &str) -> Option<usize> {
+        let known = self.registers();
+        let number = || name.parse().ok().filter(|&number| number < known.len());
+        known.iter().position(|&known| known == name).or_else(number)
+    }
+
+    /// The mnemonic of a word, also of an instruction that the chip does not have; `None` if it is no instruction.
+    fn mnemonic(&self, word: u32) -> Option<&'static str>;
+
+    /// Whether the chip executes this word.
+    fn is_executable(&self, word: u32) -> bool;
+
+    /// The instruction at an address as text.
+    fn disassemble(&self, word: u32, address: u32) -> String;
+
+    /// Where the branch or jump at an address leads, if its word says so.
+    fn target(&self, word: u32, address: u32) -> Option<u32>;
+
+    /// How the instruction passes control on, if it always does so. Conditional branches that leave no return address
+    /// do not count.
+    fn transfer(&self, word: u32) -> Option<Transfer>;
+
+    /// The instructions behind a taken branch or jump that are executed before its target.
+    fn delay_slots(&self, word: u32) -> u32;
+
+    /// The register that a store takes its value from.
+    fn stored_register(&self, word: u32) -> Option<usize>;
+}
