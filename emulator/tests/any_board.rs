@@ -150,8 +150,8 @@ impl Board for Toy {
 }
 
 impl Inspect for Toy {
-    fn describe_cores(&self) -> Vec<String> {
-        Vec::new()
+    fn name(&self) -> &'static str {
+        "toy"
     }
 }
 
@@ -293,8 +293,8 @@ fn boards_of_two_types_share_a_cable() {
     assert_eq!(world.nodes[0].board::<Toy>().send, 0);
     assert!(world.nodes[0].try_board::<Tigon2>().is_none());
     assert!(world.nodes[1].try_board_mut::<Tigon2>().is_some());
-    assert_eq!(world.nodes[0].inspect().describe_cores().len(), 0);
-    assert_eq!(world.nodes[1].inspect().describe_cores().len(), 2);
+    assert_eq!(world.nodes[0].inspect().describe_cpus().len(), 0);
+    assert_eq!(world.nodes[1].inspect().describe_cpus().len(), 2);
 }
 
 /// A world with both types is saved and goes on with equal bits.

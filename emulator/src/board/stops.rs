@@ -17,7 +17,7 @@ pub struct Watch {
 /// The breakpoints and watchpoints of a board.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// For each CPU, addresses of instructions, reported before they are executed. CPUs without any may be missing.
+    /// For each CPU, sorted addresses of instructions, reported before they are executed. CPUs without any may be missing.
     breakpoints: Vec<Vec<u32>>,
     /// Memory, reported before it is written.
     pub watches: Vec<Watch>,
@@ -27,10 +27,13 @@ impl Stops {
     /// Stops at these addresses on each CPU, in the order of the CPUs.
     #[must_use]
     pub fn at(breakpoints: impl IntoIterator<Item = Vec<u32>>) -> Self {
-        Self {
-            breakpoints: breakpoints.into_iter().collect(),
-            watches: Vec::new(),
+        let mut stops = Self::default();
+        for (cpu, addresses) in breakpoints.into_iter().enumerate() {
+            for address in addresses {
+                stops.add_breakpoint(CpuId::new(cpu), address);
+            }
         }
+        stops
     }
 
     /// The breakpoints of a CPU.
@@ -47,6 +50,9 @@ impl Stops {
     pub fn add_breakpoint(&mut self, cpu: CpuId, address: u32) {
         let cpus = self.breakpoints.len().max(cpu.index() + 1);
         self.breakpoints.resize(cpus, Vec::new());
-        self.breakpoints[cpu.index()].push(address);
+        let own = &mut self.breakpoints[cpu.index()];
+        if let Err(place) = own.binary_search(&address) {
+            own.insert(place, address);
+        }
     }
 }

@@ -30,7 +30,10 @@ pub trait Architecture: Debug + Sync {
     fn register(&self, name: &str) -> Option<usize> {
         let known = self.registers();
         let number = || name.parse().ok().filter(|&number| number < known.len());
-        known.iter().position(|&known| known == name).or_else(number)
+        known
+            .iter()
+            .position(|&known| known == name)
+            .or_else(number)
     }
 
     /// The mnemonic of a word, also of an instruction that the chip does not have; `None` if it is no instruction.

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::states::States;
 use super::step::Trail;
+use crate::board::{CpuId, Stops};
 use crate::sim::time::SimTime;
 use crate::sim::world::{RunLimits, World};
 use crate::state::StateError;
-use crate::board::Stops;
 
 /// From one state that is kept to the next, as the world runs.
 const SPACING: SimTime = SimTime::from_us(5_000);
@@ -40,12 +40,14 @@ pub enum DebugError {
         cpu: usize,
     },
     /// The core executes nothing.
-    #[error("{cpu} of node {node} executes nothing")]
+    #[error("{name} of node {node} executes nothing")]
     Still {
         /// The node.
         node: usize,
+        /// The CPU.
+        cpu: CpuId,
         /// The name of the CPU.
-        cpu: &'static str,
+        name: &'static str,
     },
 }
 

@@ -106,8 +106,8 @@ impl History {
 
     fn still(&self, node: usize, cpu: CpuId) -> DebugError {
         let info = self.world().nodes[node].inspect().cpus().get(cpu.index());
-        let cpu = info.map_or("", |info| info.name);
-        DebugError::Still { node, cpu }
+        let name = info.map_or("", |info| info.name);
+        DebugError::Still { node, cpu, name }
     }
 
     fn step_forward(&mut self, node: usize, cpu: CpuId) -> Result<(), DebugError> {

@@ -80,11 +80,12 @@ impl Image {
         &self,
         who: Initiator,
         pc: u32,
-        registers: &[u32; 32],
+        registers: &[u32],
         word: impl Fn(u32) -> Option<u32>,
     ) -> (Vec<Frame>, Option<UnwindError>) {
         let mut frames = Vec::new();
-        let mut registers = *registers;
+        let mut registers: [u32; 32] =
+            std::array::from_fn(|index| registers.get(index).copied().unwrap_or_default());
         let mut address = pc;
         while frames.len() < DEPTH_LIMIT {
             let sp = registers[SP];

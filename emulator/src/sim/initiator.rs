@@ -60,6 +60,16 @@ impl Initiator {
         Self::Wire,
     ];
 
+    /// The index of the CPU that acts, if one does.
+    #[must_use]
+    pub const fn cpu(self) -> Option<usize> {
+        match self {
+            Self::CpuA => Some(0),
+            Self::CpuB => Some(1),
+            _ => None,
+        }
+    }
+
     /// The name in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {

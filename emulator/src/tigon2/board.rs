@@ -9,9 +9,7 @@ use std::sync::Arc;
 use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, WINDOW_VIEW};
 use defs::tigon2::regs::{self, HostControl};
 
-use super::cores::{
-    ControlEffect, CorePrivate, CoreUnit, owner_of, read_control, write_control,
-};
+use super::cores::{ControlEffect, CorePrivate, CoreUnit, owner_of, read_control, write_control};
 use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::inspect::probes::{ProbeTable, StageState};

@@ -207,8 +207,8 @@ impl Board for Station {
 }
 
 impl Inspect for Station {
-    fn describe_cores(&self) -> Vec<String> {
-        Vec::new()
+    fn name(&self) -> &'static str {
+        "station"
     }
 }
 

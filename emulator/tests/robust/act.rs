@@ -238,7 +238,7 @@ impl Act {
                 assert_eq!(held, *words, "{self}: {held:x?}");
             }
             Self::Core(cpu, text) => {
-                let report = &bench.0.inspect().describe_cores()[*cpu];
+                let report = &bench.0.inspect().describe_cpus()[*cpu];
                 let state = report.split_once(' ').map_or("", |(_, state)| state);
                 assert!(state.starts_with(text), "{self}: {report}");
             }

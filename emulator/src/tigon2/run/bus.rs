@@ -9,7 +9,6 @@ use std::cmp::Ordering;
 
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
-use crate::tigon2::inspect::stops;
 use crate::board::NodeEvent;
 use crate::cpu::mips::bus::{Bus, BusStop, Private, Width};
 use crate::cpu::mips::exec::Core;
@@ -22,6 +21,7 @@ use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::fabric::{BoardContext, Fabric};
 use crate::tigon2::inspect::instruction_log::CoreWitness;
 use crate::tigon2::inspect::probes::{ProbeTable, StageState};
+use crate::tigon2::inspect::stops;
 use crate::tigon2::run::private_memory::{Memory, OwnScratchpad};
 
 /// The bus of one core while it runs; `ALONE`: the other one does not; `LOGGED`: somebody looks at what is

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::board::Board;
+use crate::board::StopReason;
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
 use crate::observe::event::Details;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
-use crate::board::StopReason;
 use crate::tigon2::fabric::BoardContext;
 use crate::tigon2::inspect::handlers::Dispatch;
 use crate::tigon2::inspect::instruction_log;

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use emulator::board::{CpuId, Stops, Watch};
 use emulator::debug::{Direction, Found, History, Search};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::stops::{Stops, Watch};
 use emulator::tigon2::timing::Timing;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -181,7 +180,7 @@ impl Measurement for ReverseSteps {
             let place = SimTime::from_ps(self.places.next_u64() % 1_000_000_000_000);
             self.history.go_to(START.saturating_add(place))?;
             let clock = Instant::now();
-            self.history.step(Direction::Backward, 0, 0)?;
+            self.history.step(Direction::Backward, 0, CpuId::new(0))?;
             samples.push((REVERSE_STEP, clock.elapsed().as_secs_f64() * 1e3));
         }
         let worst = samples.iter().map(|sample| sample.1).fold(0.0, f64::max);
@@ -204,11 +203,11 @@ impl Armed {
     fn at(self, address: u32) -> Stops {
         let mut stops = Stops::default();
         match self {
-            Self::Breakpoint => stops.breakpoints = [vec![address], vec![address]],
+            Self::Breakpoint => stops = Stops::at([vec![address], vec![address]]),
             Self::Watchpoint => stops.watches.push(Watch {
                 address,
                 length: 4,
-                cpu: 0,
+                cpu: CpuId::new(0),
             }),
         }
         stops
@@ -326,7 +325,7 @@ impl BusyStopping {
     /// Million instructions a second.
     fn speed(&mut self, stops: Stops, pace: &Pace<'_>) -> Option<f64> {
         let world = &mut self.world;
-        world.nodes[0].board_mut::<Tigon2>().set_stops(stops);
+        world.nodes[0].inspect_mut().set_stops(stops);
         // Fill the cache of decoded code.
         pass_time(world, world.now().saturating_add(SimTime::from_us(100)));
         let before = kernel::instructions(&world.nodes[0]);

@@ -2,7 +2,6 @@
 
 use super::place::{Data, PlaceError, number, register, with_offset};
 use super::session::{Focus, Session};
-use emulator::tigon2::board::Tigon2;
 
 /// An unsigned comparison.
 type Compare = (&'static str, fn(&u32, &u32) -> bool);
@@ -109,15 +108,14 @@ impl Operand {
 
     fn value(self, session: &Session, focus: Focus) -> Option<u32> {
         let world = session.history.world();
-        let board = world.nodes.get(focus.node)?.board::<Tigon2>();
+        let board = world.nodes.get(focus.node)?.inspect();
         match self {
-            Self::Pc => Some(board.cores[focus.cpu & 1].core.pc()),
+            Self::Pc => Some(board.cpu(focus.cpu)?.pc),
             Self::At(index, offset) => {
-                let core = &board.cores[focus.cpu & 1].core;
-                let address = core.register(index).wrapping_add(offset);
+                let address = board.registers(focus.cpu).get(index)?.wrapping_add(offset);
                 board.peek(focus.cpu, address, session.now())
             }
-            Self::Register(index) => Some(board.cores[focus.cpu & 1].core.register(index)),
+            Self::Register(index) => board.registers(focus.cpu).get(index).copied(),
             Self::Word(data) => board.peek(data.cpu, data.address, session.now()),
             Self::Number(number) => Some(number),
         }

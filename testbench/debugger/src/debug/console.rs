@@ -68,7 +68,11 @@ impl Console {
     #[must_use]
     pub fn prompt(&self) -> String {
         let focus = self.session.focus;
-        format!("n{} {}> ", focus.node, focus.letter())
+        format!(
+            "n{} {}> ",
+            focus.node,
+            self.session.info(focus).letter.to_uppercase()
+        )
     }
 
     /// Executes a line and writes its output.

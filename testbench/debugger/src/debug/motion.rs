@@ -1,11 +1,10 @@
 //! Motion of a session through its history, forwards and backwards.
 
-use emulator::tigon2::board::Tigon2;
+use emulator::board::CpuId;
 use std::sync::{Arc, Mutex};
 
 use emulator::debug::{DebugError, Direction, Found};
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
-use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
@@ -118,14 +117,16 @@ impl Session {
         };
         let node = usize::from(node);
         if let TraceKind::EventRaised { cpu, .. } = event.kind {
-            let cpu = cpu as usize & 1;
+            let cpu = CpuId::new(cpu as usize & 1);
             return Some(Focus { node, cpu });
         }
-        Some(match event.initiator {
-            Initiator::CpuA => Focus { node, cpu: 0 },
-            Initiator::CpuB => Focus { node, cpu: 1 },
-            _ if node == self.focus.node => self.focus,
-            _ => Focus { node, cpu: 0 },
+        Some(match self.cpu_named(node, event.initiator) {
+            Some(cpu) => Focus { node, cpu },
+            None if node == self.focus.node => self.focus,
+            None => Focus {
+                node,
+                ..Focus::default()
+            },
         })
     }
 
@@ -172,7 +173,7 @@ impl Session {
         let Focus { node, cpu } = self.focus;
         match self.history.steps_back(node, cpu, count) {
             Ok(()) => Ok(Stopped::There),
-            Err(DebugError::Still { .. }) if self.core().instructions() > 0 => {
+            Err(DebugError::Still { .. }) if self.cpu().instructions > 0 => {
                 let begin = self.history.begin();
                 self.history.go_to(begin)?;
                 Ok(Stopped::Begin)
@@ -187,12 +188,9 @@ impl Session {
         &mut self,
         direction: Direction,
         node: usize,
-        cpu: usize,
+        cpu: CpuId,
     ) -> Result<(), DebugError> {
-        let executed = |session: &Self| {
-            let board = session.history.world().nodes[node].board::<Tigon2>();
-            board.cores[cpu & 1].core.instructions()
-        };
+        let executed = |session: &Self| session.cpu_of(Focus { node, cpu }).instructions;
         let before = executed(self);
         self.history.step(direction, node, cpu)?;
         if direction == Direction::Forward && executed(self) == before {
@@ -201,22 +199,27 @@ impl Session {
         Ok(())
     }
 
+    fn still(&self) -> DebugError {
+        let Focus { node, cpu } = self.focus;
+        let name = self.info(self.focus).name;
+        DebugError::Still { node, cpu, name }
+    }
+
     /// Reason for which the CPU has no next or previous instruction: it is stopped, or the history begins.
     fn cannot_step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
-        let Focus { node, cpu } = self.focus;
-        let ran = self.core().instructions() > 0;
+        let ran = self.cpu().instructions > 0;
         match direction {
             Direction::Backward if ran => Ok(Stopped::Begin),
-            Direction::Backward => Err(DebugError::Still { node, cpu }),
+            Direction::Backward => Err(self.still()),
             Direction::Forward => {
                 let start = self.now();
-                let had_stopped = self.board().stop_reason(cpu).is_some();
+                let had_stopped = self.cpu().state.stopped().is_some();
                 self.history.go_to(start.saturating_add(SOON))?;
-                if !had_stopped && self.board().stop_reason(cpu).is_some() {
+                if !had_stopped && self.cpu().state.stopped().is_some() {
                     return Ok(Stopped::There);
                 }
                 self.history.go_to(start)?;
-                Err(DebugError::Still { node, cpu })
+                Err(self.still())
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Places in commands: addresses, functions and objects, source lines, registers.
 
+use emulator::board::CpuId;
 use emulator::image::{LinesError, Memory, Symbol, SymbolKind};
 use emulator::tigon2::inspect::names;
-use emulator::tigon2::map::{self, Place};
 
 use super::session::{Focus, Session};
 use lanigon_analysis::trace::names::{UnknownName, unknown};
@@ -41,12 +41,12 @@ pub enum PlaceError {
     #[error("{0:#x} is no address of a word")]
     NoWord(u32),
     /// The address is unmapped.
-    #[error("nothing answers at {address:#x} for CPU {}", .focus.letter())]
+    #[error("nothing answers at {address:#x} for {cpu}")]
     Nothing {
         /// The address.
         address: u32,
-        /// The CPU whose view was used.
-        focus: Focus,
+        /// The name of the CPU that looks.
+        cpu: &'static str,
     },
 }
 
@@ -58,7 +58,7 @@ pub struct Data {
     /// Length, if known.
     pub length: Option<u32>,
     /// CPU of the scratchpad, if it lies there.
-    pub cpu: usize,
+    pub cpu: CpuId,
 }
 
 /// Parses a number: 1234, 0x4d2, 1_000.
@@ -153,9 +153,11 @@ impl Session {
     }
 
     fn may_be_code(&self, address: u32) -> bool {
-        let who = [0, 1].map(|cpu| Focus { node: 0, cpu }.who());
-        who.iter()
-            .any(|&who| matches!(map::place(who, address), Place::Sram | Place::Scratchpad))
+        let mut cpus = self.cpus(self.focus.node);
+        cpus.any(|focus| {
+            let area = self.board().area(focus.cpu, address);
+            area.is_some_and(|area| area.memory)
+        })
     }
 
     /// Divides addresses of code between the CPUs that can execute them.
@@ -211,7 +213,7 @@ impl Session {
                 cpu,
             });
         }
-        let unseen = match cpu {
+        let unseen = match cpu.index() {
             0 => Memory::ScratchpadB,
             _ => Memory::ScratchpadA,
         };
@@ -233,8 +235,8 @@ impl Session {
             address: symbol.address.wrapping_add(offset),
             length: Some(symbol.size_bytes.saturating_sub(offset)).filter(|&length| length > 0),
             cpu: match symbol.memory {
-                Some(Memory::ScratchpadA) => 0,
-                Some(Memory::ScratchpadB) => 1,
+                Some(Memory::ScratchpadA) => CpuId::new(0),
+                Some(Memory::ScratchpadB) => CpuId::new(1),
                 _ => cpu,
             },
         })
@@ -244,8 +246,8 @@ impl Session {
     fn address(&self, text: &str) -> Result<u32, PlaceError> {
         let (name, offset) = with_offset(text)?;
         let base = match (register(name), name) {
-            (Some(index), _) => self.core().register(index),
-            (None, "$pc") => self.core().pc(),
+            (Some(index), _) => self.register(index),
+            (None, "$pc") => self.cpu().pc,
             (None, _) if name.starts_with('$') => {
                 let names = REGISTERS.map(|name| format!("${name}"));
                 let names: Vec<_> = names.iter().map(String::as_str).chain(["$pc"]).collect();
@@ -300,7 +302,7 @@ impl Session {
     pub fn word(&self, data: Data) -> Result<u32, PlaceError> {
         let Data { address, cpu, .. } = data;
         let word = self.board().peek(cpu, address, self.now());
-        let focus = Focus { cpu, ..self.focus };
-        word.ok_or(PlaceError::Nothing { address, focus })
+        let cpu = self.info(Focus { cpu, ..self.focus }).name;
+        word.ok_or(PlaceError::Nothing { address, cpu })
     }
 }

@@ -1,11 +1,9 @@
 //! Reports of a session's motions: reason of the stop, and current position.
 
-use emulator::tigon2::board::Tigon2;
+use emulator::board::CpuId;
 use std::fmt::Write;
 
-use emulator::cpu::mips::isa;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
-use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
@@ -36,10 +34,10 @@ pub fn stopped(session: &Session, stopped: &Stopped) -> String {
     }
     out += &here(session);
     let (board, focus) = (session.board(), session.focus);
-    if *stopped == Stopped::There && board.stop_reason(focus.cpu).is_some() {
-        let state = board.panic(focus.cpu);
-        let state = state.unwrap_or_else(|| standing::state(session, focus, focus.node));
-        let _ = writeln!(out, "(CPU {}: {state})", focus.letter());
+    if *stopped == Stopped::There && session.cpu().state.stopped().is_some() {
+        let state = board.panic_at(focus.cpu);
+        let state = state.unwrap_or_else(|| standing::state(session, focus));
+        let _ = writeln!(out, "({}: {state})", session.info(focus).name);
     }
     out
 }
@@ -71,8 +69,9 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
         .world()
         .nodes
         .get(usize::from(node))?
-        .board::<Tigon2>();
-    let cpu = usize::from(event.initiator == Initiator::CpuB);
+        .inspect();
+    let cpu = CpuId::new(event.initiator.cpu().unwrap_or_default());
+    let architecture = board.cpus().get(cpu.index())?.architecture;
     match event.kind {
         TraceKind::FrameHead { head, .. } => Some(frame::describe(|index| {
             head.get(index).copied().unwrap_or(0)
@@ -88,8 +87,8 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
             let mask = u32::MAX >> (32 - 8 * length);
             let store = event.pc.and_then(|pc| board.peek(cpu, pc, session.now()));
             // The value written by other initiators is not known yet.
-            let new = store.and_then(isa::stored_register);
-            let new = new.map(|register| board.cores[cpu].core.register(register) & mask);
+            let new = store.and_then(|word| architecture.stored_register(word));
+            let new = new.map(|register| board.registers(cpu)[register] & mask);
             Some(match new {
                 Some(new) => format!("{old:#x} -> {new:#x}"),
                 None => format!("{old:#x} before"),
@@ -118,13 +117,13 @@ pub fn ended(end: &RunEnd) -> String {
 #[must_use]
 pub fn here(session: &Session) -> String {
     let focus = session.focus;
-    let pc = session.core().pc();
+    let pc = session.cpu().pc;
     let (now, node) = (
         time(session, session.now()),
         standing::node(session, focus.node),
     );
     let function = address::describe(session, pc);
-    let mut out = format!("{now}  {node} CPU {}  {function}\n", focus.letter());
+    let mut out = format!("{now}  {node} {}  {function}\n", session.info(focus).name);
     match code::disassembly(session, pc, 1) {
         Ok(code) => out += &code,
         Err(error) => {

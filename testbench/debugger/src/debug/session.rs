@@ -1,17 +1,17 @@
 //! A debug session: a scenario's world at any time.
 
+use emulator::board::{CpuId, CpuInfo, CpuView, Inspect};
+use emulator::sim::node::Node;
+use emulator::tigon2::board::Tigon2;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use emulator::cpu::mips::exec::Core;
 use emulator::debug::{DebugError, Direction, History};
 use emulator::image::{Image, Lines, LinesError, SourceFrame};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::fabric::BoardContext;
 
 use super::condition::Condition;
 use super::show::address::own_line;
@@ -24,32 +24,12 @@ use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
 
 /// The focused CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Focus {
     /// Number of the node.
     pub node: usize,
-    /// The CPU: 0 = A, 1 = B.
-    pub cpu: usize,
-}
-
-impl Focus {
-    /// The CPU as an initiator.
-    #[must_use]
-    pub const fn who(self) -> Initiator {
-        match self.cpu {
-            0 => Initiator::CpuA,
-            _ => Initiator::CpuB,
-        }
-    }
-
-    /// The CPU's letter.
-    #[must_use]
-    pub const fn letter(self) -> char {
-        match self.cpu {
-            0 => 'A',
-            _ => 'B',
-        }
-    }
+    /// The CPU.
+    pub cpu: CpuId,
 }
 
 /// Longest run: eleven days.
@@ -153,7 +133,7 @@ impl Session {
             lines: image.lines(),
             image,
             header,
-            focus: Focus { node: 0, cpu: 0 },
+            focus: Focus::default(),
             interrupt: interrupt.clone(),
             scenario: scenario.clone(),
             text: text.into(),
@@ -178,7 +158,7 @@ impl Session {
     /// If the image has no lines.
     pub fn other_lines(&self) -> Result<Vec<u32>, LinesError> {
         let lines = self.lines()?;
-        let here = lines.at(self.core().pc())?;
+        let here = lines.at(self.cpu().pc)?;
         let here = own_line(&here);
         let mut others = Vec::new();
         for section in self
@@ -233,14 +213,85 @@ impl Session {
 
     /// Board of the focused node.
     #[must_use]
-    pub fn board(&self) -> &Tigon2 {
-        self.history.world().nodes[self.focus.node].board::<Tigon2>()
+    pub fn board(&self) -> &dyn Inspect {
+        self.history.world().nodes[self.focus.node].inspect()
     }
 
-    /// The focused core.
+    /// The CPU one looks at, as it is now.
     #[must_use]
-    pub fn core(&self) -> &Core {
-        &self.board().cores[self.focus.cpu].core
+    pub fn cpu(&self) -> CpuView {
+        self.cpu_of(self.focus)
+    }
+
+    /// A CPU as it is now.
+    ///
+    /// # Panics
+    /// If there is no such CPU.
+    #[must_use]
+    pub fn cpu_of(&self, focus: Focus) -> CpuView {
+        let board = self.history.world().nodes[focus.node].inspect();
+        match board.cpu(focus.cpu) {
+            Some(view) => view,
+            None => panic!("node {} has no CPU {}", focus.node, focus.cpu.index()),
+        }
+    }
+
+    /// What stays true of a CPU.
+    #[must_use]
+    pub fn info(&self, focus: Focus) -> &'static CpuInfo {
+        let board = self.history.world().nodes[focus.node].inspect();
+        &board.cpus()[focus.cpu.index()]
+    }
+
+    /// A general register of the CPU one looks at.
+    #[must_use]
+    pub fn register(&self, index: usize) -> u32 {
+        let registers = self.board().registers(self.focus.cpu);
+        registers.get(index).copied().unwrap_or_default()
+    }
+
+    /// All CPUs of a node.
+    pub fn cpus(&self, node: usize) -> impl Iterator<Item = Focus> + use<> {
+        let cpus = self.history.world().nodes[node].inspect().cpus().len();
+        (0..cpus)
+            .map(CpuId::new)
+            .map(move |cpu| Focus { node, cpu })
+    }
+
+    /// The CPU of the focused node that commands call so: `a`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn cpu_called(&self, letter: &str) -> anyhow::Result<CpuId> {
+        let cpus = self.board().cpus();
+        let called = |cpu: &CpuInfo| cpu.letter.eq_ignore_ascii_case(letter);
+        if let Some(index) = cpus.iter().position(called) {
+            return Ok(CpuId::new(index));
+        }
+        let known: Vec<_> = cpus
+            .iter()
+            .map(|cpu| format!("cpu {}", cpu.letter))
+            .collect();
+        anyhow::bail!("cpu {letter}: expected {}", known.join(" or "))
+    }
+
+    /// The CPU that acts as an initiator.
+    #[must_use]
+    pub fn cpu_named(&self, node: usize, who: Initiator) -> Option<CpuId> {
+        let cpus = self.history.world().nodes.get(node)?.inspect().cpus();
+        cpus.iter()
+            .position(|cpu| cpu.initiator == who)
+            .map(CpuId::new)
+    }
+
+    /// The board one looks at, for what only this type of board has.
+    ///
+    /// # Errors
+    /// If it is of another type.
+    pub fn tigon2(&self) -> anyhow::Result<&Tigon2> {
+        let node = &self.history.world().nodes[self.focus.node];
+        let other = || anyhow::anyhow!("a board of type {} has none", node.inspect().name());
+        node.try_board().ok_or_else(other)
     }
 
     /// File of the boards' image.
@@ -259,17 +310,13 @@ impl Session {
 
 /// Changes and snapshots.
 impl Session {
-    /// Changes the focused board at the current time.
+    /// Changes the node one looks at, now.
     ///
     /// # Errors
     /// If the world cannot be saved.
-    pub fn change_board<T>(
-        &mut self,
-        change: impl FnOnce(&mut Tigon2, &mut BoardContext<'_>) -> T,
-    ) -> Result<T, DebugError> {
+    pub fn change_node<T>(&mut self, change: impl FnOnce(&mut Node) -> T) -> Result<T, DebugError> {
         let node = self.focus.node;
-        self.history
-            .change(|world| world.nodes[node].with_board(change))
+        self.history.change(|world| change(&mut world.nodes[node]))
     }
 
     /// Saves the current time as the bytes of a snapshot, for `lanigon run`.

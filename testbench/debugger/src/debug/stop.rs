@@ -1,25 +1,31 @@
 //! Stops of a session: instructions, writes to memory, accesses to registers, and events.
 
+use emulator::board::CpuId;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use defs::emp::fields::Field;
 use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
 use defs::tigon2::map::SRAM_LIMIT;
+use emulator::board::{Stops, Watch};
 use emulator::debug::Search;
 use emulator::observe::event::{Details, FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
-use emulator::tigon2::inspect::stops::{Stops, Watch};
 
 use super::condition::Condition;
 use lanigon_analysis::trace::filter::Filter;
+
+/// The CPU that acts, if one does.
+fn cpu_of(who: Initiator) -> Option<CpuId> {
+    who.cpu().map(CpuId::new)
+}
 
 /// Scope of a stop.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     /// The nodes; `None`: all.
     pub nodes: Option<Vec<usize>>,
-    /// The CPU, 0 = A, 1 = B; `None`: any initiator.
-    pub cpu: Option<usize>,
+    /// The CPU; any without.
+    pub cpu: Option<CpuId>,
 }
 
 impl Scope {
@@ -29,7 +35,7 @@ impl Scope {
             .is_none_or(|nodes| nodes.contains(&node))
     }
 
-    fn has_cpu(&self, cpu: usize) -> bool {
+    fn has_cpu(&self, cpu: CpuId) -> bool {
         self.cpu.is_none_or(|only| only == cpu)
     }
 
@@ -40,10 +46,8 @@ impl Scope {
         };
         let cpu = match (&event.kind, event.initiator) {
             // The register's CPU counts, not the initiator.
-            (TraceKind::EventRaised { cpu, .. }, _) => Some(*cpu as usize),
-            (_, Initiator::CpuA) => Some(0),
-            (_, Initiator::CpuB) => Some(1),
-            _ => None,
+            (TraceKind::EventRaised { cpu, .. }, _) => Some(CpuId::new(*cpu as usize & 1)),
+            (_, who) => cpu_of(who),
         };
         node && (self.cpu.is_none() || self.cpu == cpu)
     }
@@ -72,7 +76,7 @@ pub enum What {
         /// Length in bytes.
         length: u32,
         /// CPU of the scratchpad, if it lies there.
-        cpu: usize,
+        cpu: CpuId,
     },
     /// A CPU or the host accesses a register.
     Register {
@@ -140,7 +144,7 @@ impl Stop {
     fn meets(&self, event: &TraceEvent) -> bool {
         match (&self.what, &event.kind) {
             (What::Instruction(addresses), TraceKind::Breakpoint) => {
-                let own = &addresses[usize::from(event.initiator == Initiator::CpuB)];
+                let own = &addresses[cpu_of(event.initiator).unwrap_or_default().index()];
                 event.pc.is_some_and(|pc| own.contains(&pc))
             }
             (
@@ -155,7 +159,7 @@ impl Stop {
                 },
             ) => {
                 // The scratchpads have equal addresses.
-                let writer = usize::from(event.initiator == Initiator::CpuB);
+                let writer = cpu_of(event.initiator).unwrap_or_default();
                 (*address < SRAM_LIMIT || *cpu == writer)
                     && *first < address.saturating_add(*length)
                     && *address < first.saturating_add(*bytes)
@@ -203,8 +207,12 @@ impl Stop {
         }
         match &self.what {
             What::Instruction(addresses) => {
-                for cpu in [0, 1].into_iter().filter(|&cpu| self.scope.has_cpu(cpu)) {
-                    stops.breakpoints[cpu].extend(&addresses[cpu]);
+                for (index, addresses) in addresses.iter().enumerate() {
+                    let cpu = CpuId::new(index);
+                    let addresses = addresses.iter().filter(|_| self.scope.has_cpu(cpu));
+                    for &address in addresses {
+                        stops.add_breakpoint(cpu, address);
+                    }
                 }
             }
             &What::Write {
@@ -226,10 +234,6 @@ impl Stop {
 pub fn stops_of(node: usize, stops: &[Arc<Stop>]) -> Stops {
     let mut all = Stops::default();
     stops.iter().for_each(|stop| stop.arm(node, &mut all));
-    for breakpoints in &mut all.breakpoints {
-        breakpoints.sort_unstable();
-        breakpoints.dedup();
-    }
     all
 }
 

@@ -4,11 +4,13 @@
 //! thread. The protocol library then takes the first thread without reporting it. The correct one is the
 //! thread that stopped last.
 
+use emulator::board::CpuId;
+
 /// The selection, and the packet being received.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     packet: Option<String>,
-    cpu: Option<usize>,
+    cpu: Option<CpuId>,
 }
 
 /// Longest prefix of a packet that is needed.
@@ -34,16 +36,16 @@ impl Chosen {
     }
 
     /// The CPU, if gdb has named one.
-    pub const fn cpu(&self) -> Option<usize> {
+    pub const fn cpu(&self) -> Option<CpuId> {
         self.cpu
     }
 }
 
 /// CPU of a thread id: `2`, `p1.2`.
-fn cpu(thread: &str) -> Option<usize> {
+fn cpu(thread: &str) -> Option<CpuId> {
     match thread.rsplit('.').next()?.trim_start_matches('0') {
-        "1" => Some(0),
-        "2" => Some(1),
+        "1" => Some(CpuId::new(0)),
+        "2" => Some(CpuId::new(1)),
         _ => None,
     }
 }
@@ -57,7 +59,7 @@ mod tests {
         let mut chosen = Chosen::default();
         let mut check = |bytes: &str, expected| {
             bytes.bytes().for_each(|byte| chosen.byte(byte));
-            assert_eq!(chosen.cpu(), expected, "{bytes}");
+            assert_eq!(chosen.cpu().map(CpuId::index), expected, "{bytes}");
         };
         check("+$Hc2#dd", Some(1));
         check("$Hg1#e0$m1,4#00", Some(1));

@@ -1,5 +1,6 @@
 //! gdb's `monitor` command: the language of the console.
 
+use emulator::board::CpuId;
 use std::sync::atomic::Ordering;
 
 use emulator::debug::DebugError;
@@ -25,9 +26,15 @@ impl MonitorCmd for Cpus {
             cpu: self.cpu,
         };
         let stands = |cpus: &Self| {
-            let cores = &cpus.board().cores;
-            let stands = [0, 1].map(|cpu| (cores[cpu].core.pc(), *cores[cpu].core.registers()));
-            (cpus.now(), stands)
+            let board = cpus.board();
+            let ids = (0..board.cpus().len()).map(CpuId::new);
+            let stand = |cpu| {
+                (
+                    board.cpu(cpu).map(|view| view.pc),
+                    board.registers(cpu).to_vec(),
+                )
+            };
+            (cpus.now(), ids.map(stand).collect::<Vec<_>>())
         };
         let before = stands(self);
         let mut text = String::new();

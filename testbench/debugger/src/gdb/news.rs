@@ -3,6 +3,7 @@
 //! gdb assumes that only its own actions change state. There are two exceptions: several CPUs may stop at
 //! one time, of which gdb is told one, and a `monitor` command may move in time or change registers.
 
+use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use gdbstub::stub::MultiThreadStopReason;
 
@@ -16,7 +17,7 @@ pub(super) struct Waiting {
     /// The breakpoint or watchpoint of gdb, if it was one.
     pub point: Option<Point>,
     /// The CPU.
-    pub cpu: usize,
+    pub cpu: CpuId,
     /// Stop reason for gdb.
     pub reason: MultiThreadStopReason<u32>,
 }
@@ -33,9 +34,8 @@ pub(super) struct News {
 }
 
 impl News {
-    /// gdb reads all registers of a CPU. It caches those of the last reported CPU, unless told to read them
-    /// again.
-    pub fn registers_read(&mut self, cpu: usize, last: usize) {
+    /// gdb reads all registers of a CPU. Of the one that it heard of last it knew them, unless it was told to look again.
+    pub fn registers_read(&mut self, cpu: CpuId, last: CpuId) {
         if cpu == last {
             self.moved = false;
         }

@@ -1,6 +1,7 @@
 //! Breakpoints and watchpoints of gdb. They are not the session's stops: gdb removes its own at every stop,
 //! and sets them again when it resumes.
 
+use emulator::board::CpuId;
 use emulator::observe::event::TraceEvent;
 use emulator::sim::initiator::Initiator;
 use emulator::tigon2::map::{self, Place};
@@ -32,7 +33,7 @@ pub struct Point {
     /// Length in bytes.
     pub length: u32,
     /// CPU of the watched scratchpad, if the address is in one.
-    pub cpu: usize,
+    pub cpu: CpuId,
 }
 
 impl Point {

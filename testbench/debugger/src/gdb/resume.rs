@@ -1,8 +1,8 @@
 //! Resuming, forwards and backwards, for gdb.
 
+use emulator::board::CpuId;
 use emulator::debug::{DebugError, Direction};
 use emulator::observe::event::{Place, TraceEvent};
-use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use gdbstub::common::{Signal, Tid};
 use gdbstub::stub::MultiThreadStopReason;
@@ -34,13 +34,13 @@ pub(super) enum Motion {
     /// Run until a stop.
     Continue,
     /// Step one instruction of a CPU.
-    Step(usize),
+    Step(CpuId),
     /// Step a CPU while it stays between two addresses.
-    Range(usize, u32, u32),
+    Range(CpuId, u32, u32),
     /// Run backwards until a stop.
     ContinueBack,
     /// Step one instruction of a CPU back.
-    StepBack(usize),
+    StepBack(CpuId),
 }
 
 impl Cpus {
@@ -79,8 +79,8 @@ impl Cpus {
             return Ok(self.tell(waiting));
         }
         let breakpoints = self.breakpoints();
-        let blind = |cpu: &usize| slots::steps_blindly(self.board(), *cpu, now, &breakpoints);
-        if let Some(cpu) = [0, 1].into_iter().find(blind) {
+        let blind = |cpu: &CpuId| slots::steps_blindly(self.board(), *cpu, now, &breakpoints);
+        if let Some(cpu) = self.cpus().find(blind) {
             return self.step(cpu, Direction::Forward);
         }
         match self.search(Direction::Forward, self.session.last_time())? {
@@ -131,7 +131,7 @@ impl Cpus {
     }
 
     /// Steps one instruction of a CPU, with its delay slot. A stop on the way ends the step.
-    fn step(&mut self, cpu: usize, direction: Direction) -> Result<Reason, DebugError> {
+    fn step(&mut self, cpu: CpuId, direction: Direction) -> Result<Reason, DebugError> {
         let start = self.now();
         self.one_step(cpu, direction)?;
         let there = self.now();
@@ -174,8 +174,8 @@ impl Cpus {
         Ok(Some(self.stopped_at(&events)))
     }
 
-    fn one_step(&mut self, cpu: usize, direction: Direction) -> Result<(), DebugError> {
-        let executed = |cpus: &Self| cpus.board().cores[cpu].core.instructions();
+    fn one_step(&mut self, cpu: CpuId, direction: Direction) -> Result<(), DebugError> {
+        let executed = |cpus: &Self| cpus.board().cpu(cpu).map(|view| view.instructions);
         let hidden = |cpus: &Self| slots::in_hidden_slot(cpus.board(), cpu, cpus.now());
         let (before, was_hidden) = (executed(self), hidden(self));
         self.session.history.step(direction, self.node, cpu)?;
@@ -197,7 +197,7 @@ impl Cpus {
     /// Steps until a CPU leaves an address range, or a stop is met.
     fn step_within(
         &mut self,
-        cpu: usize,
+        cpu: CpuId,
         range: std::ops::Range<u32>,
     ) -> Result<Reason, DebugError> {
         loop {
@@ -235,8 +235,7 @@ impl Cpus {
     fn waiting(&mut self, (numbers, event): &Met) -> Waiting {
         let here = event.place == Place::Node(self.node as u16);
         let by = match event.initiator {
-            Initiator::CpuA if here => Some(0),
-            Initiator::CpuB if here => Some(1),
+            who if here => who.cpu().map(CpuId::new),
             _ => None,
         };
         let cpu = by.unwrap_or_else(|| self.some_cpu());
@@ -282,9 +281,13 @@ impl Cpus {
     }
 
     /// The CPU that represents events without a CPU: gdb's current one, if it runs.
-    fn some_cpu(&self) -> usize {
-        let runs = |cpu: &usize| self.board().cores[*cpu].private.running();
-        [self.cpu, 0, 1].into_iter().find(runs).unwrap_or(self.cpu)
+    fn some_cpu(&self) -> CpuId {
+        let executes = |cpu: &CpuId| {
+            let view = self.board().cpu(*cpu);
+            view.is_some_and(|view| view.state.executes())
+        };
+        let cpus = [self.cpu].into_iter().chain(self.cpus());
+        { cpus }.find(executes).unwrap_or(self.cpu)
     }
 
     fn signal(&self, signal: Signal) -> Reason {

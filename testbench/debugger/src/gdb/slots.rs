@@ -13,45 +13,49 @@
 //! slot of a `JOFF` with a breakpoint behind it is treated as a step ([`steps_blindly`]). `PRI` does not
 //! jump, so gdb needs no knowledge of it.
 
-use emulator::cpu::mips::isa::{Kind, Op};
+use emulator::board::{CpuId, Inspect};
+use emulator::cpu::architecture::Transfer;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
 
 /// Size of an instruction in bytes.
 const INSTRUCTION: u32 = 4;
 
-/// The taken branch or jump whose slot a core is in.
-fn jumped(board: &Tigon2, cpu: usize, now: SimTime) -> Option<Kind> {
-    let core = &board.cores[cpu].core;
-    if !core.in_taken_slot() {
+/// Whether a core stands in the slot of a branch or jump that was taken, and whether that one dispatches to a handler.
+fn jumped(board: &dyn Inspect, cpu: CpuId, now: SimTime) -> Option<bool> {
+    let view = board.cpu(cpu)?;
+    if !view.in_delay_slot() {
         return None;
     }
-    let word = board.peek(cpu, core.pc().wrapping_sub(INSTRUCTION), now)?;
-    let kind = Op::decode(word).kind();
+    let architecture = board.cpus()[cpu.index()].architecture;
+    let word = board.peek(cpu, view.pc.wrapping_sub(INSTRUCTION), now)?;
     // If the slot of a jump contains a jump, the next instruction belongs to that jump's slot.
-    kind.flow().has_delay_slot().then_some(kind)
+    let has_slot = architecture.delay_slots(word) > 0;
+    has_slot.then(|| architecture.transfer(word) == Some(Transfer::Dispatch))
+}
+
+fn pc(board: &dyn Inspect, cpu: CpuId) -> u32 {
+    board.cpu(cpu).map_or(0, |view| view.pc)
 }
 
 /// Whether a core is in a slot that is hidden from gdb.
 #[must_use]
-pub fn in_hidden_slot(board: &Tigon2, cpu: usize, now: SimTime) -> bool {
-    jumped(board, cpu, now).is_some_and(|kind| kind != Kind::Joff)
+pub fn in_hidden_slot(board: &dyn Inspect, cpu: CpuId, now: SimTime) -> bool {
+    jumped(board, cpu, now) == Some(false)
 }
 
 /// Program counter reported to gdb.
 #[must_use]
-pub fn shown_pc(board: &Tigon2, cpu: usize, now: SimTime) -> u32 {
-    let pc = board.cores[cpu].core.pc();
+pub fn shown_pc(board: &dyn Inspect, cpu: CpuId, now: SimTime) -> u32 {
     match in_hidden_slot(board, cpu, now) {
-        true => pc.wrapping_sub(INSTRUCTION),
-        false => pc,
+        true => pc(board, cpu).wrapping_sub(INSTRUCTION),
+        false => pc(board, cpu),
     }
 }
 
 /// Whether gdb cannot know the core's next instruction, and so waits at a wrong address, with one of these
 /// breakpoints.
 #[must_use]
-pub fn steps_blindly(board: &Tigon2, cpu: usize, now: SimTime, breakpoints: &[u32]) -> bool {
-    let behind = board.cores[cpu].core.pc().wrapping_add(INSTRUCTION);
-    jumped(board, cpu, now) == Some(Kind::Joff) && breakpoints.contains(&behind)
+pub fn steps_blindly(board: &dyn Inspect, cpu: CpuId, now: SimTime, breakpoints: &[u32]) -> bool {
+    let behind = pc(board, cpu).wrapping_add(INSTRUCTION);
+    jumped(board, cpu, now) == Some(true) && breakpoints.contains(&behind)
 }

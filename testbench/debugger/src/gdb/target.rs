@@ -1,14 +1,12 @@
 //! The target interface for gdb: registers, memory, threads, breakpoints.
 
+use emulator::board::{CpuId, Inspect, NothingThere};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use emulator::board::Inspect;
 use emulator::debug::DebugError;
 use emulator::image::Memory;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::debugger::NothingThere;
 use gdbstub::common::{Pid, Tid};
 use gdbstub::target::ext::base::BaseOps;
 use gdbstub::target::ext::base::multithread::{MultiThreadBase, MultiThreadResumeOps};
@@ -51,13 +49,13 @@ pub struct Cpus {
     /// The pending resume request.
     pub(super) motion: Motion,
     /// The CPU of the last reported stop.
-    pub(super) cpu: usize,
+    pub(super) cpu: CpuId,
     /// The CPU that gdb has selected for resuming.
     pub(super) chosen: Chosen,
     /// The CPU that gdb read last.
-    looked_at: usize,
+    looked_at: CpuId,
     /// The CPU meant by addresses that exist in both scratchpads.
-    meant: BTreeMap<(u32, u32), usize>,
+    meant: BTreeMap<(u32, u32), CpuId>,
     /// Time of the last reported write, on the way back.
     pub(super) told: Option<SimTime>,
     /// Changes that gdb does not know yet.
@@ -65,33 +63,35 @@ pub struct Cpus {
 }
 
 /// The CPU of a thread.
-pub(super) fn cpu_of(thread: Tid) -> Option<usize> {
+pub(super) fn cpu_of(thread: Tid) -> Option<CpuId> {
     match thread.get() {
-        1 => Some(0),
-        2 => Some(1),
+        number @ 1..=2 => Some(CpuId::new(number - 1)),
         _ => None,
     }
 }
 
 /// The thread of a CPU.
-pub(super) fn thread_of(cpu: usize) -> Tid {
-    Tid::MIN.saturating_add(cpu)
+pub(super) fn thread_of(cpu: CpuId) -> Tid {
+    Tid::MIN.saturating_add(cpu.index())
 }
 
 impl Cpus {
     /// Creates the target of a node.
     #[must_use]
     pub fn new(mut session: Session, node: usize, image: PathBuf) -> Self {
-        session.focus = Focus { node, cpu: 0 };
+        session.focus = Focus {
+            node,
+            ..Focus::default()
+        };
         Self {
             session,
             node,
             image,
             points: Vec::new(),
             motion: Motion::Continue,
-            cpu: 0,
+            cpu: CpuId::default(),
             chosen: Chosen::default(),
-            looked_at: 0,
+            looked_at: CpuId::default(),
             meant: BTreeMap::new(),
             told: None,
             news: News::default(),
@@ -108,8 +108,13 @@ impl Cpus {
     }
 
     /// Board of the node.
-    pub(super) fn board(&self) -> &Tigon2 {
-        self.session.history.world().nodes[self.node].board::<Tigon2>()
+    pub(super) fn board(&self) -> &dyn Inspect {
+        self.session.history.world().nodes[self.node].inspect()
+    }
+
+    /// All CPUs of the node.
+    pub(super) fn cpus(&self) -> impl Iterator<Item = CpuId> + use<> {
+        (0..self.board().cpus().len()).map(CpuId::new)
     }
 
     /// Current time.
@@ -117,10 +122,13 @@ impl Cpus {
         self.session.now()
     }
 
-    fn registers(&self, cpu: usize) -> CoreRegisters {
+    fn registers(&self, cpu: CpuId) -> CoreRegisters {
         let (board, now) = (self.board(), self.now());
         CoreRegisters {
-            general: *board.cores[cpu].core.registers(),
+            general: std::array::from_fn(|index| {
+                let registers = board.registers(cpu);
+                registers.get(index).copied().unwrap_or_default()
+            }),
             cause: match slots::in_hidden_slot(board, cpu, now) {
                 true => IN_DELAY_SLOT,
                 false => 0,
@@ -130,15 +138,14 @@ impl Cpus {
     }
 
     /// Changes the board.
-    fn change<T>(&mut self, change: impl FnOnce(&mut Tigon2) -> T) -> Result<T, DebugError> {
+    fn change<T>(&mut self, change: impl FnOnce(&mut dyn Inspect) -> T) -> Result<T, DebugError> {
         let node = self.node;
         let history = &mut self.session.history;
-        history.change(|world| change(world.nodes[node].board_mut::<Tigon2>()))
+        history.change(|world| change(world.nodes[node].inspect_mut()))
     }
 
-    /// Sets changed registers. The program counter is only set if gdb changes it: the core may be in a
-    /// slot.
-    fn set_registers(&mut self, cpu: usize, new: &CoreRegisters) -> Result<(), DebugError> {
+    /// Sets the registers that differ. Where a core stands is left alone unless gdb wants it elsewhere: it may be in a slot.
+    fn set_registers(&mut self, cpu: CpuId, new: &CoreRegisters) -> Result<(), DebugError> {
         let old = self.registers(cpu);
         if old == *new {
             return Ok(());
@@ -179,13 +186,13 @@ impl Cpus {
 
     /// CPU of the scratchpad meant by an address: that of the image's section. For addresses in both, such
     /// as the stack: the CPU that gdb read last when it first used the address.
-    fn whose(&mut self, address: u32, length: u32) -> usize {
+    fn whose(&mut self, address: u32, length: u32) -> CpuId {
         let sections = self.session.image.sections.iter();
         let mut owners = sections.filter_map(|section| {
             let cpu = match section.memory {
                 Memory::Sram => return None,
-                Memory::ScratchpadA => 0,
-                Memory::ScratchpadB => 1,
+                Memory::ScratchpadA => CpuId::new(0),
+                Memory::ScratchpadB => CpuId::new(1),
             };
             let offset = address.wrapping_sub(section.run_address);
             (offset < section.size_bytes && !section.name.contains("stack")).then_some(cpu)
@@ -198,22 +205,16 @@ impl Cpus {
     }
 
     /// State of a CPU in a few words.
-    fn describe(&self, cpu: usize) -> String {
-        let focus = Focus {
-            node: self.node,
-            cpu,
-        };
+    fn describe(&self, cpu: CpuId) -> String {
         let node = self.session.node_name(self.node);
-        let cores = Inspect::describe_cores(self.board());
-        let core = cores.get(cpu).map_or("", String::as_str);
-        let core = core.strip_prefix(focus.who().name()).unwrap_or(core).trim();
-        let core = core.split(" at pc ").next().unwrap_or(core);
-        format!("CPU {} of {node}, {core}", focus.letter())
+        let name = self.board().cpus()[cpu.index()].name;
+        let state = self.board().cpu(cpu).map(|view| view.state.to_string());
+        format!("{name} of {node}, {}", state.unwrap_or_default())
     }
 }
 
 /// The CPU of a thread, if it exists.
-fn cpu(thread: Tid) -> Result<usize, TargetError<DebugError>> {
+fn cpu(thread: Tid) -> Result<CpuId, TargetError<DebugError>> {
     cpu_of(thread).ok_or(TargetError::NonFatal)
 }
 
@@ -309,10 +310,7 @@ impl MultiThreadBase for Cpus {
             return Err(TargetError::Errno(BAD_ADDRESS));
         }
         let history = &mut self.session.history;
-        let change = history.change(|world| {
-            world.nodes[node]
-                .with_board::<Tigon2, _>(|board, ctx| board.poke(cpu, address, data, ctx))
-        });
+        let change = history.change(|world| world.nodes[node].poke(cpu, address, data));
         match change {
             Ok(Ok(())) => Ok(()),
             Ok(Err(NothingThere { .. })) => Err(TargetError::Errno(BAD_ADDRESS)),
@@ -321,7 +319,7 @@ impl MultiThreadBase for Cpus {
     }
 
     fn list_active_threads(&mut self, is_active: &mut dyn FnMut(Tid)) -> Result<(), DebugError> {
-        [0, 1].into_iter().map(thread_of).for_each(is_active);
+        self.cpus().map(thread_of).for_each(is_active);
         Ok(())
     }
 

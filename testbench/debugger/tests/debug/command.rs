@@ -206,7 +206,7 @@ fn what_is_changed_by_hand_has_its_effect() {
     let after = shows(&mut session, "continue 20us");
     assert!(after.contains("handler"), "{after}");
     shows(&mut session, "set $t0 77");
-    assert_eq!(session.core().register(8), 77);
+    assert_eq!(session.register(8), 77);
     assert_eq!(shows(&mut session, "set 0xFFF0 5"), "0xFFF0: 0x0 -> 0x5\n");
     assert_eq!(shows(&mut session, "set 0xFFF0 6"), "0xFFF0: 0x5 -> 0x6\n");
 }
@@ -352,7 +352,7 @@ fn the_ends_of_steps() {
     shows(&mut session, "set 0x4000 0xFFFFFFFF");
     let stopped = shows(&mut session, "step");
     assert!(stopped.contains("(CPU A: stopped: "), "{stopped}");
-    let count = |session: &lanigon_debugger::debug::Session| session.core().instructions();
+    let count = |session: &lanigon_debugger::debug::Session| session.cpu().instructions;
     shows(&mut session, "goto +299us");
     let before = count(&session);
     shows(&mut session, "step 5");
@@ -378,9 +378,9 @@ fn many_steps_back_are_as_many_steps() {
             shows(&mut session, &format!("goto +{us}us"));
             assert_eq!(shows(&mut session, "rs 40"), one_by_one, "{us} {cpu}");
             // Beyond the kept start times, and forwards again.
-            let count = session.core().instructions();
+            let count = session.cpu().instructions;
             shows(&mut session, "rs 3000");
-            assert_eq!(session.core().instructions(), count - 3000, "{us} {cpu}");
+            assert_eq!(session.cpu().instructions, count - 3000, "{us} {cpu}");
             assert!(shows(&mut session, "rs 100000").contains("us ("));
         }
     }

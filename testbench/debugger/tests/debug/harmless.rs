@@ -1,5 +1,6 @@
 //! Displays change nothing, and always return text or an error.
 
+use emulator::board::{CpuId, Inspect};
 use emulator::tigon2::board::Tigon2;
 use std::cell::RefCell;
 
@@ -20,8 +21,8 @@ fn show_all(session: &Session, at: u32, length: u32) -> usize {
         registers::registers(session),
         calls::backtrace(session),
         event::event_register(session),
-        rings::rings(session),
-        chip::semaphore(session),
+        rings::rings(session).unwrap(),
+        chip::semaphore(session).unwrap(),
         world::hosts(session),
         world::nodes(session),
         address::describe(session, at),
@@ -50,8 +51,8 @@ fn to_look_changes_nothing() {
         session.go_to(SimTime::from_us(us)).unwrap();
         let before = state(&session);
         for focus in 0..4 {
-            (session.focus.node, session.focus.cpu) = (focus / 2, focus % 2);
-            let pc = session.core().pc();
+            (session.focus.node, session.focus.cpu) = (focus / 2, CpuId::new(focus % 2));
+            let pc = session.cpu().pc;
             assert!(show_all(&session, pc, 64) >= 4);
             show_all(&session, 0xC000_0000, 0x400);
         }
@@ -84,7 +85,7 @@ fn nothing_makes_it_panic() {
         .run(&moment, |(ns, focus, at, length, wild)| {
             let session = &mut *session.borrow_mut();
             session.go_to(SimTime::from_ns(ns)).unwrap();
-            (session.focus.node, session.focus.cpu) = (focus / 2, focus % 2);
+            (session.focus.node, session.focus.cpu) = (focus / 2, CpuId::new(focus % 2));
             show_all(session, at, length);
             // A core with an arbitrary program counter, rings and stack.
             let node = session.focus.node;

@@ -1,6 +1,6 @@
 //! Bits of event registers: each change is recorded once, at its time.
 
-use emulator::tigon2::board::Tigon2;
+use emulator::board::CpuId;
 use std::sync::Arc;
 
 use defs::tigon2::regs::{EVENT_A, EVENT_B};
@@ -20,8 +20,8 @@ fn registers(session: &Session) -> Vec<[u32; 2]> {
         .map(|node| {
             [EVENT_A, EVENT_B].map(|offset| {
                 let address = register_address(offset);
-                node.board::<Tigon2>()
-                    .peek(0, address, session.now())
+                node.inspect()
+                    .peek(CpuId::default(), address, session.now())
                     .unwrap()
             })
         })

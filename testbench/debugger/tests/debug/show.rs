@@ -1,8 +1,8 @@
 //! Displays of a session at several times of a run.
 
+use emulator::board::CpuId;
 use emulator::observe::event::Details;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
 use lanigon_debugger::debug::Session;
 use lanigon_debugger::debug::show::{
     address, calls, chip, code, event, memory, past, registers, rings, standing, symbols, world,
@@ -50,8 +50,8 @@ fn before_boot() {
         standing::where_(&session),
         calls::backtrace(&session),
         event::event_register(&session),
-        rings::rings(&session),
-        chip::semaphore(&session),
+        rings::rings(&session).unwrap(),
+        chip::semaphore(&session).unwrap(),
         world::hosts(&session),
         world::nodes(&session),
     ];
@@ -79,7 +79,7 @@ fn in_a_stage_of_a_handler() {
 #[test]
 fn instructions_as_they_stand_in_memory() {
     let mut session = at_ns(PAIR, IN_STAGE_NS);
-    let (pc, now) = (session.core().pc(), session.now());
+    let (pc, now) = (session.cpu().pc, session.now());
     let shown = code::disassembly(&session, pc - 8, 4).unwrap();
     let present: Vec<_> = shown
         .lines()
@@ -100,8 +100,7 @@ fn instructions_as_they_stand_in_memory() {
     session
         .history
         .change(|world| {
-            world.nodes[0]
-                .with_board::<Tigon2, _>(|board, ctx| board.poke(0, pc, &patch, ctx).unwrap());
+            world.nodes[0].poke(CpuId::default(), pc, &patch).unwrap();
         })
         .unwrap();
     assert_eq!(session.now(), now);
@@ -121,7 +120,7 @@ fn registers_with_the_names_of_addresses() {
     let session = at_ns(PAIR, IN_STAGE_NS);
     let shown = registers::registers(&session);
     assert_eq!(shown.lines().count(), 17);
-    let ra = address::describe(&session, session.core().register(31));
+    let ra = address::describe(&session, session.register(31));
     assert!(
         shown.contains("$zero 00000000") && shown.contains("$fp"),
         "{shown}"
@@ -136,7 +135,7 @@ fn both_scratchpads_and_registers_as_memory() {
     let mut session = at_ns(PAIR, IN_STAGE_NS);
     let first = |session: &Session| memory::memory(session, 0xC0_0100, 4).unwrap();
     let of_a = first(&session);
-    session.focus.cpu = 1;
+    session.focus.cpu = CpuId::new(1);
     assert_ne!(of_a, first(&session));
     assert!(
         memory::memory(&session, 0xC0_1FF8, 64)
@@ -157,7 +156,7 @@ fn both_scratchpads_and_registers_as_memory() {
 #[test]
 fn descriptors_that_are_under_way() {
     let session = at_ns(PAIR, PENDING_NS);
-    insta::assert_snapshot!(steady(&rings::rings(&session)));
+    insta::assert_snapshot!(steady(&rings::rings(&session).unwrap()));
 }
 
 /// Frames are on their way through the rings.
@@ -174,8 +173,8 @@ fn every_stack_ends_at_the_dispatch() {
                 .go_to(SimTime::from_ns(20_000_000 + 1_300 * step))
                 .unwrap();
             for (node, cpu) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                (session.focus.node, session.focus.cpu) = (node, cpu);
-                if !session.board().cores[cpu].private.running() {
+                (session.focus.node, session.focus.cpu) = (node, CpuId::new(cpu));
+                if !session.cpu().state.executes() {
                     continue;
                 }
                 let shown = calls::backtrace(&session);
@@ -197,7 +196,7 @@ fn every_stack_ends_at_the_dispatch() {
 fn a_halted_cpu() {
     let text = PAIR.replace("emp-so", "emp-base");
     let mut session = at_ns(&text, IN_STAGE_NS);
-    session.focus.cpu = 1;
+    session.focus.cpu = CpuId::new(1);
     let shown = standing::where_(&session);
     assert!(shown.contains("-> CPU B  halted at 00000000"), "{shown}");
 }

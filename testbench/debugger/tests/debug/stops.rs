@@ -142,7 +142,7 @@ fn each_kind_finds_what_there_is() {
 fn a_watch_means_memory_and_not_its_address() {
     let mut session = session(PAIR);
     session.go_to(BEGIN).unwrap();
-    let board = session.board();
+    let board = session.tigon2().unwrap();
     let size = board.fabric.sram.size_bytes() as u32;
     let stack = board.cores[1].core.register(29) & !3;
     let mut met = |command: &str| {
@@ -166,7 +166,7 @@ fn a_watch_means_memory_and_not_its_address() {
     shows(&mut session, &format!("watch {:#x} 64 on 0", stack - 64));
     let stopped = session.run(Direction::Forward, Vec::new(), END).unwrap();
     assert!(matches!(stopped, Stopped::At(_)), "{stopped:?}");
-    assert_eq!(session.focus.cpu, 1, "its own scratchpad is meant");
+    assert_eq!(session.focus.cpu.index(), 1, "its own scratchpad is meant");
 }
 
 /// A condition evaluates a register when the stop is met, not when it is set.

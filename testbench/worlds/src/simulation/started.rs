@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use emulator::board::{CpuId, Inspect, StopReason};
 use emulator::image::Image;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::world::World;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::cores::StopReason;
 
 use crate::scenario::Scenario;
 use crate::scenario::programs::Program;
@@ -69,7 +68,10 @@ impl Started {
     /// Whether firmware on one of these nodes has failed.
     pub(super) fn failed(&self, world: &World) -> bool {
         let mut these = world.nodes.iter().zip(&self.nodes).filter(|(_, is)| **is);
-        these.any(|(node, _)| (0..2).any(|cpu| is_mistake(node.board::<Tigon2>(), cpu)))
+        these.any(|(node, _)| {
+            let mut cpus = (0..node.inspect().cpus().len()).map(CpuId::new);
+            cpus.any(|cpu| is_mistake(node.inspect(), cpu))
+        })
     }
 
     /// One line per CPU that stopped by mistake. EMP firmware never stops; other firmware may stop when it
@@ -77,11 +79,13 @@ impl Started {
     pub(super) fn problems(&self, world: &World, image: &Image, names: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for (index, (node, name)) in world.nodes.iter().zip(names).enumerate() {
-            for (cpu, letter) in ["A", "B"].into_iter().enumerate() {
-                let wrong = !self.contains(index) || is_mistake(node.board::<Tigon2>(), cpu);
-                let reason = reason(node.board::<Tigon2>(), cpu, image).filter(|_| wrong);
+            let board = node.inspect();
+            for (cpu, info) in board.cpus().iter().enumerate() {
+                let cpu = CpuId::new(cpu);
+                let wrong = !self.contains(index) || is_mistake(board, cpu);
+                let reason = reason(board, cpu, image).filter(|_| wrong);
                 let line =
-                    reason.map(|why| format!("node {name}: CPU {letter} has stopped: {why}"));
+                    reason.map(|why| format!("node {name}: {} has stopped: {why}", info.name));
                 problems.extend(line);
             }
         }
@@ -90,20 +94,24 @@ impl Started {
 }
 
 /// Whether a CPU stopped for another reason than a plain `break`, the regular end of firmware.
-fn is_mistake(board: &Tigon2, cpu: usize) -> bool {
-    let fault = matches!(board.stop_reason(cpu), Some(StopReason::Fault(_)));
-    fault || board.panic(cpu).is_some()
+fn is_mistake(board: &dyn Inspect, cpu: CpuId) -> bool {
+    match board.cpu(cpu).as_ref().and_then(|cpu| cpu.state.stopped()) {
+        Some(StopReason::Fault(_)) => true,
+        Some(StopReason::Break { .. }) => board.panic_at(cpu).is_some(),
+        None => false,
+    }
 }
 
 /// Reason for which a CPU stopped, if it did.
-fn reason(board: &Tigon2, cpu: usize, image: &Image) -> Option<String> {
-    let reason = board.stop_reason(cpu)?;
-    if let Some(panic) = board.panic(cpu) {
+fn reason(board: &dyn Inspect, cpu: CpuId, image: &Image) -> Option<String> {
+    let view = board.cpu(cpu)?;
+    let reason = view.state.stopped()?;
+    if let Some(panic) = board.panic_at(cpu) {
         return Some(panic);
     }
-    let unit = &board.cores[cpu];
-    let pc = unit.core.pc();
-    let place = image.symbols.describe_for(unit.private.who, pc);
+    let pc = view.pc;
+    let who = board.cpus().get(cpu.index())?.initiator;
+    let place = image.symbols.describe_for(who, pc);
     Some(match reason {
         StopReason::Break { code } => format!("break {code:#x} at pc {pc:#010x} ({place})"),
         StopReason::Fault(fault) => format!("{fault}, at pc {pc:#010x} ({place})"),

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
+use emulator::board::{CpuId, Stops, Watch};
 use emulator::debug::{DebugError, Direction, Found, History, Search};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
@@ -10,7 +11,6 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::stops::{Stops, Watch};
 use emulator::tigon2::sram::SramSize;
 use lanigon_worlds::images;
 
@@ -67,7 +67,7 @@ const END: SimTime = SimTime::from_us(22_000);
 fn all(stops: &Stops) -> Vec<TraceEvent> {
     let mut simulation = simulation(TEXT);
     simulation.world.nodes[1]
-        .board_mut::<Tigon2>()
+        .inspect_mut()
         .set_stops(stops.clone());
     let seen = Arc::default();
     simulation
@@ -142,13 +142,7 @@ fn check(stops: &Stops, at_least: usize) {
 fn breakpoints_are_found_forwards_and_backwards() {
     let address = function("receive");
     let breakpoints = [vec![address], vec![address]];
-    check(
-        &Stops {
-            breakpoints,
-            ..Stops::default()
-        },
-        3,
-    );
+    check(&Stops::at(breakpoints), 3);
 }
 
 #[test]
@@ -156,7 +150,7 @@ fn writes_to_memory_are_found_whoever_writes() {
     let watches = vec![Watch {
         address: 0x2_4000,
         length: 0x400,
-        cpu: 0,
+        cpu: CpuId::new(0),
     }];
     check(
         &Stops {
@@ -172,7 +166,7 @@ fn watches_of_one_memory_do_not_hide_another() {
     let sram = Watch {
         address: 0x2_4000,
         length: 0x400,
-        cpu: 0,
+        cpu: CpuId::new(0),
     };
     let scratchpad = |cpu| Watch {
         address: SCRATCHPAD_BASE,
@@ -186,7 +180,7 @@ fn watches_of_one_memory_do_not_hide_another() {
             ..Stops::default()
         })
     };
-    let watches = [sram, scratchpad(0), scratchpad(1)];
+    let watches = [sram, scratchpad(CpuId::new(0)), scratchpad(CpuId::new(1))];
     let mut apart = Vec::new();
     for watch in watches {
         let events = told(&[watch]);
@@ -204,10 +198,10 @@ fn watches_of_one_memory_do_not_hide_another() {
 fn steps_forwards_and_back_are_the_same() {
     let mut history = history();
     history.go_to(SimTime::from_us(20_030)).unwrap();
-    for cpu in [0, 1] {
+    for cpu in [0, 1].map(CpuId::new) {
         let stand = |history: &History| {
-            let core = &history.world().nodes[0].board::<Tigon2>().cores[cpu].core;
-            (history.now(), core.pc(), core.instructions())
+            let view = history.world().nodes[0].inspect().cpu(cpu).unwrap();
+            (history.now(), view.pc, view.instructions)
         };
         history.step(Direction::Forward, 0, cpu).unwrap();
         let mut forward = vec![stand(&history)];
@@ -223,9 +217,12 @@ fn steps_forwards_and_back_are_the_same() {
         }
     }
     assert_eq!(
-        history.step(Direction::Forward, 7, 0),
+        history.step(Direction::Forward, 7, CpuId::new(0)),
         Err(DebugError::NoNode(7))
     );
+    let no_cpu = DebugError::NoCpu { node: 0, cpu: 2 };
+    let third = CpuId::new(2);
+    assert_eq!(history.step(Direction::Forward, 0, third), Err(no_cpu));
 }
 
 #[test]
@@ -314,8 +311,9 @@ fn calls_of_host_programs_are_found_backwards() {
 fn check_steps(text: &'static str, places: &[(u64, usize, usize)]) {
     let mut history = History::new(|| simulation(text).world, None).unwrap();
     for &(us, node, cpu) in places {
+        let cpu = CpuId::new(cpu);
         let time = SimTime::from_us(us);
-        let place = format!("{us} us, node {node}, CPU {cpu}: {text}");
+        let place = format!("{us} us, node {node}, CPU {}: {text}", cpu.index());
         let mut plain = simulation(text);
         run_to(&mut plain.world, time, 1);
         history.go_to(time).unwrap();
@@ -392,8 +390,9 @@ fn a_core_that_never_ran_cannot_be_stepped() {
     for time in [END, SimTime::from_us(7_000)] {
         history.go_to(time).unwrap();
         for direction in [Direction::Backward, Direction::Forward] {
-            let still = DebugError::Still { node: 1, cpu: 1 };
-            assert_eq!(history.step(direction, 1, 1), Err(still));
+            let (cpu, name) = (CpuId::new(1), "CPU B");
+            let still = DebugError::Still { node: 1, cpu, name };
+            assert_eq!(history.step(direction, 1, cpu), Err(still));
             assert_eq!(history.now(), time);
         }
     }

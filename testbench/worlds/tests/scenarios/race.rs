@@ -4,13 +4,13 @@ use emulator::tigon2::board::Tigon2;
 use std::sync::{Arc, Mutex};
 
 use defs::tigon2::map::GENERAL_BASE;
+use emulator::board::Stops;
 use emulator::image::Image;
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use emulator::tigon2::inspect::stops::Stops;
 use lanigon_worlds::scenario::{self, Scenario};
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -81,13 +81,8 @@ fn watched(image: &str) -> (Vec<Access>, u32, RunEnd) {
     let give = accesses(&simulation.image, "give_back");
     assert_eq!((take.len(), give.len()), (2, 2), "a read and a write each");
     let places = |of: &[(u32, bool)]| of.iter().map(|(pc, _)| *pc).collect();
-    let stops = Stops {
-        breakpoints: [places(&take), places(&give)],
-        ..Stops::default()
-    };
-    simulation.world.nodes[0]
-        .board_mut::<Tigon2>()
-        .set_stops(stops);
+    let stops = Stops::at([places(&take), places(&give)]);
+    simulation.world.nodes[0].inspect_mut().set_stops(stops);
     let seen = Arc::default();
     let keep = Keep([take, give].concat(), Arc::clone(&seen));
     simulation.world.observe(Box::new(keep));

@@ -1,12 +1,12 @@
 //! Instruction fetches that the core's own loop leaves to the bus, and decoding.
 
 use super::CpuBus;
-use crate::tigon2::inspect::stops;
 use crate::cpu::mips::bus::{BusStop, Fault, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::observe::event::Details;
 use crate::observe::instructions::Record;
+use crate::tigon2::inspect::stops;
 use crate::tigon2::map::{self, Place};
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {

@@ -190,7 +190,7 @@ impl NodeReport {
             interrupts: board.fabric.interrupts,
             dropped,
             cpus: [0, 1].map(|index| CpuState::new(board, index)),
-            cores: node.inspect().describe_cores(),
+            cores: node.inspect().describe_cpus(),
             stopped: (0..2).any(|cpu| board.stop_reason(cpu).is_some()),
             trace: trace::decode(|address| board.fabric.sram.word(address)),
             record,

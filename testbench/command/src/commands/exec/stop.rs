@@ -1,10 +1,10 @@
 //! Runs a board to its end.
 
+use emulator::board::StopReason;
 use emulator::image::Symbols;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::cores::StopReason;
 use serde::Serialize;
 
 use crate::progress::Progress;

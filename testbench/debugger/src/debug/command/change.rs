@@ -62,11 +62,7 @@ fn choose_node(session: &mut Session, words: Words<'_>, out: &mut String) -> any
 }
 
 fn choose_cpu(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
-    session.focus.cpu = match words.text() {
-        "a" | "A" => 0,
-        "b" | "B" => 1,
-        other => bail!("cpu {other}: expected cpu a or cpu b"),
-    };
+    session.focus.cpu = session.cpu_called(words.text())?;
     *out += &report::here(session);
     Ok(Flow::Next)
 }
@@ -83,19 +79,21 @@ fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Res
             value % 4 == 0,
             "{value:#x}: instructions lie at multiples of 4"
         );
-        let old = session.core().pc();
-        session.change_board(|board, _| board.set_pc(focus.cpu, value))?;
+        let old = session.cpu().pc;
+        session.change_node(|node| node.inspect_mut().set_pc(focus.cpu, value))?;
         old
     } else if let Some(index) = register(what) {
         ensure!(index > 0, "$zero is always 0");
-        let old = session.core().register(index);
-        session.change_board(|board, _| board.set_register(focus.cpu, index, value))?;
+        let old = session.register(index);
+        session.change_node(|node| {
+            node.inspect_mut().set_register(focus.cpu, index, value);
+        })?;
         old
     } else {
         let data = session.word_at(what)?;
         let old = session.word(data)?;
         let bytes = value.to_be_bytes();
-        session.change_board(|board, ctx| board.poke(data.cpu, data.address, &bytes, ctx))??;
+        session.change_node(|node| node.poke(data.cpu, data.address, &bytes))??;
         old
     };
     writeln!(out, "{what}: {old:#x} -> {value:#x}")?;

@@ -9,6 +9,21 @@ use crate::debug::session::Session;
 use crate::debug::show;
 use lanigon_analysis::trace::record;
 
+/// What a command shows, or why it cannot.
+struct Shown(anyhow::Result<String>);
+
+impl From<String> for Shown {
+    fn from(text: String) -> Self {
+        Self(Ok(text))
+    }
+}
+
+impl From<anyhow::Result<String>> for Shown {
+    fn from(text: anyhow::Result<String>) -> Self {
+        Self(text)
+    }
+}
+
 /// Defines a command without arguments that displays one thing.
 macro_rules! plain {
     ($names:expr, $about:literal, $show:path) => {
@@ -20,7 +35,7 @@ macro_rules! plain {
             more: "",
             run: |session, words, out| {
                 words.none()?;
-                *out += &$show(session);
+                *out += &Shown::from($show(session)).0?;
                 Ok(Flow::Next)
             },
         }
@@ -145,9 +160,9 @@ fn list(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Re
 fn disassemble(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
     let words = words.at_most(2)?;
     let address = match words.first() {
-        None => session.core().pc(),
+        None => session.cpu().pc,
         Some(place) => {
-            let own = &session.code(place)?[session.focus.cpu];
+            let own = &session.code(place)?[session.focus.cpu.index()];
             match own.first() {
                 Some(address) => *address,
                 None => bail!("{place} is code of the other CPU"),

@@ -169,7 +169,7 @@ fn own(session: &Session) -> String {
     format!(
         "node={} by={}",
         session.focus.node,
-        session.focus.who().name()
+        session.info(session.focus).initiator.name()
     )
 }
 
@@ -229,9 +229,8 @@ fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopp
             return Ok(stopped);
         };
         let own = met.iter().all(|(numbers, _)| numbers[..] == [0]) && session.focus == focus;
-        let core = session.core();
         // The same address in a deeper call does not count.
-        if !own || !addresses.contains(&core.pc()) || core.register(SP) == caller.sp {
+        if !own || !addresses.contains(&session.cpu().pc) || session.register(SP) == caller.sp {
             return Ok(stopped);
         }
     }

@@ -145,7 +145,7 @@ fn places(session: &Session, what: &What) -> String {
         What::Write {
             address, length, ..
         } => {
-            let who = session.focus.who();
+            let who = session.info(session.focus).initiator;
             let found = session.image.symbols.seen_by(who, *address);
             let name = found.map_or(String::new(), |(symbol, _)| format!(", {}", symbol.name));
             format!("  ({length} bytes at {address:#x}{name})")
@@ -161,9 +161,7 @@ fn suffix<'a>(session: &Session, text: &'a str) -> anyhow::Result<Suffix<'a>> {
         None => (text, None),
     };
     let (text, cpu) = match text.rsplit_once(" cpu ") {
-        Some((text, "a")) => (text, Some(0)),
-        Some((text, "b")) => (text, Some(1)),
-        Some((_, other)) => bail!("cpu {other}: expected cpu a or cpu b"),
+        Some((text, letter)) => (text, Some(session.cpu_called(letter)?)),
         None => (text, None),
     };
     let (what, nodes) = match text.rsplit_once(" on ") {

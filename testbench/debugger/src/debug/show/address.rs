@@ -16,13 +16,6 @@ const LIBRARY: &str = "core/src/";
 /// Folder of the hardware abstraction layer in paths.
 const HAL: &str = "tigon2-hal/src/";
 
-impl Focus {
-    /// Both CPUs of the node.
-    pub(super) fn both(self) -> [Self; 2] {
-        [0, 1].map(|cpu| Self { cpu, ..self })
-    }
-}
-
 /// An address as the focused CPU sees it: `name+0x10`, a register's name, or the bare address.
 #[must_use]
 pub fn describe(session: &Session, address: u32) -> String {
@@ -32,13 +25,22 @@ pub fn describe(session: &Session, address: u32) -> String {
 /// Like [`describe`], for any CPU.
 #[must_use]
 pub fn describe_for(session: &Session, focus: Focus, address: u32) -> String {
-    let symbol = || session.image.symbols.describe_for(focus.who(), address);
+    let symbol = || {
+        session
+            .image
+            .symbols
+            .describe_for(session.info(focus).initiator, address)
+    };
     names::register(address).unwrap_or_else(|| plain_name(&symbol()))
 }
 
 /// An address with its symbol, if any: `00004010 <name+0x10>`.
 pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> String {
-    match session.image.symbols.seen_by(focus.who(), address) {
+    match session
+        .image
+        .symbols
+        .seen_by(session.info(focus).initiator, address)
+    {
         Some(_) => format!("{address:08x} <{}>", describe_for(session, focus, address)),
         None => format!("{address:08x}"),
     }
@@ -46,7 +48,10 @@ pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> Stri
 
 /// The symbol of a value that is an address.
 pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<String> {
-    let found = session.image.symbols.seen_by(focus.who(), value);
+    let found = session
+        .image
+        .symbols
+        .seen_by(session.info(focus).initiator, value);
     let is_named = found.is_some_and(|(symbol, offset)| offset == 0 || symbol.size_bytes > 0);
     let register = names::register(value);
     register.or_else(|| is_named.then(|| describe_for(session, focus, value)))
@@ -54,7 +59,10 @@ pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<Strin
 
 /// The function that contains an address of a CPU's code.
 pub(super) fn function(session: &Session, focus: Focus, address: u32) -> Option<&Symbol> {
-    let (symbol, _) = session.image.symbols.seen_by(focus.who(), address)?;
+    let (symbol, _) = session
+        .image
+        .symbols
+        .seen_by(session.info(focus).initiator, address)?;
     (symbol.kind == SymbolKind::Function).then_some(symbol)
 }
 

@@ -7,13 +7,15 @@ use crate::debug::session::{Focus, Session};
 
 /// The active functions of a CPU, innermost first, and the reason if the list is incomplete.
 fn frames(session: &Session, focus: Focus) -> (Vec<Frame>, Option<String>) {
-    let core = &session.board().cores[focus.cpu & 1].core;
+    let registers = session.board().registers(focus.cpu);
+    let pc = session.cpu_of(focus).pc;
     let word = |at: u32| match at & 3 {
         0 => code::word(session, focus, at),
         _ => None,
     };
     let image = &session.image;
-    let (frames, error) = image.unwind(focus.who(), core.pc(), core.registers(), word);
+    let who = session.info(focus).initiator;
+    let (frames, error) = image.unwind(who, pc, registers, word);
     (frames, error.map(|error| error.to_string()))
 }
 
@@ -32,8 +34,9 @@ pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
         .filter_map(|frame| address::function(session, focus, frame.address));
     functions.find_map(|function| {
         let mut handlers = session.image.handlers.iter();
-        let is = handlers
-            .find(|handler| handler.cpu == focus.cpu && handler.address == function.address)?;
+        let is = handlers.find(|handler| {
+            handler.cpu == focus.cpu.index() && handler.address == function.address
+        })?;
         is.event.map(|event| (event, &is.name[..]))
     })
 }

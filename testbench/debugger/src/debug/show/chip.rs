@@ -1,16 +1,11 @@
 //! Display of chip registers by hardware block.
 
+use emulator::board::RegisterRow;
 use emulator::observe::names::BLOCKS;
 use emulator::tigon2::semaphore::Side;
-use emulator::tigon2::{inspect::names, map};
 
 use super::text;
 use crate::debug::session::Session;
-
-/// Registers of a block, by address: name and address.
-fn of_block(block: &str) -> impl Iterator<Item = (String, u32)> {
-    names::registers().filter(move |(_, address)| map::block_of(*address) == block)
-}
 
 /// All registers of a hardware block (`dma_read`, `mac_tx`, `timer`): address, name, value, named bits.
 /// Reading has no side effects.
@@ -18,20 +13,17 @@ fn of_block(block: &str) -> impl Iterator<Item = (String, u32)> {
 /// # Errors
 /// If the block does not exist, or has no registers.
 pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
-    let lines: Vec<_> = of_block(block)
-        .map(|(name, address)| {
-            let value = session
-                .board()
-                .peek(session.focus.cpu, address, session.now());
-            let value = value.unwrap_or_default();
-            let bits = names::bits(address, value).unwrap_or_default();
-            format!("{address:08x}  {name:30} {value:08x}  {bits}")
-        })
-        .collect();
+    let (board, now) = (session.board(), session.now());
+    let rows = board.block(block, now);
+    let line = |row: &RegisterRow| {
+        let (address, name, value, bits) = (row.address, &row.name, row.value, &row.bits);
+        format!("{address:08x}  {name:30} {value:08x}  {bits}")
+    };
+    let lines: Vec<_> = rows.iter().map(line).collect();
     if lines.is_empty() {
         let blocks = BLOCKS.iter().map(|block| block.name);
         let blocks: Vec<_> = blocks
-            .filter(|name| of_block(name).next().is_some())
+            .filter(|name| !board.block(name, now).is_empty())
             .collect();
         anyhow::bail!(
             "no block \"{block}\" has registers (there are: {})",
@@ -43,12 +35,13 @@ pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
 
 /// Owner of the semaphore on the focused node.
 #[must_use]
-pub fn semaphore(session: &Session) -> String {
-    let semaphore = &session.board().fabric.semaphore;
+pub fn semaphore(session: &Session) -> anyhow::Result<String> {
+    let board = session.tigon2()?;
+    let semaphore = &board.fabric.semaphore;
     let holds = |side| semaphore.read(side) != 0;
-    text([match (holds(Side::A), holds(Side::B)) {
+    Ok(text([match (holds(Side::A), holds(Side::B)) {
         (true, _) => "CPU A has the semaphore".into(),
         (_, true) => "CPU B has the semaphore".into(),
         _ => "the semaphore is free".into(),
-    }])
+    }]))
 }

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use emulator::cpu::mips::disasm::disassemble;
-use emulator::cpu::mips::isa::{self, Operand};
-
 use super::{address, text};
 use crate::debug::session::{Focus, Session};
 
@@ -20,13 +17,9 @@ pub(super) fn word(session: &Session, focus: Focus, at: u32) -> Option<u32> {
 
 /// Disassembles an instruction, with the name of its target.
 pub(super) fn instruction(session: &Session, focus: Focus, word: u32, at: u32) -> String {
-    let text = disassemble(word, at);
-    let operands = isa::lookup(word).map_or(&[][..], |row| row.operands);
-    let target = operands.iter().find_map(|operand| match operand {
-        Operand::Branch => Some(isa::branch_target(word, at)),
-        Operand::Jump => Some(isa::jump_target(word, at)),
-        _ => None,
-    });
+    let architecture = session.info(focus).architecture;
+    let text = architecture.disassemble(word, at);
+    let target = architecture.target(word, at);
     let name = target.map_or(String::new(), |target| symbol(session, focus, target));
     match name.is_empty() {
         false => format!("{text:<30}; {name}"),
@@ -61,9 +54,9 @@ impl Files {
 /// If `address` is unmapped.
 pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Result<String> {
     let focus = session.focus;
-    let (first, pc) = (address & !3, session.core().pc());
+    let (first, pc) = (address & !3, session.cpu().pc);
     if word(session, focus, first).is_none() {
-        return Err(super::memory::nothing_at(focus, first));
+        return Err(super::memory::nothing_at(session, focus, first));
     }
     let mut files = Files::default();
     let mut lines = Vec::new();
@@ -93,7 +86,10 @@ pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Res
 
 /// `<function+0x10>` without path.
 fn symbol(session: &Session, focus: Focus, at: u32) -> String {
-    let found = session.image.symbols.seen_by(focus.who(), at);
+    let found = session
+        .image
+        .symbols
+        .seen_by(session.info(focus).initiator, at);
     found.map_or(String::new(), |(symbol, offset)| {
         let name = address::short_name(&symbol.name);
         match offset {
@@ -108,7 +104,7 @@ fn symbol(session: &Session, focus: Focus, at: u32) -> String {
 /// # Errors
 /// If the line is unknown, or its file is not found.
 pub fn source(session: &Session, context: usize) -> anyhow::Result<String> {
-    let pc = session.core().pc();
+    let pc = session.cpu().pc;
     let frames = address::source(session, pc);
     let Some(place) = address::own_line(&frames).filter(|frame| frame.line > 0) else {
         session.lines()?;

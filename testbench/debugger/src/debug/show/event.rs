@@ -15,9 +15,9 @@ const MASK: usize = 26;
 #[must_use]
 pub fn event_register(session: &Session) -> String {
     let focus = session.focus;
-    let letter = focus.letter();
+    let letter = session.info(focus).letter.to_uppercase();
     let [value, mailboxes] = [regs::EVENT_A, regs::MAILBOX_EVENT_A]
-        .map(|offset| register(session, offset + 0x10 * focus.cpu as u32));
+        .map(|offset| register(session, offset + 0x10 * focus.cpu.index() as u32));
     let mut lines = vec![match value {
         0 => format!("event register of CPU {letter}: 00000000, nothing is due"),
         _ => format!("event register of CPU {letter}: {value:08x}"),
@@ -30,7 +30,7 @@ pub fn event_register(session: &Session) -> String {
             cause(session, focus, bit)
         ));
     }
-    let mask = session.core().register(MASK);
+    let mask = session.register(MASK);
     let masked = due.clone().filter(|bit| mask >> bit & 1 == 0);
     let masked = masked.fold(0, |bits, bit| bits | 1 << bit);
     if masked != 0 {
@@ -72,10 +72,11 @@ fn numbers(bits: u32) -> String {
 /// Cause of a set bit.
 fn cause(session: &Session, focus: Focus, bit: u32) -> String {
     let read = |offset| register(session, offset);
-    let own = focus.cpu as u32;
+    let own = focus.cpu.index() as u32;
     match bit {
         event::TIMER => {
-            let reference = [regs::TIMER_REFERENCE_A, regs::TIMER_REFERENCE_B][focus.cpu & 1];
+            let reference =
+                [regs::TIMER_REFERENCE_A, regs::TIMER_REFERENCE_B][focus.cpu.index() & 1];
             let (count, reference) = (read(regs::TIMER), read(reference));
             format!("the timer, at {count} us, has passed the reference {reference}")
         }
@@ -98,7 +99,7 @@ fn cause(session: &Session, focus: Focus, bit: u32) -> String {
 /// Handler of a bit.
 fn handler(session: &Session, focus: Focus, bit: u32) -> String {
     let mut handlers = session.image.handlers.iter();
-    let found = handlers.find(|one| one.cpu == focus.cpu && one.event == Some(bit));
+    let found = handlers.find(|one| one.cpu == focus.cpu.index() && one.event == Some(bit));
     match found {
         Some(handler) => address::with_symbol(session, focus, handler.address),
         None => "the image has no handler for it".into(),

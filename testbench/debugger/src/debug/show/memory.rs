@@ -8,8 +8,11 @@ const ROW_BYTES: u32 = 16;
 /// Largest number of bytes.
 const MOST_BYTES: u32 = 0x1_0000;
 
-pub(super) fn nothing_at(focus: Focus, address: u32) -> anyhow::Error {
-    anyhow::anyhow!("nothing is at {address:#010x} for CPU {}", focus.letter())
+pub(super) fn nothing_at(session: &Session, focus: Focus, address: u32) -> anyhow::Error {
+    anyhow::anyhow!(
+        "nothing is at {address:#010x} for {}",
+        session.info(focus).name
+    )
 }
 
 /// Words and characters from `address` on, as the focused CPU sees them: SRAM, its scratchpad, registers.
@@ -22,7 +25,7 @@ pub fn memory(session: &Session, address: u32, length: u32) -> anyhow::Result<St
     let word = |at: u32| session.board().peek(focus.cpu, at, session.now());
     let first = address & !3;
     if word(first).is_none() {
-        return Err(nothing_at(focus, first));
+        return Err(nothing_at(session, focus, first));
     }
     let length = length.clamp(1, MOST_BYTES).saturating_add(address & 3);
     let mut lines = Vec::new();

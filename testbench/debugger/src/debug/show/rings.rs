@@ -21,14 +21,14 @@ const MOST: u32 = 24;
 /// The DMA channels and rings, MAC rings and buffers of the focused node, with every descriptor in
 /// progress.
 #[must_use]
-pub fn rings(session: &Session) -> String {
-    let fabric = &session.board().fabric;
+pub fn rings(session: &Session) -> anyhow::Result<String> {
+    let fabric = &session.tigon2()?.fabric;
     let (assist, mac) = (&fabric.assist, &fabric.mac);
     let read = channel("read", &fabric.dma_read, regs::READ_STATE);
     let write = channel("write", &fabric.dma_write, regs::WRITE_STATE);
     if mac.tx_buffer.base == 0 {
         let unset = "rings and buffers: the firmware has not said where they lie";
-        return text([read, write, unset.into()]);
+        return Ok(text([read, write, unset.into()]));
     }
     let mut lines = vec![read];
     dma_ring(fabric, ("read", READ_RING_BELOW), &assist.read, &mut lines);
@@ -43,7 +43,7 @@ pub fn rings(session: &Session) -> String {
     mac_ring(fabric, &TRANSMIT, &mac.tx, &mut lines);
     lines.push(buffer("receive", &mac.rx_buffer, RX_BUFFER_LIMIT));
     mac_ring(fabric, &RECEIVE, &mac.rx, &mut lines);
-    text(lines)
+    Ok(text(lines))
 }
 
 /// State of a DMA channel.

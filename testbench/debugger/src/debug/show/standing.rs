@@ -1,11 +1,8 @@
 //! Display of a session's position.
 
 use defs::tigon2::event;
-use emulator::cpu::mips::disasm::disassemble;
-use emulator::cpu::mips::isa;
+use emulator::board::CpuState;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::cores::StopReason;
 
 use super::{address, calls, code, text};
 use crate::debug::session::{Focus, Session};
@@ -45,32 +42,29 @@ pub fn where_(session: &Session) -> String {
         since_start(session, now),
         self::node(session, node)
     );
-    let both = session.focus.both().into_iter();
+    let both = session.cpus(session.focus.node);
     let cpus = both.flat_map(|focus| cpu(session, focus));
     text([time].into_iter().chain(cpus))
 }
 
-/// State of a CPU in a few words.
-pub(in crate::debug) fn state(session: &Session, focus: Focus, node: usize) -> String {
-    let board = session.history.world().nodes[node].board::<Tigon2>();
-    match board.stop_reason(focus.cpu) {
-        Some(StopReason::Break { code }) => format!("stopped by break {code}"),
-        Some(StopReason::Fault(fault)) => format!("stopped: {fault}"),
-        None if board.cores[focus.cpu].private.running() => "running".into(),
-        None => "halted".into(),
+/// What a CPU is at, in few words. Whether it idles does not show: it executes.
+pub(in crate::debug) fn state(session: &Session, focus: Focus) -> String {
+    match session.cpu_of(focus).state {
+        CpuState::Idle => CpuState::Running.to_string(),
+        state => state.to_string(),
     }
 }
 
 /// Lines of one CPU; the focused one is marked.
 fn cpu(session: &Session, focus: Focus) -> Vec<String> {
     let mark = if focus == session.focus { "->" } else { "" };
-    let core = &session.board().cores[focus.cpu].core;
-    let pc = core.pc();
-    let state = state(session, focus, focus.node);
+    let view = session.cpu_of(focus);
+    let pc = view.pc;
+    let state = state(session, focus);
     let place = address::with_symbol(session, focus, pc);
     let mut lines = vec![format!(
-        "{mark:2} CPU {}  {state} at {place}",
-        focus.letter()
+        "{mark:2} {}  {state} at {place}",
+        session.info(focus).name
     )];
     let mut add = |line: String| lines.push(format!("{:10}{line}", ""));
     for (index, frame) in address::source_for(session, focus, pc).iter().enumerate() {
@@ -86,9 +80,8 @@ fn cpu(session: &Session, focus: Focus) -> Vec<String> {
         let event = event::name(event).map_or_else(|| event.to_string(), str::to_owned);
         doing.push(format!("handler of {event} ({name})"));
     }
-    let board = session.board();
-    if let Some((stage, waits)) = board.stages[focus.cpu].current() {
-        let stages = board.probes.stages();
+    if let Some((stage, waits)) = view.stage {
+        let stages = session.board().stages();
         let name = stages.get(stage).map_or("?", |name| &**name);
         let waits = if waits { ", waiting" } else { "" };
         doing.push(format!("stage \"{name}\"{waits}"));
@@ -101,17 +94,17 @@ fn cpu(session: &Session, focus: Focus) -> Vec<String> {
 
 /// Whether a taken jump's delay slot comes next.
 pub(in crate::debug) fn delay_slot(session: &Session, focus: Focus) -> Option<String> {
-    let core = &session.board().cores[focus.cpu].core;
-    if !core.in_taken_slot() {
+    let view = session.cpu_of(focus);
+    if !view.in_delay_slot() {
         return None;
     }
-    let to = address::with_symbol(session, focus, core.next_pc());
-    let jump = core.pc().wrapping_sub(4);
+    let to = address::with_symbol(session, focus, view.next_pc);
+    let jump = view.pc.wrapping_sub(4);
     let word = code::word(session, focus, jump)?;
-    let has_slot = isa::lookup(word).is_some_and(|row| row.kind.flow().has_delay_slot());
-    let of = match has_slot {
-        true => disassemble(word, jump),
-        false => "a jump".into(),
+    let architecture = session.info(focus).architecture;
+    let of = match architecture.delay_slots(word) {
+        1.. => architecture.disassemble(word, jump),
+        0 => "a jump".into(),
     };
     Some(format!("in the delay slot of {of}, which leads to {to}"))
 }

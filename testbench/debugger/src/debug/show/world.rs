@@ -1,8 +1,7 @@
 //! Display of all nodes.
 
 use super::{address, count, standing, text};
-use crate::debug::session::{Focus, Session};
-use emulator::tigon2::board::Tigon2;
+use crate::debug::session::Session;
 
 /// The waiting condition of each host program, by node. Ended programs are omitted.
 #[must_use]
@@ -27,16 +26,14 @@ pub fn nodes(session: &Session) -> String {
     let world = session.history.world();
     let mut lines = Vec::new();
     for node in 0..world.nodes.len() {
-        let focus = Focus { node, cpu: 0 };
-        let cpus = focus.both().map(|focus| {
-            let pc = world.nodes[node].board::<Tigon2>().cores[focus.cpu]
-                .core
-                .pc();
-            let state = standing::state(session, focus, node);
-            let place = address::describe_for(session, focus, pc);
+        let cpus = session.cpus(node).map(|focus| {
+            let state = standing::state(session, focus);
+            let place = address::describe_for(session, focus, session.cpu_of(focus).pc);
             let place = address::short_name(&place);
-            format!("{} {state} at {place}", focus.letter())
+            let letter = session.info(focus).letter.to_uppercase();
+            format!("{letter} {state} at {place}")
         });
+        let cpus: Vec<_> = cpus.collect();
         let mark = if node == session.focus.node { "->" } else { "" };
         let name = standing::node(session, node);
         lines.push(format!("{mark:2} {name:10} {}", cpus.join(", ")));
