@@ -36,6 +36,15 @@ impl Stops {
         stops
     }
 
+    /// Stops at writes to memory.
+    #[must_use]
+    pub fn watching(watches: Vec<Watch>) -> Self {
+        Self {
+            breakpoints: Vec::new(),
+            watches,
+        }
+    }
+
     /// The breakpoints of a CPU.
     #[must_use]
     #[inline(always)]

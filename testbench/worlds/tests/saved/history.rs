@@ -152,13 +152,7 @@ fn writes_to_memory_are_found_whoever_writes() {
         length: 0x400,
         cpu: CpuId::new(0),
     }];
-    check(
-        &Stops {
-            watches,
-            ..Stops::default()
-        },
-        10,
-    );
+    check(&Stops::watching(watches), 10);
 }
 
 #[test]
@@ -175,10 +169,7 @@ fn watches_of_one_memory_do_not_hide_another() {
     };
     let told = |watches: &[Watch]| {
         let watches = watches.to_vec();
-        all(&Stops {
-            watches,
-            ..Stops::default()
-        })
+        all(&Stops::watching(watches))
     };
     let watches = [sram, scratchpad(CpuId::new(0)), scratchpad(CpuId::new(1))];
     let mut apart = Vec::new();
