@@ -16,9 +16,12 @@ use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::Ethernet;
 use emulator::wire::ethernet::frame::Frame;
-use emulator::wire::ethernet::link::{Departure, Link};
+use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
+use emulator::wire::medium::Outbox;
+use emulator::wire::unit::Arrival;
 use emulator::{state, value_enum};
 use host_lib::address::MacAddress;
 use host_lib::window::{System, Watch, Window};
@@ -48,14 +51,10 @@ struct Toy {
     came: u32,
     base: u32,
     raised: bool,
+    outbox: Outbox<Ethernet>,
 }
 
-state!(Toy {
-    send,
-    came,
-    base,
-    raised
-});
+state!(Toy { send, came, base, raised } fixed { outbox });
 
 const LINK: Link = Link {
     byte_time: SimTime::from_ns(8),
@@ -68,6 +67,7 @@ fn address(node: u32) -> MacAddress {
 
 impl Board for Toy {
     type Event = Event;
+    type Medium = Ethernet;
 
     fn handle(&mut self, event: Event, ctx: &mut Context<'_, Event>) {
         match event {
@@ -104,8 +104,7 @@ impl Board for Toy {
                 let frame = Frame::new(bytes);
                 let end = ctx.now + LINK.frame_span(&frame) + LINK.gap();
                 ctx.schedule(end, Initiator::MacTransmit, Event::Sent);
-                let first_bit = ctx.now;
-                ctx.departures.push(Departure { first_bit, frame });
+                self.outbox.send(ctx.now, frame);
             }
             CAME => (self.came, self.raised) = (value, false),
             BASE => self.base = value,
@@ -126,25 +125,31 @@ impl Board for Toy {
     }
 
     fn reset(&mut self) {
-        *self = Self::default();
+        let outbox = std::mem::take(&mut self.outbox);
+        *self = Self {
+            outbox,
+            ..Self::default()
+        };
     }
 
     fn outlives_reset(event: &Event) -> bool {
         !matches!(event, Event::Sent)
     }
 
-    fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime, ctx: &mut Context<'_, Event>) {
-        let end = first_bit + LINK.frame_span(&frame);
-        ctx.schedule(end, Initiator::MacReceive, Event::Came(frame));
+    fn unit_arrives(&mut self, arrival: Arrival<Frame>, ctx: &mut Context<'_, Event>) {
+        let end = arrival.head + LINK.frame_span(&arrival.unit);
+        ctx.schedule(end, Initiator::MacReceive, Event::Came(arrival.unit));
     }
 
-    fn plug_in(&mut self) {}
-
-    fn set_link(&mut self, link: Link) {
-        assert_eq!(link, LINK);
+    fn outbox(&mut self) -> &mut Outbox<Ethernet> {
+        &mut self.outbox
     }
 
-    fn schedule_signal(&mut self, _: bool, time: SimTime, ctx: &mut Context<'_, Event>) {
+    fn plug_in(&mut self, link: &Link) {
+        assert_eq!(*link, LINK);
+    }
+
+    fn schedule_carrier(&mut self, _: bool, time: SimTime, ctx: &mut Context<'_, Event>) {
         ctx.schedule(time, Initiator::MacReceive, Event::Signal);
     }
 }

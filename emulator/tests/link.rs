@@ -11,7 +11,7 @@ use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::{Profile, Timing};
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
-use emulator::{board::Board, wire::ethernet::link::Departure};
+use emulator::{board::Board, wire::ethernet::frame::Departure};
 
 const SIGNAL: u32 = MacRxState::SIGNAL.bits();
 const CONFIG: u32 = MacRxState::PARTNER_CONFIG.bits();
@@ -46,7 +46,8 @@ use Step::{Partner, Reads, Signal, Wait, Write};
 fn check(steps: &[Step]) {
     let timing = timing();
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
-    node.board_mut::<Tigon2>().plug_in();
+    let link = node.board::<Tigon2>().fabric.link;
+    node.board_mut::<Tigon2>().plug_in(&link);
     // No alarm: the event register then shows link events only.
     node.with_board::<Tigon2, _>(|board, ctx| {
         board.window_write(r::TIMER_REFERENCE_A, 1 << 30, ctx)
@@ -65,7 +66,9 @@ fn check(steps: &[Step]) {
             Partner(partner) => node.board_mut::<Tigon2>().fabric.serdes.partner = partner,
             Signal(present) => {
                 let now = node.now();
-                node.with_board::<Tigon2, _>(|board, ctx| board.schedule_signal(present, now, ctx));
+                node.with_board::<Tigon2, _>(|board, ctx| {
+                    board.schedule_carrier(present, now, ctx)
+                });
                 node.run_until(now + SimTime::from_ps(1));
             }
         }
@@ -170,11 +173,10 @@ fn a_negotiating_partner_answers_and_falls_silent() {
 fn sender() -> Node {
     let timing = timing();
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
-    node.board_mut::<Tigon2>().plug_in();
-    node.board_mut::<Tigon2>().fabric.link = Link {
+    node.board_mut::<Tigon2>().plug_in(&Link {
         byte_time: timing.byte_time(),
         propagation: timing.wire_propagation,
-    };
+    });
     for (register, value) in [
         (r::TX_BUFFER_BASE, 0x13_3000),
         (r::TX_BUFFER_PRODUCER, 0x13_3000),
@@ -212,13 +214,13 @@ fn send(descriptor: [u32; 2], data: &[u8]) -> Vec<Departure> {
 fn the_mac_inserts_a_vlan_tag_behind_the_addresses() {
     let data: Vec<u8> = (0..100).collect();
     let plain = send([0x13_3000, 100], &data);
-    assert_eq!(plain[0].frame.bytes(), data);
+    assert_eq!(plain[0].unit.bytes(), data);
     let tagged = send([0x4013_3000, 0x2345_0064], &data);
     let mut expected = data.clone();
     expected.splice(12..12, [0x81, 0x00, 0x23, 0x45]);
-    assert_eq!(tagged[0].frame.bytes(), expected);
+    assert_eq!(tagged[0].unit.bytes(), expected);
     let short = send([0x4013_3000, 0x2345_0008], &data[..8]);
-    assert_eq!(short[0].frame.bytes().len(), 60, "no addresses, no tag");
+    assert_eq!(short[0].unit.bytes().len(), 60, "no addresses, no tag");
 }
 
 #[test]
@@ -226,7 +228,7 @@ fn a_frame_that_loses_its_link_is_cut_off_with_a_status() {
     let mut node = sender();
     node.frame_arrives(Frame::new(vec![7; 1000]), SimTime::ZERO);
     let cut = SimTime::from_us(4);
-    node.with_board::<Tigon2, _>(|board, ctx| board.schedule_signal(false, cut, ctx));
+    node.with_board::<Tigon2, _>(|board, ctx| board.schedule_carrier(false, cut, ctx));
     node.run_until(SimTime::from_us(20));
     let sram = &node.board::<Tigon2>().fabric.sram;
     assert_eq!(sram.word(0x13_1000), 0x17_6000);

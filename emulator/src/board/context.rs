@@ -11,7 +11,6 @@ use crate::sim::initiator::Initiator;
 use crate::sim::queue::EventQueue;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
-use crate::wire::ethernet::link::Departure;
 
 /// An event of a node.
 #[derive(Debug)]
@@ -83,10 +82,6 @@ pub struct Context<'a, E> {
     pub pci: &'a mut PciBus,
     /// The trace.
     pub trace: &'a mut Tracer,
-    /// Frames that begin to leave.
-    pub departures: &'a mut Vec<Departure>,
-    /// Frames that are sent while there is no signal: nobody gets them.
-    pub in_vain: &'a mut Vec<Departure>,
 }
 
 impl<E> Context<'_, E> {

@@ -15,8 +15,8 @@ use crate::host::request::PollRequest;
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
 use crate::state::{State, Value};
-use crate::wire::ethernet::frame::Frame;
-use crate::wire::ethernet::link::Link;
+use crate::wire::medium::{Medium, Outbox, Sent};
+use crate::wire::unit::Arrival;
 
 pub use context::{Context, NodeEvent, SharedMemory};
 pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
@@ -27,6 +27,9 @@ pub use stops::{Stops, Watch};
 pub trait Board: State + Inspect + Debug + Send + 'static {
     /// The board's own events.
     type Event: Value + Debug + Send;
+
+    /// The medium that the board's port fits.
+    type Medium: Medium;
 
     /// Handles an event at `ctx.now`.
     fn handle(&mut self, event: Self::Event, ctx: &mut Context<'_, Self::Event>);
@@ -54,29 +57,42 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     /// [`HostEvent::Interrupt`](crate::host::request::HostEvent::Interrupt).
     fn interrupt_line(&self) -> bool;
 
-    /// Resets the board as its bus does: registers as after power-on, nothing under way, memory kept. Frames on the
+    /// Resets the board as its bus does: registers as after power-on, nothing under way, memory kept. Units on the
     /// wire stay there.
     fn reset(&mut self);
 
     /// Whether a pending event comes from outside the machine, so that a reset does not undo it.
     fn outlives_reset(event: &Self::Event) -> bool;
 
-    /// The first bit of a frame reaches the board at `first_bit`.
-    fn frame_arrives(
+    /// A cable is plugged in before anything runs: there is a carrier from then on.
+    fn plug_in(&mut self, cable: &<Self::Medium as Medium>::Cable);
+
+    /// At `time` the carrier is lost, or comes back.
+    fn schedule_carrier(
         &mut self,
-        frame: Frame,
-        first_bit: SimTime,
+        present: bool,
+        time: SimTime,
         ctx: &mut Context<'_, Self::Event>,
     );
 
-    /// A cable is plugged in before anything runs: a signal comes in.
-    fn plug_in(&mut self);
+    /// A unit will reach the board. The board is told ahead, and schedules what follows.
+    fn unit_arrives(
+        &mut self,
+        arrival: Arrival<<Self::Medium as Medium>::Unit>,
+        ctx: &mut Context<'_, Self::Event>,
+    );
 
-    /// Sets the speed and length of the cable.
-    fn set_link(&mut self, link: Link);
+    /// A control will reach the board at `sent.time`. The board is told ahead, and schedules what follows. By default it
+    /// ignores controls.
+    fn control_arrives(
+        &mut self,
+        _sent: Sent<<Self::Medium as Medium>::Control>,
+        _ctx: &mut Context<'_, Self::Event>,
+    ) {
+    }
 
-    /// At `time` the cable is pulled out, or plugged in again.
-    fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Self::Event>);
+    /// The units and controls that left the board. The medium takes them from here; a reset leaves them alone.
+    fn outbox(&mut self) -> &mut Outbox<Self::Medium>;
 
     /// Starts a CPU at `pc` at `ctx.now`, as a host would. Boards without CPUs do nothing.
     fn start_cpu(&mut self, _cpu: CpuId, _pc: u32, _ctx: &mut Context<'_, Self::Event>) {}
@@ -99,9 +115,15 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     // Promises. Each default is correct for every board.
 
-    /// No further frame begins to leave before this time, whatever happens. Allows the nodes that this one can reach to
+    /// No further unit begins to leave before this time, whatever happens. Allows the nodes that this one can reach to
     /// run ahead of it. By default nothing is promised.
     fn transmitter_free_at(&self) -> SimTime {
+        SimTime::ZERO
+    }
+
+    /// No control leaves before this time, whatever happens. Allows the nodes that this one can reach to run ahead of it. By default
+    /// nothing is promised. Boards of a medium without controls are not asked.
+    fn next_control(&self) -> SimTime {
         SimTime::ZERO
     }
 

@@ -1,15 +1,24 @@
 //! Capture of frames on the wires, in the order of time, during a run.
 //!
-//! While frames are observed, every line has a tap, and so has every switch, for dropped frames. `World`
+//! While frames are observed, every direction of a link has a tap, and so has every switch, for dropped frames. `World`
 //! collects their contents between slices, as [`Stream`](super::stream::Stream) does with events.
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use crate::sim::time::SimTime;
-use crate::wire::ethernet::frame::Frame;
-use crate::wire::ethernet::link::Departure;
 use crate::wire::loss::LossReason;
+use crate::wire::unit::{Defects, Departure, Unit};
+
+/// What the frames of an interface are, as a number of <https://www.tcpdump.org/linktypes.html>.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// Ethernet frames.
+    pub const ETHERNET: Self = Self(1);
+}
 
 /// Place of a capture: one direction of a link, or a switch, for the frames that it dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +29,10 @@ pub struct Interface {
     pub description: String,
     /// Speed of the link; `None` for a switch.
     pub bits_per_s: Option<u64>,
+    /// What its frames are.
+    pub link_type: LinkType,
+    /// Length of the check sequence that follows a frame.
+    pub check_bytes: u8,
 }
 
 /// Annotation of a captured frame.
@@ -55,18 +68,18 @@ pub enum Note {
 }
 
 impl Note {
-    /// Effect of a fault layer on a frame of which it made `copies`; this one is number `copy`.
-    pub(crate) fn of_fault(
-        before: &Departure,
-        after: &Departure,
+    /// The faults of a layer that made `copies` of a frame, this one as number `copy`.
+    pub(crate) fn of_fault<U: Unit>(
+        before: &Departure<U>,
+        after: &Departure<U>,
         copy: usize,
         copies: usize,
     ) -> impl Iterator<Item = Self> {
         let duplicated = (copies > 1).then_some(Self::Duplicated { copy, copies });
-        let late = after.first_bit.saturating_sub(before.first_bit);
+        let late = after.head.saturating_sub(before.head);
         let delayed = (late > SimTime::ZERO).then_some(Self::Delayed(late));
-        let damaged = (before.frame != after.frame).then(|| {
-            let pairs = before.frame.bytes().iter().zip(after.frame.bytes());
+        let damaged = (before.unit != after.unit).then(|| {
+            let pairs = before.unit.bytes().iter().zip(after.unit.bytes().iter());
             let mut differ = pairs.enumerate().filter(|(_, (a, b))| a != b);
             let first = differ.next().map(|(index, _)| index);
             let count = differ.count() + usize::from(first.is_some());
@@ -107,9 +120,13 @@ pub struct CapturedFrame {
     pub time: SimTime,
     /// Index of the interface.
     pub interface: usize,
-    /// The frame on the wire, after all faults.
-    pub frame: Frame,
-    /// Annotations.
+    /// Its bytes as they go on the wire, after all faults, without the check sequence.
+    pub bytes: Arc<[u8]>,
+    /// The check sequence that follows them.
+    pub check: u32,
+    /// What is wrong with it.
+    pub defects: Defects,
+    /// Remarks.
     pub notes: Vec<Note>,
 }
 
@@ -132,13 +149,15 @@ pub trait FrameObserver: Send {
 
 /// Captured frames of one interface, waiting for collection.
 #[derive(Debug)]
-pub(crate) struct Tap {
+pub struct Tap {
     interface: usize,
     frames: Vec<CapturedFrame>,
 }
 
 impl Tap {
-    pub(crate) const fn new(interface: usize) -> Self {
+    /// A tap of the interface with this number.
+    #[must_use]
+    pub const fn new(interface: usize) -> Self {
         Self {
             interface,
             frames: Vec::new(),
@@ -146,11 +165,13 @@ impl Tap {
     }
 
     /// Captures a frame.
-    pub(crate) fn capture(&mut self, time: SimTime, frame: &Frame, notes: Vec<Note>) {
+    pub fn capture(&mut self, time: SimTime, unit: &impl Unit, notes: Vec<Note>) {
         self.frames.push(CapturedFrame {
             time,
             interface: self.interface,
-            frame: frame.clone(),
+            bytes: Arc::clone(unit.bytes()),
+            check: unit.check(),
+            defects: unit.defects(),
             notes,
         });
     }

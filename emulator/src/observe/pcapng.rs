@@ -15,7 +15,7 @@ use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::capture::{CapturedFrame, FrameObserver, Interface};
-use crate::wire::ethernet::frame::{FCS_BYTES, Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
+use crate::wire::unit::Defects;
 
 /// Timestamp resolution: 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -34,6 +34,8 @@ pub struct PcapNg {
     out: Box<dyn Write + Send>,
     /// Pending blocks.
     blocks: Option<PcapNgWriter<Vec<u8>>>,
+    /// For each interface, the length of the check sequence that follows a frame.
+    check_bytes: Vec<u8>,
     error: Option<io::Error>,
 }
 
@@ -44,6 +46,7 @@ impl PcapNg {
         Self {
             out,
             blocks: None,
+            check_bytes: Vec::new(),
             error: None,
         }
     }
@@ -73,11 +76,19 @@ impl PcapNg {
 
 impl FrameObserver for PcapNg {
     fn begin(&mut self, interfaces: &[Interface]) {
+        let check_bytes = interfaces.iter().map(|interface| interface.check_bytes);
+        self.check_bytes = check_bytes.collect();
         self.add(interfaces.iter().map(interface_block));
     }
 
     fn frames(&mut self, frames: &[CapturedFrame]) {
-        self.add(frames.iter().map(frame_block));
+        let check_bytes = std::mem::take(&mut self.check_bytes);
+        let check = |frame: &CapturedFrame| check_bytes.get(frame.interface).copied();
+        let blocks = frames
+            .iter()
+            .map(|frame| frame_block(frame, check(frame).unwrap_or(0)));
+        self.add(blocks);
+        self.check_bytes = check_bytes;
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -104,19 +115,20 @@ fn interface_block(interface: &Interface) -> InterfaceDescriptionBlock<'_> {
         Opt::IfName(Cow::Borrowed(&interface.name)),
         Opt::IfDescription(Cow::Borrowed(&interface.description)),
         Opt::IfTsResol(NANOSECONDS),
-        Opt::IfFcsLen(FCS_BYTES as u8),
+        Opt::IfFcsLen(interface.check_bytes),
     ];
     InterfaceDescriptionBlock {
-        linktype: DataLink::ETHERNET,
+        linktype: DataLink::from(u32::from(interface.link_type.0)),
         snaplen: 0,
         options: options.into_iter().chain(speed).collect(),
     }
 }
 
-fn frame_block(captured: &CapturedFrame) -> EnhancedPacketBlock<'_> {
-    let frame = &captured.frame;
-    let mut data = frame.bytes().to_vec();
-    data.extend(frame.fcs().to_le_bytes());
+/// A frame with its check sequence, which goes on the wire with its lowest byte first.
+fn frame_block(captured: &CapturedFrame, check_bytes: u8) -> EnhancedPacketBlock<'_> {
+    let mut data = captured.bytes.to_vec();
+    let check = captured.check.to_le_bytes();
+    data.extend(check.iter().take(check_bytes.into()));
     let notes = captured.notes.iter();
     let comments = notes.map(|note| EnhancedPacketOption::Comment(note.to_string().into()));
     EnhancedPacketBlock {
@@ -125,24 +137,27 @@ fn frame_block(captured: &CapturedFrame) -> EnhancedPacketBlock<'_> {
         original_len: data.len() as u32,
         data: data.into(),
         options: comments
-            .chain([EnhancedPacketOption::Flags(flags(frame))])
+            .chain([EnhancedPacketOption::Flags(flags(
+                captured.defects,
+                check_bytes,
+            ))])
             .collect(),
     }
 }
 
-/// Packet flags: length of the FCS, and errors of the frame.
-fn flags(frame: &Frame) -> u32 {
-    let length = frame.bytes().len();
+/// A packet's flags: the length of its check sequence, and its defects.
+fn flags(defects: Defects, check_bytes: u8) -> u32 {
     [
-        (!frame.is_intact(), FLAG_CRC_ERROR),
-        (length < MINIMUM_BYTES, FLAG_TOO_SHORT),
-        (length > MAXIMUM_BYTES, FLAG_TOO_LONG),
+        (defects.check, FLAG_CRC_ERROR),
+        (defects.too_short, FLAG_TOO_SHORT),
+        (defects.too_long, FLAG_TOO_LONG),
     ]
     .into_iter()
     .filter(|(wrong, _)| *wrong)
-    .fold((FCS_BYTES as u32) << FLAG_FCS_SHIFT, |flags, (_, flag)| {
-        flags | flag
-    })
+    .fold(
+        u32::from(check_bytes) << FLAG_FCS_SHIFT,
+        |flags, (_, flag)| flags | flag,
+    )
 }
 
 fn io_error(error: PcapError) -> io::Error {

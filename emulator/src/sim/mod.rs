@@ -2,8 +2,6 @@
 
 mod component;
 pub mod initiator;
-mod look_ahead;
-mod network;
 pub mod node;
 pub mod queue;
 mod rounds;
@@ -11,5 +9,4 @@ pub mod saved;
 mod slot;
 mod threads;
 pub mod time;
-mod topology;
 pub mod world;

@@ -15,8 +15,7 @@ use crate::host::program::Programs;
 use crate::observe::event::Place;
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};
-use crate::wire::ethernet::frame::Frame;
-use crate::wire::ethernet::link::{Departure, Link};
+use crate::wire::medium::MediumId;
 
 /// A board of any type and its host.
 #[derive(Debug)]
@@ -28,9 +27,6 @@ pub struct Node {
     memory: SharedMemory,
     pci: PciBus,
     poller: Poller,
-    departures: Vec<Departure>,
-    /// Frames that were sent with no carrier.
-    in_vain: Vec<Departure>,
     now: SimTime,
     /// Up to there it runs at present.
     horizon: SimTime,
@@ -50,8 +46,6 @@ impl Node {
             memory,
             pci,
             poller,
-            departures: _,
-            in_vain: _,
             now,
             horizon: _,
             slot,
@@ -95,8 +89,6 @@ impl Node {
             memory,
             pci: PciBus::new(costs.pci_clock_hz),
             poller: Poller::new(costs),
-            departures: Vec::new(),
-            in_vain: Vec::new(),
             now: SimTime::ZERO,
             horizon: SimTime::ZERO,
             slot: Box::new(Slot::new(board)),
@@ -208,8 +200,6 @@ impl Node {
             memory: &self.memory,
             pci: &mut self.pci,
             poller: &mut self.poller,
-            departures: &mut self.departures,
-            in_vain: &mut self.in_vain,
             now: &mut self.now,
             horizon: &mut self.horizon,
         };
@@ -224,7 +214,7 @@ impl Node {
         }
     }
 
-    /// The earliest time at which anything can happen here without a frame from outside.
+    /// The earliest time at which anything can happen here without a unit or control from outside.
     #[must_use]
     pub fn next_activity(&self) -> SimTime {
         self.slot.next_activity(self.hosting())
@@ -249,51 +239,57 @@ impl Node {
         self.slot.pending_events() + usize::from(self.poller.condition().is_some())
     }
 
-    /// The earliest time at which another frame could begin to leave.
+    /// The earliest time at which another unit could begin to leave.
     #[must_use]
     pub fn transmitter_free_at(&self) -> SimTime {
         self.slot.transmitter_free_at()
     }
 
+    /// The earliest time at which a control could leave; [`SimTime::MAX`] if the medium has none.
+    pub(super) fn next_control(&self) -> SimTime {
+        self.slot.next_control()
+    }
+
     /// Resets the machine at `time`, or now if that is over: its programs end wherever they are, the
     /// board stands as after a reset of its bus, host memory is empty, and nothing that either had begun
-    /// goes on. Frames that have begun to leave stay on the wire; one that is coming in is lost. After
+    /// goes on. Units that have begun to leave stay on the wire; one that is coming in is lost. After
     /// `pause` (`None`: never) the restartable programs begin anew. Another reset before that counts
     /// instead.
     pub fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {
         self.slot.schedule_reset(time.max(self.now), pause);
     }
 
-    /// A cable is plugged in before anything runs.
-    pub(super) fn plug_in(&mut self, link: Link) {
-        self.slot.plug_in(link);
+    /// The medium that the board's port fits.
+    #[must_use]
+    pub fn medium(&self) -> MediumId {
+        self.slot.medium()
     }
 
-    /// At `time` the cable is pulled out, or plugged in again.
-    pub(super) fn schedule_signal(&mut self, present: bool, time: SimTime) {
+    /// Plugs in a cable of the board's medium, before anything runs.
+    pub(super) fn plug_in(&mut self, cable: &dyn Any) {
+        self.slot.plug_in(cable);
+    }
+
+    /// At `time` the carrier is lost, or comes back.
+    pub fn schedule_carrier(&mut self, present: bool, time: SimTime) {
         let (slot, at) = self.split();
-        slot.schedule_signal(present, time, at);
+        slot.schedule_carrier(present, time, at);
     }
 
-    /// The first bit of a frame reaches this node at `first_bit`.
-    pub fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime) {
+    /// Passes a delivery of the board's medium to the board.
+    pub(crate) fn deliver(&mut self, delivery: &mut dyn Any) {
         let (slot, at) = self.split();
-        slot.frame_arrives(frame, first_bit, at);
+        slot.deliver(delivery, at);
     }
 
-    /// The frames that began to leave since the last call.
-    pub fn take_departures(&mut self) -> Vec<Departure> {
-        std::mem::take(&mut self.departures)
+    /// The outbox of the board, of its medium.
+    pub(crate) fn outbox(&mut self) -> &mut dyn Any {
+        self.slot.outbox()
     }
 
-    /// The frames that began to leave since the last call, one by one, without giving the list away.
-    pub(super) fn drain_departures(&mut self) -> impl Iterator<Item = Departure> {
-        self.departures.drain(..)
-    }
-
-    /// The frames that were sent with no carrier.
-    pub(super) fn take_in_vain(&mut self) -> Vec<Departure> {
-        std::mem::take(&mut self.in_vain)
+    /// Forgets what left the board: no cable is plugged in.
+    pub(super) fn clear_outbox(&mut self) {
+        self.slot.clear_outbox();
     }
 
     /// Lets everything happen that is due before `horizon`.
@@ -302,8 +298,8 @@ impl Node {
         slot.run_until(horizon, at);
     }
 
-    /// Lets everything happen that is due before `horizon`, or before the answer to a frame that
-    /// leaves can be there: `round_trip` after its first bit. Idle cores may fall behind.
+    /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
+    /// leaves can be there: `round_trip` after its head. Idle cores may fall behind.
     pub(super) fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime) {
         let (slot, at) = self.split();
         slot.run_until_reply(horizon, round_trip, at);

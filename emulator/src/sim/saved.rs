@@ -2,7 +2,7 @@
 
 use super::world::World;
 use crate::host::log::HostLog;
-use crate::state::{PAGE_BYTES, Page, Reader, State, StateError, Value, Writer};
+use crate::state::{PAGE_BYTES, Page, Reader, StateError, Value, Writer};
 use std::sync::Arc;
 
 /// What all host programs of a world were told, a host after the other. Clones share it.
@@ -68,7 +68,10 @@ impl World {
         }
         self.nodes.len().write(&mut out);
         self.nodes.iter().for_each(|node| node.save(&mut out));
-        self.topology().save(&mut out);
+        self.networks().len().write(&mut out);
+        for network in self.networks() {
+            network.save(&mut out);
+        }
         Ok(out)
     }
 
@@ -105,7 +108,13 @@ impl World {
         for (node, log) in self.nodes.iter_mut().zip(&logs.0) {
             node.load(log, repeat, &mut from)?;
         }
-        self.topology_mut().load(&mut from)?;
+        let (what, saved, here) = ("networks", usize::read(&mut from)?, self.networks().len());
+        if saved != here {
+            return Err(StateError::Shape { what, saved, here });
+        }
+        for network in self.networks_mut() {
+            network.load(&mut from)?;
+        }
         match from.is_empty() {
             true => Ok(()),
             false => Err(StateError::Layout("end")),

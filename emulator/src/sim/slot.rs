@@ -15,8 +15,8 @@ use crate::host::request::PollRequest;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};
-use crate::wire::ethernet::frame::Frame;
-use crate::wire::ethernet::link::{Departure, Link};
+use crate::wire::medium::{Delivery, Medium, MediumId};
+use crate::wire::network::delivery_of;
 
 /// The node around a slot.
 #[derive(Debug)]
@@ -26,8 +26,6 @@ pub(super) struct Surroundings<'a> {
     pub(super) memory: &'a SharedMemory,
     pub(super) pci: &'a mut PciBus,
     pub(super) poller: &'a mut Poller,
-    pub(super) departures: &'a mut Vec<Departure>,
-    pub(super) in_vain: &'a mut Vec<Departure>,
     pub(super) now: &'a mut SimTime,
     pub(super) horizon: &'a mut SimTime,
 }
@@ -55,6 +53,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn is_live(&self, host: Hosting<'_>) -> bool;
     fn pending_events(&self) -> usize;
     fn transmitter_free_at(&self) -> SimTime;
+    fn next_control(&self) -> SimTime;
 
     fn start_cpu(&mut self, cpu: CpuId, pc: u32, at: Surroundings<'_>);
     fn poke(
@@ -65,9 +64,14 @@ pub(super) trait AnySlot: Any + Debug + Send {
         at: Surroundings<'_>,
     ) -> Result<(), NothingThere>;
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>);
-    fn plug_in(&mut self, link: Link);
-    fn schedule_signal(&mut self, present: bool, time: SimTime, at: Surroundings<'_>);
-    fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime, at: Surroundings<'_>);
+    fn medium(&self) -> MediumId;
+    /// Plugs in a cable of the board's medium.
+    fn plug_in(&mut self, cable: &dyn Any);
+    fn schedule_carrier(&mut self, present: bool, time: SimTime, at: Surroundings<'_>);
+    /// Passes a delivery of the board's medium to the board.
+    fn deliver(&mut self, delivery: &mut dyn Any, at: Surroundings<'_>);
+    fn outbox(&mut self) -> &mut dyn Any;
+    fn clear_outbox(&mut self);
     fn start_programs(&mut self, at: Surroundings<'_>);
     fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
     fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime, at: Surroundings<'_>);
@@ -152,24 +156,48 @@ impl<B: Board> AnySlot for Slot<B> {
         board.poke(cpu, address, bytes, &mut ctx)
     }
 
+    fn next_control(&self) -> SimTime {
+        match B::Medium::HAS_CONTROLS {
+            true => self.board.next_control(),
+            false => SimTime::MAX,
+        }
+    }
+
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {
         let event = NodeEvent::Reset { pause };
         self.queue.schedule(time, Initiator::Power, event);
     }
 
-    fn plug_in(&mut self, link: Link) {
-        self.board.set_link(link);
-        self.board.plug_in();
+    fn medium(&self) -> MediumId {
+        MediumId::of::<B::Medium>()
     }
 
-    fn schedule_signal(&mut self, present: bool, time: SimTime, mut at: Surroundings<'_>) {
-        let (board, _, mut ctx) = self.parts(&mut at);
-        board.schedule_signal(present, time, &mut ctx);
+    fn plug_in(&mut self, cable: &dyn Any) {
+        match cable.downcast_ref() {
+            Some(cable) => self.board.plug_in(cable),
+            None => unreachable!("the world has compared the media"),
+        }
     }
 
-    fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime, mut at: Surroundings<'_>) {
+    fn schedule_carrier(&mut self, present: bool, time: SimTime, mut at: Surroundings<'_>) {
         let (board, _, mut ctx) = self.parts(&mut at);
-        board.frame_arrives(frame, first_bit, &mut ctx);
+        board.schedule_carrier(present, time, &mut ctx);
+    }
+
+    fn deliver(&mut self, delivery: &mut dyn Any, mut at: Surroundings<'_>) {
+        let (board, _, mut ctx) = self.parts(&mut at);
+        match delivery_of::<B::Medium>(delivery) {
+            Delivery::Unit(arrival) => board.unit_arrives(arrival, &mut ctx),
+            Delivery::Control(sent) => board.control_arrives(sent, &mut ctx),
+        }
+    }
+
+    fn outbox(&mut self) -> &mut dyn Any {
+        self.board.outbox()
+    }
+
+    fn clear_outbox(&mut self) {
+        self.board.outbox().clear();
     }
 
     fn start_programs(&mut self, mut at: Surroundings<'_>) {
@@ -210,8 +238,6 @@ impl<B: Board> Slot<B> {
             memory: at.memory,
             pci: at.pci,
             trace: at.trace,
-            departures: at.departures,
-            in_vain: at.in_vain,
         };
         (&mut self.board, at.programs, ctx)
     }
@@ -239,8 +265,8 @@ impl<B: Board> Slot<B> {
         board.run_cores(until, &mut ctx)
     }
 
-    /// Lets everything happen that is due before `horizon`, or before the answer to a frame that
-    /// leaves can be there: `round_trip` after its first bit. Idle cores may fall behind.
+    /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
+    /// leaves can be there: `round_trip` after its head. Idle cores may fall behind.
     fn run_to(&mut self, horizon: SimTime, round_trip: SimTime, at: &mut Surroundings<'_>) {
         let (_, programs, mut ctx) = self.parts(at);
         programs.start_new(&mut ctx);
@@ -249,8 +275,8 @@ impl<B: Board> Slot<B> {
         }
         *at.horizon = horizon;
         loop {
-            if let Some(sent) = at.departures.first() {
-                let reply = sent.first_bit.saturating_add(round_trip);
+            if let Some(head) = self.board.outbox().first_head() {
+                let reply = head.saturating_add(round_trip);
                 *at.horizon = horizon.min(reply);
             }
             let horizon = *at.horizon;

@@ -4,26 +4,21 @@
 //! itself, on any thread; between two slices every node stands at the same time, and only then it is
 //! asked whether the run is over. So neither states nor the end of a run depend on threads.
 
+use std::any::Any;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use host_lib::address::MacAddress;
-
 use super::component::Component;
 use super::node::Node;
 use super::threads::Crew;
 use super::time::SimTime;
-use super::topology::Topology;
 use crate::observe::capture::{Captures, FrameObserver};
 use crate::observe::stream::{Observer, Stream};
 use crate::observe::tracer::Tracer;
-use crate::wire::ethernet::line::LineCounts;
-use crate::wire::ethernet::link::Link;
-use crate::wire::ethernet::switch::{Switch, SwitchConfig};
-use crate::wire::fault::{FaultCounts, FaultLayer};
-use crate::wire::port::Port;
+use crate::wire::medium::{Medium, MediumId};
+use crate::wire::network::Network;
 
 /// Whether a run is over is asked at multiples of this time.
 pub const SLICE: SimTime = SimTime::from_us(100);
@@ -70,50 +65,31 @@ pub enum RunEnd {
     Interrupted,
 }
 
-/// Why a world cannot be built so.
+/// Why a cable cannot be plugged into a node.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WorldError {
-    /// A port that does not exist.
-    #[error("there is no {0}")]
-    NoSuchPort(Port),
-    /// A second cable in the same port.
-    #[error("{0} has a cable already")]
-    Occupied(Port),
-    /// A port without a cable.
-    #[error("{0} has no cable")]
-    NoCable(Port),
-    /// A cable from a node or a switch to itself.
-    #[error("a cable leads from {0} to itself")]
-    Loop(Port),
-    /// A link on which bytes take no time.
-    #[error("bytes take no time from {0} to {1}: nothing could be said about what comes first")]
-    NoTime(Port, Port),
-    /// A link that takes impossibly long.
-    #[error("the link from {0} to {1} is longer than 1 s or slower than 1 ms for each byte")]
-    TooSlow(Port, Port),
-    /// A switch with no ports, or with too many.
-    #[error("a switch with {0} ports: it can have 1 to 65536")]
-    Ports(usize),
-    /// A switch that takes impossibly long.
-    #[error("a switch has a latency of {0}: more than 1 s")]
-    Latency(SimTime),
-    /// More switches than can be numbered.
-    #[error("more than 65536 switches")]
-    TooManySwitches,
-    /// Two routes to one address.
-    #[error("switch {0} has a route to {1} already")]
-    RouteTwice(usize, MacAddress),
-    /// A route to a group of nodes: such frames go everywhere.
-    #[error("a route to {0}, which is the address of a group")]
-    RouteToGroup(MacAddress),
+pub enum AttachError {
+    /// A node that does not exist.
+    #[error("there is no node {0}")]
+    NoSuchNode(usize),
+    /// A board whose port does not fit.
+    #[error("the board of node {node} has a port for {board}: a cable of {cable} does not fit")]
+    WrongMedium {
+        /// The node.
+        node: usize,
+        /// The medium of the board's port.
+        board: &'static str,
+        /// The medium of the cable.
+        cable: &'static str,
+    },
 }
 
-/// Nodes, and what joins them: cables, switches, fault layers.
+/// Nodes, and the networks that join them.
 #[derive(Debug)]
 pub struct World {
     /// The nodes. Their boards may be of different types.
     pub nodes: Vec<Node>,
-    topology: Topology,
+    /// One for each medium in use.
+    networks: Vec<Box<dyn Network>>,
     stream: Stream,
     captures: Captures,
 }
@@ -123,140 +99,75 @@ impl World {
     #[must_use]
     pub fn new(nodes: Vec<Node>) -> Self {
         Self {
-            topology: Topology::new(nodes.len()),
             nodes,
+            networks: Vec::new(),
             stream: Stream::default(),
             captures: Captures::default(),
         }
     }
 
-    pub(super) const fn topology(&self) -> &Topology {
-        &self.topology
+    /// The networks.
+    pub(super) fn networks(&self) -> &[Box<dyn Network>] {
+        &self.networks
     }
 
-    pub(super) const fn topology_mut(&mut self) -> &mut Topology {
-        &mut self.topology
+    /// The networks, to be changed.
+    pub(super) fn networks_mut(&mut self) -> &mut [Box<dyn Network>] {
+        &mut self.networks
     }
 
-    /// Adds a switch; gives its number.
-    ///
-    /// # Errors
-    /// If there cannot be such a switch.
-    pub fn add_switch(&mut self, config: &SwitchConfig) -> Result<usize, WorldError> {
-        self.topology.add_switch(config)
-    }
-
-    /// Adds a route to a switch.
-    ///
-    /// # Errors
-    /// If there is no such port, or a route to this address already.
-    pub fn add_route(
-        &mut self,
-        switch: usize,
-        address: MacAddress,
-        port: usize,
-    ) -> Result<(), WorldError> {
-        self.topology.add_route(switch, address, port)
-    }
-
-    /// Adds the routes to a node, by the fewest links, to all switches that can reach it and have no
-    /// route to its address.
-    ///
-    /// # Errors
-    /// If the node does not exist or has no cable.
-    pub fn route_to(&mut self, node: usize, address: MacAddress) -> Result<(), WorldError> {
-        self.topology.route_to(node, address)
-    }
-
-    /// Joins two ports: a number is a node, a pair of numbers a switch and its port.
-    ///
-    /// # Errors
-    /// If an end does not exist or has a cable already, or there cannot be such a link.
-    pub fn connect(
-        &mut self,
-        a: impl Into<Port>,
-        b: impl Into<Port>,
-        link: Link,
-    ) -> Result<(), WorldError> {
-        let (a, b) = (a.into(), b.into());
-        self.topology.connect(a, b, link)?;
-        for end in [a, b] {
-            if let Port::Node(node) = end {
-                self.nodes[node].plug_in(link);
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts a fault layer between a port and its link, behind those that are there: frames that leave the
-    /// port pass it.
-    ///
-    /// # Errors
-    /// If the port does not exist or has no cable.
-    pub fn add_fault(
-        &mut self,
-        port: impl Into<Port>,
-        layer: Box<dyn FaultLayer>,
-    ) -> Result<(), WorldError> {
-        let line = self.topology.connected(port.into())?;
-        self.topology.lines[line].add_layer(layer);
-        Ok(())
-    }
-
-    /// Pulls the cable of a port out at `from` and plugs it in again at `until`, if ever. Nodes at its
-    /// ends lose their signal; frames that are on it at any time in between are lost.
-    ///
-    /// # Errors
-    /// If the port does not exist or has no cable.
-    pub fn unplug(
-        &mut self,
-        port: impl Into<Port>,
-        from: SimTime,
-        until: Option<SimTime>,
-    ) -> Result<(), WorldError> {
-        let line = self.topology.connected(port.into())?;
-        for line in [line, line ^ 1] {
-            let line = &mut self.topology.lines[line];
-            line.cut(from, until.unwrap_or(SimTime::MAX));
-            let Port::Node(node) = line.from else {
-                continue;
-            };
-            self.nodes[node].schedule_signal(false, from);
-            if let Some(until) = until {
-                self.nodes[node].schedule_signal(true, until);
-            }
-        }
-        Ok(())
-    }
-
-    /// The switches.
+    /// The network of a medium, if it is in use.
     #[must_use]
-    pub fn switches(&self) -> &[Switch] {
-        &self.topology.switches
+    pub fn network<M: Medium>(&self) -> Option<&M::Network> {
+        let mut networks = self.networks.iter();
+        networks.find_map(|network| {
+            let network: &dyn Any = &**network;
+            network.downcast_ref()
+        })
     }
 
-    /// What the link of a port carried away from it, and lost.
+    /// The network of a medium, which is in use from now on.
+    pub fn network_mut<M: Medium>(&mut self) -> &mut M::Network {
+        let medium = MediumId::of::<M>();
+        let found = self.networks.iter().position(|n| n.medium() == medium);
+        let index = found.unwrap_or_else(|| {
+            self.networks.push(Box::<M::Network>::default());
+            self.networks.len() - 1
+        });
+        let network: &mut dyn Any = &mut *self.networks[index];
+        match network.downcast_mut() {
+            Some(network) => network,
+            None => unreachable!("a network of {} says that it is another", M::NAME),
+        }
+    }
+
+    /// Whether a cable of a medium fits a node.
     ///
     /// # Errors
-    /// If the port does not exist or has no cable.
-    pub fn line_counts(&self, port: impl Into<Port>) -> Result<&LineCounts, WorldError> {
-        let line = self.topology.connected(port.into())?;
-        Ok(self.topology.lines[line].counts())
+    /// If there is no such node or its board has a port of another medium.
+    pub fn check_medium<M: Medium>(&self, node: usize) -> Result<(), AttachError> {
+        let board = self.nodes.get(node).ok_or(AttachError::NoSuchNode(node))?;
+        if board.medium() == MediumId::of::<M>() {
+            return Ok(());
+        }
+        Err(AttachError::WrongMedium {
+            node,
+            board: board.medium().name,
+            cable: M::NAME,
+        })
     }
 
-    /// What each fault layer of a port has done.
+    /// Plugs a cable into a node. The network of the medium joins its other end.
     ///
     /// # Errors
-    /// If the port does not exist or has no cable.
-    pub fn fault_counts(
-        &self,
-        port: impl Into<Port>,
-    ) -> Result<impl Iterator<Item = FaultCounts>, WorldError> {
-        let line = self.topology.connected(port.into())?;
-        Ok(self.topology.lines[line].fault_counts())
+    /// As [`check_medium`](Self::check_medium).
+    pub fn attach<M: Medium>(&mut self, node: usize, cable: &M::Cable) -> Result<(), AttachError> {
+        self.check_medium::<M>(node)?;
+        self.nodes[node].plug_in(cable);
+        Ok(())
     }
 
-    /// The time up to which every node has come.
+    /// The time that every node has reached.
     #[must_use]
     pub fn now(&self) -> SimTime {
         let times = self.nodes.iter().map(Node::now);
@@ -268,7 +179,8 @@ impl World {
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
         let nodes = self.nodes.iter().map(|node| &node.trace);
-        let network = self.topology.traces().filter(|trace| trace.count() > 0);
+        let network = self.networks.iter().flat_map(|network| network.traces());
+        let network = network.filter(|trace| trace.count() > 0);
         nodes
             .chain(network)
             .fold(0, |hash: u64, trace| hash.rotate_left(7) ^ trace.hash())
@@ -277,7 +189,7 @@ impl World {
     /// The traces of nodes, of the lines that lead away from ports, and of switches.
     pub fn traces(&mut self) -> impl Iterator<Item = &mut Tracer> {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
-        nodes.chain(self.topology.traces_mut())
+        nodes.chain(traces_of(&mut self.networks))
     }
 
     /// From now on `observer` sees every event of every node and of what lies between them, ordered by time
@@ -285,26 +197,33 @@ impl World {
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
         self.stream
-            .add(observer, nodes.chain(self.topology.traces_mut()));
+            .add(observer, nodes.chain(traces_of(&mut self.networks)));
     }
 
     /// Shows the observers what is left and lets them go; gives the errors of those that have any.
     pub fn finish_observing(&mut self) -> Vec<io::Error> {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
-        self.stream.finish(nodes.chain(self.topology.traces_mut()))
+        self.stream
+            .finish(nodes.chain(traces_of(&mut self.networks)))
     }
 
     /// From now on `observer` sees every frame on every wire that there is, ordered by time and wire, while the
     /// world runs. Wires that are laid and switches that are added later are not seen.
     pub fn capture(&mut self, observer: Box<dyn FrameObserver>) {
-        let interfaces = self.topology.tap(true);
+        let mut interfaces = Vec::new();
+        for network in &mut self.networks {
+            interfaces.extend(network.begin_capture(interfaces.len()));
+        }
         self.captures.add(observer, &interfaces);
     }
 
-    /// Shows those who see frames what is left and lets them go; gives the errors of those that have any.
+    /// Passes the remaining frames to their observers and ends the capture; returns the errors of observers that have any.
     pub fn finish_capturing(&mut self) -> Vec<io::Error> {
-        let errors = self.captures.finish(self.topology.taps());
-        self.topology.tap(false);
+        let taps = self.networks.iter_mut().flat_map(|network| network.taps());
+        let errors = self.captures.finish(taps);
+        self.networks
+            .iter_mut()
+            .for_each(|network| network.end_capture());
         errors
     }
 
@@ -349,13 +268,11 @@ impl World {
         mut stop: impl FnMut(&[Component<'_>]) -> Option<Stop> + Send,
     ) -> Stop {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
-        self.topology.span_tree();
-        let places = self.topology.components();
-        let mut components = Component::split(&mut self.nodes, &mut self.topology, &places);
+        let mut components = Component::split(&mut self.nodes, &mut self.networks);
         let (stream, captures) = (&mut self.stream, &mut self.captures);
         let most_threads = components.iter().map(Component::most_threads).sum();
         let crew = Crew::new(limits.threads.get().min(most_threads));
-        let stop = crew.lead(|| {
+        crew.lead(|| {
             loop {
                 let now = earliest(components.iter().map(Component::now));
                 if limits.interrupted() {
@@ -377,14 +294,12 @@ impl World {
                 stream.pass_on_before(all, components.iter_mut().flat_map(Component::traces));
                 captures.pass_on_before(all, components.iter_mut().flat_map(Component::taps));
             }
-        });
-        let pending = components.into_iter().flat_map(Component::into_pending);
-        let pending = pending.collect();
-        self.topology.pending = pending;
-        stop
+        })
     }
 
     fn describe(&self) -> Vec<String> {
+        let networks = self.networks.iter();
+        let waiting = networks.flat_map(|network| network.describe_waiting());
         self.nodes
             .iter()
             .enumerate()
@@ -395,8 +310,14 @@ impl World {
                     .chain(cores)
                     .map(move |line| format!("node {index}: {line}"))
             })
+            .chain(waiting)
             .collect()
     }
+}
+
+/// The traces of links and switches.
+fn traces_of(networks: &mut [Box<dyn Network>]) -> impl Iterator<Item = &mut Tracer> {
+    networks.iter_mut().flat_map(|network| network.traces_mut())
 }
 
 /// [`RunEnd`] without its text.

@@ -28,8 +28,11 @@ use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
+use crate::wire::ethernet::Ethernet;
 use crate::wire::ethernet::frame::Frame;
 use crate::wire::ethernet::link::Link;
+use crate::wire::medium::Outbox;
+use crate::wire::unit::Arrival;
 
 /// A board.
 #[derive(Debug)]
@@ -253,6 +256,7 @@ impl Tigon2 {
 
 impl Board for Tigon2 {
     type Event = BoardEvent;
+    type Medium = Ethernet;
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
         let before = self.fabric.event_inputs();
@@ -361,24 +365,25 @@ impl Board for Tigon2 {
         }
     }
 
-    fn frame_arrives(
-        &mut self,
-        frame: Frame,
-        first_bit: SimTime,
-        ctx: &mut Context<'_, BoardEvent>,
-    ) {
-        self.fabric.frame_begins(frame, first_bit, ctx);
+    fn unit_arrives(&mut self, arrival: Arrival<Frame>, ctx: &mut Context<'_, BoardEvent>) {
+        self.fabric.frame_begins(arrival.unit, arrival.head, ctx);
     }
 
-    fn plug_in(&mut self) {
+    fn outbox(&mut self) -> &mut Outbox<Ethernet> {
+        &mut self.fabric.outbox
+    }
+
+    fn plug_in(&mut self, link: &Link) {
+        self.fabric.link = *link;
         self.fabric.serdes.signal = true;
     }
 
-    fn set_link(&mut self, link: Link) {
-        self.fabric.link = link;
-    }
-
-    fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, BoardEvent>) {
+    fn schedule_carrier(
+        &mut self,
+        present: bool,
+        time: SimTime,
+        ctx: &mut Context<'_, BoardEvent>,
+    ) {
         let event = BoardEvent::Signal { present };
         ctx.schedule(time, Initiator::MacReceive, event);
     }

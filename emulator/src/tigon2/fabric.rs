@@ -36,8 +36,10 @@ use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::state;
 use crate::value_enum;
+use crate::wire::ethernet::Ethernet;
 use crate::wire::ethernet::frame::Frame;
 use crate::wire::ethernet::link::Link;
+use crate::wire::medium::Outbox;
 
 /// An event of the board.
 #[derive(Debug)]
@@ -146,6 +148,8 @@ pub struct Fabric {
     pub(super) rx_side: RxSide,
     /// The wire is taken by our own frames until then.
     pub(super) wire_free_at: SimTime,
+    /// Frames that left and wait to be taken.
+    pub(super) outbox: Outbox<Ethernet>,
 }
 
 state!(Fabric {
@@ -172,7 +176,8 @@ state!(Fabric {
     ticks,
     link,
     stops,
-    untold_from
+    untold_from,
+    outbox
 });
 
 /// The PCI configuration header at offset 0: an AceNIC (docs/tigon2.md, section 2).
@@ -227,6 +232,7 @@ impl Fabric {
             interrupts: 0,
             rx_side: RxSide::default(),
             wire_free_at: SimTime::ZERO,
+            outbox: Outbox::default(),
         }
     }
 

@@ -1,34 +1,32 @@
-//! Fault layers: what happens to frames between the port that they leave and their link.
+//! Fault layers: they lose, double, delay and damage units between a port and its link.
 //!
-//! A layer is given each frame that leaves, and says what leaves instead. It knows frames and time, no
-//! protocol. Layers stand one behind the other; what comes out of the last one goes on the wire, one frame
-//! after the other.
+//! A layer is given each unit that leaves the port, and forwards any number of units in its place. It knows units and time, no
+//! protocol. Layers stand one behind the other; the output of the last one goes on the wire, one unit after the other.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::ethernet::frame::Frame;
-use super::ethernet::link::Departure;
+use super::unit::{Departure, Unit};
 use crate::sim::time::SimTime;
 use crate::state;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
 
-/// What a layer did to a frame.
+/// What a layer did to a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
-    /// It does not leave.
+    /// The unit does not leave.
     Lost,
-    /// It leaves once more.
+    /// The unit leaves more than once.
     Duplicated,
-    /// It leaves later, and others may overtake it.
+    /// The unit leaves later, and others may overtake it.
     Delayed,
-    /// It leaves with other bytes than it should.
+    /// The unit leaves with wrong bytes.
     Corrupted,
 }
 
 impl FaultKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Lost, Self::Duplicated, Self::Delayed, Self::Corrupted];
 
     /// The name in traces and reports.
@@ -43,90 +41,104 @@ impl FaultKind {
     }
 }
 
-/// How many faults of each kind a layer made.
+/// Number of faults of each kind that a layer made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FaultCounts([u64; FaultKind::ALL.len()]);
 
 value_struct!(FaultCounts { 0: counts });
 
 impl FaultCounts {
-    /// How many of this kind.
+    /// Number of faults of this kind.
     #[must_use]
     pub const fn of(&self, kind: FaultKind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// How many in all.
+    /// Number of all faults.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    pub(crate) const fn count(&mut self, kind: FaultKind) {
+    pub(super) const fn count(&mut self, kind: FaultKind) {
         self.0[kind as usize] += 1;
     }
 }
 
-/// What leaves a layer in place of a frame, and which faults that are.
-#[derive(Debug, Default)]
-pub struct Passage {
-    pub(crate) frames: Vec<Departure>,
-    pub(crate) faults: Vec<FaultKind>,
+/// The units that leave a layer in place of one, and the faults of the layer.
+#[derive(Debug)]
+pub struct Passage<U> {
+    pub(super) units: Vec<Departure<U>>,
+    pub(super) faults: Vec<FaultKind>,
 }
 
-impl Passage {
-    /// A frame leaves, not before the one that came: an earlier time means at once.
-    pub fn forward(&mut self, departure: Departure) {
-        self.frames.push(departure);
+impl<U> Default for Passage<U> {
+    fn default() -> Self {
+        Self {
+            units: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+}
+
+impl<U> Passage<U> {
+    /// Lets a unit leave, not before the one that came: an earlier time means at once.
+    pub fn forward(&mut self, departure: Departure<U>) {
+        self.units.push(departure);
     }
 
-    /// Something happened: it is counted and traced. A frame that is not forwarded should be reported
-    /// as lost, and so on; who forwards what came reports nothing.
+    /// Reports a fault, which is counted and traced: a unit that is not forwarded as lost, and so on. A layer that
+    /// forwards the unit unchanged reports nothing.
     pub fn report(&mut self, fault: FaultKind) {
         self.faults.push(fault);
     }
 
-    /// What leaves.
+    /// The units that leave.
     #[must_use]
-    pub fn frames(&self) -> &[Departure] {
-        &self.frames
+    pub fn units(&self) -> &[Departure<U>] {
+        &self.units
     }
 
-    /// What was reported.
+    /// Takes the units that leave.
+    pub fn take_units(&mut self) -> impl Iterator<Item = Departure<U>> {
+        self.units.drain(..)
+    }
+
+    /// The faults that were reported.
     #[must_use]
     pub fn faults(&self) -> &[FaultKind] {
         &self.faults
     }
 }
 
-/// Something that frames pass on their way to a link. Its state is what it remembers of earlier frames.
-pub trait FaultLayer: State + std::fmt::Debug + Send {
-    /// A frame would begin to leave. Frames come in the order of their times.
-    fn pass(&mut self, departure: Departure, passage: &mut Passage);
+/// A layer that units pass on their way to a link. Its state is what it remembers of earlier units.
+pub trait FaultLayer<U>: State + std::fmt::Debug + Send {
+    /// A unit would begin to leave. Units come in the order of their times.
+    fn pass(&mut self, departure: Departure<U>, passage: &mut Passage<U>);
 }
 
-/// How probable each fault is, from 0 to 1. A frame may suffer several.
+/// The probability of each fault, from 0 to 1. A unit may suffer several.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FaultRates {
-    /// It is lost.
+    /// The unit is lost.
     pub loss: f64,
-    /// It leaves twice.
+    /// The unit leaves twice.
     pub duplication: f64,
-    /// It is held back, so that later ones overtake it.
+    /// The unit is held back, so that later ones overtake it.
     pub delay: f64,
-    /// It is held back at most so long (and at least a thousandth of it).
+    /// The longest delay; the shortest is a thousandth of it.
     pub longest_delay: SimTime,
-    /// A byte of it changes, and its FCS does not fit any more.
+    /// A byte of the unit changes, so that its check sequence is wrong.
     pub corruption: f64,
 }
 
-/// Why there cannot be such rates.
+/// Why fault rates are refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FaultError {
-    /// A probability that is none.
+    /// A rate that is no probability.
     #[error("the rate of {what} is {rate}, which is not between 0 and 1")]
     Rate {
-        /// Of what.
+        /// The fault.
         what: &'static str,
         /// The value.
         rate: f64,
@@ -136,7 +148,7 @@ pub enum FaultError {
     Delay(SimTime),
 }
 
-/// Faults at random, from a stream of numbers of their own.
+/// A layer of random faults, with a random stream of its own.
 #[derive(Debug)]
 pub struct RandomFaults {
     rates: FaultRates,
@@ -157,7 +169,7 @@ impl State for RandomFaults {
 }
 
 impl RandomFaults {
-    /// Faults with these rates. Layers with one seed and different streams are independent of each other.
+    /// A layer with these rates. Layers with one seed and different streams are independent of each other.
     ///
     /// # Errors
     /// If a rate or the delay is impossible.
@@ -181,64 +193,62 @@ impl RandomFaults {
         Ok(Self { rates, random })
     }
 
-    /// Whether something happens that has this probability.
+    /// Draws whether a fault of this rate happens.
     fn happens(&mut self, rate: f64) -> bool {
         f64::from(self.random.next_u32()) < rate * (f64::from(u32::MAX) + 1.0)
     }
 
-    /// A span between a thousandth of the longest delay and all of it.
+    /// Draws a delay.
     fn delay(&mut self) -> SimTime {
         let thousandth = self.rates.longest_delay.ps() / 1000;
         let rest = self.rates.longest_delay.ps() - thousandth;
         SimTime::from_ps(1.max(thousandth + self.random.next_u64() % (rest + 1)))
     }
 
-    /// The frame with some bits of one byte turned over. No such damage escapes an FCS.
-    fn damaged(&mut self, frame: &Frame) -> Frame {
-        let mut bytes = frame.bytes().to_vec();
+    /// The unit with some bits of one byte turned over. No check sequence fails to see that.
+    fn damaged<U: Unit>(&mut self, unit: &U) -> U {
+        let mut bytes = unit.bytes().to_vec();
         let random = self.random.next_u64();
         let length = bytes.len().max(1) as u64;
         let bits = ((random >> 32) % 255 + 1) as u8;
         if let Some(byte) = bytes.get_mut(((random & 0xFFFF_FFFF) % length) as usize) {
             *byte ^= bits;
         }
-        Frame::with_fcs(bytes, frame.fcs())
+        unit.with_bytes(bytes)
     }
 }
 
-impl FaultLayer for RandomFaults {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
+impl<U: Unit> FaultLayer<U> for RandomFaults {
+    fn pass(&mut self, departure: Departure<U>, passage: &mut Passage<U>) {
         let rates = self.rates;
-        // Every frame draws for every fault, so that one rate does not shift what another one does.
+        // Every unit draws for every fault, so that one rate does not shift the draws of another.
         let [lost, twice, late, damaged] =
             [rates.loss, rates.duplication, rates.delay, rates.corruption]
                 .map(|rate| self.happens(rate));
         if lost {
             return passage.report(FaultKind::Lost);
         }
-        let Departure { first_bit, frame } = departure;
         if twice {
             passage.report(FaultKind::Duplicated);
-            let frame = frame.clone();
-            passage.forward(Departure { first_bit, frame });
+            passage.forward(departure.clone());
         }
-        let mut leaving = Departure { first_bit, frame };
+        let mut leaving = departure;
         if damaged {
             passage.report(FaultKind::Corrupted);
-            leaving.frame = self.damaged(&leaving.frame);
+            leaving.unit = self.damaged(&leaving.unit);
         }
         if late {
             passage.report(FaultKind::Delayed);
-            leaving.first_bit = first_bit.saturating_add(self.delay());
+            leaving.head = leaving.head.saturating_add(self.delay());
         }
         passage.forward(leaving);
     }
 }
 
-/// Loses whatever would leave from a time until another, without a word to anybody: the signal stays.
+/// Loses every unit that would leave within a span of time. The carrier stays.
 #[derive(Debug, Clone, Copy)]
 pub struct Outage {
-    /// The first moment at which frames are lost.
+    /// The first moment at which units are lost.
     pub from: SimTime,
     /// The first moment after it at which they are not.
     pub until: SimTime,
@@ -246,9 +256,9 @@ pub struct Outage {
 
 state!(Outage {} fixed { from, until });
 
-impl FaultLayer for Outage {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
-        if (self.from..self.until).contains(&departure.first_bit) {
+impl<U> FaultLayer<U> for Outage {
+    fn pass(&mut self, departure: Departure<U>, passage: &mut Passage<U>) {
+        if (self.from..self.until).contains(&departure.head) {
             passage.report(FaultKind::Lost);
         } else {
             passage.forward(departure);

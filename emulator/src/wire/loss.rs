@@ -71,7 +71,8 @@ impl LossCounts {
         self.0.iter().sum()
     }
 
-    pub(crate) const fn count(&mut self, reason: LossReason) {
+    /// Counts a lost unit.
+    pub const fn count(&mut self, reason: LossReason) {
         self.0[reason as usize] += 1;
     }
 }

@@ -28,3 +28,150 @@
 //!
 //! Types are erased where a node and a segment meet, once for each turn and for each unit or control that arrives; neither the
 //! world nor the tools are generic over a medium.
+
+use std::any::TypeId;
+use std::convert::Infallible;
+use std::fmt::Debug;
+
+use super::network::Network;
+use super::unit::{Arrival, Departure, Unit};
+use crate::sim::time::SimTime;
+
+/// A kind of medium, and the types that a board and the medium share.
+pub trait Medium: Debug + Sized + Send + 'static {
+    /// The name in messages.
+    const NAME: &'static str;
+
+    /// Whether controls travel on it. If not, nodes need not be asked when one may leave.
+    const HAS_CONTROLS: bool;
+
+    /// What travels forward.
+    type Unit: Unit;
+
+    /// What travels in the reverse direction: STOP and GO, and what else a medium tells a board about a unit that has begun to
+    /// travel. [`NoControl`] if nothing does.
+    type Control: Debug + Send + 'static;
+
+    /// What a board is told of a cable that is plugged in.
+    type Cable: Debug + Send + 'static;
+
+    /// All links and switches of this kind in a world.
+    type Network: Network + Default;
+}
+
+/// The control of a medium without a reverse direction.
+pub type NoControl = Infallible;
+
+/// A medium's identity at run time.
+#[derive(Debug, Clone, Copy)]
+pub struct MediumId {
+    /// The name in messages.
+    pub name: &'static str,
+    id: TypeId,
+}
+
+impl MediumId {
+    /// The identity of a medium.
+    #[must_use]
+    pub const fn of<M: Medium>() -> Self {
+        Self {
+            name: M::NAME,
+            id: TypeId::of::<M>(),
+        }
+    }
+}
+
+impl PartialEq for MediumId {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for MediumId {}
+
+/// A control and the time at which it leaves its sender.
+#[derive(Debug)]
+pub struct Sent<C> {
+    /// When it leaves.
+    pub time: SimTime,
+    /// The control.
+    pub control: C,
+}
+
+/// What left a board and was not yet taken by its medium. Empty while a world is at rest, so it is no part of its state.
+#[derive(Debug)]
+pub struct Outbox<M: Medium> {
+    units: Vec<Departure<M::Unit>>,
+    unheard: Vec<Departure<M::Unit>>,
+    controls: Vec<Sent<M::Control>>,
+}
+
+impl<M: Medium> Default for Outbox<M> {
+    fn default() -> Self {
+        Self {
+            units: Vec::new(),
+            unheard: Vec::new(),
+            controls: Vec::new(),
+        }
+    }
+}
+
+impl<M: Medium> Outbox<M> {
+    /// A unit begins to leave. Heads leave in the order of their times.
+    pub fn send(&mut self, head: SimTime, unit: M::Unit) {
+        self.units.push(Departure { head, unit });
+    }
+
+    /// A unit is sent with no carrier: captured, never delivered.
+    pub fn send_without_carrier(&mut self, head: SimTime, unit: M::Unit) {
+        self.unheard.push(Departure { head, unit });
+    }
+
+    /// A control leaves.
+    pub fn control(&mut self, time: SimTime, control: M::Control) {
+        self.controls.push(Sent { time, control });
+    }
+
+    /// Number of units that wait to be taken.
+    #[must_use]
+    pub const fn units(&self) -> usize {
+        self.units.len()
+    }
+
+    /// When the head of the first unit that waits to be taken leaves.
+    #[must_use]
+    pub fn first_head(&self) -> Option<SimTime> {
+        self.units.first().map(|departure| departure.head)
+    }
+
+    /// Takes the units that began to leave.
+    pub fn take_units(&mut self) -> impl Iterator<Item = Departure<M::Unit>> {
+        self.units.drain(..)
+    }
+
+    /// Takes the units that were sent with no carrier.
+    pub fn take_unheard(&mut self) -> impl Iterator<Item = Departure<M::Unit>> {
+        self.unheard.drain(..)
+    }
+
+    /// Takes the controls that left.
+    pub fn take_controls(&mut self) -> impl Iterator<Item = Sent<M::Control>> {
+        self.controls.drain(..)
+    }
+
+    /// Forgets everything: no cable is plugged in.
+    pub fn clear(&mut self) {
+        self.units.clear();
+        self.unheard.clear();
+        self.controls.clear();
+    }
+}
+
+/// Something that reaches a board.
+#[derive(Debug)]
+pub enum Delivery<M: Medium> {
+    /// A unit.
+    Unit(Arrival<M::Unit>),
+    /// A control, and when it is there.
+    Control(Sent<M::Control>),
+}

@@ -5,6 +5,9 @@
 
 pub mod ethernet;
 pub mod fault;
+pub mod lane;
 pub mod loss;
 pub mod medium;
+pub mod network;
 pub mod port;
+pub mod unit;

@@ -7,8 +7,8 @@ use emulator::observe::pcapng::PcapNg;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Writer};
+use emulator::wire::ethernet::frame::Departure;
 use emulator::wire::ethernet::frame::Frame;
-use emulator::wire::ethernet::link::Departure;
 use emulator::wire::ethernet::switch::Forwarding::{CutThrough, StoreAndForward};
 use emulator::wire::ethernet::switch::{Switch, SwitchConfig};
 use emulator::wire::fault::{FaultLayer, FaultRates, Outage, Passage, RandomFaults};
@@ -19,17 +19,18 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 
 use crate::rounds::chatting;
 use crate::station::{GIGABIT, address, frame, run_us, send_at, star, stations, switch};
+use crate::wormhole::medium::LINK_TYPE;
 
 /// A file of limited size that can be inspected.
 #[derive(Clone)]
-struct Disk(Arc<Mutex<Vec<u8>>>, usize);
+pub struct Disk(Arc<Mutex<Vec<u8>>>, usize);
 
 impl Disk {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(Arc::default(), usize::MAX)
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         self.0.lock().expect("no panic before").clone()
     }
 }
@@ -51,10 +52,10 @@ impl Write for Disk {
 
 /// A frame of a capture file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Read {
-    ns: u64,
-    wire: String,
-    data: Vec<u8>,
+pub struct Read {
+    pub ns: u64,
+    pub wire: String,
+    pub data: Vec<u8>,
     comments: String,
     flags: u32,
 }
@@ -67,7 +68,7 @@ impl Read {
 }
 
 /// Reads a capture file.
-fn read(bytes: &[u8]) -> Vec<Read> {
+pub fn read(bytes: &[u8]) -> Vec<Read> {
     let mut reader = PcapNgReader::new(bytes).expect("a section header");
     let (mut wires, mut frames) = (Vec::new(), Vec::new());
     while let Some(block) = reader.next_block() {
@@ -75,7 +76,12 @@ fn read(bytes: &[u8]) -> Vec<Read> {
             Block::InterfaceDescription(block) => {
                 use InterfaceDescriptionOption as Opt;
                 assert!(block.options.contains(&Opt::IfTsResol(9)));
-                assert!(block.options.contains(&Opt::IfFcsLen(4)));
+                // Link type and bytes of the check sequence: Ethernet, and the second medium of these tests.
+                let is = |(link_type, bytes): (u32, u8)| {
+                    u32::from(block.linktype) == link_type
+                        && block.options.contains(&Opt::IfFcsLen(bytes))
+                };
+                assert!(is((1, 4)) || is((LINK_TYPE.0.into(), 1)), "{block:?}");
                 wires.extend(block.options.iter().find_map(|option| match option {
                     Opt::IfName(name) => Some(name.to_string()),
                     _ => None,
@@ -164,26 +170,26 @@ impl State for Harm {
     }
 }
 
-impl FaultLayer for Harm {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
-        let mut bytes = departure.frame.bytes().to_vec();
+impl FaultLayer<Frame> for Harm {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
+        let mut bytes = departure.unit.bytes().to_vec();
         match self {
             Self::Byte => bytes[20] ^= 1,
             Self::Short => bytes.truncate(20),
         }
-        let frame = Frame::with_fcs(bytes, departure.frame.fcs());
-        passage.forward(Departure { frame, ..departure });
+        let unit = Frame::with_fcs(bytes, departure.unit.fcs());
+        passage.forward(Departure { unit, ..departure });
     }
 }
 
 /// A fault with probability 1.
-fn always(rates: FaultRates) -> Box<dyn FaultLayer> {
+fn always(rates: FaultRates) -> Box<dyn FaultLayer<Frame>> {
     Box::new(RandomFaults::new(rates, 5, 0).expect("possible rates"))
 }
 
 #[test]
 fn faults_are_told_in_comments() {
-    let check = |layers: Vec<Box<dyn FaultLayer>>, expected: &[(u64, &str)], flags: u32| {
+    let check = |layers: Vec<Box<dyn FaultLayer<Frame>>>, expected: &[(u64, &str)], flags: u32| {
         let mut world = stations(2);
         world.connect(0, 1, GIGABIT).unwrap();
         for layer in layers {
@@ -203,7 +209,7 @@ fn faults_are_told_in_comments() {
             ..none
         })
     };
-    let harm = |harm: Harm| -> Box<dyn FaultLayer> { Box::new(harm) };
+    let harm = |harm: Harm| -> Box<dyn FaultLayer<Frame>> { Box::new(harm) };
     let (from, until) = (SimTime::ZERO, SimTime::from_us(9));
     let crc_error = 1 << 24;
     check(vec![], &[(1_000, "")], 0);
@@ -286,7 +292,7 @@ fn a_busy_network_is_captured_as_a_whole_and_nothing_changes() {
         assert!(frames.is_sorted_by_key(|frame| frame.ns));
         let lines = ports(&world).into_iter();
         let lines = lines.filter_map(|port| world.line_counts(port).ok());
-        let carried: u64 = lines.map(|counts| counts.frames).sum();
+        let carried: u64 = lines.map(|counts| counts.units).sum();
         let on_wire = frames.iter().filter(|frame| frame.is_on_wire()).count();
         assert!(carried > 2_000, "{carried}");
         assert_eq!(on_wire as u64, carried);

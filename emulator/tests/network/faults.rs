@@ -3,8 +3,8 @@
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Writer};
+use emulator::wire::ethernet::frame::Departure;
 use emulator::wire::ethernet::frame::Frame;
-use emulator::wire::ethernet::link::Departure;
 use emulator::wire::ethernet::switch::Forwarding::{CutThrough, StoreAndForward};
 use emulator::wire::fault::{
     FaultCounts, FaultError, FaultKind, FaultLayer, FaultRates, Outage, Passage, RandomFaults,
@@ -17,7 +17,7 @@ use crate::station::{
 };
 
 /// Two stations on a cable; the first one sends `frames` frames, 10 us apart.
-fn pair(layers: Vec<Box<dyn FaultLayer>>, frames: u8) -> World {
+fn pair(layers: Vec<Box<dyn FaultLayer<Frame>>>, frames: u8) -> World {
     let mut world = stations(2);
     world
         .connect(0, 1, GIGABIT)
@@ -36,7 +36,7 @@ fn pair(layers: Vec<Box<dyn FaultLayer>>, frames: u8) -> World {
     world
 }
 
-fn random(rates: FaultRates) -> Box<dyn FaultLayer> {
+fn random(rates: FaultRates) -> Box<dyn FaultLayer<Frame>> {
     Box::new(RandomFaults::new(rates, 5, 0).expect("a world that can be built"))
 }
 
@@ -108,11 +108,11 @@ impl State for HoldBack {
     }
 }
 
-impl FaultLayer for HoldBack {
-    fn pass(&mut self, mut departure: Departure, passage: &mut Passage) {
-        if departure.frame.bytes()[14] == self.0 {
+impl FaultLayer<Frame> for HoldBack {
+    fn pass(&mut self, mut departure: Departure, passage: &mut Passage<Frame>) {
+        if departure.unit.bytes()[14] == self.0 {
             passage.report(FaultKind::Delayed);
-            departure.first_bit += self.1;
+            departure.head += self.1;
         }
         passage.forward(departure);
     }
@@ -160,12 +160,12 @@ struct Shorten;
 
 emulator::state!(Shorten {});
 
-impl FaultLayer for Shorten {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
-        let bytes = departure.frame.bytes()[..20].to_vec();
-        let frame = Frame::with_fcs(bytes, 0);
+impl FaultLayer<Frame> for Shorten {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
+        let bytes = departure.unit.bytes()[..20].to_vec();
+        let unit = Frame::with_fcs(bytes, 0);
         passage.report(FaultKind::Corrupted);
-        passage.forward(Departure { frame, ..departure });
+        passage.forward(Departure { unit, ..departure });
     }
 }
 
@@ -174,7 +174,7 @@ fn frames_of_impossible_length_do_not_reach_the_wire() {
     let world = pair(vec![Box::new(Shorten)], 3);
     assert_eq!(arrivals(&world, 1), []);
     let counts = world.line_counts(0).unwrap();
-    assert_eq!((counts.frames, counts.lost.of(LossReason::Length)), (0, 3));
+    assert_eq!((counts.units, counts.lost.of(LossReason::Length)), (0, 3));
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn rates_are_kept_and_streams_differ() {
         (0..10_000u32)
             .filter(|_| {
                 let mut world = Passage::default();
-                let first_bit = SimTime::ZERO;
-                let frame = frame.clone();
-                layer.pass(Departure { first_bit, frame }, &mut world);
+                let head = SimTime::ZERO;
+                let unit = frame.clone();
+                layer.pass(Departure { head, unit }, &mut world);
                 !world.faults().is_empty()
             })
             .count()

@@ -1,7 +1,9 @@
-//! Switches, fault layers, and nodes that run in rounds.
+//! Switches, fault layers, nodes that run in rounds, and a second medium.
 
+mod backpressure;
 mod capture;
 mod faults;
 mod rounds;
 mod station;
 mod switches;
+mod wormhole;

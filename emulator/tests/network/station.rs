@@ -7,10 +7,13 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::Ethernet;
 use emulator::wire::ethernet::frame::Frame;
-use emulator::wire::ethernet::link::{Departure, Link};
+use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
+use emulator::wire::medium::Outbox;
 use emulator::wire::port::Port;
+use emulator::wire::unit::Arrival;
 use emulator::{state, value_enum, value_struct};
 use host_lib::address::MacAddress;
 
@@ -67,9 +70,10 @@ pub struct Station {
     pub signal: Vec<(SimTime, bool)>,
     link: Link,
     free_at: SimTime,
+    outbox: Outbox<Ethernet>,
 }
 
-state!(Station { received, signal, free_at } fixed { manner, link });
+state!(Station { received, signal, free_at } fixed { manner, link, outbox });
 
 /// Positions in a frame of its tag and of the number of times it was forwarded.
 const TAG: usize = 14;
@@ -94,10 +98,10 @@ pub fn frame(to: MacAddress, from: u8, tag: u8, length: usize) -> Frame {
 }
 
 impl Station {
-    fn send(&mut self, frame: Frame, ctx: &mut Context<'_, Event>) {
+    fn send(&mut self, frame: Frame, ctx: &Context<'_, Event>) {
         let first_bit = ctx.now.max(self.free_at);
         self.free_at = first_bit + self.link.frame_span(&frame) + self.link.gap();
-        ctx.departures.push(Departure { first_bit, frame });
+        self.outbox.send(first_bit, frame);
     }
 
     fn answer(&self, frame: &Frame) -> Option<Frame> {
@@ -125,6 +129,7 @@ impl Station {
 
 impl Board for Station {
     type Event = Event;
+    type Medium = Ethernet;
 
     fn handle(&mut self, event: Event, ctx: &mut Context<'_, Event>) {
         match event {
@@ -154,22 +159,24 @@ impl Board for Station {
         }
     }
 
-    fn frame_arrives(&mut self, frame: Frame, first_bit: SimTime, ctx: &mut Context<'_, Event>) {
+    fn unit_arrives(&mut self, arrival: Arrival<Frame>, ctx: &mut Context<'_, Event>) {
+        let first_bit = arrival.head;
         let begins = first_bit + self.link.span(72);
-        ctx.schedule(
-            begins,
-            Initiator::MacReceive,
-            Event::Begins(frame, first_bit),
-        );
+        let end = first_bit + self.link.frame_span(&arrival.unit);
+        assert_eq!(arrival.tail, Some(end));
+        let event = Event::Begins(arrival.unit, first_bit);
+        ctx.schedule(begins, Initiator::MacReceive, event);
     }
 
-    fn plug_in(&mut self) {}
-
-    fn set_link(&mut self, link: Link) {
-        self.link = link;
+    fn outbox(&mut self) -> &mut Outbox<Ethernet> {
+        &mut self.outbox
     }
 
-    fn schedule_signal(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Event>) {
+    fn plug_in(&mut self, link: &Link) {
+        self.link = *link;
+    }
+
+    fn schedule_carrier(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Event>) {
         ctx.schedule(time, Initiator::MacReceive, Event::Signal(present));
     }
 
@@ -223,6 +230,7 @@ pub fn stations(count: usize) -> World {
             signal: Vec::new(),
             link: GIGABIT,
             free_at: SimTime::ZERO,
+            outbox: Outbox::default(),
         };
         Node::new(index as u16, station, &costs, 1)
     };

@@ -2,7 +2,7 @@
 
 use crate::station::Station;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::WorldError;
+use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::Forwarding::{self, CutThrough, StoreAndForward};
@@ -263,23 +263,33 @@ fn what_cannot_be_built_is_refused() {
         ..GIGABIT
     };
     for (a, b, link, expected) in [
-        (node(3), node(1), GIGABIT, WorldError::NoSuchPort(node(3))),
-        (node(1), port(2), GIGABIT, WorldError::NoSuchPort(port(2))),
-        (node(0), node(1), GIGABIT, WorldError::Occupied(node(0))),
-        (node(1), port(0), GIGABIT, WorldError::Occupied(port(0))),
-        (node(1), node(1), GIGABIT, WorldError::Loop(node(1))),
-        (port(1), port(1), GIGABIT, WorldError::Loop(port(1))),
+        (
+            node(3),
+            node(1),
+            GIGABIT,
+            EthernetError::NoSuchPort(node(3)),
+        ),
+        (
+            node(1),
+            port(2),
+            GIGABIT,
+            EthernetError::NoSuchPort(port(2)),
+        ),
+        (node(0), node(1), GIGABIT, EthernetError::Occupied(node(0))),
+        (node(1), port(0), GIGABIT, EthernetError::Occupied(port(0))),
+        (node(1), node(1), GIGABIT, EthernetError::Loop(node(1))),
+        (port(1), port(1), GIGABIT, EthernetError::Loop(port(1))),
         (
             node(1),
             port(1),
             no_time,
-            WorldError::NoTime(node(1), port(1)),
+            EthernetError::NoTime(node(1), port(1)),
         ),
         (
             node(1),
             port(1),
             endless,
-            WorldError::TooSlow(node(1), port(1)),
+            EthernetError::TooSlow(node(1), port(1)),
         ),
     ] {
         assert_eq!(world.connect(a, b, link), Err(expected));
@@ -291,28 +301,28 @@ fn what_cannot_be_built_is_refused() {
     };
     let (a, everybody) = (address(1), MacAddress::BROADCAST);
     for (config, expected) in [
-        (with(|c| c.ports = 0), WorldError::Ports(0)),
-        (with(|c| c.ports = 65_537), WorldError::Ports(65_537)),
+        (with(|c| c.ports = 0), EthernetError::Ports(0)),
+        (with(|c| c.ports = 65_537), EthernetError::Ports(65_537)),
         (
             with(|c| c.latency = SimTime::MAX),
-            WorldError::Latency(SimTime::MAX),
+            EthernetError::Latency(SimTime::MAX),
         ),
         (
             with(|c| c.routes = vec![(address(1), 2)]),
-            WorldError::NoSuchPort(Port::Switch { switch: 1, port: 2 }),
+            EthernetError::NoSuchPort(Port::Switch { switch: 1, port: 2 }),
         ),
         (
             with(|c| c.routes = vec![(address(1), 0), (address(1), 1)]),
-            WorldError::RouteTwice(1, a),
+            EthernetError::RouteTwice(1, a),
         ),
         (
             with(|c| c.routes = vec![(MacAddress::BROADCAST, 0)]),
-            WorldError::RouteToGroup(everybody),
+            EthernetError::RouteToGroup(everybody),
         ),
     ] {
         assert_eq!(world.add_switch(&config), Err(expected));
     }
-    assert_eq!(world.route_to(1, a), Err(WorldError::NoCable(node(1))));
+    assert_eq!(world.route_to(1, a), Err(EthernetError::NoCable(node(1))));
     let nowhere = world.unplug((0, 1), SimTime::ZERO, None);
-    assert_eq!(nowhere, Err(WorldError::NoCable(port(1))));
+    assert_eq!(nowhere, Err(EthernetError::NoCable(port(1))));
 }

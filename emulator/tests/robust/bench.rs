@@ -57,7 +57,8 @@ impl Bench {
     pub fn bare(sram: SramSize) -> Self {
         let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
         let mut board = Tigon2::new(sram, timing);
-        board.plug_in();
+        let link = board.fabric.link;
+        board.plug_in(&link);
         let mut bench = Self(Node::new(0, board, &timing.host, 1));
         bench
             .0

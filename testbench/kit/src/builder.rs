@@ -7,10 +7,11 @@ use emulator::image::{Image, MemoryLimits};
 use emulator::observe::event::Details;
 use emulator::observe::file::{Header, ImageInfo};
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{World, WorldError};
+use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
 
@@ -316,7 +317,7 @@ impl KitBuilder {
 }
 
 /// Connects two nodes by a cable, or all of them to one switch.
-fn connect(world: &mut World, switch: bool, profile: &Profile) -> Result<(), WorldError> {
+fn connect(world: &mut World, switch: bool, profile: &Profile) -> Result<(), EthernetError> {
     let link = nodes::cable(profile);
     if !switch {
         return world.connect(0, 1, link);

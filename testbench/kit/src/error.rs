@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use emulator::image::ImageError;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::WorldError;
+use emulator::wire::ethernet::EthernetError;
 use host_lib::board::ChipError;
 use host_lib::firmware;
 use host_lib::window::VirtualAddress;
@@ -40,7 +40,7 @@ pub enum KitError {
     Profile(String),
     /// A fault or a cable is invalid.
     #[error(transparent)]
-    World(#[from] WorldError),
+    World(#[from] EthernetError),
     /// The node does not exist.
     #[error("there is no node {node}: the nodes are 0 to {last}")]
     NoSuchNode {

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::observe::tracer::Sink;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{World, WorldError};
+use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Value, Writer};
-use emulator::wire::ethernet::link::Departure;
+use emulator::wire::ethernet::EthernetError;
+use emulator::wire::ethernet::frame::{Departure, Frame};
 use emulator::wire::fault::{FaultLayer, Passage};
 
 use lanigon_worlds::faults::{self, Action, Fault, Strikes};
@@ -154,7 +155,7 @@ impl FrameFault {
     }
 
     /// Installs the fault at the ports of the nodes.
-    fn install(&self, world: &mut World) -> Result<Strikes, WorldError> {
+    fn install(&self, world: &mut World) -> Result<Strikes, EthernetError> {
         let strikes = Strikes::default();
         let senders = match self.from {
             Some(node) => vec![usize::from(node)],
@@ -201,7 +202,7 @@ impl From<FrameFault> for KitFault {
 }
 
 impl KitFault {
-    pub(super) fn install(&self, world: &mut World) -> Result<Strikes, WorldError> {
+    pub(super) fn install(&self, world: &mut World) -> Result<Strikes, EthernetError> {
         match self {
             Self::Emp(fault) => faults::install(world, fault),
             Self::Frame(fault) => fault.install(world),
@@ -253,14 +254,14 @@ impl Layer {
             matching,
             ..
         } = &self.fault;
-        let time = departure.first_bit;
+        let time = departure.head;
         time >= *after
             && probe
                 .as_ref()
                 .is_none_or(|(_, wanted)| self.hits.up_to(time) >= *wanted as usize)
             && matching
                 .as_ref()
-                .is_none_or(|holds| holds(departure.frame.bytes()))
+                .is_none_or(|holds| holds(departure.unit.bytes()))
     }
 }
 
@@ -278,8 +279,8 @@ impl State for Hits {
 
 emulator::state!(Layer { seen, hits, strikes } fixed { fault });
 
-impl FaultLayer for Layer {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
+impl FaultLayer<Frame> for Layer {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
         if self.fits(&departure) {
             self.seen += 1;
             if self.seen >= self.fault.frame && self.strikes.take(self.fault.times) {

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{World, WorldError};
+use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Writer};
-use emulator::wire::ethernet::link::Departure;
+use emulator::wire::ethernet::EthernetError;
+use emulator::wire::ethernet::frame::{Departure, Frame};
 use emulator::wire::fault::{FaultLayer, Passage};
 
 /// All events so far.
@@ -64,7 +65,7 @@ pub(super) struct Tap(Arc<Mutex<Vec<SentFrame>>>);
 
 impl Tap {
     /// Installs one per node.
-    pub(super) fn install(world: &mut World) -> Result<Vec<Self>, WorldError> {
+    pub(super) fn install(world: &mut World) -> Result<Vec<Self>, EthernetError> {
         let nodes = 0..world.nodes.len();
         let tap = |node| {
             let tap = Self::default();
@@ -89,12 +90,12 @@ impl State for Tap {
     }
 }
 
-impl FaultLayer for Tap {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
+impl FaultLayer<Frame> for Tap {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
         let mut frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         frames.push(SentFrame {
-            time: departure.first_bit,
-            bytes: departure.frame.bytes().into(),
+            time: departure.head,
+            bytes: departure.unit.bytes().into(),
         });
         passage.forward(departure);
     }

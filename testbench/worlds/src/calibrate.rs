@@ -12,8 +12,9 @@ use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::header_frame_capacity;
 use defs::probe::stage;
 use emulator::image::Image;
-use emulator::sim::world::{RunLimits, WorldError};
+use emulator::sim::world::RunLimits;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::EthernetError;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 
@@ -28,7 +29,7 @@ const SETTLE_NS: u64 = 200_000;
 pub enum CalibrationError {
     /// The world.
     #[error(transparent)]
-    World(#[from] WorldError),
+    World(#[from] EthernetError),
     /// The exchange did not complete.
     #[error(transparent)]
     Run(#[from] RunError),

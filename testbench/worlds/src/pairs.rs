@@ -6,9 +6,10 @@ use std::sync::Arc;
 use emulator::host::machine::Machine;
 use emulator::image::Image;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{World, WorldError};
+use emulator::sim::world::World;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::switch::SwitchConfig;
 use host_lib::emp::{Buffer, Config, Emp};
 use host_lib::firmware::Firmware;
@@ -39,7 +40,7 @@ impl EmpPairs {
         image: &Image,
         profile: &Profile,
         factors: &StageFactors,
-    ) -> Result<Self, WorldError> {
+    ) -> Result<Self, EthernetError> {
         Self::new(1, EMP_SRAM, image, profile, factors)
     }
 
@@ -52,7 +53,7 @@ impl EmpPairs {
         profile: &Profile,
         factors: &StageFactors,
         config: &SwitchConfig,
-    ) -> Result<Self, WorldError> {
+    ) -> Result<Self, EthernetError> {
         let mut pair = Self::unconnected(1, EMP_SRAM, image, profile, factors);
         let switch = pair.world.add_switch(config)?;
         for node in 0..pair.world.nodes.len() {
@@ -71,7 +72,7 @@ impl EmpPairs {
         image: &Image,
         profile: &Profile,
         factors: &StageFactors,
-    ) -> Result<Self, WorldError> {
+    ) -> Result<Self, EthernetError> {
         let mut cluster = Self::unconnected(pairs, sram, image, profile, factors);
         for first in (0..cluster.world.nodes.len()).step_by(2) {
             cluster.world.connect(first, first + 1, cable(profile))?;

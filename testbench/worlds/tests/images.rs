@@ -66,7 +66,8 @@ where
     let image: Image = images::own_image(name, SRAM).unwrap();
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     let mut node = nodes::node(0, &image, &profile, &[], SRAM);
-    node.board_mut::<Tigon2>().plug_in();
+    let link = node.board::<Tigon2>().fabric.link;
+    node.board_mut::<Tigon2>().plug_in(&link);
     node.trace.keep(true);
     let firmware = images::firmware(&image);
     let result = Outcome::default();
@@ -258,8 +259,8 @@ fn frames_come_back_with_exchanged_addresses() {
     for (echo, frame) in echoes.iter().zip(&frames) {
         let bytes = frame.bytes();
         let expected = [&bytes[6..12], &bytes[..6], &bytes[12..]].concat();
-        assert!(echo.frame.is_intact());
-        assert!(echo.frame.bytes() == expected, "{} bytes", bytes.len());
+        assert!(echo.unit.is_intact());
+        assert!(echo.unit.bytes() == expected, "{} bytes", bytes.len());
     }
 }
 

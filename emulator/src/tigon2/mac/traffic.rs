@@ -15,7 +15,7 @@ use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::tigon2::mac::Sending;
 use crate::tigon2::sram::Bursts;
 use crate::wire::ethernet::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
-use crate::wire::ethernet::link::{Departure, RECEIVE_HOLD_BYTES};
+use crate::wire::ethernet::link::RECEIVE_HOLD_BYTES;
 
 /// The receive side: the frame that is coming in.
 #[derive(Debug, Default)]
@@ -135,11 +135,10 @@ impl Fabric {
         };
         ctx.trace
             .record_at(first_bit, Initiator::MacTransmit, pc, kind);
-        let departure = Departure { first_bit, frame };
         if self.serdes.signal {
-            ctx.departures.push(departure);
+            self.outbox.send(first_bit, frame);
         } else {
-            ctx.in_vain.push(departure);
+            self.outbox.send_without_carrier(first_bit, frame);
         }
     }
 

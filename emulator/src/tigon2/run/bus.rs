@@ -100,7 +100,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.went_on = true;
         self.ctx.now = key.time;
         let inputs = self.fabric.event_inputs();
-        let departures = self.ctx.departures.len();
+        let units = self.fabric.outbox.units();
         self.fabric.handle(event, self.ctx);
         let changed = self.fabric.event_inputs() != inputs;
         for private in [&mut *self.private, &mut *self.other_private] {
@@ -108,7 +108,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
                 private.idle.wake();
             }
         }
-        self.ctx.departures.len() == departures
+        self.fabric.outbox.units() == units
     }
 
     /// A shared access must not overtake another actor. When it does not, all that the core has done is

@@ -1,7 +1,12 @@
 //! An Ethernet frame as it travels.
 
-use crate::value_struct;
 use std::sync::Arc;
+
+use crate::value_struct;
+use crate::wire::unit::{self, Defects, Unit};
+
+/// A frame that begins to leave.
+pub type Departure = unit::Departure<Frame>;
 
 /// Bytes of preamble and start delimiter before a frame.
 pub const PREAMBLE_BYTES: u64 = 8;
@@ -81,7 +86,7 @@ impl Frame {
     }
 
     /// Makes the FCS wrong, whatever it was.
-    pub(crate) fn damage(&mut self) {
+    pub(super) fn damage(&mut self) {
         self.fcs = !crc32fast::hash(&self.bytes);
     }
 
@@ -89,6 +94,31 @@ impl Frame {
     #[must_use]
     pub fn length_with_fcs(&self) -> u64 {
         self.bytes.len() as u64 + FCS_BYTES
+    }
+}
+
+impl Unit for Frame {
+    const CHECK_BYTES: usize = FCS_BYTES as usize;
+
+    fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    fn check(&self) -> u32 {
+        self.fcs
+    }
+
+    fn with_bytes(&self, bytes: Vec<u8>) -> Self {
+        Self::with_fcs(bytes, self.fcs)
+    }
+
+    fn defects(&self) -> Defects {
+        let length = self.bytes.len();
+        Defects {
+            check: !self.is_intact(),
+            too_long: length > MAXIMUM_BYTES,
+            too_short: length < MINIMUM_BYTES,
+        }
     }
 }
 

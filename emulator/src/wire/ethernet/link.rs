@@ -6,10 +6,11 @@
 
 use super::frame::{FCS_BYTES, Frame, INTER_FRAME_GAP_BYTES, PREAMBLE_BYTES};
 use crate::sim::time::SimTime;
-use crate::value_struct;
 
 /// Bytes of a frame that a receiver holds before it acts.
 pub const RECEIVE_HOLD_BYTES: u64 = 64;
+/// Bytes of a frame that a cut-through switch waits for: addresses and type.
+const HEADER_BYTES: u64 = 14;
 
 /// A link's properties; both directions are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,12 @@ impl Link {
         self.span(PREAMBLE_BYTES + frame.length_with_fcs())
     }
 
+    /// From the first bit of the preamble to the end of the header.
+    #[must_use]
+    pub const fn header_span(&self) -> SimTime {
+        self.span(PREAMBLE_BYTES + HEADER_BYTES)
+    }
+
     /// The silence that must follow a frame.
     #[must_use]
     pub const fn gap(&self) -> SimTime {
@@ -51,17 +58,3 @@ impl Link {
         self.span(PREAMBLE_BYTES + super::frame::MINIMUM_BYTES as u64 + FCS_BYTES)
     }
 }
-
-/// A frame that has begun to leave a node.
-#[derive(Debug, Clone)]
-pub struct Departure {
-    /// When its first bit left.
-    pub first_bit: SimTime,
-    /// The frame.
-    pub frame: Frame,
-}
-
-value_struct!(Departure {
-    first_bit: first_bit,
-    frame: frame
-});

@@ -5,55 +5,56 @@ use std::collections::{BTreeMap, VecDeque};
 use host_lib::address::MacAddress;
 
 use super::frame::Frame;
-use super::line::Happening;
 use super::link::Link;
-use crate::observe::capture::{Interface, Note, Tap};
+use crate::observe::capture::{Interface, LinkType, Note, Tap};
 use crate::observe::event::Place;
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
 use crate::value_struct;
+use crate::wire::lane::loss_event;
 use crate::wire::loss::{LossCounts, LossReason};
+use crate::wire::unit::Unit;
 
-/// When a switch may begin to pass a frame on.
+/// When a switch may begin to forward a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwarding {
-    /// When it is in as a whole and its FCS is found right.
+    /// When all of it is in and its FCS is right.
     StoreAndForward,
-    /// When its header is in, if the port where it goes is free and as fast as the one where it came;
-    /// otherwise as above. What passes so is not checked.
+    /// When its header is in, if the egress port is free and as fast as the ingress port; otherwise as above. A frame that
+    /// cuts through is not checked.
     CutThrough,
 }
 
-/// What a switch is like.
+/// The properties of a switch.
 #[derive(Debug, Clone)]
 pub struct SwitchConfig {
     /// The number of ports.
     pub ports: usize,
     /// When frames are passed on.
     pub forwarding: Forwarding,
-    /// From the moment at which it may pass a frame on to the first bit that leaves, at least.
+    /// Shortest time from when it may forward a frame to when the first bit leaves.
     pub latency: SimTime,
-    /// Room for frames that wait at a port to leave, or are leaving, in bytes with FCS. A frame that passes
-    /// without waiting for its end needs none.
+    /// Buffer of each port for frames that wait to leave, or are leaving, in bytes with FCS. A frame that cuts through needs
+    /// none.
     pub buffer_bytes: u64,
-    /// The port behind which each destination lies. Frames to others are dropped; those to a group of nodes
-    /// go to all ports of a tree that reaches everybody once.
+    /// The port that leads to each destination. Frames to other destinations are dropped; frames to a group of nodes go to
+    /// all ports of a tree that reaches every node once.
     pub routes: Vec<(MacAddress, usize)>,
 }
 
-/// What passed a port of a switch.
+/// Counts of a port of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortCounts {
     /// Frames that came in.
     pub received: u64,
     /// Frames that were given to the port to leave.
     pub forwarded: u64,
-    /// Frames that were dropped: those that came in here and go nowhere, and those that do not fit the
-    /// buffer of this port.
+    /// Frames that were dropped: those that came in here and have no egress port, and those that do not fit the buffer of this
+    /// port.
     pub dropped: LossCounts,
-    /// The most bytes that its buffer held.
+    /// Peak of the bytes in its buffer.
     pub peak_buffer_bytes: u64,
 }
 
@@ -66,13 +67,13 @@ value_struct!(PortCounts {
 
 /// A port of a switch: its egress queue.
 #[derive(Debug, Default)]
-pub(crate) struct SwitchPort {
-    /// The line that leads away from it.
-    pub(crate) line: Option<usize>,
-    /// Whether frames to a group of nodes go there.
-    pub(crate) floods: bool,
-    pub(crate) counts: PortCounts,
-    /// When frames that are in the buffer have left it, and their lengths.
+pub(super) struct SwitchPort {
+    /// The line that begins at this port.
+    pub(super) line: Option<usize>,
+    /// Whether frames to a group of nodes leave here.
+    pub(super) floods: bool,
+    pub(super) counts: PortCounts,
+    /// For each frame in the buffer, when it will have left, and its length.
     buffered: VecDeque<(SimTime, u64)>,
     buffered_bytes: u64,
     /// The next frame may begin to leave then.
@@ -82,7 +83,7 @@ pub(crate) struct SwitchPort {
 state!(SwitchPort { counts, buffered, buffered_bytes, free_at } fixed { line, floods });
 
 impl SwitchPort {
-    /// Forgets the frames that have left before `now` or do so now.
+    /// Removes the frames that have left by `now` from the buffer.
     fn leave(&mut self, now: SimTime) {
         while let Some(&(end, bytes)) = self.buffered.front()
             && end <= now
@@ -92,7 +93,7 @@ impl SwitchPort {
         }
     }
 
-    /// Takes the port for a frame from `first_bit` on.
+    /// Occupies the port with a frame from `first_bit` on; returns when the last bit leaves.
     fn take(&mut self, frame: &Frame, link: &Link, first_bit: SimTime) -> SimTime {
         let end = first_bit.saturating_add(link.frame_span(frame));
         self.free_at = end.saturating_add(link.gap());
@@ -105,14 +106,14 @@ impl SwitchPort {
 #[derive(Debug)]
 pub struct Switch {
     index: usize,
-    pub(crate) forwarding: Forwarding,
-    pub(crate) latency: SimTime,
+    pub(super) forwarding: Forwarding,
+    pub(super) latency: SimTime,
     buffer_bytes: u64,
     routes: BTreeMap<MacAddress, usize>,
-    pub(crate) ports: Vec<SwitchPort>,
-    pub(crate) trace: Tracer,
-    /// Where the frames that it drops are captured, if somebody wants to see them.
-    pub(crate) tap: Option<Tap>,
+    pub(super) ports: Vec<SwitchPort>,
+    pub(super) trace: Tracer,
+    /// Where the frames that it drops are captured, if an observer wants them.
+    pub(super) tap: Option<Tap>,
 }
 
 state!(Switch { trace } lists { ports } fixed {
@@ -124,17 +125,17 @@ state!(Switch { trace } lists { ports } fixed {
     tap
 });
 
-/// Where a frame goes.
+/// The egress of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Destination {
+pub(super) enum Destination {
     Port(usize),
-    /// All ports of the tree but the one where it came in.
+    /// All ports of the tree but the ingress port.
     Group,
 }
 
 impl Switch {
-    /// A switch with nothing plugged in and no routes.
-    pub(crate) fn new(index: usize, config: &SwitchConfig) -> Self {
+    /// A switch without cables.
+    pub(super) fn new(index: usize, config: &SwitchConfig) -> Self {
         Self {
             index,
             forwarding: config.forwarding,
@@ -147,18 +148,18 @@ impl Switch {
         }
     }
 
-    /// The port behind which `address` lies.
-    pub(crate) fn route(&self, address: MacAddress) -> Option<usize> {
+    /// The port that leads to `address`.
+    pub(super) fn route(&self, address: MacAddress) -> Option<usize> {
         self.routes.get(&address).copied()
     }
 
-    /// From now on `address` lies behind `port`.
-    pub(crate) fn set_route(&mut self, address: MacAddress, port: usize) {
+    /// Adds or replaces the route to `address`.
+    pub(super) fn set_route(&mut self, address: MacAddress, port: usize) {
         self.routes.insert(address, port);
     }
 
     /// Counts and records a frame that is dropped at a port.
-    pub(crate) fn drop_frame(
+    pub(super) fn drop_frame(
         &mut self,
         port: usize,
         reason: LossReason,
@@ -166,7 +167,7 @@ impl Switch {
         now: SimTime,
     ) {
         self.ports[port].counts.dropped.count(reason);
-        let kind = Happening::Loss(reason).on(Some(port), frame);
+        let kind = loss_event(reason, Some(port), frame);
         self.trace.record(now, Initiator::Wire, kind);
         if let Some(tap) = &mut self.tap {
             let port = Some(port);
@@ -174,18 +175,20 @@ impl Switch {
         }
     }
 
-    /// What a capture calls the place of the frames that it drops.
-    pub(crate) fn interface(&self) -> Interface {
+    /// The place that a capture shows for the frames that it drops.
+    pub(super) fn interface(&self) -> Interface {
         let index = self.index;
         Interface {
             name: format!("s{index} drops"),
             description: format!("dropped in switch {index}"),
             bits_per_s: None,
+            link_type: LinkType::ETHERNET,
+            check_bytes: Frame::CHECK_BYTES as u8,
         }
     }
 
-    /// Where a frame goes that came in at `ingress`.
-    pub(crate) fn destination(
+    /// The egress of a frame that came in at `ingress`.
+    pub(super) fn destination(
         &self,
         frame: &Frame,
         ingress: usize,
@@ -205,9 +208,8 @@ impl Switch {
         }
     }
 
-    /// Lets a frame of which only the header is in pass through `port`, if that is free. Gives when its
-    /// first bit leaves.
-    pub(crate) fn cut_through(
+    /// Lets a frame cut through to `port`, if that is free; returns when its first bit leaves.
+    pub(super) fn cut_through(
         &mut self,
         port: usize,
         frame: &Frame,
@@ -223,9 +225,9 @@ impl Switch {
         Some(first_bit)
     }
 
-    /// Puts a frame that is in as a whole into the buffer of `port`. Gives when its first bit leaves,
+    /// Puts a frame that is in as a whole into the buffer of a port; returns when its first bit leaves,
     /// unless there is no room.
-    pub(crate) fn enqueue(
+    pub(super) fn enqueue(
         &mut self,
         index: usize,
         frame: &Frame,
@@ -248,13 +250,13 @@ impl Switch {
         Some(first_bit)
     }
 
-    /// Its number in the world.
+    /// Its number among the world's Ethernet switches.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index
     }
 
-    /// What passed each port.
+    /// Counts of each port.
     pub fn counts(&self) -> impl Iterator<Item = &PortCounts> {
         self.ports.iter().map(|port| &port.counts)
     }

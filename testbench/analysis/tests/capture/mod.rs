@@ -70,7 +70,7 @@ impl FrameObserver for Leaving {
     fn frames(&mut self, frames: &[CapturedFrame]) {
         let is_own = |frame: &&CapturedFrame| self.from_node[frame.interface] && !is_damaged(frame);
         let words = frames.iter().filter(is_own).map(|captured| {
-            let bytes = captured.frame.bytes();
+            let bytes = &captured.bytes;
             let word = |at| u32::from_be_bytes(bytes[4 * at..][..4].try_into().unwrap());
             std::array::from_fn(word)
         });

@@ -16,8 +16,9 @@ use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{RunLimits, WorldError};
+use emulator::sim::world::RunLimits;
 use emulator::tigon2::timing::{Profile, ProfileError};
+use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::switch::SwitchConfig;
 use emulator::wire::fault::FaultError;
 
@@ -41,7 +42,7 @@ pub enum ExperimentError {
     Switch(#[from] testbed::SwitchError),
     /// The world cannot be built.
     #[error(transparent)]
-    World(#[from] WorldError),
+    World(#[from] EthernetError),
     /// A fault is invalid.
     #[error(transparent)]
     Fault(#[from] FaultError),

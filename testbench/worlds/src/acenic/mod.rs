@@ -14,12 +14,13 @@ use defs::acenic::Link;
 use emulator::host::machine::Machine;
 use emulator::image::{Image, ImageError, MemoryLimits, Probe, Symbols};
 use emulator::sim::node::Node;
-use emulator::sim::world::{World, WorldError};
+use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::inspect::probes::ProbeTable;
 use emulator::tigon2::serdes::LinkPartner;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::EthernetError;
 use host_lib::acenic::{AceNic, Config};
 use host_lib::firmware::Firmware;
 use host_lib::firmware::linux::{FormError, LinuxFirmware, Version};
@@ -153,7 +154,7 @@ pub fn pair(
     profile: &Profile,
     sram: SramSize,
     link: Link,
-) -> Result<World, WorldError> {
+) -> Result<World, EthernetError> {
     let partner = if link.contains(Link::NEGOTIATE) {
         LinkPartner::FULL_DUPLEX_WITH_PAUSE
     } else {

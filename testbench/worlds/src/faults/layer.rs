@@ -1,8 +1,8 @@
 //! An exact fault as a fault layer.
 
 use emulator::state;
+use emulator::wire::ethernet::frame::Departure;
 use emulator::wire::ethernet::frame::Frame;
-use emulator::wire::ethernet::link::Departure;
 use emulator::wire::fault::{FaultKind, FaultLayer, Passage};
 
 use super::{Action, EmpFrame, Fault, Strikes};
@@ -19,16 +19,16 @@ impl Exact {
     }
 
     fn strikes(&self, departure: &Departure) -> bool {
-        EmpFrame::parse(departure.frame.bytes())
-            .is_some_and(|frame| self.fault.fits(&frame, departure.first_bit))
+        EmpFrame::parse(departure.unit.bytes())
+            .is_some_and(|frame| self.fault.fits(&frame, departure.head))
             && self.strikes.take(self.fault.times)
     }
 }
 
 state!(Exact { strikes } fixed { fault });
 
-impl FaultLayer for Exact {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage) {
+impl FaultLayer<Frame> for Exact {
+    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
         if !self.strikes(&departure) {
             return passage.forward(departure);
         }
@@ -38,7 +38,7 @@ impl FaultLayer for Exact {
 
 impl Action {
     /// Applies the action to a departing frame.
-    pub fn strike(self, departure: Departure, passage: &mut Passage) {
+    pub fn strike(self, departure: Departure, passage: &mut Passage<Frame>) {
         match self {
             Self::Drop => passage.report(FaultKind::Lost),
             Self::Duplicate => {
@@ -48,16 +48,13 @@ impl Action {
             }
             Self::Delay(by) => {
                 passage.report(FaultKind::Delayed);
-                let first_bit = departure.first_bit.saturating_add(by);
-                passage.forward(Departure {
-                    first_bit,
-                    ..departure
-                });
+                let head = departure.head.saturating_add(by);
+                passage.forward(Departure { head, ..departure });
             }
             Self::Corrupt { byte, valid_fcs } => {
                 passage.report(FaultKind::Corrupted);
-                let frame = damaged(&departure.frame, byte, valid_fcs);
-                passage.forward(Departure { frame, ..departure });
+                let unit = damaged(&departure.unit, byte, valid_fcs);
+                passage.forward(Departure { unit, ..departure });
             }
         }
     }

@@ -23,8 +23,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use defs::emp::frame::Kind;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{World, WorldError};
+use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Value, Writer};
+use emulator::wire::ethernet::EthernetError;
 
 pub use frame::EmpFrame;
 use layer::Exact;
@@ -279,7 +280,7 @@ impl State for Strikes {
 ///
 /// # Errors
 /// If the sender does not exist or has no cable.
-pub fn install(world: &mut World, fault: &Fault) -> Result<Strikes, WorldError> {
+pub fn install(world: &mut World, fault: &Fault) -> Result<Strikes, EthernetError> {
     let strikes = Strikes::default();
     let senders = match fault.from {
         Some(node) => vec![usize::from(node)],

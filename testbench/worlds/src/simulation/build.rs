@@ -7,11 +7,12 @@ use emulator::host::machine::Machine;
 use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{World, WorldError};
+use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::dma::stall::StallFrom;
 use emulator::tigon2::inspect::probes::ProbeTable;
 use emulator::tigon2::timing::Profile;
+use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::{self, SwitchConfig};
 use emulator::wire::fault::RandomFaults;
@@ -79,7 +80,7 @@ impl Blueprint {
             image,
             speeds,
         } = self;
-        let refuse = |error: WorldError| scenario.image_place.refuse(error.to_string());
+        let refuse = |error: EthernetError| scenario.image_place.refuse(error.to_string());
         let mut world = world(scenario, speeds).map_err(refuse)?;
         let mut resets = Vec::new();
         let mut exact_faults = Vec::new();
@@ -142,7 +143,7 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
     Ok(speeds)
 }
 
-fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, WorldError> {
+fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, EthernetError> {
     let node = |(index, node): (usize, &scenario::Node)| {
         let Speed { profile, probes } = &speeds[&node.profile.name];
         let mut board = Tigon2::new(EMP_SRAM, profile.timing);
@@ -194,7 +195,7 @@ fn install(
     scenario: &Scenario,
     index: usize,
     fault: &FaultSpec,
-) -> Result<Strikes, WorldError> {
+) -> Result<Strikes, EthernetError> {
     match fault {
         FaultSpec::Exact(fault, _) => {
             let fault = fault.clone().later_by(START);

@@ -67,7 +67,7 @@ fn a_pulled_cable_is_noticed() {
             let at = SimTime::from_us(ms * 1000);
             bench
                 .node
-                .with_board::<Tigon2, _>(|board, ctx| board.schedule_signal(present, at, ctx));
+                .with_board::<Tigon2, _>(|board, ctx| board.schedule_carrier(present, at, ctx));
         }
         let (events, state) = bench.run();
         assert_eq!(events, [UP, DOWN, UP], "{wanted:?}");

@@ -57,7 +57,7 @@ fn sending(assist: Mode, length: usize) -> u64 {
     let departures = bench.node.take_departures();
     let first = &departures[0];
     let last = &departures[SENT - 1];
-    rate(SENT - 1, last.first_bit - first.first_bit)
+    rate(SENT - 1, last.head - first.head)
 }
 
 /// Rate at which back-to-back frames reach host memory.

@@ -111,7 +111,7 @@ fn frames_that_were_queued_at_once_leave_at_line_rate() {
     let settled = &departures[10..];
     let frame_ns = 8 * (1514 + 24);
     for pair in settled.windows(2) {
-        let pitch_ns = (pair[1].first_bit - pair[0].first_bit).ps() / 1000;
+        let pitch_ns = (pair[1].head - pair[0].head).ps() / 1000;
         assert!(
             (frame_ns..frame_ns + 10).contains(&pitch_ns),
             "{pitch_ns} ns"

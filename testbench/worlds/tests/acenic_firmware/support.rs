@@ -58,7 +58,8 @@ where
     let image = images::own_image("acenic", sram).unwrap();
     let profile = Profile::built_in("tigon2-88mhz").unwrap();
     let mut node = nodes::node(0, &image, &profile, &[], sram);
-    node.board_mut::<Tigon2>().plug_in();
+    let link = node.board::<Tigon2>().fabric.link;
+    node.board_mut::<Tigon2>().plug_in(&link);
     let firmware = images::firmware(&image);
     let result = Outcome::default();
     let left = result.clone();
@@ -219,8 +220,8 @@ impl<T> Bench<T> {
         let departures = self.node.take_departures().into_iter();
         departures
             .map(|departure| {
-                assert!(departure.frame.is_intact());
-                departure.frame.bytes().to_vec()
+                assert!(departure.unit.is_intact());
+                departure.unit.bytes().to_vec()
             })
             .collect()
     }

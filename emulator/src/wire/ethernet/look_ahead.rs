@@ -1,36 +1,26 @@
-//! How far the nodes of a network may run apart: the shortest ways from one thing to another.
+//! How far the nodes of an Ethernet segment may run apart: the shortest ways from one event to another.
 
-use super::network::{Places, TOLD_AHEAD};
-use super::time::SimTime;
-use crate::wire::ethernet::frame::{FCS_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
-use crate::wire::ethernet::line::Line;
-use crate::wire::ethernet::link::Link;
-use crate::wire::ethernet::switch::{Forwarding, Switch};
+use super::line::Line;
+use super::places::Places;
+use super::segment::TOLD_AHEAD;
+use super::switch::{Forwarding, Switch};
+use crate::sim::time::SimTime;
 use crate::wire::port::Port;
-
-/// Bytes of a frame that a cut-through switch waits for: addresses and type.
-const HEADER_BYTES: u64 = 14;
-
-/// From a frame's first bit to the end of its header.
-pub(super) const fn header_span(link: &Link) -> SimTime {
-    link.span(PREAMBLE_BYTES + HEADER_BYTES)
-}
 
 /// Spans in which nothing can happen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LookAhead {
     /// From the first bit that leaves a node to the first moment at which it can matter to another one.
     pub(super) path: SimTime,
-    /// From anything that is to happen in the network to the first moment at which it can matter to a node
-    /// that has not been told of it.
+    /// From any event of the segment to the first moment at which it can matter to a node that has not been told of it.
     pub(super) inside: SimTime,
-    /// From the first bit that leaves a node to the first event of the network. None, when a line of a
+    /// From the first bit that leaves a node to the first event of the segment. Zero when a line of a
     /// node has fault layers.
     pub(super) first_link: SimTime,
 }
 
 impl LookAhead {
-    /// The spans in a network.
+    /// The spans in a segment.
     pub(super) fn of(lines: &[&mut Line], switches: &[&mut Switch], places: &Places) -> Self {
         let to_node = from_switches(lines, switches, places);
         let spans = lines.iter().map(|line| {
@@ -39,17 +29,17 @@ impl LookAhead {
         });
         let spans: Vec<_> = spans.collect();
         let of_nodes = || {
-            let from_node = |line: &Line| matches!(line.from, Port::Node(_));
+            let from_node = |line: &Line| matches!(line.lane.from(), Port::Node(_));
             spans.iter().filter(move |(line, ..)| from_node(line))
         };
         let least = |spans: &mut dyn Iterator<Item = SimTime>| spans.min().unwrap_or(SimTime::MAX);
-        let layered = spans.iter().filter(|(line, ..)| line.layers() > 0);
+        let layered = spans.iter().filter(|(line, ..)| line.lane.layers() > 0);
         let in_layers = layered.map(|&(.., whole)| whole);
         Self {
             path: least(&mut of_nodes().map(|&(.., whole)| whole)),
             inside: least(&mut in_layers.chain(to_node.iter().copied())).min(TOLD_AHEAD),
             first_link: least(
-                &mut of_nodes().map(|&(line, first, _)| match line.layers() {
+                &mut of_nodes().map(|&(line, first, _)| match line.lane.layers() {
                     0 => first,
                     _ => SimTime::ZERO,
                 }),
@@ -65,24 +55,21 @@ fn span(
     places: &Places,
     to_node: &[SimTime],
 ) -> (SimTime, SimTime) {
-    match line.to {
+    match line.lane.to() {
         // The event is the departure itself.
         Port::Node(_) => (SimTime::ZERO, line.link.look_ahead()),
         Port::Switch { switch, .. } => {
             let switch = places.switches[switch].index;
             let held = match switches[switch].forwarding {
-                Forwarding::CutThrough => header_span(&line.link),
-                Forwarding::StoreAndForward => {
-                    let bytes = PREAMBLE_BYTES + MINIMUM_BYTES as u64 + FCS_BYTES;
-                    line.link.span(bytes)
-                }
+                Forwarding::CutThrough => line.link.header_span(),
+                Forwarding::StoreAndForward => line.link.shortest_frame(),
             };
             (line.link.propagation + held, to_node[switch])
         }
     }
 }
 
-/// For each switch, from the moment at which it may pass a frame on to the first one at which that can
+/// For each switch, from the moment at which it may forward a frame to the first one at which that can
 /// matter to a node.
 fn from_switches(lines: &[&mut Line], switches: &[&mut Switch], places: &Places) -> Vec<SimTime> {
     let mut to_node = vec![SimTime::MAX; switches.len()];
@@ -90,7 +77,7 @@ fn from_switches(lines: &[&mut Line], switches: &[&mut Switch], places: &Places)
     for _ in 0..switches.len() {
         let mut changed = false;
         for line in lines {
-            let Port::Switch { switch, .. } = line.from else {
+            let Port::Switch { switch, .. } = line.lane.from() else {
                 continue;
             };
             let switch = places.switches[switch].index;

@@ -1,42 +1,48 @@
-//! The network of a component: what is under way between its nodes.
+//! A segment of an Ethernet with switches or fault layers: the frames under way between its nodes.
 //!
 //! Everything that happens to a frame on its way is an event of one total order: `(time, line, step,
 //! the line's own sequence)`. So nothing depends on when the nodes that sent the frames were run.
 
+use std::any::Any;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::look_ahead::{LookAhead, header_span};
-use super::time::SimTime;
+use super::Ethernet;
+use super::frame::{Departure, Frame};
+use super::line::Line;
+use super::link::Link;
+use super::look_ahead::LookAhead;
+use super::places::Places;
+use super::switch::{Destination, Forwarding, Switch};
 use crate::observe::capture::{Note, Tap};
 use crate::observe::tracer::Tracer;
+use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_enum;
-use crate::wire::ethernet::frame::Frame;
-use crate::wire::ethernet::line::Line;
-use crate::wire::ethernet::link::Departure;
-use crate::wire::ethernet::switch::{Destination, Forwarding, Switch};
 use crate::wire::fault::Passage;
 use crate::wire::loss::LossReason;
+use crate::wire::medium::Delivery;
+use crate::wire::network::{Segment, outbox_of, pass_on};
 use crate::wire::port::Port;
+use crate::wire::unit::Arrival;
 
-/// A frame that has passed so many switches goes in circles.
+/// A frame that has passed this many switches is in a loop.
 const MOST_SWITCHES: u8 = 64;
 
-/// Nodes are told of a frame at most so long before its first bit leaves for them: what waits in deep
-/// buffers does not fill their lists of events.
+/// Nodes are told of a frame at most this long before its first bit leaves for them, so that frames in deep buffers do not
+/// fill their event queues.
 pub(super) const TOLD_AHEAD: SimTime = SimTime::from_us(20);
 
-/// What happens to a frame next.
+/// The next step of a frame under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The header is in at the switch at the line's end.
     Header,
-    /// The frame is in as a whole at that switch, which knows already where it goes, or not.
+    /// The frame is in as a whole at that switch, which has chosen the egress port already, or not.
     Whole(Option<usize>),
     /// The node at the line's end is told of it, [`TOLD_AHEAD`] before it leaves.
     Tell,
-    /// It reaches the line's fault layer of this number, or behind the last one the wire.
+    /// It reaches the line's fault layer of this number, or after the last one the wire.
     Layer(usize),
 }
 
@@ -47,17 +53,17 @@ value_enum!(Step {
     Layer { 0: layer }
 });
 
-/// Something that will happen to a frame under way.
+/// A pending event of a frame under way.
 #[derive(Debug)]
 pub(super) struct Event {
     time: SimTime,
     line: usize,
     step: Step,
     sequence: u64,
-    /// Switches that it has passed.
+    /// Number of switches that the frame has passed.
     switches: u8,
     frame: Frame,
-    /// What fault layers of this line have done to it, if it is to be captured.
+    /// Remarks of this line's fault layers, if the frame is to be captured.
     notes: Vec<Note>,
 }
 
@@ -68,7 +74,7 @@ impl Value for Event {
         self.frame.write(out);
     }
 
-    /// Without what a capture would tell of it.
+    /// The remarks are not part of the state.
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let (time, line, step) = Value::read(from)?;
         let (sequence, switches) = Value::read(from)?;
@@ -85,7 +91,7 @@ impl Value for Event {
 }
 
 impl Event {
-    /// The line on which it happens, in the world.
+    /// The line on which it happens, in the network.
     pub(super) const fn line(&self) -> usize {
         self.line
     }
@@ -118,106 +124,52 @@ impl Ord for Event {
 
 /// A frame that will reach a node.
 #[derive(Debug)]
-pub(super) struct Arrival {
-    /// The node in the world.
-    pub(super) node: usize,
-    pub(super) frame: Frame,
-    /// When its first bit is there.
-    pub(super) first_bit: SimTime,
-    /// When it can matter.
-    pub(super) matters: SimTime,
+struct Told {
+    /// The node in the segment.
+    member: usize,
+    /// When the frame can matter.
+    matters: SimTime,
+    arrival: Arrival<Frame>,
 }
 
-/// The component of a line or switch, if nodes are there, and its place in it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) component: Option<usize>,
-    pub(super) index: usize,
-}
-
-/// Where everything of the world stands in its components.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    /// For each node, its component.
-    pub(super) nodes: Vec<usize>,
-    /// For each node, its place there.
-    pub(super) members: Vec<usize>,
-    pub(super) lines: Vec<Place>,
-    pub(super) switches: Vec<Place>,
-}
-
-/// Lines and switches of a component, and the frames under way.
+/// Lines, switches and the frames under way.
 #[derive(Debug)]
-pub(super) struct Network<'a> {
+pub(super) struct Switched<'a> {
     lines: Vec<&'a mut Line>,
     switches: Vec<&'a mut Switch>,
-    pub(super) places: &'a Places,
-    pub(super) look_ahead: LookAhead,
-    queue: BinaryHeap<Event>,
+    places: &'a Places,
+    /// For each node of the segment, the line that leads away from it.
+    node_lines: Vec<usize>,
+    look_ahead: LookAhead,
+    queue: &'a mut BinaryHeap<Event>,
     /// Everything before that time has happened.
     now: SimTime,
-    /// What nodes are to be told.
-    pub(super) arrivals: Vec<Arrival>,
-    /// What a fault layer made of a frame.
-    passage: Passage,
+    /// Frames that nodes are to be told of.
+    told: Vec<Told>,
+    /// The output of a fault layer.
+    passage: Passage<Frame>,
 }
 
-impl<'a> Network<'a> {
-    /// A network in which nothing is under way. Nothing may be added once it is used.
-    pub(super) fn new(places: &'a Places) -> Self {
+impl<'a> Switched<'a> {
+    /// A segment with the frames that are under way in it.
+    pub(super) fn new(
+        node_lines: Vec<usize>,
+        lines: Vec<&'a mut Line>,
+        switches: Vec<&'a mut Switch>,
+        places: &'a Places,
+        queue: &'a mut BinaryHeap<Event>,
+    ) -> Self {
         Self {
-            lines: Vec::new(),
-            switches: Vec::new(),
+            look_ahead: LookAhead::of(&lines, &switches, places),
+            lines,
+            switches,
             places,
-            look_ahead: LookAhead::default(),
-            queue: BinaryHeap::new(),
+            node_lines,
+            queue,
             now: SimTime::ZERO,
-            arrivals: Vec::new(),
+            told: Vec::new(),
             passage: Passage::default(),
         }
-    }
-
-    pub(super) fn add_line(&mut self, line: &'a mut Line) {
-        self.lines.push(line);
-    }
-
-    pub(super) fn add_switch(&mut self, switch: &'a mut Switch) {
-        self.switches.push(switch);
-    }
-
-    /// All lines and switches are there: how far nodes may run apart.
-    pub(super) fn measure(&mut self) {
-        self.look_ahead = LookAhead::of(&self.lines, &self.switches, self.places);
-    }
-
-    /// Takes back what was under way when the last run ended.
-    pub(super) fn resume(&mut self, event: Event) {
-        self.queue.push(event);
-    }
-
-    /// What is still under way, the latest first.
-    pub(super) fn into_pending(self) -> Vec<Event> {
-        self.queue.into_sorted_vec()
-    }
-
-    /// The traces of lines and switches.
-    pub(super) fn traces(&mut self) -> impl Iterator<Item = &mut Tracer> {
-        let lines = self.lines.iter_mut().map(|line| &mut line.trace);
-        let switches = self.switches.iter_mut().map(|switch| &mut switch.trace);
-        lines.chain(switches)
-    }
-
-    /// Where frames of lines and switches are captured.
-    pub(super) fn taps(&mut self) -> impl Iterator<Item = &mut Tap> {
-        let lines = self.lines.iter_mut().map(|line| &mut line.tap);
-        let switches = self.switches.iter_mut().map(|switch| &mut switch.tap);
-        lines.chain(switches).flatten()
-    }
-
-    /// A frame was sent while there was no signal.
-    pub(super) fn send_in_vain(&mut self, line: usize, departure: &Departure) {
-        let Departure { first_bit, frame } = departure;
-        self.line(line).capture(*first_bit, frame, Vec::new());
     }
 
     fn line(&mut self, index: usize) -> &mut Line {
@@ -226,11 +178,6 @@ impl<'a> Network<'a> {
 
     fn switch(&mut self, index: usize) -> &mut Switch {
         self.switches[self.places.switches[index].index]
-    }
-
-    /// When something happens next; [`SimTime::MAX`] when nothing is under way.
-    pub(super) fn next_time(&self) -> SimTime {
-        self.queue.peek().map_or(SimTime::MAX, |event| event.time)
     }
 
     fn schedule(&mut self, time: SimTime, line: usize, step: Step, frame: Frame, switches: u8) {
@@ -245,7 +192,7 @@ impl<'a> Network<'a> {
         (frame, notes): (Frame, Vec<Note>),
         switches: u8,
     ) {
-        let sequence = self.line(line).next_sequence();
+        let sequence = self.line(line).lane.next_sequence();
         self.queue.push(Event {
             time,
             line,
@@ -257,18 +204,18 @@ impl<'a> Network<'a> {
         });
     }
 
-    /// A frame leaves a node or a switch for its line, at the time that it says, which may be to come.
-    /// Those of one line are announced in the order of their times.
-    pub(super) fn leave(&mut self, line: usize, departure: Departure, switches: u8) {
-        let Departure { first_bit, frame } = departure;
-        if self.line(line).layers() == 0 {
-            self.carry(line, first_bit, (frame, Vec::new()), switches);
+    /// A frame leaves a node or a switch for its line, perhaps at a later time. The frames of a line come in the order of
+    /// their times.
+    fn leave(&mut self, line: usize, departure: Departure, switches: u8) {
+        let Departure { head, unit } = departure;
+        if self.line(line).lane.layers() == 0 {
+            self.carry(line, head, (unit, Vec::new()), switches);
         } else {
-            self.schedule(first_bit, line, Step::Layer(0), frame, switches);
+            self.schedule(head, line, Step::Layer(0), unit, switches);
         }
     }
 
-    /// A frame goes on a line's wire at `time`, or as soon as that is free.
+    /// A frame goes on a line's wire at `time`, or as soon as the wire is free.
     fn carry(
         &mut self,
         index: usize,
@@ -282,7 +229,7 @@ impl<'a> Network<'a> {
         };
         let link = line.link;
         let begins = first_bit.saturating_add(link.propagation);
-        match line.to {
+        match line.lane.to() {
             Port::Node(_) => {
                 let told = first_bit.saturating_sub(TOLD_AHEAD);
                 if told <= self.now {
@@ -293,7 +240,7 @@ impl<'a> Network<'a> {
             }
             Port::Switch { switch, .. } => match self.switch(switch).forwarding {
                 Forwarding::CutThrough => {
-                    let time = begins.saturating_add(header_span(&link));
+                    let time = begins.saturating_add(link.header_span());
                     self.schedule(time, index, Step::Header, frame, switches);
                 }
                 Forwarding::StoreAndForward => {
@@ -307,32 +254,25 @@ impl<'a> Network<'a> {
     /// A frame leaves for a node at `first_bit`.
     fn tell(&mut self, index: usize, first_bit: SimTime, frame: Frame) {
         let line = self.line(index);
-        let Port::Node(node) = line.to else {
+        let Port::Node(node) = line.lane.to() else {
             return;
         };
         let link = line.link;
-        self.arrivals.push(Arrival {
-            node,
-            frame,
-            first_bit: first_bit.saturating_add(link.propagation),
+        let head = first_bit.saturating_add(link.propagation);
+        self.told.push(Told {
+            member: self.places.members[node],
             matters: first_bit.saturating_add(link.look_ahead()),
+            arrival: Arrival {
+                head,
+                tail: Some(head.saturating_add(link.frame_span(&frame))),
+                unit: frame,
+            },
         });
-    }
-
-    /// Lets everything happen that is due before `until`.
-    pub(super) fn run_until(&mut self, until: SimTime) {
-        while self.next_time() < until {
-            if let Some(event) = self.queue.pop() {
-                self.now = event.time;
-                self.handle(event);
-            }
-        }
-        self.now = until;
     }
 
     fn handle(&mut self, event: Event) {
         match event.step {
-            Step::Layer(layer) if layer < self.line(event.line).layers() => {
+            Step::Layer(layer) if layer < self.line(event.line).lane.layers() => {
                 self.pass_layer(layer, event);
             }
             Step::Layer(_) => {
@@ -352,42 +292,42 @@ impl<'a> Network<'a> {
     fn pass_layer(&mut self, layer: usize, event: Event) {
         let mut passage = std::mem::take(&mut self.passage);
         let departure = Departure {
-            first_bit: event.time,
-            frame: event.frame,
+            head: event.time,
+            unit: event.frame,
         };
-        let line = self.line(event.line);
-        let before = line.tap.is_some().then(|| departure.clone());
-        line.pass(layer, departure, &mut passage);
+        let lane = &mut self.line(event.line).lane;
+        let before = lane.tap.is_some().then(|| departure.clone());
+        lane.pass(layer, departure, &mut passage);
         if let Some(before) = &before
-            && passage.frames.is_empty()
+            && passage.units().is_empty()
         {
             let notes = event.notes.iter().cloned().chain([Note::Dropped]);
-            line.capture_lost(before.first_bit, &before.frame, notes.collect());
+            lane.capture(before.head, &before.unit, notes.collect());
         }
-        let copies = passage.frames.len();
-        for (index, after) in passage.frames.drain(..).enumerate() {
+        let copies = passage.units().len();
+        for (index, after) in passage.take_units().enumerate() {
             let mut notes = event.notes.clone();
             if let Some(before) = &before {
                 notes.extend(Note::of_fault(before, &after, index + 1, copies));
             }
-            let (next, noted) = (Step::Layer(layer + 1), (after.frame, notes));
-            self.schedule_noted(after.first_bit, event.line, next, noted, event.switches);
+            let (next, noted) = (Step::Layer(layer + 1), (after.unit, notes));
+            self.schedule_noted(after.head, event.line, next, noted, event.switches);
         }
         self.passage = passage;
     }
 
     /// The switch and its port at the end of an event's line.
     fn ingress(&mut self, event: &Event) -> Option<(usize, usize)> {
-        match self.line(event.line).to {
+        match self.line(event.line).lane.to() {
             Port::Switch { switch, port } => Some((switch, port)),
             Port::Node(_) => None,
         }
     }
 
-    /// A frame begins to come in at a switch that need not wait for its end.
+    /// A frame's header is in at a cut-through switch.
     fn header_arrives(&mut self, mut event: Event) {
         let line = self.line(event.line);
-        let start = event.time.saturating_sub(header_span(&line.link));
+        let start = event.time.saturating_sub(line.link.header_span());
         let end = start.saturating_add(line.link.frame_span(&event.frame));
         let speed = line.link.byte_time;
         self.arrive(&mut event, start, end);
@@ -411,7 +351,7 @@ impl<'a> Network<'a> {
         });
     }
 
-    /// A frame is in as a whole at a switch that waits for that.
+    /// A frame is in as a whole at a switch that stores frames.
     fn frame_arrives(&mut self, mut event: Event) {
         let span = self.line(event.line).link.frame_span(&event.frame);
         let start = event.time.saturating_sub(span);
@@ -424,7 +364,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// A frame that could not pass at once is in as a whole.
+    /// A frame that could not cut through is in as a whole.
     fn store(&mut self, port: usize, event: &Event) {
         if !self.drop_damaged(event) {
             self.enqueue(port, event);
@@ -437,7 +377,7 @@ impl<'a> Network<'a> {
         if let Some((switch, port)) = self.ingress(event) {
             self.switch(switch).ports[port].counts.received += 1;
         }
-        if self.line(event.line).is_cut(start, end) {
+        if self.line(event.line).lane.is_cut(start, end) {
             event.frame.damage();
         }
     }
@@ -458,7 +398,7 @@ impl<'a> Network<'a> {
         damaged
     }
 
-    /// Calls `act` for each port of the switch at which the frame is to leave, or drops it.
+    /// Calls `act` for each egress port of the frame, or drops it.
     fn for_each_egress(
         &mut self,
         event: &Event,
@@ -484,16 +424,12 @@ impl<'a> Network<'a> {
     }
 
     /// The line that leads away from a switch's port, and its link.
-    fn egress(
-        &mut self,
-        switch: usize,
-        port: usize,
-    ) -> Option<(usize, crate::wire::ethernet::link::Link)> {
+    fn egress(&mut self, switch: usize, port: usize) -> Option<(usize, Link)> {
         let line = self.switch(switch).ports[port].line?;
         Some((line, self.line(line).link))
     }
 
-    /// A frame that is in as a whole waits at a port for its turn.
+    /// A frame that is in as a whole joins the queue of an egress port.
     fn enqueue(&mut self, port: usize, event: &Event) {
         let Some((switch, _)) = self.ingress(event) else {
             return;
@@ -511,7 +447,61 @@ impl<'a> Network<'a> {
 
     /// A frame leaves a switch.
     fn pass_on(&mut self, line: usize, first_bit: SimTime, event: &Event) {
-        let frame = event.frame.clone();
-        self.leave(line, Departure { first_bit, frame }, event.switches + 1);
+        let (head, unit) = (first_bit, event.frame.clone());
+        self.leave(line, Departure { head, unit }, event.switches + 1);
+    }
+}
+
+impl Segment for Switched<'_> {
+    fn next_time(&self) -> SimTime {
+        self.queue.peek().map_or(SimTime::MAX, |event| event.time)
+    }
+
+    fn horizon(&self, unit: SimTime, _: SimTime) -> SimTime {
+        let sent = unit.saturating_add(self.look_ahead.path);
+        let under_way = self.next_time().saturating_add(self.look_ahead.inside);
+        sent.min(under_way)
+    }
+
+    fn take(&mut self, from: usize, outbox: &mut dyn Any) {
+        let outbox = outbox_of::<Ethernet>(outbox);
+        let line = self.node_lines[from];
+        for Departure { head, unit } in outbox.take_unheard() {
+            self.line(line).capture(head, &unit, Vec::new());
+        }
+        for departure in outbox.take_units() {
+            self.leave(line, departure, 0);
+        }
+    }
+
+    /// It may go further than the nodes: a frame that leaves later meets no event within the first look-ahead.
+    fn run_until(&mut self, time: SimTime) {
+        let until = time.saturating_add(self.look_ahead.first_link);
+        while self.next_time() < until {
+            if let Some(event) = self.queue.pop() {
+                self.now = event.time;
+                self.handle(event);
+            }
+        }
+        self.now = until;
+    }
+
+    fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any)) {
+        for told in self.told.drain(..) {
+            let delivery = Delivery::<Ethernet>::Unit(told.arrival);
+            pass_on(told.member, told.matters, delivery, to);
+        }
+    }
+
+    fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
+        let lines = self.lines.iter_mut().map(|line| &mut line.lane.trace);
+        let switches = self.switches.iter_mut().map(|switch| &mut switch.trace);
+        Box::new(lines.chain(switches))
+    }
+
+    fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {
+        let lines = self.lines.iter_mut().map(|line| &mut line.lane.tap);
+        let switches = self.switches.iter_mut().map(|switch| &mut switch.tap);
+        Box::new(lines.chain(switches).flatten())
     }
 }

@@ -1,0 +1,94 @@
+//! Two nodes on a cable without fault layers: frames arrive with a constant delay, so the nodes take turns.
+
+use std::any::Any;
+
+use super::Ethernet;
+use super::line::Line;
+use super::link::Link;
+use super::places::Places;
+use crate::observe::capture::Tap;
+use crate::observe::tracer::Tracer;
+use crate::sim::time::SimTime;
+use crate::wire::medium::Delivery;
+use crate::wire::network::{Segment, Turns, outbox_of, pass_on};
+use crate::wire::port::Port;
+use crate::wire::unit::Arrival;
+
+/// A cable between two nodes. Its lines only capture.
+#[derive(Debug)]
+pub(super) struct Direct<'a> {
+    link: Link,
+    /// For each of the two nodes, the line that leads away from it.
+    lines: [&'a mut Line; 2],
+    /// Frames to pass on, with the node that each will reach.
+    told: Vec<(usize, Delivery<Ethernet>)>,
+}
+
+impl<'a> Direct<'a> {
+    /// The cable, if the lines of a segment are no more than one; otherwise the lines.
+    pub(super) fn new(
+        lines: Vec<&'a mut Line>,
+        places: &Places,
+    ) -> Result<Self, Vec<&'a mut Line>> {
+        let plain = |line: &&mut Line| {
+            let ends = [line.lane.from(), line.lane.to()];
+            line.lane.layers() == 0 && ends.iter().all(|end| matches!(end, Port::Node(_)))
+        };
+        let lines = match <[&'a mut Line; 2]>::try_from(lines) {
+            Ok(lines) if lines.iter().all(plain) => lines,
+            Ok(lines) => return Err(lines.into()),
+            Err(lines) => return Err(lines),
+        };
+        let mut lines = lines;
+        lines.sort_by_key(|line| match line.lane.from() {
+            Port::Node(node) => places.members[node],
+            Port::Switch { .. } => 0,
+        });
+        Ok(Self {
+            link: lines[0].link,
+            lines,
+            told: Vec::new(),
+        })
+    }
+}
+
+impl Segment for Direct<'_> {
+    fn turns(&self) -> Option<Turns> {
+        let look_ahead = [self.link.look_ahead(); 2];
+        Some(Turns { look_ahead })
+    }
+
+    fn horizon(&self, unit: SimTime, _: SimTime) -> SimTime {
+        unit.saturating_add(self.link.look_ahead())
+    }
+
+    fn take(&mut self, from: usize, outbox: &mut dyn Any) {
+        let outbox = outbox_of::<Ethernet>(outbox);
+        for departure in outbox.take_unheard() {
+            self.lines[from].capture(departure.head, &departure.unit, Vec::new());
+        }
+        for departure in outbox.take_units() {
+            let (head, unit) = (departure.head, departure.unit);
+            self.lines[from].capture(head, &unit, Vec::new());
+            let head = head + self.link.propagation;
+            let tail = Some(head + self.link.frame_span(&unit));
+            let arrival = Arrival { head, tail, unit };
+            self.told.push((1 - from, Delivery::Unit(arrival)));
+        }
+    }
+
+    fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any)) {
+        for (node, delivery) in self.told.drain(..) {
+            pass_on(node, SimTime::ZERO, delivery, to);
+        }
+    }
+
+    fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
+        Box::new(std::iter::empty())
+    }
+
+    fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {
+        let taps = self.lines.iter_mut().map(|line| &mut line.lane.tap);
+        Box::new(taps.flatten())
+    }
+}

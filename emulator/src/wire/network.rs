@@ -1,0 +1,119 @@
+//! Networks and segments: a medium as the simulation sees it ([`medium`](super::medium) explains how they work together).
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use super::medium::{Delivery, Medium, MediumId, Outbox};
+use crate::observe::capture::{Interface, Tap};
+use crate::observe::tracer::Tracer;
+use crate::sim::time::SimTime;
+use crate::state::State;
+
+/// All links and switches of one medium in a world.
+pub trait Network: State + Any + Debug + Send {
+    /// The medium.
+    fn medium(&self) -> MediumId;
+
+    /// Divides the network for a run: each segment has the nodes that can reach each other. Nodes without a cable are in none.
+    fn segments(&mut self) -> Vec<(Vec<usize>, Box<dyn Segment + '_>)>;
+
+    /// The traces of links and switches. Those that recorded anything are part of the world's hash.
+    fn traces(&self) -> Box<dyn Iterator<Item = &Tracer> + '_>;
+
+    /// The traces of links and switches.
+    fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_>;
+
+    /// Captures what travels from now on: the first place of this network has the number `first` among the world's. Returns
+    /// the places.
+    fn begin_capture(&mut self, first: usize) -> Vec<Interface>;
+
+    /// Captures no more.
+    fn end_capture(&mut self);
+
+    /// Where units are captured.
+    fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_>;
+
+    /// Units that cannot go on until some node or another unit acts, one line for each: who waits for what. Reports of a deadlock
+    /// show them. By default a unit never waits for more than time.
+    fn describe_waiting(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// How two nodes may take turns: each runs as far as nothing from the other one can reach it.
+#[derive(Debug, Clone, Copy)]
+pub struct Turns {
+    /// For each node, from the head of a unit that leaves it to the first moment at which the unit can matter to the other node.
+    pub look_ahead: [SimTime; 2],
+}
+
+/// Nodes that can reach each other, as one run joins them. Nodes are numbered in the segment, from 0.
+pub trait Segment: Debug + Send {
+    /// Whether its nodes may take turns: there are two of them, no controls, and each unit reaches the other node with a constant
+    /// delay. By default they run in rounds.
+    fn turns(&self) -> Option<Turns> {
+        None
+    }
+
+    /// When the next event of the segment itself is due; [`SimTime::MAX`] if none is pending. By default there are none.
+    fn next_time(&self) -> SimTime {
+        SimTime::MAX
+    }
+
+    /// The earliest time at which something that no node has been told of could matter to any node, if no further unit leaves a
+    /// node before `unit`, and no control before `control`. It must be later than the earliest of these times and of
+    /// [`next_time`](Self::next_time).
+    fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;
+
+    /// Takes what left node `from`: an [`Outbox`] of the medium.
+    fn take(&mut self, from: usize, outbox: &mut dyn Any);
+
+    /// Carries out the events that are due, when all nodes have come to `time` and everything that left them before has been taken.
+    /// By default there are none.
+    fn run_until(&mut self, _time: SimTime) {}
+
+    /// Passes on what will reach nodes: for each unit or control the node, the earliest time at which it can matter there, and
+    /// the [`Delivery`] as an `Option` to take it from.
+    fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any));
+
+    /// The traces of links and switches.
+    fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_>;
+
+    /// Where units are captured.
+    fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_>;
+}
+
+/// The outbox of a board whose port fits the medium.
+///
+/// # Panics
+/// If it is that of another medium: such a board cannot be plugged in.
+pub fn outbox_of<M: Medium>(outbox: &mut dyn Any) -> &mut Outbox<M> {
+    match outbox.downcast_mut() {
+        Some(outbox) => outbox,
+        None => unreachable!("a board of another medium than {} is plugged in", M::NAME),
+    }
+}
+
+/// Passes a delivery of a medium on to a node.
+pub fn pass_on<M: Medium>(
+    node: usize,
+    matters: SimTime,
+    delivery: Delivery<M>,
+    to: &mut dyn FnMut(usize, SimTime, &mut dyn Any),
+) {
+    to(node, matters, &mut Some(delivery));
+}
+
+/// The delivery that a segment passed on, for a board whose port fits the medium.
+///
+/// # Panics
+/// If it is one of another medium: such a board cannot be plugged in.
+pub fn delivery_of<M: Medium>(delivery: &mut dyn Any) -> Delivery<M> {
+    match delivery
+        .downcast_mut::<Option<Delivery<M>>>()
+        .and_then(Option::take)
+    {
+        Some(delivery) => delivery,
+        None => unreachable!("a board of another medium than {} is plugged in", M::NAME),
+    }
+}
