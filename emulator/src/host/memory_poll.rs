@@ -244,6 +244,11 @@ impl Programs {
         if let Some(poll) = poll.as_mut().filter(|poll| poll.armed == Some(ctx.now)) {
             poll.armed = None;
             poll.skip(ctx.now, period);
+            if ctx.now >= poll.deadline {
+                // The poll before this one took longer than it would without interrupts and other programs.
+                self.end_memory_poll(index);
+                return self.timed_out(index, ctx.now, ctx);
+            }
             self.poll_memory(index, ctx);
         }
     }

@@ -151,6 +151,9 @@ impl Programs {
             return;
         }
         let work = &self.programs[index].work;
+        if ctx.now >= work.deadline {
+            return self.timed_out(index, ctx.now, ctx);
+        }
         match (&work.rotation, work.polling) {
             (Some(_), _) => self.watch(index, ctx),
             (None, Some(poll)) => self.ask(index, read(poll), ctx.now, ctx),

@@ -235,6 +235,7 @@ impl Programs {
         } else {
             Phase::Computing
         };
+        program.accounts.enter(Phase::Ready, now);
         program.accounts.enter(phase, start);
         start
     }

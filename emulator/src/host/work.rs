@@ -135,7 +135,7 @@ impl Work {
         match &mut self.memory_poll {
             Some(poll) => poll.suspend(time, memory_poll),
             None => {
-                let ends = self.ends.max(time) + std::mem::take(&mut self.stolen);
+                let ends = self.ends + std::mem::take(&mut self.stolen);
                 self.left = ends.saturating_sub(time);
             }
         }
