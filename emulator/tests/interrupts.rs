@@ -72,7 +72,7 @@ impl Bench {
 /// Waits for an interrupt, and notes time and result.
 async fn wait(machine: &mut Machine, notes: &Notes, timeout_ns: Option<u64>) {
     let came = machine.wait_interrupt(timeout_ns).await;
-    let note = if came { "interrupt" } else { "timeout" };
+    let note = if came.is_ok() { "interrupt" } else { "timeout" };
     notes.lock().unwrap().push((note, machine.now_ps()));
 }
 

@@ -21,7 +21,10 @@ use defs::tigon2::regs::{
     CPU_STATE, HOST_CONTROL, HostControl, LOCAL_CONTROL, LocalControl, WINDOW_BASE,
 };
 
-use crate::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
+use crate::window::{
+    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
+    Window,
+};
 
 /// Tables of the fake firmware: the two descriptor pools meet at 0x1000 + 4000, and descriptor 614 crosses
 /// a view's end.
@@ -474,17 +477,57 @@ impl System for Fake {
         Some((VirtualAddress(address), PhysicalAddress(physical(address))))
     }
 
-    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> bool {
+    async fn poll_words(
+        &mut self,
+        words: &[PolledWord],
+        timeout_ns: Option<u64>,
+        why: &'static str,
+    ) -> Result<FoundWord, PollError> {
+        for (index, word) in words.iter().enumerate() {
+            let (value, mask, expected) = match *word {
+                PolledWord::Window(watch) => {
+                    if let Some((offset, value)) = watch.before {
+                        self.write(offset, value).await;
+                    }
+                    let value = self.lock().read(watch.offset);
+                    (value, watch.mask, watch.expected)
+                }
+                PolledWord::Memory(watch) => {
+                    let mut bytes = [0; 4];
+                    self.read_memory(watch.address, &mut bytes)
+                        .map_err(PollError::BadAddress)?;
+                    (u32::from_le_bytes(bytes), watch.mask, watch.expected)
+                }
+            };
+            if value & mask == expected {
+                return Ok(FoundWord { index, value });
+            }
+        }
+        if words.is_empty() {
+            return Err(PollError::NoWords);
+        }
+        let Some(timeout_ns) = timeout_ns else {
+            panic!("would wait for ever for {why}");
+        };
+        self.lock().time_ns += timeout_ns;
+        Err(TimedOut.into())
+    }
+
+    async fn sleep(&mut self, nanoseconds: u64) {
+        self.lock().time_ns += nanoseconds;
+    }
+
+    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> Result<(), TimedOut> {
         let mut machine = self.lock();
         match machine.interrupts.pop_front() {
             Some(act) => {
                 act(&mut machine);
                 *machine.registers.entry(HOST_CONTROL).or_default() |= INTERRUPT;
-                true
+                Ok(())
             }
             None => {
                 machine.time_ns += timeout_ns.expect("nothing would ever happen");
-                false
+                Err(TimedOut)
             }
         }
     }

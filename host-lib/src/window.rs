@@ -6,6 +6,8 @@
 use std::fmt;
 use std::future::Future;
 
+use thiserror::Error;
+
 /// A board's memory-mapped PCI window: 32-bit accesses at byte offsets.
 pub trait Window: Send {
     /// Reads the word at `offset`.
@@ -49,6 +51,54 @@ pub struct Watch {
     pub mask: u32,
     /// Their value.
     pub expected: u32,
+}
+
+/// A word of the program's memory that is polled, and what makes its poll succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryWatch {
+    /// Address of the word, a multiple of four.
+    pub address: VirtualAddress,
+    /// Bits that count, of the word in the host's byte order (little-endian).
+    pub mask: u32,
+    /// Their value.
+    pub expected: u32,
+}
+
+/// A word that [`System::poll_words`] polls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolledWord {
+    /// A word of the board's window: each poll is a programmed read.
+    Window(Watch),
+    /// A word of host memory, which the board writes by DMA: a poll finds it in the cache until the board writes it.
+    Memory(MemoryWatch),
+}
+
+/// The word that ended a poll of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundWord {
+    /// Its index in the list.
+    pub index: usize,
+    /// Its value.
+    pub value: u32,
+}
+
+/// A wait reached its timeout before its event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the wait timed out")]
+pub struct TimedOut;
+
+/// Why a poll of words ended without a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum PollError {
+    /// No word was as expected in time.
+    #[error(transparent)]
+    TimedOut(#[from] TimedOut),
+    /// The address of a word is not mapped, or no multiple of four.
+    #[error("no word of memory can be polled at {:#x}", .0.0)]
+    BadAddress(VirtualAddress),
+    /// The list has no words.
+    #[error("there are no words to poll")]
+    NoWords,
 }
 
 /// A place in the program's virtual memory.
@@ -106,13 +156,52 @@ pub trait System: Send {
         Ok(found == bytes)
     }
 
+    /// Reads `words` in turn, from the first on, again and again until one of them is as expected; gives that word.
+    /// Each read is charged as a poll of its kind. The program keeps its processor meanwhile. After each poll without
+    /// success it looks at the clock: the first such poll that ends `timeout_ns` after the begin or later ends the wait.
+    /// `why` says what is waited for, for reports.
+    ///
+    /// # Errors
+    /// [`PollError`].
+    fn poll_words(
+        &mut self,
+        words: &[PolledWord],
+        timeout_ns: Option<u64>,
+        why: &'static str,
+    ) -> impl Future<Output = Result<FoundWord, PollError>> + Send;
+
+    /// [`poll_words`](Self::poll_words) of one word of memory; gives its value.
+    ///
+    /// # Errors
+    /// [`PollError`].
+    fn poll_memory(
+        &mut self,
+        watch: MemoryWatch,
+        timeout_ns: Option<u64>,
+        why: &'static str,
+    ) -> impl Future<Output = Result<u32, PollError>> + Send {
+        async move {
+            let words = [PolledWord::Memory(watch)];
+            let found = self.poll_words(&words, timeout_ns, why).await?;
+            Ok(found.value)
+        }
+    }
+
     /// Spends `nanoseconds` of processor time.
     fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
 
-    /// Waits until the board asserts its interrupt line, but no longer than `timeout_ns` (`None`:
-    /// for ever). Tells whether it did. While the line stays asserted every wait ends at once, after
-    /// the processor's latency.
-    fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> impl Future<Output = bool> + Send;
+    /// Sleeps for `nanoseconds`: other programs can have the processor.
+    fn sleep(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
+
+    /// Sleeps until the board asserts its interrupt line, but no longer than `timeout_ns` (`None`: for ever). While the
+    /// line stays asserted every wait ends at once, after the processor's latency.
+    ///
+    /// # Errors
+    /// [`TimedOut`]: the line was not asserted in time.
+    fn wait_interrupt(
+        &mut self,
+        timeout_ns: Option<u64>,
+    ) -> impl Future<Output = Result<(), TimedOut>> + Send;
 
     /// A call of the library begins: `what` says which, and what for. Takes no time; for whoever looks at
     /// what happens.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::host::memory::HostMemory;
+use crate::host::memory::{HostMemory, NoMemory};
 use crate::host::pci::PciBus;
 use crate::host::poller::Poller;
 use crate::host::request::HostEvent;
@@ -89,6 +89,22 @@ impl<E> Context<'_, E> {
     pub fn schedule(&mut self, time: SimTime, initiator: Initiator, event: E) {
         self.queue
             .schedule(time, initiator, NodeEvent::Board(event));
+    }
+
+    /// Writes host memory; a program that polls a word of it sees the write.
+    ///
+    /// # Errors
+    /// The first address where no memory answers; bytes before it have been written.
+    pub fn write_memory(&mut self, physical: u64, bytes: &[u8]) -> Result<(), NoMemory> {
+        let (written, polled) = self.with_memory(|memory| {
+            let written = memory.write_physical(physical, bytes);
+            (written, memory.take_watched_write())
+        });
+        if polled {
+            let event = NodeEvent::Host(HostEvent::MemoryWritten);
+            self.queue.schedule(self.now, Initiator::Host, event);
+        }
+        written
     }
 
     /// Runs `act` with host memory.

@@ -1,4 +1,4 @@
-//! What the host's side of a node costs; a board's timing profile supplies the values.
+//! Costs of the host's side of a node; a board's timing profile supplies the values.
 
 use crate::sim::time::SimTime;
 
@@ -23,8 +23,22 @@ pub struct HostCosts {
     pub translate: SimTime,
     /// Each further page of the same call.
     pub translate_page: SimTime,
-    /// From the rise of the interrupt line to the first instruction of the program that waits for it.
+    /// CPUs of the host.
+    pub cpus: u32,
+    /// From the rise of the interrupt line to the kernel's handler.
     pub interrupt: SimTime,
+    /// CPU time that the kernel's handler takes until it wakes the programs that wait for the interrupt.
+    pub interrupt_work: SimTime,
+    /// From the wake of a program that sleeps until it is runnable.
+    pub wake_up: SimTime,
+    /// CPU time to exchange the program of a CPU.
+    pub context_switch: SimTime,
+    /// How long a program keeps its CPU while others wait for one.
+    pub time_slice: SimTime,
+    /// One poll of a word of host memory that is in the cache; not zero.
+    pub memory_poll: SimTime,
+    /// The more that a poll takes that finds what the board has written.
+    pub memory_miss: SimTime,
     /// The host library's own instructions of one post.
     pub post: SimTime,
 }

@@ -1,10 +1,11 @@
 //! Requests of programs and events of the host: what each does, and what it costs.
 
+use super::accounts::Phase;
 use super::execution::Execution;
 use super::memory::{HostMemory, PAGE_BYTES};
 use super::program::Programs;
 use super::request::{Call, HostEvent, Read, Request, Response, lock};
-use super::rotation::Rotation;
+use super::work::Event;
 use crate::board::{Board, Context, NodeEvent};
 use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::Initiator;
@@ -23,9 +24,10 @@ impl Programs {
         for index in 0..self.programs.len() {
             if !self.programs[index].started {
                 self.programs[index].started = true;
-                self.advance(index, None, ctx);
+                self.begin(index, ctx);
             }
         }
+        self.notice_writes(ctx);
     }
 
     /// Handles an event at `ctx.now`.
@@ -36,8 +38,13 @@ impl Programs {
         ctx: &mut HostContext<'_, B::Event>,
     ) {
         match event {
-            HostEvent::Resume { program, response } => self.advance(program, Some(response), ctx),
+            HostEvent::Resume { program, response } => self.work_over(program, response, ctx),
             HostEvent::Interrupt => self.interrupted(board, ctx),
+            HostEvent::InterruptHandled => self.wake_for_interrupt(ctx),
+            HostEvent::Wake { program, response } => self.woken(program, response, ctx),
+            HostEvent::Slice { cpu } => self.slice_over(cpu, ctx),
+            HostEvent::MemoryPoll { program } => self.memory_poll_due(program, ctx),
+            HostEvent::MemoryWritten => self.memory_written(ctx),
             HostEvent::Timeout { program } => self.timeout(program, ctx),
             HostEvent::Store { offset, values } => {
                 for (offset, value) in (offset..).step_by(4).zip(values) {
@@ -54,7 +61,7 @@ impl Programs {
                 read,
                 asked,
             } => self.sampled(program, read, asked, board, ctx),
-            HostEvent::Watch { program } => self.watch(program, ctx),
+            HostEvent::Watch { program } => self.poll_again(program, ctx),
             HostEvent::Prepare {
                 program,
                 write,
@@ -85,11 +92,14 @@ impl Programs {
             let name = program.name.as_str().into();
             let kind = TraceKind::ProgramEnded { name };
             ctx.trace.record(ctx.now, Initiator::Host, kind);
-            return;
+            self.notice_writes(ctx);
+            return self.release(index, Phase::Off, ctx);
         }
         let request = lock(&program.port).request.take();
+        let lost = matches!(program.execution, Execution::Lost);
+        self.notice_writes(ctx);
         match request {
-            None if matches!(program.execution, Execution::Lost) => {}
+            None if lost => {}
             Some(request) => self.carry_out(index, request, ctx),
             // It awaits something else than its machine: no event could resume it.
             None => {
@@ -101,8 +111,12 @@ impl Programs {
     }
 
     fn carry_out<E>(&mut self, program: usize, request: Request, ctx: &mut HostContext<'_, E>) {
+        self.programs[program]
+            .accounts
+            .enter(request.phase(), ctx.now);
         match request {
             Request::Read { offset } => {
+                self.programs[program].work.accessing = true;
                 let until = None;
                 self.ask(program, Read { offset, until }, ctx.now, ctx);
             }
@@ -111,17 +125,32 @@ impl Programs {
                 let clocks = u64::from(self.costs.pio_write_setup_clocks) + words;
                 let arrives = ctx.pci.acquire(ctx.now, clocks);
                 schedule(ctx, arrives, HostEvent::Store { offset, values });
+                self.programs[program].work.accessing = true;
                 let span = SimTime::from_ps(self.costs.pio_write.ps() * words);
                 self.resume_after(program, span, Response::Done, ctx);
             }
-            Request::Poll(poll) => {
-                self.programs[program].polling = Some(poll);
+            Request::Poll { poll, timeout } => {
+                let work = &mut self.programs[program].work;
+                work.polling = Some(poll);
+                work.deadline = deadline(timeout, ctx);
                 let (offset, until) = (poll.offset, Some(poll));
                 self.ask(program, Read { offset, until }, ctx.now, ctx);
             }
-            Request::PollAny { watches, why } => {
-                self.programs[program].rotation = Some(Rotation::new(watches, why));
-                self.watch(program, ctx);
+            Request::PollAny {
+                words,
+                timeout,
+                why,
+            } => {
+                self.programs[program].work.deadline = deadline(timeout, ctx);
+                self.begin_rotation(program, &words, why, ctx);
+            }
+            Request::PollMemory {
+                words,
+                timeout,
+                why,
+            } => {
+                self.programs[program].work.deadline = deadline(timeout, ctx);
+                self.begin_memory_poll(program, &words, why, ctx);
             }
             Request::Translate { address, length } => {
                 let pages = ctx.with_memory(|memory| translate(memory, address, length));
@@ -131,20 +160,38 @@ impl Programs {
                 self.resume_after(program, span, Response::Pages(pages), ctx);
             }
             Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),
+            Request::Sleep(span) => self.sleep(program, Event::Time, Some(span), ctx),
             Request::Interrupt { timeout } => self.wait_interrupt(program, timeout, ctx),
         }
     }
 
-    fn resume_after<E>(
-        &self,
+    /// The work of a program's request takes this CPU time from now on.
+    pub(super) fn resume_after<E>(
+        &mut self,
         program: usize,
         span: SimTime,
         response: Response,
         ctx: &mut HostContext<'_, E>,
     ) {
-        let event = HostEvent::Resume { program, response };
-        schedule(ctx, ctx.now.saturating_add(span), event);
+        self.resume_at(program, ctx.now.saturating_add(span), response, ctx);
     }
+
+    /// The work of a program's request ends at `time` if nothing takes its CPU before.
+    pub(super) fn resume_at<E>(
+        &mut self,
+        program: usize,
+        time: SimTime,
+        response: Response,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        self.programs[program].work.ends = time;
+        schedule(ctx, time, HostEvent::Resume { program, response });
+    }
+}
+
+/// When a timeout that begins now is over; [`SimTime::MAX`] without one.
+fn deadline<E>(timeout: Option<SimTime>, ctx: &HostContext<'_, E>) -> SimTime {
+    timeout.map_or(SimTime::MAX, |span| ctx.now.saturating_add(span))
 }
 
 /// Records what a program has called, and what has returned to it.

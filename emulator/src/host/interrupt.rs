@@ -1,24 +1,38 @@
-//! Waits for the board's interrupt, and their timeouts.
+//! Interrupts of the board, and sleeps with their timeouts.
 
+use super::accounts::Phase;
 use super::dispatch::{HostContext, schedule};
 use super::program::Programs;
 use super::request::{HostEvent, Response};
+use super::work::{Event, Sleep};
 use crate::board::Board;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
 impl Programs {
-    /// The interrupt has reached the processor: resumes the programs that wait for it, if the line is still asserted.
+    /// The interrupt has reached CPU 0. If the line is still asserted, the kernel's handler takes its time there and then wakes
+    /// the programs that wait for the interrupt.
     pub(super) fn interrupted<B: Board>(&mut self, board: &B, ctx: &mut HostContext<'_, B::Event>) {
         if !board.interrupt_line() {
             return;
         }
+        let work = self.costs.interrupt_work;
+        if work == SimTime::ZERO {
+            return self.wake_for_interrupt(ctx);
+        }
+        self.steal(work, ctx);
+        schedule(ctx, ctx.now + work, HostEvent::InterruptHandled);
+    }
+
+    /// Wakes the programs that wait for the interrupt.
+    pub(super) fn wake_for_interrupt<E>(&mut self, ctx: &mut HostContext<'_, E>) {
         for index in 0..self.programs.len() {
-            if self.programs[index].interrupt_deadline.take().is_some() {
+            let sleep = self.programs[index].work.sleep;
+            if sleep.is_some_and(|sleep| sleep.event == Event::Interrupt) {
                 ctx.trace
                     .record(ctx.now, Initiator::Host, TraceKind::InterruptTaken);
-                self.advance(index, Some(Response::Interrupt(true)), ctx);
+                self.wake(index, Response::Interrupt(true), ctx);
             }
         }
     }
@@ -30,19 +44,36 @@ impl Programs {
         timeout: Option<SimTime>,
         ctx: &mut HostContext<'_, E>,
     ) {
-        // If the line is asserted already, nothing else would wake the program.
+        // If the line is asserted already, no other event would wake the program.
         schedule(
             ctx,
             ctx.now.saturating_add(self.costs.interrupt),
             HostEvent::Interrupt,
         );
+        self.sleep(index, Event::Interrupt, timeout, ctx);
+    }
+
+    /// A program sleeps until an event, no longer than this.
+    pub(super) fn sleep<E>(
+        &mut self,
+        index: usize,
+        event: Event,
+        timeout: Option<SimTime>,
+        ctx: &mut HostContext<'_, E>,
+    ) {
         let deadline = timeout.map_or(SimTime::MAX, |span| ctx.now.saturating_add(span));
-        self.programs[index].interrupt_deadline = Some(deadline);
+        self.programs[index].work.sleep = Some(Sleep { event, deadline });
         self.arm_timeout(index, deadline, ctx);
+        self.release(index, Phase::Blocked, ctx);
     }
 
     /// Makes sure that a timeout event is pending at `deadline` or before.
-    fn arm_timeout<E>(&mut self, index: usize, deadline: SimTime, ctx: &mut HostContext<'_, E>) {
+    pub(super) fn arm_timeout<E>(
+        &mut self,
+        index: usize,
+        deadline: SimTime,
+        ctx: &mut HostContext<'_, E>,
+    ) {
         let pending = &mut self.programs[index].timeout_at;
         if deadline != SimTime::MAX && pending.is_none_or(|at| at > deadline) {
             *pending = Some(deadline);
@@ -50,19 +81,23 @@ impl Programs {
         }
     }
 
-    /// Handles a timeout event. One that is due before the deadline of the present wait is scheduled again for that.
+    /// Handles a timeout event. One that is due before the deadline of the present sleep is scheduled again for that.
     pub(super) fn timeout<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
         let program = &mut self.programs[index];
         if program.timeout_at != Some(ctx.now) {
             return;
         }
         program.timeout_at = None;
-        match program.interrupt_deadline {
-            Some(deadline) if deadline <= ctx.now => {
-                program.interrupt_deadline = None;
-                self.advance(index, Some(Response::Interrupt(false)), ctx);
+        match program.work.sleep {
+            Some(sleep) if sleep.deadline <= ctx.now => {
+                let response = match sleep.event {
+                    Event::Interrupt => Response::Interrupt(false),
+                    Event::Signal => Response::TimedOut,
+                    Event::Time => Response::Done,
+                };
+                self.wake(index, response, ctx);
             }
-            Some(deadline) => self.arm_timeout(index, deadline, ctx),
+            Some(sleep) => self.arm_timeout(index, sleep.deadline, ctx),
             None => {}
         }
     }

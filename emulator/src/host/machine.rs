@@ -1,4 +1,4 @@
-//! The machine that a host program runs on: window, memory and time, as the host library sees them.
+//! The machine that a host program runs on, as the host library sees it: window, memory, CPU and time.
 
 use std::fmt;
 use std::future::Future;
@@ -6,7 +6,10 @@ use std::pin::Pin;
 use std::sync::{MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use host_lib::window::{PhysicalAddress, System, VirtualAddress, Watch, Window};
+use host_lib::window::{
+    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
+    Window,
+};
 
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
@@ -22,23 +25,34 @@ pub struct Machine {
     memory: SharedMemory,
 }
 
-/// Waits for the answer to a request.
-struct Answer<'a> {
+/// The answer to a request, once the program is resumed with it.
+struct Answer<'a, T> {
     port: &'a SharedPort,
     request: Option<Request>,
+    /// The answer in a response; `None` if the response is one to another kind of request.
+    accept: fn(Response) -> Option<T>,
 }
 
-impl Future for Answer<'_> {
-    type Output = Response;
+impl<T> Future for Answer<'_, T> {
+    type Output = T;
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Response> {
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
         let request = self.request.take();
         let mut port = lock(self.port);
         if request.is_some() {
             port.request = request;
             return Poll::Pending;
         }
-        port.response.take().map_or(Poll::Pending, Poll::Ready)
+        let Some(response) = port.response.take() else {
+            return Poll::Pending;
+        };
+        match (self.accept)(response) {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                port.mismatch = true;
+                Poll::Pending
+            }
+        }
     }
 }
 
@@ -47,17 +61,11 @@ impl Machine {
         Self { port, memory }
     }
 
-    const fn ask(&self, request: Request) -> Answer<'_> {
+    const fn ask<T>(&self, request: Request, accept: fn(Response) -> Option<T>) -> Answer<'_, T> {
         Answer {
             port: &self.port,
             request: Some(request),
-        }
-    }
-
-    async fn ask_word(&self, request: Request) -> u32 {
-        match self.ask(request).await {
-            Response::Word(word) => word,
-            _ => 0,
+            accept,
         }
     }
 
@@ -68,7 +76,7 @@ impl Machine {
         }
     }
 
-    /// What memory says, or said at another time; `None` if the program asks what it did not ask then.
+    /// Memory's answer, or that of the log; `None` if the log has none.
     fn ask_memory(
         &self,
         ask: impl FnOnce(&mut HostMemory) -> MemoryAnswer,
@@ -76,7 +84,7 @@ impl Machine {
         lock(&self.port).answers.answer(&self.memory, ask)
     }
 
-    /// The same while memory is changed.
+    /// [`ask_memory`](Self::ask_memory) with a change of memory.
     fn change_memory(
         &self,
         act: impl FnOnce() -> MemoryAct,
@@ -101,7 +109,7 @@ impl Machine {
 
 impl Window for Machine {
     async fn read(&mut self, offset: u32) -> u32 {
-        self.ask_word(Request::Read { offset }).await
+        self.ask(Request::Read { offset }, word).await
     }
 
     async fn write(&mut self, offset: u32, value: u32) {
@@ -110,7 +118,7 @@ impl Window for Machine {
 
     async fn write_burst(&mut self, offset: u32, values: &[u32]) {
         let values = values.to_vec();
-        self.ask(Request::Write { offset, values }).await;
+        self.ask(Request::Write { offset, values }, done).await;
     }
 
     async fn poll_until(
@@ -126,18 +134,24 @@ impl Window for Machine {
             expected,
             why,
         };
-        self.ask_word(Request::Poll(poll)).await
+        let timeout = None;
+        self.ask(Request::Poll { poll, timeout }, word).await
     }
 
     async fn poll_any(&mut self, watches: &[Watch], why: &'static str) -> Option<(usize, u32)> {
         if watches.is_empty() {
             return None;
         }
-        let watches = watches.to_vec();
-        match self.ask(Request::PollAny { watches, why }).await {
+        let request = Request::PollAny {
+            words: watches.iter().copied().map(PolledWord::Window).collect(),
+            timeout: None,
+            why,
+        };
+        let found = self.ask(request, |response| match response {
             Response::Found(index, value) => Some((index, value)),
             _ => None,
-        }
+        });
+        Some(found.await)
     }
 }
 
@@ -148,12 +162,15 @@ impl System for Machine {
         length: u64,
     ) -> Option<Vec<PhysicalAddress>> {
         let address = address.0;
-        match self.ask(Request::Translate { address, length }).await {
-            Response::Pages(pages) => {
-                pages.map(|pages| pages.into_iter().map(PhysicalAddress).collect())
-            }
-            _ => None,
-        }
+        let pages = self.ask(
+            Request::Translate { address, length },
+            |response| match response {
+                Response::Pages(pages) => Some(pages),
+                _ => None,
+            },
+        );
+        let pages = pages.await?;
+        Some(pages.into_iter().map(PhysicalAddress).collect())
     }
 
     fn allocate(&mut self, length: u64) -> Option<VirtualAddress> {
@@ -218,17 +235,47 @@ impl System for Machine {
         }
     }
 
-    async fn compute(&mut self, nanoseconds: u64) {
-        self.ask(Request::Compute(SimTime::from_ns(nanoseconds)))
-            .await;
+    async fn poll_words(
+        &mut self,
+        words: &[PolledWord],
+        timeout_ns: Option<u64>,
+        why: &'static str,
+    ) -> Result<FoundWord, PollError> {
+        if words.is_empty() {
+            return Err(PollError::NoWords);
+        }
+        let timeout = timeout_ns.map(SimTime::from_ns);
+        self.ask(poll_request(words, timeout, why), |response| {
+            Some(match response {
+                Response::Word(value) => Ok(FoundWord { index: 0, value }),
+                Response::Found(index, value) => Ok(FoundWord { index, value }),
+                Response::TimedOut => Err(TimedOut.into()),
+                Response::BadAddress(address) => {
+                    Err(PollError::BadAddress(VirtualAddress(address)))
+                }
+                _ => return None,
+            })
+        })
+        .await
     }
 
-    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> bool {
-        let timeout = timeout_ns.map(|ns| SimTime::from_ps(ns.saturating_mul(1000)));
-        match self.ask(Request::Interrupt { timeout }).await {
-            Response::Interrupt(came) => came,
-            _ => false,
-        }
+    async fn compute(&mut self, nanoseconds: u64) {
+        let span = SimTime::from_ns(nanoseconds);
+        self.ask(Request::Compute(span), done).await;
+    }
+
+    async fn sleep(&mut self, nanoseconds: u64) {
+        let span = SimTime::from_ns(nanoseconds);
+        self.ask(Request::Sleep(span), done).await;
+    }
+
+    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> Result<(), TimedOut> {
+        let timeout = timeout_ns.map(SimTime::from_ns);
+        let came = self.ask(Request::Interrupt { timeout }, |response| match response {
+            Response::Interrupt(came) => Some(came),
+            _ => None,
+        });
+        came.await.then_some(()).ok_or(TimedOut)
     }
 
     fn call_begins(&mut self, what: &(dyn fmt::Display + Sync)) {
@@ -241,5 +288,50 @@ impl System for Machine {
 
     fn now_ps(&self) -> u64 {
         self.now().ps()
+    }
+}
+
+fn word(response: Response) -> Option<u32> {
+    match response {
+        Response::Word(word) => Some(word),
+        _ => None,
+    }
+}
+
+fn done(response: Response) -> Option<()> {
+    match response {
+        Response::Done => Some(()),
+        _ => None,
+    }
+}
+
+/// The request that polls these words. One word of the window, or words of memory alone, need not be polled one by one.
+fn poll_request(words: &[PolledWord], timeout: Option<SimTime>, why: &'static str) -> Request {
+    if let [PolledWord::Window(watch)] = *words
+        && watch.before.is_none()
+    {
+        let poll = PollRequest {
+            offset: watch.offset,
+            mask: watch.mask,
+            expected: watch.expected,
+            why,
+        };
+        return Request::Poll { poll, timeout };
+    }
+    let of_memory = |word: &PolledWord| match word {
+        PolledWord::Memory(watch) => Some(*watch),
+        PolledWord::Window(_) => None,
+    };
+    match words.iter().map(of_memory).collect() {
+        Some(words) => Request::PollMemory {
+            words,
+            timeout,
+            why,
+        },
+        None => Request::PollAny {
+            words: words.to_vec(),
+            timeout,
+            why,
+        },
     }
 }

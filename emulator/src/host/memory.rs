@@ -24,6 +24,10 @@ pub struct HostMemory {
     /// Virtual page (from `VIRTUAL_BASE`) to physical frame.
     mapping: Vec<Option<usize>>,
     limit_frames: usize,
+    /// Physical addresses of the words that programs poll.
+    watched: Vec<u64>,
+    /// Whether one of them was written.
+    watched_write: bool,
 }
 
 impl State for HostMemory {
@@ -32,6 +36,8 @@ impl State for HostMemory {
             frames,
             mapping,
             limit_frames: _,
+            watched: _,
+            watched_write: _,
         } = self;
         mapping.save(out);
         frames.len().save(out);
@@ -73,6 +79,8 @@ impl HostMemory {
             frames: Vec::new(),
             mapping: Vec::new(),
             limit_frames: megabytes as usize * 256,
+            watched: Vec::new(),
+            watched_write: false,
         }
     }
 
@@ -80,6 +88,18 @@ impl HostMemory {
     pub fn clear(&mut self) {
         self.frames.clear();
         self.mapping.clear();
+        self.watched.clear();
+        self.watched_write = false;
+    }
+
+    /// From now on writes to these words, given by their physical addresses, are noticed.
+    pub(super) fn set_watched(&mut self, words: Vec<u64>) {
+        self.watched = words;
+    }
+
+    /// Whether a watched word was written since this was last asked.
+    pub(crate) fn take_watched_write(&mut self) -> bool {
+        std::mem::take(&mut self.watched_write)
     }
 
     /// Allocates page-aligned virtual memory. An unmapped guard page follows it, and neighbouring
@@ -165,6 +185,11 @@ impl HostMemory {
     /// # Errors
     /// The first address where no memory answers; bytes before it have been written.
     pub fn write_physical(&mut self, mut physical: u64, mut bytes: &[u8]) -> Result<(), NoMemory> {
+        if !self.watched.is_empty() {
+            let end = physical.saturating_add(bytes.len() as u64);
+            let mut watched = self.watched.iter();
+            self.watched_write |= watched.any(|&word| word < end && physical < word + 4);
+        }
         while !bytes.is_empty() {
             let (frame, at) = self.frame(physical)?;
             let part = bytes.len().min(PAGE_BYTES as usize - at);

@@ -7,12 +7,16 @@
 //! * [`program`]: the programs of a host: how they begin, end and begin anew;
 //! * `execution`: the future of one program, or the log that stands in for it;
 //! * `dispatch`: requests and events;
+//! * `scheduler`: which program has which CPU; [`accounts`]: where its time goes;
+//! * `work`: what a program does between a request and its answer;
 //! * `read`, `rotation`, [`poller`]: reads and polls of the board's window;
-//! * `interrupt`: waits for the board's interrupt, and their timeouts;
+//! * `memory_poll`: polls of host memory;
+//! * `interrupt`: interrupts of the board, sleeps and their timeouts;
 //! * [`machine`]: what programs call; it implements the host library's `Window` and `System`;
 //! * [`log`], `restore`: what programs were told, and how a snapshot brings them back;
 //! * [`memory`], [`pci`], [`costs`]: host memory, the PCI bus, and costs.
 
+pub mod accounts;
 pub mod costs;
 mod dispatch;
 mod execution;
@@ -20,6 +24,7 @@ mod interrupt;
 pub mod log;
 pub mod machine;
 pub mod memory;
+mod memory_poll;
 pub mod pci;
 pub mod poller;
 pub mod program;
@@ -27,3 +32,5 @@ mod read;
 pub mod request;
 pub mod restore;
 mod rotation;
+mod scheduler;
+mod work;

@@ -1,12 +1,12 @@
-//! A program that reads a word of SRAM again and again, in vain so far.
+//! Idle polls: the reads with which the only program of a host polls a word of the board's memory without success.
 //!
-//! Such polls are the most frequent actions of all, and the least eventful: each takes the PCI bus and the
-//! SRAM bus for a moment. So they are no events. The poller knows when the next one is due, and whoever
-//! comes to that time carries it out; one that finds what it looks for becomes an event, like any other read.
+//! They are the most frequent actions of a host, and each does nothing but take the PCI bus and the SRAM bus for a moment. So
+//! they are no events. The poller states when the next one is due, and the node or the board carries it out when it
+//! comes to that time. A poll that succeeds becomes an event, like any other read; so does the end of the timeout.
 
 use super::costs::HostCosts;
 use super::dispatch::{HostContext, schedule};
-use super::request::{HostEvent, PollRequest, Read};
+use super::request::{HostEvent, PollRequest, Read, Response};
 use crate::board::Board;
 use crate::sim::time::SimTime;
 use crate::{state, value_enum, value_struct};
@@ -20,11 +20,13 @@ pub struct Poller {
 
 state!(Poller { polling } fixed { costs });
 
-/// What the program polls, and how far it is.
+/// The poll that is under way.
 #[derive(Debug, Clone, Copy)]
 struct Polling {
     program: usize,
     poll: PollRequest,
+    /// When the timeout is over; [`SimTime::MAX`] without one.
+    deadline: SimTime,
     /// When the processor asked.
     asked: SimTime,
     step: Step,
@@ -35,12 +37,13 @@ struct Polling {
 value_struct!(Polling {
     program: program,
     poll: poll,
+    deadline: deadline,
     asked: asked,
     step: step,
     due: due
 });
 
-/// What a poll does next.
+/// The next step of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// Its request reaches the PCI bus.
@@ -52,7 +55,7 @@ enum Step {
 value_enum!(Step { Start {}, Sample {} });
 
 impl Poller {
-    /// Nobody polls.
+    /// A poller without a program.
     #[must_use]
     pub const fn new(costs: &HostCosts) -> Self {
         Self {
@@ -61,14 +64,14 @@ impl Poller {
         }
     }
 
-    /// When the next poll takes its next step; [`SimTime::MAX`] if nobody polls.
+    /// When the next step of a poll is due; [`SimTime::MAX`] without a poll.
     #[must_use]
     #[inline]
     pub fn next_time(&self) -> SimTime {
         self.polling.map_or(SimTime::MAX, |polling| polling.due)
     }
 
-    /// Nobody polls any more.
+    /// Ends the polls.
     pub fn stop(&mut self) {
         self.polling = None;
     }
@@ -91,11 +94,13 @@ pub(super) fn begin<E>(
     program: usize,
     poll: PollRequest,
     asked: SimTime,
+    deadline: SimTime,
     ctx: &mut HostContext<'_, E>,
 ) {
     let polling = Polling {
         program,
         poll,
+        deadline,
         asked,
         step: Step::Start,
         due: ctx.now,
@@ -103,8 +108,8 @@ pub(super) fn begin<E>(
     ask(polling, asked, ctx.now, ctx);
 }
 
-/// The processor asks once more. The request's way to the bus is no step of its own if nobody else can ask for
-/// the bus before it is there.
+/// The processor asks once more. The request's way to the bus is no step of its own if no other request can reach the
+/// bus before it.
 fn ask<E>(mut polling: Polling, asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
     let start = asked + ctx.poller.costs.pio_read_request;
     polling.asked = asked;
@@ -138,6 +143,10 @@ pub fn step<E>(
         Step::Start => start_read(polling, ctx),
         Step::Sample if polled(&polling.poll, polling.due) => {
             let back = ctx.poller.costs.back_at(polling.asked, polling.due);
+            if back >= polling.deadline {
+                time_out(polling, back, ctx);
+                return false;
+            }
             ask(polling, back, polling.due, ctx);
         }
         Step::Sample => {
@@ -148,7 +157,17 @@ pub fn step<E>(
     true
 }
 
-/// The next step of a poll becomes an event: something else happens at that time, or the poll is not in vain.
+/// The last poll before the end of the timeout was fruitless: its end becomes an event.
+fn time_out<E>(polling: Polling, back: SimTime, ctx: &mut HostContext<'_, E>) {
+    ctx.poller.polling = None;
+    let event = HostEvent::Resume {
+        program: polling.program,
+        response: Response::TimedOut,
+    };
+    schedule(ctx, back, event);
+}
+
+/// The next step of a poll becomes an event: something else happens at that time, or the poll is not idle.
 pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
     let Some(polling) = ctx.poller.polling.take() else {
         return;
@@ -173,7 +192,7 @@ pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
     schedule(ctx, polling.due, event);
 }
 
-/// Carries out all polls before `until`, up to which nobody changes SRAM. Tells whether all are in vain.
+/// Carries out all polls before `until`, up to which SRAM does not change. Tells whether all are idle.
 pub fn carry_on<B: Board>(
     board: &mut B,
     until: SimTime,
@@ -188,7 +207,7 @@ pub fn carry_on<B: Board>(
     true
 }
 
-/// The last poll was in vain, and so are all before `until`: skips those of them that find the buses free.
+/// The last poll was fruitless, and so are all before `until`: skips those of them that find the buses free.
 fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut HostContext<'_, B::Event>) {
     let Some(mut polling) = ctx.poller.polling else {
         return;
@@ -201,7 +220,11 @@ fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut HostContext<'_, B::Ev
         return;
     }
     let period = (costs.back_at(polling.asked, polling.due) - polling.asked).ps();
-    let times = (until - start).ps().saturating_sub(1) / period.max(1);
+    let period = period.max(1);
+    // The last poll that is skipped ends before the timeout is over.
+    let in_time = polling.deadline.saturating_sub(polling.asked).ps();
+    let span_left = (until - start).ps().min(in_time);
+    let times = span_left.saturating_sub(1) / period;
     if times == 0 || !board.skip_polls(&polling.poll, polling.due, period, times) {
         return;
     }

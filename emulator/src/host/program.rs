@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
 
+use super::accounts::{Accounts, Phase};
 use super::costs::HostCosts;
 use super::execution::{Execution, Factory, ProgramFuture};
 use super::log::Life;
 use super::machine::Machine;
-use super::request::{PollRequest, SharedPort};
-use super::rotation::Rotation;
+use super::memory_poll::MemoryPoll;
+use super::request::SharedPort;
+use super::scheduler::{Cpus, Scheduling};
+use super::work::Work;
 use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 
@@ -17,9 +20,9 @@ use crate::sim::time::SimTime;
 pub(super) struct Program {
     pub(super) name: String,
     pub(super) execution: Execution,
-    /// How it begins anew after a reset, if it does.
-    factory: Option<Factory>,
-    /// How often it has been begun.
+    /// Makes its future anew after a reset, if it restarts.
+    pub(super) factory: Option<Factory>,
+    /// How often it has begun.
     pub(super) life: u32,
     /// What it was told in each life, if that is kept.
     pub(super) lives: Option<Vec<Life>>,
@@ -28,13 +31,15 @@ pub(super) struct Program {
     /// The machine was reset and will be on again.
     pub(super) awaits_power: bool,
     pub(super) port: SharedPort,
-    /// The condition that it polls for.
-    pub(super) polling: Option<PollRequest>,
-    /// The words that it polls in turn.
-    pub(super) rotation: Option<Rotation>,
-    /// While it waits for an interrupt: until when.
-    pub(super) interrupt_deadline: Option<SimTime>,
-    /// When its pending timeout event is due. There is one at most: it moves on when it comes early.
+    /// Its present request.
+    pub(super) work: Work,
+    pub(super) scheduling: Scheduling,
+    /// Whether it has slept since it last used up a time slice.
+    pub(super) woken: bool,
+    /// What is left of its time slice, if a program that woke has taken its place.
+    pub(super) slice_left: Option<SimTime>,
+    pub(super) accounts: Accounts,
+    /// When its pending timeout event is due. There is one at most: one that is early is scheduled again.
     pub(super) timeout_at: Option<SimTime>,
     pub(super) started: bool,
 }
@@ -50,9 +55,11 @@ impl Program {
             next_lives: VecDeque::new(),
             awaits_power: false,
             port,
-            polling: None,
-            rotation: None,
-            interrupt_deadline: None,
+            work: Work::default(),
+            scheduling: Scheduling::Off,
+            woken: false,
+            slice_left: None,
+            accounts: Accounts::default(),
             timeout_at: None,
             started: false,
         }
@@ -63,23 +70,28 @@ impl Program {
     }
 
     /// Ends it wherever it is.
-    fn cut_off(&mut self) {
+    fn cut_off(&mut self, now: SimTime) {
         self.execution = Execution::Ended;
-        self.polling = None;
-        self.rotation = None;
-        self.interrupt_deadline = None;
+        self.work = Work::default();
+        self.scheduling = Scheduling::Off;
+        self.woken = false;
+        self.slice_left = None;
+        self.accounts.enter(Phase::Off, now);
         self.timeout_at = None;
         self.started = true;
     }
 
-    /// What it waits for, if it does nothing else.
-    const fn waits_for(&self) -> Option<&'static str> {
-        match (self.polling, self.interrupt_deadline) {
-            (Some(poll), _) => Some(poll.why),
-            (None, Some(_)) => Some("an interrupt"),
-            (None, None) if self.awaits_power => Some("the machine to be on again"),
-            (None, None) => None,
-        }
+    /// What it polls or sleeps for.
+    fn waits_for(&self) -> Option<&'static str> {
+        let power = Some("the machine to be on again");
+        self.work
+            .waits_for()
+            .or(power.filter(|_| self.awaits_power))
+    }
+
+    /// Its polls of host memory.
+    pub(super) fn memory_polls(&self) -> impl Iterator<Item = &MemoryPoll> {
+        self.work.memory_poll.iter()
     }
 }
 
@@ -88,9 +100,10 @@ pub struct Programs {
     pub(super) memory: SharedMemory,
     pub(super) costs: HostCosts,
     pub(super) programs: Vec<Program>,
-    /// Whether what programs are told is kept.
+    pub(super) cpus: Cpus,
+    /// Whether logs are kept.
     keeps_log: bool,
-    /// Whether programs only repeat what is known of them.
+    /// Whether programs replay their logs.
     pub(super) repeats: bool,
 }
 
@@ -105,17 +118,18 @@ impl std::fmt::Debug for Programs {
 impl Programs {
     /// No programs.
     #[must_use]
-    pub const fn new(memory: SharedMemory, costs: &HostCosts) -> Self {
+    pub fn new(memory: SharedMemory, costs: &HostCosts) -> Self {
         Self {
             memory,
             costs: *costs,
             programs: Vec::new(),
+            cpus: Cpus::new(costs.cpus),
             keeps_log: false,
             repeats: false,
         }
     }
 
-    /// From now on keeps what programs are told, so that they can be saved. Those that have begun cannot.
+    /// From now on keeps the log of what programs are told, so that they can be saved. Those that have begun cannot.
     pub fn keep_log(&mut self) {
         self.keeps_log = true;
         for program in self.programs.iter_mut().filter(|program| !program.started) {
@@ -176,10 +190,11 @@ impl Programs {
         (port, machine)
     }
 
-    /// Ends every program wherever it is. Those that can begin anew wait for that if the machine `comes_back`.
-    pub(crate) fn reset(&mut self, comes_back: bool) {
+    /// Ends every program. Those that restart wait for power if the machine `comes_back`.
+    pub(crate) fn reset(&mut self, now: SimTime, comes_back: bool) {
+        self.cpus.reset();
         for program in &mut self.programs {
-            program.cut_off();
+            program.cut_off(now);
             program.awaits_power = comes_back && program.factory.is_some();
         }
     }
@@ -209,49 +224,58 @@ impl Programs {
         self.programs.iter().all(Program::has_ended)
     }
 
-    /// `now` while a program has not begun.
+    /// The earliest time at which programs act without an event that is not a poll: `now` while one has not begun, or waits
+    /// for the end of another one's poll; the end of a poll's timeout.
     #[must_use]
     pub fn next_activity(&self, now: SimTime) -> SimTime {
-        if self.programs.iter().all(|program| program.started) {
-            SimTime::MAX
-        } else {
-            now
+        if self.cpus.will_switch() || self.programs.iter().any(|program| !program.started) {
+            return now;
         }
+        let deadlines = self.polling().map(|work| work.deadline);
+        deadlines.min().unwrap_or(SimTime::MAX).max(now)
+    }
+
+    /// The requests of programs that have a CPU and poll the window.
+    fn polling(&self) -> impl Iterator<Item = &Work> {
+        let running = |program: &&Program| matches!(program.scheduling, Scheduling::Running(_));
+        let programs = self.programs.iter().filter(running);
+        programs
+            .map(|program| &program.work)
+            .filter(|work| work.polls_window())
     }
 
     /// The number of pending events that are polls.
     #[must_use]
     pub fn pending_polls(&self) -> usize {
-        self.programs
-            .iter()
-            .filter(|program| program.polling.is_some())
-            .count()
+        self.polling().count()
     }
 
     /// Whether a condition that is polled for already holds.
     #[must_use]
     pub fn poll_will_end<B: Board>(&self, board: &B, now: SimTime) -> bool {
-        self.programs
-            .iter()
-            .any(|program| match (&program.rotation, program.polling) {
-                (Some(rotation), _) => rotation.will_end(board, now),
+        self.programs.iter().any(
+            |program| match (&program.work.rotation, program.work.polling) {
+                (Some(rotation), _) => rotation.will_end(board, &self.memory, now),
                 (None, Some(poll)) => poll.holds(board.window_peek(poll.offset, now)),
                 (None, None) => false,
-            })
+            },
+        )
     }
 
-    /// Whether no condition that is polled for holds, or comes to hold by itself: every poll is one of
-    /// memory.
+    /// Whether every poll of the window is an idle poll: its condition does not hold, and comes to hold by events alone,
+    /// since it is one of memory; and no program waits for its end.
     pub(crate) fn polls_in_vain<B: Board>(&self, board: &B, now: SimTime) -> bool {
-        let of_memory = |program: &Program| match (&program.rotation, program.polling) {
+        let of_memory = |program: &Program| match (&program.work.rotation, program.work.polling) {
             (Some(rotation), _) => rotation.is_of_memory(board),
             (None, Some(poll)) => board.is_memory(poll.offset),
             (None, None) => true,
         };
-        self.programs.iter().all(of_memory) && !self.poll_will_end(board, now)
+        !self.cpus.will_switch()
+            && self.programs.iter().all(of_memory)
+            && !self.poll_will_end(board, now)
     }
 
-    /// Who waits for what: a line for each program that has not ended.
+    /// What each program that has not ended waits for: a line for each.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         self.programs
@@ -262,5 +286,16 @@ impl Programs {
                 None => format!("{} is at work", program.name),
             })
             .collect()
+    }
+
+    /// The CPU time of every program that has not ended: a line for each.
+    #[must_use]
+    pub fn describe_cpu_times(&self, now: SimTime) -> Vec<String> {
+        let programs = self.programs.iter().filter(|program| !program.has_ended());
+        let line = |program: &Program| {
+            let time = program.accounts.until(now);
+            format!("CPU time of {}: {time}", program.name)
+        };
+        programs.map(line).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Programmed reads of the window, once or again and again until the word is as expected.
 //!
 //! A read has three times: the processor asks, the request reaches the PCI bus, and the board gives its
-//! value. The request's arrival is no event of its own when nobody else can ask for the bus before it. A
-//! program that polls SRAM in vain goes on in the [`poller`].
+//! value. The request's arrival is no event of its own when no other request can reach the bus before it. The idle
+//! polls of the only program of a host are carried out by the [`poller`].
 
 use super::dispatch::{HostContext, schedule};
 use super::poller;
@@ -27,8 +27,8 @@ impl Programs {
         }
     }
 
-    /// Sends a request on its way. Gives the time at which the board will have its value, if nobody
-    /// else can ask for the bus before.
+    /// Sends a request to the bus. Gives the time at which the board will have its value, if no other request
+    /// can reach the bus before.
     fn request<E>(
         &self,
         program: usize,
@@ -66,8 +66,8 @@ impl Programs {
         schedule_sample(sample, program, read, asked, ctx);
     }
 
-    /// A read has its value: the program has it when it is back at the processor, and reads again if
-    /// that is not what it polls for.
+    /// The board gives the value of a read. The program has it when it is back at the processor; after a fruitless poll it
+    /// polls again.
     pub(super) fn sampled<B: Board>(
         &mut self,
         program: usize,
@@ -77,18 +77,25 @@ impl Programs {
         ctx: &mut HostContext<'_, B::Event>,
     ) {
         let value = board.window_read(read.offset, ctx);
-        let back = self.costs.back_at(asked, ctx.now);
+        let sampled = self.costs.back_at(asked, ctx.now);
         match read.until {
             Some(poll) if !poll.holds(value) => {
-                if self.programs[program].rotation.is_some() {
+                let work = &mut self.programs[program].work;
+                let stolen = std::mem::take(&mut work.stolen);
+                let (back, deadline) = (sampled + stolen, work.deadline);
+                if back >= deadline {
+                    self.timed_out(program, back, ctx);
+                } else if work.rotation.is_some() {
                     self.watch_next(program, back, ctx);
+                } else if stolen > SimTime::ZERO || self.cpus.will_switch() {
+                    schedule(ctx, back, HostEvent::Watch { program });
                 } else if self.programs.len() == 1 && board.is_memory(read.offset) {
-                    poller::begin(program, poll, back, ctx);
+                    poller::begin(program, poll, back, deadline, ctx);
                 } else {
                     self.ask(program, read, back, ctx);
                 }
             }
-            _ => self.answered(program, read, value, back, ctx),
+            _ => self.answered(program, read, value, sampled, ctx),
         }
     }
 
@@ -102,16 +109,18 @@ impl Programs {
         ctx: &mut HostContext<'_, E>,
     ) {
         if let Some(poll) = read.until {
-            self.programs[program].polling = None;
             let why = poll.why.into();
             let kind = TraceKind::PollSatisfied { why, value };
             ctx.trace.record(ctx.now, Initiator::Host, kind);
         }
-        let response = match self.programs[program].rotation.take() {
+        let work = &mut self.programs[program].work;
+        work.polling = None;
+        work.accessing = true;
+        let response = match work.rotation.take() {
             Some(rotation) => Response::Found(rotation.index(), value),
             None => Response::Word(value),
         };
-        schedule(ctx, back, HostEvent::Resume { program, response });
+        self.resume_at(program, back, response, ctx);
     }
 }
 

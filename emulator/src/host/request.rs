@@ -1,15 +1,16 @@
-//! What a host program asks for, the answers, and the host's events.
+//! Requests of host programs, their responses, and the events of a host.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host_lib::window::Watch;
+use host_lib::window::{MemoryWatch, PolledWord};
 
+use super::accounts::Phase;
 use super::log::Answers;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
 
-/// What a program asks for.
+/// A request of a program.
 #[derive(Debug, Clone)]
 pub enum Request {
     /// Read a word of the window.
@@ -24,12 +25,28 @@ pub enum Request {
         /// The words.
         values: Vec<u32>,
     },
-    /// Read a word until it has the expected value.
-    Poll(PollRequest),
+    /// Read a word of the window until it has the expected value.
+    Poll {
+        /// The word.
+        poll: PollRequest,
+        /// The timeout.
+        timeout: Option<SimTime>,
+    },
     /// Read words in turn until one of them has its expected value. At least one.
     PollAny {
         /// The words.
-        watches: Vec<Watch>,
+        words: Vec<PolledWord>,
+        /// The timeout.
+        timeout: Option<SimTime>,
+        /// What is waited for.
+        why: &'static str,
+    },
+    /// The same of words of host memory alone.
+    PollMemory {
+        /// The words.
+        words: Vec<MemoryWatch>,
+        /// The timeout.
+        timeout: Option<SimTime>,
         /// What is waited for.
         why: &'static str,
     },
@@ -40,13 +57,28 @@ pub enum Request {
         /// Bytes.
         length: u64,
     },
-    /// Spend processor time.
+    /// Spend CPU time.
     Compute(SimTime),
-    /// Wait for the board's interrupt, no longer than this (`None`: for ever).
+    /// Sleep for this time.
+    Sleep(SimTime),
+    /// Sleep until the board's interrupt, no longer than this (`None`: for ever).
     Interrupt {
         /// The longest wait.
         timeout: Option<SimTime>,
     },
+}
+
+impl Request {
+    /// What the program's time goes to meanwhile.
+    pub(super) const fn phase(&self) -> Phase {
+        match self {
+            Self::Poll { .. } | Self::PollAny { .. } | Self::PollMemory { .. } => Phase::Polling,
+            Self::Sleep(_) | Self::Interrupt { .. } => Phase::Blocked,
+            Self::Read { .. } | Self::Write { .. } | Self::Translate { .. } | Self::Compute(_) => {
+                Phase::Computing
+            }
+        }
+    }
 }
 
 /// A condition on a word of the window.
@@ -101,6 +133,10 @@ pub enum Response {
     Pages(Option<Vec<u64>>),
     /// Whether the interrupt came before the time was over.
     Interrupt(bool),
+    /// No word that is polled was as expected in time.
+    TimedOut,
+    /// No word can be polled at this virtual address.
+    BadAddress(u64),
 }
 
 value_enum!(Response {
@@ -108,13 +144,15 @@ value_enum!(Response {
     Word { 0: word },
     Found { 0: index, 1: word },
     Pages { 0: pages },
-    Interrupt { 0: came }
+    Interrupt { 0: came },
+    TimedOut {},
+    BadAddress { 0: address }
 });
 
-/// Where a program and its node meet.
+/// The mailbox between a program and its node.
 #[derive(Debug, Default)]
 pub struct Port {
-    /// What the program asks for.
+    /// The pending request.
     pub request: Option<Request>,
     /// The answer to it.
     pub response: Option<Response>,
@@ -125,6 +163,8 @@ pub struct Port {
     pub calls: Option<Vec<Call>>,
     /// What becomes of memory's answers.
     pub(super) answers: Answers,
+    /// Whether the program got a response that does not answer its request: the log is that of another program.
+    pub(super) mismatch: bool,
 }
 
 /// A call that a program has begun, or that has returned to it.
@@ -146,16 +186,37 @@ pub(super) fn lock(port: &SharedPort) -> MutexGuard<'_, Port> {
 /// An event of the host.
 #[derive(Debug)]
 pub enum HostEvent {
-    /// A program goes on with the answer to its request.
+    /// The request of a program is carried out: it goes on with the answer, if it has a CPU.
     Resume {
         /// The program.
         program: usize,
         /// The answer.
         response: Response,
     },
-    /// The board's interrupt has made its way to the processor, if it is still asserted.
+    /// The board's interrupt reaches CPU 0, if it is still asserted.
     Interrupt,
-    /// A program may have waited long enough for an interrupt.
+    /// The kernel's handler of the interrupt wakes the programs that wait for it.
+    InterruptHandled,
+    /// A program that was woken becomes runnable.
+    Wake {
+        /// The program.
+        program: usize,
+        /// The answer to its request.
+        response: Response,
+    },
+    /// The time slice of the program on a CPU may be over.
+    Slice {
+        /// The CPU.
+        cpu: usize,
+    },
+    /// A program polls memory, and may find what it polls for.
+    MemoryPoll {
+        /// The program.
+        program: usize,
+    },
+    /// A word of memory that is polled was written.
+    MemoryWritten,
+    /// The timeout of a sleep may be over.
     Timeout {
         /// The program.
         program: usize,
@@ -185,7 +246,7 @@ pub enum HostEvent {
         /// When it asked.
         asked: SimTime,
     },
-    /// A program that polls several words goes on to the next one.
+    /// A program that polls the window goes on to its next poll.
     Watch {
         /// The program.
         program: usize,
@@ -209,11 +270,16 @@ value_enum!(HostEvent {
     ReadStart { program: program, read: read, asked: asked },
     ReadSample { program: program, read: read, asked: asked },
     Watch { program: program },
-    Prepare { program: program, write: write, ready: ready }
+    Prepare { program: program, write: write, ready: ready },
+    InterruptHandled {},
+    Wake { program: program, response: response },
+    Slice { cpu: cpu },
+    MemoryPoll { program: program },
+    MemoryWritten {}
 });
 
 impl HostEvent {
-    /// The poll of which it is part, and whose it is.
+    /// The poll that it is part of, and its program.
     pub(super) const fn poll_mut(&mut self) -> Option<(usize, &mut PollRequest)> {
         match self {
             Self::ReadStart { program, read, .. } | Self::ReadSample { program, read, .. } => {
@@ -226,23 +292,33 @@ impl HostEvent {
         }
     }
 
-    /// Whether it is part of a poll, and changes nothing as long as the poll finds what it found.
+    /// Whether it is part of a poll of the window, which changes nothing as long as the poll is fruitless.
     pub(crate) const fn is_poll(&self) -> bool {
         match self {
             Self::ReadStart { read, .. } | Self::ReadSample { read, .. } => read.until.is_some(),
             Self::Watch { .. } | Self::Prepare { .. } => true,
-            Self::Resume { .. } | Self::Interrupt | Self::Timeout { .. } | Self::Store { .. } => {
-                false
-            }
+            Self::Resume { .. }
+            | Self::Interrupt
+            | Self::InterruptHandled
+            | Self::Wake { .. }
+            | Self::Slice { .. }
+            | Self::MemoryPoll { .. }
+            | Self::MemoryWritten
+            | Self::Timeout { .. }
+            | Self::Store { .. } => false,
         }
     }
 
-    /// Whether it leaves the board alone, but for a read of the window that `ignored` says nobody
-    /// notices.
+    /// Whether it has no effect on the board, but for a read of the window without one, as `ignored` says.
     pub(crate) fn spares_board(&self, ignored: impl Fn(u32) -> bool) -> bool {
         match self {
             Self::Resume { .. }
             | Self::Interrupt
+            | Self::InterruptHandled
+            | Self::Wake { .. }
+            | Self::Slice { .. }
+            | Self::MemoryPoll { .. }
+            | Self::MemoryWritten
             | Self::Timeout { .. }
             | Self::Watch { .. }
             | Self::ReadStart { .. } => true,

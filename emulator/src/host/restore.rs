@@ -1,10 +1,11 @@
-//! Brings the programs of a host to where they stood when a state was saved.
+//! Restores the programs of a host: each begins anew and is told its log, or replays it.
 
 use super::execution::Execution;
 use super::log::{Answers, Deeds, HostLog, Life};
 use super::poller::Poller;
 use super::program::{Program, Programs};
 use super::request::{HostEvent, Request, lock};
+use super::scheduler::Scheduling;
 use crate::state::{Reader, StateError, Value, Writer};
 
 impl Program {
@@ -14,16 +15,16 @@ impl Program {
         told.write(out);
         self.is_at_work().write(out);
         (self.awaits_power, self.started).write(out);
-        (self.interrupt_deadline, self.timeout_at).write(out);
-        self.polling.write(out);
-        self.rotation.write(out);
+        (self.scheduling, self.woken, self.slice_left).write(out);
+        (self.accounts, self.timeout_at).write(out);
+        self.work.write(out);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         (self.awaits_power, self.started) = Value::read(from)?;
-        (self.interrupt_deadline, self.timeout_at) = Value::read(from)?;
-        self.polling = Value::read(from)?;
-        self.rotation = Value::read(from)?;
+        (self.scheduling, self.woken, self.slice_left) = Value::read(from)?;
+        (self.accounts, self.timeout_at) = Value::read(from)?;
+        self.work = Value::read(from)?;
         Ok(())
     }
 
@@ -43,8 +44,9 @@ impl Program {
             let ended = self.go_on();
             let mut port = lock(&self.port);
             let request = port.request.take();
+            let fits = !port.mismatch;
             match std::mem::take(&mut port.answers) {
-                Answers::Repeated(left, memory) if left.is_empty() => Some(Deeds {
+                Answers::Repeated(left, memory) if left.is_empty() && fits => Some(Deeds {
                     memory,
                     request,
                     ended,
@@ -59,18 +61,14 @@ impl Program {
         }
     }
 
-    /// What it says that it polls for.
+    /// States the reason of its polls, as its last request gives it.
     fn set_why(&mut self, request: Option<&Request>) {
-        let why = match request {
-            Some(Request::Poll(poll)) => poll.why,
-            Some(Request::PollAny { why, .. }) => why,
-            _ => return,
-        };
-        if let Some(poll) = &mut self.polling {
-            poll.why = why;
-        }
-        if let Some(rotation) = &mut self.rotation {
-            rotation.set_why(why);
+        match request {
+            Some(Request::Poll { poll, .. }) => self.work.set_why(poll.why),
+            Some(Request::PollAny { why, .. } | Request::PollMemory { why, .. }) => {
+                self.work.set_why(why);
+            }
+            _ => {}
         }
     }
 }
@@ -104,6 +102,7 @@ impl Programs {
     pub(crate) fn save(&self, out: &mut Writer) {
         self.programs.len().write(out);
         self.programs.iter().for_each(|program| program.save(out));
+        self.cpus.write(out);
     }
 
     /// Brings programs that have not come further to where others stood, which were told what is in `log`. If they `repeat`,
@@ -126,7 +125,15 @@ impl Programs {
         for index in 0..here {
             self.load_program(index, log.programs[index].as_deref(), from)?;
         }
-        Ok(())
+        self.cpus = Value::read(from)?;
+        let cpu_exists = |program: &Program| match program.scheduling {
+            Scheduling::Running(cpu) => cpu < self.costs.cpus as usize,
+            Scheduling::Off | Scheduling::Ready => true,
+        };
+        match self.cpus.fit(self.costs.cpus, here) && self.programs.iter().all(cpu_exists) {
+            true => Ok(()),
+            false => Err(StateError::Value("the CPUs of a host")),
+        }
     }
 
     fn load_program(
@@ -213,7 +220,7 @@ impl Programs {
         }
     }
 
-    /// Pending polls say again what they are for.
+    /// A state was loaded: pending polls get their reasons again, and memory reports writes to words that are polled.
     pub(crate) fn explain_polls<'a>(
         &self,
         events: impl Iterator<Item = &'a mut HostEvent>,
@@ -226,10 +233,11 @@ impl Programs {
             let of_program = self
                 .programs
                 .get(program)
-                .and_then(|program| program.polling);
+                .and_then(|program| program.work.polling);
             if let Some(known) = of_program {
                 poll.why = known.why;
             }
         }
+        self.watch_memory();
     }
 }

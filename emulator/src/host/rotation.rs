@@ -1,49 +1,62 @@
-//! Polls of several words in turn, each charged as a poll, until one of them is as expected.
+//! Polls of several words in turn, of window and memory, each charged as a poll of its kind, until one of them is as expected.
 
-use host_lib::window::Watch;
+use host_lib::window::{PolledWord, Watch};
 
 use super::dispatch::{HostContext, schedule};
+use super::machine::Machine;
+use super::memory_poll::MemoryWord;
 use super::program::Programs;
-use super::request::{HostEvent, PollRequest, Read};
-use crate::board::Board;
+use super::request::{HostEvent, PollRequest, Read, Response};
+use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
+use crate::value_enum;
+
+/// A word that is polled.
+#[derive(Debug, Clone, Copy)]
+enum Word {
+    Window(Watch),
+    Memory(MemoryWord),
+}
+
+value_enum!(Word {
+    Window { 0: watch },
+    Memory { 0: word }
+});
 
 /// The words that a program polls in turn.
 #[derive(Debug)]
 pub(super) struct Rotation {
     /// Never empty.
-    watches: Vec<Watch>,
+    words: Vec<Word>,
     why: &'static str,
     at: usize,
 }
 
 impl Value for Rotation {
     fn write(&self, out: &mut Writer) {
-        self.watches.write(out);
+        self.words.write(out);
         self.at.write(out);
     }
 
-    /// Without its reason, which the program that polls knows.
+    /// Without the reason, which the program's request has.
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let (watches, at): (Vec<Watch>, usize) = Value::read(from)?;
-        if at >= watches.len() {
+        let (words, at): (Vec<Word>, usize) = Value::read(from)?;
+        if at >= words.len() {
             return Err(StateError::Value("a poll of several words"));
         }
         let why = "";
-        Ok(Self { watches, why, at })
+        Ok(Self { words, why, at })
     }
 }
 
 impl Rotation {
-    /// Says what it is for.
-    pub(super) const fn set_why(&mut self, why: &'static str) {
-        self.why = why;
+    pub(super) const fn why(&self) -> &'static str {
+        self.why
     }
 
-    pub(super) const fn new(watches: Vec<Watch>, why: &'static str) -> Self {
-        let at = 0;
-        Self { watches, why, at }
+    pub(super) const fn set_why(&mut self, why: &'static str) {
+        self.why = why;
     }
 
     /// The index of the word whose turn it is.
@@ -52,31 +65,40 @@ impl Rotation {
     }
 
     fn advance(&mut self) {
-        self.at = (self.at + 1) % self.watches.len();
+        self.at = (self.at + 1) % self.words.len();
     }
 
-    /// The word whose turn it is: what must be written before, and the poll.
-    fn step(&self) -> (Option<(u32, u32)>, PollRequest) {
-        let watch = self.watches[self.at];
-        (watch.before, poll(watch, self.why))
+    /// The word whose turn it is.
+    fn word(&self) -> Word {
+        self.words[self.at]
     }
 
-    /// Whether all words lie in the board's memory.
+    /// Whether all words lie in memory: the board's or the host's.
     pub(super) fn is_of_memory<B: Board>(&self, board: &B) -> bool {
-        let mut offsets = self.watches.iter().map(|watch| watch.offset);
-        offsets.all(|offset| board.is_memory(offset))
+        self.words.iter().all(|word| match word {
+            Word::Window(watch) => board.is_memory(watch.offset),
+            Word::Memory(_) => true,
+        })
     }
 
     /// Whether one of the words already is as expected, or may be.
-    pub(super) fn will_end<B: Board>(&self, board: &B, now: SimTime) -> bool {
+    pub(super) fn will_end<B: Board>(
+        &self,
+        board: &B,
+        memory: &SharedMemory,
+        now: SimTime,
+    ) -> bool {
         let mut write = None;
-        self.watches.iter().any(|watch| {
-            write = watch.before.or(write);
-            let value = match write {
-                Some(write) => board.window_peek_after(write, watch.offset, now),
-                None => Some(board.window_peek(watch.offset, now)),
-            };
-            value.is_none_or(|value| poll(*watch, self.why).holds(value))
+        self.words.iter().any(|word| match word {
+            Word::Window(watch) => {
+                write = watch.before.or(write);
+                let value = match write {
+                    Some(write) => board.window_peek_after(write, watch.offset, now),
+                    None => Some(board.window_peek(watch.offset, now)),
+                };
+                value.is_none_or(|value| poll(*watch, self.why).holds(value))
+            }
+            Word::Memory(word) => word.holds(word.value(&Machine::lock(memory))),
         })
     }
 }
@@ -91,14 +113,67 @@ const fn poll(watch: Watch, why: &'static str) -> PollRequest {
 }
 
 impl Programs {
-    /// A program turns to the word whose turn it is: it writes what must be written, and reads.
-    pub(super) fn watch<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
-        let program = &mut self.programs[index];
-        let Some((before, poll)) = program.rotation.as_ref().map(Rotation::step) else {
+    /// Begins to poll words in turn.
+    pub(super) fn begin_rotation<E>(
+        &mut self,
+        index: usize,
+        words: &[PolledWord],
+        why: &'static str,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        let of_memory = |word: &PolledWord| match word {
+            PolledWord::Window(watch) => Ok(Word::Window(*watch)),
+            PolledWord::Memory(watch) => {
+                ctx.with_memory(|memory| MemoryWord::new(watch, memory).map(Word::Memory))
+            }
+        };
+        match words.iter().map(of_memory).collect() {
+            Ok(words) => {
+                let at = 0;
+                self.programs[index].work.rotation = Some(Rotation { words, why, at });
+                self.watch(index, ctx);
+            }
+            Err(address) => {
+                let span = self.costs.memory_poll;
+                self.resume_after(index, span, Response::BadAddress(address), ctx);
+            }
+        }
+    }
+
+    /// A program that polls the window goes on to its next poll, unless it gives its CPU up.
+    pub(super) fn poll_again<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
+        let stolen = std::mem::take(&mut self.programs[index].work.stolen);
+        if stolen > SimTime::ZERO {
+            let back = ctx.now + stolen;
+            return schedule(ctx, back, HostEvent::Watch { program: index });
+        }
+        if self.cpus.will_switch() && self.give_way(index, None, ctx) {
+            return;
+        }
+        let work = &self.programs[index].work;
+        if ctx.now >= work.deadline {
+            return self.timed_out(index, ctx.now, ctx);
+        }
+        match (&work.rotation, work.polling) {
+            (Some(_), _) => self.watch(index, ctx),
+            (None, Some(poll)) => self.ask(index, read(poll), ctx.now, ctx),
+            (None, None) => {}
+        }
+    }
+
+    /// A program polls the word whose turn it is: it writes what must be written before, and reads.
+    fn watch<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
+        let work = &mut self.programs[index].work;
+        let Some(rotation) = &work.rotation else {
             return;
         };
-        program.polling = Some(poll);
-        let Some(write) = before else {
+        let watch = match rotation.word() {
+            Word::Window(watch) => watch,
+            Word::Memory(word) => return self.watch_memory_word(index, word, ctx),
+        };
+        let poll = poll(watch, rotation.why);
+        work.polling = Some(poll);
+        let Some(write) = watch.before else {
             return self.ask(index, read(poll), ctx.now, ctx);
         };
         let clocks = u64::from(self.costs.pio_write_setup_clocks) + 1;
@@ -111,6 +186,31 @@ impl Programs {
         schedule(ctx, arrives, event);
     }
 
+    /// A program polls a word of memory in its turn.
+    fn watch_memory_word<E>(
+        &mut self,
+        index: usize,
+        word: MemoryWord,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        let value = ctx.with_memory(|memory| word.value(memory));
+        let end = ctx.now + self.costs.memory_poll;
+        let work = &mut self.programs[index].work;
+        work.polling = None;
+        if word.holds(value) {
+            if let Some(rotation) = work.rotation.take() {
+                self.found_in_memory(index, rotation.at, value, rotation.why, ctx);
+            }
+        } else if end >= work.deadline {
+            self.timed_out(index, end, ctx);
+        } else {
+            if let Some(rotation) = &mut work.rotation {
+                rotation.advance();
+            }
+            schedule(ctx, end, HostEvent::Watch { program: index });
+        }
+    }
+
     /// The write has reached the board; the read does not overtake it.
     pub(super) fn watch_prepared<E>(
         &mut self,
@@ -118,31 +218,33 @@ impl Programs {
         ready: SimTime,
         ctx: &mut HostContext<'_, E>,
     ) {
-        if let Some(poll) = self.programs[index].polling {
+        if let Some(poll) = self.programs[index].work.polling {
             let asked = ready.max(ctx.now.saturating_sub(self.costs.pio_read_request));
             self.ask(index, read(poll), asked, ctx);
         }
     }
 
-    /// A poll was in vain; at `back` the program knows.
+    /// A poll was fruitless; at `back` the program has its value.
     pub(super) fn watch_next<E>(
         &mut self,
         index: usize,
         back: SimTime,
         ctx: &mut HostContext<'_, E>,
     ) {
-        let program = &mut self.programs[index];
-        let Some(rotation) = &mut program.rotation else {
+        let work = &mut self.programs[index].work;
+        let Some(rotation) = &mut work.rotation else {
             return;
         };
         rotation.advance();
-        let (before, poll) = rotation.step();
-        if before.is_some() {
-            return schedule(ctx, back, HostEvent::Watch { program: index });
+        match rotation.word() {
+            // Nothing but the read itself: it needs no event to begin.
+            Word::Window(watch) if watch.before.is_none() && !self.cpus.will_switch() => {
+                let poll = poll(watch, rotation.why);
+                work.polling = Some(poll);
+                self.ask(index, read(poll), back, ctx);
+            }
+            _ => schedule(ctx, back, HostEvent::Watch { program: index }),
         }
-        // Nothing but the read itself: it needs no event to begin.
-        program.polling = Some(poll);
-        self.ask(index, read(poll), back, ctx);
     }
 }
 

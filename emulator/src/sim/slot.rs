@@ -350,7 +350,7 @@ impl<B: Board> Slot<B> {
         });
         let (board, programs, ctx) = self.parts(at);
         board.reset();
-        programs.reset(pause.is_some());
+        programs.reset(ctx.now, pause.is_some());
         ctx.poller.stop();
         ctx.with_memory(HostMemory::clear);
         if let Some(pause) = pause {

@@ -306,8 +306,10 @@ impl World {
             .flat_map(|(index, node)| {
                 let programs = node.programs.describe().into_iter();
                 let cores = node.inspect().describe_cpus().into_iter();
+                let times = node.programs.describe_cpu_times(node.now()).into_iter();
                 programs
                     .chain(cores)
+                    .chain(times)
                     .map(move |line| format!("node {index}: {line}"))
             })
             .chain(waiting)

@@ -210,6 +210,12 @@ impl Reader<'_> {
         self.short_span(name, LONGEST_NS)
     }
 
+    /// A span that time must pass in: at least 1 ns.
+    fn positive_span(&mut self, name: &'static str) -> Result<SimTime, ProfileError> {
+        let ns = self.number(name, "ns", 1.0, LONGEST_NS)?;
+        Ok(SimTime::from_ps((ns * 1e3).round() as u64))
+    }
+
     fn short_span(&mut self, name: &'static str, most_ns: f64) -> Result<SimTime, ProfileError> {
         let ns = self.number(name, "ns", 0.0, most_ns)?;
         Ok(SimTime::from_ps((ns * 1e3).round() as u64))
@@ -260,7 +266,14 @@ impl Reader<'_> {
             pio_write_setup_clocks: self.count("pci.pio_write_setup", "PCI clocks", 1)?,
             translate: self.span("host.translate")?,
             translate_page: self.span("host.translate_page")?,
+            cpus: self.count("host.cpus", "count", 1)?,
             interrupt: self.span("host.interrupt")?,
+            interrupt_work: self.span("host.interrupt_work")?,
+            wake_up: self.span("host.wake_up")?,
+            context_switch: self.span("host.context_switch")?,
+            time_slice: self.positive_span("host.time_slice")?,
+            memory_poll: self.positive_span("host.memory_poll")?,
+            memory_miss: self.span("host.memory_miss")?,
             post: self.span("host.post")?,
         })
     }

@@ -86,7 +86,7 @@ impl<W: Window, S: System> AceNic<W, S> {
     pub async fn wait(&mut self, timeout_ns: u64) -> Result<Work, MemoryError> {
         if self.news_left {
             self.take_news().await
-        } else if self.system.wait_interrupt(Some(timeout_ns)).await {
+        } else if self.system.wait_interrupt(Some(timeout_ns)).await.is_ok() {
             self.handle_interrupt().await
         } else {
             Ok(Work::default())

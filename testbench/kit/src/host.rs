@@ -132,7 +132,8 @@ impl HostNode {
     /// Waits until the board asserts its interrupt line, at most `within`; returns whether it did.
     pub async fn interrupt(&mut self, within: SimTime) -> bool {
         let nanoseconds = within.ps() / 1000;
-        self.machine.wait_interrupt(Some(nanoseconds)).await
+        let waited = self.machine.wait_interrupt(Some(nanoseconds)).await;
+        waited.is_ok()
     }
 
     /// Spends processor time.

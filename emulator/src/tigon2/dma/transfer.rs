@@ -216,7 +216,7 @@ impl Fabric {
                 if keep_values {
                     swap_words(bytes);
                 }
-                ctx.with_memory(|m| m.write_physical(burst.host, bytes))
+                ctx.write_memory(burst.host, bytes)
             }
         };
         self.charge_bursts(ctx.now, burst.length);

@@ -24,6 +24,6 @@ pub async fn run(mut machine: Machine, firmware: &Firmware, time: SimTime) -> Re
     machine.compute(rest.ps() / 1000).await;
     board.start_cpu_a(firmware.entry).await;
     loop {
-        machine.wait_interrupt(None).await;
+        machine.wait_interrupt(None).await.ok();
     }
 }

@@ -1,0 +1,144 @@
+//! A board without cores that acts by a script.
+
+use emulator::board::{Board, Context, Inspect, NodeEvent};
+use emulator::host::poller;
+use emulator::host::request::{HostEvent, PollRequest};
+use emulator::sim::initiator::Initiator;
+use emulator::sim::time::SimTime;
+use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::ethernet::link::Link;
+use emulator::{state, value_enum};
+
+/// Words of the window, all of them memory.
+pub const WORDS: usize = 8;
+/// A write to this offset of the window takes the interrupt back.
+pub const ACKNOWLEDGE: u32 = 0x100;
+/// From the rise of the interrupt line to the kernel.
+pub const INTERRUPT: SimTime = SimTime::from_us(2);
+
+/// An act of the board.
+#[derive(Debug, Clone, Copy)]
+pub enum Act {
+    /// It writes a word of host memory.
+    Memory(u64, u32),
+    /// A word of its window changes.
+    Window(u32, u32),
+    /// It raises its interrupt; the line falls when the host acknowledges.
+    Interrupt,
+    /// It raises its interrupt and takes it back when the kernel has it.
+    Pulse,
+    /// It takes its interrupt back.
+    Clear,
+}
+
+value_enum!(Act {
+    Memory { 0: address, 1: value },
+    Window { 0: offset, 1: value },
+    Interrupt {},
+    Pulse {},
+    Clear {}
+});
+
+#[derive(Debug, Default)]
+pub struct Script {
+    words: [u32; WORDS],
+    line: bool,
+}
+
+state!(Script { words, line });
+
+impl Script {
+    fn word(&self, offset: u32) -> u32 {
+        let word = self.words.get(offset as usize / 4);
+        word.copied().unwrap_or_default()
+    }
+
+    fn raise(&mut self, ctx: &mut Context<'_, Act>) {
+        self.line = true;
+        let event = NodeEvent::Host(HostEvent::Interrupt);
+        let taken = ctx.now + INTERRUPT;
+        ctx.queue.schedule(taken, Initiator::Host, event);
+    }
+}
+
+impl Board for Script {
+    type Event = Act;
+
+    fn handle(&mut self, act: Act, ctx: &mut Context<'_, Act>) {
+        match act {
+            Act::Memory(address, value) => {
+                ctx.write_memory(address, &value.to_le_bytes()).unwrap();
+            }
+            Act::Window(offset, value) => self.words[offset as usize / 4] = value,
+            Act::Interrupt => self.raise(ctx),
+            Act::Pulse => {
+                self.raise(ctx);
+                let end = ctx.now + INTERRUPT + SimTime::from_ps(1);
+                ctx.schedule(end, Initiator::DmaWrite, Act::Clear);
+            }
+            Act::Clear => self.line = false,
+        }
+    }
+
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Act>) -> bool {
+        poller::carry_on(self, until, ctx)
+    }
+
+    fn next_activity(&self, _: SimTime) -> SimTime {
+        SimTime::MAX
+    }
+
+    fn window_read(&mut self, offset: u32, _: &mut Context<'_, Act>) -> u32 {
+        self.word(offset)
+    }
+
+    fn window_write(&mut self, offset: u32, _: u32, _: &mut Context<'_, Act>) {
+        if offset == ACKNOWLEDGE {
+            self.line = false;
+        }
+    }
+
+    fn window_peek(&self, offset: u32, _: SimTime) -> u32 {
+        self.word(offset)
+    }
+
+    fn interrupt_line(&self) -> bool {
+        self.line
+    }
+
+    fn reset(&mut self) {}
+
+    fn outlives_reset(_: &Act) -> bool {
+        true
+    }
+
+    fn frame_arrives(&mut self, _: Frame, _: SimTime, _: &mut Context<'_, Act>) {}
+
+    fn plug_in(&mut self) {}
+
+    fn set_link(&mut self, _: Link) {}
+
+    fn schedule_signal(&mut self, _: bool, _: SimTime, _: &mut Context<'_, Act>) {}
+
+    fn is_memory(&self, _: u32) -> bool {
+        true
+    }
+
+    fn poll_in_vain(&mut self, poll: &PollRequest, _: SimTime) -> bool {
+        self.word(poll.offset) & poll.mask != poll.expected
+    }
+
+    fn skip_polls(&mut self, _: &PollRequest, _: SimTime, _: u64, _: u64) -> bool {
+        true
+    }
+
+    fn bus_lead(&self) -> SimTime {
+        SimTime::from_us(1)
+    }
+}
+
+impl Inspect for Script {
+    fn describe_cores(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
