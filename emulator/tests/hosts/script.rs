@@ -5,8 +5,11 @@ use emulator::host::poller;
 use emulator::host::request::{HostEvent, PollRequest};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
+use emulator::wire::ethernet::Ethernet;
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
+use emulator::wire::medium::Outbox;
+use emulator::wire::unit::Arrival;
 use emulator::{state, value_enum};
 
 /// Words of the window, all of them memory.
@@ -43,9 +46,10 @@ value_enum!(Act {
 pub struct Script {
     words: [u32; WORDS],
     line: bool,
+    outbox: Outbox<Ethernet>,
 }
 
-state!(Script { words, line });
+state!(Script { words, line } fixed { outbox });
 
 impl Script {
     fn word(&self, offset: u32) -> u32 {
@@ -63,6 +67,7 @@ impl Script {
 
 impl Board for Script {
     type Event = Act;
+    type Medium = Ethernet;
 
     fn handle(&mut self, act: Act, ctx: &mut Context<'_, Act>) {
         match act {
@@ -112,13 +117,15 @@ impl Board for Script {
         true
     }
 
-    fn frame_arrives(&mut self, _: Frame, _: SimTime, _: &mut Context<'_, Act>) {}
+    fn unit_arrives(&mut self, _: Arrival<Frame>, _: &mut Context<'_, Act>) {}
 
-    fn plug_in(&mut self) {}
+    fn outbox(&mut self) -> &mut Outbox<Ethernet> {
+        &mut self.outbox
+    }
 
-    fn set_link(&mut self, _: Link) {}
+    fn plug_in(&mut self, _: &Link) {}
 
-    fn schedule_signal(&mut self, _: bool, _: SimTime, _: &mut Context<'_, Act>) {}
+    fn schedule_carrier(&mut self, _: bool, _: SimTime, _: &mut Context<'_, Act>) {}
 
     fn is_memory(&self, _: u32) -> bool {
         true
@@ -138,7 +145,7 @@ impl Board for Script {
 }
 
 impl Inspect for Script {
-    fn describe_cores(&self) -> Vec<String> {
-        Vec::new()
+    fn name(&self) -> &'static str {
+        "script"
     }
 }

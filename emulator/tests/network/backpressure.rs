@@ -100,7 +100,7 @@ fn a_receiver_that_is_never_ready_is_a_deadlock() {
     let mut world = blocked();
     let programs = &mut world.nodes[3].programs;
     programs.spawn("receiver", |mut machine| async move {
-        machine.wait_interrupt(None).await;
+        machine.wait_interrupt(None).await.unwrap();
     });
     let RunEnd::Deadlock(lines) = world.run(&RunLimits::default()) else {
         panic!("no deadlock");
