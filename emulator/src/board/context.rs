@@ -19,7 +19,7 @@ pub enum NodeEvent<E> {
     Board(E),
     /// For the host.
     Host(HostEvent),
-    /// The machine is reset, and is on again after a pause, if ever.
+    /// Machine reset; the machine restarts after the pause, or never.
     Reset {
         /// The pause.
         pause: Option<SimTime>,
@@ -63,14 +63,14 @@ impl<E: Value> Value for NodeEvent<E> {
 /// Host memory, shared between a node and the programs that run on it.
 pub type SharedMemory = Arc<Mutex<HostMemory>>;
 
-/// What a board may use while it acts: the time, and the node around it.
+/// Environment of a board's action: time, and the node's other parts.
 #[derive(Debug)]
 pub struct Context<'a, E> {
     /// The time of the action.
     pub now: SimTime,
-    /// Nothing comes from outside the node before this time.
+    /// No input from outside the node arrives before this time.
     pub horizon: SimTime,
-    /// A transfer that the board starts now asks for the PCI bus after this span, or later.
+    /// Earliest PCI bus request of a transfer that starts now, relative to its start.
     pub bus_lead: SimTime,
     /// Pending events.
     pub queue: &'a mut EventQueue<NodeEvent<E>>,
@@ -107,7 +107,7 @@ impl<E> Context<'_, E> {
         written
     }
 
-    /// Runs `act` with host memory.
+    /// Calls `act` with host memory.
     pub fn with_memory<T>(&self, act: impl FnOnce(&mut HostMemory) -> T) -> T {
         act(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
     }

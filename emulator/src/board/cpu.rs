@@ -20,7 +20,7 @@ impl CpuId {
         Self(index as u8)
     }
 
-    /// Its index.
+    /// Index.
     #[must_use]
     #[inline(always)]
     pub const fn index(self) -> usize {
@@ -28,20 +28,20 @@ impl CpuId {
     }
 }
 
-/// What stays true of a CPU.
+/// Constant properties of a CPU.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuInfo {
-    /// The name for people: `CPU A`.
+    /// Display name: `CPU A`.
     pub name: &'static str,
     /// The name in commands and files: `a`.
     pub letter: &'static str,
-    /// Who acts when it does.
+    /// Initiator of its accesses.
     pub initiator: Initiator,
-    /// Its instruction set.
+    /// Instruction set.
     pub architecture: &'static dyn Architecture,
 }
 
-/// Why a CPU stopped by itself.
+/// Reason why a CPU stopped by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
     /// It executed a `break`.
@@ -55,12 +55,12 @@ pub enum StopReason {
 
 value_enum!(StopReason { Break { code: code }, Fault { 0: text } });
 
-/// What a CPU is doing.
+/// Execution state of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CpuState {
     /// It executes instructions.
     Running,
-    /// It executes the same loop again and again until an event comes.
+    /// It repeats an idle loop until an event comes.
     Idle,
     /// It was halted, or never started.
     Halted,
@@ -69,13 +69,13 @@ pub enum CpuState {
 }
 
 impl CpuState {
-    /// Whether it executes instructions, of an idle loop too.
+    /// Whether it executes instructions, including those of an idle loop.
     #[must_use]
     pub const fn executes(&self) -> bool {
         matches!(self, Self::Running | Self::Idle)
     }
 
-    /// Why it stopped by itself, if it did.
+    /// Reason why it stopped by itself, if it did.
     #[must_use]
     pub const fn stopped(&self) -> Option<&StopReason> {
         match self {
@@ -97,31 +97,31 @@ impl fmt::Display for CpuState {
     }
 }
 
-/// A CPU at some moment.
+/// State of a CPU at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuView {
-    /// What it is doing.
+    /// Execution state.
     pub state: CpuState,
-    /// The instruction that it executes next.
+    /// Address of the next instruction.
     pub pc: u32,
-    /// The instruction that comes behind that one, unless that is a jump: a jump's target in a delay slot.
+    /// Address of the instruction after `pc`, unless that is a jump: in a delay slot, the jump's target.
     pub next_pc: u32,
-    /// Instructions that it has executed.
+    /// Number of executed instructions.
     pub instructions: u64,
     /// Cycles of its own work.
     pub cycles: u64,
-    /// Its own time: when it begins the instruction at `pc`, or when it began to wait before it.
+    /// Local time: start of the instruction at `pc`, or start of the wait before it.
     pub time: SimTime,
-    /// It begins no two instructions within this time.
+    /// Shortest time between the starts of two instructions.
     pub cycle_time: SimTime,
-    /// For how long it has been neither halted nor idle.
+    /// Total time in which it was neither halted nor idle.
     pub busy_time: SimTime,
-    /// The protocol stage that it is in, by index, and whether it waits there.
+    /// Current protocol stage, by index, and whether it waits there.
     pub stage: Option<(usize, bool)>,
 }
 
 impl CpuView {
-    /// Whether a jump was taken and its delay slot comes now.
+    /// Whether the next instruction is in the delay slot of a taken jump.
     #[must_use]
     pub const fn in_delay_slot(&self) -> bool {
         self.next_pc != self.pc.wrapping_add(4)

@@ -1,11 +1,11 @@
-//! What tools see of any board, and what a debugger changes in one at rest.
+//! Inspection of any board by tools, and its modification by a debugger.
 
 use std::sync::Arc;
 
 use super::{CpuId, CpuInfo, CpuView, Stops};
 use crate::sim::time::SimTime;
 
-/// Nothing can be changed there.
+/// An address or register that cannot be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("nothing answers at {address:#x} for {cpu}")]
 pub struct NothingThere {
@@ -18,35 +18,35 @@ pub struct NothingThere {
 /// A range of a CPU's address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Area {
-    /// What answers there: `SRAM`.
+    /// Name of the target: `SRAM`.
     pub name: &'static str,
     /// Address of the first byte.
     pub start: u32,
     /// Address behind the last byte.
     pub end: u32,
-    /// Address behind the last byte of installed memory; what lies beyond repeats it.
+    /// Address behind the last byte of installed memory, which repeats beyond it.
     pub installed_end: u32,
-    /// Whether it is memory: instructions can lie there, and writes have no other effect.
+    /// Whether it is memory: it may hold instructions, and writes have no side effects.
     pub memory: bool,
 }
 
 /// A register of a hardware block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisterRow {
-    /// Its address, as CPUs use it.
+    /// Address as seen by CPUs.
     pub address: u32,
-    /// Its name: `dma_read_state`.
+    /// Name: `dma_read_state`.
     pub name: String,
-    /// Its value.
+    /// Value.
     pub value: u32,
-    /// The bits of the value by name, if the register holds bits.
+    /// Names of the set bits, if the register holds bits.
     pub bits: String,
 }
 
-/// A board, as tools see it. Addresses are those that a CPU uses. To look has no effect on anything, also where a CPU's or a
-/// host's read would have one. Only the name has no default: a board without CPUs needs nothing else.
+/// Inspection of a board by tools. Addresses are those of a CPU. Reads have no side effects, even where a CPU's or a
+/// host's read would have them. Only the name has no default: a board without CPUs needs nothing else.
 pub trait Inspect {
-    /// The name of this type of board, as scenarios have it: `tigon2`.
+    /// Name of this type of board in scenarios: `tigon2`.
     fn name(&self) -> &'static str;
 
     /// Its CPUs.
@@ -54,7 +54,7 @@ pub trait Inspect {
         &[]
     }
 
-    /// A CPU as it is now; `None` if there is no such CPU.
+    /// Current state of a CPU; `None` if there is no such CPU.
     fn cpu(&self, _cpu: CpuId) -> Option<CpuView> {
         None
     }
@@ -67,16 +67,16 @@ pub trait Inspect {
     /// Changes a general register.
     fn set_register(&mut self, _cpu: CpuId, _index: usize, _value: u32) {}
 
-    /// Lets a CPU go on at another instruction. The rest of a jump that it was in is dropped.
+    /// Changes the program counter of a CPU. A pending jump is cancelled.
     fn set_pc(&mut self, _cpu: CpuId, _pc: u32) {}
 
-    /// The word at an address as a CPU sees it. The two lowest bits of the address do not count. `None` where
-    /// nothing answers.
+    /// The word at an address as seen by a CPU. The two lowest bits of the address are ignored. `None` at an
+    /// unmapped address.
     fn peek(&self, _cpu: CpuId, _address: u32, _now: SimTime) -> Option<u32> {
         None
     }
 
-    /// Bytes from an address on, each as [`peek`](Self::peek) has it; fewer if nothing answers in between.
+    /// Bytes from an address on, each as by [`peek`](Self::peek), up to the first unmapped address.
     fn peek_bytes(&self, cpu: CpuId, address: u32, length: usize, now: SimTime) -> Vec<u8> {
         let byte = |address: u32| {
             let word = self.peek(cpu, address, now)?;
@@ -86,19 +86,19 @@ pub trait Inspect {
         addresses.map_while(byte).collect()
     }
 
-    /// The range of a CPU's address space that an address lies in, if anything answers there.
+    /// The range of a CPU's address space that contains an address; `None` if it is unmapped.
     fn area(&self, _cpu: CpuId, _address: u32) -> Option<Area> {
         None
     }
 
-    /// What a CPU meets at an address: `cpu_b > dma_read > state`.
+    /// The target of a CPU's access to an address: `cpu_b > dma_read > state`.
     fn describe_address(&self, cpu: CpuId, address: u32) -> String {
         let cpu = self.cpus().get(cpu.index());
         let who = cpu.map_or("", |cpu| cpu.initiator.name());
         format!("{who} > {address:#x}")
     }
 
-    /// Where the firmware's panic was to which a CPU has come, if it has: `panic at src/main.rs:12`.
+    /// Location of the firmware's panic at which a CPU stopped, if it did: `panic at src/main.rs:12`.
     fn panic_at(&self, _cpu: CpuId) -> Option<String> {
         None
     }
@@ -123,10 +123,10 @@ pub trait Inspect {
         Stops::default()
     }
 
-    /// Reports these from now on, and no others. For a board at rest.
+    /// Replaces the breakpoints and watchpoints. For a board at rest.
     fn set_stops(&mut self, _stops: Stops) {}
 
-    /// From now on a CPU stands still once it has executed so many instructions.
+    /// Stops a CPU once it has executed this many instructions.
     fn hold_after(&mut self, _cpu: CpuId, _instructions: u64) {}
 
     /// One line for each CPU, for reports: `cpu_a running at pc 0x4000`.

@@ -1,30 +1,30 @@
-//! Where a debugger stops a board: breakpoints and watchpoints. They are reported as events
-//! ([`Details::STOPS`](crate::observe::event::Details::STOPS)) while an observer asks for those, and change nothing else.
+//! Breakpoints and watchpoints of a board. Hits are events
+//! ([`Details::STOPS`](crate::observe::event::Details::STOPS)), recorded while an observer requests them, without other effects.
 
 use super::CpuId;
 
 /// Bytes of memory to watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Watch {
-    /// Address of the first.
+    /// Address of the first byte.
     pub address: u32,
-    /// How many.
+    /// Number of bytes.
     pub length: u32,
-    /// The CPU that uses this address; it matters in memory of its own only.
+    /// CPU whose address this is; relevant only in its private memory.
     pub cpu: CpuId,
 }
 
 /// The breakpoints and watchpoints of a board.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// For each CPU, sorted addresses of instructions, reported before they are executed. CPUs without any may be missing.
+    /// Sorted instruction addresses per CPU, reported before execution. CPUs without breakpoints may be missing.
     breakpoints: Vec<Vec<u32>>,
-    /// Memory, reported before it is written.
+    /// Watched memory, reported before writes.
     pub watches: Vec<Watch>,
 }
 
 impl Stops {
-    /// Stops at these addresses on each CPU, in the order of the CPUs.
+    /// Breakpoints at these addresses of each CPU, in the order of the CPUs.
     #[must_use]
     pub fn at(breakpoints: impl IntoIterator<Item = Vec<u32>>) -> Self {
         let mut stops = Self::default();
@@ -36,7 +36,7 @@ impl Stops {
         stops
     }
 
-    /// Stops at writes to memory.
+    /// Watchpoints on writes to memory.
     #[must_use]
     pub fn watching(watches: Vec<Watch>) -> Self {
         Self {

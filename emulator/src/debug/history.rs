@@ -1,4 +1,4 @@
-//! The history of a world, and the moment of it at which one looks.
+//! The history of a world and the current position in it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,25 +10,26 @@ use crate::sim::time::SimTime;
 use crate::sim::world::{RunLimits, World};
 use crate::state::StateError;
 
-/// From one state that is kept to the next, as the world runs.
+/// Interval between checkpoints while the world runs.
 const SPACING: SimTime = SimTime::from_us(5_000);
-/// Whoever goes back is likely to do so again: a state is kept so long before where he goes,
+/// A near checkpoint is kept this long before the target of a move backwards, because further moves
+/// backwards are likely,
 const NEAR: SimTime = SimTime::from_us(30);
-/// ... unless there is one that is no farther than this.
+/// ... unless a checkpoint exists that is at most this far before the target.
 const FAR: SimTime = SimTime::from_us(200);
-/// To take up a state takes as long as to run so far.
+/// Loading a checkpoint takes about as long as running for this time.
 const LEAP: SimTime = SimTime::from_us(2_000);
 
-/// Why a debugger could not do what it should.
+/// Errors of a debugger's operations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DebugError {
-    /// A state could not be taken up again.
+    /// A checkpoint cannot be loaded.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Somebody interrupted.
+    /// The operation was interrupted.
     #[error("interrupted")]
     Interrupted,
-    /// There is no such node.
+    /// The node does not exist.
     #[error("there is no node {0}")]
     NoNode(usize),
     /// There is no such CPU.
@@ -39,7 +40,7 @@ pub enum DebugError {
         /// The index of the CPU.
         cpu: usize,
     },
-    /// The core executes nothing.
+    /// The core executes no instructions.
     #[error("{name} of node {node} executes nothing")]
     Still {
         /// The node.
@@ -51,24 +52,24 @@ pub enum DebugError {
     },
 }
 
-/// The world at a time to which somebody went back.
+/// A world at an earlier time than the front.
 struct Past {
     world: World,
-    /// Its programs only do what they did before.
+    /// Its host programs replay their log.
     repeats: bool,
 }
 
-/// A world, all moments of which can be visited.
+/// A world and all its times.
 pub struct History {
     build: Box<dyn Fn() -> World>,
-    /// The world that has come farthest. It knows what host programs were told and did.
+    /// The world at the latest time. It has the replay logs of the host programs.
     front: World,
-    /// Where one looks, unless that is there.
+    /// The world at the current time, unless that is the front.
     past: Option<Past>,
     pub(super) states: States,
-    /// When a core began its last instructions, as far as somebody asked for that.
+    /// Start times of a core's last instructions, as far as requested.
     pub(super) trail: Option<Trail>,
-    /// For each node, what its board tells of.
+    /// Breakpoints and watchpoints of each node's board.
     stops: Vec<Stops>,
     interrupt: Option<Arc<AtomicBool>>,
 }
@@ -83,8 +84,8 @@ impl std::fmt::Debug for History {
 }
 
 impl History {
-    /// The history of the world that `build` makes, which is at its beginning; `build` makes the same world each time. A set
-    /// `interrupt` ends whatever takes long.
+    /// The history of the world that `build` creates, from its start; `build` must create equal worlds.
+    /// Setting `interrupt` ends long operations.
     ///
     /// # Errors
     /// If the world cannot be saved.
@@ -97,8 +98,8 @@ impl History {
         Self::from_moment(front, build, interrupt)
     }
 
-    /// The history of a world from the moment on at which it was saved and loaded again. `build` makes the world that it was
-    /// loaded into, anew each time. A set `interrupt` ends whatever takes long.
+    /// The history of a world from a saved and loaded state on. `build` creates another world into which
+    /// that state can be loaded. Setting `interrupt` ends long operations.
     ///
     /// # Errors
     /// If the world cannot be saved.
@@ -120,32 +121,32 @@ impl History {
         Ok(history)
     }
 
-    /// Where the world stands.
+    /// Current time.
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.world().now()
     }
 
-    /// The world as it is now. To look does not change it.
+    /// The world at the current time. Reading does not change it.
     #[must_use]
     pub fn world(&self) -> &World {
         let past = self.past.as_ref().map(|past| &past.world);
         past.unwrap_or(&self.front)
     }
 
-    /// The world, for those who put nothing into it that lasts.
+    /// The world, mutable, for changes that are not permanent.
     pub(super) fn world_mut(&mut self) -> &mut World {
         let past = self.past.as_mut().map(|past| &mut past.world);
         past.unwrap_or(&mut self.front)
     }
 
-    /// The earliest time that can be visited.
+    /// The earliest time in the history.
     #[must_use]
     pub fn begin(&self) -> SimTime {
         self.states.begin().unwrap_or(SimTime::ZERO)
     }
 
-    /// What a node's board tells of.
+    /// Breakpoints and watchpoints of a node's board.
     ///
     /// # Errors
     /// If there is no such node.
@@ -153,7 +154,7 @@ impl History {
         self.stops.get(node).ok_or(DebugError::NoNode(node))
     }
 
-    /// From now on a node's board tells of these, at whatever time.
+    /// Sets the breakpoints and watchpoints of a node's board, for all times.
     ///
     /// # Errors
     /// If there is no such node.
@@ -167,7 +168,7 @@ impl History {
         Ok(())
     }
 
-    /// Changes the world by hand, now. What was known of later times is forgotten.
+    /// Changes the world at the current time. Later checkpoints and the later history are discarded.
     ///
     /// # Errors
     /// If the world cannot be saved.
@@ -193,7 +194,7 @@ impl History {
         }
     }
 
-    /// The first change that somebody made after now.
+    /// Time of the first change after the current time.
     pub(super) fn next_change(&self) -> Option<SimTime> {
         self.states.change_from(self.after_now())
     }
@@ -202,18 +203,18 @@ impl History {
         self.now().saturating_add(SimTime::from_ps(1))
     }
 
-    /// So far a world can run that looks at the past.
+    /// Limit for running a past world: the time of the front.
     pub(super) fn end_of_past(&self) -> Option<SimTime> {
         self.past.as_ref().map(|_| self.front.now())
     }
 
-    /// When the world should be saved next, as it runs.
+    /// Time of the next regular checkpoint.
     fn next_state(&self) -> SimTime {
         let last = self.states.regular_up_to(self.now());
         last.map_or(self.now(), |time| time.saturating_add(SPACING))
     }
 
-    /// Keeps the present state, if it is time.
+    /// Creates a checkpoint if one is due.
     pub(super) fn keep_state(&mut self) -> Result<(), DebugError> {
         if self.now() >= self.next_state() {
             let past = self.past.as_ref().map(|past| &past.world);
@@ -222,13 +223,13 @@ impl History {
         Ok(())
     }
 
-    /// Keeps the present state for one who will soon go back again.
+    /// Creates a near checkpoint, for further moves backwards.
     pub(super) fn keep_near_state(&mut self) -> Result<(), DebugError> {
         let past = self.past.as_ref().map(|past| &past.world);
         Ok(self.states.keep_near(past.unwrap_or(&self.front))?)
     }
 
-    /// A world like that of the beginning.
+    /// A world in its initial state.
     fn another_world(&self) -> World {
         let mut world = (self.build)();
         world.keep_logs();
@@ -242,7 +243,7 @@ impl History {
         self.past = Some(Past { world, repeats });
     }
 
-    /// Takes up the state that was kept at `time`.
+    /// Loads the checkpoint of `time`.
     pub(super) fn take_up(&mut self, time: SimTime) -> Result<(), DebugError> {
         let Some(saved) = self.states.at(time) else {
             return Ok(());
@@ -257,8 +258,8 @@ impl History {
         Ok(())
     }
 
-    /// Host programs that only repeat what they did begin to do it by themselves. They are told all of it again: that takes the
-    /// longer, the longer they have run.
+    /// Makes replaying host programs live: they receive their complete log again, which takes time in
+    /// proportion to their run.
     pub(super) fn come_alive(&mut self) -> Result<(), DebugError> {
         if let Some(past) = &self.past
             && past.repeats
@@ -271,10 +272,11 @@ impl History {
         Ok(())
     }
 
-    /// Brings the world to `time`, before or after now.
+    /// Moves the world to `time`, forwards or backwards.
     ///
     /// # Errors
-    /// If somebody interrupts: the world then stands on its way there. If a state cannot be taken up.
+    /// If the operation is interrupted (the world is then at a time on the way), or a checkpoint cannot be
+    /// loaded.
     pub fn go_to(&mut self, time: SimTime) -> Result<(), DebugError> {
         let past_change = self.next_change().is_some_and(|change| change <= time);
         let from = self.states.up_to(time);
@@ -287,7 +289,7 @@ impl History {
         self.go_on(time)
     }
 
-    /// Takes up a state up to `time`, and sees to it that it will be easy to go there again.
+    /// Loads a checkpoint at or before `time`, and prepares for further moves backwards.
     fn go_back(&mut self, time: SimTime) -> Result<(), DebugError> {
         let Some(from) = self.states.up_to(time) else {
             return Ok(());
@@ -301,7 +303,7 @@ impl History {
         Ok(())
     }
 
-    /// Lets the world run to `time`, and keeps states on the way.
+    /// Runs the world to `time` and creates checkpoints on the way.
     fn go_on(&mut self, time: SimTime) -> Result<(), DebugError> {
         while self.now() < time {
             if self.end_of_past().is_some_and(|end| end <= time) {
@@ -311,7 +313,7 @@ impl History {
             let next = self.next_state();
             let until = match next > self.now() {
                 true => next,
-                // What was kept here did not stay: there are states enough.
+                // The checkpoint was thinned out: there are enough.
                 false => self.now().saturating_add(SPACING),
             };
             self.run_to(until.min(time))?;
@@ -319,7 +321,7 @@ impl History {
         Ok(())
     }
 
-    /// Lets the world run to `time`, whether anything happens or not, and keeps a state there if it is time.
+    /// Runs the world to `time`, and creates a checkpoint there if one is due.
     pub(super) fn run_to(&mut self, time: SimTime) -> Result<(), DebugError> {
         while self.now() < time {
             let until = self.end_of_past().map_or(time, |end| end.min(time));
@@ -333,7 +335,7 @@ impl History {
         self.keep_state()
     }
 
-    /// The world has run: where it has come to its front, it is that.
+    /// After a run: a past world that has reached the front is replaced by it.
     pub(super) fn has_run(&mut self) -> Result<(), DebugError> {
         self.world().check_repeating()?;
         if self.end_of_past().is_some_and(|end| end <= self.now()) {

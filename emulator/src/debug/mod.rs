@@ -1,21 +1,20 @@
-//! Stopping a world anywhere in its history, and going back.
+//! Stopping a world at any time of its history, and going back.
 //!
-//! All of a world can be brought to any moment: it is a function of its description and of time, and whoever keeps some of
-//! its states need not begin at the start. So stopping is one thing, [`History::go_to`] a time, and all else is to find that
-//! time:
+//! A world is a function of its description and of time. It can be moved to any time, starting from a kept
+//! checkpoint. So the basic operation is [`History::go_to`] a time; all other operations find that time:
 //!
-//! * a *search* ([`History::find`]) lets the world run while an observer looks for an event, forwards or backwards;
+//! * a *search* ([`History::find`]) runs the world while an observer looks for an event, forwards or backwards;
 //!   breakpoints and watchpoints are events too ([`Stops`](crate::board::Stops));
-//! * a *step* ([`History::step`]) looks when a core begins its next instruction, or began its last one.
+//! * a *step* ([`History::step`]) finds the start of a core's next or previous instruction.
 //!
-//! A world that stands at a time has done all that happens before it, on every node. What happens at that very time, say the
-//! instruction at a breakpoint, has not happened.
+//! A world at a time has executed everything before this time, on every node. Events at exactly this time,
+//! such as the instruction at a breakpoint, have not happened.
 //!
-//! The world that has come farthest stays as it is while somebody looks at the past, in another one, whose host programs need not
-//! run: they do what they are known to have done. So to take up a state does not take longer the longer the history is.
+//! The world at the latest time (the front) is kept. The past is shown in a second world, whose host
+//! programs do not run: they replay their logged actions. So loading a checkpoint takes constant time,
+//! however long the history is.
 //!
-//! What somebody changes by hand ([`History::change`]) belongs to the history from then on; what was known of later times is
-//! forgotten.
+//! A manual change ([`History::change`]) becomes part of the history; the later history is discarded.
 
 mod history;
 mod past;

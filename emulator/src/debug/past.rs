@@ -1,23 +1,25 @@
-//! What happened last.
+//! The last events before the current time.
 
 use super::history::{DebugError, History};
 use super::search::Search;
 use crate::observe::event::TraceEvent;
 use crate::sim::time::SimTime;
 
-/// So far one looks back at first ...
+/// Length of the first interval that is searched.
 const FIRST_SPAN: SimTime = SimTime::from_us(40);
-/// ... and each time so many times as far.
+/// Growth of the interval with each attempt.
 const GROWTH: u64 = 4;
-/// One part of so many of what is looked at only leads there: some events are recorded ahead of their time.
+/// Fraction of the interval that is run but not searched, because some events are recorded ahead of their
+/// time.
 const LEAD: u64 = 4;
 
 impl History {
-    /// The last events of this kind before now, at most `most` of them, the earliest first. The world stands where it
-    /// stood.
+    /// The last events of a search before the current time, at most `most`, in order. The world returns to
+    /// the current time.
     ///
     /// # Errors
-    /// If somebody interrupts: the world then stands earlier. If a state cannot be taken up.
+    /// If the operation is interrupted (the world is then at an earlier time), or a checkpoint cannot be
+    /// loaded.
     pub fn events_before(
         &mut self,
         most: usize,
@@ -42,7 +44,7 @@ impl History {
         }
     }
 
-    /// Lets the world run to `end`, with all that somebody has changed on the way, and keeps events.
+    /// Runs the world to `end`, with all manual changes on the way, and collects events.
     fn keep_up_to(&mut self, end: SimTime, search: &Search) -> Result<Vec<TraceEvent>, DebugError> {
         let mut kept = Vec::new();
         while self.now() < end {

@@ -1,4 +1,4 @@
-//! Looking for events, forwards and backwards.
+//! Search for events, forwards and backwards.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,29 +8,30 @@ use crate::observe::stream::Observer;
 use crate::sim::time::SimTime;
 use crate::sim::world::{RunEnd, RunLimits, World};
 
-/// The world runs so far before one looks whether anything was found: what it went too far must be run again.
+/// First interval that the world runs between checks of the results. A longer interval must be rerun
+/// further.
 const FIRST_SPAN: SimTime = SimTime::from_us(20);
-/// ... and at most so far.
+/// Longest interval between checks.
 const LONGEST_SPAN: SimTime = SimTime::from_us(2_000);
 
-/// Backwards it runs at most through so many of its states before one looks: what is found last counts.
+/// Largest number of checkpoint intervals that a backward search runs at once: only its last result counts.
 const MOST_STATES_AT_ONCE: usize = 8;
 
-/// Where to look.
+/// Direction of a search or step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// After now.
+    /// After the current time.
     Forward,
-    /// Before now.
+    /// Before the current time.
     Backward,
 }
 
-/// What is looked for.
+/// Condition of a search.
 #[derive(Clone)]
 pub struct Search {
-    /// The details that must be recorded for it.
+    /// Details that must be recorded.
     pub details: Details,
-    /// Whether an event is one.
+    /// Whether an event matches.
     pub is: Arc<dyn Fn(&TraceEvent) -> bool + Send + Sync>,
 }
 
@@ -42,20 +43,20 @@ impl std::fmt::Debug for Search {
     }
 }
 
-/// What came of a search. The world stands there.
+/// Result of a search. The world is at its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// These events are about to happen, all at the same time.
+    /// These events are about to happen, all at the current time.
     Events(Vec<TraceEvent>),
-    /// The time that was set is over.
+    /// The time limit was reached.
     Limit,
-    /// Nothing happens any more, for this reason.
+    /// The run has ended, for this reason.
     End(RunEnd),
-    /// The beginning: nothing happened before it.
+    /// The start of the history was reached.
     Begin,
 }
 
-/// Keeps what is looked for.
+/// Observer that collects matching events.
 struct Finder {
     search: Search,
     found: Arc<Mutex<Vec<TraceEvent>>>,
@@ -75,11 +76,11 @@ impl Observer for Finder {
 }
 
 impl History {
-    /// Brings the world to the next event of this kind, or the last one before; not to one that is about to happen now.
-    /// Forwards it goes as far as `limit`.
+    /// Moves the world to the next or previous matching event, events at the current time excluded. A
+    /// forward search ends at `limit`.
     ///
     /// # Errors
-    /// If somebody interrupts, or a state cannot be taken up.
+    /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn find(
         &mut self,
         direction: Direction,
@@ -123,10 +124,11 @@ impl History {
         Ok(Found::Limit)
     }
 
-    /// Brings the world to the last event of this kind before now, but not before `earliest`: there it stands if it finds none.
+    /// Moves the world to the last matching event before the current time and after `earliest`; without a
+    /// match, to `earliest`.
     ///
     /// # Errors
-    /// If somebody interrupts, or a state cannot be taken up.
+    /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn find_last(&mut self, search: &Search, earliest: SimTime) -> Result<Found, DebugError> {
         let start = self.now();
         let mut end = start;
@@ -150,7 +152,8 @@ impl History {
         Ok(Found::Begin)
     }
 
-    /// The time of the state that is so many before `time`, or of a change after that: nobody gets past one.
+    /// Time of the checkpoint `count` before `time`, or of a later manual change: a run cannot cross a
+    /// change.
     fn some_states_before(&self, time: SimTime, count: usize) -> Option<SimTime> {
         let times = self.states.before(time);
         let change = times.iter().position(|&time| self.states.is_change(time));
@@ -158,7 +161,7 @@ impl History {
         times.get(most.min(count - 1)).copied()
     }
 
-    /// Lets the world run to `end`; gives what was found, and why the world came to its end, if it did.
+    /// Runs the world to `end`; returns the matching events, and the reason if the run ended.
     fn watch_to(
         &mut self,
         end: SimTime,
@@ -173,8 +176,8 @@ impl History {
         }
     }
 
-    /// Lets the world run to `end`, which is not beyond the [end of the past](Self::end_of_past); gives the events of a kind that
-    /// happen on the way, and what `run` gives.
+    /// Runs the world to `end`, which is not after the [end of the past](Self::end_of_past); returns the
+    /// matching events and the result of `run`.
     pub(super) fn observed<T>(
         &mut self,
         search: &Search,
@@ -182,7 +185,7 @@ impl History {
         end: SimTime,
     ) -> Result<(Vec<TraceEvent>, T), DebugError> {
         if search.details.contains(Details::HOST) {
-            // Only a program that runs says what it calls.
+            // Only a live program reports its calls.
             self.come_alive()?;
         }
         let found = Arc::new(Mutex::new(Vec::new()));

@@ -1,14 +1,14 @@
-//! After an interrupt.
+//! Recovery from an interrupt.
 
 use super::history::{DebugError, History};
 use crate::sim::time::SimTime;
 
 impl History {
-    /// Brings all of the world to where some of it has come, after something was interrupted: its nodes may then stand at
-    /// different times. Whoever interrupted must have stopped to.
+    /// Moves all nodes to the time of the latest one after an interrupted operation, which may leave nodes
+    /// at different times. The interrupt flag must be clear.
     ///
     /// # Errors
-    /// If a state cannot be taken up, or somebody interrupts again.
+    /// If a checkpoint cannot be loaded, or the operation is interrupted.
     pub fn settle(&mut self) -> Result<(), DebugError> {
         let nodes = self.world().nodes.iter();
         let farthest = nodes.map(|node| node.now()).max();

@@ -1,4 +1,4 @@
-//! The states of a world that are kept.
+//! Checkpoints of a world.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use crate::sim::time::SimTime;
 use crate::sim::world::World;
 use crate::state::StateError;
 
-/// Most states that are kept of a long run, beside those that hold changes.
+/// Largest number of checkpoints of a long run, in addition to those with changes.
 const MOST_STATES: usize = 256;
-/// ... unless they take more memory than this. So many are kept in any case.
+/// Memory limit of the checkpoints. At least [`FEWEST_STATES`] are kept.
 const MOST_BYTES: usize = 512 << 20;
 const FEWEST_STATES: usize = 32;
-/// Most states that are kept near to where one looks.
+/// Largest number of near checkpoints.
 const MOST_NEAR: usize = 16;
 
-/// A state of the world.
+/// A checkpoint.
 #[derive(Debug)]
 pub(super) struct Saved {
     pub(super) state: Kept,
-    /// Bytes that it takes beside the one before it.
+    /// Bytes in addition to the previous checkpoint.
     bytes: usize,
-    /// It holds a change that somebody made at that time: nobody gets past it but by taking it up.
+    /// It contains a manual change at its time: a run can cross this time only by loading the checkpoint.
     changed: bool,
-    /// For each node, how many instructions its CPUs had executed.
+    /// Numbers of executed instructions of each node's CPUs.
     executed: Vec<Vec<u64>>,
 }
 
@@ -45,7 +45,7 @@ impl Saved {
         })
     }
 
-    /// How many instructions a core had executed.
+    /// Number of executed instructions of a core.
     pub(super) fn executed(&self, node: usize, cpu: CpuId) -> u64 {
         let cpus = self.executed.get(node);
         let executed = cpus.and_then(|cpus| cpus.get(cpu.index()));
@@ -53,7 +53,7 @@ impl Saved {
     }
 }
 
-/// States by time: some of the whole run, and some near to where one looks.
+/// Checkpoints by time: those of the whole run, and those near the current time.
 #[derive(Debug, Default)]
 pub(super) struct States {
     all: BTreeMap<SimTime, Saved>,
@@ -61,22 +61,22 @@ pub(super) struct States {
 }
 
 impl States {
-    /// How many there are.
+    /// Number of checkpoints.
     pub(super) fn len(&self) -> usize {
         self.all.len() + self.near.len()
     }
 
-    /// The earliest.
+    /// Time of the earliest checkpoint.
     pub(super) fn begin(&self) -> Option<SimTime> {
         self.all.keys().next().copied()
     }
 
-    /// That of this time.
+    /// The checkpoint of a time.
     pub(super) fn at(&self, time: SimTime) -> Option<&Saved> {
         self.all.get(&time).or_else(|| self.near.get(&time))
     }
 
-    /// The last one up to `time`.
+    /// Time of the last checkpoint at or before `time`.
     pub(super) fn up_to(&self, time: SimTime) -> Option<SimTime> {
         let last = |states: &BTreeMap<SimTime, Saved>| {
             let last = states.range(..=time).next_back();
@@ -85,13 +85,13 @@ impl States {
         last(&self.all).max(last(&self.near))
     }
 
-    /// The last one of the whole run up to `time`.
+    /// Time of the last regular checkpoint at or before `time`.
     pub(super) fn regular_up_to(&self, time: SimTime) -> Option<SimTime> {
         let last = self.all.range(..=time).next_back();
         last.map(|(time, _)| *time)
     }
 
-    /// Those before `time`, the latest first.
+    /// Times of the checkpoints before `time`, latest first.
     pub(super) fn before(&self, time: SimTime) -> Vec<SimTime> {
         let near = self.near.range(..time);
         let both = self.all.range(..time).chain(near);
@@ -100,12 +100,12 @@ impl States {
         times
     }
 
-    /// Whether somebody made a change at this time.
+    /// Whether a manual change was made at this time.
     pub(super) fn is_change(&self, time: SimTime) -> bool {
         self.all.get(&time).is_some_and(|saved| saved.changed)
     }
 
-    /// The first change that somebody made from `time` on.
+    /// Time of the first manual change at or after `time`.
     pub(super) fn change_from(&self, time: SimTime) -> Option<SimTime> {
         let mut later = self.all.range(time..);
         later
@@ -113,13 +113,13 @@ impl States {
             .map(|(time, _)| *time)
     }
 
-    /// Forgets those from `time` on.
+    /// Discards checkpoints at and after `time`.
     pub(super) fn forget_from(&mut self, time: SimTime) {
         self.all.split_off(&time);
         self.near.split_off(&time);
     }
 
-    /// Keeps the present state of a world.
+    /// Creates a regular checkpoint.
     pub(super) fn keep(&mut self, world: &World, changed: bool) -> Result<(), StateError> {
         let now = world.now();
         if self.all.contains_key(&now) {
@@ -132,7 +132,7 @@ impl States {
         Ok(())
     }
 
-    /// Keeps the present state of a world, for a while.
+    /// Creates a near checkpoint, for limited time.
     pub(super) fn keep_near(&mut self, world: &World) -> Result<(), StateError> {
         let now = world.now();
         if self.at(now).is_some() {
@@ -150,7 +150,7 @@ impl States {
         Ok(())
     }
 
-    /// If there are too many states, lets the one go that leaves the smallest gap.
+    /// Above the limits, discards the checkpoint that leaves the smallest gap.
     fn thin_out(&mut self) {
         let bytes: usize = self.all.values().map(|saved| saved.bytes).sum();
         let count = self.all.len();

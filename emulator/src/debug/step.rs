@@ -1,32 +1,32 @@
-//! One instruction of one core, while everything else goes on as it does.
+//! Steps of one core, by instructions.
 //!
-//! When a core has executed an instruction, its clock says when it begins the next one: the world need not be
-//! disturbed to know that. Going back, a core is followed through the instructions of the last microseconds, and their times are
-//! remembered for the steps that follow.
+//! After an instruction, a core's clock tells when the next one starts; no change of the world is needed.
+//! For steps backwards, the core is followed through the instructions of the last microseconds, and their
+//! start times are kept for further steps.
 
 use super::history::{DebugError, History};
 use super::search::Direction;
 use crate::board::{CpuId, CpuView};
 use crate::sim::time::SimTime;
 
-/// A core that executes nothing for so long executes nothing.
+/// A core without an instruction in this time is considered stopped.
 const PATIENCE: SimTime = SimTime::from_us(20_000);
-/// So far before now a core is followed.
+/// Length of the interval before the current time in which a core is followed.
 const WINDOW: SimTime = SimTime::from_us(15);
 const PICOSECOND: SimTime = SimTime::from_ps(1);
 
-/// When a core began some instructions.
+/// Start times of a core's instructions.
 #[derive(Debug)]
 pub(super) struct Trail {
     /// Node and core.
     of: (usize, CpuId),
-    /// How many instructions it had executed before.
+    /// Number of instructions executed before the first one.
     first: u64,
     begins: Vec<SimTime>,
 }
 
 impl Trail {
-    /// When a core began the instruction before which it had executed so many.
+    /// Start time of the instruction with number `executed`.
     fn begin_of(&self, of: (usize, CpuId), executed: u64) -> Option<SimTime> {
         let index = executed.checked_sub(self.first).filter(|_| self.of == of)?;
         self.begins.get(usize::try_from(index).ok()?).copied()
@@ -34,11 +34,12 @@ impl Trail {
 }
 
 impl History {
-    /// Brings the world to the time at which a CPU begins its next instruction after the one at which it stands, or
-    /// began the one before.
+    /// Moves the world to the start of a CPU's next instruction after the current one, or of the
+    /// previous one.
     ///
     /// # Errors
-    /// If the core executes nothing, or there is no such node; if somebody interrupts, or a state cannot be taken up.
+    /// If the core executes nothing, the node does not exist, the operation is interrupted, or a checkpoint
+    /// cannot be loaded.
     pub fn step(
         &mut self,
         direction: Direction,
@@ -53,15 +54,15 @@ impl History {
         }
     }
 
-    /// Brings the world to the time at which a core began the instruction that was so many before the one at which it stands.
+    /// Moves the world to the start of the instruction `count` before a core's current one.
     ///
     /// # Errors
-    /// If the core has not executed so many; else as [`step`](Self::step).
+    /// If the core has not executed that many; otherwise as for [`step`](Self::step).
     pub fn steps_back(&mut self, node: usize, cpu: CpuId, count: u64) -> Result<(), DebugError> {
         self.stepping(node, cpu, |history| history.step_back(node, cpu, count))
     }
 
-    /// A step, or the world stands where it stood.
+    /// Executes a step; if it fails, returns to the current time.
     fn stepping(
         &mut self,
         node: usize,
@@ -83,23 +84,23 @@ impl History {
         stepped
     }
 
-    /// A part of what a CPU shows now.
+    /// A property of a CPU's current state.
     fn look<T: Default>(&self, node: usize, cpu: CpuId, part: impl FnOnce(CpuView) -> T) -> T {
         let view = self.world().nodes[node].inspect().cpu(cpu);
         view.map(part).unwrap_or_default()
     }
 
-    /// How many instructions a CPU has executed.
+    /// Number of executed instructions of a CPU.
     fn executed(&self, node: usize, cpu: CpuId) -> u64 {
         self.look(node, cpu, |view| view.instructions)
     }
 
-    /// When the CPU will begin the instruction at which it stands; not after now if it waits for something.
+    /// Start time of the CPU's current instruction; not after the current time if it waits.
     fn begins(&self, node: usize, cpu: CpuId) -> SimTime {
         self.look(node, cpu, |view| view.time)
     }
 
-    /// A CPU begins no two instructions within this time.
+    /// Shortest time between the starts of two instructions of a CPU.
     fn cycle(&self, node: usize, cpu: CpuId) -> SimTime {
         self.look(node, cpu, |view| view.cycle_time).max(PICOSECOND)
     }
@@ -113,7 +114,7 @@ impl History {
     fn step_forward(&mut self, node: usize, cpu: CpuId) -> Result<(), DebugError> {
         let start = self.now();
         if self.begins(node, cpu) > start {
-            // It stands in the midst of the world's time, between two instructions: the next one is this one.
+            // The world is between two instructions of the core: the current instruction is the next one.
             return self.go_to(self.begins(node, cpu));
         }
         let executed = self.executed(node, cpu);
@@ -133,7 +134,7 @@ impl History {
                 1 => return self.go_to(self.begins(node, cpu)),
                 _ if span == shortest => return Ok(()),
                 _ => {
-                    // Too far: it has been waiting for long, and went on.
+                    // Too far: the core has waited for long and then continued.
                     self.go_to(before)?;
                     span = shortest;
                 }
@@ -160,12 +161,12 @@ impl History {
         self.go_to(time.ok_or(still)?.min(start))
     }
 
-    /// Brings the world to a time, not long before a core had executed so many instructions, at which it had not; `false` if
+    /// Moves the world to a time shortly before the core had executed `executed` instructions; `false` if
     /// there is none.
     fn go_before(&mut self, node: usize, cpu: CpuId, executed: u64) -> Result<bool, DebugError> {
         let now = self.now();
         let mut near = now.saturating_sub(WINDOW).max(self.begin());
-        // What comes before a change does not lead here.
+        // A run cannot cross a change: start after it.
         let after = |time: SimTime| time.saturating_add(PICOSECOND);
         while let Some(change) = self.states.change_from(after(near))
             && change <= now
@@ -174,7 +175,7 @@ impl History {
         }
         self.go_to(near)?;
         if self.executed(node, cpu) >= executed {
-            // It has been at rest for longer than that.
+            // The core has been idle for longer than the window.
             let states = self.states.before(near).into_iter();
             let earlier = |time: &SimTime| {
                 let saved = self.states.at(*time);
@@ -195,7 +196,7 @@ impl History {
         Ok(true)
     }
 
-    /// Follows a core until it has executed so many instructions, which it has at `end`.
+    /// Follows a core up to instruction `executed`, which it reaches by `end`.
     fn follow(
         &mut self,
         node: usize,

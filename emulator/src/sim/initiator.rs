@@ -1,10 +1,10 @@
-//! Who acts.
+//! Initiators of actions.
 
 use crate::value_enum;
 use std::fmt;
 
-/// An actor of a node. The order of the variants is the rank that decides between actions at the
-/// same time: hardware that cannot wait comes first, the cores last.
+/// Initiator of an action on a node. The order of the variants is the rank for actions at equal times:
+/// hardware that cannot wait comes first, the cores last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Initiator {
     /// The MAC's receive side.
@@ -23,9 +23,9 @@ pub enum Initiator {
     CpuB,
     /// A debugger or a test: its reads have no side effect.
     Debugger,
-    /// Whoever resets the machine: after everything else that happens at that time.
+    /// Reset of the machine: after all other actions at its time.
     Power,
-    /// What lies between nodes: links and switches.
+    /// The network between nodes: links and switches.
     Wire,
 }
 
@@ -46,7 +46,7 @@ impl Initiator {
     /// Number of variants.
     pub const COUNT: usize = 10;
 
-    /// All of them, by rank.
+    /// All initiators, by rank.
     pub const ALL: [Self; Self::COUNT] = [
         Self::MacReceive,
         Self::MacTransmit,
@@ -70,7 +70,7 @@ impl Initiator {
         }
     }
 
-    /// The name in traces.
+    /// Name in traces.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -88,12 +88,12 @@ impl Initiator {
     }
 }
 
-/// Who acts, and by which instruction if a core does.
+/// Initiator of an action, with the instruction if it is a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Actor {
-    /// Who.
+    /// The initiator.
     pub initiator: Initiator,
-    /// The address of the instruction.
+    /// Address of the instruction.
     pub pc: Option<u32>,
 }
 

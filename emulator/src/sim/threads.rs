@@ -1,17 +1,16 @@
-//! The threads that carry out a run.
+//! Worker threads of a run.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// So many small tasks at least are worth being handed to another thread.
+/// Smallest number of small tasks that one thread takes at once.
 const SHARE: usize = 4;
 
-/// Threads that share a list of tasks, again and again. A task has all it needs to itself, so it does
-/// not matter which thread does it, or in which order.
+/// Thread pool for lists of independent tasks. Results do not depend on the thread or the order of tasks.
 pub(super) struct Crew(Option<ThreadPool>);
 
 impl Crew {
-    /// A crew of so many; one alone is the caller's own thread.
+    /// A pool of `threads`; a single thread is the caller's own.
     pub(super) fn new(threads: usize) -> Self {
         if threads <= 1 {
             return Self(None);
@@ -23,8 +22,7 @@ impl Crew {
         Self(pool.ok())
     }
 
-    /// Runs `act` on one of the threads: what it hands out with [`Crew::for_each`] need not first
-    /// find its way there.
+    /// Runs `act` on a pool thread: its tasks then start without a transfer to the pool.
     pub(super) fn lead<R: Send>(&self, act: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
             Some(pool) => pool.install(act),
@@ -32,7 +30,7 @@ impl Crew {
         }
     }
 
-    /// Runs `act` for each of many small tasks, and comes back when all are done.
+    /// Runs `act` for each of many small tasks; returns when all are done.
     pub(super) fn share<T: Send>(&self, tasks: &mut [T], act: impl Fn(&mut T) + Send + Sync) {
         match &self.0 {
             Some(_) => tasks.par_iter_mut().with_min_len(SHARE).for_each(act),
@@ -40,10 +38,10 @@ impl Crew {
         }
     }
 
-    /// Runs `act` for each task, and comes back when all are done.
+    /// Runs `act` for each task; returns when all are done.
     pub(super) fn for_each<T: Send>(&self, tasks: &mut [T], act: impl Fn(&mut T) + Send + Sync) {
         match &self.0 {
-            // One by one: tasks differ in length.
+            // One task at a time: tasks differ in length.
             Some(_) => tasks.par_iter_mut().with_max_len(1).for_each(act),
             None => tasks.iter_mut().for_each(act),
         }

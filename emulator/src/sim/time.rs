@@ -1,10 +1,10 @@
-//! Time as an argument: picoseconds, and exact conversion for each clock domain.
+//! Simulated time in picoseconds, and exact conversion for clock domains.
 
 use crate::value_struct;
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A point in simulated time, or a span of it, in picoseconds.
+/// A point in simulated time, or a duration, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SimTime(u64);
 
@@ -17,40 +17,40 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 impl SimTime {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything.
+    /// The largest time; no event has it.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From picoseconds.
+    /// Converts picoseconds.
     #[must_use]
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
-    /// From nanoseconds; [`SimTime::MAX`] if that is too long.
+    /// Converts nanoseconds; saturates at [`SimTime::MAX`].
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(PS_PER_NS))
     }
 
-    /// From microseconds; [`SimTime::MAX`] if that is too long.
+    /// Converts microseconds; saturates at [`SimTime::MAX`].
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self(us.saturating_mul(PS_PER_US))
     }
 
-    /// In picoseconds.
+    /// The time in picoseconds.
     #[must_use]
     pub const fn ps(self) -> u64 {
         self.0
     }
 
-    /// In microseconds, for people.
+    /// The time in microseconds, for display.
     #[must_use]
     pub fn us(self) -> f64 {
         self.0 as f64 / PS_PER_US as f64
     }
 
-    /// In nanoseconds, for people.
+    /// The time in nanoseconds, for display.
     #[must_use]
     pub fn ns(self) -> f64 {
         self.0 as f64 / PS_PER_NS as f64
@@ -95,13 +95,13 @@ impl fmt::Display for SimTime {
     }
 }
 
-/// A clock domain: converts between its own count and [`SimTime`] without drift, always from the
-/// whole count.
+/// A clock domain: converts between its count and [`SimTime`], always from the whole count, so without
+/// drift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockDomain {
-    /// So many counts ...
+    /// Numerator of the rate: this many counts ...
     counts: u64,
-    /// ... take so many picoseconds. No number divides both: products stay small.
+    /// ... take this many picoseconds. The fraction is reduced, so products stay small.
     ps: u64,
 }
 
@@ -150,8 +150,7 @@ impl ClockDomain {
     }
 }
 
-/// `value * by / over`, rounded down. A product that fits a word is the common case, and much the
-/// faster one.
+/// `value * by / over`, rounded down. The fast path handles products that fit a word.
 fn scaled(value: u64, by: u64, over: u64) -> u64 {
     match value.checked_mul(by) {
         Some(product) => product / over,
