@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use emulator::image::{Image, MemoryLimits};
+use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
@@ -95,7 +95,7 @@ fn drive(sram: SramSize, firmware: Firmware) -> u64 {
 
 /// Checks a file, which may be refused or contain any firmware.
 fn check(file: &[u8], sram: SramSize) {
-    let limits = MemoryLimits::tigon2(sram.bytes() as u32);
+    let limits = Tigon2::image_limits(sram.bytes() as u32);
     let _ = Image::parse(file, &limits);
     if let Ok(linux) = LinuxFirmware::parse(file, sram.bytes() as u32) {
         let firmware = linux.firmware;

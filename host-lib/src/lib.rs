@@ -42,11 +42,11 @@
 #![deny(missing_docs)]
 
 pub mod acenic;
-pub mod address;
 pub mod board;
 pub mod emp;
 pub mod firmware;
-pub mod window;
+
+pub use lanigon_window::{address, window};
 
 #[cfg(test)]
 mod fake;

@@ -58,3 +58,11 @@ pub trait Architecture: Debug + Sync {
     /// The register that a store takes its value from.
     fn stored_register(&self, word: u32) -> Option<usize>;
 }
+
+impl PartialEq for dyn Architecture {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Architecture {}

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use host_lib::window::{
+use lanigon_window::window::{
     FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
     Window,
 };

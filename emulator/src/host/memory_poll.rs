@@ -17,7 +17,7 @@ use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_struct;
-use host_lib::window::MemoryWatch;
+use lanigon_window::window::MemoryWatch;
 
 /// A condition on a word of physical memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

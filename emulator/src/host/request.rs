@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host_lib::window::{MemoryWatch, PolledWord};
+use lanigon_window::window::{MemoryWatch, PolledWord};
 
 use super::accounts::Phase;
 use super::log::Answers;

@@ -1,6 +1,6 @@
 //! Polls of several words in turn, of window and memory, each charged as a poll of its kind, until one of them is as expected.
 
-use host_lib::window::{PolledWord, Watch};
+use lanigon_window::window::{PolledWord, Watch};
 
 use super::dispatch::{HostContext, schedule};
 use super::machine::Machine;

@@ -9,7 +9,6 @@ use std::ops::Range;
 use super::error::ImageError;
 use super::symbols::SymbolKind;
 use super::{Image, Section};
-use crate::cpu::mips::isa::{self, Kind};
 
 /// An instruction that the chip does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct Forbidden {
     pub place: String,
     /// The instruction word.
     pub word: u32,
-    /// Name of the instruction; `None` if it is no MIPS instruction.
+    /// Name of the instruction; `None` if it is no instruction.
     pub mnemonic: Option<&'static str>,
 }
 
@@ -78,8 +77,7 @@ fn check_section(image: &Image, section: &Section) -> Vec<Forbidden> {
 
 /// A finding if the chip does not have this instruction.
 fn forbidden(image: &Image, address: u32, word: u32) -> Option<Forbidden> {
-    let row = isa::lookup(word);
-    if row.is_some_and(|row| !matches!(row.kind, Kind::Missing | Kind::Illegal)) {
+    if image.architecture.is_executable(word) {
         return None;
     }
     let place = image.symbols.describe(address);
@@ -87,6 +85,6 @@ fn forbidden(image: &Image, address: u32, word: u32) -> Option<Forbidden> {
         address,
         place,
         word,
-        mnemonic: row.map(|row| row.mnemonic),
+        mnemonic: image.architecture.mnemonic(word),
     })
 }

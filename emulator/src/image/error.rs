@@ -16,11 +16,17 @@ pub enum ImageError {
     /// A little-endian file; the NIC's CPUs are big-endian.
     #[error("a little-endian ELF file; the NIC is big-endian")]
     LittleEndian,
-    /// A file for another processor.
-    #[error("an ELF file for another processor (machine {machine}); the NIC is MIPS")]
-    NotMips {
-        /// The ELF header's machine number.
+    /// A file for another instruction set than that of the board.
+    #[error(
+        "an ELF file for another processor (machine {machine}); the CPUs of {board} run {architecture} code"
+    )]
+    OtherArchitecture {
+        /// Number of the machine in the ELF header.
         machine: u16,
+        /// Type of the board.
+        board: &'static str,
+        /// Instruction set of its CPUs.
+        architecture: &'static str,
     },
     /// An object file or a library.
     #[error("not an executable: it was not linked, or is a library")]

@@ -5,7 +5,7 @@
 use defs::tigon2::event::TABLE_ENTRIES;
 
 use super::Image;
-use crate::cpu::mips::isa::{self, Kind};
+use crate::cpu::architecture::Transfer;
 use crate::sim::initiator::Initiator;
 
 /// Symbols of the tables of CPU A and CPU B.
@@ -40,8 +40,9 @@ pub(super) fn read(image: &Image) -> Vec<Handler> {
         };
         let entries = (0..).take(TABLE_ENTRIES).filter_map(|index: u32| {
             let at = table.address.wrapping_add(ENTRY_BYTES * index);
-            let jump = image.instruction(at).filter(|&word| is_jump(word))?;
-            let address = isa::jump_target(jump, at);
+            let jump = image.instruction(at)?;
+            let jumps = image.architecture.transfer(jump) == Some(Transfer::Jump);
+            let address = image.architecture.target(jump, at).filter(|_| jumps)?;
             let name = image.symbols.describe_for(who, address);
             let event = index.checked_sub(1);
             (!name.ends_with(UNEXPECTED)).then_some(Handler {
@@ -54,8 +55,4 @@ pub(super) fn read(image: &Image) -> Vec<Handler> {
         handlers.extend(entries);
     }
     handlers
-}
-
-fn is_jump(word: u32) -> bool {
-    isa::lookup(word).is_some_and(|row| row.kind == Kind::J)
 }

@@ -27,34 +27,28 @@ pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
 pub use unwind::{Frame, UnwindError};
 
-use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE, STACK_MAP_LIMIT};
-use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, EM_MIPS, ET_EXEC};
+use defs::tigon2::map::{SCRATCHPAD_BASE, STACK_MAP_LIMIT};
+use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, ET_EXEC};
 use goblin::elf::program_header::PT_LOAD;
 use goblin::elf::section_header::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS};
 use goblin::elf::{Elf, ProgramHeader, SectionHeader};
 use serde::{Deserialize, Serialize};
 
-/// Sizes of the memories that an image must fit.
+use crate::cpu::architecture::Architecture;
+
+/// What an image must fit: the board's instruction set and the sizes of its memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimits {
+    /// Name of the type of board.
+    pub board: &'static str,
+    /// Instruction set of its CPUs.
+    pub architecture: &'static dyn Architecture,
     /// Installed SRAM, in bytes.
     pub sram_bytes: u32,
     /// Scratchpad of CPU A, in bytes.
     pub scratchpad_a_bytes: u32,
     /// Scratchpad of CPU B, in bytes.
     pub scratchpad_b_bytes: u32,
-}
-
-impl MemoryLimits {
-    /// Memories of a Tigon2 board with this much SRAM.
-    #[must_use]
-    pub const fn tigon2(sram_bytes: u32) -> Self {
-        Self {
-            sram_bytes,
-            scratchpad_a_bytes: SCRATCHPAD_A_BYTES,
-            scratchpad_b_bytes: SCRATCHPAD_B_BYTES,
-        }
-    }
 }
 
 /// A memory of the board.
@@ -118,6 +112,8 @@ pub struct Image {
     pub handlers: Vec<Handler>,
     /// Debug information of the code.
     pub debug: DebugInfo,
+    /// Instruction set of its code.
+    pub architecture: &'static dyn Architecture,
 }
 
 impl Image {
@@ -126,7 +122,7 @@ impl Image {
     /// # Errors
     /// [`ImageError`]: the file cannot run on a board with these memories.
     pub fn parse(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
-        let elf = open(file)?;
+        let elf = open(file, memory)?;
         let sections = sections(&elf, file)?;
         let segments = segments(&elf, file, &sections, memory)?;
         let symbols = Symbols::read(&elf);
@@ -139,6 +135,7 @@ impl Image {
             probes,
             handlers: Vec::new(),
             debug: DebugInfo::read(&elf, file)?,
+            architecture: memory.architecture,
         };
         if image.instruction(image.entry).is_none() {
             return Err(ImageError::NoEntry {
@@ -184,7 +181,7 @@ impl Section {
 }
 
 /// Parses the ELF headers and checks the machine.
-fn open(file: &[u8]) -> Result<Elf<'_>, ImageError> {
+fn open<'a>(file: &'a [u8], limits: &MemoryLimits) -> Result<Elf<'a>, ImageError> {
     if !file.starts_with(ELFMAG) {
         return Err(ImageError::NotElf);
     }
@@ -203,9 +200,11 @@ fn open(file: &[u8]) -> Result<Elf<'_>, ImageError> {
     let header = Elf::parse_header(file).map_err(|_| ImageError::Truncated {
         part: "ELF header".into(),
     })?;
-    if header.e_machine != EM_MIPS {
-        return Err(ImageError::NotMips {
+    if header.e_machine != limits.architecture.elf_machine() {
+        return Err(ImageError::OtherArchitecture {
             machine: header.e_machine,
+            board: limits.board,
+            architecture: limits.architecture.name(),
         });
     }
     if header.e_type != ET_EXEC {

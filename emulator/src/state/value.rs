@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use host_lib::window::Watch;
+use lanigon_window::window::Watch;
 
 use super::{Reader, StateError, Value, Writer};
 use crate::value_struct;

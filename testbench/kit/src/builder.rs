@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use emulator::image::{Image, MemoryLimits};
+use emulator::image::Image;
 use emulator::observe::event::Details;
 use emulator::observe::file::{Header, ImageInfo};
 use emulator::sim::time::SimTime;
@@ -346,7 +346,7 @@ impl Source {
     fn read(&self, sram: SramSize) -> Result<Image, KitError> {
         let path = match self {
             Self::Bytes(bytes) => {
-                let limits = MemoryLimits::tigon2(sram.bytes() as u32);
+                let limits = Tigon2::image_limits(sram.bytes() as u32);
                 return Ok(Image::parse(bytes, &limits)?);
             }
             Self::File(path) => path,

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use emulator::image::{Image, ImageError, MemoryLimits};
+use emulator::image::{Image, ImageError};
+use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use host_lib::firmware::Firmware;
 
@@ -50,7 +51,7 @@ pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
         },
         error,
     })?;
-    let limits = MemoryLimits::tigon2(sram.bytes() as u32);
+    let limits = Tigon2::image_limits(sram.bytes() as u32);
     Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
         path: path.into(),
         error,

@@ -12,8 +12,9 @@ use defs::probe::Kind;
 use proptest::prelude::*;
 
 use super::{Image, ImageError, Memory, MemoryLimits, Symbol, SymbolKind, Symbols, probes, stack};
+use crate::tigon2::board::Tigon2;
 
-const LIMITS: MemoryLimits = MemoryLimits::tigon2(512 * 1024);
+const LIMITS: MemoryLimits = Tigon2::image_limits(512 * 1024);
 
 const NOP: u32 = 0;
 const JR_RA: u32 = 0x03E0_0008;
@@ -289,7 +290,7 @@ fn foreign_files_are_refused() {
     );
     check_refused(
         &changed(MACHINE_AT + 1, 62),
-        "an ELF file for another processor (machine 62); the NIC is MIPS",
+        "an ELF file for another processor (machine 62); the CPUs of tigon2 run mips code",
     );
     let not_linked = "not an executable: it was not linked, or is a library";
     check_refused(&changed(TYPE_AT + 1, 1), not_linked);

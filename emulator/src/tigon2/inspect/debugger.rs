@@ -12,6 +12,7 @@ use crate::board::{
 };
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
+use crate::image::MemoryLimits;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
@@ -19,6 +20,9 @@ use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::BoardContext;
 use crate::tigon2::inspect::names;
 use crate::tigon2::map::{self, Place};
+
+/// The name of this type of board.
+pub const NAME: &str = "tigon2";
 
 /// CPU A and CPU B.
 pub const CPUS: [CpuInfo; 2] = [
@@ -43,9 +47,23 @@ const fn who(cpu: usize) -> Initiator {
     }
 }
 
+impl Tigon2 {
+    /// What an image must fit on a board with this much SRAM.
+    #[must_use]
+    pub const fn image_limits(sram_bytes: u32) -> MemoryLimits {
+        MemoryLimits {
+            board: NAME,
+            architecture: &Mips,
+            sram_bytes,
+            scratchpad_a_bytes: SCRATCHPAD_A_BYTES,
+            scratchpad_b_bytes: SCRATCHPAD_B_BYTES,
+        }
+    }
+}
+
 impl Inspect for Tigon2 {
     fn name(&self) -> &'static str {
-        "tigon2"
+        NAME
     }
 
     fn cpus(&self) -> &'static [CpuInfo] {

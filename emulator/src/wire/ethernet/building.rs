@@ -1,6 +1,6 @@
 //! Building an Ethernet in a world: the methods of `World` that lay cables and add switches, routes and faults.
 
-use host_lib::address::MacAddress;
+use lanigon_window::address::MacAddress;
 
 use super::error::EthernetError;
 use super::frame::{Departure, Frame};

@@ -1,6 +1,6 @@
 //! Errors of building an Ethernet.
 
-use host_lib::address::MacAddress;
+use lanigon_window::address::MacAddress;
 
 use crate::sim::time::SimTime;
 use crate::sim::world::AttachError;

@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use host_lib::address::MacAddress;
+use lanigon_window::address::MacAddress;
 
 use super::Ethernet;
 use super::cable::Direct;

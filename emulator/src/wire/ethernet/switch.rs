@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use host_lib::address::MacAddress;
+use lanigon_window::address::MacAddress;
 
 use super::frame::Frame;
 use super::link::Link;

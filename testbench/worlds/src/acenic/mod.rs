@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use defs::acenic::Link;
 use emulator::host::machine::Machine;
-use emulator::image::{Image, ImageError, MemoryLimits, Probe, Symbols};
+use emulator::image::{Image, ImageError, Probe, Symbols};
 use emulator::sim::node::Node;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
@@ -100,7 +100,7 @@ pub fn read_firmware(path: &Path, sram: SramSize) -> Result<AceFirmware, Firmwar
     }
     let sram_bytes = sram.bytes() as u32;
     if file.starts_with(ELF_MAGIC) {
-        return Image::parse(&file, &MemoryLimits::tigon2(sram_bytes))
+        return Image::parse(&file, &Tigon2::image_limits(sram_bytes))
             .map(AceFirmware::from)
             .map_err(|error| FirmwareError::Elf {
                 path: path.into(),
