@@ -537,6 +537,7 @@ fn lists_name_what_there_is() {
         );
     };
     has("experiments", "emp");
+    has("boards", "tigon2");
     has("profiles", "tigon2-88mhz");
     has("profiles", "emp-thesis");
     has("images", "hello");

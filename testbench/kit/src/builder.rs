@@ -8,7 +8,6 @@ use emulator::observe::event::Details;
 use emulator::observe::file::{Header, ImageInfo};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::EthernetError;
@@ -24,6 +23,7 @@ use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::args::RecordArgs;
 use lanigon_analysis::trace::record;
 use lanigon_timeline::args::TimelineArgs;
+use lanigon_worlds::boards::{self, Parts};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::{self, FirmwareError};
 use lanigon_worlds::nodes::{self, mac_address};
@@ -207,10 +207,13 @@ impl KitBuilder {
                     (node, Some(Arc::new(images::firmware(&image))))
                 }
                 None => {
-                    let board = Tigon2::new(self.sram, profile.timing);
-                    let costs = &profile.timing.host;
-                    let memory = nodes::HOST_MEGABYTES;
-                    let node = emulator::sim::node::Node::new(number, board, costs, memory);
+                    let node = boards::DEFAULT.node(&Parts {
+                        index: number,
+                        profile: &profile,
+                        probes: None,
+                        sram: self.sram,
+                        memory_megabytes: nodes::HOST_MEGABYTES,
+                    });
                     (node, None)
                 }
             };
@@ -346,7 +349,7 @@ impl Source {
     fn read(&self, sram: SramSize) -> Result<Image, KitError> {
         let path = match self {
             Self::Bytes(bytes) => {
-                let limits = Tigon2::image_limits(sram.bytes() as u32);
+                let limits = boards::DEFAULT.image_limits(sram);
                 return Ok(Image::parse(bytes, &limits)?);
             }
             Self::File(path) => path,

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use emulator::image::{Image, ImageError};
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use host_lib::firmware::Firmware;
+
+use crate::boards;
 
 /// A firmware image cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +52,7 @@ pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
         },
         error,
     })?;
-    let limits = Tigon2::image_limits(sram.bytes() as u32);
+    let limits = boards::DEFAULT.image_limits(sram);
     Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
         path: path.into(),
         error,

@@ -1,6 +1,7 @@
 //! Worlds from scenarios: nodes, networks, host programs and faults, built and run.
 
 pub mod acenic;
+pub mod boards;
 pub mod calibrate;
 pub mod faults;
 pub mod images;

@@ -4,12 +4,13 @@ use emulator::cpu::clock::TICKS_PER_CYCLE;
 use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::inspect::probes::ProbeTable;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::link::Link;
 use host_lib::emp::MacAddress;
+
+use crate::boards::{self, Parts};
 
 /// SRAM of the boards of the EMP thesis (emp-022).
 pub const EMP_SRAM: SramSize = SramSize::K512;
@@ -44,15 +45,13 @@ pub fn node(
     factors: &StageFactors,
     sram: SramSize,
 ) -> Node {
-    let board = board(image, profile, factors, sram);
-    Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
-}
-
-/// A board with the image's probes.
-fn board(image: &Image, profile: &Profile, factors: &StageFactors, sram: SramSize) -> Tigon2 {
-    let mut board = Tigon2::new(sram, profile.timing);
-    board.probes = probes(image, factors);
-    board
+    boards::DEFAULT.node(&Parts {
+        index,
+        profile,
+        probes: Some(&probes(image, factors)),
+        sram,
+        memory_megabytes: HOST_MEGABYTES,
+    })
 }
 
 /// The image's probes; `factors` stretch stages.

@@ -6,7 +6,6 @@ use anyhow::Context;
 use defs::probe::Kind;
 use defs::tigon2::event;
 use emulator::image::{Image, Memory, MemoryLimits, Probe, stack};
-use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
 use serde::Serialize;
@@ -14,6 +13,7 @@ use serde::Serialize;
 use super::Status;
 use crate::cli::ImageArgs;
 use crate::output;
+use lanigon_worlds::boards;
 use lanigon_worlds::images;
 
 /// Names of the CPUs, by index.
@@ -28,7 +28,7 @@ pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
     if let Some(path) = &args.linux_form {
         write_linux_form(&image, path, args.sram)?;
     }
-    let limits = Tigon2::image_limits(args.sram.bytes() as u32);
+    let limits = boards::DEFAULT.image_limits(args.sram);
     let document = Document::new(args.image.display().to_string(), &image, &limits);
     if args.json {
         output::print_json(&document)?;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::Status;
 use crate::cli::ListArgs;
 use crate::output;
+use lanigon_worlds::boards::BOARDS;
 use lanigon_worlds::images;
 use lanigon_worlds::scenario::{self, Scenario};
 
@@ -25,6 +26,7 @@ const HOW_TO_BUILD: &str = "make firmware";
 /// JSON document of the list.
 #[derive(Serialize)]
 struct Document {
+    boards: Vec<Named>,
     experiments: Vec<Named>,
     images: Vec<ImageRow>,
     profiles: Vec<Named>,
@@ -69,7 +71,11 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         let profile = Profile::built_in(name)?;
         Ok(named((name, &profile.description)))
     });
+    let boards = BOARDS
+        .iter()
+        .map(|board| named((board.name, board.description)));
     let document = Document {
+        boards: boards.collect(),
         experiments: EXPERIMENTS.into_iter().map(named).collect(),
         images: images(&images::image_folder()),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
@@ -143,8 +149,11 @@ impl Document {
             None => format!("images: none yet; `{HOW_TO_BUILD}` builds them\n"),
         };
         let (experiments, profiles) = (rows(&self.experiments), rows(&self.profiles));
+        let boards = rows(&self.boards);
         let scenarios = self.scenarios();
-        format!("experiments\n{experiments}\n{images}\nprofiles\n{profiles}\n{scenarios}")
+        format!(
+            "boards\n{boards}\nexperiments\n{experiments}\n{images}\nprofiles\n{profiles}\n{scenarios}"
+        )
     }
 
     fn scenarios(&self) -> String {

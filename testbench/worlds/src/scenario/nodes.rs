@@ -12,13 +12,12 @@ use host_lib::emp::{
 
 use super::error::{Place, ScenarioError, unknown};
 use super::table::{Item, Table};
+use crate::boards::{self, BoardType};
 
 /// Largest number of nodes: size of EMP's route table.
 pub const MOST_NODES: usize = ROUTE_TABLE_ENTRIES as usize;
 /// Host memory of a node, in megabytes. Only pages in use need memory of the real machine.
 const DEFAULT_MEMORY_MB: u32 = 128;
-/// Profile of the plain hardware.
-const DEFAULT_PROFILE: &str = "tigon2-88mhz";
 /// EMP settings of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmpSettings {
@@ -98,13 +97,15 @@ pub struct ProfileName {
 }
 
 impl ProfileName {
-    pub(super) fn read(item: Option<Item<'_>>, outer: &Place) -> Result<Self, ScenarioError> {
-        let Some(item) = item else {
-            return Ok(Self {
-                name: DEFAULT_PROFILE.into(),
-                place: outer.clone(),
-            });
-        };
+    /// The profile of a board's plain hardware.
+    fn of(board: &BoardType, place: &Place) -> Self {
+        Self {
+            name: board.profile.into(),
+            place: place.clone(),
+        }
+    }
+
+    pub(super) fn read(item: Item<'_>) -> Result<Self, ScenarioError> {
         let name = item.text()?;
         if !is_file(name) && !Profile::names().any(|known| known == name) {
             let reason = unknown("profile", name, Profile::names());
@@ -133,6 +134,8 @@ pub(super) fn is_file(name: &str) -> bool {
 pub struct Node {
     /// Name.
     pub name: String,
+    /// Type of its board.
+    pub board: &'static BoardType,
     /// EMP settings.
     pub emp: EmpSettings,
     /// Timing profile of board and host.
@@ -144,6 +147,7 @@ pub struct Node {
 /// What holds for every node that does not say otherwise.
 #[derive(Debug, Clone)]
 pub(super) struct Defaults {
+    board: &'static BoardType,
     pub(super) emp: EmpSettings,
     pub(super) profile: ProfileName,
     pub(super) memory_mb: u32,
@@ -152,13 +156,29 @@ pub(super) struct Defaults {
 impl Defaults {
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = root.table("emp")?;
-        let profile = root.get("profile");
+        let board = board(root)?.unwrap_or(boards::DEFAULT);
         Ok(Self {
+            board,
             emp: EmpSettings::default().read(emp)?,
-            profile: ProfileName::read(profile, &root.place)?,
+            profile: match root.get("profile") {
+                Some(item) => ProfileName::read(item)?,
+                None => ProfileName::of(board, &root.place),
+            },
             memory_mb: memory(root, DEFAULT_MEMORY_MB)?,
         })
     }
+}
+
+/// The type of board that a table names, if it names one.
+fn board(table: &mut Table<'_>) -> Result<Option<&'static BoardType>, ScenarioError> {
+    let Some(item) = table.get("board") else {
+        return Ok(None);
+    };
+    let name = item.text()?;
+    let found = boards::board_type(name);
+    let names = boards::BOARDS.iter().map(|board| board.name);
+    let refused = || item.place.refuse(unknown("board", name, names));
+    found.map(Some).ok_or_else(refused)
 }
 
 fn memory(table: &mut Table<'_>, default: u32) -> Result<u32, ScenarioError> {
@@ -210,11 +230,16 @@ impl Nodes {
             return Err(count.map_or(name.place, |item| item.place).refuse(reason));
         }
         let emp = table.table("emp")?;
+        let own_board = board(&mut table)?;
         let own = Defaults {
+            board: own_board.unwrap_or(defaults.board),
             emp: defaults.emp.read(emp)?,
-            profile: match table.get("profile") {
-                Some(item) => ProfileName::read(Some(item), &table.place)?,
-                None => defaults.profile.clone(),
+            profile: match (table.get("profile"), own_board) {
+                (Some(item), _) => ProfileName::read(item)?,
+                (None, Some(board)) if board.name != defaults.board.name => {
+                    ProfileName::of(board, &table.place)
+                }
+                (None, _) => defaults.profile.clone(),
             },
             memory_mb: memory(&mut table, defaults.memory_mb)?,
         };
@@ -301,6 +326,7 @@ impl Defaults {
     fn node(&self, name: String) -> Node {
         Node {
             name,
+            board: self.board,
             emp: self.emp,
             profile: self.profile.clone(),
             memory_mb: self.memory_mb,

@@ -146,6 +146,7 @@ fn slips_of_the_pen_are_named() {
     );
     check_changed("[[fault]]", "[[falt]]", "falt", "did you mean \"fault\"?");
     check_changed("seed = 7", "profile = \"tigon\"", "profile", "tigon2-88mhz");
+    check_changed("seed = 7", "board = \"tigon3\"", "board", "tigon2");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use emulator::host::machine::Machine;
 use emulator::image::Image;
-use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
@@ -23,6 +22,7 @@ use host_lib::firmware::Firmware;
 use super::result::Counters;
 use super::started::Started;
 use super::{Lives, Simulation};
+use crate::boards::Parts;
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::images;
@@ -146,9 +146,13 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
 fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, EthernetError> {
     let node = |(index, node): (usize, &scenario::Node)| {
         let Speed { profile, probes } = &speeds[&node.profile.name];
-        let mut board = Tigon2::new(EMP_SRAM, profile.timing);
-        board.probes = probes.clone();
-        Node::new(index as u16, board, &profile.timing.host, node.memory_mb)
+        node.board.node(&Parts {
+            index: index as u16,
+            profile,
+            probes: Some(probes),
+            sram: EMP_SRAM,
+            memory_megabytes: node.memory_mb,
+        })
     };
     let mut world = World::new(scenario.nodes.iter().enumerate().map(node).collect());
     for spec in &scenario.network.switches {
