@@ -60,8 +60,7 @@ fn a_lost_answer_is_asked_for_again() -> Result<(), KitError> {
         .fault(lost)
         .details(Details::HANDLERS)
         .trace_to(file("lost.trace"))
-        .pcap_to(file("lost.pcapng"))
-        .timeline_to(file("lost.pftrace"));
+        .pcap_to(file("lost.pcapng"));
     let (kit, answers) = three_requests(world)?;
     assert_eq!(answers, [Some(7), Some(14), Some(21)]);
     let second = kit.events().probes().argument(0, 2);

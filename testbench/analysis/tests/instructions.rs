@@ -15,10 +15,9 @@ use emulator::observe::instructions::steps::{Action, Steps};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use lanigon_analysis::profiler::{Costs, Profiler, report};
-use lanigon_analysis::trace::args::RecordArgs;
 use lanigon_analysis::trace::instructions::{Listing, Wanted, split};
 use lanigon_analysis::trace::open::open;
-use lanigon_analysis::trace::record::{header, with_image};
+use lanigon_analysis::trace::record::{RecordOptions, header, with_image};
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -148,10 +147,10 @@ fn a_file_shows_every_instruction() {
     let names = (0..2).map(|node| format!("n{node}"));
     let header = header(&"pair", 1, names);
     let header = with_image(header, "emp-base", &simulation.image);
-    let args = RecordArgs {
+    let args = RecordOptions {
         trace: Some(path.clone()),
         instructions: true,
-        ..RecordArgs::default()
+        ..RecordOptions::default()
     };
     let recording = args.begin(&mut simulation.world, || header).unwrap();
     let left = run(&mut simulation, 2);

@@ -1,11 +1,14 @@
 //! Description of a test's world.
 
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use emulator::image::Image;
 use emulator::observe::event::Details;
 use emulator::observe::file::{Header, ImageInfo};
+use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::tigon2::sram::SramSize;
@@ -20,9 +23,7 @@ use super::log::{Log, Tap};
 use super::schedule::Schedule;
 use super::{Kit, NodeState, START};
 use lanigon_analysis::capture::Capture;
-use lanigon_analysis::trace::args::RecordArgs;
-use lanigon_analysis::trace::record;
-use lanigon_timeline::args::TimelineArgs;
+use lanigon_analysis::trace::record::{self, RecordOptions};
 use lanigon_worlds::boards::{self, Parts};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::{self, FirmwareError};
@@ -35,6 +36,18 @@ const DEFAULT_MAX_TIME: SimTime = SimTime::from_us(1_000_000);
 /// Latency of a switch, and size of its output buffers.
 const SWITCH_LATENCY: SimTime = SimTime::from_ns(500);
 const SWITCH_BUFFER_BYTES: u64 = 128 << 10;
+
+/// An observer, or the reason why it could not be started.
+type Started = io::Result<Box<dyn Observer>>;
+
+/// Starts an observer.
+struct Begin(Box<dyn FnOnce(&Header) -> Started>);
+
+impl fmt::Debug for Begin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Begin")
+    }
+}
 
 /// An image given by the test.
 #[derive(Debug, Clone)]
@@ -60,7 +73,7 @@ pub struct KitBuilder {
     details: Details,
     trace: Option<PathBuf>,
     capture: Option<PathBuf>,
-    timeline: Option<PathBuf>,
+    observers: Vec<Begin>,
     max_time: SimTime,
 }
 
@@ -79,7 +92,7 @@ impl KitBuilder {
             details: Details::empty(),
             trace: None,
             capture: None,
-            timeline: None,
+            observers: Vec::new(),
             max_time: DEFAULT_MAX_TIME,
         }
     }
@@ -172,10 +185,14 @@ impl KitBuilder {
         self
     }
 
-    /// Draws a timeline into this file, for ui.perfetto.dev.
+    /// Adds an observer of all events. `begin` makes it from the header of the world's trace when the world is built.
+    /// `lanigon_timeline::to_file` draws a timeline.
     #[must_use]
-    pub fn timeline_to(mut self, path: impl AsRef<Path>) -> Self {
-        self.timeline = Some(path.as_ref().into());
+    pub fn observe<F>(mut self, begin: F) -> Self
+    where
+        F: FnOnce(&Header) -> Started + 'static,
+    {
+        self.observers.push(Begin(Box::new(begin)));
         self
     }
 
@@ -226,20 +243,18 @@ impl KitBuilder {
         let taps = Tap::install(&mut world)?;
         let log = Log::observe(&mut world, self.details);
         let refuse = |error: anyhow::Error| KitError::Trace(format!("{error:#}"));
-        let record = RecordArgs {
+        let record = RecordOptions {
             trace: self.trace,
-            details: Some(self.details),
-            ..RecordArgs::default()
+            details: self.details,
+            ..RecordOptions::default()
         };
         let recording = record
             .begin(&mut world, || header.clone())
             .map_err(refuse)?;
-        let draw = TimelineArgs {
-            timeline: self.timeline,
-            timeline_limit: lanigon_timeline::DEFAULT_LIMIT_BYTES / 1_000_000,
-            ..TimelineArgs::default()
-        };
-        let drawing = draw.begin(&mut world, || header).map_err(refuse)?;
+        for Begin(begin) in self.observers {
+            let observer = begin(&header).map_err(|error| KitError::Trace(error.to_string()))?;
+            world.observe(observer);
+        }
         let capture = self.capture.as_deref();
         let capture = capture.map(|path| Capture::start(path, &mut world));
         Ok(Kit {
@@ -250,7 +265,6 @@ impl KitBuilder {
             strikes,
             end: START.saturating_add(self.max_time),
             recording,
-            drawing,
             capture: capture.transpose().map_err(refuse)?,
         })
     }

@@ -32,7 +32,7 @@
 //! | inject one exact fault | [`FrameFault`], and [`faults::Fault`](lanigon_worlds::faults::Fault) for EMP |
 //! | search for failures of a protocol | [`Search`], [`Schedules`], [`Schedule`] |
 //! | send and receive single frames | [`Kit::inject`], [`Kit::frames_from`] |
-//! | inspect details | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::timeline_to`] |
+//! | inspect details | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::observe`] |
 //!
 //! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty
 //! folder to such tests; `examples/echo` is its result.
@@ -77,7 +77,6 @@ pub use lanigon_worlds::outcome::Outcome;
 
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::Recording;
-use lanigon_timeline::args::Drawing;
 use lanigon_worlds::faults::Strikes;
 use log::{Log, Tap};
 
@@ -102,7 +101,6 @@ pub struct Kit {
     strikes: Vec<Strikes>,
     end: SimTime,
     recording: Recording,
-    drawing: Drawing,
     capture: Option<Capture>,
 }
 
@@ -299,7 +297,7 @@ impl Kit {
         &mut self.world
     }
 
-    /// Ends trace, capture and timeline.
+    /// Ends trace, capture and other observers.
     ///
     /// # Errors
     /// If one of them could not be written.
@@ -308,13 +306,16 @@ impl Kit {
     }
 
     fn finish_observing(&mut self) -> Result<(), KitError> {
-        self.world.finish_observing();
+        let observed = self.world.finish_observing();
         let recorded = std::mem::take(&mut self.recording).finish();
-        let drawn = std::mem::take(&mut self.drawing).finish();
         let capture = self.capture.take();
         let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut self.world));
-        let written = recorded.and(drawn).and(captured);
-        written.map_err(|error| KitError::Trace(format!("{:#}", anyhow::Error::from(error))))
+        let written = recorded.and(captured);
+        written.map_err(|error| KitError::Trace(format!("{:#}", anyhow::Error::from(error))))?;
+        match observed.into_iter().next() {
+            Some(error) => Err(KitError::Trace(error.to_string())),
+            None => Ok(()),
+        }
     }
 
     /// Starts nodes without a program.

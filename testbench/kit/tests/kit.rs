@@ -194,20 +194,16 @@ fn a_schedule_is_printed_as_code() {
 #[test]
 fn a_trace_is_written_even_where_a_test_ends_early() -> Result<(), KitError> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kit.txt");
-    let others = ["pcapng", "timeline"].map(|suffix| path.with_extension(suffix));
+    let capture = path.with_extension("pcapng");
     let mut kit = Kit::alone()
         .firmware(image("hello"))
         .trace_to(&path)
-        .pcap_to(&others[0])
-        .timeline_to(&others[1])
+        .pcap_to(&capture)
         .build()?;
     kit.run()?;
     drop(kit);
     let trace = std::fs::read_to_string(&path).expect("a trace");
     assert!(trace.contains("n0 cpu_a     log: hello at "), "{trace}");
-    for other in others {
-        let bytes = std::fs::metadata(other).expect("a file").len();
-        assert!(bytes > 0);
-    }
+    assert!(std::fs::metadata(capture).expect("a file").len() > 0);
     Ok(())
 }

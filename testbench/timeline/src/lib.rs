@@ -1,7 +1,7 @@
 //! Timeline of a run for Perfetto (docs/timeline.md): a process per node, a track per block, a flow per
 //! message.
 
-pub mod args;
+pub mod drawing;
 mod gauges;
 mod lane;
 mod messages;
@@ -18,6 +18,7 @@ use emulator::observe::event::{Details, Place, TraceEvent};
 use emulator::observe::file::{Header, NodeInfo};
 use emulator::observe::stream::Observer;
 
+pub use drawing::to_file;
 use messages::Flows;
 use packets::Packets;
 use place::Canvas;

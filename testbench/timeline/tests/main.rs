@@ -5,6 +5,7 @@
 )]
 
 mod decoded;
+mod kit;
 #[cfg(feature = "perfetto")]
 mod official;
 mod shown;

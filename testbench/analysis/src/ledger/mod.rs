@@ -4,7 +4,6 @@
 //! consists of spans; each ends where the next one begins, so they add up exactly to the whole. Concurrent
 //! work on other frames is not on the path. `docs/ledger.md` defines each part.
 
-pub mod args;
 pub mod average;
 pub mod select;
 pub mod svg;

@@ -4,7 +4,6 @@
 //! followed exactly: `jal` and `jalr` begin one, `jr $ra` ends it, and `JOFF` starts a handler. Every tick
 //! of a CPU belongs to one function, to its idle loop, or to halted time.
 
-pub mod args;
 mod calls;
 mod collect;
 pub mod flame;

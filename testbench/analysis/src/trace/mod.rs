@@ -1,6 +1,5 @@
 //! Traces: recording, reading, display, search, statistics and comparison.
 
-pub mod args;
 pub mod diff;
 pub mod filter;
 pub mod grep;

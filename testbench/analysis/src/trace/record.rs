@@ -13,10 +13,10 @@ use emulator::observe::file::{BinaryTrace, ChunkWriter, Header, ImageInfo, NodeI
 use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::observe::stream::Observer;
 use emulator::observe::text::TextTrace;
+use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 
-use super::args::{FilterArgs, RecordArgs};
-use super::select::{Selected, Selection};
+use super::select::{Selected, Selection, Terms, Window};
 use crate::output::WriteError;
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
@@ -57,6 +57,23 @@ pub fn details(list: &str) -> Result<Details, String> {
     Ok(all)
 }
 
+/// Options of a recording.
+#[derive(Debug, Default)]
+pub struct RecordOptions {
+    /// The trace file, if requested; as text if its name ends in `.txt`.
+    pub trace: Option<PathBuf>,
+    /// Kinds of events that are recorded on request only.
+    pub details: Details,
+    /// Also records every instruction of every CPU.
+    pub instructions: bool,
+    /// The trace begins at the first event that matches.
+    pub trigger: Option<Terms>,
+    /// Events in this span before the trigger are recorded too.
+    pub before: Option<SimTime>,
+    /// The trace ends this span after the trigger.
+    pub span: Option<SimTime>,
+}
+
 /// A recording in progress, if requested.
 #[derive(Debug, Default)]
 pub struct Recording {
@@ -65,7 +82,7 @@ pub struct Recording {
     failed: Failed,
 }
 
-impl RecordArgs {
+impl RecordOptions {
     /// Starts the recording, if requested.
     ///
     /// # Errors
@@ -78,16 +95,18 @@ impl RecordArgs {
         let Some(path) = &self.trace else {
             return Ok(Recording::default());
         };
-        let details = self.details.unwrap_or_default();
+        let details = self.details;
         let mut header = header();
         let named = DETAILS.iter().filter(|entry| details.contains(entry.1));
         header.details = named.map(|entry| entry.0.into()).collect();
         header.selection = self.selection();
-        let selected = FilterArgs {
-            window: self.window(),
-            ..FilterArgs::default()
+        let window = Window {
+            trigger: self.trigger.clone(),
+            before: self.before,
+            span: self.span,
+            ..Window::default()
         };
-        let selection = Selection::new(&selected, &header).context("--trace-trigger")?;
+        let selection = Selection::new(&window.into(), &header).context("--trace-trigger")?;
         let (observer, results, instructions) = observer(path, &header, details, self.instructions)
             .with_context(|| path.display().to_string())?;
         if self.instructions {
@@ -102,7 +121,7 @@ impl RecordArgs {
             observer,
             failed: failed.clone(),
         };
-        match self.trace_trigger {
+        match self.trigger {
             Some(_) => world.observe(Box::new(Selected::new(kept, selection))),
             None => world.observe(Box::new(kept)),
         }
@@ -115,13 +134,13 @@ impl RecordArgs {
 
     /// The options that filter the recording.
     fn selection(&self) -> Option<String> {
-        let terms = self.trace_trigger.as_ref()?;
+        let terms = self.trigger.as_ref()?;
         let terms = terms.0.iter().map(|(key, value)| format!("{key}={value}"));
         let mut text = format!("from the first {}", terms.collect::<Vec<_>>().join(" "));
-        if let Some(span) = self.trace_before {
+        if let Some(span) = self.before {
             text += &format!(", {span} before");
         }
-        if let Some(span) = self.trace_for {
+        if let Some(span) = self.span {
             text += &format!(", {span} after");
         }
         Some(text)

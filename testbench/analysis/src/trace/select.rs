@@ -8,9 +8,42 @@ use emulator::observe::file::{Chunk, Header, TraceReader};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 
-use super::args::FilterArgs;
-use super::filter::{Filter, parse};
+use super::filter::{Filter, Term, parse};
 use super::open::{Ending, Source, broken};
+use super::time::TimeArg;
+
+/// A span of a trace.
+#[derive(Debug, Clone, Default)]
+pub struct Window {
+    /// From this time on.
+    pub from: Option<TimeArg>,
+    /// Before this time.
+    pub until: Option<TimeArg>,
+    /// From the first event that matches.
+    pub trigger: Option<Terms>,
+    /// And the events in this span before the trigger.
+    pub before: Option<SimTime>,
+    /// For this span from the trigger on.
+    pub span: Option<SimTime>,
+}
+
+/// Selected events of a trace.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Each must match.
+    pub terms: Vec<Term>,
+    /// The span.
+    pub window: Window,
+}
+
+impl From<Window> for Wanted {
+    fn from(window: Window) -> Self {
+        Self {
+            terms: Vec::new(),
+            window,
+        }
+    }
+}
 
 /// Passes events from the first one that matches a filter on.
 #[derive(Debug)]
@@ -76,21 +109,21 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The selection that these options describe, for a trace with this header.
+    /// The selection of these events, for a trace with this header.
     ///
     /// # Errors
     /// If the trace has no such name.
-    pub fn new(args: &FilterArgs, header: &Header) -> anyhow::Result<Self> {
+    pub fn new(wanted: &Wanted, header: &Header) -> anyhow::Result<Self> {
         let start = SimTime::from_ps(header.start_ps);
-        let mut filter = Filter::new(&args.terms(), header)?;
-        filter.from = args.window.from.map(|time| time.at(start));
-        filter.until = args.window.until.map(|time| time.at(start));
-        let trigger = args.window.trigger.as_ref().map(|terms| {
-            let before = args.window.before.unwrap_or_default();
+        let mut filter = Filter::new(&wanted.terms, header)?;
+        filter.from = wanted.window.from.map(|time| time.at(start));
+        filter.until = wanted.window.until.map(|time| time.at(start));
+        let trigger = wanted.window.trigger.as_ref().map(|terms| {
+            let before = wanted.window.before.unwrap_or_default();
             Ok::<_, anyhow::Error>(Trigger::new(
                 Filter::new(&terms.0, header)?,
                 before,
-                args.window.span,
+                wanted.window.span,
             ))
         });
         Ok(Self {
@@ -233,7 +266,7 @@ pub fn expression(text: &str) -> Result<Terms, String> {
 
 /// Terms in one option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms(pub Vec<super::filter::Term>);
+pub struct Terms(pub Vec<Term>);
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,9 @@ use emulator::sim::world::RunEnd;
 use emulator::tigon2::timing::{Profile, Timing};
 
 use super::Status;
+use crate::cli::ledger::LedgerArgs;
 use crate::output;
 use crate::progress::Progress;
-use lanigon_analysis::ledger::args::LedgerArgs;
 use lanigon_analysis::ledger::{Desk, Ledger, average, select, svg, text};
 use lanigon_analysis::messages::{Message, Messages};
 use lanigon_analysis::trace::open::{Ending, broken, open};

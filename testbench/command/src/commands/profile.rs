@@ -8,9 +8,9 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
+use crate::cli::profile::ProfileArgs;
 use crate::output::{self, WriteError};
 use crate::progress::Progress;
-use lanigon_analysis::profiler::args::ProfileArgs;
 use lanigon_analysis::profiler::{Profiler, flame, report};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes::START;

@@ -3,9 +3,10 @@
 use emulator::observe::stream::Observer;
 
 use super::Status;
+use crate::cli::timeline::ConvertArgs;
 use crate::output;
 use lanigon_analysis::trace::open::{Ending, broken, open};
-use lanigon_timeline::args::{ConvertArgs, begin};
+use lanigon_timeline::drawing::begin;
 use lanigon_worlds::interrupt::Interrupt;
 
 /// Runs the command.
@@ -16,7 +17,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     output::one_file_each(&[("the trace", &args.file)], &[("--out", Some(&args.out))])?;
     let trace = open(&args.file)?;
     let header = trace.header.clone();
-    let (mut timeline, drawing) = begin(&args.out, &args.filter, args.limit, header)?;
+    let (mut timeline, drawing) = begin(&args.out, &args.filter.wanted(), args.limit, header)?;
     let mut ending = Ending::Whole;
     for event in trace.into_events() {
         if interrupt.requested() {

@@ -11,7 +11,7 @@ use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::map::{self, Place};
 
-use lanigon_analysis::trace::args::Cpu;
+use crate::cli::Cpu;
 
 /// An address range is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

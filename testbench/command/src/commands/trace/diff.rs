@@ -7,8 +7,8 @@ use emulator::observe::event::TraceEvent;
 use emulator::observe::file::{End, Events};
 
 use super::Status;
+use crate::cli::trace::DiffArgs;
 use crate::output;
-use lanigon_analysis::trace::args::DiffArgs;
 use lanigon_analysis::trace::diff::{Comparison, results, setups};
 use lanigon_analysis::trace::open::{Ending, Source, broken, open};
 

@@ -4,8 +4,8 @@ use anyhow::Context;
 use regex::bytes::Regex;
 
 use super::Status;
+use crate::cli::trace::GrepArgs;
 use crate::output::{self, Lines};
-use lanigon_analysis::trace::args::GrepArgs;
 use lanigon_analysis::trace::grep::Context as Around;
 use lanigon_analysis::trace::open::{Ending, open};
 use lanigon_analysis::trace::rows::{Rows, Style};
@@ -15,7 +15,7 @@ use lanigon_analysis::trace::select::{Selection, each};
 pub(super) fn run(args: &GrepArgs) -> anyhow::Result<Status> {
     let pattern = Regex::new(&args.pattern).context("PATTERN")?;
     let trace = open(&args.file)?;
-    let mut selection = Selection::new(&args.filter, &trace.header)?;
+    let mut selection = Selection::new(&args.filter.wanted(), &trace.header)?;
     let style = Style::of_stdout();
     // The whole line is searched, but the display may be truncated.
     let mut plain = Rows::new(&trace.header, Style::default());

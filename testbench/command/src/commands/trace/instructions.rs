@@ -4,8 +4,8 @@ use anyhow::ensure;
 use emulator::sim::time::SimTime;
 
 use super::Status;
+use crate::cli::trace::InstructionArgs;
 use crate::output::Lines;
-use lanigon_analysis::trace::args::InstructionArgs;
 use lanigon_analysis::trace::filter::node;
 use lanigon_analysis::trace::instructions::{Listing, Wanted, split};
 use lanigon_analysis::trace::open::{Ending, broken, open};
@@ -17,7 +17,7 @@ pub(super) fn run(args: &InstructionArgs) -> anyhow::Result<Status> {
     let start = SimTime::from_ps(header.start_ps);
     let wanted = Wanted {
         place: node.transpose()?,
-        cpu: args.cpu.map(lanigon_analysis::trace::args::Cpu::index),
+        cpu: args.cpu.map(crate::cli::Cpu::index),
         from: args.from.map_or(SimTime::ZERO, |time| time.at(start)),
         until: args.until.map_or(SimTime::MAX, |time| time.at(start)),
     };

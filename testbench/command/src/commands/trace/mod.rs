@@ -7,7 +7,7 @@ mod show;
 mod stats;
 
 use super::Status;
-use lanigon_analysis::trace::args::{TraceArgs, TraceCommand};
+use crate::cli::trace::{TraceArgs, TraceCommand};
 use lanigon_analysis::trace::open::Ending;
 
 /// Runs the command.

@@ -1,8 +1,8 @@
 //! `lanigon trace show`: events, one per line.
 
 use super::{Status, status};
+use crate::cli::trace::ShowArgs;
 use crate::output::Lines;
-use lanigon_analysis::trace::args::ShowArgs;
 use lanigon_analysis::trace::open::open;
 use lanigon_analysis::trace::rows::{Rows, Style};
 use lanigon_analysis::trace::select::{Selection, each};
@@ -14,7 +14,7 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<Status> {
         true => Style::default(),
         false => Style::of_stdout(),
     };
-    let mut selection = Selection::new(&args.filter, &trace.header)?;
+    let mut selection = Selection::new(&args.filter.wanted(), &trace.header)?;
     let mut rows = Rows::new(&trace.header, style);
     let mut lines = Lines::default();
     let mut text = Vec::new();

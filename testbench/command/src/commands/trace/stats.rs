@@ -1,8 +1,8 @@
 //! `lanigon trace stats`: statistics of a trace.
 
 use super::{Status, status};
+use crate::cli::trace::StatsArgs;
 use crate::output;
-use lanigon_analysis::trace::args::StatsArgs;
 use lanigon_analysis::trace::open::open;
 use lanigon_analysis::trace::select::{Selection, each};
 use lanigon_analysis::trace::stats::Stats;
@@ -11,7 +11,7 @@ use lanigon_analysis::trace::stats::Stats;
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Status> {
     let trace = open(&args.file)?;
     let header = &trace.header;
-    let mut selection = Selection::new(&args.filter, header)?;
+    let mut selection = Selection::new(&args.filter.wanted(), header)?;
     let mut stats = Stats::new(header);
     let title = format!(
         "run       {}, seed {}, {} nodes\n",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::select::MessageName;
+use lanigon_analysis::ledger::select::MessageName;
 
 /// Options of `ledger`.
 #[derive(Debug, Args)]

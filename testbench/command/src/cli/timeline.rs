@@ -1,20 +1,16 @@
 //! Options of commands that draw a timeline.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 use emulator::observe::file::Header;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-
-use super::{Filter, Options, Timeline};
-use lanigon_analysis::output::WriteError;
-use lanigon_analysis::trace::args::{FilterArgs, WindowArgs};
-use lanigon_analysis::trace::select::{Selection, Terms, expression};
+use lanigon_analysis::trace::select::{Terms, Window, expression};
 use lanigon_analysis::trace::time::{TimeArg, span, time};
+use lanigon_timeline::drawing::{self, Drawing};
+
+use super::trace::FilterArgs;
 
 /// Options of commands that draw a timeline.
 #[derive(Debug, Default, Args)]
@@ -70,66 +66,11 @@ fn megabytes() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=MOST_MEGABYTES)
 }
 
-/// A filter that draws what `selection` selects.
-fn drawn(mut selection: Selection) -> Filter {
-    Box::new(move |event| {
-        let mut is_drawn = false;
-        selection.take(event, |_| is_drawn = true);
-        is_drawn
-    })
-}
-
-/// A timeline being drawn, if requested.
-#[derive(Debug, Default)]
-pub struct Drawing {
-    path: PathBuf,
-    outcome: super::Outcome,
-}
-
-/// Starts a timeline of the events that `filter` selects, for a run with this header.
-///
-/// # Errors
-/// If the file cannot be written, or the filter contains an unknown name.
-pub fn begin(
-    path: &Path,
-    filter: &FilterArgs,
-    limit_megabytes: u64,
-    header: Header,
-) -> anyhow::Result<(Timeline, Drawing)> {
-    let selection = Selection::new(filter, &header)?;
-    let file = File::create(path).with_context(|| path.display().to_string())?;
-    let options = Options {
-        limit_bytes: limit_megabytes * 1_000_000,
-        filter: drawn(selection),
-        header,
-    };
-    let timeline = Timeline::new(Box::new(file), options);
-    let drawing = Drawing {
-        path: path.into(),
-        outcome: timeline.outcome(),
-    };
-    Ok((timeline, drawing))
-}
-
 impl TimelineArgs {
-    fn filter(&self) -> FilterArgs {
-        let window = WindowArgs {
-            from: self.timeline_from,
-            until: self.timeline_until,
-            trigger: self.timeline_trigger.clone(),
-            span: self.timeline_for,
-            ..WindowArgs::default()
-        };
-        FilterArgs {
-            window,
-            ..FilterArgs::default()
-        }
-    }
-
     /// Starts the timeline, if requested.
     ///
     /// # Errors
-    /// As [`begin`].
+    /// If the file cannot be written, or the trigger contains an unknown name.
     pub fn begin(
         &self,
         world: &mut World,
@@ -138,22 +79,13 @@ impl TimelineArgs {
         let Some(path) = &self.timeline else {
             return Ok(Drawing::default());
         };
-        let (timeline, drawing) = begin(path, &self.filter(), self.timeline_limit, header())?;
-        world.observe(Box::new(timeline));
-        Ok(drawing)
-    }
-}
-
-impl Drawing {
-    /// Ends the timeline.
-    ///
-    /// # Errors
-    /// If the file could not be written.
-    pub fn finish(&self) -> Result<(), WriteError> {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        match outcome.take() {
-            Some(error) => Err(WriteError::new(self.path.display(), error)),
-            None => Ok(()),
-        }
+        let window = Window {
+            from: self.timeline_from,
+            until: self.timeline_until,
+            trigger: self.timeline_trigger.clone(),
+            before: None,
+            span: self.timeline_for,
+        };
+        drawing::observe(world, path, &window.into(), self.timeline_limit, header())
     }
 }

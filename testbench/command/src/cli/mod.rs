@@ -1,5 +1,10 @@
 //! The options of the `lanigon` command.
 
+pub mod ledger;
+pub mod profile;
+pub mod timeline;
+pub mod trace;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -7,11 +12,12 @@ use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 
-use lanigon_analysis::ledger::args::LedgerArgs;
-use lanigon_analysis::profiler::args::ProfileArgs;
-use lanigon_analysis::trace::args::{Cpu, RecordArgs, TraceArgs};
 use lanigon_papers::experiments::scheme::Scheme;
-use lanigon_timeline::args::{ConvertArgs, TimelineArgs};
+
+use ledger::LedgerArgs;
+use profile::ProfileArgs;
+use timeline::{ConvertArgs, TimelineArgs};
+use trace::{RecordArgs, TraceArgs};
 
 /// Run NIC firmware on emulated programmable NICs.
 #[derive(Debug, Parser)]
@@ -230,6 +236,23 @@ pub struct GdbArgs {
     /// Unix socket for gdb, instead of a port
     #[arg(long, value_name = "PATH", conflicts_with = "port")]
     pub socket: Option<PathBuf>,
+}
+
+/// A CPU of the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Cpu {
+    /// CPU A
+    A,
+    /// CPU B
+    B,
+}
+
+impl Cpu {
+    /// Index in tables with an entry for each core: 0 = A, 1 = B.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
 }
 
 /// Options of `exec`.

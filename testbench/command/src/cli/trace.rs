@@ -2,31 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use emulator::observe::event::Details;
 use emulator::sim::time::SimTime;
 
-use super::filter::{Key, Term};
-use super::record;
-use super::select::{Terms, expression};
-use super::time::{TimeArg, span, time};
+use emulator::observe::file::Header;
+use emulator::sim::world::World;
+use lanigon_analysis::trace::filter::Key;
+use lanigon_analysis::trace::record::{self, RecordOptions, Recording};
+use lanigon_analysis::trace::select::{Terms, Wanted, Window, expression};
+use lanigon_analysis::trace::time::{TimeArg, span, time};
 
-/// A CPU of the board.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Cpu {
-    /// CPU A
-    A,
-    /// CPU B
-    B,
-}
-
-impl Cpu {
-    /// Index in per-core tables: 0 = A, 1 = B.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
+use super::Cpu;
 
 /// Options of commands that record a trace.
 #[derive(Debug, Default, Args)]
@@ -53,15 +40,24 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// The recorded part of the run.
-    #[must_use]
-    pub fn window(&self) -> WindowArgs {
-        WindowArgs {
+    /// Starts the recording, if requested.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or the trigger contains an unknown name.
+    pub fn begin(
+        &self,
+        world: &mut World,
+        header: impl FnOnce() -> Header,
+    ) -> anyhow::Result<Recording> {
+        let options = RecordOptions {
+            trace: self.trace.clone(),
+            details: self.details.unwrap_or_default(),
+            instructions: self.instructions,
             trigger: self.trace_trigger.clone(),
             before: self.trace_before,
             span: self.trace_for,
-            ..WindowArgs::default()
-        }
+        };
+        options.begin(world, header)
     }
 }
 
@@ -150,9 +146,9 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// The options as terms.
+    /// The selected events.
     #[must_use]
-    pub fn terms(&self) -> Vec<Term> {
+    pub fn wanted(&self) -> Wanted {
         let options = [
             (Key::Node, &self.node),
             (Key::Switch, &self.switch),
@@ -166,9 +162,24 @@ impl FilterArgs {
             (Key::Text, &self.text),
         ];
         let given = options.into_iter();
-        given
-            .filter_map(|(key, value)| Some((key, value.clone()?)))
-            .collect()
+        let terms = given.filter_map(|(key, value)| Some((key, value.clone()?)));
+        let WindowArgs {
+            from,
+            until,
+            trigger,
+            before,
+            span,
+        } = self.window.clone();
+        Wanted {
+            terms: terms.collect(),
+            window: Window {
+                from,
+                until,
+                trigger,
+                before,
+                span,
+            },
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::trace::time::{TimeArg, time};
+use lanigon_analysis::trace::time::{TimeArg, time};
 
 /// Options of `profile`.
 #[derive(Debug, Args)]
