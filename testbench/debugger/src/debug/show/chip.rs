@@ -34,7 +34,6 @@ pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
 }
 
 /// Owner of the semaphore on the focused node.
-#[must_use]
 pub fn semaphore(session: &Session) -> anyhow::Result<String> {
     let board = session.tigon2()?;
     let semaphore = &board.fabric.semaphore;

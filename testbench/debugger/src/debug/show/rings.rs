@@ -20,7 +20,6 @@ const MOST: u32 = 24;
 
 /// The DMA channels and rings, MAC rings and buffers of the focused node, with every descriptor in
 /// progress.
-#[must_use]
 pub fn rings(session: &Session) -> anyhow::Result<String> {
     let fabric = &session.tigon2()?.fabric;
     let (assist, mac) = (&fabric.assist, &fabric.mac);
