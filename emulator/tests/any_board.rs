@@ -124,7 +124,7 @@ impl Board for Toy {
         self.raised
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, _: SimTime) {
         let outbox = std::mem::take(&mut self.outbox);
         *self = Self {
             outbox,

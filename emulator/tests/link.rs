@@ -80,11 +80,11 @@ fn read_only_and_write_one_to_clear_bits_are_not_stored() {
     check(&[
         Reads(r::MAC_RX_STATE, SIGNAL),
         Write(r::MAC_RX_STATE, !ENABLE),
-        Reads(r::MAC_RX_STATE, 0x08F7_FFFD | SIGNAL),
+        Reads(r::MAC_RX_STATE, 0x08F7_FFFC | SIGNAL),
         Write(r::MAC_RX_STATE, 0),
         Reads(r::MAC_RX_STATE, SIGNAL),
         Write(r::MAC_TX_STATE, 0xFFFF_FFFF),
-        Reads(r::MAC_TX_STATE, 0xC0FF_FFFF),
+        Reads(r::MAC_TX_STATE, 0xC0FF_FFFE),
         // Interrupt, MDIO in and EEPROM in cannot be stored; the undriven EEPROM wire is high.
         Write(r::LOCAL_CONTROL, 0x0008_0004),
         Reads(r::LOCAL_CONTROL, 0x0080_0000),

@@ -59,7 +59,7 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     /// Resets the board as its bus does: registers as after power-on, no pending work, memory kept. Units on the
     /// wire stay there.
-    fn reset(&mut self);
+    fn reset(&mut self, now: SimTime);
 
     /// Whether a pending event comes from outside the machine, so that a reset does not cancel it.
     fn outlives_reset(event: &Self::Event) -> bool;

@@ -349,7 +349,7 @@ impl<B: Board> Slot<B> {
             NodeEvent::Reset { .. } => true,
         });
         let (board, programs, ctx) = self.parts(at);
-        board.reset();
+        board.reset(ctx.now);
         programs.reset(ctx.now, pause.is_some());
         ctx.poller.stop();
         ctx.with_memory(HostMemory::clear);

@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, WINDOW_VIEW};
-use defs::tigon2::regs::{self, HostControl};
+use defs::tigon2::regs;
 
-use super::cores::{ControlEffect, CorePrivate, CoreUnit, owner_of, read_control, write_control};
+use super::access::{Chip, read_register};
+use super::cores::{CorePrivate, CoreUnit};
 use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::inspect::probes::{ProbeTable, StageState};
@@ -20,7 +21,6 @@ use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
 use crate::board::{Board, Context, CpuId, NothingThere, StopReason};
-use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::{Core, CoreTiming};
 use crate::host::request::PollRequest;
 use crate::observe::event::{Details, TraceKind};
@@ -174,49 +174,19 @@ impl Tigon2 {
         }
     }
 
-    fn write_control_register(
-        &mut self,
-        owner: usize,
-        offset: u32,
-        value: u32,
-        who: Initiator,
-        ctx: &mut BoardContext,
-    ) -> bool {
-        let unit = &mut self.cores[owner];
-        let as_a = offset - regs::CPU_B * owner as u32;
-        let sram = &mut self.fabric.sram;
-        let effect = write_control(&mut unit.core, &mut unit.private, sram, as_a, value);
-        let Some(effect) = effect else {
-            return false;
-        };
-        match effect {
-            ControlEffect::Started => {
-                let clock = &mut unit.core.clock;
-                clock.start_at(self.fabric.ticks.first_at(ctx.now));
-                unit.private.stopped = None;
-                let kind = TraceKind::CoreStarted { pc: unit.core.pc() };
-                ctx.trace.record(ctx.now, unit.private.who, kind);
-            }
-            ControlEffect::Ignored => {
-                let text = format!("write of {offset:#05x} while the CPU runs: no effect");
-                Fabric::mistake(who, text, ctx);
-            }
-            ControlEffect::Stored | ControlEffect::Halted | ControlEffect::Stepped => {}
-        }
-        true
-    }
-
-    fn reset_chip(&mut self) {
-        self.fabric.reset();
-        for (unit, stage) in self.cores.iter_mut().zip(&mut self.stages) {
-            unit.private.halt();
-            unit.private.stopped = None;
-            stage.abandon();
-            unit.core.clock.ticks_per_cycle = TICKS_PER_CYCLE;
+    /// What a register access reaches.
+    fn chip(&mut self) -> Chip<'_> {
+        Chip {
+            cores: self
+                .cores
+                .each_mut()
+                .map(|unit| (&mut unit.core, &mut unit.private)),
+            fabric: &mut self.fabric,
+            stages: &mut self.stages,
         }
     }
 
-    /// Somebody who is not a CPU writes a register.
+    /// The host or a debugger writes a register.
     pub(super) fn outsider_writes_register(
         &mut self,
         offset: u32,
@@ -224,33 +194,18 @@ impl Tigon2 {
         who: Initiator,
         ctx: &mut BoardContext,
     ) {
-        if ctx.trace.wants(Details::REGISTERS) {
-            let address = map::register_address(offset);
-            let kind = TraceKind::RegisterWrite { address, value };
-            ctx.trace.record_detail(ctx.now, who, None, kind);
-        }
-        if let Some(owner) = owner_of(offset)
-            && self.write_control_register(owner, offset, value, who, ctx)
-        {
-            return;
-        }
-        if offset == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0 {
-            if ctx.trace.wants(Details::EVENTS) {
-                self.fabric.tell_timer_before(ctx.now, ctx.trace);
-            }
-            self.reset_chip();
-        }
-        self.fabric.write_register(offset, value, who.into(), ctx);
+        let tick = self.fabric.ticks.first_at(ctx.now);
+        self.chip()
+            .write_register(offset, value, who.into(), tick, ctx);
     }
 
-    /// What a register shows. Nobody notices.
+    /// What a register shows, without any effect.
     pub(super) fn register(&self, offset: u32, now: SimTime) -> u32 {
-        let control = owner_of(offset).and_then(|owner| {
+        let core = |owner: usize| {
             let unit = &self.cores[owner];
-            let as_a = offset - regs::CPU_B * owner as u32;
-            read_control(&unit.core, &unit.private, &self.fabric.sram, as_a)
-        });
-        control.unwrap_or_else(|| self.fabric.read_register(offset, now))
+            (&unit.core, &unit.private)
+        };
+        read_register(&self.fabric, core, offset, now)
     }
 }
 
@@ -320,8 +275,8 @@ impl Board for Tigon2 {
         })
     }
 
-    fn reset(&mut self) {
-        self.reset_chip();
+    fn reset(&mut self, now: SimTime) {
+        self.chip().reset(now);
         // The frame is on the wire; nobody waits for its end.
         self.fabric.mac.sending = None;
         self.fabric.sram.stop_bursts();

@@ -39,6 +39,12 @@ pub struct CorePrivate {
     /// Stack-overflow map register.
     pub(super) stack_map: u32,
     scratch_address: u32,
+    /// The other CPU has used this one's debug registers since it was started: it executes in turn.
+    observed: bool,
+    /// That it was ahead up to this tick has been recorded.
+    pub(super) seen_ahead_until: u64,
+    /// Its first so many instructions are known to have been carried out in turn.
+    pub(super) in_turn_until: u64,
     /// Why it stopped, until it is started again.
     pub(super) stopped: Option<StopReason>,
 }
@@ -52,6 +58,9 @@ state!(CorePrivate {
     step_until,
     stack_map,
     scratch_address,
+    observed,
+    seen_ahead_until,
+    in_turn_until,
     stopped
 } fixed { who, dispatch });
 
@@ -70,6 +79,9 @@ impl CorePrivate {
             step_until: None,
             stack_map: 0,
             scratch_address: 0,
+            observed: false,
+            seen_ahead_until: 0,
+            in_turn_until: 0,
             stopped: None,
         }
     }
@@ -96,6 +108,22 @@ impl CorePrivate {
         self.state & CpuState::HALT.union(CpuState::RESET).bits() == 0
     }
 
+    /// The address that `SCRATCH_DATA` means.
+    pub(super) const fn scratch_address(&self) -> u32 {
+        self.scratch_address & !3
+    }
+
+    /// Whether the other CPU has used this one's debug registers since it was started.
+    #[inline(always)]
+    pub(super) const fn observed(&self) -> bool {
+        self.observed
+    }
+
+    /// The other CPU uses this one's debug registers.
+    pub(super) const fn observe(&mut self) {
+        self.observed = self.running();
+    }
+
     /// Halts the core.
     pub(super) fn halt(&mut self) {
         self.state |= CpuState::HALT.bits();
@@ -116,6 +144,12 @@ pub struct CoreUnit {
 state!(CoreUnit { core, private });
 
 impl CoreUnit {
+    /// Nothing else acts before the time to which the core has come: all that it executed was right.
+    pub(super) fn settle(&mut self) {
+        self.private.ahead.settle();
+        self.private.in_turn_until = self.core.instructions();
+    }
+
     /// Takes the core back to where it was last in turn, if it is ahead; up to `tick` it goes on in turn.
     pub(super) fn go_back(&mut self, log: Option<&mut InstructionLog>, tick: u64) {
         self.private.ahead.go_back(&mut self.core, log, tick);
@@ -133,16 +167,22 @@ pub enum ControlEffect {
     Halted,
     /// The core halts after its next instruction.
     Stepped,
-    /// The write has no effect on a running core.
-    Ignored,
+    /// Nothing: the core runs.
+    Running,
+    /// Nothing: the register is read only.
+    ReadOnly,
 }
+
+/// The registers that belong to CPU B alone.
+const B_PRIVATE: u32 = r::CPU_B + r::CPU_PRIVATE;
+const B_PRIVATE_END: u32 = r::CPU_B + r::CPU_PRIVATE_END;
 
 /// Whether a register belongs to the cores, and to which (0 = A, 1 = B).
 #[must_use]
 pub const fn owner_of(offset: u32) -> Option<usize> {
     match offset {
-        0x140..0x200 => Some(0),
-        0x240..0x300 => Some(1),
+        r::CPU_PRIVATE..r::CPU_PRIVATE_END => Some(0),
+        B_PRIVATE..B_PRIVATE_END => Some(1),
         _ => None,
     }
 }
@@ -155,11 +195,13 @@ pub fn read_control(core: &Core, private: &CorePrivate, sram: &Sram, offset: u32
         r::CPU_PC => core.pc(),
         r::STACK_MAP => private.stack_map,
         r::SCRATCH_ADDRESS => private.scratch_address,
-        r::SCRATCH_DATA => match private.scratch_address & !3 {
+        r::SCRATCH_DATA => match private.scratch_address() {
             address @ ..SRAM_LIMIT => sram.word(address),
             address => private.scratchpad.read(address, Width::Word),
         },
-        r::CPU_REGISTERS..0x200 => core.register(((offset - r::CPU_REGISTERS) / 4) as usize),
+        r::CPU_REGISTERS..r::CPU_PRIVATE_END => {
+            core.register(((offset - r::CPU_REGISTERS) / 4) as usize)
+        }
         _ => return None,
     })
 }
@@ -180,7 +222,11 @@ pub fn write_control(
             let step = running && value & CpuState::STEP.bits() != 0;
             private.step_until = step.then(|| core.instructions() + 1);
             Some(match (was_running, running) {
-                (false, true) => ControlEffect::Started,
+                (false, true) => {
+                    private.observed = false;
+                    private.in_turn_until = core.instructions();
+                    ControlEffect::Started
+                }
                 (true, false) => {
                     private.idle.wake();
                     ControlEffect::Halted
@@ -192,7 +238,7 @@ pub fn write_control(
                 _ => ControlEffect::Stored,
             })
         }
-        r::CPU_PC if private.running() => Some(ControlEffect::Ignored),
+        r::CPU_PC if private.running() => Some(ControlEffect::Running),
         r::CPU_PC => {
             core.start_at(value);
             private.dispatch = Dispatch::default();
@@ -207,13 +253,13 @@ pub fn write_control(
             Some(ControlEffect::Stored)
         }
         r::SCRATCH_DATA => {
-            match private.scratch_address & !3 {
+            match private.scratch_address() {
                 address @ ..SRAM_LIMIT => sram.set_word(address, value),
                 address => private.scratchpad.write(address, Width::Word, value),
             }
             Some(ControlEffect::Stored)
         }
-        r::CPU_REGISTERS..0x200 => Some(ControlEffect::Ignored),
+        r::CPU_REGISTERS..r::CPU_PRIVATE_END => Some(ControlEffect::ReadOnly),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@
 use defs::tigon2::event as bit;
 use defs::tigon2::map::STATISTICS_BASE;
 use defs::tigon2::regs::{MacRxState, MacTxState};
+use defs::tigon2::rings::MacRxDescriptor;
 
 use super::assist::Assist;
 use super::dma::Channel;
@@ -237,10 +238,10 @@ impl Fabric {
     }
 
     /// The host's hard reset: registers as after power-on, transfers aborted, memory kept.
-    pub(super) fn reset(&mut self) {
+    pub(super) fn reset(&mut self, now: SimTime) {
         self.dma_read.abort();
         self.dma_write.abort();
-        self.timer = Timer::default();
+        self.timer.reset(now);
         self.semaphore = Semaphore::default();
         self.mailbox = Mailbox::default();
         self.events = EventRegisters::default();
@@ -272,7 +273,13 @@ impl Fabric {
                 index,
                 address,
                 status_length,
-            } => self.rx_done(index, address, status_length, ctx),
+            } => {
+                let descriptor = MacRxDescriptor {
+                    address,
+                    status_length,
+                };
+                self.rx_done(index, descriptor, ctx);
+            }
             BoardEvent::ConfigWord => self.config_word(),
             BoardEvent::Signal { present } => self.signal_changes(present, ctx),
         }

@@ -165,6 +165,24 @@ impl Mac {
         }
     }
 
+    /// A write of the transmit state register. A reset is a pulse: it ends the attentions, and the frame that is
+    /// on the wire is finished.
+    pub const fn write_tx_state(&mut self, value: u32) {
+        let attentions = MacTxState::ATTENTIONS.bits();
+        self.tx_state = write_state(self.tx_state, value, attentions, MacTxState::RESET.bits());
+    }
+
+    /// A write of the receive state register; tells whether it disabled the receiver. A reset is a pulse: it
+    /// ends the attentions.
+    pub const fn write_rx_state(&mut self, value: u32) -> bool {
+        let read_only = MacRxState::SIGNAL.union(MacRxState::PARTNER_CONFIG).bits();
+        let attentions = MacRxState::ATTENTIONS.bits();
+        let before = self.rx_state;
+        let reset = MacRxState::RESET.bits();
+        self.rx_state = write_state(before, value & !read_only, attentions, reset);
+        before & !value & MacRxState::ENABLE.bits() != 0
+    }
+
     /// Whether the transmitter is enabled and idle and a descriptor waits.
     #[must_use]
     pub const fn wants_descriptor(&self) -> bool {
@@ -208,8 +226,8 @@ impl Mac {
     /// # Errors
     /// The reason for dropping it.
     pub fn accept(&self, frame: &Frame) -> Result<(), DropReason> {
-        let off = MacRxState::STOP.union(MacRxState::RESET).bits();
-        if self.rx_state & MacRxState::ENABLE.bits() == 0 || self.rx_state & off != 0 {
+        let stopped = self.rx_state & MacRxState::STOP.bits() != 0;
+        if self.rx_state & MacRxState::ENABLE.bits() == 0 || stopped {
             return Err(DropReason::Disabled);
         }
         if self.rx_state & MacRxState::PAUSE.bits() != 0 && is_pause(frame.bytes()) {
@@ -285,6 +303,17 @@ impl Mac {
     pub const fn receive_due(&self) -> bool {
         self.rx.producer != self.rx.reference
     }
+}
+
+/// What a state register holds after a write: ones clear `attentions`, the `reset` bit is a pulse that clears
+/// all of them, other bits are stored.
+const fn write_state(old: u32, value: u32, attentions: u32, reset: u32) -> u32 {
+    let left = if value & reset != 0 {
+        0
+    } else {
+        old & attentions & !value
+    };
+    left | value & !(attentions | reset)
 }
 
 /// Whether a frame is a MAC control frame to the address of pause frames.

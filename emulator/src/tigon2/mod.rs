@@ -2,6 +2,7 @@
 //!
 //! `run` is the machinery that runs the cores; `inspect` serves debuggers and traces.
 
+mod access;
 pub mod assist;
 pub mod board;
 pub mod cores;

@@ -3,9 +3,9 @@
 //! The registers of the cores themselves (0x140.., 0x180.., 0x240.., 0x280..) are the board's
 //! matter, see `cores`.
 
-use defs::tigon2::map::RX_BUFFER_LIMIT;
+use defs::tigon2::map::{REGISTER_BYTES, RX_BUFFER_LIMIT};
 use defs::tigon2::regs as r;
-use defs::tigon2::regs::{DmaState, HostControl, MacRxState, MacTxState};
+use defs::tigon2::regs::{DmaState, HostControl, MacRxState};
 use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RING_BELOW};
 
 use super::dma::Direction;
@@ -15,15 +15,21 @@ use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::Actor;
 use crate::sim::time::SimTime;
 
-/// Chip revision in HOST_CONTROL, bits 31:28: Tigon2.
-const REVISION: u32 = 6 << 28;
+/// Chip revision in HOST_CONTROL: Tigon2.
+const REVISION: u32 = r::REVISION_TIGON2 << r::REVISION_SHIFT;
+/// Bits of HOST_CONTROL that read as they were written.
+const HOST_CONTROL_STORED: u32 = 0xFF0;
+/// Registers in the file.
+const WORDS: usize = (REGISTER_BYTES / 4) as usize;
 
 impl Fabric {
     /// Reads a register. `offset` is a multiple of 4 below 0x400. No read has a side effect.
     #[must_use]
     pub fn read_register(&self, offset: u32, now: SimTime) -> u32 {
         match offset {
-            r::HOST_CONTROL => REVISION | self.stored(offset) & 0xFF0 | u32::from(self.interrupt),
+            r::HOST_CONTROL => {
+                REVISION | self.stored(offset) & HOST_CONTROL_STORED | u32::from(self.interrupt)
+            }
             r::LOCAL_CONTROL => self.read_local_control(self.stored(offset)),
             r::SEMAPHORE_A => self.semaphore.read(Side::A),
             r::SEMAPHORE_B => self.semaphore.read(Side::B),
@@ -35,7 +41,7 @@ impl Fabric {
             r::MAILBOX_EVENT_A => self.mailbox.read(0),
             r::MAILBOX_EVENT_B => self.mailbox.read(1),
             r::WINDOW_BASE => self.window.base(),
-            r::WINDOW_DATA => self.sram.word(self.window.base()),
+            r::WINDOW_DATA => self.sram.word(self.window.data_address()),
             r::WRITE_HOST_HIGH..=r::READ_CHECKSUM => self.read_dma(offset),
             r::RX_BUFFER_BASE..=r::TX_DESCRIPTOR_FREE => self.read_mac_ring(offset),
             r::READ_RING_PRODUCER..=r::WRITE_RING_FREE => self.read_assist(offset),
@@ -45,13 +51,15 @@ impl Fabric {
             r::RX_CONFIG_WORD => self.serdes.received(self.loopback()),
             r::MAC_ADDRESS_HIGH => (self.mac.address >> 32) as u32,
             r::MAC_ADDRESS_LOW => self.mac.address as u32,
-            r::MULTICAST_HASH..0x238 => self.mac.hash[((offset - r::MULTICAST_HASH) / 4) as usize],
+            r::MULTICAST_HASH..r::MAC_END => {
+                self.mac.hash[((offset - r::MULTICAST_HASH) / 4) as usize]
+            }
             _ => self.stored(offset),
         }
     }
 
     pub(super) fn stored(&self, offset: u32) -> u32 {
-        self.storage[(offset / 4) as usize % 256]
+        self.storage[(offset / 4) as usize % WORDS]
     }
 
     pub(super) fn read_event(&self, cpu: usize, now: SimTime) -> u32 {
@@ -160,9 +168,9 @@ impl Fabric {
             r::MAILBOX_EVENT_B => self.mailbox.clear(1, value),
             r::WINDOW_BASE => self.window.set_base(value),
             r::WINDOW_DATA => {
-                let base = self.window.base();
-                self.watch(base, 4, who.initiator, ctx);
-                self.sram.set_word(base, value);
+                let address = self.window.data_address();
+                self.watch_by(address, 4, who, None, ctx);
+                self.sram.set_word(address, value);
             }
             r::WRITE_HOST_HIGH..=r::READ_CHECKSUM => {
                 return self.write_dma(offset, value, who, ctx);
@@ -174,15 +182,15 @@ impl Fabric {
                 return self.write_assist(offset, value, who, ctx);
             }
             // The PCI configuration header is read only here.
-            0x000..0x040 => {}
-            r::MAC_TX_STATE..0x238 => return self.write_mac_state(offset, value, who, ctx),
+            0..r::PCI_HEADER_BYTES => {}
+            r::MAC_TX_STATE..r::MAC_END => return self.write_mac_state(offset, value, who, ctx),
             _ => self.store(offset, value),
         }
         false
     }
 
     pub(super) fn store(&mut self, offset: u32, value: u32) {
-        self.storage[(offset / 4) as usize % 256] = value;
+        self.storage[(offset / 4) as usize % WORDS] = value;
     }
 
     /// Host control: the drivers write the value in both byte orders, so only the low byte counts.
@@ -316,8 +324,7 @@ impl Fabric {
         let mac = &mut self.mac;
         match offset {
             r::MAC_TX_STATE => {
-                let attentions = MacTxState::ATTENTIONS.bits();
-                mac.tx_state = write_one_to_clear(mac.tx_state, value, attentions);
+                mac.write_tx_state(value);
                 self.update_levels();
                 let word = self.poll_partner(ctx);
                 return self.try_transmit(who.pc, ctx) || word;
@@ -337,7 +344,7 @@ impl Fabric {
             r::MAC_ADDRESS_LOW => {
                 mac.address = mac.address & !0xFFFF_FFFF | u64::from(value);
             }
-            r::MULTICAST_HASH..0x238 => {
+            r::MULTICAST_HASH..r::MAC_END => {
                 mac.hash[((offset - r::MULTICAST_HASH) / 4) as usize] = value;
             }
             _ => self.store(offset, value),
@@ -347,21 +354,16 @@ impl Fabric {
 }
 
 impl Fabric {
-    /// A write of MAC_RX_STATE. A receiver that is disabled under a signal loses sync.
+    /// A write of MAC_RX_STATE. A receiver that is disabled under a signal loses sync; one that is reset gives
+    /// up the frame that comes in.
     fn write_rx_state(&mut self, value: u32) {
-        let read_only = MacRxState::SIGNAL.union(MacRxState::PARTNER_CONFIG).bits();
-        let attentions = MacRxState::ATTENTIONS.bits();
-        let before = self.mac.rx_state;
-        self.mac.rx_state = write_one_to_clear(before, value & !read_only, attentions);
-        let disabled = before & !value & MacRxState::ENABLE.bits() != 0;
+        let disabled = self.mac.write_rx_state(value);
         if disabled && self.serdes.signal {
             self.mac.rx_state |= MacRxState::ATTENTION_SYNC.bits();
         }
+        if value & MacRxState::RESET.bits() != 0 {
+            self.rx_side.abandon();
+        }
         self.update_levels();
     }
-}
-
-/// A write to a register whose `clearing` bits are cleared by ones and whose others are stored.
-const fn write_one_to_clear(old: u32, value: u32, clearing: u32) -> u32 {
-    (old & clearing & !value) | (value & !clearing)
 }

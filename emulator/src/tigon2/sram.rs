@@ -341,6 +341,12 @@ impl Sram {
         self.read(address & !3, Width::Word)
     }
 
+    /// Reads consecutive words without regard to time.
+    #[must_use]
+    pub fn words<const N: usize>(&self, address: u32) -> [u32; N] {
+        std::array::from_fn(|index| self.word(address.wrapping_add(4 * index as u32)))
+    }
+
     /// Writes a word without regard to time.
     pub fn set_word(&mut self, address: u32, value: u32) {
         self.write(address & !3, Width::Word, value);

@@ -34,6 +34,16 @@ impl Timer {
         self.written_at = now;
     }
 
+    /// A reset of the chip: count and references are 0. The prescaler runs on, so that ticks keep their
+    /// distance of whole microseconds from power-on.
+    pub fn reset(&mut self, now: SimTime) {
+        let ticks = now.ps() / PS_PER_TICK;
+        *self = Self {
+            written_at: SimTime::from_ps(ticks * PS_PER_TICK),
+            ..Self::default()
+        };
+    }
+
     /// A CPU's reference (0 = A, 1 = B).
     #[must_use]
     pub const fn reference(&self, cpu: usize) -> u32 {

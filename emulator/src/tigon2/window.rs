@@ -14,7 +14,7 @@ pub enum Target {
     Nothing,
 }
 
-/// The movable view.
+/// The movable view and the word behind `WINDOW_DATA`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Window {
     base: u32,
@@ -23,15 +23,26 @@ pub struct Window {
 state!(Window { base });
 
 impl Window {
-    /// The base register: its low 11 bits are ignored.
+    /// The base register, as it was written.
     #[must_use]
     pub const fn base(&self) -> u32 {
         self.base
     }
 
-    /// Moves the view.
+    /// The address of the word that `WINDOW_DATA` reads and writes.
+    #[must_use]
+    pub const fn data_address(&self) -> u32 {
+        self.base & !3
+    }
+
+    /// Where the view begins: the low 11 bits of the base do not count.
+    const fn view_address(&self) -> u32 {
+        self.base & !(WINDOW_VIEW_BYTES - 1)
+    }
+
+    /// Writes the base register.
     pub fn set_base(&mut self, value: u32) {
-        self.base = value & !(WINDOW_VIEW_BYTES - 1);
+        self.base = value;
     }
 
     /// What answers at `offset` (its two low bits are ignored: all accesses are words).
@@ -43,7 +54,7 @@ impl Window {
         } else if offset < WINDOW_VIEW {
             Target::Sram(offset - WINDOW_LOW_SRAM)
         } else if offset < WINDOW_USED_BYTES {
-            Target::Sram(self.base.wrapping_add(offset - WINDOW_VIEW))
+            Target::Sram(self.view_address().wrapping_add(offset - WINDOW_VIEW))
         } else {
             Target::Nothing
         }
@@ -58,7 +69,8 @@ mod tests {
     fn every_part_answers() {
         let mut window = Window::default();
         window.set_base(0x4_07FF);
-        assert_eq!(window.base(), 0x4_0000);
+        assert_eq!(window.base(), 0x4_07FF);
+        assert_eq!(window.data_address(), 0x4_07FC);
         assert_eq!(window.target(0x3FC), Target::Register(0x3FC));
         assert_eq!(window.target(0x400), Target::Sram(0));
         assert_eq!(window.target(0x514), Target::Sram(0x114));

@@ -2,6 +2,7 @@
 //! which write to each other's code, memory and registers, give equal results in one run and cycle by
 //! cycle.
 
+use std::cell::Cell;
 use std::env;
 
 use super::bench::{Bench, CODE, words};
@@ -10,7 +11,7 @@ use defs::tigon2::regs::{CPU_B, SCRATCH_ADDRESS, SCRATCH_DATA, SEMAPHORE_A, WIND
 use emulator::cpu::clock::CpuClock;
 use emulator::cpu::mips::bus::Width;
 use emulator::cpu::mips::isa::{self, Kind, Operand};
-use emulator::observe::event::{Details, TraceEvent};
+use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::{Observer, Stream};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -18,6 +19,7 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 /// Instructions of each program.
 const LENGTH: usize = 24;
@@ -48,6 +50,16 @@ pub(super) struct Outcome {
     memory: Vec<u32>,
     scratchpads: Vec<Vec<u32>>,
     trace: u64,
+}
+
+/// Whether the board has recorded that a CPU used the debug registers of one that was ahead of it: the one thing of
+/// which no order is promised (ARCHITECTURE.md, "Compromises").
+fn was_seen_ahead(bench: &mut Bench) -> bool {
+    let mut events = bench.0.trace.take().into_iter();
+    events.any(|event| match event.kind {
+        TraceKind::GuestMistake { text } => text.contains("ahead with code in its scratchpad"),
+        _ => false,
+    })
 }
 
 /// An instruction of the chip. $1 points to both programs, $2 to data, $3 to the scratchpad, $4 to
@@ -177,12 +189,13 @@ impl Observer for Everything {
     fn event(&mut self, _: &TraceEvent) {}
 }
 
-/// Runs the scene in slices given by `slice`.
-fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Outcome {
+/// Runs the scene; `slice` says how far at a time. `None` if its order is not promised.
+fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Option<Outcome> {
     let mut bench = prepare(scene);
     bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
+    bench.0.trace.keep(true);
     carry_on(scene, &mut bench, slice, |_| ());
-    outcome(&bench)
+    (!was_seen_ahead(&mut bench)).then(|| outcome(&bench))
 }
 
 /// Runs the scene in one slice with an observer.
@@ -248,15 +261,28 @@ pub(super) fn outcome(bench: &Bench) -> Outcome {
     }
 }
 
-fn check(scene: &Scene, slices_ns: &[u64]) {
-    let whole = run(scene, true, || SPAN);
+/// Whether the order of a scene is promised.
+pub(super) fn is_promised(scene: &Scene) -> bool {
+    run(scene, true, || SPAN).is_some()
+}
+
+/// Holds a scene's run against others of it. Tells whether its order is promised.
+fn check(scene: &Scene, slices_ns: &[u64]) -> bool {
+    let Some(whole) = run(scene, true, || SPAN) else {
+        return false;
+    };
     let stepped = run(scene, false, || INSTANT);
-    assert_eq!(whole, stepped, "in one run, and cycle by cycle");
+    assert_eq!(
+        Some(&whole),
+        stepped.as_ref(),
+        "in one run, and cycle by cycle"
+    );
     let mut slices = slices_ns.iter().cycle();
     let sliced = run(scene, true, || SimTime::from_ns(*slices.next().unwrap()));
-    assert_eq!(whole, sliced, "in one run, and in slices");
+    assert_eq!(Some(&whole), sliced.as_ref(), "in one run, and in slices");
     let observed = run_observed(scene);
     assert_eq!(whole, observed, "with details and without");
+    true
 }
 
 /// The number of cases, unless the environment asks for another one.
@@ -282,17 +308,99 @@ fn what_was_ahead_leaves_nothing_in_the_scratchpad() {
         values,
         patches: Vec::new(),
     };
-    check(&scene, &[100, 7, 1]);
+    assert!(check(&scene, &[100, 7, 1]));
 }
 
-proptest! {
-    #![proptest_config(cases(400))]
+/// Both CPUs execute code in their scratchpads; CPU B writes `SCRATCH_DATA` of CPU A and jumps to code in SRAM.
+#[test]
+fn the_debug_registers_of_a_cpu_with_code_in_its_scratchpad() {
+    let load = words("lb $a1, 0($at)")[0];
+    let mut a = words(
+        "lb $a1, 0($at)\n .word 0x4000\n .word 0x4000\n lb $a1, 0($v1)\n beq $zero, $at, next\n next: lb $t3, 100($v1)\n .word 0x29000a",
+    );
+    a.resize(LENGTH, load);
+    let mut b = vec![0x4000, 0x0800_1000, 0xAC8A_0158];
+    b.resize(13, 0x8025_0000);
+    b.extend([
+        0x0420_FFFF,
+        0x0007_5543,
+        0x004E_5827,
+        0x05F1_0006,
+        0x3C0E_7064,
+        0x29CA_5593,
+        0x9068_0090,
+        0x8026_003C,
+        0x5007_0000,
+        0x016F_7825,
+        0x0087_4027,
+    ]);
+    let scene = Scene {
+        programs: [a, b],
+        in_scratchpad: [true, true],
+        values: vec![
+            413_204_473,
+            18,
+            28_006_433,
+            423_690_234,
+            45,
+            13_006_852,
+            1_773_551_711,
+            1_007_174_413,
+            4_074_013_443,
+            6_649_888,
+            1_127_550_285,
+            2_758_344_764,
+            2_418_344_028,
+            25,
+            36,
+            25,
+        ],
+        patches: vec![
+            (2352, 9, 2_418_606_172),
+            (3842, 43, 2_890_399_852),
+            (8449, 7, 2_691_170_360),
+        ],
+    };
+    let promised = check(&scene, &[100, 7, 1]);
+    assert!(
+        !promised,
+        "B wrote to a CPU that was ahead, and nobody was told"
+    );
+}
 
-    #[test]
-    fn one_order_however_far_a_core_runs_at_a_time(
-        scene in scene(),
-        slices_ns in vec(1..400u64, 1..20),
-    ) {
-        check(&scene, &slices_ns);
+/// However far a CPU is ahead, the other one that looks at it is told, and from then on both are in turn: what it
+/// reads the second time is exact.
+#[test]
+fn a_look_at_a_cpu_that_is_ahead_is_recorded_once() {
+    let count = "lui $t0, 0\n again: addiu $t0, $t0, 1\n b again\n nop";
+    let look = "lui $gp, 0xC000\n again: lw $t0, 0x1A0($gp)\n b again\n nop";
+    let mut bench = Bench::new(SramSize::K512);
+    for (cpu, source) in [count, look].into_iter().enumerate() {
+        bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words(source));
+        bench.start(cpu, SCRATCHPAD_BASE);
     }
+    bench.0.trace.keep(true);
+    bench.run(SPAN);
+    let events = bench.0.trace.take();
+    let mistakes = events
+        .iter()
+        .filter(|event| matches!(event.kind, TraceKind::GuestMistake { .. }));
+    assert_eq!(mistakes.count(), 1);
+}
+
+/// The order of scenes is what it is cycle by cycle; hardly any is excepted.
+#[test]
+fn one_order_however_far_a_core_runs_at_a_time() {
+    let config = cases(400);
+    let (scenes, slices) = (scene(), vec(1..400u64, 1..20));
+    let counts = Cell::new((0_u32, 0_u32));
+    let result = TestRunner::new(config).run(&(scenes, slices), |(scene, slices_ns)| {
+        let (all, promised) = counts.get();
+        counts.set((all + 1, promised + u32::from(check(&scene, &slices_ns))));
+        Ok(())
+    });
+    let (all, promised) = counts.get();
+    println!("{promised} of {all} scenes held against others");
+    result.unwrap_or_else(|error| panic!("{error}"));
+    assert!(promised * 20 > all * 19, "{promised} of {all} scenes");
 }

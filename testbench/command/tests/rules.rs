@@ -221,3 +221,31 @@ fn paths_in_the_documents_exist() {
     }
     check("every path that a document names exists", &broken);
 }
+
+#[test]
+fn the_device_model_takes_register_offsets_from_defs() {
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        // These have address spaces of their own.
+        let other = ["eeprom.rs", "timing.rs"]
+            .iter()
+            .any(|name| path.ends_with(name));
+        if !path.starts_with("emulator/src/tigon2/") || other {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in (1..).zip(code.lines()) {
+            let line = line.split("//").next().unwrap_or_default();
+            for digits in words_after(line, "0x", |c| c.is_ascii_hexdigit() || c == '_') {
+                let value = u32::from_str_radix(&digits.replace('_', ""), 16);
+                if value.is_ok_and(|value| (0x40..0x400).contains(&value) && value % 4 == 0) {
+                    broken.push(format!("{path}:{number}: 0x{digits}"));
+                }
+            }
+        }
+    }
+    check(
+        "no literal of a register offset in the Tigon2's model",
+        &broken,
+    );
+}

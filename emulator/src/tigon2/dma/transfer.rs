@@ -2,7 +2,7 @@
 //! (docs/tigon2.md, section 5).
 
 use defs::tigon2::regs::{self, DmaState};
-use defs::tigon2::rings::{READ_RING_BELOW, WRITE_RING_BELOW};
+use defs::tigon2::rings::{DMA_CHECKSUM_OFFSET, DmaDescriptor, READ_RING_BELOW, WRITE_RING_BELOW};
 
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
@@ -156,10 +156,10 @@ impl Fabric {
 
     /// Copies a ring entry to the channel's registers.
     fn load_descriptor(&mut self, direction: Direction, at: u32) {
-        let word = |index: u32| self.sram.word(at.wrapping_add(4 * index));
-        let host = u64::from(word(0)) << 32 | u64::from(word(1));
-        let (local, length, state) = (word(2), word(3) & 0xFFFF, word(4));
-        self.channel(direction).load(host, local, length, state);
+        let descriptor = DmaDescriptor::from_words(self.sram.words(at));
+        let (host, length) = (descriptor.host(), descriptor.length_bytes());
+        self.channel(direction)
+            .load(host, descriptor.local, length, descriptor.state);
     }
 
     /// A step is due.
@@ -293,7 +293,7 @@ impl Fabric {
         if let Some(sum) = deliver {
             // The sum lies in the low half of the pointer word, where known firmware points.
             let entry = ring.address(base.wrapping_sub(below), ring.reference);
-            let at = entry.wrapping_add(0x14);
+            let at = entry.wrapping_add(DMA_CHECKSUM_OFFSET);
             let word = self.sram.word(at) & 0xFFFF_0000 | sum & 0xFFFF;
             self.sram.set_word(at, word);
         }

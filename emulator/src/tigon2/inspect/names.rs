@@ -3,13 +3,11 @@
 use bitflags::Flags;
 use defs::tigon2::event;
 use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES};
+use defs::tigon2::registers::find;
 use defs::tigon2::regs as r;
 
 use crate::tigon2::cores::owner_of;
-use crate::tigon2::map::{register_address, register_name};
-
-/// Where CPU B's general registers are shown.
-const GENERAL_B: u32 = r::CPU_B + r::CPU_REGISTERS;
+use crate::tigon2::map::{general_register, register_address};
 
 /// The name of the register at an address, as CPUs have it: `dma_read_state`, `cpu_b_r29`. Storage without a
 /// meaning is called after its offset: `storage_3f0`. `None` where no register is.
@@ -19,13 +17,13 @@ pub fn register(address: u32) -> Option<String> {
     if offset >= REGISTER_BYTES {
         return None;
     }
-    if let Some((block, name)) = register_name(offset) {
-        return Some(format!("{block}_{name}"));
+    if let Some(register) = find(offset) {
+        return Some(format!("{}_{}", register.block, register.name));
     }
-    Some(match offset {
-        r::CPU_REGISTERS..0x200 => format!("cpu_a_r{}", (offset - r::CPU_REGISTERS) / 4),
-        GENERAL_B..0x300 => format!("cpu_b_r{}", (offset - GENERAL_B) / 4),
-        _ => format!("storage_{offset:03x}"),
+    Some(match general_register(offset) {
+        Some((0, index)) => format!("cpu_a_r{index}"),
+        Some((_, index)) => format!("cpu_b_r{index}"),
+        None => format!("storage_{offset:03x}"),
     })
 }
 

@@ -3,8 +3,8 @@
 use defs::tigon2::counters;
 use defs::tigon2::regs as r;
 use defs::tigon2::rings::{
-    BURST_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, MAC_TX_INSERT_VLAN,
-    RX_STATUS_CRC, RX_STATUS_LINK_LOST, RX_STATUS_RUNT,
+    BURST_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, MacRxDescriptor,
+    MacTxDescriptor, RX_STATUS_CRC, RX_STATUS_LINK_LOST, RX_STATUS_RUNT,
 };
 
 use crate::observe::event::{Details, DropReason, TraceKind};
@@ -49,8 +49,8 @@ impl Fabric {
         while self.mac.wants_descriptor() {
             let base = self.mac.tx_buffer.base.wrapping_sub(MAC_TX_BELOW);
             let at = self.mac.tx.address(base, self.mac.tx.reference);
-            let (word0, word1) = (self.sram.word(at), self.sram.word(at.wrapping_add(4)));
-            let (address, length) = (word0 & !MAC_TX_INSERT_VLAN, word1 & 0xFFFF);
+            let descriptor = MacTxDescriptor::from_words(self.sram.words(at));
+            let (address, length) = (descriptor.local(), descriptor.length_bytes());
             if length == 0 || length as usize > MAXIMUM_BYTES {
                 self.skip_descriptor(length, pc, ctx);
                 continue;
@@ -58,8 +58,7 @@ impl Fabric {
             let Some(sending) = self.mac.covered(address, length) else {
                 return false;
             };
-            let tag = (word0 & MAC_TX_INSERT_VLAN != 0).then_some((word1 >> 16) as u16);
-            self.transmit(sending, tag, pc, ctx);
+            self.transmit(sending, descriptor.tag(), pc, ctx);
             return true;
         }
         false
@@ -270,18 +269,22 @@ impl Fabric {
 
     /// `length` bytes of a frame are in, and no more will come.
     fn rx_stored(&mut self, frame: &Frame, length: u32, status: u32, ctx: &mut BoardContext) {
-        self.count(match frame.bytes().first_chunk::<6>() {
-            Some([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) => counters::KEPT_BROADCAST,
-            Some([first, ..]) if first & 1 != 0 => counters::KEPT_MULTICAST,
-            _ => counters::KEPT_UNICAST,
-        });
+        // A frame that is damaged or was cut off is stored, with its status, but is not counted as kept.
+        if status & (RX_STATUS_CRC | RX_STATUS_LINK_LOST) == 0 {
+            self.count(match frame.bytes().first_chunk::<6>() {
+                Some([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) => counters::KEPT_BROADCAST,
+                Some([first, ..]) if first & 1 != 0 => counters::KEPT_MULTICAST,
+                _ => counters::KEPT_UNICAST,
+            });
+        }
         note_head(frame, ctx.now, Initiator::MacReceive, ctx);
         let (index, address) = self.mac.reserve(length);
         self.index_moved(Initiator::MacReceive, r::RX_BUFFER_PRODUCER, ctx);
+        let descriptor = MacRxDescriptor::new(address, status, length);
         let event = BoardEvent::RxDone {
             index,
-            address,
-            status_length: status << 16 | length,
+            address: descriptor.address,
+            status_length: descriptor.status_length,
         };
         let time = ctx.now + self.timing.mac_receive_end;
         ctx.schedule(time, Initiator::MacReceive, event);
@@ -291,8 +294,7 @@ impl Fabric {
     pub(in crate::tigon2) fn rx_done(
         &mut self,
         index: u32,
-        address: u32,
-        status_length: u32,
+        descriptor: MacRxDescriptor,
         ctx: &mut BoardContext,
     ) {
         if self.mac.rx.producer != index {
@@ -302,15 +304,16 @@ impl Fabric {
         let base = self.mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
         let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
         self.watch(at, MAC_DESCRIPTOR_BYTES, Initiator::MacReceive, ctx);
-        self.sram.set_word(at, address);
-        self.sram.set_word(at.wrapping_add(4), status_length);
+        let [word0, word1] = descriptor.words();
+        self.sram.set_word(at, word0);
+        self.sram.set_word(at.wrapping_add(4), word1);
         self.mac.deliver();
         self.index_moved(Initiator::MacReceive, r::RX_DESCRIPTOR_PRODUCER, ctx);
         self.update_levels();
         let kind = TraceKind::FrameReceived {
-            address,
-            length: status_length & 0xFFFF,
-            status: status_length >> 16,
+            address: descriptor.address,
+            length: descriptor.length_bytes(),
+            status: descriptor.status(),
         };
         ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
     }

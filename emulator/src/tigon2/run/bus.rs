@@ -119,6 +119,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
             if !ALONE {
                 self.private.ahead.settle();
             }
+            self.private.in_turn_until = core.instructions() + 1;
             Ok(())
         } else {
             Err(BusStop::Wait)
@@ -282,7 +283,11 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         let (watches_sram, watches_own) = stops::watched(&self.fabric.stops, self.private.index());
         let (code, sram) = self.fabric.sram.open();
         let (ops, base) = if core.pc() >= SRAM_LIMIT {
-            (self.private.scratchpad.ops(), SCRATCHPAD_BASE)
+            if !ALONE && self.private.observed() {
+                (&[][..], SCRATCHPAD_BASE)
+            } else {
+                (self.private.scratchpad.ops(), SCRATCHPAD_BASE)
+            }
         } else if runs_ahead {
             (code.ops(base, bytes), base)
         } else {

@@ -276,7 +276,7 @@ impl Tigon2 {
             }
             // Both have come to `end`: what they executed before it was right, whatever the host is told now.
             for unit in &mut self.cores {
-                unit.private.ahead.settle();
+                unit.settle();
             }
             if poll >= until {
                 return true;

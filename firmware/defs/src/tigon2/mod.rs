@@ -3,5 +3,6 @@
 pub mod counters;
 pub mod event;
 pub mod map;
+pub mod registers;
 pub mod regs;
 pub mod rings;

@@ -117,8 +117,14 @@ pub const SCRATCH_ADDRESS: u32 = 0x154;
 pub const SCRATCH_DATA: u32 = 0x158;
 /// The 32 general registers of the CPU, read only.
 pub const CPU_REGISTERS: u32 = 0x180;
-/// Added to a CPU-private offset (0x140..0x200) for CPU B.
+/// Number of general registers.
+pub const CPU_REGISTER_COUNT: u32 = 32;
+/// Added to a CPU-private offset (`CPU_PRIVATE..CPU_PRIVATE_END`) for CPU B.
 pub const CPU_B: u32 = 0x100;
+/// The first register that belongs to CPU A alone.
+pub const CPU_PRIVATE: u32 = CPU_STATE;
+/// End of the registers that belong to CPU A alone.
+pub const CPU_PRIVATE_END: u32 = CPU_REGISTERS + 4 * CPU_REGISTER_COUNT;
 /// MAC transmit state.
 pub const MAC_TX_STATE: u32 = 0x200;
 /// Autonegotiation word to send.
@@ -137,6 +143,28 @@ pub const MAC_RX_STATE: u32 = 0x220;
 pub const RX_CONFIG_WORD: u32 = 0x224;
 /// Multicast hash, bits 127:96; three more words follow.
 pub const MULTICAST_HASH: u32 = 0x228;
+/// Words of the multicast hash.
+pub const MULTICAST_HASH_WORDS: u32 = 4;
+/// End of the registers of MAC and serdes.
+pub const MAC_END: u32 = MULTICAST_HASH + 4 * MULTICAST_HASH_WORDS;
+/// Bytes of the copy of the PCI configuration header, which begins the register file; read only.
+pub const PCI_HEADER_BYTES: u32 = 64;
+
+/// The event register of a CPU: 0 = A, any other = B.
+#[must_use]
+pub const fn event_register(cpu: usize) -> u32 {
+    if cpu == 0 { EVENT_A } else { EVENT_B }
+}
+
+/// The timer reference of a CPU: 0 = A, any other = B.
+#[must_use]
+pub const fn timer_reference(cpu: usize) -> u32 {
+    if cpu == 0 {
+        TIMER_REFERENCE_A
+    } else {
+        TIMER_REFERENCE_B
+    }
+}
 
 /// [`HOST_CONTROL`], read: position of the chip revision.
 pub const REVISION_SHIFT: u32 = 28;

@@ -2,6 +2,8 @@
 //!
 //! Every ring lies at a fixed distance below the transmit buffer's base.
 
+use core::mem::offset_of;
+
 /// A DMA descriptor as the assist reads it: 32 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,6 +26,50 @@ pub struct DmaDescriptor {
     pub index: u32,
 }
 
+impl DmaDescriptor {
+    /// The descriptor that these words are.
+    #[must_use]
+    pub const fn from_words(words: [u32; 8]) -> Self {
+        let [
+            host_high,
+            host_low,
+            local,
+            length,
+            state,
+            checksum_pointer,
+            kind,
+            index,
+        ] = words;
+        Self {
+            host_high,
+            host_low,
+            local,
+            length,
+            state,
+            checksum_pointer,
+            kind,
+            index,
+        }
+    }
+
+    /// Host address.
+    #[must_use]
+    pub const fn host(&self) -> u64 {
+        (self.host_high as u64) << 32 | self.host_low as u64
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub const fn length_bytes(&self) -> u32 {
+        self.length & LOW_HALF
+    }
+}
+
+/// The low half of a word that holds two fields.
+const LOW_HALF: u32 = 0xFFFF;
+
+/// Offset of the word of a DMA descriptor whose low half takes the checksum.
+pub const DMA_CHECKSUM_OFFSET: u32 = offset_of!(DmaDescriptor, checksum_pointer) as u32;
 /// Bytes of a DMA descriptor.
 pub const DMA_DESCRIPTOR_BYTES: u32 = 32;
 /// Descriptors in each DMA ring.
@@ -43,6 +89,39 @@ pub struct MacTxDescriptor {
     pub address: u32,
     /// VLAN tag in the high half, length without CRC in the low half.
     pub tag_length: u32,
+}
+
+impl MacTxDescriptor {
+    /// The descriptor that these words are.
+    #[must_use]
+    pub const fn from_words([address, tag_length]: [u32; 2]) -> Self {
+        Self {
+            address,
+            tag_length,
+        }
+    }
+
+    /// Where the frame lies.
+    #[must_use]
+    pub const fn local(&self) -> u32 {
+        self.address & !MAC_TX_INSERT_VLAN
+    }
+
+    /// Length without FCS, in bytes.
+    #[must_use]
+    pub const fn length_bytes(&self) -> u32 {
+        self.tag_length & LOW_HALF
+    }
+
+    /// The VLAN tag to insert, if any.
+    #[must_use]
+    pub const fn tag(&self) -> Option<u16> {
+        if self.address & MAC_TX_INSERT_VLAN != 0 {
+            Some((self.tag_length >> 16) as u16)
+        } else {
+            None
+        }
+    }
 }
 
 /// Bit of a MAC transmit descriptor's address word: insert a VLAN tag.
@@ -66,6 +145,35 @@ pub struct MacRxDescriptor {
     pub address: u32,
     /// Status in the high half, length with the 4 CRC bytes in the low half.
     pub status_length: u32,
+}
+
+impl MacRxDescriptor {
+    /// The descriptor of a frame of `length_bytes` with FCS.
+    #[must_use]
+    pub const fn new(address: u32, status: u32, length_bytes: u32) -> Self {
+        Self {
+            address,
+            status_length: status << 16 | length_bytes & LOW_HALF,
+        }
+    }
+
+    /// Its words.
+    #[must_use]
+    pub const fn words(&self) -> [u32; 2] {
+        [self.address, self.status_length]
+    }
+
+    /// Length with FCS, in bytes.
+    #[must_use]
+    pub const fn length_bytes(&self) -> u32 {
+        self.status_length & LOW_HALF
+    }
+
+    /// Status bits.
+    #[must_use]
+    pub const fn status(&self) -> u32 {
+        self.status_length >> 16
+    }
 }
 
 /// Receive status (in the high half): CRC error.

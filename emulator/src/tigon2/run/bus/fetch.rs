@@ -47,6 +47,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         if op.has_probe() {
             self.in_turn(core)?;
             self.break_at(core, pc);
+        } else if !ALONE && self.private.observed() {
+            self.in_turn(core)?;
         }
         Ok(op)
     }

@@ -1,6 +1,6 @@
 //! A core's accesses outside SRAM and its scratchpad: registers, the stack-overflow map, unmapped addresses.
 
-use defs::tigon2::map::STACK_MAP_MASK;
+use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs;
 
 use super::CpuBus;
@@ -8,7 +8,8 @@ use crate::cpu::mips::bus::{BusStop, Width};
 use crate::cpu::mips::exec::Core;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::Record;
-use crate::tigon2::cores::{ControlEffect, owner_of, read_control, write_control};
+use crate::tigon2::access::{Chip, read_register};
+use crate::tigon2::cores::{CorePrivate, owner_of};
 use crate::tigon2::fabric::Fabric;
 use crate::tigon2::map::{self, Place};
 
@@ -40,13 +41,16 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 
     fn load_register(&mut self, core: &mut Core, offset: u32) -> Result<u32, BusStop> {
         self.in_turn(core)?;
-        if owner_of(offset).is_some() {
+        let owner = owner_of(offset);
+        if owner.is_some() {
             self.alone_with_board(core)?;
         }
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        if owner.is_some_and(|owner| owner != self.private.index()) {
+            self.observe_other(core, offset, false);
+        }
         let value = self.read_any_register(core, offset);
-        let own_event = regs::EVENT_A + 0x10 * self.private.index() as u32;
-        if offset == own_event {
+        if offset == regs::event_register(self.private.index()) {
             if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
                 self.record_detail(core, TraceKind::HandlerExit);
             }
@@ -81,16 +85,34 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     }
 
     fn read_any_register(&self, core: &Core, offset: u32) -> u32 {
-        let control = owner_of(offset).and_then(|owner| {
-            let as_a = offset - regs::CPU_B * owner as u32;
-            let sram = &self.fabric.sram;
+        let owner_core = |owner: usize| {
             if owner == self.private.index() {
-                read_control(core, self.private, sram, as_a)
+                (core, &*self.private)
             } else {
-                read_control(self.other_core, self.other_private, sram, as_a)
+                (&*self.other_core, &*self.other_private)
             }
-        });
-        control.unwrap_or_else(|| self.fabric.read_register(offset, self.ctx.now))
+        };
+        read_register(self.fabric, owner_core, offset, self.ctx.now)
+    }
+
+    /// The core is about to use a debug register of the other one, which executes in turn from here on. If that
+    /// one has executed later instructions already, from its scratchpad, they cannot be taken back: recorded once.
+    #[cold]
+    fn observe_other(&mut self, core: &Core, offset: u32, store: bool) {
+        self.other_private.observe();
+        let (other, private) = (&*self.other_core, &mut *self.other_private);
+        let ahead = private.running()
+            && other.clock.now > core.clock.now.max(private.seen_ahead_until)
+            && other.instructions() > private.in_turn_until;
+        if ahead && shows_progress(private, offset, store) {
+            private.seen_ahead_until = other.clock.now;
+            let ticks = other.clock.now - core.clock.now;
+            let ahead_ns = self.fabric.ticks.time_of(ticks).ps() / 1000;
+            let place = map::probe(self.private.who, map::register_address(offset));
+            let text =
+                format!("{place}: that CPU is {ahead_ns} ns ahead with code in its scratchpad");
+            Fabric::mistake(self.who(core), text, self.ctx);
+        }
     }
 
     #[inline(never)]
@@ -135,57 +157,26 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             );
             Fabric::mistake(self.who(core), text, self.ctx);
         }
+        if owner_of(offset).is_some_and(|owner| owner != self.private.index()) {
+            self.observe_other(core, offset & !3, true);
+        }
         core.clock
             .charge(u64::from(self.fabric.timing.register_store_cycles));
-        let offset = offset & !3;
-        if self.ctx.trace.wants(Details::REGISTERS) {
-            let address = map::register_address(offset);
-            self.record_detail(core, TraceKind::RegisterWrite { address, value });
-        }
-        self.other_private.idle.wake();
-        if let Some(owner) = owner_of(offset) {
-            let as_a = offset - regs::CPU_B * owner as u32;
-            let own = owner == self.private.index();
-            let sram = &mut self.fabric.sram;
-            let effect = if own {
-                write_control(core, self.private, sram, as_a, value)
-            } else {
-                write_control(self.other_core, self.other_private, sram, as_a, value)
-            };
-            if let Some(effect) = effect {
-                return self.control_written(core, own, effect);
-            }
-        }
-        let who = self.who(core);
-        if self.fabric.write_register(offset, value, who, self.ctx) {
-            Err(BusStop::Yield)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn control_written(
-        &mut self,
-        core: &Core,
-        own: bool,
-        effect: ControlEffect,
-    ) -> Result<(), BusStop> {
-        match effect {
-            ControlEffect::Stored | ControlEffect::Ignored => Ok(()),
-            ControlEffect::Started if !own => {
-                let pc = self.other_core.pc();
-                let clock = &mut self.other_core.clock;
-                clock.start_at(core.clock.now);
-                self.other_private.stopped = None;
-                let who = self.other_private.who;
-                let kind = TraceKind::CoreStarted { pc };
-                let cause = Some(core.pc());
-                self.ctx.trace.record_at(self.ctx.now, who, cause, kind);
-                Err(BusStop::Yield)
-            }
-            ControlEffect::Started | ControlEffect::Halted | ControlEffect::Stepped => {
-                Err(BusStop::Yield)
-            }
+        let (who, tick) = (self.who(core), core.clock.now);
+        let own = (core, &mut *self.private);
+        let other = (&mut *self.other_core, &mut *self.other_private);
+        let cores = match own.1.index() {
+            0 => [own, other],
+            _ => [other, own],
+        };
+        let mut chip = Chip {
+            cores,
+            fabric: self.fabric,
+            stages: self.stages,
+        };
+        match chip.write_register(offset & !3, value, who, tick, self.ctx) {
+            true => Err(BusStop::Yield),
+            false => Ok(()),
         }
     }
 
@@ -205,6 +196,16 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         let place = map::probe(self.private.who, address);
         let text = format!("{verb} at pc {:#x}: {place}", core.pc());
         Fabric::mistake(self.who(core), text, self.ctx);
+    }
+}
+
+/// Whether an access to a debug register of a running CPU depends on how far that CPU has come.
+const fn shows_progress(private: &CorePrivate, offset: u32, store: bool) -> bool {
+    match offset - regs::CPU_B * private.index() as u32 {
+        regs::CPU_STATE => store,
+        regs::CPU_PC | regs::CPU_REGISTERS..regs::CPU_PRIVATE_END => !store,
+        regs::SCRATCH_DATA => private.scratch_address() >= SRAM_LIMIT,
+        _ => false,
     }
 }
 
