@@ -8,9 +8,9 @@ use defs::tigon2::counters;
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_VIEW};
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::{CpuState, HostControl, MacRxState, MacTxState};
+use emulator::board::Board;
 use emulator::cpu::mips::asm;
 use emulator::observe::event::TraceKind;
-use emulator::board::Board;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -51,7 +51,11 @@ impl Bench {
     fn start(&mut self, cpu: usize, address: u32, source: &str) {
         let text = format!(".org {address:#x}\nlui $gp, 0xC000\n{source}");
         for (address, word) in asm::assemble(&text).unwrap().words() {
-            self.0.board_mut::<Tigon2>().fabric.sram.set_word(address, word);
+            self.0
+                .board_mut::<Tigon2>()
+                .fabric
+                .sram
+                .set_word(address, word);
         }
         self.0
             .with_board::<Tigon2, _>(|board, ctx| board.start_core(cpu, address, ctx));
@@ -111,7 +115,11 @@ fn a_cpu_can_reset_the_chip_as_the_host_can() {
     for cpu in [0, r::CPU_B] {
         assert_eq!(bench.read(cpu + r::CPU_STATE) & HALT, HALT);
     }
-    assert_eq!(bench.0.board::<Tigon2>().cores[0].core.register(9), 0, "A went on");
+    assert_eq!(
+        bench.0.board::<Tigon2>().cores[0].core.register(9),
+        0,
+        "A went on"
+    );
 }
 
 #[test]
