@@ -18,6 +18,7 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::ethernet::link::Link;
 
 const HALT: u32 = CpuState::HALT.bits();
 
@@ -27,7 +28,10 @@ impl Bench {
     fn new() -> Self {
         let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
         let mut board = Tigon2::new(SramSize::M1, timing);
-        board.plug_in();
+        board.plug_in(&Link {
+            byte_time: timing.byte_time(),
+            propagation: timing.wire_propagation,
+        });
         let mut node = Node::new(0, board, &timing.host, 1);
         node.trace.keep(true);
         Self(node)
@@ -147,7 +151,7 @@ fn a_reset_of_a_mac_side_is_a_pulse() {
     let now = bench.0.now();
     bench
         .0
-        .with_board::<Tigon2, _>(|board, ctx| board.schedule_signal(false, now, ctx));
+        .with_board::<Tigon2, _>(|board, ctx| board.schedule_carrier(false, now, ctx));
     bench.run_us(1);
     let attentions = MacRxState::ATTENTIONS.bits();
     assert_ne!(bench.read(r::MAC_RX_STATE) & attentions, 0);

@@ -111,7 +111,7 @@ impl Board for Script {
         self.line
     }
 
-    fn reset(&mut self) {}
+    fn reset(&mut self, _: SimTime) {}
 
     fn outlives_reset(_: &Act) -> bool {
         true

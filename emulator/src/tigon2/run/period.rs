@@ -31,6 +31,7 @@ const MOST_ENDS: usize = 32;
 const MOST_WORDS: usize = 32;
 /// Picoseconds of a tick of the timer.
 const PS_PER_TIMER_TICK: u64 = 1_000_000;
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// One period of a loop, and what changes from one to the next.
 #[derive(Debug, Clone)]
@@ -296,9 +297,7 @@ impl LinearBus for Trial<'_> {
 fn timer_tick(fabric: &Fabric) -> Option<u64> {
     let per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
     let product = per_second.checked_mul(PS_PER_TIMER_TICK)?;
-    product
-        .is_multiple_of(1_000_000_000_000)
-        .then(|| product / 1_000_000_000_000)
+    (product % PS_PER_SECOND == 0).then_some(product / PS_PER_SECOND)
 }
 
 /// The period in which the core comes back to the read of its event register before which it stands, with the same

@@ -159,7 +159,7 @@ impl Board for Nic {
         false
     }
 
-    fn reset(&mut self) {}
+    fn reset(&mut self, _: SimTime) {}
 
     fn outlives_reset(_: &Event) -> bool {
         true
