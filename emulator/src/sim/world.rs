@@ -190,7 +190,7 @@ impl World {
         nodes.chain(traces_of(&mut self.networks))
     }
 
-    /// From now on `observer` sees every event of every node and of what lies between them, ordered by time
+    /// From now on `observer` sees every event of every node, link and switch, ordered by time
     /// and place, while the world runs.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
@@ -198,7 +198,7 @@ impl World {
             .add(observer, nodes.chain(traces_of(&mut self.networks)));
     }
 
-    /// Shows the observers what is left and lets them go; gives the errors of those that have any.
+    /// Passes the remaining events to the observers and removes them; returns the errors of observers that have any.
     pub fn finish_observing(&mut self) -> Vec<io::Error> {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
         self.stream
@@ -230,7 +230,7 @@ impl World {
         self.run_until(limits, || false)
     }
 
-    /// Runs until every program has ended, or `done` says that somebody has seen enough, or a limit.
+    /// Runs until every program has ended, or `done` returns true, or a limit.
     pub fn run_until(
         &mut self,
         limits: &RunLimits,
@@ -253,8 +253,8 @@ impl World {
         }
     }
 
-    /// Lets time pass up to `limits.max_time`, whether programs run or not. Tells whether it came so
-    /// far, that is, was not interrupted; without a time it has nothing to do.
+    /// Lets time pass up to `limits.max_time`, whether programs run or not. Returns whether it came so
+    /// far, that is, was not interrupted. Does nothing without a time.
     pub fn pass_time(&mut self, limits: &RunLimits) -> bool {
         limits.max_time.is_none() || self.run_slices(limits, |_| None) == Stop::TimeLimit
     }
@@ -282,7 +282,7 @@ impl World {
                 if now >= max_time {
                     return Stop::TimeLimit;
                 }
-                // While nobody acts, the answers stay what they are: no need to ask.
+                // Until the next activity the answers stay equal: slices without any are joined.
                 let next = earliest(components.iter().map(Component::next_activity)).max(now);
                 let end = end_of_slice(next).min(max_time);
                 crew.for_each(&mut components, |component| {
