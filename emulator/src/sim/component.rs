@@ -40,7 +40,7 @@ impl<'a> Member<'a> {
 #[derive(Debug)]
 pub(super) struct Component<'a> {
     members: Vec<Member<'a>>,
-    /// What joins them; a node without a cable has none.
+    /// The segment that joins them; a node without a cable has none.
     segment: Option<Box<dyn Segment + 'a>>,
 }
 

@@ -38,7 +38,7 @@ fn lock(memory: &SharedMemory) -> MutexGuard<'_, HostMemory> {
 }
 
 impl Node {
-    /// Saves the state of a node at rest, but for what its programs were told.
+    /// Saves the state of a node at rest, without the logs of its programs.
     pub(super) fn save(&self, out: &mut Writer) {
         let Self {
             programs,
@@ -220,8 +220,8 @@ impl Node {
         self.slot.next_activity(self.hosting())
     }
 
-    /// The same without fruitless polling: before that time nothing changes here that anybody else could
-    /// notice.
+    /// The earliest time at which anything but fruitless polling can happen: before it nothing changes that could be noticed
+    /// outside the node.
     #[must_use]
     pub fn next_effect(&self) -> SimTime {
         self.slot.next_effect(self.hosting())
@@ -287,7 +287,7 @@ impl Node {
         self.slot.outbox()
     }
 
-    /// Forgets what left the board: no cable is plugged in.
+    /// Forgets the units and controls that left the board: no cable is plugged in.
     pub(super) fn clear_outbox(&mut self) {
         self.slot.clear_outbox();
     }

@@ -1,4 +1,4 @@
-//! The event queue of a node: one total order, whoever schedules.
+//! The event queue of a node: one total order of all events.
 
 use super::initiator::Initiator;
 use super::time::SimTime;
@@ -9,11 +9,11 @@ use crate::value_struct;
 /// initiator's own sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventKey {
-    /// When.
+    /// Time of the event.
     pub time: SimTime,
-    /// Who.
+    /// Initiator of the event.
     pub initiator: Initiator,
-    /// The how-manieth event of this initiator.
+    /// Sequence number among this initiator's events.
     pub sequence: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Rounds: how the nodes of a segment run.
 //!
 //! In a round all nodes run up to one horizon, on whatever threads there are; then the segment takes the
-//! units and controls that left, in an order of its own, and tells nodes what will reach them. The horizon is the
+//! units and controls that left, in an order of its own, and tells nodes of those that will reach them. The horizon is the
 //! first moment at which something that no node has been told of could matter to a node: it follows from the state at the
 //! round's begin alone. A node from which nothing can leave before the horizon stays where it is, and follows when something can.
 
@@ -99,7 +99,7 @@ fn horizon(segment: &dyn Segment, members: &[Member<'_>]) -> SimTime {
     segment.horizon(unit, control)
 }
 
-/// Tells nodes what will reach them.
+/// Tells nodes of the units and controls that will reach them.
 fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>]) {
     segment.deliver(&mut |to, matters, delivery| {
         let member = &mut members[to];
@@ -108,7 +108,7 @@ fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>]) {
     });
 }
 
-/// Takes what left the nodes.
+/// Takes the units and controls that left the nodes.
 fn take(segment: &mut dyn Segment, members: &mut [Member<'_>]) {
     for (index, member) in members.iter_mut().enumerate() {
         if std::mem::take(&mut member.ran) {

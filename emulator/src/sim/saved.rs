@@ -5,13 +5,13 @@ use crate::host::log::HostLog;
 use crate::state::{PAGE_BYTES, Page, Reader, StateError, Value, Writer};
 use std::sync::Arc;
 
-/// What all host programs of a world were told, a host after the other. Clones share it.
+/// The logs of all host programs of a world, by host. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Logs(Vec<HostLog>);
 
 crate::value_struct!(Logs { 0: hosts });
 
-/// A world's state in memory. It shares pages of host memory with the world, as long as nobody writes to them, and with other
+/// A world's state in memory. It shares pages of host memory with the world, until they are written to, and with other
 /// such states.
 #[derive(Debug)]
 pub struct Kept {
@@ -20,7 +20,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Bytes of memory that it takes beside another one of the same world.
+    /// Bytes of memory that it takes in addition to another state of the world.
     #[must_use]
     pub fn bytes_beside(&self, other: Option<&Self>) -> usize {
         let others = other.map_or(&[][..], |other| &other.pages);
@@ -31,7 +31,7 @@ impl Kept {
 }
 
 impl World {
-    /// From now on keeps what host programs are told: only then they, and the world, can be saved. To be called before
+    /// From now on keeps the logs of host programs, without which a world cannot be saved. To be called before
     /// they begin.
     pub fn keep_logs(&mut self) {
         for node in &mut self.nodes {
@@ -39,13 +39,13 @@ impl World {
         }
     }
 
-    /// What host programs were told so far.
+    /// The logs of host programs so far.
     #[must_use]
     pub fn logs(&self) -> Logs {
         Logs(self.nodes.iter().map(|node| node.programs.log()).collect())
     }
 
-    /// The state of the world, which is at rest, but for what host programs were told.
+    /// The state of the world, which is at rest, without the logs of host programs.
     ///
     /// # Errors
     /// If a host program cannot be saved.
@@ -53,7 +53,7 @@ impl World {
         self.save_to(Writer::default()).map(Writer::into_bytes)
     }
 
-    /// The same to be kept in memory.
+    /// The state of the world, to be kept in memory.
     ///
     /// # Errors
     /// As [`save`](Self::save).
@@ -75,7 +75,7 @@ impl World {
         Ok(out)
     }
 
-    /// Takes up the state of a world that was built as this one was, and whose programs were told what is in `logs`, or more.
+    /// Loads the state of a world that was built as this one was; `logs` are of its programs, up to that state or later.
     /// This one must not have come further.
     ///
     /// # Errors
@@ -84,9 +84,9 @@ impl World {
         self.load_from(Reader::new(state), logs, false)
     }
 
-    /// The same, but programs do not go on by themselves: they do what `logs`, which come from a world that ran, say that they
-    /// did. That is quick, however long they have run; it serves up to the time at which those logs end, and as long as nobody
-    /// asks for their calls.
+    /// Loads a state whose programs repeat the requests in `logs`, which come from a world that ran, and do not run themselves. The
+    /// time that it takes does not depend on how long they have run. Serves up to the end of those logs, and while no
+    /// observer wants the calls of programs.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// Forgets what host programs of other worlds that share this one's logs were told later: from now on it may differ.
+    /// Removes later entries from logs that are shared with other worlds: from now on this world may differ from them.
     pub fn forget_later(&self) {
         for node in &self.nodes {
             node.programs.forget_later();
@@ -131,7 +131,7 @@ impl World {
     /// Whether programs that [repeat](Self::load_repeating) could do so up to now.
     ///
     /// # Errors
-    /// If the logs did not say what one did.
+    /// If a program did something that is not in the logs.
     pub fn check_repeating(&self) -> Result<(), StateError> {
         let mut nodes = self.nodes.iter();
         nodes.try_for_each(|node| node.programs.check_repeating())

@@ -30,7 +30,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) horizon: &'a mut SimTime,
 }
 
-/// The parts of a node that say what its host does next.
+/// The parts of a node on which the next activity of its host depends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hosting<'a> {
     pub(super) programs: &'a Programs,
@@ -45,7 +45,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
 
     fn save(&self, out: &mut Writer);
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
-    /// Tells programs that were loaded what they polled for.
+    /// Gives loaded programs the conditions of their polls.
     fn explain_polls(&mut self, at: Surroundings<'_>);
 
     fn next_activity(&self, host: Hosting<'_>) -> SimTime;
@@ -224,7 +224,7 @@ impl<B: Board> Slot<B> {
         Self { board, queue }
     }
 
-    /// Board and programs, and what they act in at the node's present time.
+    /// Board and programs, and their context at the node's present time.
     pub(super) fn parts<'a>(
         &'a mut self,
         at: &'a mut Surroundings<'_>,
@@ -242,7 +242,7 @@ impl<B: Board> Slot<B> {
         (&mut self.board, at.programs, ctx)
     }
 
-    /// The earliest of `pending` and of what board and host do by themselves.
+    /// The earliest of `pending` and of the own activities of board and host.
     fn next(&self, host: Hosting<'_>, pending: SimTime) -> SimTime {
         pending
             .min(self.board.next_activity(host.now))
@@ -251,7 +251,7 @@ impl<B: Board> Slot<B> {
             .max(host.now)
     }
 
-    /// When the host notices that what it polls for has come; [`SimTime::MAX`] if it has not.
+    /// When the host's poll finds its condition true; [`SimTime::MAX`] if it is false now.
     fn next_poll_with_effect(&self, host: Hosting<'_>) -> SimTime {
         let holds = |poll: PollRequest| poll.holds(self.board.window_peek(poll.offset, host.now));
         match host.poller.condition() {
@@ -333,7 +333,7 @@ impl<B: Board> Slot<B> {
         }
     }
 
-    /// Tells those who ask what came up by time alone, before now.
+    /// Records the events that came up by time alone before now, if an observer wants them.
     fn tell(&mut self, at: &mut Surroundings<'_>) {
         if at.trace.wants(Details::EVENTS) {
             self.board.tell_before(*at.now, at.trace);

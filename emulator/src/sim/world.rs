@@ -1,8 +1,8 @@
 //! A world: nodes that meet only through links.
 //!
-//! A run goes on in slices of simulated time. Within a slice each component (`component.rs`) runs by
-//! itself, on any thread; between two slices every node stands at the same time, and only then it is
-//! asked whether the run is over. So neither states nor the end of a run depend on threads.
+//! A run consists of slices of simulated time. Within a slice each component (`component.rs`) runs by
+//! itself, on any thread. Between two slices every node stands at the same time, and only there does the run
+//! end. So neither states nor the end of a run depend on threads.
 
 use std::any::Any;
 use std::io;
@@ -20,18 +20,17 @@ use crate::observe::tracer::Tracer;
 use crate::wire::medium::{Medium, MediumId};
 use crate::wire::network::Network;
 
-/// Whether a run is over is asked at multiples of this time.
+/// Length of a slice: a run ends at a multiple of this time.
 pub const SLICE: SimTime = SimTime::from_us(100);
 
-/// When a run ends, beside the end of its programs, and how it is carried out.
+/// Limits of a run, and its number of threads.
 #[derive(Debug, Clone)]
 pub struct RunLimits {
-    /// At this simulated time.
+    /// The run ends at this simulated time.
     pub max_time: Option<SimTime>,
-    /// When somebody sets this. It is noticed soon, even within a slice: nodes may then stand at
-    /// different times.
+    /// The run ends soon after this is set, even within a slice: nodes may then stand at different times.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Threads that share the work. Nothing but speed depends on it.
+    /// Number of threads that share the work. Only speed depends on it.
     pub threads: NonZeroUsize,
 }
 
@@ -52,14 +51,14 @@ impl RunLimits {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnd {
-    /// Every program has ended, or the caller has seen enough.
+    /// Every program has ended, or the caller stopped the run.
     Completed,
-    /// Programs wait, and nothing can happen any more: who waits for what.
+    /// Programs wait, and no event is pending that could end a wait. One line for each program, core and blocked unit.
     Deadlock(Vec<String>),
-    /// The time limit was reached: who was at what.
+    /// The time limit was reached. One line for each program, core and blocked unit.
     TimeLimit(Vec<String>),
     /// The run was interrupted.
     Interrupted,
@@ -174,8 +173,7 @@ impl World {
         times.min().unwrap_or(SimTime::ZERO)
     }
 
-    /// A hash over the traces of all nodes, and of what lies between them if anything was lost or
-    /// changed there.
+    /// The hash of the traces of all nodes, and of those links and switches whose traces have events.
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
         let nodes = self.nodes.iter().map(|node| &node.trace);
@@ -192,7 +190,7 @@ impl World {
         nodes.chain(traces_of(&mut self.networks))
     }
 
-    /// From now on `observer` sees every event of every node and of what lies between them, ordered by time
+    /// From now on `observer` sees every event of every node, link and switch, ordered by time
     /// and place, while the world runs.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
@@ -200,7 +198,7 @@ impl World {
             .add(observer, nodes.chain(traces_of(&mut self.networks)));
     }
 
-    /// Shows the observers what is left and lets them go; gives the errors of those that have any.
+    /// Passes the remaining events to the observers and removes them; returns the errors of observers that have any.
     pub fn finish_observing(&mut self) -> Vec<io::Error> {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
         self.stream
@@ -232,7 +230,7 @@ impl World {
         self.run_until(limits, || false)
     }
 
-    /// Runs until every program has ended, or `done` says that somebody has seen enough, or a limit.
+    /// Runs until every program has ended, or `done` returns true, or a limit.
     pub fn run_until(
         &mut self,
         limits: &RunLimits,
@@ -255,8 +253,8 @@ impl World {
         }
     }
 
-    /// Lets time pass up to `limits.max_time`, whether programs run or not. Tells whether it came so
-    /// far, that is, was not interrupted; without a time it has nothing to do.
+    /// Lets time pass up to `limits.max_time`, whether programs run or not. Returns whether it came so
+    /// far, that is, was not interrupted. Does nothing without a time.
     pub fn pass_time(&mut self, limits: &RunLimits) -> bool {
         limits.max_time.is_none() || self.run_slices(limits, |_| None) == Stop::TimeLimit
     }
@@ -284,7 +282,7 @@ impl World {
                 if now >= max_time {
                     return Stop::TimeLimit;
                 }
-                // While nobody acts, the answers stay what they are: no need to ask.
+                // Until the next activity the answers stay equal: slices without any are joined.
                 let next = earliest(components.iter().map(Component::next_activity)).max(now);
                 let end = end_of_slice(next).min(max_time);
                 crew.for_each(&mut components, |component| {

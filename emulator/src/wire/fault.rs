@@ -12,7 +12,7 @@ use crate::state;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
 
-/// What a layer did to a unit.
+/// The kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     /// The unit does not leave.

@@ -1,4 +1,4 @@
-//! Lanes: what one direction of a link has on every medium. Ends, fault layers, cuts, counts, trace and capture.
+//! Lanes: the part of one direction of a link that is alike on every medium. Ends, fault layers, cuts, counts, trace and capture.
 
 use super::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
 use super::loss::{LossCounts, LossReason};
@@ -42,7 +42,7 @@ struct Layer<U> {
 pub struct Lane<U> {
     from: Port,
     to: Port,
-    /// The trace of what happens to units between this port and the next one.
+    /// The trace of losses and faults between this port and the next one.
     pub trace: Tracer,
     /// Where units are captured, if an observer wants them.
     pub tap: Option<Tap>,
@@ -50,7 +50,7 @@ pub struct Lane<U> {
     /// From when until when the link is cut.
     cuts: Vec<(SimTime, SimTime)>,
     counts: LaneCounts,
-    /// Sequence number of the last unit that waited for an event: orders those of the same time.
+    /// Sequence number of the last unit that waited for an event: orders those of one time.
     sequence: u64,
 }
 
@@ -127,7 +127,7 @@ impl<U: Unit> Lane<U> {
         self.to
     }
 
-    /// Counts of what it carried and lost.
+    /// Counts of units that it carried and lost.
     #[must_use]
     pub const fn counts(&self) -> &LaneCounts {
         &self.counts
@@ -170,7 +170,7 @@ impl<U: Unit> Lane<U> {
         self.sequence
     }
 
-    /// Passes a unit through the fault layer `index`. What comes out of it is added to `passage`, no earlier than it came.
+    /// Passes a unit through the fault layer `index`. The units that leave it are added to `passage`, no earlier than the unit came.
     pub fn pass(&mut self, index: usize, departure: Departure<U>, passage: &mut Passage<U>) {
         let (time, before) = (departure.head, departure.unit.clone());
         self.layers[index].layer.pass(departure, passage);

@@ -1,10 +1,10 @@
-//! The medium: what joins nodes, as boards and as the simulation see it.
+//! Media: how boards and the simulation see the networks that join nodes.
 //!
 //! # Types that a board and its medium share
 //!
 //! A medium names three types. A *unit* travels forward: an Ethernet frame, a packet of a wormhole network. Its head and its
 //! tail have times of their own. A *control* travels in the reverse direction: STOP, GO, the refusal of a receiver that is
-//! not ready. A *cable* is what a board is told when one is plugged in: rates and lengths. Each board names the medium that
+//! not ready. A *cable* has the properties that a board is told when one is plugged in: rates and lengths. Each board names the medium that
 //! its port fits, so units reach a board with their own type; a cable of another medium is refused when the world is built.
 //!
 //! # Board side
@@ -23,8 +23,8 @@
 //! * Two nodes may take *turns* if all that passes between them is units with a constant delay.
 //! * All other nodes run in rounds up to a *horizon*, the earliest time at which a unit or a control that no node has been told of
 //!   could matter to any node. It follows from the earliest unit and the earliest control that a node could still send, from
-//!   the segment's own next event, and from the look-ahead of each direction. After each round the segment takes what left,
-//!   in an order of its own that does not depend on threads, and tells nodes what will reach them.
+//!   the segment's own next event, and from the look-ahead of each direction. After each round the segment takes the
+//!   units and controls that left, in an order of its own that does not depend on threads, and tells nodes what will reach them.
 //!
 //! Types are erased where a node and a segment meet, once for each turn and for each unit or control that arrives; neither the
 //! world nor the tools are generic over a medium.
@@ -45,14 +45,14 @@ pub trait Medium: Debug + Sized + Send + 'static {
     /// Whether controls travel on it. If not, nodes need not be asked when one may leave.
     const HAS_CONTROLS: bool;
 
-    /// What travels forward.
+    /// The type of units.
     type Unit: Unit;
 
-    /// What travels in the reverse direction: STOP and GO, and what else a medium tells a board about a unit that has begun to
-    /// travel. [`NoControl`] if nothing does.
+    /// The type of controls: STOP and GO, and other messages of the medium about a unit that has begun to
+    /// travel. [`NoControl`] if there are none.
     type Control: Debug + Send + 'static;
 
-    /// What a board is told of a cable that is plugged in.
+    /// The properties of a cable that a board is told.
     type Cable: Debug + Send + 'static;
 
     /// All links and switches of this kind in a world.
@@ -98,7 +98,8 @@ pub struct Sent<C> {
     pub control: C,
 }
 
-/// What left a board and was not yet taken by its medium. Empty while a world is at rest, so it is no part of its state.
+/// Units and controls that left a board and that its medium has not taken yet. Empty while a world is at rest, so it is no part of
+/// the state.
 #[derive(Debug)]
 pub struct Outbox<M: Medium> {
     units: Vec<Departure<M::Unit>>,

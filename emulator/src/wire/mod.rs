@@ -1,7 +1,6 @@
-//! What joins nodes: media, the units that travel on them, and the faults that meet them.
+//! Media, which join nodes, the units that travel on them, and faults.
 //!
-//! [`medium`] says what a medium is and how it works together with boards and with the simulation. [`ethernet`] is the first
-//! medium.
+//! [`medium`] explains how media, boards and the simulation work together. [`ethernet`] is the first medium.
 
 pub mod ethernet;
 pub mod fault;

@@ -23,8 +23,7 @@ pub trait Network: State + Any + Debug + Send {
     /// The traces of links and switches.
     fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_>;
 
-    /// Captures what travels from now on: the first place of this network has the number `first` among the world's. Returns
-    /// the places.
+    /// Begins to capture units: the first place of this network has the number `first` among the world's. Returns the places.
     fn begin_capture(&mut self, first: usize) -> Vec<Interface>;
 
     /// Captures no more.
@@ -65,15 +64,15 @@ pub trait Segment: Debug + Send {
     /// [`next_time`](Self::next_time).
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;
 
-    /// Takes what left node `from`: an [`Outbox`] of the medium.
+    /// Takes the units and controls that left node `from`: an [`Outbox`] of the medium.
     fn take(&mut self, from: usize, outbox: &mut dyn Any);
 
     /// Carries out the events that are due, when all nodes have come to `time` and everything that left them before has been taken.
     /// By default there are none.
     fn run_until(&mut self, _time: SimTime) {}
 
-    /// Passes on what will reach nodes: for each unit or control the node, the earliest time at which it can matter there, and
-    /// the [`Delivery`] as an `Option` to take it from.
+    /// Passes units and controls on to the nodes that they will reach: the node, the earliest time at which the unit or control can
+    /// matter there, and the [`Delivery`] as an `Option` to take it from.
     fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any));
 
     /// The traces of links and switches.

@@ -1,8 +1,8 @@
-//! Where links end.
+//! Ports: the ends of links.
 
 use std::fmt;
 
-/// An end of a link. The order is the one in which a network takes what leaves at the same time.
+/// An end of a link. Units that leave at one time are taken in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Port {
     /// The one port of a node.

@@ -1,4 +1,4 @@
-//! Units: what travels forward on a medium.
+//! Units: frames and packets, which travel forward on a medium.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl<U: Value> Value for Departure<U> {
 pub struct Arrival<U> {
     /// When its head is there.
     pub head: SimTime,
-    /// When its tail is there. `None`: that depends on what has not happened yet; a control of the medium tells it.
+    /// When its tail is there. `None` if that depends on later events; a control of the medium tells it then.
     pub tail: Option<SimTime>,
     /// The unit.
     pub unit: U,

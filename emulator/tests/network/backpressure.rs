@@ -111,7 +111,8 @@ fn a_receiver_that_is_never_ready_is_a_deadlock() {
         "packet from node 1 waits at port 3 of switch 0, held by a packet from node 0",
         "packet from node 2 waits at port 3 of switch 0, held by a packet from node 0",
     ];
-    assert_eq!(lines[1..], expected);
+    let waiting = lines.iter().filter(|line| line.starts_with("packet"));
+    assert_eq!(Vec::from_iter(waiting), expected);
 }
 
 /// Nodes at four switches in a row, each of which sends packets on to others whenever it gets one, and rests after each.

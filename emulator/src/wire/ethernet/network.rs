@@ -1,4 +1,4 @@
-//! The Ethernet of a world: what is joined to what, and what follows from its shape.
+//! The Ethernet of a world: lines, switches, routes, the spanning tree, and the division into segments.
 
 use std::collections::BinaryHeap;
 
