@@ -261,7 +261,7 @@ impl<W: Window> BoardWindow<W> {
     }
 
     /// Finds the window offset of an SRAM address; moves the view if necessary.
-    async fn locate(&mut self, address: u32) -> Place {
+    async fn locate(&mut self, address: u32) -> WindowSpan {
         if let Some(base) = base(address) {
             self.move_view(base).await;
         }
@@ -288,23 +288,23 @@ const fn base(address: u32) -> Option<u32> {
 }
 
 /// Window position of the SRAM word at `address`, with the view at its base.
-const fn place(address: u32) -> Place {
+const fn place(address: u32) -> WindowSpan {
     let address = address & !(WORD_BYTES - 1);
     if address < LOW_SRAM_BYTES {
-        Place::new(WINDOW_LOW_SRAM, address, LOW_SRAM_BYTES)
+        WindowSpan::new(WINDOW_LOW_SRAM, address, LOW_SRAM_BYTES)
     } else {
-        Place::new(WINDOW_VIEW, address % WINDOW_VIEW_BYTES, WINDOW_VIEW_BYTES)
+        WindowSpan::new(WINDOW_VIEW, address % WINDOW_VIEW_BYTES, WINDOW_VIEW_BYTES)
     }
 }
 
 /// Position of an SRAM word in the window.
-struct Place {
+struct WindowSpan {
     offset: u32,
     /// Words from here to the end of this part of the window.
     words_left: usize,
 }
 
-impl Place {
+impl WindowSpan {
     const fn new(start: u32, within: u32, part_bytes: u32) -> Self {
         Self {
             offset: start + within,

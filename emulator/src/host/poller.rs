@@ -29,7 +29,7 @@ struct Polling {
     deadline: SimTime,
     /// When the processor asked.
     asked: SimTime,
-    step: Step,
+    step: PollStep,
     /// When that step is due.
     due: SimTime,
 }
@@ -45,14 +45,14 @@ value_struct!(Polling {
 
 /// The next step of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum PollStep {
     /// Its request reaches the PCI bus.
     Start,
     /// The board gives the value.
     Sample,
 }
 
-value_enum!(Step { Start {}, Sample {} });
+value_enum!(PollStep { Start {}, Sample {} });
 
 impl Poller {
     /// A poller without a program.
@@ -102,7 +102,7 @@ pub(super) fn begin<E>(
         poll,
         deadline,
         asked,
-        step: Step::Start,
+        step: PollStep::Start,
         due: ctx.now,
     };
     ask(polling, asked, ctx.now, ctx);
@@ -113,7 +113,7 @@ pub(super) fn begin<E>(
 fn ask<E>(mut polling: Polling, asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
     let start = asked + ctx.poller.costs.pio_read_request;
     polling.asked = asked;
-    polling.step = Step::Start;
+    polling.step = PollStep::Start;
     polling.due = start;
     ctx.poller.polling = Some(polling);
     if ctx.queue.next_time() > start && now + ctx.bus_lead > start {
@@ -124,7 +124,7 @@ fn ask<E>(mut polling: Polling, asked: SimTime, now: SimTime, ctx: &mut HostCont
 /// The request is at the bus.
 fn start_read<E>(mut polling: Polling, ctx: &mut HostContext<'_, E>) {
     let clocks = u64::from(ctx.poller.costs.pio_read_bus_clocks);
-    polling.step = Step::Sample;
+    polling.step = PollStep::Sample;
     polling.due = ctx.pci.acquire(polling.due, clocks);
     ctx.poller.polling = Some(polling);
 }
@@ -140,8 +140,8 @@ pub fn step<E>(
         return true;
     };
     match polling.step {
-        Step::Start => start_read(polling, ctx),
-        Step::Sample if polled(&polling.poll, polling.due) => {
+        PollStep::Start => start_read(polling, ctx),
+        PollStep::Sample if polled(&polling.poll, polling.due) => {
             let back = ctx.poller.costs.back_at(polling.asked, polling.due);
             if back >= polling.deadline {
                 time_out(polling, back, ctx);
@@ -149,7 +149,7 @@ pub fn step<E>(
             }
             ask(polling, back, polling.due, ctx);
         }
-        Step::Sample => {
+        PollStep::Sample => {
             hand_over(ctx);
             return false;
         }
@@ -178,12 +178,12 @@ pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
         until: Some(polling.poll),
     };
     let event = match polling.step {
-        Step::Start => HostEvent::ReadStart {
+        PollStep::Start => HostEvent::ReadStart {
             program,
             read,
             asked,
         },
-        Step::Sample => HostEvent::ReadSample {
+        PollStep::Sample => HostEvent::ReadSample {
             program,
             read,
             asked,
@@ -216,7 +216,7 @@ fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut HostContext<'_, B::Ev
     let span = ctx.pci.span_of(u64::from(costs.pio_read_bus_clocks));
     let start = polling.asked + costs.pio_read_request;
     // A poll that had to wait for the PCI bus is not like the next one.
-    if polling.step != Step::Sample || polling.due != start + span || start >= until {
+    if polling.step != PollStep::Sample || polling.due != start + span || start >= until {
         return;
     }
     let period = (costs.back_at(polling.asked, polling.due) - polling.asked).ps();

@@ -109,14 +109,14 @@ impl fmt::Display for SourceFrame {
 }
 
 /// File, line, and address of the first instruction of a range of code.
-type Place = (Arc<str>, u32, u32);
+type CodeLine = (Arc<str>, u32, u32);
 
 /// The source lines of an image's code. Results are cached: the first look-up of an address is slow.
 pub struct Lines {
     context: Mutex<Context<Bytes>>,
     frames: Mutex<BTreeMap<u32, Arc<[SourceFrame]>>>,
     /// Positions of all code, sorted; computed on demand.
-    places: OnceLock<Result<Vec<Place>, LinesError>>,
+    places: OnceLock<Result<Vec<CodeLine>, LinesError>>,
     folders: Folders,
     code: Vec<Range<u32>>,
 }
@@ -165,7 +165,7 @@ impl Lines {
     }
 
     /// Computes the positions of all code at the first call.
-    fn places(&self) -> Result<&[Place], LinesError> {
+    fn places(&self) -> Result<&[CodeLine], LinesError> {
         let places = self.places.get_or_init(|| {
             let mut places = BTreeSet::new();
             for code in &self.code {

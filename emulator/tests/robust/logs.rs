@@ -4,7 +4,7 @@
 use emulator::cpu::mips::bus::Width;
 use emulator::observe::instructions::decode::Decoder;
 use emulator::observe::instructions::encode::Encoder;
-use emulator::observe::instructions::steps::{Action, Step, Steps};
+use emulator::observe::instructions::steps::{Action, Executed, Steps};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -43,14 +43,14 @@ impl Listener {
         log.clear();
         for record in records {
             match self.steps.follow(record) {
-                Some(Action::Step(step)) => self.tell(&step),
+                Some(Action::Executed(step)) => self.tell(&step),
                 Some(Action::Rounds {
                     start,
                     instructions,
                     rounds,
                     round_ticks,
                 }) => {
-                    let skipped: Vec<Step> =
+                    let skipped: Vec<Executed> =
                         self.steps.skipped(start, instructions, rounds).collect();
                     skipped.iter().for_each(|step| self.tell(step));
                     assert_eq!(self.steps.tick(), start + rounds * round_ticks);
@@ -60,7 +60,7 @@ impl Listener {
         }
     }
 
-    fn tell(&mut self, step: &Step) {
+    fn tell(&mut self, step: &Executed) {
         let word = self.steps.word(step.pc);
         let end = step.start + step.ticks;
         self.told.push((step.pc, word, step.start, end));

@@ -1,4 +1,4 @@
-//! The host's side of the echo protocol: what a driver would do.
+//! The host's side of the echo protocol, as in a driver.
 
 #[path = "../firmware/src/layout.rs"]
 pub mod layout;
@@ -6,16 +6,16 @@ pub mod layout;
 use layout::*;
 use lanigon_kit::{HostError, HostNode, SimTime, us};
 
-/// All tries of a request take less.
+/// Longer than all transmissions of a request.
 const PATIENCE: SimTime = us(1_000);
 
-/// Tells the firmware which node it is on, and turns the link on.
+/// Passes the node's number to the firmware, which turns the link on.
 pub async fn start(host: &mut HostNode) {
     let node = host.node().into();
     host.mailbox(MAILBOX_NODE, node).await;
 }
 
-/// Asks `peer` to echo `value`; gives what came back, `None` if nobody answered. Requests have different numbers.
+/// Asks `peer` to echo `value`; returns the answer, or `None` without one. Requests have different numbers.
 pub async fn echo(
     host: &mut HostNode,
     peer: u32,

@@ -1,4 +1,4 @@
-//! The echo protocol on two boards, and what it does when frames are lost.
+//! The echo protocol on two boards, with and without losses of frames.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use lanigon_kit::{Details, FrameFault, Kit, KitBuilder, KitError, Times, us};
 
 const FIRMWARE: &str = "firmware/target/tigon2/release/echo";
 
-/// Where tests leave what they write: target/tmp.
+/// Path of a test's output file, in target/tmp.
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Node 0 asks node 1 to echo 7, 14 and 21; gives the answers.
+/// Node 0 asks node 1 to echo 7, 14 and 21; returns the answers.
 fn three_requests(world: KitBuilder) -> Result<(Kit, Vec<Option<u32>>), KitError> {
     let mut kit = world.firmware(FIRMWARE).build()?;
     kit.host(1, "server", |mut host| async move {

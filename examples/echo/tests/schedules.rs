@@ -1,4 +1,4 @@
-//! A search for what the protocol does not survive.
+//! A search for fault schedules that break the protocol.
 
 use lanigon_kit::{Kit, Schedule, Schedules, Search, Step, us};
 
@@ -54,7 +54,7 @@ fn a_careless_protocol_is_found_out() {
     }
 }
 
-/// What the search printed, as a test of its own.
+/// The schedule found by the search, as a test of its own.
 #[test]
 fn an_answer_that_comes_when_nobody_waits_for_it_any_more() {
     let schedule = Schedule::of([Step::drop(0, 2), Step::delay(0, 1, 206)]);

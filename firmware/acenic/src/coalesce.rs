@@ -11,7 +11,7 @@ pub struct Limits {
 
 /// Next action after [`Coalescer::add`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum Reporting {
     /// Report now.
     Report,
     /// Set the alarm to `ticks_us` from now: these are the first waiting descriptors.
@@ -35,16 +35,16 @@ impl Coalescer {
 
     /// Adds `count` finished descriptors.
     #[inline(always)]
-    pub const fn add(&mut self, count: u32, limits: &Limits) -> Step {
+    pub const fn add(&mut self, count: u32, limits: &Limits) -> Reporting {
         let first = self.waiting == 0;
         self.waiting += count;
         let enough = limits.descriptors != 0 && self.waiting >= limits.descriptors;
         if enough || limits.ticks_us == 0 {
-            Step::Report
+            Reporting::Report
         } else if first {
-            Step::SetAlarm
+            Reporting::SetAlarm
         } else {
-            Step::Wait
+            Reporting::Wait
         }
     }
 
@@ -61,7 +61,7 @@ impl Coalescer {
 mod tests {
     use super::*;
 
-    fn check(descriptors: u32, ticks_us: u32, counts: &[u32], expected: &[Step]) {
+    fn check(descriptors: u32, ticks_us: u32, counts: &[u32], expected: &[Reporting]) {
         let limits = Limits {
             descriptors,
             ticks_us,
@@ -69,7 +69,7 @@ mod tests {
         let mut coalescer = Coalescer::new();
         let steps = counts.iter().map(|&count| {
             let step = coalescer.add(count, &limits);
-            if step == Step::Report {
+            if step == Reporting::Report {
                 assert!(coalescer.take());
             }
             step
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_number_or_a_time() {
-        use Step::{Report, SetAlarm, Wait};
+        use Reporting::{Report, SetAlarm, Wait};
         check(3, 100, &[1, 1, 1, 1], &[SetAlarm, Wait, Report, SetAlarm]);
         check(3, 100, &[2, 2, 4], &[SetAlarm, Report, Report]);
         check(0, 100, &[1000, 1000], &[SetAlarm, Wait]);

@@ -235,7 +235,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         let next = self.board.read_sram(TRACE_NEXT).await;
         let start = self.board.read_sram(TRACE_START).await;
         let length = self.board.read_sram(TRACE_LENGTH).await;
-        let place = trace::Place::find(next, start, length)?;
+        let place = trace::TraceRange::find(next, start, length)?;
         let mut words = vec![0; ((place.end - place.start) / WORD_BYTES) as usize];
         self.board.read_sram_block(place.start, &mut words).await;
         Some(trace::records(place, |address| {

@@ -42,13 +42,13 @@ const MOST_BYTES: u32 = 0x1_0000;
 
 /// Address range of a trace buffer, and the next slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TraceRange {
     pub(super) start: u32,
     pub(super) end: u32,
     next: u32,
 }
 
-impl Place {
+impl TraceRange {
     fn new(start: u32, end: u32, next: u32) -> Option<Self> {
         let records = start.is_multiple_of(WORD_BYTES)
             && start < end
@@ -82,12 +82,12 @@ impl Place {
 /// Reads all records, oldest first. `word` reads SRAM. `None` if the firmware has no trace buffer, or has
 /// not initialised it yet.
 pub fn decode(mut word: impl FnMut(u32) -> u32) -> Option<Vec<Record>> {
-    let place = Place::find(word(TRACE_NEXT), word(TRACE_START), word(TRACE_LENGTH))?;
+    let place = TraceRange::find(word(TRACE_NEXT), word(TRACE_START), word(TRACE_LENGTH))?;
     Some(records(place, word))
 }
 
 /// The records of a trace buffer.
-pub(super) fn records(place: Place, mut word: impl FnMut(u32) -> u32) -> Vec<Record> {
+pub(super) fn records(place: TraceRange, mut word: impl FnMut(u32) -> u32) -> Vec<Record> {
     let records = place.slots().filter_map(|slot| record(slot, &mut word));
     records.collect()
 }

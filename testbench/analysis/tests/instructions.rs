@@ -67,7 +67,7 @@ impl Observer for Counter {
         let (steps, count) = &mut cores[2 * usize::from(node) + cpu];
         for &record in log.records() {
             *count += match steps.follow(record) {
-                Some(Action::Step(step)) => {
+                Some(Action::Executed(step)) => {
                     assert!(steps.word(step.pc).is_some(), "{:#x}", step.pc);
                     1
                 }

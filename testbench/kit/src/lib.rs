@@ -73,7 +73,7 @@ pub use lanigon_worlds::images::image_folder;
 /// Start time of host programs.
 pub use lanigon_worlds::nodes::START;
 /// The result of a host program.
-pub use lanigon_worlds::outcome::Outcome;
+pub use lanigon_worlds::outcome::ResultSlot;
 
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::Recording;
@@ -112,7 +112,7 @@ struct NodeState {
     /// Name of its program.
     program: Option<String>,
     /// Time and reason of the program's failure.
-    failure: Outcome<(SimTime, HostError)>,
+    failure: ResultSlot<(SimTime, HostError)>,
 }
 
 impl NodeState {
@@ -121,7 +121,7 @@ impl NodeState {
             firmware,
             pauses,
             program: None,
-            failure: Outcome::default(),
+            failure: ResultSlot::default(),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Kit {
         node: usize,
         name: &str,
         program: P,
-    ) -> Result<Outcome<T>, KitError>
+    ) -> Result<ResultSlot<T>, KitError>
     where
         T: Send + 'static,
         P: FnOnce(HostNode) -> F + Send + 'static,
@@ -170,7 +170,7 @@ impl Kit {
             return Err(KitError::SecondProgram { node, program });
         }
         state.program = Some(name.into());
-        let outcome = Outcome::default();
+        let outcome = ResultSlot::default();
         let (left, failure) = (outcome.clone(), state.failure.clone());
         let (firmware, pauses) = (state.firmware.clone(), state.pauses.clone());
         let programs = &mut self.world.nodes[node].programs;

@@ -11,7 +11,7 @@ pub struct Published {
     /// Section of the thesis.
     pub section: &'static str,
     /// Origin.
-    pub kind: Kind,
+    pub kind: Origin,
     /// The scheme, another system, or `-`.
     pub scheme: &'static str,
     /// `latency`, `one-way`, `two-way` or `-`.
@@ -30,7 +30,7 @@ pub struct Published {
 
 /// Origin of a published number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Origin {
     /// Measured by its author.
     Measured,
     /// Computed by its author from measurements.
@@ -69,9 +69,9 @@ fn parse(line: &'static str) -> Option<Published> {
         id,
         section,
         kind: match kind {
-            "measured" => Kind::Measured,
-            "derived" => Kind::Derived,
-            "parameter" => Kind::Parameter,
+            "measured" => Origin::Measured,
+            "derived" => Origin::Derived,
+            "parameter" => Origin::Parameter,
             _ => return None,
         },
         scheme,

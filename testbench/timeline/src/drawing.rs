@@ -28,7 +28,7 @@ fn drawn(mut selection: Selection) -> Filter {
 #[derive(Debug, Default)]
 pub struct Drawing {
     path: PathBuf,
-    outcome: super::Outcome,
+    outcome: super::WriteResult,
 }
 
 /// Starts a timeline of the events that `wanted` selects, for a run with this header.

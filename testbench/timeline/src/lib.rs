@@ -32,7 +32,7 @@ const FIRST_PID: [i32; 2] = [1000, 100_000];
 pub type Filter = Box<dyn FnMut(&TraceEvent) -> bool + Send>;
 
 /// The first write error, after the end of the timeline.
-pub type Outcome = Arc<Mutex<Option<io::Error>>>;
+pub type WriteResult = Arc<Mutex<Option<io::Error>>>;
 
 /// Options of a timeline.
 pub struct Options {
@@ -57,7 +57,7 @@ impl Default for Options {
 /// Observer that writes a timeline.
 pub struct Timeline {
     packets: Packets,
-    places: BTreeMap<Place, place::Place>,
+    places: BTreeMap<Place, place::PlaceTracks>,
     flows: Flows,
     header: Header,
     filter: Filter,
@@ -66,7 +66,7 @@ pub struct Timeline {
     is_drawn: bool,
     is_over: bool,
     is_empty: bool,
-    outcome: Outcome,
+    outcome: WriteResult,
 }
 
 impl Timeline {
@@ -84,13 +84,13 @@ impl Timeline {
             is_drawn: false,
             is_over: false,
             is_empty: true,
-            outcome: Outcome::default(),
+            outcome: WriteResult::default(),
         }
     }
 
     /// Handle of the first error: a world reports errors of all observers without their owner.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> WriteResult {
         Arc::clone(&self.outcome)
     }
 
@@ -100,7 +100,11 @@ impl Timeline {
             return;
         }
         self.is_drawn = is_drawn;
-        for track in self.places.values_mut().flat_map(place::Place::tracks) {
+        for track in self
+            .places
+            .values_mut()
+            .flat_map(place::PlaceTracks::tracks)
+        {
             if is_drawn {
                 track.resume(self.now_ns);
             } else {
@@ -112,7 +116,11 @@ impl Timeline {
     /// Ends the file when its limit is reached.
     fn stop(&mut self) {
         self.is_over = true;
-        for track in self.places.values_mut().flat_map(place::Place::tracks) {
+        for track in self
+            .places
+            .values_mut()
+            .flat_map(place::PlaceTracks::tracks)
+        {
             track.abandon(self.now_ns, &mut self.packets);
         }
         let us = self.now_ns / 1000;
@@ -124,7 +132,7 @@ impl Timeline {
 }
 
 /// Adds the place of an event.
-fn add(place: Place, header: &Header, packets: &mut Packets) -> place::Place {
+fn add(place: Place, header: &Header, packets: &mut Packets) -> place::PlaceTracks {
     let (node, title, first_pid) = match place {
         Place::Node(node) => (node, format!("node {node}"), FIRST_PID[0]),
         Place::Switch(switch) => (switch, format!("switch {switch}"), FIRST_PID[1]),
@@ -139,7 +147,7 @@ fn add(place: Place, header: &Header, packets: &mut Packets) -> place::Place {
         }
         _ => title,
     };
-    place::Place::new(node, title, first_pid + i32::from(node), packets)
+    place::PlaceTracks::new(node, title, first_pid + i32::from(node), packets)
 }
 
 impl Observer for Timeline {
@@ -177,7 +185,11 @@ impl Observer for Timeline {
             log::warn!("the timeline is empty: no event is what it should show");
         }
         if !self.is_over {
-            for track in self.places.values_mut().flat_map(place::Place::tracks) {
+            for track in self
+                .places
+                .values_mut()
+                .flat_map(place::PlaceTracks::tracks)
+            {
                 track.finish(self.now_ns, &mut self.packets);
             }
             if self.packets.is_full() {

@@ -59,7 +59,7 @@ const MOST_CALLS: u16 = 64;
 
 /// State of one place.
 #[derive(Debug)]
-pub struct Place {
+pub struct PlaceTracks {
     node: u16,
     uuid: u64,
     tracks: BTreeMap<Lane, Track>,
@@ -76,7 +76,7 @@ pub struct Place {
     ends_are_told: bool,
 }
 
-impl Place {
+impl PlaceTracks {
     /// A place without tracks; `pid` is its process number.
     pub fn new(node: u16, name: String, pid: i32, packets: &mut Packets) -> Self {
         let uuid = packets.add(Introduction {

@@ -15,7 +15,7 @@ use host_lib::emp::{Buffer, Config, Emp, Source, Tag};
 use host_lib::window::System;
 use lanigon_worlds::images::{firmware, own_image};
 use lanigon_worlds::nodes::{START, cable, mac_address, node};
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpNode;
 
 const USAGE: &str = "numbers: NODES BYTES MESSAGES_EACH [THREADS [FAULTS_PER_MILLE]]";
@@ -47,7 +47,7 @@ async fn exchange(emp: &mut EmpNode, me: u16, bytes: u32, messages: u16) -> Resu
 }
 
 /// How a program ended.
-type Ended = Outcome<Result<(), String>>;
+type Ended = ResultSlot<Result<(), String>>;
 
 /// Nodes around one switch; their programs leave what they have come to.
 fn star([nodes, bytes, messages]: [u32; 3], rate: f64) -> anyhow::Result<(World, Vec<Ended>)> {

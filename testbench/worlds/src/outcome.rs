@@ -41,21 +41,21 @@ pub fn completed(end: RunEnd) -> Result<(), RunError> {
 
 /// Shared slot for the result of a program.
 #[derive(Debug)]
-pub struct Outcome<T>(Arc<Mutex<Option<T>>>);
+pub struct ResultSlot<T>(Arc<Mutex<Option<T>>>);
 
-impl<T> Clone for Outcome<T> {
+impl<T> Clone for ResultSlot<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<T> Default for Outcome<T> {
+impl<T> Default for ResultSlot<T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<T> Outcome<T> {
+impl<T> ResultSlot<T> {
     /// Stores the result.
     pub fn set(&self, value: T) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);

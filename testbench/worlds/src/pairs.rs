@@ -17,7 +17,7 @@ use host_lib::window::System;
 
 use crate::images::firmware;
 use crate::nodes::{EMP_SRAM, START, StageFactors, cable, mac_address, node};
-use crate::outcome::Outcome;
+use crate::outcome::ResultSlot;
 
 /// EMP library on an emulated machine.
 pub type EmpNode = Emp<Machine, Machine>;
@@ -119,13 +119,13 @@ impl EmpPairs {
         node: usize,
         name: &str,
         program: P,
-    ) -> Outcome<Result<T, String>>
+    ) -> ResultSlot<Result<T, String>>
     where
         T: Send + 'static,
         P: FnOnce(EmpNode) -> F + Send + 'static,
         F: Future<Output = Result<T, String>> + Send + 'static,
     {
-        let outcome = Outcome::default();
+        let outcome = ResultSlot::default();
         let left = outcome.clone();
         let firmware = Arc::clone(&self.firmware);
         let config = self.configs[node].clone();

@@ -22,7 +22,7 @@ use host_lib::board::BoardWindow;
 use host_lib::window::{System, VirtualAddress};
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 
 const SRAM: SramSize = SramSize::K512;
 /// Limit of simulated time of all images.
@@ -31,7 +31,7 @@ const LIMIT: SimTime = SimTime::from_us(100_000);
 /// A board with an image, and a host program that has not started.
 struct Bench<T> {
     node: Node,
-    result: Outcome<T>,
+    result: ResultSlot<T>,
 }
 
 /// A host program's access to board and machine.
@@ -70,7 +70,7 @@ where
     node.board_mut::<Tigon2>().plug_in(&link);
     node.trace.keep(true);
     let firmware = images::firmware(&image);
-    let result = Outcome::default();
+    let result = ResultSlot::default();
     let left = result.clone();
     node.programs.spawn("test", |machine| async move {
         let mut board = BoardWindow::new(machine.clone());

@@ -11,7 +11,7 @@ pub const LONGEST_ROUND: usize = 4096;
 
 /// An executed instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct Executed {
     /// Clock at its start, fetch included.
     pub start: u64,
     /// Its address.
@@ -26,7 +26,7 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// An executed instruction.
-    Step(Step),
+    Executed(Executed),
     /// Skipped rounds of an idle loop.
     Rounds {
         /// Clock at the start.
@@ -59,7 +59,7 @@ pub struct Steps {
     sram_bytes: u32,
     ticks_per_second: u64,
     /// The last instructions.
-    last: VecDeque<Step>,
+    last: VecDeque<Executed>,
 }
 
 impl Steps {
@@ -96,7 +96,7 @@ impl Steps {
     fn executed(&mut self, pc: u32, ticks: u32) -> Action {
         let start = self.start.take().unwrap_or(self.tick);
         self.tick = self.tick.saturating_add(ticks.into());
-        let step = Step {
+        let step = Executed {
             start,
             pc,
             ticks: self.tick - start,
@@ -106,7 +106,7 @@ impl Steps {
             self.last.pop_front();
         }
         self.last.push_back(step);
-        Action::Step(step)
+        Action::Executed(step)
     }
 
     fn rounds(&mut self, instructions: u32, rounds: u64) -> Action {
@@ -126,7 +126,7 @@ impl Steps {
     }
 
     /// The last `instructions` instructions: one round, after skipped rounds.
-    pub fn round(&self, instructions: u32) -> impl Iterator<Item = &Step> {
+    pub fn round(&self, instructions: u32) -> impl Iterator<Item = &Executed> {
         let skip = self.last.len().saturating_sub(instructions as usize);
         self.last.iter().skip(skip)
     }
@@ -137,14 +137,14 @@ impl Steps {
         start: u64,
         instructions: u32,
         rounds: u64,
-    ) -> impl Iterator<Item = Step> + '_ {
+    ) -> impl Iterator<Item = Executed> + '_ {
         let mut tick = start;
         (0..rounds)
             .flat_map(move |_| self.round(instructions))
             .map(move |step| {
                 let start = tick;
                 tick = tick.saturating_add(step.ticks);
-                Step { start, ..*step }
+                Executed { start, ..*step }
             })
     }
 

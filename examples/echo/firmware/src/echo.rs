@@ -1,5 +1,5 @@
-//! The protocol: a node sends a request with a number and a value, its peer sends the value back. A request
-//! without an answer goes out again after a timeout, so the peer must know one that it has served before.
+//! The protocol: a node sends a request with a number and a value, its peer returns the value. A request
+//! without an answer is retransmitted after a timeout, so the peer must recognise requests already served.
 
 use tigon2_hal::cpu::A;
 use tigon2_hal::layout::{self, Layout};
@@ -22,19 +22,19 @@ const NUMBER_OFFSET: u32 = 16;
 const VALUE_OFFSET: u32 = 20;
 const FRAME_BYTES: u32 = 60;
 
-/// A request without an answer is sent again after this time, until it was sent so often.
+/// Timeout of a request, and the largest number of its transmissions.
 const TIMEOUT_US: u32 = 100;
 const MOST_TRIES: u32 = 4;
 
 struct Echo {
     space: TxSpace,
     node: u32,
-    /// How often the request was sent; it waits while this is not 0.
+    /// Transmissions of the request; 0 if none is pending.
     tries: u32,
     peer: u32,
     number: u32,
     value: u32,
-    /// The last request that was served for the peer.
+    /// Number of the last request served for the peer.
     served: u32,
 }
 
@@ -79,7 +79,7 @@ impl Echo {
         }
     }
 
-    /// Sends the request, and waits for its answer.
+    /// Sends the request and starts its timeout.
     fn request(&mut self) {
         self.tries += 1;
         event!("request", self.number, self.tries);
@@ -97,7 +97,7 @@ impl Echo {
         self.end(FAILED);
     }
 
-    /// The host sees that the request is over.
+    /// Ends the request and reports its status to the host.
     fn end(&mut self, status: u32) {
         event::disable(event::TIMER);
         self.tries = 0;
@@ -145,7 +145,7 @@ impl Echo {
         self.end(DONE);
     }
 
-    /// Hands a frame to the MAC. One that finds no room is lost, as on a wire: the timeout sees to it.
+    /// Passes a frame to the MAC. Without space the frame is lost, as on a wire: the timeout recovers it.
     fn send(&mut self, kind: u16, to: u32, number: u32, value: u32) {
         let consumer = mac::tx_consumer();
         let place = self.space.reserve(FRAME_BYTES, FRAME_BYTES, consumer);

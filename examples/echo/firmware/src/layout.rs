@@ -1,19 +1,19 @@
-//! What the host and the firmware agree on.
+//! Interface between the host and the firmware.
 
 /// Mailbox: the number of the host's own node, once.
 pub const MAILBOX_NODE: u32 = 0;
-/// Mailbox: a request's number; the request goes out.
+/// Mailbox: a request's number; starts the request.
 pub const MAILBOX_REQUEST: u32 = 1;
 
-/// Word of SRAM: the node that is asked.
+/// SRAM word: the peer's node number.
 pub const PEER: u32 = 0x200;
-/// Word: the value to be echoed.
+/// SRAM word: the value to be echoed.
 pub const VALUE: u32 = 0x204;
-/// Word: the value that came back.
+/// SRAM word: the echoed value.
 pub const ANSWER: u32 = 0x208;
-/// Word: 0 while the request waits, then [`DONE`] or [`FAILED`].
+/// SRAM word: 0 while the request is pending, then [`DONE`] or [`FAILED`].
 pub const STATUS: u32 = 0x20C;
-/// The answer is there.
+/// The answer has arrived.
 pub const DONE: u32 = 1;
-/// Nobody answered.
+/// No answer arrived.
 pub const FAILED: u32 = 2;

@@ -7,5 +7,5 @@
 mod echo;
 mod layout;
 
-/// An answer counts only if it carries the number of the request that waits.
+/// Accept an answer only if it has the number of the pending request.
 const CHECKS_NUMBERS: bool = true;

@@ -30,7 +30,7 @@ pub(super) struct Header {
 }
 
 /// A frame's position in its message.
-pub(super) struct Place {
+pub(super) struct FramePosition {
     pub delivery: Delivery,
     /// This is the last missing frame of the message.
     pub last: bool,

@@ -33,7 +33,7 @@ use defs::emp::frame::{
     DATA_PAYLOAD, HEADER_PAYLOAD, Kind, WORD_MESSAGE_LENGTH, WORD_OFFSET, WORD_TAG_FRAMES,
     WORD_TYPE_KIND,
 };
-use header::{Header, Opening, Place, is_kind, part_of_message};
+use header::{FramePosition, Header, Opening, is_kind, part_of_message};
 
 /// Reason for dropping a frame: the counter to increment, and the answer.
 struct Refusal {
@@ -214,7 +214,7 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Passes a frame to the deliverer.
     #[inline(always)]
-    fn pass_on(&mut self, frame: &RxFrame, place: &Place, header: &Header) {
+    fn pass_on(&mut self, frame: &RxFrame, place: &FramePosition, header: &Header) {
         let delivery = &place.delivery;
         let opening = place.opening.map(|opening| SinkOpening {
             descriptor: (u32::from(opening.posted) + SEND_DESCRIPTORS) as u16,
@@ -238,7 +238,12 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Queues a frame for a deliverer on the other CPU; there is room.
     #[inline(always)]
-    fn queue_frame(&mut self, frame: &RxFrame, place: &Place, opening: &Option<SinkOpening>) {
+    fn queue_frame(
+        &mut self,
+        frame: &RxFrame,
+        place: &FramePosition,
+        opening: &Option<SinkOpening>,
+    ) {
         let delivery = &place.delivery;
         let job = (u32::from(delivery.slot) << jobs::SLOT_SHIFT)
             | if place.last { jobs::arrivals::LAST } else { 0 }
@@ -276,7 +281,7 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Matches a message's first frame to a receive and opens its record.
     #[inline(always)]
-    fn place_header(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
+    fn place_header(&mut self, frame: RxFrame, header: &Header) -> Result<FramePosition, Refusal> {
         let node = header.node;
         let oldest = self.word(frame.start, WORD_OFFSET) as u16;
         let tag_frames = self.word(frame.start, WORD_TAG_FRAMES);
@@ -314,7 +319,7 @@ impl<N: Nic> Emp<'_, N> {
         if slot == NO_SLOT {
             return Err(self.turn_away(node, oldest, Counter::DropResources));
         }
-        Ok(Place {
+        Ok(FramePosition {
             delivery: Delivery {
                 slot,
                 header_bytes: HEADER_PAYLOAD,
@@ -343,7 +348,7 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Finds the record of a message's further frame.
     #[inline(always)]
-    fn place_data(&mut self, frame: RxFrame, header: &Header) -> Result<Place, Refusal> {
+    fn place_data(&mut self, frame: RxFrame, header: &Header) -> Result<FramePosition, Refusal> {
         let (node, epoch) = (header.node, header.epoch);
         if !self.is_sure_of(node, epoch) && !self.has_met(node, epoch) {
             return Err(Refusal::of(Counter::DropEpoch));
@@ -368,7 +373,7 @@ impl<N: Nic> Emp<'_, N> {
             return Err(self.taken_before(slot, header));
         }
         let last = self.tables.active_mut(slot).missing == 1;
-        Ok(Place {
+        Ok(FramePosition {
             delivery: Delivery {
                 slot,
                 header_bytes: DATA_PAYLOAD,
@@ -382,7 +387,7 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Records a frame's arrival. Returns whether all frames of its group have arrived.
     #[inline(always)]
-    fn account(&mut self, place: &Place, header: &Header) -> bool {
+    fn account(&mut self, place: &FramePosition, header: &Header) -> bool {
         let slot = place.delivery.slot;
         if let Some(opening) = place.opening {
             self.open_active(slot, header, opening);

@@ -5,7 +5,7 @@
 //! order and go to the return ring in runs.
 
 use acenic_protocol::checksum;
-use acenic_protocol::coalesce::{Coalescer, Step};
+use acenic_protocol::coalesce::{Coalescer, Reporting};
 use acenic_protocol::config::{HostAddress, Info, RingControl, receive_bytes};
 use acenic_protocol::ring::CachedRing;
 use defs::acenic::descriptor::{
@@ -111,7 +111,7 @@ enum Choice {
 
 /// Progress of a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum Progress {
     /// Queued or dropped: continue with the next frame.
     Done,
     /// A resource is missing.
@@ -292,49 +292,49 @@ impl Firmware {
     /// Handles received frames. If a resource is missing, the event stays set.
     pub fn on_receive(&mut self) {
         while let Some(frame) = RxRing::next() {
-            if take_frame(self, &frame) == Outcome::Wait {
+            if take_frame(self, &frame) == Progress::Wait {
                 return;
             }
         }
     }
 
     #[inline(always)]
-    fn take_frame(&mut self, frame: &RxFrame) -> Outcome {
+    fn take_frame(&mut self, frame: &RxFrame) -> Progress {
         let receive = &mut self.receive;
         if !self.open || is_damaged(frame) {
             receive.drop_frame(frame);
-            return Outcome::Done;
+            return Progress::Done;
         }
         let length = frame.length();
         if length > self.tuning.longest_frame {
             count!("dot3_frame_too_longs");
             receive.drop_frame(frame);
-            return Outcome::Done;
+            return Progress::Done;
         }
         let slots = receive.begun.wrapping_sub(receive.returned);
         if slots == RETURNING_ENTRIES || WriteRing::room() <= KEPT_FOR_REPORTS {
-            return Outcome::Wait;
+            return Progress::Wait;
         }
         if receive.return_ring_is_full() {
             count!("nic_no_space_in_return_ring");
             receive.drop_frame(frame);
-            return Outcome::Done;
+            return Progress::Done;
         }
         match receive.choose(length) {
             Choice::Ring(ring) => {
                 self.deliver(frame, ring);
-                Outcome::Done
+                Progress::Done
             }
             Choice::TooLong => {
                 count!("if_in_discards");
                 receive.drop_frame(frame);
-                Outcome::Done
+                Progress::Done
             }
             Choice::Wait => {
                 count!("nic_no_more_rx_bds");
                 // Wait for buffers.
                 event::disable(event::RX_COMPLETE);
-                Outcome::Wait
+                Progress::Wait
             }
         }
     }
@@ -434,7 +434,7 @@ impl Receive {
 }
 
 scratchpad_a! {
-    fn take_frame(firmware: &mut Firmware, frame: &RxFrame) -> Outcome {
+    fn take_frame(firmware: &mut Firmware, frame: &RxFrame) -> Progress {
         firmware.take_frame(frame)
     }
 }
@@ -469,12 +469,12 @@ impl Firmware {
     pub fn returned(&mut self, count: u32) {
         self.receive.returned = self.receive.returned.wrapping_add(count);
         match self.receive.coalescer.add(count, &self.tuning.receive) {
-            Step::Report => {
+            Reporting::Report => {
                 count!("nic_recv_threshold_hit");
                 self.report_received();
             }
-            Step::SetAlarm => self.set_alarm(Alarm::Receive, self.tuning.receive.ticks_us),
-            Step::Wait => {}
+            Reporting::SetAlarm => self.set_alarm(Alarm::Receive, self.tuning.receive.ticks_us),
+            Reporting::Wait => {}
         }
     }
 

@@ -5,7 +5,7 @@
 //! and the frame goes to the MAC. Frames stay in order throughout, so one queue is enough.
 
 use acenic_protocol::checksum::{self, Packet};
-use acenic_protocol::coalesce::{Coalescer, Step};
+use acenic_protocol::coalesce::{Coalescer, Reporting};
 use acenic_protocol::config::{Info, SEND_AREA, send_bytes};
 use acenic_protocol::ring::CachedRing;
 use defs::acenic::descriptor::{Flags, SEND_HIGH, SEND_LENGTH_FLAGS, SEND_LOW, SEND_VLAN};
@@ -398,13 +398,13 @@ impl Firmware {
         }
         count!("nic_total_send_bds", descriptors);
         match send.coalescer.add(descriptors, &self.tuning.send) {
-            Step::Report => {
+            Reporting::Report => {
                 count!("nic_send_threshold_hit");
                 self.report_sent();
             }
             _ if now => self.report_sent(),
-            Step::SetAlarm => self.set_alarm(Alarm::Send, self.tuning.send.ticks_us),
-            Step::Wait => {}
+            Reporting::SetAlarm => self.set_alarm(Alarm::Send, self.tuning.send.ticks_us),
+            Reporting::Wait => {}
         }
     }
 

@@ -72,7 +72,7 @@ fn every_instruction_has_its_time() {
         .records()
         .iter()
         .filter_map(|&record| match steps.follow(record) {
-            Some(Action::Step(step)) => Some((step.pc - MAIN, step.start / TICKS_PER_CYCLE)),
+            Some(Action::Executed(step)) => Some((step.pc - MAIN, step.start / TICKS_PER_CYCLE)),
             _ => None,
         })
         .collect();

@@ -8,7 +8,7 @@ use emulator::image::Symbols;
 use emulator::observe::event::Place;
 use emulator::observe::file::{Chunk, ChunkKind, ChunkReader, Header, TraceFileError, TraceReader};
 use emulator::observe::instructions::decode::{DecodeError, Decoder};
-use emulator::observe::instructions::steps::{Action, Step, Steps};
+use emulator::observe::instructions::steps::{Action, Executed, Steps};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::{ClockDomain, SimTime};
 
@@ -132,7 +132,7 @@ impl<'a> Listing<'a> {
         decoder.decode(bytes, |record| {
             let action = steps.follow(record);
             let start = match action {
-                Some(Action::Step(step)) => step.start,
+                Some(Action::Executed(step)) => step.start,
                 Some(Action::Rounds { start, .. }) => start,
                 Some(Action::Probe { .. }) | None => return,
             };
@@ -165,7 +165,7 @@ fn text(
     symbols: Option<&Symbols>,
 ) -> String {
     match action {
-        Some(Action::Step(Step { pc, .. })) => {
+        Some(Action::Executed(Executed { pc, .. })) => {
             let word = steps.word(pc);
             let instruction = word.map_or("?".into(), |word| disassemble(word, pc));
             let place = symbols.map(|symbols| symbols.describe_for(initiator(cpu), pc));

@@ -15,7 +15,7 @@ use emulator::tigon2::timing::Profile;
 use super::{Measurement, Pace, Quantity, Sample, Target, World};
 use lanigon_papers::experiments::{latency, one_way};
 use lanigon_worlds::nodes::{EMP_SRAM, START};
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpPairs;
 
 const PING_PONG: Quantity = Quantity {
@@ -71,7 +71,7 @@ pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyh
         let second = first + 1;
         match work {
             Work::PingPong => {
-                let stamps = Outcome::default();
+                let stamps = ResultSlot::default();
                 cluster.spawn(first, "ping", move |emp| {
                     latency::ping(emp, PING_PONG_BYTES, usize::MAX, stamps)
                 });
@@ -80,7 +80,7 @@ pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyh
                 });
             }
             Work::Stream => {
-                let stamps = Outcome::default();
+                let stamps = ResultSlot::default();
                 cluster.spawn(first, "sender", move |emp| {
                     one_way::send(emp, STREAM_BYTES, usize::MAX / 2, stamps)
                 });

@@ -43,7 +43,7 @@ pub enum End {
 
 /// Result of a line.
 #[derive(Debug)]
-enum Outcome {
+enum LineResult {
     Next,
     Quit,
     /// Interrupted.
@@ -76,7 +76,7 @@ impl Console {
     }
 
     /// Executes a line and writes its output.
-    fn line(&mut self, line: &str, depth: usize) -> anyhow::Result<Outcome> {
+    fn line(&mut self, line: &str, depth: usize) -> anyhow::Result<LineResult> {
         let line = line.trim();
         match line.split_once(char::is_whitespace) {
             Some(("expect", text)) => return Ok(self.expect(text.trim())),
@@ -86,37 +86,37 @@ impl Console {
         let mut shown = String::new();
         let flow = execute(&mut self.session, line, &mut shown);
         let outcome = match flow {
-            Ok(Flow::Next) => Outcome::Next,
-            Ok(Flow::Quit) => Outcome::Quit,
+            Ok(Flow::Next) => LineResult::Next,
+            Ok(Flow::Quit) => LineResult::Quit,
             Err(error) if error.downcast_ref() == Some(&DebugError::Interrupted) => {
                 self.session.come_to_rest()?;
                 shown += "interrupted\n";
                 shown += &report::here(&self.session);
-                Outcome::Interrupted
+                LineResult::Interrupted
             }
-            Err(error) => Outcome::Refused(error),
+            Err(error) => LineResult::Refused(error),
         };
         output::print(&shown)?;
         self.shown = shown;
         Ok(outcome)
     }
 
-    fn expect(&self, text: &str) -> Outcome {
+    fn expect(&self, text: &str) -> LineResult {
         match self.shown.contains(text) {
-            true => Outcome::Next,
-            false => Outcome::Unexpected(format!("expected \"{text}\"")),
+            true => LineResult::Next,
+            false => LineResult::Unexpected(format!("expected \"{text}\"")),
         }
     }
 
-    fn source(&mut self, file: &Path, depth: usize) -> anyhow::Result<Outcome> {
+    fn source(&mut self, file: &Path, depth: usize) -> anyhow::Result<LineResult> {
         let name = file.display().to_string();
         if depth >= DEEPEST {
             let error = anyhow::anyhow!("{name}: scripts within scripts, {DEEPEST} deep");
-            return Ok(Outcome::Refused(error));
+            return Ok(LineResult::Refused(error));
         }
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
-            Err(error) => return Ok(Outcome::Refused(anyhow::Error::new(error).context(name))),
+            Err(error) => return Ok(LineResult::Refused(anyhow::Error::new(error).context(name))),
         };
         self.lines(&name, text.lines(), depth + 1)
     }
@@ -127,20 +127,22 @@ impl Console {
         name: &str,
         lines: impl Iterator<Item = &'a str>,
         depth: usize,
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<LineResult> {
         for (index, line) in lines.enumerate() {
             output::print(&format!("{}{}\n", self.prompt(), line.trim()))?;
             let place = || format!("{name}:{}", index + 1);
             match self.line(line, depth)? {
-                Outcome::Next => {}
-                Outcome::Unexpected(text) => {
-                    return Ok(Outcome::Unexpected(format!("{}: {text}", place())));
+                LineResult::Next => {}
+                LineResult::Unexpected(text) => {
+                    return Ok(LineResult::Unexpected(format!("{}: {text}", place())));
                 }
-                Outcome::Refused(error) => return Ok(Outcome::Refused(error.context(place()))),
-                end @ (Outcome::Quit | Outcome::Interrupted) => return Ok(end),
+                LineResult::Refused(error) => {
+                    return Ok(LineResult::Refused(error.context(place())));
+                }
+                end @ (LineResult::Quit | LineResult::Interrupted) => return Ok(end),
             }
         }
-        Ok(Outcome::Next)
+        Ok(LineResult::Next)
     }
 
     /// Executes a script.
@@ -163,9 +165,9 @@ impl Console {
             let line = line.context("standard input")?;
             output::print(&format!("{}{}\n", self.prompt(), line.trim()))?;
             let outcome = match self.line(&line, 0)? {
-                Outcome::Next => continue,
-                Outcome::Refused(error) => {
-                    Outcome::Refused(error.context(format!("standard input:{}", index + 1)))
+                LineResult::Next => continue,
+                LineResult::Refused(error) => {
+                    LineResult::Refused(error.context(format!("standard input:{}", index + 1)))
                 }
                 outcome => outcome,
             };
@@ -200,23 +202,23 @@ impl Console {
                 Err(error) => return Err(anyhow::Error::new(error).context("the terminal")),
             }
             match self.line(&last, 0)? {
-                Outcome::Quit => return Ok(End::Done),
-                Outcome::Refused(error) => output::print_aside(&format!("{error:#}\n")),
-                Outcome::Unexpected(text) => output::print_aside(&format!("{text}\n")),
-                Outcome::Next | Outcome::Interrupted => {}
+                LineResult::Quit => return Ok(End::Done),
+                LineResult::Refused(error) => output::print_aside(&format!("{error:#}\n")),
+                LineResult::Unexpected(text) => output::print_aside(&format!("{text}\n")),
+                LineResult::Next | LineResult::Interrupted => {}
             }
         }
     }
 }
 
-fn end(outcome: Outcome) -> anyhow::Result<End> {
+fn end(outcome: LineResult) -> anyhow::Result<End> {
     match outcome {
-        Outcome::Next | Outcome::Quit => Ok(End::Done),
-        Outcome::Interrupted => Ok(End::Interrupted),
-        Outcome::Unexpected(text) => {
+        LineResult::Next | LineResult::Quit => Ok(End::Done),
+        LineResult::Interrupted => Ok(End::Interrupted),
+        LineResult::Unexpected(text) => {
             output::print_aside(&format!("error: {text}\n"));
             Ok(End::Failed)
         }
-        Outcome::Refused(error) => Err(error),
+        LineResult::Refused(error) => Err(error),
     }
 }

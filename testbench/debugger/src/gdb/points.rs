@@ -14,7 +14,7 @@ const MOST_REGISTERS: usize = 64;
 
 /// Kind of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PointKind {
     /// A software breakpoint.
     Software,
     /// A hardware breakpoint.
@@ -27,7 +27,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Kind.
-    pub kind: Kind,
+    pub kind: PointKind,
     /// First address.
     pub address: u32,
     /// Length in bytes.
@@ -39,7 +39,7 @@ pub struct Point {
 impl Point {
     /// Whether it matches gdb's description, which does not name the scratchpad's CPU.
     #[must_use]
-    pub fn is_called(&self, kind: Kind, address: u32, length: u32) -> bool {
+    pub fn is_called(&self, kind: PointKind, address: u32, length: u32) -> bool {
         (self.kind, self.address, self.length) == (kind, address, length)
     }
 
@@ -67,10 +67,10 @@ impl Point {
             ..
         } = self;
         let kind = match self.kind {
-            Kind::Software | Kind::Hardware => {
+            PointKind::Software | PointKind::Hardware => {
                 return vec![What::Instruction([vec![address], vec![address]])];
             }
-            Kind::Watch(kind) => kind,
+            PointKind::Watch(kind) => kind,
         };
         match (map::place(Initiator::CpuA, address), kind) {
             _ if length == 0 => Vec::new(),

@@ -16,7 +16,7 @@ use gdbstub::target::ext::base::reverse_exec::{
 };
 
 use super::news::Waiting;
-use super::points::{Kind, Point};
+use super::points::{Point, PointKind};
 use super::slots;
 use super::target::{Cpus, cpu_of, thread_of};
 use crate::debug::motion::Stopped;
@@ -126,7 +126,7 @@ impl Cpus {
         let software = self
             .points
             .iter()
-            .filter(|point| point.kind == Kind::Software);
+            .filter(|point| point.kind == PointKind::Software);
         software.map(|point| point.address).collect()
     }
 
@@ -250,9 +250,9 @@ impl Cpus {
             signal: Signal::SIGTRAP,
         };
         let reason = match point.map(|point| (point.kind, point)) {
-            Some((Kind::Software, _)) => MultiThreadStopReason::SwBreak(thread),
-            Some((Kind::Hardware, _)) => MultiThreadStopReason::HwBreak(thread),
-            Some((Kind::Watch(kind), Point { address, .. })) => MultiThreadStopReason::Watch {
+            Some((PointKind::Software, _)) => MultiThreadStopReason::SwBreak(thread),
+            Some((PointKind::Hardware, _)) => MultiThreadStopReason::HwBreak(thread),
+            Some((PointKind::Watch(kind), Point { address, .. })) => MultiThreadStopReason::Watch {
                 tid: thread,
                 kind,
                 addr: address,

@@ -25,7 +25,7 @@ use gdbstub::target::{Target, TargetError, TargetResult};
 use super::arch::{BigEndianMips, CoreRegisters, IN_DELAY_SLOT, Register};
 use super::chosen::Chosen;
 use super::news::News;
-use super::points::{Kind, Point};
+use super::points::{Point, PointKind};
 use super::resume::Motion;
 use super::slots;
 use crate::debug::{Focus, Session};
@@ -161,7 +161,7 @@ impl Cpus {
         })
     }
 
-    fn add(&mut self, kind: Kind, address: u32, length: u32) -> bool {
+    fn add(&mut self, kind: PointKind, address: u32, length: u32) -> bool {
         let called = |point: &Point| point.is_called(kind, address, length);
         if self.points.iter().any(called) {
             return true;
@@ -179,7 +179,7 @@ impl Cpus {
         room
     }
 
-    fn remove(&mut self, kind: Kind, address: u32, length: u32) {
+    fn remove(&mut self, kind: PointKind, address: u32, length: u32) {
         self.points
             .retain(|point| !point.is_called(kind, address, length));
     }
@@ -396,22 +396,22 @@ impl Breakpoints for Cpus {
 
 impl SwBreakpoint for Cpus {
     fn add_sw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
-        Ok(self.add(Kind::Software, address, 4))
+        Ok(self.add(PointKind::Software, address, 4))
     }
 
     fn remove_sw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
-        self.remove(Kind::Software, address, 4);
+        self.remove(PointKind::Software, address, 4);
         Ok(true)
     }
 }
 
 impl HwBreakpoint for Cpus {
     fn add_hw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
-        Ok(self.add(Kind::Hardware, address, 4))
+        Ok(self.add(PointKind::Hardware, address, 4))
     }
 
     fn remove_hw_breakpoint(&mut self, address: u32, _bytes: usize) -> TargetResult<bool, Self> {
-        self.remove(Kind::Hardware, address, 4);
+        self.remove(PointKind::Hardware, address, 4);
         Ok(true)
     }
 }
@@ -423,7 +423,7 @@ impl HwWatchpoint for Cpus {
         length: u32,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        Ok(self.add(Kind::Watch(kind), address, length))
+        Ok(self.add(PointKind::Watch(kind), address, length))
     }
 
     fn remove_hw_watchpoint(
@@ -432,7 +432,7 @@ impl HwWatchpoint for Cpus {
         length: u32,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        self.remove(Kind::Watch(kind), address, length);
+        self.remove(PointKind::Watch(kind), address, length);
         Ok(true)
     }
 }

@@ -8,7 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
 
 use super::{ExperimentError, Setup, completed, one_way};
-use lanigon_worlds::outcome::{Outcome, RunError};
+use lanigon_worlds::outcome::{ResultSlot, RunError};
 use lanigon_worlds::pairs::EmpPairs;
 
 /// Loss rates of the default curve.
@@ -53,7 +53,7 @@ fn measure(
     for node in 0..2 {
         pair.world.add_fault(node, losing(loss, node as u64)?)?;
     }
-    let stamps = Outcome::default();
+    let stamps = ResultSlot::default();
     let left = stamps.clone();
     let sender = pair.spawn(0, "sender", move |emp| {
         one_way::send(emp, size, messages, left)

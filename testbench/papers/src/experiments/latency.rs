@@ -6,7 +6,7 @@ use emulator::sim::time::SimTime;
 use host_lib::emp::{Source, Tag};
 
 use super::{ExperimentError, Run, Setup};
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
 
 /// Tag of the messages.
@@ -26,7 +26,7 @@ pub async fn ping(
     mut emp: EmpNode,
     size: u32,
     rounds: usize,
-    stamps: Outcome<Vec<SimTime>>,
+    stamps: ResultSlot<Vec<SimTime>>,
 ) -> Result<(), String> {
     let out = buffer(&mut emp, size)?;
     let back = buffer(&mut emp, size)?;
@@ -62,7 +62,7 @@ pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), Stri
 
 /// Spawns both sides on a pair.
 pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
-    let stamps = Outcome::default();
+    let stamps = ResultSlot::default();
     let left = stamps.clone();
     let pings = pair.spawn(0, "ping", move |emp| ping(emp, size, rounds, left));
     let pongs = pair.spawn(1, "pong", move |emp| pong(emp, size, rounds));

@@ -18,7 +18,7 @@ use host_lib::window::System;
 
 use super::activity::{self, Activity};
 use super::{ExperimentError, Setup, completed};
-use lanigon_worlds::outcome::{Outcome, RunError};
+use lanigon_worlds::outcome::{ResultSlot, RunError};
 use lanigon_worlds::pairs::{EmpNode, buffer, text};
 
 /// A span of the message's way.
@@ -65,7 +65,7 @@ pub fn follow(setup: &Setup, size: u32) -> Result<Option<Ledger>, ExperimentErro
     for node in &mut pair.world.nodes {
         node.trace.keep(true);
     }
-    let called = Outcome::default();
+    let called = ResultSlot::default();
     let call = called.clone();
     let sender = pair.spawn(0, "sender", move |emp| send(emp, size, call));
     let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size));
@@ -103,7 +103,7 @@ const MESSAGES: u32 = 2;
 const SETTLE_NS: u64 = 200_000;
 
 /// Leaves the time at which the last message's call begins.
-async fn send(mut emp: EmpNode, size: u32, called: Outcome<SimTime>) -> Result<(), String> {
+async fn send(mut emp: EmpNode, size: u32, called: ResultSlot<SimTime>) -> Result<(), String> {
     let out = buffer(&mut emp, size)?;
     for _ in 0..MESSAGES {
         emp.system_mut().compute(SETTLE_NS).await;

@@ -24,7 +24,7 @@ use emulator::wire::fault::FaultError;
 
 use lanigon_worlds::calibrate::CalibrationError;
 use lanigon_worlds::images::FirmwareError;
-use lanigon_worlds::outcome::{Outcome, RunError, completed};
+use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::EmpPairs;
 use rounds::Rounds;
 
@@ -101,8 +101,8 @@ impl Setup {
 #[derive(Debug)]
 pub struct Run {
     /// Start time, and end of each round, stored by the timed program.
-    stamps: Outcome<Vec<SimTime>>,
-    programs: [(&'static str, Outcome<Result<(), String>>); 2],
+    stamps: ResultSlot<Vec<SimTime>>,
+    programs: [(&'static str, ResultSlot<Result<(), String>>); 2],
 }
 
 impl Run {

@@ -9,7 +9,7 @@ use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, Source, Tag};
 
 use super::{ExperimentError, Run, Setup};
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer};
 
 /// Tag of the messages.
@@ -46,7 +46,7 @@ pub async fn send(
     mut emp: EmpNode,
     size: u32,
     messages: usize,
-    stamps: Outcome<Vec<SimTime>>,
+    stamps: ResultSlot<Vec<SimTime>>,
 ) -> Result<(), String> {
     let out = buffer(&mut emp, size)?;
     let mut posted = VecDeque::new();
@@ -109,7 +109,7 @@ pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(),
 
 /// Spawns both sides on a pair.
 pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
-    let stamps = Outcome::default();
+    let stamps = ResultSlot::default();
     let left = stamps.clone();
     let sender = pair.spawn(0, "sender", move |emp| send(emp, size, rounds, left));
     let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size, rounds));

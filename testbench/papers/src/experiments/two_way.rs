@@ -9,7 +9,7 @@ use host_lib::emp::{Buffer, ReceiveHandle, SendHandle, Source, Tag};
 
 use super::one_way::{BUFFERS, Bandwidth, receives};
 use super::{ExperimentError, Run, Setup};
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
 
 /// Tag of the messages.
@@ -95,7 +95,7 @@ pub async fn side(
     peer: u16,
     size: u32,
     rounds: usize,
-    stamps: Outcome<Vec<SimTime>>,
+    stamps: ResultSlot<Vec<SimTime>>,
 ) -> Result<(), String> {
     let mut side = Side::new(emp, peer, size)?;
     side.prepare(receives(size)).await?;
@@ -113,11 +113,11 @@ pub async fn side(
 
 /// Spawns both sides on a pair; returns the stamps of the timed one.
 pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
-    let stamps = Outcome::default();
+    let stamps = ResultSlot::default();
     let left = stamps.clone();
     let timed = pair.spawn(0, "timed side", move |emp| side(emp, 1, size, rounds, left));
     let other = pair.spawn(1, "other side", move |emp| {
-        side(emp, 0, size, rounds, Outcome::default())
+        side(emp, 0, size, rounds, ResultSlot::default())
     });
     Run {
         stamps,

@@ -13,7 +13,7 @@ use super::results::ProfileResults;
 use super::{FRAME, LARGE, LEDGERS, SMALL, Task};
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
-use crate::published::{Kind, Published};
+use crate::published::{Origin, Published};
 use lanigon_worlds::nodes::EMP_SRAM;
 use lanigon_worlds::wire::wire_bytes;
 
@@ -291,7 +291,7 @@ const OTHER_SYSTEMS: [(&str, &str); 2] = [
 /// Answer to a published number; `None` for parameters of the experiments.
 #[must_use]
 pub fn answer(number: &Published) -> Option<Answer> {
-    if number.kind == Kind::Parameter {
+    if number.kind == Origin::Parameter {
         return None;
     }
     let other = OTHER_SYSTEMS

@@ -105,7 +105,7 @@ impl Task {
 }
 
 /// Result of a task.
-enum Outcome {
+enum TaskResult {
     Point(Value),
     Ledger(Option<Ledger>),
     Usage(Usage),
@@ -172,14 +172,14 @@ impl Plan {
             let schemes = &mut profiles[profile].schemes;
             let scheme = schemes.entry(task.scheme()).or_default();
             match (task, outcome) {
-                (Task::Point(key), Ok(Outcome::Point(value))) => {
+                (Task::Point(key), Ok(TaskResult::Point(value))) => {
                     points[profile].insert(key, value);
                 }
-                (_, Ok(Outcome::Ledger(Some(ledger)))) => {
+                (_, Ok(TaskResult::Ledger(Some(ledger)))) => {
                     scheme.ledgers.insert(ledger.message_bytes, ledger);
                 }
-                (_, Ok(Outcome::Usage(usage))) => scheme.usages.push(usage),
-                (_, Ok(Outcome::Ledger(None) | Outcome::Point(_))) => {}
+                (_, Ok(TaskResult::Usage(usage))) => scheme.usages.push(usage),
+                (_, Ok(TaskResult::Ledger(None) | TaskResult::Point(_))) => {}
                 (_, Err(ExperimentError::Run(RunError::Interrupted))) => partial = true,
                 (_, Err(error)) => return Err(error),
             }
@@ -257,19 +257,23 @@ impl Plan {
         }))
     }
 
-    fn carry_out(&self, calibrated: &Calibrated, task: Task) -> Result<Outcome, ExperimentError> {
+    fn carry_out(
+        &self,
+        calibrated: &Calibrated,
+        task: Task,
+    ) -> Result<TaskResult, ExperimentError> {
         if self.interrupt.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted.into());
         }
         let (testbed, flow_control) = task.conditions();
         let setup = self.setup(calibrated, task.scheme(), testbed, flow_control)?;
         let Some(setup) = setup else {
-            return Ok(Outcome::Ledger(None));
+            return Ok(TaskResult::Ledger(None));
         };
         Ok(match task {
-            Task::Point(key) => Outcome::Point(measure(&setup, key)?),
-            Task::Ledger(_, size) => Outcome::Ledger(ledger::follow(&setup, size)?),
-            Task::Usage(_, flow) => Outcome::Usage(usage::measure(&setup, flow, LARGE)?),
+            Task::Point(key) => TaskResult::Point(measure(&setup, key)?),
+            Task::Ledger(_, size) => TaskResult::Ledger(ledger::follow(&setup, size)?),
+            Task::Usage(_, flow) => TaskResult::Usage(usage::measure(&setup, flow, LARGE)?),
         })
     }
 }

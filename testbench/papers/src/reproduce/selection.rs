@@ -155,7 +155,7 @@ fn needs(id: &str, sizes: &[u32]) -> Vec<Task> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::published::Kind;
+    use crate::published::Origin;
     use crate::reproduce::SIZES;
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let whole = Selection::whole(SIZES);
         for number in published::emp() {
             let asked = whole.numbers.contains(&number.id);
-            assert_eq!(asked, number.kind != Kind::Parameter, "{}", number.id);
+            assert_eq!(asked, number.kind != Origin::Parameter, "{}", number.id);
         }
     }
 

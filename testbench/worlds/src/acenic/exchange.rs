@@ -8,7 +8,7 @@ use host_lib::emp::MacAddress;
 use host_lib::window::System;
 
 use super::Nic;
-use super::frames::{self, Kind};
+use super::frames::{self, FrameKind};
 use super::node::{Failure, Log, Plan};
 
 /// Window in frames.
@@ -132,8 +132,8 @@ impl Side<'_> {
 
     async fn greet(&mut self) -> Result<(), Failure> {
         let kind = match self.peer {
-            None => Kind::Greeting,
-            Some(_) => Kind::Answer,
+            None => FrameKind::Greeting,
+            Some(_) => FrameKind::Answer,
         };
         let everybody = MacAddress::BROADCAST;
         self.send_frame(everybody, kind, frames::SHORTEST_BYTES)
@@ -147,7 +147,8 @@ impl Side<'_> {
         while self.counts.sent < end && self.nic.send_free() > 0 {
             let number = self.counts.sent;
             let length = frames::length(self.plan.size, number);
-            self.send_frame(peer, Kind::Data { number }, length).await?;
+            self.send_frame(peer, FrameKind::Data { number }, length)
+                .await?;
             self.counts.sent += 1;
         }
         Ok(())
@@ -156,7 +157,7 @@ impl Side<'_> {
     async fn send_frame(
         &mut self,
         destination: MacAddress,
-        kind: Kind,
+        kind: FrameKind,
         length: u32,
     ) -> Result<(), Failure> {
         let own = self.nic.address();
@@ -197,8 +198,8 @@ impl Side<'_> {
             // The other side waits for an answer.
             self.greeting_due_ps = self.nic.system().now_ps();
         }
-        let Kind::Data { number } = frame.kind else {
-            let news = frame.kind == Kind::Answer && !self.heard;
+        let FrameKind::Data { number } = frame.kind else {
+            let news = frame.kind == FrameKind::Answer && !self.heard;
             self.heard |= news;
             return news;
         };

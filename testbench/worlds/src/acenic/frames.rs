@@ -21,7 +21,7 @@ const MIX: [u32; 10] = [60, 1514, 64, 129, 100, 1024, 61, 777, 128, 1513];
 
 /// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// A greeting.
     Greeting,
     /// An answer to a greeting.
@@ -39,7 +39,7 @@ pub struct Parsed {
     /// Address of the sender.
     pub source: MacAddress,
     /// Kind.
-    pub kind: Kind,
+    pub kind: FrameKind,
 }
 
 /// Damage of a received frame.
@@ -87,13 +87,13 @@ pub fn build(
     destination: MacAddress,
     source: MacAddress,
     node: u16,
-    kind: Kind,
+    kind: FrameKind,
     length: u32,
 ) -> Vec<u8> {
     let (code, number) = match kind {
-        Kind::Greeting => (0_u16, 0),
-        Kind::Answer => (1, 0),
-        Kind::Data { number } => (2, number),
+        FrameKind::Greeting => (0_u16, 0),
+        FrameKind::Answer => (1, 0),
+        FrameKind::Data { number } => (2, number),
     };
     let mut frame = Vec::with_capacity(length as usize);
     frame.extend(destination.0);
@@ -128,9 +128,9 @@ pub fn check(
     let [_, _, _, _, c0, c1, _, _, n0, n1, n2, n3, _, _] = rest;
     let number = u32::from_be_bytes([*n0, *n1, *n2, *n3]);
     let (kind, destination, length) = match u16::from_be_bytes([*c0, *c1]) {
-        0 => (Kind::Greeting, MacAddress::BROADCAST, SHORTEST_BYTES),
-        1 => (Kind::Answer, MacAddress::BROADCAST, SHORTEST_BYTES),
-        2 => (Kind::Data { number }, own, length(size, number)),
+        0 => (FrameKind::Greeting, MacAddress::BROADCAST, SHORTEST_BYTES),
+        1 => (FrameKind::Answer, MacAddress::BROADCAST, SHORTEST_BYTES),
+        2 => (FrameKind::Data { number }, own, length(size, number)),
         _ => return Err(foreign),
     };
     let expected = build(destination, source, from, kind, length);
@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn a_frame_is_recognised_whatever_its_length() {
         for number in 0..20 {
-            let kind = Kind::Data { number };
+            let kind = FrameKind::Data { number };
             let frame = build(OWN, PEER, 1, kind, length(None, number));
             assert_eq!(frame.len() as u32, length(None, number));
             let parsed = check(&frame, OWN, 1, None);
             assert_eq!(parsed, Ok(Parsed { source: PEER, kind }));
         }
-        let kind = Kind::Answer;
+        let kind = FrameKind::Answer;
         let greeting = build(MacAddress::BROADCAST, PEER, 1, kind, SHORTEST_BYTES);
         let parsed = check(&greeting, OWN, 1, Some(1000));
         assert_eq!(parsed, Ok(Parsed { source: PEER, kind }));
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_changed_bit_is_seen() {
-        let kind = Kind::Data { number: 3 };
+        let kind = FrameKind::Data { number: 3 };
         let frame = build(OWN, PEER, 1, kind, 129);
         for offset in (0..frame.len()).filter(|offset| !(6..12).contains(offset)) {
             let mut damaged = frame.clone();

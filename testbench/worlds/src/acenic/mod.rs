@@ -181,13 +181,13 @@ pub fn spawn<T, P, F>(
     firmware: &Arc<Firmware>,
     config: Config,
     program: P,
-) -> outcome::Outcome<Result<T, String>>
+) -> outcome::ResultSlot<Result<T, String>>
 where
     T: Send + 'static,
     P: FnOnce(Nic) -> F + Send + 'static,
     F: Future<Output = Result<T, String>> + Send + 'static,
 {
-    let outcome = outcome::Outcome::default();
+    let outcome = outcome::ResultSlot::default();
     let left = outcome.clone();
     let firmware = Arc::clone(firmware);
     world.nodes[node]

@@ -20,7 +20,7 @@ const MOST_CLASSES: usize = 32;
 
 /// A message to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct PlannedMessage {
     /// Destination node.
     pub to: u16,
     /// Tag.
@@ -50,7 +50,7 @@ pub enum Sends {
         pause: Option<(u64, u64)>,
     },
     /// Random messages, drawn in advance.
-    Drawn(Vec<Step>),
+    Drawn(Vec<PlannedMessage>),
 }
 
 impl Default for Sends {
@@ -74,9 +74,9 @@ impl Sends {
         }
     }
 
-    /// Step number `index`, if it exists.
+    /// Message number `index`, if it exists.
     #[must_use]
-    pub fn step(&self, index: u64) -> Option<Step> {
+    pub fn step(&self, index: u64) -> Option<PlannedMessage> {
         match self {
             Self::Drawn(steps) => steps.get(usize::try_from(index).ok()?).copied(),
             Self::Rounds {
@@ -89,7 +89,7 @@ impl Sends {
                 let (round, peer) = (index / peers.len() as u64, index % peers.len() as u64);
                 let rest = pause
                     .filter(|(burst, _)| peer == 0 && round > 0 && round.is_multiple_of(*burst));
-                (round < *rounds).then(|| Step {
+                (round < *rounds).then(|| PlannedMessage {
                     to: peers[peer as usize],
                     tag: TAG,
                     length: sizes.nth(round),
@@ -336,7 +336,7 @@ fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usi
     .filter(|(_, classes)| *classes <= MOST_CLASSES)
     .map(|(style, _)| style)
     .collect();
-    let drawn: Vec<Vec<Step>> = (0..nodes.len())
+    let drawn: Vec<Vec<PlannedMessage>> = (0..nodes.len())
         .map(|place| random_sends(spec, nodes, place, tags, seed))
         .collect();
     let plan = |(place, &me): (usize, &usize)| {
@@ -357,7 +357,7 @@ fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usi
 fn counts(
     style: Style,
     nodes: &[usize],
-    drawn: &[Vec<Step>],
+    drawn: &[Vec<PlannedMessage>],
     me: usize,
 ) -> BTreeMap<(usize, u16), u64> {
     let (by_source, by_tag) = match style {
@@ -383,7 +383,7 @@ fn random_sends(
     place: usize,
     tags: u16,
     seed: u64,
-) -> Vec<Step> {
+) -> Vec<PlannedMessage> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(nodes[place] as u64 + 1);
     let step = |_| {
@@ -393,7 +393,7 @@ fn random_sends(
             Sizes::List(sizes) => sizes[below(&mut random, sizes.len() as u32) as usize],
             Sizes::UpTo(most) => up_to(&mut random, *most),
         };
-        Step {
+        PlannedMessage {
             to: nodes[(place + step) % nodes.len()] as u16,
             tag,
             length,

@@ -8,7 +8,7 @@ use host_lib::window::{System, VirtualAddress};
 
 use super::content::{self, Flow, LABEL_BYTES};
 use super::ledger::{Got, Ledger};
-use super::plan::{Class, Plan, Sends, Step};
+use super::plan::{Class, Plan, PlannedMessage, Sends};
 use crate::pairs::EmpNode;
 
 /// Identity of a program.
@@ -190,7 +190,7 @@ impl Traffic {
         Ok(())
     }
 
-    async fn post_transmit(&mut self, step: Step, space: Buffer) -> Result<(), String> {
+    async fn post_transmit(&mut self, step: PlannedMessage, space: Buffer) -> Result<(), String> {
         let flow = Flow {
             from: self.who.node,
             to: step.to,

@@ -19,7 +19,7 @@ pub struct ScenarioError {
 
 /// A position in a scenario's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The file.
     pub file: Arc<str>,
     /// The line, from 1.
@@ -28,13 +28,13 @@ pub struct Place {
     pub key: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
 }
 
-impl Place {
+impl Position {
     /// An error at this position.
     pub fn refuse(&self, reason: impl Into<String>) -> ScenarioError {
         ScenarioError {

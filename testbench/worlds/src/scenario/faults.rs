@@ -5,7 +5,7 @@ use emulator::tigon2::dma::Direction;
 use emulator::tigon2::dma::stall::StallFrom;
 use emulator::wire::fault::FaultRates;
 
-use super::error::{Place, ScenarioError, unknown};
+use super::error::{Position, ScenarioError, unknown};
 use super::network::{End, Network};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
@@ -22,7 +22,7 @@ const DEFAULT_DELAY_US: f64 = 100.0;
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultSpec {
     /// A fault of EMP frames that match a pattern, with its position in the file.
-    Exact(Fault, Place),
+    Exact(Fault, Position),
     /// Random faults on links, in both directions.
     Random {
         /// The links.
@@ -105,7 +105,7 @@ pub(super) fn read(
     nodes: &Nodes,
     network: &Network,
     islands: usize,
-) -> Result<(FaultSpec, Place), ScenarioError> {
+) -> Result<(FaultSpec, Position), ScenarioError> {
     let item = table.need("do")?;
     let verb = item.choice("fault", &VERBS)?;
     let spec = match verb {

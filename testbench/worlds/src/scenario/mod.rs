@@ -21,7 +21,7 @@ use anyhow::Context;
 use emulator::sim::time::SimTime;
 use toml::de::DeTable;
 
-pub use error::{Place, ScenarioError};
+pub use error::{Position, ScenarioError};
 pub use network::{End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{EmpSettings, MOST_NODES, Node, ProfileName};
 
@@ -57,7 +57,7 @@ pub struct Scenario {
     /// The firmware: a built-in image or a file.
     pub image: String,
     /// Position of the image's name in the scenario.
-    pub image_place: Place,
+    pub image_place: Position,
     /// Time limit of the run, relative to the start of the programs.
     pub max_time: Option<SimTime>,
     /// The nodes.
@@ -235,7 +235,7 @@ impl Scenario {
 
 /// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
 /// sender.
-fn check_labels(programs: &[ProgramSpec], reset: &Place) -> Result<(), ScenarioError> {
+fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), ScenarioError> {
     let short = |spec: &&ProgramSpec| spec.talks() && spec.shortest() < LABEL_BYTES;
     match programs.iter().find(short) {
         None => Ok(()),

@@ -2,7 +2,7 @@
 
 use emulator::sim::time::SimTime;
 
-use super::error::{Place, ScenarioError, unknown};
+use super::error::{Position, ScenarioError, unknown};
 use super::nodes::{Defaults, MOST_NODES, Nodes, checked_name};
 use super::routes::{self, GivenRoutes};
 use super::table::{Item, Table};
@@ -160,7 +160,7 @@ fn read_nodes(
     groups: Vec<Table<'_>>,
     count: Option<Item<'_>>,
     shape: Shape,
-    place: &Place,
+    place: &Position,
     defaults: &Defaults,
 ) -> Result<Nodes, ScenarioError> {
     let least = if shape == Shape::Pair { 2 } else { 1 };

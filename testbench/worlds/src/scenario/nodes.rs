@@ -10,7 +10,7 @@ use host_lib::emp::{
     MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
 };
 
-use super::error::{Place, ScenarioError, unknown};
+use super::error::{Position, ScenarioError, unknown};
 use super::table::{Item, Table};
 use crate::boards::{self, BoardType};
 
@@ -93,12 +93,12 @@ pub struct ProfileName {
     /// Name as written.
     pub name: String,
     /// Position in the scenario.
-    pub place: Place,
+    pub place: Position,
 }
 
 impl ProfileName {
     /// The profile of a board's plain hardware.
-    fn of(board: &BoardType, place: &Place) -> Self {
+    fn of(board: &BoardType, place: &Position) -> Self {
         Self {
             name: board.profile.into(),
             place: place.clone(),

@@ -2,7 +2,7 @@
 
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
 
-use super::error::{Place, ScenarioError};
+use super::error::{Position, ScenarioError};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::programs::plan::{most_receives, most_transmits};
@@ -102,7 +102,7 @@ pub struct ProgramSpec {
     /// Start delay, in ns.
     pub start_ns: u64,
     /// Position in the scenario.
-    pub place: Place,
+    pub place: Position,
 }
 
 impl ProgramSpec {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::error::{Place, ScenarioError};
+use super::error::{Position, ScenarioError};
 use super::network::{End, Network};
 use super::nodes::Nodes;
 
@@ -10,7 +10,7 @@ use super::nodes::Nodes;
 type Peers = Vec<Vec<Option<End>>>;
 
 /// Routes given in the scenario: port and position, by switch and node.
-pub(super) type GivenRoutes = BTreeMap<(usize, usize), (usize, Place)>;
+pub(super) type GivenRoutes = BTreeMap<(usize, usize), (usize, Position)>;
 
 /// Adds shortest routes from every switch to every node that it can reach, and checks the given routes.
 pub(super) fn fill(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Place, ScenarioError, is_near, unknown};
+use super::error::{Position, ScenarioError, is_near, unknown};
 
 /// Name and line positions of a scenario's file.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ impl Source {
         }
     }
 
-    pub(super) fn place(&self, span: Range<usize>, key: String) -> Place {
-        Place {
+    pub(super) fn place(&self, span: Range<usize>, key: String) -> Position {
+        Position {
             file: Arc::clone(&self.file),
             line: self.breaks.partition_point(|&at| at < span.start) + 1,
             key,
@@ -44,7 +44,7 @@ pub(super) struct Table<'t> {
     source: &'t Source,
     entries: &'t DeTable<'t>,
     /// Its position; the key is its name with the enclosing tables.
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// Requested keys.
     known: Vec<&'static str>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Table<'t> {
 pub(super) struct Item<'t> {
     source: &'t Source,
     value: &'t DeValue<'t>,
-    pub(super) place: Place,
+    pub(super) place: Position,
 }
 
 impl<'t> Table<'t> {

@@ -19,8 +19,8 @@ use crate::faults::Strikes;
 use crate::nodes::START;
 use crate::programs::ledger::Ledger;
 use crate::programs::verdict::{self, Life};
-use crate::scenario::Place;
-use result::{Counters, Outcome};
+use crate::scenario::Position;
+use result::{Counters, RunSummary};
 use started::Started;
 
 /// Options of a run.
@@ -79,7 +79,7 @@ pub struct Simulation {
     counters: Counters,
     looks: usize,
     /// Exact faults: positions in the scenario, and hit counters.
-    exact_faults: Vec<(Place, Strikes)>,
+    exact_faults: Vec<(Position, Strikes)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }
@@ -93,7 +93,7 @@ impl Simulation {
 
     /// Runs until everything is done or a limit is reached. `watch` is called periodically with the number
     /// of received messages.
-    pub fn run(&mut self, options: &RunOptions, watch: impl FnMut(u64) + Send) -> Outcome {
+    pub fn run(&mut self, options: &RunOptions, watch: impl FnMut(u64) + Send) -> RunSummary {
         let last = [self.max_time, options.max_time]
             .into_iter()
             .flatten()
@@ -191,9 +191,9 @@ impl Simulation {
     }
 
     /// Result of the run.
-    fn outcome(&self, end: RunEnd) -> Outcome {
+    fn outcome(&self, end: RunEnd) -> RunSummary {
         let lives = lives_at(&self.lives, &self.resets, self.world.now());
-        Outcome::new(self, &lives, end)
+        RunSummary::new(self, &lives, end)
     }
 }
 

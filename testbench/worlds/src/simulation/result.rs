@@ -112,7 +112,7 @@ pub struct BoardUse {
 
 /// Result of a run.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct RunSummary {
     /// Reason of the end.
     pub end: RunEnd,
     /// Result of the messages.
@@ -137,7 +137,7 @@ pub struct Outcome {
     pub trace_hash: u64,
 }
 
-impl Outcome {
+impl RunSummary {
     pub(super) fn new(simulation: &Simulation, lives: &[Life], end: RunEnd) -> Self {
         let Simulation {
             world,

@@ -6,12 +6,12 @@ use host_lib::emp::MacAddress;
 use lanigon_worlds::acenic::Nic;
 
 use super::support::{
-    Outcome, QUIET_NS, address, command, expect_event, frame, open, receive_until, run, send,
+    QUIET_NS, TestResult, address, command, expect_event, frame, open, receive_until, run, send,
     sleep_until, text,
 };
 
 /// A partner that only opens its interface.
-async fn partner(mut nic: Nic) -> Outcome<()> {
+async fn partner(mut nic: Nic) -> TestResult<()> {
     open(&mut nic).await
 }
 

@@ -8,7 +8,7 @@ use host_lib::acenic::{
 use lanigon_worlds::acenic::Nic;
 
 use super::support::{
-    Outcome, address, command, frame, open, pair, receive_until, run_world, sleep_until, text,
+    TestResult, address, command, frame, open, pair, receive_until, run_world, sleep_until, text,
 };
 
 /// The link's changes so far.
@@ -22,7 +22,7 @@ fn changes(nic: &Nic) -> Vec<LinkChange> {
         .collect()
 }
 
-async fn watch(mut nic: Nic) -> Outcome<(Vec<LinkChange>, Link, Link, usize)> {
+async fn watch(mut nic: Nic) -> TestResult<(Vec<LinkChange>, Link, Link, usize)> {
     open(&mut nic).await?;
     sleep_until(&mut nic, 90_000).await;
     let without = nic.link_state().await;

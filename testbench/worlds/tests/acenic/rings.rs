@@ -9,8 +9,8 @@ use host_lib::acenic::{
 use host_lib::window::System;
 
 use super::support::{
-    Outcome, QUIET_NS, address, command, drain, frame, open, receive_all, receive_until, run, send,
-    sleep_until, text,
+    QUIET_NS, TestResult, address, command, drain, frame, open, receive_all, receive_until, run,
+    send, sleep_until, text,
 };
 
 /// Sends one frame of each length; checks received bytes and returns ring and flags.
@@ -81,7 +81,7 @@ fn long_frames_take_jumbo_buffers() {
 }
 
 /// Frames in pieces: header and rest, an odd address, many pieces.
-async fn send_in_pieces(mut nic: lanigon_worlds::acenic::Nic) -> Outcome<()> {
+async fn send_in_pieces(mut nic: lanigon_worlds::acenic::Nic) -> TestResult<()> {
     open(&mut nic).await?;
     let whole = frame(address(1), 1001);
     for (cuts, offset) in [
@@ -217,7 +217,7 @@ fn coalescing_saves_interrupts() {
 /// Without interrupts, a check of the rings finds received frames.
 #[test]
 fn interrupts_that_are_not_wanted_do_not_come() {
-    async fn look(mut nic: lanigon_worlds::acenic::Nic, mask: bool) -> Outcome<(bool, usize)> {
+    async fn look(mut nic: lanigon_worlds::acenic::Nic, mask: bool) -> TestResult<(bool, usize)> {
         open(&mut nic).await?;
         nic.mask_interrupts(mask).await;
         let work = nic.wait(QUIET_NS).await.map_err(text)?;

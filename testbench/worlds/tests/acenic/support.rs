@@ -25,7 +25,7 @@ const LINK_NS: u64 = 200_000_000;
 /// Time after which missing frames are considered lost.
 pub const QUIET_NS: u64 = 20_000_000;
 
-pub type Outcome<T> = Result<T, String>;
+pub type TestResult<T> = Result<T, String>;
 
 /// Converts an error to a program's error.
 pub fn text(error: impl std::fmt::Display) -> String {
@@ -48,8 +48,8 @@ pub fn run_world<A, B, FA, FB>(
 where
     A: Send + 'static,
     B: Send + 'static,
-    FA: Future<Output = Outcome<A>> + Send + 'static,
-    FB: Future<Output = Outcome<B>> + Send + 'static,
+    FA: Future<Output = TestResult<A>> + Send + 'static,
+    FB: Future<Output = TestResult<B>> + Send + 'static,
 {
     let firmware = Arc::new(FIRMWARE.firmware.clone());
     let [config_a, config_b] = configs;
@@ -77,15 +77,15 @@ pub fn run<A, B, FA, FB>(
 where
     A: Send + 'static,
     B: Send + 'static,
-    FA: Future<Output = Outcome<A>> + Send + 'static,
-    FB: Future<Output = Outcome<B>> + Send + 'static,
+    FA: Future<Output = TestResult<A>> + Send + 'static,
+    FB: Future<Output = TestResult<B>> + Send + 'static,
 {
     let mut world = pair(configs[0].link);
     run_world(&mut world, configs, first, second)
 }
 
 /// Opens the interface, and waits until both are open.
-pub async fn open(nic: &mut Nic) -> Outcome<()> {
+pub async fn open(nic: &mut Nic) -> TestResult<()> {
     nic.wait_running().await.map_err(text)?;
     nic.fill_rings().await.map_err(text)?;
     command(nic, Command::StackUp).await?;
@@ -99,18 +99,18 @@ pub async fn open(nic: &mut Nic) -> Outcome<()> {
 }
 
 /// Gives a command, and waits until it is taken.
-pub async fn command(nic: &mut Nic, command: Command) -> Outcome<()> {
+pub async fn command(nic: &mut Nic, command: Command) -> TestResult<()> {
     nic.command_taken(command).await.map_err(text)
 }
 
 /// Sends a frame and waits until the firmware has it.
-pub async fn send(nic: &mut Nic, frame: &[u8], options: SendOptions) -> Outcome<()> {
+pub async fn send(nic: &mut Nic, frame: &[u8], options: SendOptions) -> TestResult<()> {
     nic.send(frame, options).await.map_err(text)?;
     drain(nic).await
 }
 
 /// Waits until the firmware has taken all frames.
-pub async fn drain(nic: &mut Nic) -> Outcome<()> {
+pub async fn drain(nic: &mut Nic) -> TestResult<()> {
     while nic.send_pending() > 0 {
         let work = nic.wait(QUIET_NS).await.map_err(text)?;
         if !work.interrupted {
@@ -124,7 +124,7 @@ pub async fn drain(nic: &mut Nic) -> Outcome<()> {
 }
 
 /// Receives frames until none arrives for a while.
-pub async fn receive_all(nic: &mut Nic) -> Outcome<Vec<Received>> {
+pub async fn receive_all(nic: &mut Nic) -> TestResult<Vec<Received>> {
     let mut received = Vec::new();
     loop {
         let work = nic.wait(QUIET_NS).await.map_err(text)?;
@@ -139,7 +139,7 @@ pub async fn receive_all(nic: &mut Nic) -> Outcome<Vec<Received>> {
 }
 
 /// Receives frames until `end_us`.
-pub async fn receive_until(nic: &mut Nic, end_us: u64) -> Outcome<Vec<Received>> {
+pub async fn receive_until(nic: &mut Nic, end_us: u64) -> TestResult<Vec<Received>> {
     let mut received = Vec::new();
     loop {
         let left_ns = nic.left_ns(end_us * 1_000_000);
@@ -158,7 +158,7 @@ pub async fn sleep_until(nic: &mut Nic, end_us: u64) {
 }
 
 /// Processes events until this event arrives.
-pub async fn expect_event(nic: &mut Nic, event: Event) -> Outcome<()> {
+pub async fn expect_event(nic: &mut Nic, event: Event) -> TestResult<()> {
     loop {
         let work = nic.wait(QUIET_NS).await.map_err(text)?;
         if work.has(event) {

@@ -15,7 +15,7 @@ use host_lib::address::MacAddress;
 use host_lib::window::System;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 
 pub type Nic = AceNic<Machine, Machine>;
 
@@ -42,7 +42,7 @@ pub fn config() -> Config {
 /// A board, and a host program that has not started.
 pub struct Bench<T> {
     pub node: Node,
-    result: Outcome<T>,
+    result: ResultSlot<T>,
 }
 
 /// A board with this much memory; `program` runs once the firmware has been started.
@@ -61,7 +61,7 @@ where
     let link = node.board::<Tigon2>().fabric.link;
     node.board_mut::<Tigon2>().plug_in(&link);
     let firmware = images::firmware(&image);
-    let result = Outcome::default();
+    let result = ResultSlot::default();
     let left = result.clone();
     node.programs.spawn("driver", |machine| async move {
         let nic = AceNic::start(machine.clone(), machine, &firmware, config).await;

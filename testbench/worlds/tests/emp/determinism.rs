@@ -10,7 +10,7 @@ use emulator::observe::tracer::Sink;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Profile;
 use lanigon_worlds::calibrate;
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpPairs;
 
 use super::support::{IMAGE, Streams, ping_pong, run_well};
@@ -65,7 +65,7 @@ struct Fingerprint {
 }
 
 /// Counts events.
-struct Counting(Outcome<u64>);
+struct Counting(ResultSlot<u64>);
 
 impl Sink for Counting {
     fn event(&mut self, _: &TraceEvent) {
@@ -74,7 +74,7 @@ impl Sink for Counting {
 }
 
 /// Requests all details, and counts them by kind.
-struct Details(Outcome<BTreeMap<&'static str, u64>>);
+struct Details(ResultSlot<BTreeMap<&'static str, u64>>);
 
 impl Observer for Details {
     fn details(&self) -> event::Details {
@@ -103,7 +103,7 @@ fn check_details(counts: &BTreeMap<&str, u64>) {
 
 fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
     let mut pair = EmpPairs::one(&IMAGE, &costs.profile, &costs.factors).unwrap();
-    let seen = Outcome::default();
+    let seen = ResultSlot::default();
     for node in &mut pair.world.nodes {
         node.board_mut::<Tigon2>().skip_idle = manner.skip_idle;
         node.trace.keep(manner.keep_trace);
@@ -111,7 +111,7 @@ fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
             node.trace.add_sink(Box::new(Counting(seen.clone())));
         }
     }
-    let details = Outcome::default();
+    let details = ResultSlot::default();
     if manner.details {
         pair.world.observe(Box::new(Details(details.clone())));
     }

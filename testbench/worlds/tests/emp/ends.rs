@@ -7,7 +7,7 @@ use lanigon_worlds::faults::{self, Fault};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::pairs::EmpNode;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::result::Outcome;
+use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::support::{Streams, buffer, message, pair, run_well, text};
@@ -82,7 +82,7 @@ fn messages_outlive_a_cable_that_is_out_for_two_milliseconds() {
     assert!(end > START + SimTime::from_us(7000), "{end:?}");
 }
 
-fn run_soak(messages: u32) -> Outcome {
+fn run_soak(messages: u32) -> RunSummary {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/soak.toml");
     let text = std::fs::read_to_string(path).unwrap();
     let whole = "messages = 62500 ";

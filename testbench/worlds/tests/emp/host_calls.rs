@@ -10,7 +10,7 @@ use host_lib::emp::{
 };
 use host_lib::window::System;
 use lanigon_worlds::images;
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 
 use super::support::{IMAGE, buffer, compare, message, pair, run_both, run_well, text};
@@ -244,11 +244,11 @@ fn spawn_on_device<F>(
     device: &Device,
     open_at: SimTime,
     program: impl FnOnce(EmpNode) -> F + Send + 'static,
-) -> Outcome<Result<u32, String>>
+) -> ResultSlot<Result<u32, String>>
 where
     F: Future<Output = Result<u32, String>> + Send + 'static,
 {
-    let outcome = Outcome::default();
+    let outcome = ResultSlot::default();
     let (left, device) = (outcome.clone(), device.clone());
     let (firmware, config) = (images::firmware(&IMAGE), pair.config_mut(1).clone());
     pair.world.nodes[1]

@@ -17,7 +17,7 @@ use host_lib::emp::{
 use host_lib::window::System;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 use proptest::prelude::*;
 
@@ -37,11 +37,11 @@ fn spawn_lives<F>(
     pair: &mut EmpPairs,
     node: usize,
     program: impl Fn(EmpNode, u32) -> F + Clone + Send + 'static,
-) -> Outcome<Result<(), String>>
+) -> ResultSlot<Result<(), String>>
 where
     F: Future<Output = Result<(), String>> + Send + 'static,
 {
-    let outcome = Outcome::default();
+    let outcome = ResultSlot::default();
     let left = outcome.clone();
     let (firmware, config) = (with_image(images::firmware), pair.config_mut(node).clone());
     let live = move |machine: Machine, life: u32| {
@@ -224,7 +224,7 @@ pub fn either_node_is_reset() {
 fn reset_for_good(node: usize, receive_timeout: ReceiveTimeout) -> u64 {
     let mut pair = impatient_pair();
     pair.config_mut(1 - node).receive_timeout = receive_timeout;
-    let told = Outcome::default();
+    let told = ResultSlot::default();
     for me in 0..2 {
         let left = told.clone();
         spawn_lives(&mut pair, me, move |mut emp, _| {
@@ -312,7 +312,7 @@ struct Seen {
 }
 
 /// Node 0: sends messages, and ignores errors.
-async fn talk(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), String> {
+async fn talk(mut emp: EmpNode, life: u32, seen: ResultSlot<Seen>) -> Result<(), String> {
     seen.with(|seen| seen.get_or_insert_default().lives[0] = life);
     for number in 0..256 {
         if emp.system().now_ps() >= LAST_SEND.ps() {
@@ -331,7 +331,7 @@ async fn talk(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), St
 }
 
 /// Node 1: receives messages.
-async fn listen(mut emp: EmpNode, life: u32, seen: Outcome<Seen>) -> Result<(), String> {
+async fn listen(mut emp: EmpNode, life: u32, seen: ResultSlot<Seen>) -> Result<(), String> {
     seen.with(|seen| seen.get_or_insert_default().lives[1] = life);
     let space = buffer(&mut emp, TALK);
     loop {
@@ -365,7 +365,7 @@ type Reset = (usize, u64, u64);
 
 fn talk_through(resets: &[Reset], skip_idle: bool) -> (Seen, u64) {
     let mut pair = impatient_pair();
-    let seen = Outcome::default();
+    let seen = ResultSlot::default();
     let (sent, received) = (seen.clone(), seen.clone());
     let talker = spawn_lives(&mut pair, 0, move |emp, life| talk(emp, life, sent.clone()));
     let listener = spawn_lives(&mut pair, 1, move |emp, life| {

@@ -12,7 +12,7 @@ use host_lib::emp::{Buffer, Source, Tag};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::Outcome;
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -103,7 +103,7 @@ pub fn compare(emp: &EmpNode, buffer: Buffer, node: u16, number: u32) -> Result<
 }
 
 /// Result of a program.
-pub type Left<T> = Outcome<Result<T, String>>;
+pub type Left<T> = ResultSlot<Result<T, String>>;
 
 /// Runs one program on each node until both have ended; returns their results.
 pub fn run_both<A, B, FA, FB>(

@@ -4,11 +4,11 @@ use defs::emp::control::Counter;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::scenario::{self, Scenario};
 use lanigon_worlds::simulation::RunOptions;
-use lanigon_worlds::simulation::result::Outcome;
+use lanigon_worlds::simulation::result::RunSummary;
 
 /// Runs an example with changed text; all messages must be handled correctly.
 #[track_caller]
-fn run(name: &str, changes: &[(&str, &str)]) -> Outcome {
+fn run(name: &str, changes: &[(&str, &str)]) -> RunSummary {
     let outcome = outcome(name, changes);
     assert_eq!(outcome.end, RunEnd::Completed, "{name}");
     assert!(outcome.is_good(), "{name}: {outcome:?}");
@@ -17,7 +17,7 @@ fn run(name: &str, changes: &[(&str, &str)]) -> Outcome {
 
 /// Result of an example with changed text.
 #[track_caller]
-fn outcome(name: &str, changes: &[(&str, &str)]) -> Outcome {
+fn outcome(name: &str, changes: &[(&str, &str)]) -> RunSummary {
     let path = scenario::examples().join(name).with_extension("toml");
     let mut text = std::fs::read_to_string(path).unwrap();
     for (from, to) in changes {

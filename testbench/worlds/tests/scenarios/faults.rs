@@ -5,14 +5,14 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::faults::{self, Fault};
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::result::Outcome;
+use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::{pair, run, stream};
 
 /// Sends six messages of three frames from node 0 to node 1, with a fault; returns the outcome and the
 /// number of hits.
-fn with(fault: &Fault) -> (Outcome, u32) {
+fn with(fault: &Fault) -> (RunSummary, u32) {
     let text = pair(&(stream(6, 4000) + "[emp]\ntimeout_us = 500\n"));
     let scenario = Scenario::parse("test.toml", &text).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();

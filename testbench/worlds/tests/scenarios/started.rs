@@ -6,7 +6,7 @@ use std::path::Path;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::result::Outcome;
+use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::run;
@@ -19,7 +19,7 @@ fn text(image: &str, nodes: usize, more: &str) -> String {
     )
 }
 
-fn completed(text: &str) -> Outcome {
+fn completed(text: &str) -> RunSummary {
     let outcome = run(text, &RunOptions::default());
     assert_eq!(outcome.end, RunEnd::Completed, "{text}");
     outcome
@@ -49,7 +49,7 @@ fn it_is_over_when_the_time_is() {
 const PANIC: &str = "CPU A has stopped: panic at images/race-two-cpus/src/work.rs:";
 
 #[track_caller]
-fn panicked(outcome: &Outcome) {
+fn panicked(outcome: &RunSummary) {
     assert_eq!(outcome.end, RunEnd::Completed);
     assert!(!outcome.is_good());
     assert!(outcome.problems[0].contains(PANIC), "{outcome:?}");

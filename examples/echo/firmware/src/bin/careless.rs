@@ -1,4 +1,4 @@
-//! The same protocol with a bug, which a search over fault schedules finds (tests/schedules.rs).
+//! The protocol with a bug, which a search over fault schedules finds (tests/schedules.rs).
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -9,5 +9,5 @@ mod echo;
 #[path = "../layout.rs"]
 mod layout;
 
-/// Any answer counts, whichever request it belongs to.
+/// Accept the answer to any request.
 const CHECKS_NUMBERS: bool = false;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::output::grouped;
 use lanigon_worlds::programs::verdict::Messages;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::result::{BoardUse, Outcome};
+use lanigon_worlds::simulation::result::{BoardUse, RunSummary};
 
 /// Largest number of boards shown individually; otherwise mean and maximum.
 const MOST_BOARDS: usize = 16;
@@ -22,7 +22,7 @@ const MOST_LINES: usize = 10;
 pub struct Report<'a> {
     pub file: &'a Path,
     pub scenario: &'a Scenario,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a RunSummary,
 }
 
 /// JSON document of the report.
