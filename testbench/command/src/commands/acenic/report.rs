@@ -35,7 +35,7 @@ struct NodeReport {
     dropped: u32,
     /// Number of frames to send in each direction.
     frames: u32,
-    cpus: [CpuState; 2],
+    cpus: Vec<(&'static str, CpuState)>,
     /// A line per CPU.
     cores: Vec<String>,
     /// A CPU has stopped by itself.
@@ -189,7 +189,7 @@ impl NodeReport {
             address: host_lib::emp::MacAddress(board.fabric.eeprom.mac_address()).to_string(),
             interrupts: board.fabric.interrupts,
             dropped,
-            cpus: [0, 1].map(|index| CpuState::new(board, index)),
+            cpus: CpuState::all(node),
             cores: node.inspect().describe_cpus(),
             stopped: (0..2).any(|cpu| board.stop_reason(cpu).is_some()),
             trace: trace::decode(|address| board.fabric.sram.word(address)),
@@ -274,7 +274,7 @@ impl NodeReport {
                 .cores
                 .iter()
                 .zip(&self.cpus)
-                .map(|(state, cpu)| CpuLine {
+                .map(|(state, (_, cpu))| CpuLine {
                     state,
                     registers: cpu.json(),
                 })
@@ -341,7 +341,7 @@ impl NodeReport {
 
     fn cpu_lines(&self, symbols: &Symbols) -> String {
         let cpus = self.cores.iter().zip(&self.cpus);
-        cpus.map(|(state, cpu)| format!("  {state}\n  {}", cpu.text(symbols)))
+        cpus.map(|(state, (_, cpu))| format!("  {state}\n  {}", cpu.text(symbols)))
             .collect()
     }
 }

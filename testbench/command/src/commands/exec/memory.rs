@@ -1,17 +1,8 @@
 //! Memory as a CPU sees it: loading before a run, reading afterwards.
 
-use defs::tigon2::map::{
-    REGISTER_BASE, REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE,
-    SRAM_LIMIT,
-};
-use emulator::board::Board;
-use emulator::cpu::mips::bus::Width;
-use emulator::sim::initiator::Initiator;
+use emulator::board::{CpuId, Inspect};
 use emulator::sim::node::Node;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::map::{self, Place};
-
-use crate::cli::Cpu;
+use emulator::sim::time::SimTime;
 
 /// An address range is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +26,7 @@ pub enum MemoryError {
     Empty,
 }
 
-/// Checks that a range does not exceed its memory.
+/// Checks that `length_bytes` from `address` on do not exceed the end of their memory.
 const fn check_end(
     address: u32,
     length_bytes: usize,
@@ -48,91 +39,49 @@ const fn check_end(
     Ok(())
 }
 
-fn nothing(who: Initiator, address: u32) -> MemoryError {
-    let place = map::probe(who, address);
+fn nothing(board: &dyn Inspect, cpu: CpuId, address: u32) -> MemoryError {
+    let place = board.describe_address(cpu, address);
     MemoryError::Nothing { place }
 }
 
-const fn scratchpad_end(cpu: Cpu) -> u32 {
-    SCRATCHPAD_BASE
-        + match cpu {
-            Cpu::A => SCRATCHPAD_A_BYTES,
-            Cpu::B => SCRATCHPAD_B_BYTES,
-        }
-}
-
-/// Loads bytes into installed SRAM or into the CPU's scratchpad.
+/// Loads bytes into installed memory of a CPU.
 ///
 /// # Errors
-/// If the range is invalid.
-pub fn write(board: &mut Tigon2, cpu: Cpu, address: u32, bytes: &[u8]) -> Result<(), MemoryError> {
-    let sram = &mut board.fabric.sram;
-    let private = &mut board.cores[cpu.index()].private;
-    match map::place(private.who, address) {
-        Place::Sram => {
-            check_end(address, bytes.len(), "SRAM", sram.size_bytes() as u32)?;
-            sram.copy_in(address, bytes);
-        }
-        Place::Scratchpad => {
-            check_end(address, bytes.len(), "the scratchpad", scratchpad_end(cpu))?;
-            for (address, &byte) in (address..).zip(bytes) {
-                private.scratchpad.write(address, Width::Byte, byte.into());
-            }
-        }
-        _ => return Err(nothing(private.who, address)),
-    }
-    Ok(())
+/// If they do not fit there.
+pub fn write(node: &mut Node, cpu: CpuId, address: u32, bytes: &[u8]) -> Result<(), MemoryError> {
+    let area = node.inspect().area(cpu, address);
+    let refuse = |node: &Node| nothing(node.inspect(), cpu, address);
+    let Some(area) = area.filter(|area| area.memory) else {
+        return Err(refuse(node));
+    };
+    check_end(address, bytes.len(), area.name, area.installed_end)?;
+    let written = node.poke(cpu, address, bytes);
+    written.map_err(|_| refuse(node))
 }
 
-/// Reads memory as the CPU sees it, without side effects: SRAM (which repeats), its own scratchpad, or
-/// registers.
+/// Reads bytes as a CPU sees them, without side effects: memory (which may repeat) or registers.
 ///
 /// # Errors
-/// If the range is invalid.
+/// If the range is not within one of them.
 pub fn read(
     node: &Node,
-    cpu: Cpu,
+    cpu: CpuId,
     address: u32,
     length_bytes: u32,
 ) -> Result<Vec<u8>, MemoryError> {
     if length_bytes == 0 {
         return Err(MemoryError::Empty);
     }
-    let board = node.board::<Tigon2>();
-    let private = &board.cores[cpu.index()].private;
+    let board = node.inspect();
+    let area = board.area(cpu, address);
+    let area = area.ok_or_else(|| nothing(board, cpu, address))?;
     let length = length_bytes as usize;
-    let addresses = || address..address.saturating_add(length_bytes);
-    Ok(match map::place(private.who, address) {
-        Place::Sram => {
-            check_end(address, length, "SRAM", SRAM_LIMIT)?;
-            let mut bytes = vec![0; length];
-            board.fabric.sram.copy_out(address, &mut bytes);
-            bytes
-        }
-        Place::Scratchpad => {
-            check_end(address, length, "the scratchpad", scratchpad_end(cpu))?;
-            let byte = |address| private.scratchpad.read(address, Width::Byte) as u8;
-            addresses().map(byte).collect()
-        }
-        Place::Register(_) => {
-            let end = REGISTER_BASE + REGISTER_BYTES;
-            check_end(address, length, "the register file", end)?;
-            let byte = |address: u32| {
-                let word = board.window_peek((address - REGISTER_BASE) & !3, node.now());
-                word.to_be_bytes()[address as usize % 4]
-            };
-            addresses().map(byte).collect()
-        }
-        _ => return Err(nothing(private.who, address)),
-    })
+    check_end(address, length, area.name, area.end)?;
+    Ok(board.peek_bytes(cpu, address, length, node.now()))
 }
 
-/// The instruction word at a CPU's `pc`, if mapped.
-pub fn instruction(board: &Tigon2, index: usize, pc: u32) -> Option<u32> {
-    let private = &board.cores[index].private;
-    match map::place(private.who, pc) {
-        Place::Sram => Some(board.fabric.sram.word(pc)),
-        Place::Scratchpad => Some(private.scratchpad.read(pc & !3, Width::Word)),
-        _ => None,
-    }
+/// The instruction word at a CPU's `pc`, if there is memory.
+pub fn instruction(board: &dyn Inspect, cpu: CpuId, pc: u32, now: SimTime) -> Option<u32> {
+    let area = board.area(cpu, pc)?;
+    board.peek(cpu, pc, now).filter(|_| area.memory)
 }

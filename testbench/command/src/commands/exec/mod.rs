@@ -9,12 +9,12 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
+use emulator::board::CpuId;
 use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::inspect::probes::ProbeTable;
-use emulator::tigon2::map::{self, Place};
 
 use super::Status;
 use crate::cli::ExecArgs;
@@ -44,18 +44,18 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Some(path) => Some(load_image(&mut node, path, args)?),
         None => None,
     };
-    load_files(node.board_mut::<Tigon2>(), args)?;
+    load_files(&mut node, args)?;
     check_dumps(&node, args)?;
     let entry = image.as_ref().map(|image| image.entry);
     let pc = args.pc.or(entry).context("--pc is missing")?;
-    check_start(node.board::<Tigon2>(), pc, args)?;
+    check_start(&node, pc, args)?;
 
     logging::show_trace(&mut node.trace);
-    node.with_board::<Tigon2, _>(|board, ctx| board.start_core(args.cpu.index(), pc, ctx));
+    node.start_cpu(CpuId::new(args.cpu.index()), pc);
     let max_time = args.max_time.unwrap_or(SimTime::MAX);
-    let cause = stop::run(&mut node, max_time, interrupt);
+    let cause = stop::run(&mut node, args.max_instructions, max_time, interrupt);
     let symbols = image.map(|image| image.symbols).unwrap_or_default();
-    let ending = stop::Ending::new(node.board::<Tigon2>(), cause, &symbols);
+    let ending = stop::Ending::new(node.inspect(), cause, args.max_instructions, &symbols);
     let report = Report::new(&node, ending, args)?;
     if args.json {
         output::print_json(&report.json())?;
@@ -81,11 +81,12 @@ fn load_image(node: &mut Node, path: &Path, args: &ExecArgs) -> anyhow::Result<I
     Ok(image)
 }
 
-fn load_files(board: &mut Tigon2, args: &ExecArgs) -> anyhow::Result<()> {
+fn load_files(node: &mut Node, args: &ExecArgs) -> anyhow::Result<()> {
     for load in &args.load {
-        let bytes = read_at_most(&load.file, board.fabric.sram.size_bytes() as u64)?;
+        let bytes = read_at_most(&load.file, args.sram.bytes() as u64)?;
         let name = || format!("--load {:#x}={}", load.address, load.file.display());
-        memory::write(board, args.cpu, load.address, &bytes).with_context(name)?;
+        memory::write(node, CpuId::new(args.cpu.index()), load.address, &bytes)
+            .with_context(name)?;
     }
     Ok(())
 }
@@ -114,21 +115,27 @@ fn check_dumps(node: &Node, args: &ExecArgs) -> anyhow::Result<()> {
             name(),
             dump.name
         );
-        memory::read(node, args.cpu, dump.address, dump.length_bytes).with_context(name)?;
+        memory::read(
+            node,
+            CpuId::new(args.cpu.index()),
+            dump.address,
+            dump.length_bytes,
+        )
+        .with_context(name)?;
     }
     Ok(())
 }
 
-fn check_start(board: &Tigon2, pc: u32, args: &ExecArgs) -> anyhow::Result<()> {
-    let who = board.cores[args.cpu.index()].private.who;
+fn check_start(node: &Node, pc: u32, args: &ExecArgs) -> anyhow::Result<()> {
     if !pc.is_multiple_of(4) {
         bail!("--pc {pc:#x}: an instruction begins at a multiple of 4");
     }
-    match map::place(who, pc) {
-        Place::Sram | Place::Scratchpad => Ok(()),
+    let (board, cpu) = (node.inspect(), CpuId::new(args.cpu.index()));
+    match board.area(cpu, pc) {
+        Some(area) if area.memory => Ok(()),
         _ => bail!(
             "--pc {pc:#x}: no memory to execute ({})",
-            map::probe(who, pc)
+            board.describe_address(cpu, pc)
         ),
     }
 }

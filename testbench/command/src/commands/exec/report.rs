@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use emulator::cpu::mips::disasm::{REGISTER_NAMES, disassemble};
+use emulator::board::{CpuId, CpuInfo};
+use emulator::cpu::architecture::Architecture;
 use emulator::image::Symbols;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
 use serde::Serialize;
 
 use super::memory::{self, MemoryError};
@@ -19,7 +19,8 @@ use crate::output::grouped;
 pub struct Report {
     /// End of the run.
     pub ending: Ending,
-    cpus: [CpuState; 2],
+    /// Name in commands, and state, of each CPU.
+    cpus: Vec<(&'static str, CpuState)>,
     dumps: Vec<(Dump, Vec<u8>)>,
 }
 
@@ -28,7 +29,8 @@ pub struct CpuState {
     has_run: bool,
     pc: u32,
     word: Option<u32>,
-    registers: [u32; 32],
+    registers: Vec<u32>,
+    architecture: &'static dyn Architecture,
     instructions: u64,
     cycles: u64,
     time: SimTime,
@@ -39,8 +41,8 @@ pub struct CpuState {
 pub struct Document<'a> {
     stop: stop::Stop,
     reason: &'a str,
-    cpu_a: CpuDocument,
-    cpu_b: CpuDocument,
+    #[serde(flatten)]
+    cpus: BTreeMap<&'static str, CpuDocument>,
     memory: BTreeMap<&'a str, String>,
 }
 
@@ -65,25 +67,29 @@ impl Report {
     /// If a dump is invalid.
     pub fn new(node: &Node, ending: Ending, args: &ExecArgs) -> Result<Self, MemoryError> {
         let dump = |dump: &Dump| {
-            let bytes = memory::read(node, args.cpu, dump.address, dump.length_bytes)?;
+            let bytes = memory::read(
+                node,
+                CpuId::new(args.cpu.index()),
+                dump.address,
+                dump.length_bytes,
+            )?;
             Ok((dump.clone(), bytes))
         };
         Ok(Self {
             ending,
-            cpus: [0, 1].map(|index| CpuState::new(node.board::<Tigon2>(), index)),
+            cpus: CpuState::all(node),
             dumps: args.dump.iter().map(dump).collect::<Result<_, _>>()?,
         })
     }
 
     /// Report as JSON.
     pub fn json(&self) -> Document<'_> {
-        let [cpu_a, cpu_b] = &self.cpus;
+        let cpus = self.cpus.iter();
         let dumps = self.dumps.iter();
         Document {
             stop: self.ending.stop,
             reason: &self.ending.reason,
-            cpu_a: cpu_a.json(),
-            cpu_b: cpu_b.json(),
+            cpus: cpus.map(|(name, cpu)| (*name, cpu.json())).collect(),
             memory: dumps
                 .map(|(dump, bytes)| (dump.name.as_str(), hexadecimal(bytes)))
                 .collect(),
@@ -97,7 +103,7 @@ impl Report {
         for line in self.ending.reason.split("; ") {
             text += &format!("  {line}\n");
         }
-        for (name, cpu) in ["cpu_a", "cpu_b"].iter().zip(&self.cpus) {
+        for (name, cpu) in &self.cpus {
             text += &format!("\n{name}: {}", cpu.text(symbols));
         }
         for (dump, bytes) in &self.dumps {
@@ -108,19 +114,26 @@ impl Report {
 }
 
 impl CpuState {
-    /// Collects the state of a CPU.
-    pub fn new(board: &Tigon2, index: usize) -> Self {
-        let core = &board.cores[index].core;
-        let pc = core.pc();
-        Self {
-            has_run: stop::has_run(board, index),
-            pc,
-            word: memory::instruction(board, index, pc),
-            registers: *core.registers(),
-            instructions: core.instructions(),
-            cycles: core.clock.cycles,
-            time: board.fabric.ticks.time_of(core.clock.now),
-        }
+    /// Collects the states of all CPUs of a node, each with the name of its initiator.
+    pub fn all(node: &Node) -> Vec<(&'static str, Self)> {
+        let board = node.inspect();
+        let cpus = board.cpus().iter().enumerate();
+        let state = |(index, info): (usize, &CpuInfo)| {
+            let cpu = CpuId::new(index);
+            let view = board.cpu(cpu)?;
+            let state = Self {
+                has_run: stop::has_run(&view),
+                pc: view.pc,
+                word: memory::instruction(board, cpu, view.pc, node.now()),
+                registers: board.registers(cpu).to_vec(),
+                architecture: info.architecture,
+                instructions: view.instructions,
+                cycles: view.cycles,
+                time: view.time,
+            };
+            Some((info.initiator.name(), state))
+        };
+        cpus.filter_map(state).collect()
     }
 
     /// State as JSON.
@@ -147,15 +160,20 @@ impl CpuState {
         );
         let pc = stop::place(self.pc, symbols);
         let instruction = match self.word {
-            Some(word) => format!("{word:08x}  {}", disassemble(word, self.pc)),
+            Some(word) => format!(
+                "{word:08x}  {}",
+                self.architecture.disassemble(word, self.pc)
+            ),
             None => "no memory".into(),
         };
         text += &format!("  pc    {pc}  {instruction}\n");
         for row in 0..REGISTER_ROWS {
-            let cells = (row..32).step_by(REGISTER_ROWS).map(|register| {
-                let name = REGISTER_NAMES[register];
-                format!("${name:<4} {:08x}", self.registers[register])
-            });
+            let cells = (row..self.registers.len())
+                .step_by(REGISTER_ROWS)
+                .map(|register| {
+                    let name = self.architecture.registers()[register];
+                    format!("${name:<4} {:08x}", self.registers[register])
+                });
             text += &format!("  {}\n", cells.collect::<Vec<_>>().join("   "));
         }
         text

@@ -1,10 +1,10 @@
 //! Runs a board to its end.
 
-use emulator::board::StopReason;
+use emulator::board::{CpuId, CpuView, Inspect, StopReason};
 use emulator::image::Symbols;
+use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
 use serde::Serialize;
 
 use crate::progress::Progress;
@@ -53,11 +53,10 @@ pub enum Cause {
 }
 
 /// Runs the board until every CPU has stopped or reached its instruction limit.
-pub fn run(node: &mut Node, max_time: SimTime, interrupt: &Interrupt) -> Cause {
-    let limit = node.board::<Tigon2>().instruction_limit;
+pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt) -> Cause {
     let progress = Progress::new("instructions", limit);
     let mut waits = false;
-    while (0..2).any(|cpu| may_run(node.board::<Tigon2>(), cpu)) {
+    while views(node.inspect()).any(|(_, view)| may_run(&view, limit)) {
         if interrupt.requested() {
             return Cause::Interrupt;
         }
@@ -77,11 +76,7 @@ pub fn run(node: &mut Node, max_time: SimTime, interrupt: &Interrupt) -> Cause {
         }
         let slice_end = node.now().saturating_add(SLICE);
         node.run_until(slice_end.max(activity).min(max_time));
-        let instructions = node
-            .board::<Tigon2>()
-            .cores
-            .iter()
-            .map(|unit| unit.core.instructions());
+        let instructions = views(node.inspect()).map(|(_, view)| view.instructions);
         progress.set(instructions.max().unwrap_or_default());
     }
     if waits {
@@ -93,9 +88,14 @@ pub fn run(node: &mut Node, max_time: SimTime, interrupt: &Interrupt) -> Cause {
     }
 }
 
-fn may_run(board: &Tigon2, index: usize) -> bool {
-    let unit = &board.cores[index];
-    unit.private.running() && unit.core.instructions() < board.instruction_limit
+/// All CPUs of a board, with who acts when they do.
+fn views(board: &dyn Inspect) -> impl Iterator<Item = (Initiator, CpuView)> {
+    let cpus = board.cpus().iter().enumerate();
+    cpus.filter_map(|(index, info)| Some((info.initiator, board.cpu(CpuId::new(index))?)))
+}
+
+const fn may_run(view: &CpuView, limit: u64) -> bool {
+    view.state.executes() && view.instructions < limit
 }
 
 /// End of a run.
@@ -109,21 +109,20 @@ pub struct Ending {
 
 impl Ending {
     /// The end of a run for the reason `cause`.
-    pub fn new(board: &Tigon2, cause: Cause, symbols: &Symbols) -> Self {
-        let faulted = |cpu| matches!(board.stop_reason(cpu), Some(StopReason::Fault(_)));
-        let running = |cpu: usize| board.cores[cpu].private.running();
+    pub fn new(board: &dyn Inspect, cause: Cause, limit: u64, symbols: &Symbols) -> Self {
+        let faulted = |view: &CpuView| matches!(view.state.stopped(), Some(StopReason::Fault(_)));
         let stop = if cause == Cause::Interrupt {
             Stop::Interrupted
-        } else if (0..2).any(faulted) {
+        } else if views(board).any(|(_, view)| faulted(&view)) {
             Stop::Fault
-        } else if (0..2).any(running) {
+        } else if views(board).any(|(_, view)| view.state.executes()) {
             Stop::Limit
         } else {
             Stop::Break
         };
-        let lines: Vec<_> = (0..2)
-            .filter(|&cpu| has_run(board, cpu))
-            .map(|cpu| describe(board, cpu, cause, symbols))
+        let lines: Vec<_> = views(board)
+            .filter(|(_, view)| has_run(view))
+            .map(|(who, view)| describe(who, &view, cause, limit, symbols))
             .collect();
         let reason = lines.join("; ");
         Self { stop, reason }
@@ -131,9 +130,8 @@ impl Ending {
 }
 
 /// Whether the CPU was ever started.
-pub fn has_run(board: &Tigon2, index: usize) -> bool {
-    let unit = &board.cores[index];
-    unit.private.running() || unit.core.instructions() > 0 || board.stop_reason(index).is_some()
+pub const fn has_run(view: &CpuView) -> bool {
+    view.state.executes() || view.instructions > 0 || view.state.stopped().is_some()
 }
 
 /// `0x00004010 (main+0x10)`, with the symbol if there is one.
@@ -144,20 +142,18 @@ pub fn place(pc: u32, symbols: &Symbols) -> String {
     }
 }
 
-fn describe(board: &Tigon2, index: usize, cause: Cause, symbols: &Symbols) -> String {
-    let unit = &board.cores[index];
-    let who = unit.private.who;
-    let pc = place(unit.core.pc(), symbols);
-    let count = unit.core.instructions();
-    match board.stop_reason(index) {
+fn describe(who: Initiator, view: &CpuView, cause: Cause, limit: u64, symbols: &Symbols) -> String {
+    let pc = place(view.pc, symbols);
+    let count = view.instructions;
+    match view.state.stopped() {
         Some(StopReason::Break { code: 0 }) => format!("{who}: break at pc {pc}"),
         Some(StopReason::Break { code }) => format!("{who}: break {code:#x} at pc {pc}"),
         Some(StopReason::Fault(fault)) => format!("{who}: fault at pc {pc}: {fault}"),
-        None if !unit.private.running() => format!("{who}: halted at pc {pc}"),
+        None if !view.state.executes() => format!("{who}: halted at pc {pc}"),
         None if cause == Cause::WaitsForEver => format!(
             "{who}: idle at pc {pc} after {count} instructions, and nothing is pending that could wake it"
         ),
-        None if count >= board.instruction_limit => {
+        None if count >= limit => {
             format!("{who}: limit of {count} instructions reached at pc {pc}")
         }
         None if cause == Cause::Time => format!("{who}: running at pc {pc} when the time was over"),
