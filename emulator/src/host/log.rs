@@ -159,6 +159,21 @@ impl Life {
         last.deeds.as_ref()?.request.clone()
     }
 
+    /// The last request of the program itself, apart from those of its signal handler, which runs if `in_handler`.
+    pub(super) fn last_own_request(&self, mut in_handler: bool) -> Option<Request> {
+        let turns = self.turns();
+        for turn in turns.get(..self.told)?.iter().rev() {
+            let deeds = turn.deeds.as_ref()?;
+            // Before the end of the program itself, a turn that ends is the last one of a handler.
+            in_handler |= deeds.ended;
+            if !in_handler {
+                return deeds.request.clone();
+            }
+            in_handler = turn.told.response != Some(Response::Signal);
+        }
+        None
+    }
+
     /// Forgets what others were told later.
     pub(super) fn forget_later(&self) {
         self.turns().truncate(self.told);
