@@ -171,8 +171,7 @@ pub struct Port {
     pub response: Option<Response>,
     /// The time, while the program runs.
     pub now: SimTime,
-    /// Calls that it has begun, and that have returned, since it was last let go; `None` if nobody asks for
-    /// them.
+    /// Calls that have begun or returned since the program last went on; `None` without an observer of calls.
     pub calls: Option<Vec<Call>>,
     /// What becomes of memory's answers.
     pub(super) answers: Answers,

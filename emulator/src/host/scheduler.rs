@@ -9,6 +9,8 @@
 //!
 //! Interrupts of the board go to CPU 0. They take it for the time that the kernel needs from whatever program has it.
 //!
+//! An interrupt or a signal that comes while the value of a poll of the window is on its way back counts after the next poll.
+//!
 //! Costs arise only where there is competition: a CPU that takes up a program other than its last one needs a context switch.
 
 use std::collections::VecDeque;
