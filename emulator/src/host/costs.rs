@@ -35,6 +35,12 @@ pub struct HostCosts {
     pub context_switch: SimTime,
     /// How long a program keeps its CPU while others wait for one.
     pub time_slice: SimTime,
+    /// A system call that does next to nothing, such as the registration of a signal handler.
+    pub system_call: SimTime,
+    /// CPU time to deliver a signal: from the kernel to the first instruction of the handler.
+    pub signal: SimTime,
+    /// CPU time to return from a signal handler.
+    pub signal_return: SimTime,
     /// One poll of a word of host memory that is in the cache; not zero.
     pub memory_poll: SimTime,
     /// The more that a poll takes that finds what the board has written.

@@ -38,7 +38,11 @@ impl Programs {
         ctx: &mut HostContext<'_, B::Event>,
     ) {
         match event {
-            HostEvent::Resume { program, response } => self.work_over(program, response, ctx),
+            HostEvent::Resume {
+                program,
+                in_handler,
+                response,
+            } => self.work_over(program, in_handler, response, ctx),
             HostEvent::Interrupt => self.interrupted(board, ctx),
             HostEvent::InterruptHandled => self.wake_for_interrupt(ctx),
             HostEvent::Wake { program, response } => self.woken(program, response, ctx),
@@ -84,10 +88,15 @@ impl Programs {
         if !program.is_at_work() {
             return;
         }
+        program.signals.begun |= response == Some(Response::Signal);
         lock(&program.port).calls = ctx.trace.wants(Details::HOST).then(Vec::new);
         let ended = program.advance(ctx.now, response, &self.memory);
         let calls = lock(&program.port).calls.take().unwrap_or_default();
         record_calls(&program.name, calls, ctx);
+        if ended && program.signals.handling {
+            self.notice_writes(ctx);
+            return self.end_handler(index, ctx);
+        }
         if ended {
             let name = program.name.as_str().into();
             let kind = TraceKind::ProgramEnded { name };
@@ -162,6 +171,7 @@ impl Programs {
             Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),
             Request::Sleep(span) => self.sleep(program, Event::Time, Some(span), ctx),
             Request::Interrupt { timeout } => self.wait_interrupt(program, timeout, ctx),
+            Request::Signals { enabled } => self.set_signals(program, enabled, ctx),
         }
     }
 
@@ -185,7 +195,12 @@ impl Programs {
         ctx: &mut HostContext<'_, E>,
     ) {
         self.programs[program].work.ends = time;
-        schedule(ctx, time, HostEvent::Resume { program, response });
+        let event = HostEvent::Resume {
+            program,
+            in_handler: self.programs[program].signals.handling,
+            response,
+        };
+        schedule(ctx, time, event);
     }
 }
 

@@ -28,9 +28,17 @@ pub(super) enum Execution {
 }
 
 impl Program {
-    /// Polls the future once, which runs the program until its next request or its end; tells whether it has ended.
+    /// Polls the future of the program or of its signal handler once, which runs until its next request or its end; tells
+    /// whether it has ended.
     pub(super) fn go_on(&mut self) -> bool {
         let mut task = TaskContext::from_waker(Waker::noop());
+        if let Some(handler) = &mut self.handler {
+            let ended = handler.as_mut().poll(&mut task).is_ready();
+            if ended {
+                self.handler = None;
+            }
+            return ended;
+        }
         let ended = match &mut self.execution {
             Execution::Alive(future) => future.as_mut().poll(&mut task).is_ready(),
             _ => false,
@@ -39,6 +47,18 @@ impl Program {
             self.execution = Execution::Ended;
         }
         ended
+    }
+
+    /// Makes the future of the signal handler, if the response is a signal.
+    pub(super) fn take_signal(&mut self, response: Option<&Response>) {
+        if response == Some(&Response::Signal) {
+            // Out of the port: the handler may use that.
+            let handler = lock(&self.port).handler.take();
+            if let Some(mut handler) = handler {
+                self.handler = Some(handler.0(self.machine.clone()));
+                lock(&self.port).handler.get_or_insert(handler);
+            }
+        }
     }
 
     /// Runs the program, or replays its log, until its next request or its end; tells whether it has ended.
@@ -60,6 +80,7 @@ impl Program {
                 port.answers = Answers::Kept(Vec::new(), Vec::new());
             }
         }
+        self.take_signal(response.as_ref());
         let ended = self.go_on();
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.last_mut()) {
             let mut port = lock(&self.port);
@@ -102,7 +123,7 @@ impl Program {
             return false;
         };
         lock(&self.port).request = request;
-        if ended {
+        if ended && !self.signals.handling {
             self.execution = Execution::Ended;
         }
         ended

@@ -28,13 +28,14 @@ impl Programs {
     /// Wakes the programs that wait for the interrupt.
     pub(super) fn wake_for_interrupt<E>(&mut self, ctx: &mut HostContext<'_, E>) {
         for index in 0..self.programs.len() {
-            let sleep = self.programs[index].work.sleep;
+            let sleep = self.programs[index].sleep();
             if sleep.is_some_and(|sleep| sleep.event == Event::Interrupt) {
                 ctx.trace
                     .record(ctx.now, Initiator::Host, TraceKind::InterruptTaken);
                 self.wake(index, Response::Interrupt(true), ctx);
             }
         }
+        self.signal_all(ctx);
     }
 
     /// Begins a program's wait for an interrupt.
@@ -88,11 +89,10 @@ impl Programs {
             return;
         }
         program.timeout_at = None;
-        match program.work.sleep {
+        match program.sleep() {
             Some(sleep) if sleep.deadline <= ctx.now => {
                 let response = match sleep.event {
                     Event::Interrupt => Response::Interrupt(false),
-                    Event::Signal => Response::TimedOut,
                     Event::Time => Response::Done,
                 };
                 self.wake(index, response, ctx);

@@ -1,11 +1,10 @@
-//! What host programs are told, so that they can be brought to the same point again, and what they did thereupon.
+//! Logs of host programs: their inputs, from which a program is restored, and their actions, which can be replayed without it.
 //!
-//! A program is a future: it cannot be copied or saved. But what it does follows from what it is told: the answers to its
-//! requests, the time, and what its machine's memory says. Whoever keeps that can begin the program anew, tell it all of it
-//! once more, and have it stand where it stood. Nothing that it asks for meanwhile is carried out.
+//! A program is a future: it cannot be copied or saved. But its actions follow from its inputs: the answers to its requests, the
+//! time, and the contents of memory. With a log of these a program that begins anew is brought to the same point; its
+//! requests are not carried out meanwhile.
 //!
-//! Whoever also keeps what it did can do without the program, up to the time at which the log ends: what it would do again
-//! stands there.
+//! With a log of its actions too, the program itself is not needed up to the time at which the log ends.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
 
-/// What memory answered.
+/// An answer of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MemoryAnswer {
     /// The address of new memory.
@@ -41,21 +40,21 @@ value_enum!(MemoryAnswer {
     Compared { 0: equal }
 });
 
-/// What a program did to its memory.
+/// A change of memory by a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MemoryAct {
     /// It asked for so many bytes.
     Allocate(u64),
-    /// The same, contiguous.
+    /// It asked for so many contiguous bytes.
     AllocateContiguous(u64),
     /// It wrote to a virtual address.
     Write(u64, Box<[u8]>),
 }
 
 impl MemoryAct {
-    /// Does it once more.
+    /// Repeats the change.
     fn repeat(&self, memory: &mut HostMemory) {
-        // What came of it is what came of it before.
+        // The answer is the one in the log.
         match self {
             Self::Allocate(length) => drop(memory.allocate(*length)),
             Self::AllocateContiguous(length) => drop(memory.allocate_contiguous(*length)),
@@ -64,7 +63,7 @@ impl MemoryAct {
     }
 }
 
-/// What a program was told when it was last let go on: from one request to the next.
+/// The inputs of a program from one request to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) now: SimTime,
@@ -78,7 +77,7 @@ value_struct!(Told {
     memory: memory
 });
 
-/// What a program did thereupon.
+/// The actions of a program from one request to the next.
 #[derive(Debug, Clone)]
 pub(super) struct Deeds {
     pub(super) memory: Vec<MemoryAct>,
@@ -89,7 +88,7 @@ pub(super) struct Deeds {
 }
 
 impl Deeds {
-    /// Does to memory once more what was done.
+    /// Repeats the changes of memory.
     pub(super) fn repeat(&self, memory: &SharedMemory) {
         if !self.memory.is_empty() {
             let mut memory = Machine::lock(memory);
@@ -102,14 +101,14 @@ impl Deeds {
 #[derive(Debug)]
 struct Turn {
     told: Told,
-    /// Not saved: whoever tells a program all of it again knows it again.
+    /// Not saved: they are known again once a program was told its log.
     deeds: Option<Deeds>,
 }
 
-/// What a program was told in one of its lives. Clones share what they were told before.
+/// The log of one life of a program. Clones share its turns.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Life {
-    /// Perhaps more than this one was told: another one has come further.
+    /// Perhaps more than this one has had: another one has come further.
     turns: Arc<Mutex<Vec<Turn>>>,
     told: usize,
 }
@@ -128,7 +127,7 @@ impl Life {
     pub(super) fn push(&mut self, told: Told, deeds: Deeds) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         if turns.get(self.told).is_none_or(|turn| turn.told != told) {
-            // What another one was told is not what happens here.
+            // The later turns of another one do not happen here.
             turns.truncate(self.told);
             let deeds = Some(deeds);
             turns.push(Turn { told, deeds });
@@ -136,8 +135,8 @@ impl Life {
         self.told += 1;
     }
 
-    /// The next turn of one who only repeats: shows what the program did when it was told this at this time. `None` if that
-    /// is not known.
+    /// Replays the next turn: shows the actions that followed this input at this time. `None` if the log does not have
+    /// them.
     pub(super) fn repeat_next<T>(
         &mut self,
         now: SimTime,
@@ -152,19 +151,34 @@ impl Life {
         Some(shown)
     }
 
-    /// What the program asked for last.
+    /// The last request.
     pub(super) fn last_request(&self) -> Option<Request> {
         let turns = self.turns();
         let last = turns.get(self.told.checked_sub(1)?)?;
         last.deeds.as_ref()?.request.clone()
     }
 
-    /// Forgets what others were told later.
+    /// The last request of the program itself, apart from those of its signal handler, which runs if `in_handler`.
+    pub(super) fn last_own_request(&self, mut in_handler: bool) -> Option<Request> {
+        let turns = self.turns();
+        for turn in turns.get(..self.told)?.iter().rev() {
+            let deeds = turn.deeds.as_ref()?;
+            // Before the end of the program itself, a turn that ends is the last one of a handler.
+            in_handler |= deeds.ended;
+            if !in_handler {
+                return deeds.request.clone();
+            }
+            in_handler = turn.told.response != Some(Response::Signal);
+        }
+        None
+    }
+
+    /// Drops the turns of others that come later.
     pub(super) fn forget_later(&self) {
         self.turns().truncate(self.told);
     }
 
-    /// Goes back to the time at which it had been told something so often; tells whether it knows so much.
+    /// Goes back to the time after so many turns; tells whether the log has as many.
     pub(super) fn rewind(&mut self, told: usize) -> bool {
         let known = told <= self.turns().len();
         if known {
@@ -173,8 +187,8 @@ impl Life {
         known
     }
 
-    /// Shows what was told from turn `first` on to `tell`, as long as that knows what the program does thereupon; tells
-    /// whether it did to the end.
+    /// Passes the inputs from turn `first` on to `tell`, which gives the program's actions, or `None` if the program does not
+    /// fit the log; tells whether it fitted to the end.
     pub(super) fn tell_again(
         &self,
         first: usize,
@@ -209,7 +223,7 @@ impl Value for Life {
     }
 }
 
-/// What the programs of a host were told: for each of them its lives, if they were kept.
+/// The logs of the programs of a host: the lives of each, if they are kept.
 #[derive(Debug, Clone, Default)]
 pub struct HostLog {
     pub(super) programs: Vec<Option<Vec<Life>>>,
@@ -217,25 +231,25 @@ pub struct HostLog {
 
 value_struct!(HostLog { programs: programs });
 
-/// What becomes of memory's answers, and of what is done to it.
+/// The treatment of memory's answers, and of changes of memory.
 #[derive(Debug, Default)]
 pub(super) enum Answers {
-    /// They are given.
+    /// Memory answers.
     #[default]
     Given,
-    /// They are given and kept.
+    /// Memory answers, and the log keeps answers and changes.
     Kept(Vec<MemoryAnswer>, Vec<MemoryAct>),
-    /// They are those of another time, and memory is left alone.
+    /// The log answers, and memory does not change.
     Repeated(VecDeque<MemoryAnswer>, Vec<MemoryAct>),
 }
 
 impl Answers {
-    /// Whether they are kept, or those of another time.
+    /// Whether the log keeps or gives them.
     pub(super) const fn matter(&self) -> bool {
         !matches!(self, Self::Given)
     }
 
-    /// Memory is changed.
+    /// Notes a change of memory.
     pub(super) fn note(&mut self, act: impl FnOnce() -> MemoryAct) {
         match self {
             Self::Given => {}
@@ -243,7 +257,7 @@ impl Answers {
         }
     }
 
-    /// An answer; `None` if another time knows none.
+    /// An answer; `None` if the log has none.
     pub(super) fn answer(
         &mut self,
         memory: &SharedMemory,

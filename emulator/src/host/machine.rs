@@ -14,7 +14,7 @@ use lanigon_window::window::{
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
 use super::memory::HostMemory;
-use super::request::{Call, PollRequest, Request, Response, SharedPort, lock};
+use super::request::{Call, Handler, PollRequest, Request, Response, SharedPort, lock};
 use crate::board::SharedMemory;
 use crate::sim::time::SimTime;
 
@@ -67,6 +67,26 @@ impl Machine {
             request: Some(request),
             accept,
         }
+    }
+
+    /// From now on each interrupt of the board is a signal to this program: `handler` begins, and the program stands still until it has
+    /// ended. The handler must not replace itself.
+    pub async fn handle_interrupts<F>(
+        &mut self,
+        mut handler: impl FnMut(Self) -> F + Send + 'static,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        lock(&self.port).handler =
+            Some(Handler(Box::new(move |machine| Box::pin(handler(machine)))));
+        let enabled = true;
+        self.ask(Request::Signals { enabled }, done).await;
+    }
+
+    /// From now on interrupts of the board are no signals to this program. A handler that runs goes on.
+    pub async fn ignore_interrupts(&mut self) {
+        let enabled = false;
+        self.ask(Request::Signals { enabled }, done).await;
     }
 
     fn note_call(&self, what: &dyn fmt::Display, returned: bool) {

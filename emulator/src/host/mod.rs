@@ -11,7 +11,7 @@
 //! * `work`: what a program does between a request and its answer;
 //! * `read`, `rotation`, [`poller`]: reads and polls of the board's window;
 //! * `memory_poll`: polls of host memory;
-//! * `interrupt`: interrupts of the board, sleeps and their timeouts;
+//! * `interrupt`: interrupts of the board, sleeps and their timeouts; `signals`: handlers of interrupts in programs;
 //! * [`machine`]: what programs call; it implements the host library's `Window` and `System`;
 //! * [`log`], `restore`: what programs were told, and how a snapshot brings them back;
 //! * [`memory`], [`pci`], [`costs`]: host memory, the PCI bus, and costs.
@@ -33,4 +33,5 @@ pub mod request;
 pub mod restore;
 mod rotation;
 mod scheduler;
+mod signals;
 mod work;

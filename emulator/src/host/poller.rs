@@ -24,6 +24,8 @@ state!(Poller { polling } fixed { costs });
 #[derive(Debug, Clone, Copy)]
 struct Polling {
     program: usize,
+    /// Whether its signal handler polls.
+    in_handler: bool,
     poll: PollRequest,
     /// When the timeout is over; [`SimTime::MAX`] without one.
     deadline: SimTime,
@@ -36,6 +38,7 @@ struct Polling {
 
 value_struct!(Polling {
     program: program,
+    in_handler: in_handler,
     poll: poll,
     deadline: deadline,
     asked: asked,
@@ -91,7 +94,7 @@ impl Poller {
 
 /// From `asked` on `program` polls a word of SRAM.
 pub(super) fn begin<E>(
-    program: usize,
+    (program, in_handler): (usize, bool),
     poll: PollRequest,
     asked: SimTime,
     deadline: SimTime,
@@ -99,6 +102,7 @@ pub(super) fn begin<E>(
 ) {
     let polling = Polling {
         program,
+        in_handler,
         poll,
         deadline,
         asked,
@@ -162,6 +166,7 @@ fn time_out<E>(polling: Polling, back: SimTime, ctx: &mut HostContext<'_, E>) {
     ctx.poller.polling = None;
     let event = HostEvent::Resume {
         program: polling.program,
+        in_handler: polling.in_handler,
         response: Response::TimedOut,
     };
     schedule(ctx, back, event);

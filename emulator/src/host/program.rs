@@ -12,7 +12,8 @@ use super::machine::Machine;
 use super::memory_poll::MemoryPoll;
 use super::request::SharedPort;
 use super::scheduler::{Cpus, Scheduling};
-use super::work::Work;
+use super::signals::Signals;
+use super::work::{Sleep, Work};
 use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 
@@ -39,13 +40,20 @@ pub(super) struct Program {
     /// What is left of its time slice, if a program that woke has taken its place.
     pub(super) slice_left: Option<SimTime>,
     pub(super) accounts: Accounts,
+    pub(super) signals: Signals,
+    /// Its request, while its signal handler runs.
+    pub(super) suspended: Option<Box<Work>>,
+    /// The future of its signal handler.
+    pub(super) handler: Option<ProgramFuture>,
+    /// The machine that its handlers get.
+    pub(super) machine: Machine,
     /// When its pending timeout event is due. There is one at most: one that is early is scheduled again.
     pub(super) timeout_at: Option<SimTime>,
     pub(super) started: bool,
 }
 
 impl Program {
-    fn new(name: String, port: SharedPort, future: ProgramFuture) -> Self {
+    fn new(name: String, port: SharedPort, machine: Machine, future: ProgramFuture) -> Self {
         Self {
             name,
             execution: Execution::Alive(future),
@@ -60,6 +68,10 @@ impl Program {
             woken: false,
             slice_left: None,
             accounts: Accounts::default(),
+            signals: Signals::default(),
+            suspended: None,
+            handler: None,
+            machine,
             timeout_at: None,
             started: false,
         }
@@ -73,6 +85,9 @@ impl Program {
     fn cut_off(&mut self, now: SimTime) {
         self.execution = Execution::Ended;
         self.work = Work::default();
+        self.signals = Signals::default();
+        self.suspended = None;
+        self.handler = None;
         self.scheduling = Scheduling::Off;
         self.woken = false;
         self.slice_left = None;
@@ -84,9 +99,20 @@ impl Program {
     /// What it polls or sleeps for.
     fn waits_for(&self) -> Option<&'static str> {
         let power = Some("the machine to be on again");
-        self.work
-            .waits_for()
-            .or(power.filter(|_| self.awaits_power))
+        let work = self.suspended.as_deref().unwrap_or(&self.work);
+        work.waits_for()
+            .or_else(|| power.filter(|_| self.awaits_power))
+    }
+
+    /// Its sleep, unless a signal has interrupted that.
+    pub(super) fn sleep(&self) -> Option<Sleep> {
+        let asleep = self.scheduling == Scheduling::Off;
+        self.work.sleep.filter(|_| asleep)
+    }
+
+    /// Whether a signal waits for the end of its present poll or access.
+    pub(super) const fn has_signal(&self) -> bool {
+        self.signals.pending && !self.signals.handling
     }
 
     /// Its polls of host memory.
@@ -148,8 +174,8 @@ impl Programs {
         F: Future<Output = ()> + Send + 'static,
     {
         let (port, machine) = self.machine();
-        let future = Box::pin(start(machine));
-        self.add(Program::new(name.into(), port, future));
+        let future = Box::pin(start(machine.clone()));
+        self.add(Program::new(name.into(), port, machine, future));
     }
 
     /// Adds a program that begins anew whenever the machine is on again after a reset, even if it had
@@ -164,7 +190,8 @@ impl Programs {
     {
         let factory: Factory = Box::new(move |machine, life| Box::pin(start(machine, life)));
         let (port, machine) = self.machine();
-        let program = Program::new(name.into(), port, factory(machine, 1));
+        let future = factory(machine.clone(), 1);
+        let program = Program::new(name.into(), port, machine, future);
         self.add(Program {
             factory: Some(factory),
             ..program
@@ -177,6 +204,7 @@ impl Programs {
         let program = &mut self.programs[index];
         program.life += 1;
         program.port = port;
+        program.machine = machine.clone();
         program.execution = match &program.factory {
             Some(begin) => Execution::Alive(begin(machine, program.life)),
             None => Execution::Ended,
@@ -228,11 +256,16 @@ impl Programs {
     /// for the end of another one's poll; the end of a poll's timeout.
     #[must_use]
     pub fn next_activity(&self, now: SimTime) -> SimTime {
-        if self.cpus.will_switch() || self.programs.iter().any(|program| !program.started) {
+        if self.polls_may_stop() || self.programs.iter().any(|program| !program.started) {
             return now;
         }
         let deadlines = self.polling().map(|work| work.deadline);
         deadlines.min().unwrap_or(SimTime::MAX).max(now)
+    }
+
+    /// Whether a program stops at the end of a poll: for another program, or for a signal.
+    fn polls_may_stop(&self) -> bool {
+        self.cpus.will_switch() || self.programs.iter().any(Program::has_signal)
     }
 
     /// The requests of programs that have a CPU and poll the window.
@@ -270,7 +303,7 @@ impl Programs {
             (None, Some(poll)) => board.is_memory(poll.offset),
             (None, None) => true,
         };
-        !self.cpus.will_switch()
+        !self.polls_may_stop()
             && self.programs.iter().all(of_memory)
             && !self.poll_will_end(board, now)
     }

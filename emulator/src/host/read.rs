@@ -87,10 +87,11 @@ impl Programs {
                     self.timed_out(program, back, ctx);
                 } else if work.rotation.is_some() {
                     self.watch_next(program, back, ctx);
-                } else if stolen > SimTime::ZERO || self.cpus.will_switch() {
+                } else if stolen > SimTime::ZERO || self.stops_soon(program) {
                     schedule(ctx, back, HostEvent::Watch { program });
                 } else if self.programs.len() == 1 && board.is_memory(read.offset) {
-                    poller::begin(program, poll, back, deadline, ctx);
+                    let who = (program, self.programs[program].signals.handling);
+                    poller::begin(who, poll, back, deadline, ctx);
                 } else {
                     self.ask(program, read, back, ctx);
                 }

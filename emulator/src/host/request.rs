@@ -1,11 +1,14 @@
 //! Requests of host programs, their responses, and the events of a host.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lanigon_window::window::{MemoryWatch, PolledWord};
 
 use super::accounts::Phase;
+use super::execution::ProgramFuture;
 use super::log::Answers;
+use super::machine::Machine;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
@@ -61,6 +64,11 @@ pub enum Request {
     Compute(SimTime),
     /// Sleep for this time.
     Sleep(SimTime),
+    /// Have interrupts handled by the handler in the port, or not any more.
+    Signals {
+        /// Whether there is a handler.
+        enabled: bool,
+    },
     /// Sleep until the board's interrupt, no longer than this (`None`: for ever).
     Interrupt {
         /// The longest wait.
@@ -74,9 +82,11 @@ impl Request {
         match self {
             Self::Poll { .. } | Self::PollAny { .. } | Self::PollMemory { .. } => Phase::Polling,
             Self::Sleep(_) | Self::Interrupt { .. } => Phase::Blocked,
-            Self::Read { .. } | Self::Write { .. } | Self::Translate { .. } | Self::Compute(_) => {
-                Phase::Computing
-            }
+            Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Translate { .. }
+            | Self::Signals { .. }
+            | Self::Compute(_) => Phase::Computing,
         }
     }
 }
@@ -137,6 +147,8 @@ pub enum Response {
     TimedOut,
     /// No word can be polled at this virtual address.
     BadAddress(u64),
+    /// No answer to a request: the signal handler begins.
+    Signal,
 }
 
 value_enum!(Response {
@@ -146,7 +158,8 @@ value_enum!(Response {
     Pages { 0: pages },
     Interrupt { 0: came },
     TimedOut {},
-    BadAddress { 0: address }
+    BadAddress { 0: address },
+    Signal {}
 });
 
 /// The mailbox between a program and its node.
@@ -158,13 +171,23 @@ pub struct Port {
     pub response: Option<Response>,
     /// The time, while the program runs.
     pub now: SimTime,
-    /// Calls that it has begun, and that have returned, since it was last let go; `None` if nobody asks for
-    /// them.
+    /// Calls that have begun or returned since the program last went on; `None` without an observer of calls.
     pub calls: Option<Vec<Call>>,
     /// What becomes of memory's answers.
     pub(super) answers: Answers,
     /// Whether the program got a response that does not answer its request: the log is that of another program.
     pub(super) mismatch: bool,
+    /// Makes the future of the signal handler.
+    pub(super) handler: Option<Handler>,
+}
+
+/// Makes the future of a signal handler, each time that it begins.
+pub(super) struct Handler(pub(super) Box<dyn FnMut(Machine) -> ProgramFuture + Send>);
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handler")
+    }
 }
 
 /// A call that a program has begun, or that has returned to it.
@@ -190,6 +213,8 @@ pub enum HostEvent {
     Resume {
         /// The program.
         program: usize,
+        /// Whether the request is one of its signal handler.
+        in_handler: bool,
         /// The answer.
         response: Response,
     },
@@ -263,7 +288,7 @@ pub enum HostEvent {
 }
 
 value_enum!(HostEvent {
-    Resume { program: program, response: response },
+    Resume { program: program, in_handler: in_handler, response: response },
     Interrupt {},
     Timeout { program: program },
     Store { offset: offset, values: values },

@@ -18,6 +18,8 @@ impl Program {
         (self.scheduling, self.woken, self.slice_left).write(out);
         (self.accounts, self.timeout_at).write(out);
         self.work.write(out);
+        self.signals.write(out);
+        self.suspended.write(out);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
@@ -25,6 +27,8 @@ impl Program {
         (self.scheduling, self.woken, self.slice_left) = Value::read(from)?;
         (self.accounts, self.timeout_at) = Value::read(from)?;
         self.work = Value::read(from)?;
+        self.signals = Value::read(from)?;
+        self.suspended = Value::read(from)?;
         Ok(())
     }
 
@@ -41,6 +45,7 @@ impl Program {
                 let answers = told.memory.iter().cloned().collect();
                 port.answers = Answers::Repeated(answers, Vec::new());
             }
+            self.take_signal(told.response.as_ref());
             let ended = self.go_on();
             let mut port = lock(&self.port);
             let request = port.request.take();
@@ -62,14 +67,21 @@ impl Program {
     }
 
     /// States the reason of its polls, as its last request gives it.
-    fn set_why(&mut self, request: Option<&Request>) {
-        match request {
-            Some(Request::Poll { poll, .. }) => self.work.set_why(poll.why),
-            Some(Request::PollAny { why, .. } | Request::PollMemory { why, .. }) => {
-                self.work.set_why(why);
+    fn set_why(&mut self, life: &Life) {
+        let why = |request: Option<Request>| match request {
+            Some(Request::Poll { poll, .. }) => poll.why,
+            Some(Request::PollAny { why, .. } | Request::PollMemory { why, .. }) => why,
+            _ => "",
+        };
+        let begun = self.signals.begun;
+        let own = match &mut self.suspended {
+            Some(suspended) => {
+                self.work.set_why(why(life.last_request()));
+                suspended
             }
-            _ => {}
-        }
+            None => &mut self.work,
+        };
+        own.set_why(why(life.last_own_request(begun)));
     }
 }
 
@@ -162,8 +174,9 @@ impl Programs {
         }
         let program = &mut self.programs[index];
         program.load(from)?;
-        let last = lives.last().and_then(Life::last_request);
-        program.set_why(last.as_ref());
+        if let Some(life) = lives.last() {
+            program.set_why(life);
+        }
         if !at_work {
             program.execution = Execution::Ended;
         } else if !program.is_at_work() {

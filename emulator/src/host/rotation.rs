@@ -147,7 +147,7 @@ impl Programs {
             let back = ctx.now + stolen;
             return schedule(ctx, back, HostEvent::Watch { program: index });
         }
-        if self.cpus.will_switch() && self.give_way(index, None, ctx) {
+        if self.deliver(index, None, ctx) || self.give_way(index, None, ctx) {
             return;
         }
         let work = &self.programs[index].work;
@@ -231,6 +231,7 @@ impl Programs {
         back: SimTime,
         ctx: &mut HostContext<'_, E>,
     ) {
+        let will_stop = self.stops_soon(index);
         let work = &mut self.programs[index].work;
         let Some(rotation) = &mut work.rotation else {
             return;
@@ -238,7 +239,7 @@ impl Programs {
         rotation.advance();
         match rotation.word() {
             // Nothing but the read itself: it needs no event to begin.
-            Word::Window(watch) if watch.before.is_none() && !self.cpus.will_switch() => {
+            Word::Window(watch) if watch.before.is_none() && !will_stop => {
                 let poll = poll(watch, rotation.why);
                 work.polling = Some(poll);
                 self.ask(index, read(poll), back, ctx);

@@ -9,6 +9,8 @@
 //!
 //! Interrupts of the board go to CPU 0. They take it for the time that the kernel needs from whatever program has it.
 //!
+//! An interrupt or a signal that comes while the value of a poll of the window is on its way back counts after the next poll.
+//!
 //! Costs arise only where there is competition: a CPU that takes up a program other than its last one needs a context switch.
 
 use std::collections::VecDeque;
@@ -165,6 +167,19 @@ impl Programs {
         schedule(ctx, ctx.now.saturating_add(self.costs.wake_up), event);
     }
 
+    /// A program that sleeps becomes runnable for its signal handler.
+    pub(super) fn rouse<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
+        let program = &mut self.programs[index];
+        program.woken = true;
+        match self.cpus.free(index) {
+            Some(cpu) => {
+                let start = self.take_cpu(index, cpu, ctx.now);
+                self.begin_handler(index, start, ctx);
+            }
+            None => self.queue_woken(index, ctx),
+        }
+    }
+
     /// A program that has slept is runnable.
     pub(super) fn woken<E>(
         &mut self,
@@ -187,16 +202,25 @@ impl Programs {
             let program = &mut self.programs[index];
             program.work.parked = Some(response.unwrap_or_default());
             program.work.left = SimTime::ZERO;
-            let first = program.woken;
-            self.queue(index, first, ctx.now);
-            self.preempt_for(index, ctx);
-            return self.arm_slices(ctx);
+            return self.queue_woken(index, ctx);
         };
         let start = self.take_cpu(index, cpu, ctx.now);
+        if self.programs[index].has_signal() {
+            self.programs[index].work.parked = Some(response.unwrap_or_default());
+            return self.begin_handler(index, start, ctx);
+        }
         if start == ctx.now {
             return self.advance(index, response, ctx);
         }
         self.resume_at(index, start, response.unwrap_or_default(), ctx);
+    }
+
+    /// Queues a program that has become runnable; another one may have to give way.
+    fn queue_woken<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
+        let first = self.programs[index].woken;
+        self.queue(index, first, ctx.now);
+        self.preempt_for(index, ctx);
+        self.arm_slices(ctx);
     }
 
     /// Queues a program, behind those that have woken if it is `first`, else at the end.
@@ -230,13 +254,8 @@ impl Programs {
         other.preemption = None;
         program.scheduling = Scheduling::Running(cpu);
         let polls = program.work.polls_window() || program.work.memory_poll.is_some();
-        let phase = if polls {
-            Phase::Polling
-        } else {
-            Phase::Computing
-        };
         program.accounts.enter(Phase::Ready, now);
-        program.accounts.enter(phase, start);
+        program.accounts.enter(running_phase(polls), start);
         start
     }
 
@@ -259,7 +278,23 @@ impl Programs {
     /// A program that was queued goes on where it stopped.
     fn go_on<E>(&mut self, index: usize, cpu: usize, ctx: &mut HostContext<'_, E>) {
         let start = self.take_cpu(index, cpu, ctx.now);
-        let work = &mut self.programs[index].work;
+        match self.programs[index].has_signal() {
+            true => self.begin_handler(index, start, ctx),
+            false => self.continue_work(index, start, ctx),
+        }
+    }
+
+    /// The work of a program that stood still goes on at `start`.
+    pub(super) fn continue_work<E>(
+        &mut self,
+        index: usize,
+        start: SimTime,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        let program = &mut self.programs[index];
+        let polls = program.work.polls_window() || program.work.memory_poll.is_some();
+        program.accounts.enter(running_phase(polls), start);
+        let work = &mut program.work;
         let ends = start.saturating_add(std::mem::take(&mut work.left));
         if let Some(response) = work.parked.take() {
             self.resume_at(index, ends, response, ctx);
@@ -294,10 +329,31 @@ impl Programs {
             return;
         };
         self.cpus.cpus[cpu].preemption = Some(why);
-        let work = &self.programs[index].work;
-        if work.memory_poll.is_some() || !(work.accessing || work.polls_window()) {
+        if self.can_stop(index) {
             self.give_way(index, None, ctx);
         }
+    }
+
+    /// Whether the work of a program can stop at any time: it computes, or polls memory.
+    pub(super) fn can_stop(&self, index: usize) -> bool {
+        let work = &self.programs[index].work;
+        work.memory_poll.is_some() || !(work.accessing || work.polls_window())
+    }
+
+    /// Whether a program stops at the end of its present poll or access: for another one, or for a signal.
+    pub(super) fn stops_soon(&self, index: usize) -> bool {
+        self.cpus.will_switch() || self.programs[index].has_signal()
+    }
+
+    /// Stops the work of a program that has a CPU; tells when, since the kernel may have the CPU now.
+    pub(super) fn stop_work(&mut self, index: usize, now: SimTime) -> SimTime {
+        let program = &mut self.programs[index];
+        let time = match program.scheduling {
+            Scheduling::Running(cpu) => now.max(self.cpus.cpus[cpu].kernel_until),
+            Scheduling::Off | Scheduling::Ready => now,
+        };
+        program.work.suspend(time, self.costs.memory_poll);
+        time
     }
 
     /// A program has come to a point where it can give way: tells whether it does. `response` is its answer, if it has it.
@@ -320,11 +376,10 @@ impl Programs {
             return false;
         };
         self.cpus.ready.pop_front();
-        let time = ctx.now.max(self.cpus.cpus[cpu].kernel_until);
+        let time = self.stop_work(index, ctx.now);
         let left = self.cpus.cpus[cpu].slice_ends.saturating_sub(time);
         self.cpus.cpus[cpu].running = None;
         let program = &mut self.programs[index];
-        program.work.suspend(time, self.costs.memory_poll);
         program.work.parked = response;
         match why {
             Preemption::Slice => program.woken = false,
@@ -368,10 +423,15 @@ impl Programs {
     pub(super) fn work_over<E>(
         &mut self,
         index: usize,
+        in_handler: bool,
         response: Response,
         ctx: &mut HostContext<'_, E>,
     ) {
         let program = &mut self.programs[index];
+        if !in_handler && let Some(suspended) = &mut program.suspended {
+            suspended.parked = Some(response);
+            return;
+        }
         match program.scheduling {
             Scheduling::Running(_) => {
                 let work = &mut program.work;
@@ -382,7 +442,10 @@ impl Programs {
                 work.accessing = false;
                 work.polling = None;
                 work.rotation = None;
-                if self.cpus.will_switch() && self.give_way(index, Some(response.clone()), ctx) {
+                if self.stops_soon(index)
+                    && (self.deliver(index, Some(response.clone()), ctx)
+                        || self.give_way(index, Some(response.clone()), ctx))
+                {
                     return;
                 }
                 self.advance(index, Some(response), ctx);
@@ -421,5 +484,12 @@ impl Programs {
         if program.work.polls_window() {
             poller::hand_over(ctx);
         }
+    }
+}
+
+const fn running_phase(polls: bool) -> Phase {
+    match polls {
+        true => Phase::Polling,
+        false => Phase::Computing,
     }
 }

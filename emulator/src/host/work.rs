@@ -12,15 +12,12 @@ use crate::{value_enum, value_struct};
 pub(super) enum Event {
     /// The board's interrupt.
     Interrupt,
-    /// A signal.
-    Signal,
     /// Nothing but the deadline.
     Time,
 }
 
 value_enum!(Event {
     Interrupt {},
-    Signal {},
     Time {}
 });
 
@@ -106,7 +103,6 @@ impl Work {
         if let Some(sleep) = self.sleep {
             return Some(match sleep.event {
                 Event::Interrupt => "an interrupt",
-                Event::Signal => "a signal",
                 Event::Time => "a time",
             });
         }

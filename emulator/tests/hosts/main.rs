@@ -9,5 +9,6 @@ mod bench;
 mod saved;
 mod scheduling;
 mod script;
+mod signals;
 mod stepped;
 mod waits;

@@ -135,8 +135,8 @@ impl Board for Script {
         self.word(poll.offset) & poll.mask != poll.expected
     }
 
-    fn skip_polls(&mut self, _: &PollRequest, _: SimTime, _: u64, _: u64) -> bool {
-        true
+    fn skip_polls(&mut self, poll: &PollRequest, first: SimTime, _: u64, _: u64) -> bool {
+        self.poll_in_vain(poll, first)
     }
 
     fn bus_lead(&self) -> SimTime {
