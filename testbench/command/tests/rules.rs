@@ -271,7 +271,7 @@ const KNOW_THE_TIGON2: &[&str] = &[
     "testbench/command/src/bench/debug.rs",
     "testbench/command/src/bench/emp.rs",
     "testbench/command/src/bench/instructions.rs",
-    "testbench/command/src/cli.rs",
+    "testbench/command/src/cli/mod.rs",
     "testbench/command/src/commands/acenic/report.rs",
     "testbench/command/src/commands/bench.rs",
     "testbench/command/src/commands/exec/mod.rs",
