@@ -1,8 +1,6 @@
-//! What an access to a register means, whoever makes it: a CPU, the host or a debugger
-//! (docs/tigon2.md, section 2).
+//! Effects of register accesses by CPUs, host and debugger (docs/tigon2.md, section 2).
 //!
-//! When an access may take effect, and what it costs, is the matter of those who make it: `run::bus` for the
-//! CPUs, `board` for the host.
+//! The callers determine time and cost of an access: `run::bus` for the CPUs, `board` for the host.
 
 use defs::tigon2::regs::{self, HostControl};
 
@@ -26,12 +24,12 @@ pub(super) struct Chip<'a> {
     pub stages: &'a mut [StageState; 2],
 }
 
-/// The offset that CPU A has for a register of its own, where CPU `owner` has `offset`.
+/// Offset in CPU A's registers for offset `offset` in those of CPU `owner`.
 const fn as_cpu_a(owner: usize, offset: u32) -> u32 {
     offset - regs::CPU_B * owner as u32
 }
 
-/// What a register reads. No read has an effect.
+/// Value of a register. Reads have no side effects.
 pub(super) fn read_register<'a>(
     fabric: &Fabric,
     core: impl FnOnce(usize) -> (&'a Core, &'a CorePrivate),
@@ -46,8 +44,8 @@ pub(super) fn read_register<'a>(
 }
 
 impl Chip<'_> {
-    /// Writes a register at `ctx.now`, which is `tick` on the cores' clock. Tells whether the cores must stop, so
-    /// that the board looks at times and cores again.
+    /// Writes a register at `ctx.now`, which is `tick` on the cores' clock. Returns whether the cores must stop, so
+    /// that the board checks times and cores again.
     pub fn write_register(
         &mut self,
         offset: u32,
@@ -78,7 +76,7 @@ impl Chip<'_> {
         self.fabric.write_register(offset, value, who, ctx) || resets
     }
 
-    /// Each CPU but the one that makes this write must look at its registers again.
+    /// Ends the idle rounds of each CPU except the writer.
     fn wake_others(&mut self, offset: u32, who: Actor) {
         let alarm = match who.initiator {
             Initiator::CpuA => Some(regs::TIMER_REFERENCE_A),
@@ -97,7 +95,7 @@ impl Chip<'_> {
         }
     }
 
-    /// Registers as after power-on, both CPUs halted, nothing under way; memory is kept.
+    /// Registers as after power-on, both CPUs halted, no pending work; memory is kept.
     pub fn reset(&mut self, now: SimTime) {
         self.fabric.reset(now);
         for ((core, private), stage) in self.cores.iter_mut().zip(&mut *self.stages) {

@@ -42,12 +42,12 @@ impl Assist {
         .union(AssistState::READ_PENDING)
         .bits();
 
-    /// A write of the state register: its status bits are read only.
+    /// Writes the state register; its status bits are read only.
     pub fn write_state(&mut self, value: u32) {
         self.control = value & !Self::STATUS;
     }
 
-    /// The state register, given what the channels do.
+    /// The state register, given the activity of the channels.
     #[must_use]
     pub const fn state(&self, read_busy: bool, write_busy: bool) -> u32 {
         let mut state = self.control;

@@ -1,8 +1,8 @@
 //! The Tigon2 board: two cores and the fabric between them.
 //!
 //! The cores share SRAM, registers and the semaphore. A core's shared accesses take effect in the
-//! order of their time, CPU A before CPU B at the same tick, and after every event that is due: a core
-//! that would overtake somebody waits, standing before the instruction, and the other one runs.
+//! order of their time, CPU A before CPU B at equal ticks, and after every event that is due: a core
+//! that would overtake another actor waits before the instruction, and the other core runs.
 
 use std::sync::Arc;
 
@@ -45,13 +45,13 @@ pub struct Tigon2 {
     pub probes: ProbeTable,
     /// The cores' stages.
     pub stages: [StageState; 2],
-    /// Whether idle loops may be skipped (the result is the same).
+    /// Whether idle loops may be skipped (with identical results).
     pub skip_idle: bool,
-    /// Whether each `JOFF` carries a probe, since somebody wants to see handlers.
+    /// Whether each `JOFF` carries a probe, because an observer records handlers.
     pub(super) marks_dispatch: bool,
-    /// No core may execute more instructions than this.
+    /// Largest number of instructions of each core.
     pub instruction_limit: u64,
-    /// For a debugger: each core stands still once it has executed so many.
+    /// For a debugger: each core stops once it has executed this many instructions.
     pub(super) held_after: [u64; 2],
 }
 
@@ -64,7 +64,7 @@ state!(Tigon2 { fabric } lists { cores, stages } fixed {
 });
 
 impl Tigon2 {
-    /// Nothing is decoded any more. For a board at rest.
+    /// Discards all decoded instructions. For a board at rest.
     pub(super) fn forget_all_code(&self) {
         self.fabric.sram.forget_all_code();
         for unit in &self.cores {
@@ -109,7 +109,7 @@ impl Tigon2 {
         self.window_write(regs::CPU_STATE + as_b, 0, ctx);
     }
 
-    /// How long a core has been at work: neither halted nor in whole rounds of its idle loop.
+    /// Total time in which a core was neither halted nor in whole rounds of its idle loop.
     #[must_use]
     pub fn busy_time(&self, cpu: usize) -> SimTime {
         let CoreUnit { core, private } = &self.cores[cpu];
@@ -119,7 +119,7 @@ impl Tigon2 {
             .time_of(core.clock.now.saturating_sub(rest))
     }
 
-    /// A core stopped by itself.
+    /// Handles a core that stopped by itself.
     pub(super) fn core_stopped(
         &mut self,
         index: usize,
@@ -142,13 +142,13 @@ impl Tigon2 {
         ctx.trace.record_at(now, unit.private.who, pc, kind);
     }
 
-    /// Why a core stopped by itself, if it did.
+    /// Reason why a core stopped by itself, if it did.
     #[must_use]
     pub fn stop_reason(&self, index: usize) -> Option<&StopReason> {
         self.cores[index].private.stopped.as_ref()
     }
 
-    /// Idle cores that fell behind come to the present, and see what the event registers depended on
+    /// Brings lagging idle cores to the current time, with the values on which the event registers depended
     /// until now.
     fn catch_up(&mut self, inputs: (EventRegisters, Mailbox), ctx: &mut BoardContext) {
         let (events, mailbox) = inputs;
@@ -162,19 +162,19 @@ impl Tigon2 {
         self.fabric.mailbox = mailbox;
     }
 
-    /// Whether a core's idle loop looks at more than its event register.
+    /// Whether a core's idle loop reads more than its event register.
     fn watching(&self) -> bool {
         self.cores.iter().any(|unit| unit.private.idle.watches())
     }
 
-    /// Something that a core may be waiting for has perhaps changed.
+    /// Makes idle cores check again, after a change of a value that they may poll.
     pub(super) fn wake_cores(&mut self) {
         for unit in &mut self.cores {
             unit.private.idle.wake();
         }
     }
 
-    /// What a register access reaches.
+    /// The parts reachable by a register access.
     fn chip(&mut self) -> Chip<'_> {
         Chip {
             cores: self
@@ -186,7 +186,7 @@ impl Tigon2 {
         }
     }
 
-    /// The host or a debugger writes a register.
+    /// Writes a register for the host or a debugger.
     pub(super) fn outsider_writes_register(
         &mut self,
         offset: u32,
@@ -199,7 +199,7 @@ impl Tigon2 {
             .write_register(offset, value, who.into(), tick, ctx);
     }
 
-    /// What a register shows, without any effect.
+    /// Value of a register, without side effects.
     pub(super) fn register(&self, offset: u32, now: SimTime) -> u32 {
         let core = |owner: usize| {
             let unit = &self.cores[owner];
@@ -277,7 +277,7 @@ impl Board for Tigon2 {
 
     fn reset(&mut self, now: SimTime) {
         self.chip().reset(now);
-        // The frame is on the wire; nobody waits for its end.
+        // The frame is on the wire; its end is no longer relevant.
         self.fabric.mac.sending = None;
         self.fabric.sram.stop_bursts();
     }
@@ -358,7 +358,7 @@ impl Board for Tigon2 {
                 continue;
             }
             let seen = value & 1 << defs::tigon2::event::TIMER != 0;
-            // A bit that was seen falls half an hour from now; nobody waits for that.
+            // A set bit is cleared half an hour from now, which no firmware waits for.
             if !seen && self.fabric.timer.reached(index, now) {
                 return now;
             }
@@ -370,9 +370,9 @@ impl Board for Tigon2 {
     }
 
     fn idle_cores_ignore(&self, event: &BoardEvent) -> bool {
-        // They take the SRAM bus, which an idle loop does not use, and perhaps write to SRAM, which
-        // only matters where the loop itself stands. If they raise an event after all, `handle`
-        // brings the cores there.
+        // They take the SRAM bus, which an idle loop does not use, and may write to SRAM, which
+        // only matters to the loop's own code. If they set an event bit after all, `handle`
+        // brings the cores to this time.
         let spared = |(at, length)| !self.fabric.sram.holds_decoded(at, length);
         let spares_code = match event {
             BoardEvent::Dma(step) => self.fabric.dma_writes(step).is_none_or(spared),

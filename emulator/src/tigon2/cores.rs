@@ -17,7 +17,7 @@ use crate::observe::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
 use crate::state;
 
-/// A core's private surroundings.
+/// A core's private memory and state.
 #[derive(Debug)]
 pub struct CorePrivate {
     /// CPU A or CPU B.
@@ -30,22 +30,22 @@ pub struct CorePrivate {
     pub(super) ahead: RunAhead,
     /// Recognises an idle loop.
     pub(super) idle: IdleDetector,
-    /// Where it is in its dispatch loop, as far as somebody asks for that.
+    /// Its position in the dispatch loop, while an observer records handlers.
     pub(super) dispatch: Dispatch,
     /// State register.
     state: u32,
-    /// Single step: the core halts once it has executed so many instructions.
+    /// Single step: the core halts once it has executed this many instructions.
     pub(super) step_until: Option<u64>,
     /// Stack-overflow map register.
     pub(super) stack_map: u32,
     scratch_address: u32,
     /// The other CPU has used this one's debug registers since it was started: it executes in turn.
     observed: bool,
-    /// That it was ahead up to this tick has been recorded.
+    /// Tick up to which its being ahead has been recorded.
     pub(super) seen_ahead_until: u64,
-    /// Its first so many instructions are known to have been carried out in turn.
+    /// Number of its first instructions that are known to have been executed in turn.
     pub(super) in_turn_until: u64,
-    /// Why it stopped, until it is started again.
+    /// Reason why it stopped, until it is started again.
     pub(super) stopped: Option<StopReason>,
 }
 
@@ -86,7 +86,7 @@ impl CorePrivate {
         }
     }
 
-    /// Index in tables with an entry for each core: 0 = A, 1 = B.
+    /// Index in per-core tables: 0 = A, 1 = B.
     #[must_use]
     pub const fn index(&self) -> usize {
         match self.who {
@@ -95,7 +95,7 @@ impl CorePrivate {
         }
     }
 
-    /// Ticks that the core has idled so far.
+    /// Ticks spent idle so far.
     #[must_use]
     pub const fn idle_ticks(&self) -> u64 {
         self.idle.idle_ticks()
@@ -108,7 +108,7 @@ impl CorePrivate {
         self.state & CpuState::HALT.union(CpuState::RESET).bits() == 0
     }
 
-    /// The address that `SCRATCH_DATA` means.
+    /// Address accessed by `SCRATCH_DATA`.
     pub(super) const fn scratch_address(&self) -> u32 {
         self.scratch_address & !3
     }
@@ -119,7 +119,7 @@ impl CorePrivate {
         self.observed
     }
 
-    /// The other CPU uses this one's debug registers.
+    /// Notes that the other CPU uses this one's debug registers.
     pub(super) const fn observe(&mut self) {
         self.observed = self.running();
     }
@@ -132,34 +132,34 @@ impl CorePrivate {
     }
 }
 
-/// A core with its surroundings.
+/// A core with its private memory and state.
 #[derive(Debug)]
 pub struct CoreUnit {
     /// The core.
     pub core: Core,
-    /// What belongs to it alone.
+    /// Its private memory and state.
     pub private: CorePrivate,
 }
 
 state!(CoreUnit { core, private });
 
 impl CoreUnit {
-    /// Nothing else acts before the time to which the core has come: all that it executed was right.
+    /// Confirms all executed instructions: no other actor is due before the core's time.
     pub(super) fn settle(&mut self) {
         self.private.ahead.settle();
         self.private.in_turn_until = self.core.instructions();
     }
 
-    /// Takes the core back to where it was last in turn, if it is ahead; up to `tick` it goes on in turn.
+    /// Rolls the core back to its checkpoint, if it is ahead; up to `tick` it continues in turn.
     pub(super) fn go_back(&mut self, log: Option<&mut InstructionLog>, tick: u64) {
         self.private.ahead.go_back(&mut self.core, log, tick);
     }
 }
 
-/// What a write to a control register asks the board to do.
+/// Effect of a write to a control register on the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlEffect {
-    /// Nothing more.
+    /// No further effect.
     Stored,
     /// The core was released.
     Started,
@@ -167,9 +167,9 @@ pub enum ControlEffect {
     Halted,
     /// The core halts after its next instruction.
     Stepped,
-    /// Nothing: the core runs.
+    /// No effect: the core runs.
     Running,
-    /// Nothing: the register is read only.
+    /// No effect: the register is read only.
     ReadOnly,
 }
 

@@ -1,7 +1,7 @@
 //! The two DMA channels (docs/tigon2.md, section 5). Read = host to NIC, write = NIC to host.
 //!
 //! A channel moves bursts of at most 64 bytes that do not cross a 64-byte line of host memory.
-//! What it costs is the board's matter.
+//! The board determines the costs.
 
 pub mod stall;
 pub(super) mod transfer;
@@ -25,7 +25,7 @@ pub enum Direction {
 
 value_enum!(Direction { Read {}, Write {} });
 
-/// A part of the local space in which the channel's address wraps by itself.
+/// A part of the local address space in which the channel's address wraps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalRegion {
     /// First address.
@@ -72,16 +72,16 @@ pub struct Channel {
     state: DmaStateBits,
     /// Checksum register.
     pub checksum: u32,
-    /// The sum stands at an odd byte.
+    /// The sum has an odd number of bytes.
     odd: bool,
     active: bool,
     /// The assist loaded this transfer.
     pub by_assist: bool,
-    /// Counts starts and resets: an event of an earlier transfer is recognised by it.
+    /// Number of starts and resets, to recognise events of earlier transfers.
     generation: u32,
-    /// When the current or last transfer began.
+    /// Start of the current or last transfer.
     began: SimTime,
-    /// Time that complete transfers took.
+    /// Total duration of complete transfers.
     busy: SimTime,
 }
 
@@ -102,7 +102,7 @@ state!(Channel {
 type DmaStateBits = u32;
 
 impl Channel {
-    /// Whether a transfer is under way.
+    /// Whether a transfer is active.
     #[must_use]
     pub const fn active(&self) -> bool {
         self.active
@@ -137,7 +137,7 @@ impl Channel {
             }
     }
 
-    /// A write of the state register; tells whether a transfer must be started.
+    /// Writes the state register; returns whether a transfer must be started.
     pub fn write_state(&mut self, value: u32) -> bool {
         if value & DmaState::RESET.bits() != 0 {
             self.abort();
@@ -172,7 +172,7 @@ impl Channel {
         self.begin();
     }
 
-    /// Stops whatever is under way and clears the errors.
+    /// Stops the transfer and clears the errors.
     pub fn abort(&mut self) {
         self.active = false;
         self.by_assist = false;
@@ -180,7 +180,7 @@ impl Channel {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// The next burst; `None` when all is moved.
+    /// The next burst; `None` when all bytes are moved.
     #[must_use]
     pub fn next_burst(&self, region: Option<LocalRegion>) -> Option<Burst> {
         if self.length == 0 {
@@ -198,9 +198,8 @@ impl Channel {
         })
     }
 
-    /// `burst` has been moved and these were its bytes, in the order of the wire. Somebody may have
-    /// written the registers of the running channel: addresses go on from the burst, and the length
-    /// ends at 0.
+    /// Accounts for a moved burst; `bytes` are in the order of the wire. The registers of the running channel may
+    /// have been written: addresses continue from the burst, and the length ends at 0.
     pub fn advance(&mut self, burst: Burst, region: Option<LocalRegion>, bytes: &[u8]) {
         self.host = burst.host.wrapping_add(u64::from(burst.length));
         self.length = self.length.saturating_sub(burst.length);
@@ -214,7 +213,7 @@ impl Channel {
         }
     }
 
-    /// One's-complement sum of big-endian halfwords, carried on with byte parity.
+    /// One's-complement sum of big-endian halfwords, continued with byte parity.
     fn sum(&mut self, bytes: &[u8]) {
         let mut sum = self.checksum;
         for &byte in bytes {
@@ -225,31 +224,31 @@ impl Channel {
         self.checksum = sum;
     }
 
-    /// The current transfer begins at `now`.
+    /// Sets the start of the current transfer.
     pub const fn begins_at(&mut self, now: SimTime) {
         self.began = now;
     }
 
-    /// Time that its transfers took, from their starts to their last bytes; those that were aborted do not count.
+    /// Total duration of its transfers, from their starts to their last bytes, without aborted ones.
     #[must_use]
     pub const fn busy(&self) -> SimTime {
         self.busy
     }
 
-    /// The transfer is complete.
+    /// Completes the transfer.
     pub fn finish(&mut self, now: SimTime) {
         self.active = false;
         self.busy += now.saturating_sub(self.began);
     }
 
-    /// The transfer failed with these error bits.
+    /// Ends the transfer with these error bits.
     pub fn fail(&mut self, errors: DmaState) {
         self.active = false;
         self.state |= errors.bits();
     }
 }
 
-/// Reverses the bytes of each whole word: what the channel does when it keeps words as values
+/// Reverses the bytes of each whole word, which preserves the values of words
 /// between a little-endian host and the big-endian NIC.
 pub fn swap_words(bytes: &mut [u8]) {
     for word in bytes.chunks_exact_mut(4) {

@@ -16,10 +16,10 @@ const SELECT: u8 = 0xA0;
 const READ: u8 = 1;
 /// Bits of a byte; the clock after them carries the acknowledgement.
 const BITS: u8 = 8;
-/// Where drivers look for the MAC address: eight bytes, of which the first two are 0.
+/// Address of the MAC address for drivers: eight bytes, of which the first two are 0.
 const MAC_ADDRESS: usize = 0x8C;
 
-/// What the next byte on the wire means.
+/// Meaning of the next byte on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Not selected.
@@ -61,7 +61,7 @@ pub struct Eeprom {
     /// The clock rose within the current bit.
     rose: bool,
     shift: u8,
-    /// What the master said in the ninth clock of a byte that it read.
+    /// The master's acknowledgement of a byte that it read.
     acknowledged: bool,
     address: u16,
 }
@@ -99,7 +99,7 @@ impl Default for Eeprom {
 }
 
 impl Eeprom {
-    /// Puts the board's MAC address where drivers look for it.
+    /// Stores the board's MAC address for drivers.
     pub fn set_mac_address(&mut self, address: [u8; 6]) {
         self.cells[MAC_ADDRESS + 2..MAC_ADDRESS + 8].copy_from_slice(&address);
     }
@@ -118,7 +118,7 @@ impl Eeprom {
         self.data && self.output
     }
 
-    /// The board drives the clock and lets go of the data wire (`true`) or pulls it. `writable`: the
+    /// Drives the clock, and releases the data wire (`true`) or pulls it low. `writable` is the
     /// write-enable line.
     pub fn drive(&mut self, clock: bool, data: bool, writable: bool) {
         let (clock_before, data_before) = (self.clock, self.data);
@@ -166,7 +166,7 @@ impl Eeprom {
         }
     }
 
-    /// Puts the next bit of a byte that is read on the wire, or the next byte's first one.
+    /// Drives the next bit of the byte being read, or the next byte's first bit.
     fn send(&mut self) {
         if self.bit > BITS {
             if !self.acknowledged {
@@ -182,7 +182,7 @@ impl Eeprom {
         self.cells[usize::from(self.address) % SIZE]
     }
 
-    /// A byte is in: the device answers if it is meant.
+    /// Acknowledges a received byte, if the device is selected.
     fn acknowledge(&mut self) {
         if self.phase == Phase::Device && self.shift & !READ != SELECT {
             self.begin(Phase::Idle);
@@ -191,7 +191,7 @@ impl Eeprom {
         }
     }
 
-    /// The byte was acknowledged: what it means.
+    /// Interprets an acknowledged byte.
     fn take(&mut self, writable: bool) {
         let byte = self.shift;
         self.output = true;
@@ -227,7 +227,7 @@ impl Eeprom {
 mod tests {
     use super::*;
 
-    /// A bit-banging master, as a driver is one.
+    /// A bit-banging master, as in a driver.
     struct Master(Eeprom);
 
     impl Master {
@@ -247,7 +247,7 @@ mod tests {
             }
         }
 
-        /// Sends a byte; tells whether the device acknowledged it.
+        /// Sends a byte; returns whether the device acknowledged it.
         fn send(&mut self, byte: u8) -> bool {
             for bit in (0..8).rev() {
                 let data = byte >> bit & 1 != 0;

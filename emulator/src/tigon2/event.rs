@@ -14,14 +14,14 @@ pub struct EventRegisters {
 state!(EventRegisters { stored, levels });
 
 impl EventRegisters {
-    /// Sets the levels that DMA and MAC drive; tells whether they changed.
+    /// Sets the levels that DMA and MAC drive; returns whether they changed.
     pub fn set_levels(&mut self, levels: u32) -> bool {
         let changed = self.levels != levels;
         self.levels = levels;
         changed
     }
 
-    /// What a CPU reads, given its mailbox level and its timer level.
+    /// Value read by a CPU, given its mailbox level and its timer level.
     #[inline(always)]
     #[must_use]
     pub fn read(&self, cpu: usize, mailbox_events: u32, timer_bit: u32) -> u32 {

@@ -1,11 +1,11 @@
-//! The board without its cores: every block by value, and what carries out what they decide.
+//! The board without its cores: owns every block by value, and carries out their decisions.
 //!
 //! * this file: memory, levels, interrupts, mistakes;
 //! * `registers`, `local_control`: the register file;
 //! * `dma/transfer`: DMA;
 //! * `mac/traffic`: frames;
 //! * `serdes/link`: the fibre;
-//! * `inspect/event_bits`: who raises which bits of the event registers.
+//! * `inspect/event_bits`: initiators that set bits of the event registers.
 
 use defs::tigon2::event as bit;
 use defs::tigon2::map::STATISTICS_BASE;
@@ -47,9 +47,9 @@ use crate::wire::medium::Outbox;
 pub enum BoardEvent {
     /// A DMA channel takes its next step.
     Dma(DmaStep),
-    /// The frame that was being sent is gone.
+    /// The frame being sent has left.
     TxDone,
-    /// 64 more bytes of a frame are in.
+    /// 64 more bytes of a frame have arrived.
     RxBurst {
         /// The frame.
         frame: Frame,
@@ -60,22 +60,22 @@ pub enum BoardEvent {
     RxDone {
         /// Its descriptor's index.
         index: u32,
-        /// Where it lies.
+        /// Its address.
         address: u32,
         /// Status and length.
         status_length: u32,
     },
-    /// A configuration word of the link partner is in.
+    /// A configuration word of the link partner arrives.
     ConfigWord,
-    /// The signal on the fibre comes or goes.
+    /// The carrier on the fibre appears or is lost.
     Signal {
-        /// Whether it is there from now on.
+        /// Whether it is present from now on.
         present: bool,
     },
 }
 
 impl BoardEvent {
-    /// Who causes it.
+    /// Initiator of the event.
     const fn initiator(&self) -> Initiator {
         match self {
             Self::Dma(step) => step.initiator(),
@@ -116,7 +116,7 @@ pub struct Fabric {
     pub dma_read: Channel,
     /// NIC to host.
     pub dma_write: Channel,
-    /// The times at which the channels rest: reads, writes.
+    /// Stalls of the channels: reads, writes.
     pub(super) rests: [Rests; 2],
     /// DMA rings.
     pub assist: Assist,
@@ -134,9 +134,9 @@ pub struct Fabric {
     pub ticks: ClockDomain,
     /// The cable that is plugged in.
     pub link: Link,
-    /// What a debugger asks about.
+    /// Breakpoints and watchpoints.
     pub(super) stops: Stops,
-    /// What the timer raises from then on is still to be told.
+    /// Time from which bits set by the timer are not recorded yet.
     pub(super) untold_from: SimTime,
     /// Registers that are storage.
     pub(super) storage: Box<[u32; 256]>,
@@ -144,12 +144,12 @@ pub struct Fabric {
     pub(super) interrupt: bool,
     /// The line to the host: the interrupt, unless the host masks it.
     pub(super) interrupt_line: bool,
-    /// How often the line rose.
+    /// Number of rising edges of the line.
     pub interrupts: u64,
     pub(super) rx_side: RxSide,
-    /// The wire is taken by our own frames until then.
+    /// The board's own frames occupy the wire until this time.
     pub(super) wire_free_at: SimTime,
-    /// Frames that left and wait to be taken.
+    /// Sent frames, for the medium.
     pub(super) outbox: Outbox<Ethernet>,
 }
 
@@ -202,7 +202,7 @@ fn power_on_storage() -> Box<[u32; 256]> {
 }
 
 impl Fabric {
-    /// Everything after a power-on reset.
+    /// State after a power-on reset.
     #[must_use]
     pub fn new(sram: SramSize, timing: Timing) -> Self {
         Self {
@@ -285,7 +285,7 @@ impl Fabric {
         }
     }
 
-    /// What the cores' event registers depend on, apart from the timer.
+    /// Inputs of the cores' event registers, without the timer.
     pub(super) fn event_inputs(&self) -> [u32; 2] {
         [0, 1].map(|cpu| self.events.read(cpu, self.mailbox.read(cpu), 0))
     }
@@ -316,7 +316,7 @@ impl Fabric {
         self.sram.take_bus_at(self.ticks.first_at(now), cycles);
     }
 
-    /// Raises or ends the interrupt. Tells whether the host was notified.
+    /// Asserts or deasserts the interrupt. Returns whether the host was notified.
     pub(super) fn set_interrupt(
         &mut self,
         asserted: bool,
@@ -331,7 +331,7 @@ impl Fabric {
         self.drive_interrupt_line(ctx)
     }
 
-    /// The line follows the interrupt and its mask. Tells whether it rose: then the host is notified.
+    /// Drives the line by the interrupt and its mask. Returns whether it rose: then the host is notified.
     pub(super) fn drive_interrupt_line(&mut self, ctx: &mut BoardContext) -> bool {
         let line = self.interrupt && !self.interrupt_masked();
         let rises = line && !self.interrupt_line;
@@ -352,7 +352,7 @@ impl Fabric {
         self.sram.set_word(address, value);
     }
 
-    /// The host writes an SRAM word.
+    /// Writes an SRAM word for the host.
     pub(super) fn host_writes_sram(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
         self.watch(address, 4, Initiator::Host, ctx);
         self.sram.set_word(address, value);
@@ -381,13 +381,13 @@ impl Fabric {
         period_ps: u64,
         times: u64,
     ) -> bool {
-        // Each must find the bus free: then the last one stands for all.
+        // Each must find the bus free: then the last one represents all.
         let last = first + SimTime::from_ps(period_ps * (times - 1));
         let (from, until) = (self.ticks.first_at(first), self.ticks.first_at(last));
         self.sram.bus_stays_free(from, until) && self.poll_in_vain(poll, last)
     }
 
-    /// The host has written a word in the fixed part of its window: a mailbox's low word raises its
+    /// Handles a host write in the fixed part of its window: a mailbox's low word sets its
     /// event.
     pub(super) fn mailbox_written(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
         if let Some(index) = Mailbox::index_of(address) {
@@ -403,7 +403,7 @@ impl Fabric {
         }
     }
 
-    /// Hardware has moved an index, which the register at `offset` shows.
+    /// Records that hardware moved the index in the register at `offset`.
     pub(super) fn index_moved(&self, initiator: Initiator, offset: u32, ctx: &mut BoardContext) {
         if ctx.trace.wants(Details::RINGS) {
             let kind = TraceKind::RingIndex {
@@ -414,7 +414,7 @@ impl Fabric {
         }
     }
 
-    /// Logs something that the chip does not define.
+    /// Records behaviour that the chip does not define.
     pub(super) fn mistake(who: impl Into<Actor>, text: String, ctx: &mut BoardContext) {
         let who = who.into();
         let kind = TraceKind::GuestMistake { text: text.into() };

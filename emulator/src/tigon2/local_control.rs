@@ -7,8 +7,8 @@ use super::fabric::{BoardContext, Fabric};
 use crate::sim::initiator::Actor;
 
 impl Fabric {
-    /// What LOCAL_CONTROL reads, given what was stored: inputs come from their wires. A fibre board
-    /// has no PHY, so that MDIO data reads 0.
+    /// Value of LOCAL_CONTROL, given its stored bits: inputs come from their wires. A fibre board
+    /// has no PHY, so MDIO data reads 0.
     pub(super) fn read_local_control(&self, stored: u32) -> u32 {
         let inputs = LocalControl::MDIO_IN | LocalControl::EEPROM_IN;
         let eeprom = if self.eeprom.wire() {
@@ -19,7 +19,7 @@ impl Fabric {
         stored & !(LocalControl::RAISE_INTERRUPT | inputs).bits() | eeprom
     }
 
-    /// A write of LOCAL_CONTROL. Tells whether it scheduled anything.
+    /// Writes LOCAL_CONTROL. Returns whether that scheduled an event.
     pub(super) fn write_local_control(
         &mut self,
         value: u32,

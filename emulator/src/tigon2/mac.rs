@@ -22,9 +22,9 @@ use crate::wire::ethernet::frame::Frame;
 pub struct Buffer {
     /// First address.
     pub base: u32,
-    /// Where the next bytes go.
+    /// Address of the next bytes.
     pub producer: u32,
-    /// Where the oldest bytes lie that are still needed.
+    /// Address of the oldest bytes still in use.
     pub consumer: u32,
 }
 
@@ -35,8 +35,8 @@ state!(Buffer {
 });
 
 impl Buffer {
-    /// The buffer begins at `base` now. Pointers that lie outside begin there too: the MAC has only
-    /// ever one place for a frame.
+    /// Moves the buffer to `base`. Pointers outside of it are set to `base`, since the MAC always needs a valid
+    /// position.
     pub const fn place(&mut self, base: u32, limit: u32) {
         self.base = base;
         if self.producer < base || self.producer >= limit {
@@ -73,11 +73,11 @@ impl Buffer {
 /// A frame that the MAC may send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// Where it lies.
+    /// Its address.
     pub address: u32,
     /// Bytes without FCS.
     pub length: u32,
-    /// Its first address after the end, wrapped: TxBufCons when it is gone.
+    /// First address after its end, wrapped: TxBufCons after its transmission.
     pub end: u32,
 }
 
@@ -106,7 +106,7 @@ pub struct Mac {
     pub address: u64,
     /// Multicast hash, most significant word first.
     pub hash: [u32; 4],
-    /// The frame that is being sent.
+    /// The frame being sent.
     pub sending: Option<Sending>,
 }
 
@@ -139,7 +139,7 @@ impl Default for Mac {
 }
 
 impl Mac {
-    /// Where the transmit buffer ends: at the receive buffer's base.
+    /// End of the transmit buffer: the receive buffer's base.
     #[must_use]
     pub const fn tx_limit(&self) -> u32 {
         self.rx_buffer.base
@@ -165,15 +165,15 @@ impl Mac {
         }
     }
 
-    /// A write of the transmit state register. A reset is a pulse: it ends the attentions, and the frame that is
-    /// on the wire is finished.
+    /// Writes the transmit state register. A reset is a pulse: it clears the attentions, and the frame
+    /// on the wire is completed.
     pub const fn write_tx_state(&mut self, value: u32) {
         let attentions = MacTxState::ATTENTIONS.bits();
         self.tx_state = write_state(self.tx_state, value, attentions, MacTxState::RESET.bits());
     }
 
-    /// A write of the receive state register; tells whether it disabled the receiver. A reset is a pulse: it
-    /// ends the attentions.
+    /// Writes the receive state register; returns whether that disabled the receiver. A reset is a pulse: it
+    /// clears the attentions.
     pub const fn write_rx_state(&mut self, value: u32) -> bool {
         let read_only = MacRxState::SIGNAL.union(MacRxState::PARTNER_CONFIG).bits();
         let attentions = MacRxState::ATTENTIONS.bits();
@@ -183,7 +183,7 @@ impl Mac {
         before & !value & MacRxState::ENABLE.bits() != 0
     }
 
-    /// Whether the transmitter is enabled and idle and a descriptor waits.
+    /// Whether the transmitter is enabled and idle, with a pending descriptor.
     #[must_use]
     pub const fn wants_descriptor(&self) -> bool {
         let on = self.tx_state & MacTxState::ENABLE.bits() != 0
@@ -210,7 +210,7 @@ impl Mac {
         }
     }
 
-    /// The frame that was being sent is gone; tells whether there was one.
+    /// Ends the transmission of the current frame; returns whether there was one.
     pub fn sent(&mut self) -> bool {
         let sending = self.sending.take();
         if let Some(sending) = sending {
@@ -221,7 +221,7 @@ impl Mac {
         sending.is_some()
     }
 
-    /// Whether a frame may come in, and if not, why.
+    /// Checks whether a frame is accepted.
     ///
     /// # Errors
     /// The reason for dropping it.
@@ -277,14 +277,14 @@ impl Mac {
         self.hash[3 - (bit / 32) as usize] & 1 << (bit % 32) != 0
     }
 
-    /// Where byte `offset` of the incoming frame goes.
+    /// Address of byte `offset` of the incoming frame.
     #[must_use]
     pub const fn rx_place(&self, offset: u32) -> u32 {
         self.rx_buffer
             .advance(self.rx_buffer.producer, offset, RX_BUFFER_LIMIT)
     }
 
-    /// A frame of `length` bytes with FCS has been stored: takes its place in the buffer; gives its
+    /// Reserves the buffer space of a stored frame of `length` bytes with FCS; returns its
     /// descriptor's index and its address. [`deliver`](Self::deliver) makes it visible.
     pub const fn reserve(&mut self, length: u32) -> (u32, u32) {
         let index = self.rx.producer;
@@ -293,19 +293,19 @@ impl Mac {
         (index, address)
     }
 
-    /// The descriptor of the stored frame has been written: moves the producer past it.
+    /// Moves the producer past the written descriptor of the stored frame.
     pub const fn deliver(&mut self) {
         self.rx.producer = self.rx.next(self.rx.producer);
     }
 
-    /// Whether a received frame waits that the firmware has not looked at.
+    /// Whether a received frame waits for the firmware.
     #[must_use]
     pub const fn receive_due(&self) -> bool {
         self.rx.producer != self.rx.reference
     }
 }
 
-/// What a state register holds after a write: ones clear `attentions`, the `reset` bit is a pulse that clears
+/// Value of a state register after a write: ones clear `attentions`, the `reset` bit is a pulse that clears
 /// all of them, other bits are stored.
 const fn write_state(old: u32, value: u32, attentions: u32, reset: u32) -> u32 {
     let left = if value & reset != 0 {

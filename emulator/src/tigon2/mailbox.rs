@@ -23,7 +23,7 @@ impl Mailbox {
         }
     }
 
-    /// The host wrote the low word of mailbox `index` (below 32).
+    /// Sets the event of mailbox `index` (below 32), after a host write of its low word.
     pub fn raise(&mut self, index: u32) {
         for events in &mut self.events {
             *events |= 1 << index;
@@ -36,7 +36,7 @@ impl Mailbox {
         self.events[cpu]
     }
 
-    /// Write one to clear.
+    /// Clears the bits that are 1 in `bits`.
     pub fn clear(&mut self, cpu: usize, bits: u32) {
         self.events[cpu] &= !bits;
     }

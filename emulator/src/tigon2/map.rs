@@ -1,4 +1,4 @@
-//! The address map as one table: what lies where, for the log and for `probe`.
+//! The address map as one table: targets and their names.
 
 use defs::tigon2::map::{
     REGISTER_BASE, REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE,
@@ -8,7 +8,7 @@ use defs::tigon2::{registers, regs as r};
 
 use crate::sim::initiator::Initiator;
 
-/// What answers at an address of a CPU's space.
+/// Target of an access by a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// SRAM.
@@ -19,11 +19,11 @@ pub enum Place {
     Scratchpad,
     /// A register, by offset.
     Register(u32),
-    /// Nothing.
+    /// Unmapped.
     Nothing,
 }
 
-/// What answers when `initiator` uses `address`.
+/// Target of an access of `initiator` to `address`.
 #[must_use]
 pub const fn place(initiator: Initiator, address: u32) -> Place {
     let scratchpad_bytes = match initiator {
@@ -43,7 +43,7 @@ pub const fn place(initiator: Initiator, address: u32) -> Place {
     }
 }
 
-/// Names what `initiator` meets at `address`: `cpu_b > dma_read > state`.
+/// Name of the target of `initiator` at `address`: `cpu_b > dma_read > state`.
 #[must_use]
 pub fn probe(initiator: Initiator, address: u32) -> String {
     match place(initiator, address) {
@@ -61,13 +61,13 @@ pub fn probe(initiator: Initiator, address: u32) -> String {
     }
 }
 
-/// The address of the register at `offset`, as CPUs have it.
+/// Address of the register at `offset` for CPUs.
 #[must_use]
 pub const fn register_address(offset: u32) -> u32 {
     REGISTER_BASE + offset
 }
 
-/// The block of the register at an address as CPUs have it.
+/// The block of the register at a CPU's address.
 #[must_use]
 pub fn block_of(address: u32) -> &'static str {
     let offset = address.wrapping_sub(REGISTER_BASE);
@@ -81,7 +81,7 @@ pub fn block_of(address: u32) -> &'static str {
     }
 }
 
-/// The CPU (0 = A, 1 = B) and the number of the general register that is shown at an offset.
+/// The CPU (0 = A, 1 = B) and the number of the general register at an offset.
 #[must_use]
 pub const fn general_register(offset: u32) -> Option<(usize, u32)> {
     let (cpu, as_a) = match offset.checked_sub(r::CPU_B) {
