@@ -1,7 +1,6 @@
-//! The register file: what each offset reads and what a write causes (docs/tigon2.md, section 2).
+//! The register file: values and effects of each offset (docs/tigon2.md, section 2).
 //!
-//! The registers of the cores themselves (0x140.., 0x180.., 0x240.., 0x280..) are the board's
-//! matter, see `cores`.
+//! For the registers of the cores (0x140.., 0x180.., 0x240.., 0x280..) see `cores`.
 
 use defs::tigon2::map::{REGISTER_BYTES, RX_BUFFER_LIMIT};
 use defs::tigon2::regs as r;
@@ -133,8 +132,8 @@ impl Fabric {
         }
     }
 
-    /// Writes a register. Tells whether an event was scheduled, so that the cores must stop and
-    /// look at the time again.
+    /// Writes a register. Returns whether an event was scheduled, so that the cores must stop and
+    /// check the time again.
     pub fn write_register(
         &mut self,
         offset: u32,
@@ -221,7 +220,7 @@ impl Fabric {
         }
     }
 
-    /// Whether the host keeps the interrupt line quiet.
+    /// Whether the host masks the interrupt line.
     pub(super) fn interrupt_masked(&self) -> bool {
         self.stored(r::HOST_CONTROL) & HostControl::MASK_INTERRUPTS.bits() != 0
     }
@@ -354,8 +353,8 @@ impl Fabric {
 }
 
 impl Fabric {
-    /// A write of MAC_RX_STATE. A receiver that is disabled under a signal loses sync; one that is reset gives
-    /// up the frame that comes in.
+    /// Writes MAC_RX_STATE. A receiver that is disabled while the carrier is present loses sync; a reset one abandons
+    /// the incoming frame.
     fn write_rx_state(&mut self, value: u32) {
         let disabled = self.mac.write_rx_state(value);
         if disabled && self.serdes.signal {

@@ -1,8 +1,8 @@
 //! The chip's one semaphore (docs/tigon2.md, section 4).
 //!
-//! Each side has a register; the register's address is the identity, whoever accesses it. Any
+//! Each side has a register; the register's address identifies the side, for any initiator. Every
 //! write is a toggle: it releases if that side owns the semaphore, takes it if it is free, and
-//! does nothing if the other side owns it. A read tells whether that side owns it.
+//! does nothing if the other side owns it. A read returns whether that side owns it.
 
 use crate::state;
 use crate::value_enum;
@@ -18,7 +18,7 @@ pub enum Side {
 
 value_enum!(Side { A {}, B {} });
 
-/// What a write did.
+/// Effect of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The semaphore was free: the side owns it now.
@@ -38,7 +38,7 @@ pub struct Semaphore {
 state!(Semaphore { owner });
 
 impl Semaphore {
-    /// A write of any value to `side`'s register.
+    /// Writes any value to `side`'s register.
     pub fn write(&mut self, side: Side) -> Outcome {
         match self.owner {
             None => {
@@ -53,7 +53,7 @@ impl Semaphore {
         }
     }
 
-    /// A read of `side`'s register: 1 when that side owns the semaphore.
+    /// Reads `side`'s register: 1 when that side owns the semaphore.
     #[must_use]
     pub fn read(&self, side: Side) -> u32 {
         u32::from(self.owner == Some(side))

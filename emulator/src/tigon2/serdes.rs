@@ -1,21 +1,21 @@
-//! The serializer of a fibre board and what is at the other end of its fibre: signal, configuration
+//! The serializer of a fibre board and its link partner: carrier, configuration
 //! words, loopback (docs/tigon2.md, section 6, "Link start-up").
 //!
-//! Configuration words never leave the board: the partner that negotiates is modelled here, as the
-//! fact sheet of known firmware needs it, and so is one that does not.
+//! Configuration words never leave the board: a negotiating partner, as required by known firmware, and a
+//! fixed one are modelled here.
 
 mod link;
 
 use crate::state;
 use crate::value_enum;
 
-/// What the far end of the fibre does beside sending frames.
+/// Behaviour of the link partner besides sending frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkPartner {
     /// It sends idle: a fixed link.
     #[default]
     Idle,
-    /// It sends configuration words until our transmitter is enabled.
+    /// It sends configuration words until this board's transmitter is enabled.
     Negotiating {
         /// Its ability: an 802.3z configuration word, bytes swapped.
         ability: u16,
@@ -25,23 +25,23 @@ pub enum LinkPartner {
 value_enum!(LinkPartner { Idle {}, Negotiating { ability: ability } });
 
 impl LinkPartner {
-    /// A partner that can do full duplex and pause frames both ways.
+    /// A partner with full duplex and pause frames both ways.
     pub const FULL_DUPLEX_WITH_PAUSE: Self = Self::Negotiating { ability: 0xA001 };
 }
 
-/// The partner has seen our word.
+/// The partner has received this board's word.
 const ACKNOWLEDGE: u32 = 0x40;
 
-/// The words, the signal and the partner.
+/// The words, the carrier and the partner.
 #[derive(Debug, Default)]
 pub struct Serdes {
-    /// The word that is sent.
+    /// The transmitted word.
     pub sent: u32,
-    /// The word that came in last.
+    /// The last received word.
     received: u32,
-    /// Light comes in.
+    /// The carrier is present.
     pub signal: bool,
-    /// What the far end does.
+    /// Behaviour of the partner.
     pub partner: LinkPartner,
     /// A word is on its way.
     pub word_due: bool,
@@ -56,7 +56,7 @@ state!(Serdes {
 });
 
 impl Serdes {
-    /// Registers as after power-on; fibre and partner stay as they are.
+    /// Registers as after power-on; fibre and partner are unchanged.
     pub fn reset(&mut self) {
         self.sent = 0;
         self.received = 0;
@@ -68,18 +68,18 @@ impl Serdes {
         if loopback { self.sent } else { self.received }
     }
 
-    /// Firmware writes the received word: drivers know 0, which clears it.
+    /// Writes the received word for firmware: 0 clears it.
     pub fn set_received(&mut self, value: u32) {
         self.received = value & 0xFFFF;
     }
 
-    /// Whether configuration words come in.
+    /// Whether the partner sends configuration words.
     #[must_use]
     pub const fn partner_sends_config(&self, transmitting: bool) -> bool {
         self.signal && !transmitting && matches!(self.partner, LinkPartner::Negotiating { .. })
     }
 
-    /// The word that the partner sends now, if it is not the one that came in last.
+    /// The word that the partner sends now, if it differs from the last received one.
     #[must_use]
     pub fn new_word(&self, transmitting: bool, loopback: bool) -> Option<u32> {
         let LinkPartner::Negotiating { ability } = self.partner else {

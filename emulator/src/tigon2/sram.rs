@@ -16,7 +16,7 @@ const CODE_PAGE_OPS: usize = CODE_PAGE_BYTES / 4;
 
 type CodePage = Box<[Cell<Op>; CODE_PAGE_OPS]>;
 
-/// Decoded instructions, a page at a time, from the first execution in that page on.
+/// Decoded instructions, by page, allocated at the first execution in a page.
 #[derive(Debug)]
 pub(super) struct Code {
     pages: Vec<Option<CodePage>>,
@@ -24,8 +24,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// The instructions of the `bytes` from `address` on, which stand in one page, as far as they are
-    /// decoded.
+    /// The decoded instructions in the `bytes` from `address` on, which are in one page.
     #[inline(always)]
     pub(super) fn ops(&self, address: u32, bytes: u32) -> &[Cell<Op>] {
         let at = address as usize & self.mask;
@@ -38,7 +37,7 @@ impl Code {
         }
     }
 
-    /// Something is written at index `at` of memory.
+    /// Discards the decoded instruction at index `at`, after a write.
     #[inline(always)]
     fn forget(&self, at: usize) {
         if let Some(Some(page)) = self.pages.get(at / CODE_PAGE_BYTES) {
@@ -47,7 +46,7 @@ impl Code {
     }
 }
 
-/// SRAM as a core sees it while it has the board to itself. Beside it the core may read decoded code.
+/// SRAM for a core that runs alone. Decoded code stays readable beside it.
 pub(super) struct AloneSram<'a> {
     bytes: &'a mut [u8],
     mask: usize,
@@ -57,7 +56,7 @@ pub(super) struct AloneSram<'a> {
 }
 
 impl AloneSram<'_> {
-    /// Takes the bus at `now` for `cycles`, if it is free; tells whether it is.
+    /// Takes the bus at `now` for `cycles`, if it is free; returns whether it is.
     #[inline(always)]
     pub(super) fn take_free_bus(&mut self, now: u64, cycles: u32) -> bool {
         let free = *self.bus_free_at <= now && now < self.next_burst;
@@ -110,7 +109,7 @@ fn write(bytes: &mut [u8], at: usize, width: Width, value: u32) {
     }
 }
 
-/// How much SRAM is installed. The space below `SRAM_LIMIT` repeats modulo this size.
+/// Size of the installed SRAM. The space below `SRAM_LIMIT` repeats modulo this size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SramSize {
     /// 512 KB.
@@ -132,7 +131,7 @@ impl SramSize {
         }
     }
 
-    /// From kilobytes, as options give it.
+    /// Converts kilobytes, as given by options.
     #[must_use]
     pub const fn from_kilobytes(kilobytes: u32) -> Option<Self> {
         match kilobytes {
@@ -144,15 +143,15 @@ impl SramSize {
     }
 }
 
-/// Bursts that take the bus at times that are known, whatever happens: nobody needs to look at them before the
-/// bus is used again.
+/// Bursts that take the bus at fixed times: they are accounted for when the
+/// bus is next used.
 #[derive(Debug)]
 pub(super) struct Bursts {
-    /// When the next one comes.
+    /// Time of the next one.
     pub(super) next: SimTime,
-    /// From one to the next.
+    /// Period.
     pub(super) period: SimTime,
-    /// How many are left.
+    /// Number of bursts left.
     pub(super) left: u32,
     /// Bus cycles of each.
     pub(super) cycles: u32,
@@ -169,7 +168,7 @@ value_struct!(Bursts {
 });
 
 impl Bursts {
-    /// The tick of the next one; later than everything if none is left.
+    /// The tick of the next one; the latest possible tick if none is left.
     fn next_tick(&self) -> u64 {
         match self.left {
             0 => u64::MAX,
@@ -208,7 +207,7 @@ impl State for Sram {
         next_burst.save(out);
     }
 
-    /// What was decoded is forgotten, and decoded again when it is executed.
+    /// Discards decoded code, which is decoded again at its next execution.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         load_memory("bytes of SRAM", &mut self.bytes, from)?;
         self.code.pages.fill_with(|| None);
@@ -243,7 +242,7 @@ impl Sram {
         self.bytes.len()
     }
 
-    /// All code must be decoded anew.
+    /// Discards all decoded code.
     pub(super) fn forget_all_code(&self) {
         for op in self
             .code
@@ -256,13 +255,13 @@ impl Sram {
         }
     }
 
-    /// Pages of code that are held in decoded form.
+    /// Number of pages with decoded code.
     #[must_use]
     pub fn decoded_pages(&self) -> usize {
         self.code.pages.iter().flatten().count()
     }
 
-    /// A core waits for the bus and takes it for `cycles`.
+    /// Waits for the bus on behalf of a core, and takes it for `cycles`.
     #[inline(always)]
     pub fn take_bus(&mut self, clock: &mut CpuClock, cycles: u32) {
         self.pass_bursts(clock.now);
@@ -270,15 +269,15 @@ impl Sram {
         self.bus_free_at = clock.now + u64::from(cycles) * TICKS_PER_CYCLE;
     }
 
-    /// Whether nobody has the bus at `from` nor takes it up to `until`, apart from cores and from what happens
-    /// in between.
+    /// Whether the bus is free from `from` to `until`, apart from accesses by cores and from later
+    /// events.
     #[must_use]
     pub fn bus_stays_free(&mut self, from: u64, until: u64) -> bool {
         self.pass_bursts(from);
         self.bus_free_at <= from && until < self.next_burst
     }
 
-    /// From now on these bursts take the bus. Those that were known before are over by then.
+    /// Sets the bursts that take the bus from now on. Earlier ones must be over.
     pub(super) fn expect_bursts(&mut self, bursts: Bursts) {
         let tick = bursts.next_tick();
         self.pass_bursts(tick);
@@ -286,13 +285,13 @@ impl Sram {
         self.bursts = Some(bursts);
     }
 
-    /// No more bursts come.
+    /// Ends the bursts.
     pub(super) fn stop_bursts(&mut self) {
         self.next_burst = u64::MAX;
         self.bursts = None;
     }
 
-    /// The bursts up to `tick` take the bus.
+    /// Accounts for the bursts up to `tick`.
     #[inline(always)]
     fn pass_bursts(&mut self, tick: u64) {
         if tick >= self.next_burst {
@@ -314,7 +313,7 @@ impl Sram {
         }
     }
 
-    /// A device that has priority takes the bus for `cycles` at `tick`: cores wait behind it.
+    /// Takes the bus for `cycles` at `tick` for a device, with priority over cores.
     pub fn take_bus_at(&mut self, tick: u64, cycles: u32) {
         self.pass_bursts(tick);
         self.bus_free_at = self.bus_free_at.max(tick) + u64::from(cycles) * TICKS_PER_CYCLE;
@@ -327,7 +326,7 @@ impl Sram {
         read(&self.bytes, address as usize & self.mask, width)
     }
 
-    /// Writes a value; `address` is aligned to `width`. Code that was decoded there is forgotten.
+    /// Writes a value; `address` is aligned to `width`. Discards decoded code there.
     #[inline(always)]
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
         let at = address as usize & self.mask;
@@ -378,7 +377,7 @@ impl Sram {
         }
     }
 
-    /// Whether a page that `length` bytes at `address` touch holds decoded code.
+    /// Whether a page touched by `length` bytes at `address` holds decoded code.
     #[must_use]
     pub fn holds_decoded(&self, address: u32, length: u32) -> bool {
         let page = |at: u32| (at as usize & self.mask) / CODE_PAGE_BYTES;
@@ -394,7 +393,7 @@ impl Sram {
         }
     }
 
-    /// Addresses of all instructions that were executed since they were last written.
+    /// Addresses of all decoded instructions: executed since their last write.
     pub(super) fn decoded(&self) -> impl Iterator<Item = u32> {
         let pages = (0..).step_by(CODE_PAGE_BYTES).zip(&self.code.pages);
         let pages = pages.filter_map(|(address, page)| Some((address, page.as_ref()?)));
@@ -404,14 +403,14 @@ impl Sram {
         })
     }
 
-    /// Whether the word around `address` was executed since it was last written.
+    /// Whether the word around `address` was executed since its last write.
     #[must_use]
     pub fn holds_code(&self, address: u32) -> bool {
         self.op(address) != Op::UNDECODED
     }
 
-    /// The decoded instruction at `pc`; [`Op::UNDECODED`] if it was not executed since it was last
-    /// written.
+    /// The decoded instruction at `pc`; [`Op::UNDECODED`] if it was not executed since its last
+    /// write.
     #[inline(always)]
     #[must_use]
     pub fn op(&self, pc: u32) -> Op {
@@ -435,7 +434,7 @@ impl Sram {
         (&self.code, memory)
     }
 
-    /// Remembers the decoded instruction at `pc`.
+    /// Stores the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
         let at = pc as usize & self.mask;
         if let Some(page) = self.code.pages.get_mut(at / CODE_PAGE_BYTES) {

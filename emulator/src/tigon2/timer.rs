@@ -34,8 +34,8 @@ impl Timer {
         self.written_at = now;
     }
 
-    /// A reset of the chip: count and references are 0. The prescaler runs on, so that ticks keep their
-    /// distance of whole microseconds from power-on.
+    /// Resets count and references to 0, with the chip. The prescaler continues, so that ticks stay at
+    /// whole microseconds from power-on.
     pub fn reset(&mut self, now: SimTime) {
         let ticks = now.ps() / PS_PER_TICK;
         *self = Self {
@@ -55,7 +55,7 @@ impl Timer {
         self.references[cpu] = value;
     }
 
-    /// Whether a CPU's event is raised: the count has reached its reference (signed difference).
+    /// Whether a CPU's event is set: the count has reached its reference (signed difference).
     #[must_use]
     pub fn reached(&self, cpu: usize, now: SimTime) -> bool {
         self.read(now).wrapping_sub(self.references[cpu]) < 1 << 31
@@ -68,7 +68,7 @@ impl Timer {
         let ticks = if ahead != 0 && ahead <= 1 << 31 {
             ahead
         } else {
-            // Reached: the sign turns when the count is 2^31 past the reference.
+            // Reached: the sign changes when the count is 2^31 past the reference.
             ahead.wrapping_add(1 << 31)
         };
         let done = now.saturating_sub(self.written_at).ps() / PS_PER_TICK;

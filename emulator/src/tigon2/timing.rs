@@ -13,15 +13,15 @@ use serde::Deserialize;
 use crate::host::costs::HostCosts;
 use crate::sim::time::SimTime;
 
-/// Why a profile is refused.
+/// Errors in a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// No built-in profile has that name.
+    /// The built-in profile does not exist.
     #[error("there is no profile \"{name}\" (there are: {known})")]
     Unknown {
         /// The name.
         name: String,
-        /// The names that exist.
+        /// Existing names.
         known: String,
     },
     /// The file is not TOML, or an entry lacks a field.
@@ -54,7 +54,7 @@ pub enum ProfileError {
         value: f64,
         /// Its unit.
         unit: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// Profiles that name each other as base.
@@ -107,7 +107,7 @@ impl File {
 pub struct Profile {
     /// Its name.
     pub name: String,
-    /// What question it answers.
+    /// Its purpose.
     pub description: String,
     /// Every entry by `group.name`.
     pub entries: BTreeMap<String, Entry>,
@@ -210,7 +210,7 @@ impl Reader<'_> {
         self.short_span(name, LONGEST_NS)
     }
 
-    /// A span that time must pass in: at least 1 ns.
+    /// A positive span: at least 1 ns.
     fn positive_span(&mut self, name: &'static str) -> Result<SimTime, ProfileError> {
         let ns = self.number(name, "ns", 1.0, LONGEST_NS)?;
         Ok(SimTime::from_ps((ns * 1e3).round() as u64))
@@ -244,7 +244,7 @@ impl Reader<'_> {
             dma_read_latency: self.span("dma.read_latency")?,
             dma_write_latency: self.span("dma.write_latency")?,
             mac_transmit_start: self.span("mac.transmit_start")?,
-            // A frame must be visible before the next one's first 64 bytes are in.
+            // A frame must be visible before the next one's first 64 bytes have arrived.
             mac_receive_end: self.short_span("mac.receive_end", 500.0)?,
             mac_config_word: self.span("mac.config_word")?,
             wire_rate_bits_per_s: self.rate("wire.rate", "bit/s")?,
@@ -327,7 +327,7 @@ impl Profile {
         Self::build(file.name, file.description, entries, stages)
     }
 
-    /// This profile with the entries of an overlay, such as a host's, in place of its own.
+    /// This profile with entries replaced by those of an overlay, such as a host's.
     ///
     /// # Errors
     /// Whatever is wrong with the overlay; a base in it, or an entry that this profile has not.

@@ -1,16 +1,16 @@
-//! The host's 16 KB PCI window: what answers at an offset (docs/tigon2.md, section 2).
+//! The host's 16 KB PCI window: targets of its offsets (docs/tigon2.md, section 2).
 
 use crate::state;
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_USED_BYTES, WINDOW_VIEW, WINDOW_VIEW_BYTES};
 
-/// What answers at a window offset.
+/// Target of a window offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// A register.
     Register(u32),
     /// An SRAM word.
     Sram(u32),
-    /// Nothing.
+    /// Unmapped.
     Nothing,
 }
 
@@ -23,19 +23,19 @@ pub struct Window {
 state!(Window { base });
 
 impl Window {
-    /// The base register, as it was written.
+    /// The base register, as written.
     #[must_use]
     pub const fn base(&self) -> u32 {
         self.base
     }
 
-    /// The address of the word that `WINDOW_DATA` reads and writes.
+    /// Address of the word accessed by `WINDOW_DATA`.
     #[must_use]
     pub const fn data_address(&self) -> u32 {
         self.base & !3
     }
 
-    /// Where the view begins: the low 11 bits of the base do not count.
+    /// Start of the view: the base without its low 11 bits.
     const fn view_address(&self) -> u32 {
         self.base & !(WINDOW_VIEW_BYTES - 1)
     }
@@ -45,7 +45,7 @@ impl Window {
         self.base = value;
     }
 
-    /// What answers at `offset` (its two low bits are ignored: all accesses are words).
+    /// Target of `offset` (its two low bits are ignored: all accesses are words).
     #[must_use]
     pub const fn target(&self, offset: u32) -> Target {
         let offset = offset & !3;

@@ -1,28 +1,28 @@
-//! Rests of a DMA channel: a fault to be injected.
+//! Injected stalls of a DMA channel.
 
 use crate::sim::time::SimTime;
 use crate::state;
 use crate::value_enum;
 
-/// When a rest begins.
+/// Start of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallFrom {
     /// At this time.
     Time(SimTime),
-    /// When the channel begins its how-manieth transfer since the simulation began; the first is 1.
+    /// At the start of the channel's transfer with this number, counted from 1 since the start of the simulation.
     Transfer(u64),
 }
 
 value_enum!(StallFrom { Time { 0: time }, Transfer { 0: number } });
 
-/// The rests of one channel.
+/// Stalls of one channel.
 #[derive(Debug, Default)]
 pub(in crate::tigon2) struct Rests {
-    /// Those that have not begun.
+    /// Stalls that have not begun.
     planned: Vec<(StallFrom, SimTime)>,
-    /// The end of those that have begun.
+    /// End of the stalls that have begun.
     until: SimTime,
-    /// Transfers that the channel has begun.
+    /// Number of transfers begun by the channel.
     transfers: u64,
 }
 
@@ -37,7 +37,7 @@ impl Rests {
         self.planned.push((from, span));
     }
 
-    /// The channel begins a transfer.
+    /// Accounts for the start of a transfer.
     pub(in crate::tigon2) fn transfer_begins(&mut self, now: SimTime) {
         self.transfers += 1;
         let number = StallFrom::Transfer(self.transfers);
@@ -46,7 +46,7 @@ impl Rests {
         }
     }
 
-    /// Until when the channel rests, if it does so now.
+    /// End of the current stall, if there is one.
     pub(in crate::tigon2) fn until(&mut self, now: SimTime) -> Option<SimTime> {
         if !self.planned.is_empty() {
             self.begin_due(now);

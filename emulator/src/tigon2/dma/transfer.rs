@@ -1,4 +1,4 @@
-//! Carries out DMA: when bursts happen, what they cost, what a completion causes
+//! Execution of DMA: times and costs of bursts, effects of a completion
 //! (docs/tigon2.md, section 5).
 
 use defs::tigon2::regs::{self, DmaState};
@@ -12,7 +12,7 @@ use crate::tigon2::dma::{Burst, Channel, Direction, swap_words};
 use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::value_struct;
 
-/// A step of a channel. The generation tells whether it still belongs to the current transfer.
+/// A step of a channel. The generation shows whether it still belongs to the current transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct DmaStep {
     direction: Direction,
@@ -28,7 +28,7 @@ value_struct!(DmaStep {
 });
 
 impl DmaStep {
-    /// The channel whose step it is.
+    /// The channel of the step.
     pub(in crate::tigon2) const fn initiator(&self) -> Initiator {
         self.direction.initiator()
     }
@@ -50,7 +50,7 @@ impl Direction {
     }
 }
 
-/// Most bytes of a burst.
+/// Largest burst in bytes.
 const BURST: usize = defs::tigon2::rings::BURST_BYTES as usize;
 
 impl Fabric {
@@ -61,19 +61,19 @@ impl Fabric {
         }
     }
 
-    /// Lets a channel rest for `span`: it begins no burst in that time. A fault to be injected; resets
-    /// do not end it.
+    /// Stalls a channel for `span`: it begins no burst in that time. Resets
+    /// do not end this injected fault.
     pub fn stall_dma(&mut self, direction: Direction, from: StallFrom, span: SimTime) {
         self.rests[direction as usize].plan(from, span);
     }
 
-    /// From the start of a transfer to its first burst, at least.
+    /// Shortest time from the start of a transfer to its first burst.
     pub(in crate::tigon2) fn bus_lead(&self) -> SimTime {
         let (read, write) = (self.timing.dma_read_latency, self.timing.dma_write_latency);
         self.timing.dma_start + read.min(write)
     }
 
-    /// Where a step writes to local memory: address and length.
+    /// Address and length of a step's write to local memory.
     pub(in crate::tigon2) fn dma_writes(&self, step: &DmaStep) -> Option<(u32, u32)> {
         let burst = step.burst.filter(|_| step.direction == Direction::Read)?;
         Some((burst.local, burst.length))
@@ -113,8 +113,8 @@ impl Fabric {
         ctx.schedule(time, step.direction.initiator(), BoardEvent::Dma(step));
     }
 
-    /// Starts waiting ring entries where the assist may. Tells whether it started any. `pc`: the
-    /// instruction because of which it looks.
+    /// Starts waiting ring entries, if the assist may. Returns whether it started any. `pc` is the
+    /// instruction that caused the check.
     pub(in crate::tigon2) fn poll_assist(
         &mut self,
         pc: Option<u32>,
@@ -123,8 +123,8 @@ impl Fabric {
         self.poll_assist_from(Direction::Read, pc, ctx)
     }
 
-    /// Like [`poll_assist`](Self::poll_assist), with a preference: where one DMA runs at a time, the
-    /// channels take turns.
+    /// Like [`poll_assist`](Self::poll_assist), with a preference: with one DMA at a time, the
+    /// channels alternate.
     fn poll_assist_from(
         &mut self,
         first: Direction,
@@ -162,7 +162,7 @@ impl Fabric {
             .load(host, descriptor.local, length, descriptor.state);
     }
 
-    /// A step is due.
+    /// Executes a step that is due.
     pub(in crate::tigon2) fn dma_step(&mut self, step: DmaStep, ctx: &mut BoardContext) {
         let channel = self.channel(step.direction);
         if !channel.active() || channel.generation() != step.generation {
@@ -187,7 +187,7 @@ impl Fabric {
         }
     }
 
-    /// If the channel rests now, its next burst waits until it goes on.
+    /// Delays the next burst to the end of a current stall.
     fn rests(&mut self, step: DmaStep, ctx: &mut BoardContext) -> bool {
         let Some(until) = self.rests[step.direction as usize].until(ctx.now) else {
             return false;
@@ -204,7 +204,7 @@ impl Fabric {
         (data + self.timing.pci_burst_overhead_clocks) as u64
     }
 
-    /// Moves the bytes of a burst; tells whether host memory answered.
+    /// Moves the bytes of a burst; returns whether host memory answered.
     fn move_burst(&mut self, direction: Direction, burst: Burst, ctx: &mut BoardContext) -> bool {
         let mut buffer = [0; BURST];
         let bytes = &mut buffer[..burst.length as usize];
@@ -238,7 +238,7 @@ impl Fabric {
         true
     }
 
-    /// All bytes are moved: pointers, ring, next descriptor, waiting frames.
+    /// Completes a transfer: pointers, ring, next descriptor, waiting frames.
     fn complete(&mut self, direction: Direction, ctx: &mut BoardContext) {
         let channel = self.channel(direction);
         channel.finish(ctx.now);
@@ -275,7 +275,7 @@ impl Fabric {
         self.try_transmit(None, ctx);
     }
 
-    /// The assist stores the checksum and moves its reference on.
+    /// Stores the checksum and advances the assist's reference.
     fn retire_descriptor(&mut self, direction: Direction) {
         let base = self.mac.tx_buffer.base;
         let channel = match direction {
@@ -291,7 +291,7 @@ impl Fabric {
             Direction::Write => (&mut self.assist.write, WRITE_RING_BELOW),
         };
         if let Some(sum) = deliver {
-            // The sum lies in the low half of the pointer word, where known firmware points.
+            // The sum is in the low half of the pointer word, where known firmware points.
             let entry = ring.address(base.wrapping_sub(below), ring.reference);
             let at = entry.wrapping_add(DMA_CHECKSUM_OFFSET);
             let word = self.sram.word(at) & 0xFFFF_0000 | sum & 0xFFFF;

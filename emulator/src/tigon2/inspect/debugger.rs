@@ -1,4 +1,4 @@
-//! The board as tools see it, and as a debugger changes it at rest.
+//! Inspection of the board by tools, and its modification by a debugger.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ const fn who(cpu: usize) -> Initiator {
 }
 
 impl Tigon2 {
-    /// What an image must fit on a board with this much SRAM.
+    /// Requirements of a board with this SRAM on images.
     #[must_use]
     pub const fn image_limits(sram_bytes: u32) -> MemoryLimits {
         MemoryLimits {
@@ -180,7 +180,7 @@ impl Inspect for Tigon2 {
     fn set_stops(&mut self, stops: Stops) {
         if self.fabric.stops != stops {
             self.fabric.stops = stops;
-            // What was decoded does not know of them.
+            // Decoded code does not contain them.
             self.forget_all_code();
         }
     }

@@ -1,7 +1,7 @@
-//! Who raises which bits of the event registers, for those who ask ([`Details::EVENTS`]). To tell of it changes nothing.
+//! Records the initiators that set bits of the event registers ([`Details::EVENTS`]), without side effects.
 //!
-//! Writes and devices raise bits at the time at which they act. The timer's bits come up as time passes: what
-//! happened of that is told when the node has come to a time, or before somebody changes the timer.
+//! Writes and devices set bits when they act. The timer's bits are set by time alone: they are
+//! recorded when the node has reached a time, or before a change of the timer.
 
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
@@ -13,7 +13,7 @@ use defs::tigon2::event::TIMER;
 const INSTANT: SimTime = SimTime::from_ps(1);
 
 impl Fabric {
-    /// Lets `who` do something at `ctx.now`, and tells what came up in the event registers by that.
+    /// Executes an action of `who` at `ctx.now`, and records the event bits that it sets.
     #[inline(always)]
     pub(in crate::tigon2) fn telling<T>(
         &mut self,
@@ -42,7 +42,7 @@ impl Fabric {
         [0, 1].map(|cpu| self.read_event(cpu, now))
     }
 
-    /// Tells which timer bits have come up before `until`, since it was last told.
+    /// Records the timer bits set before `until`, since the last call.
     #[cold]
     pub(in crate::tigon2) fn tell_timer_before(&mut self, until: SimTime, trace: &mut Tracer) {
         for (cpu, who) in [Initiator::CpuA, Initiator::CpuB].into_iter().enumerate() {

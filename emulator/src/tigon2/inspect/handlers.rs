@@ -1,8 +1,8 @@
-//! Where a core is in its dispatch loop (docs/tigon2.md, section 3): which handler runs, for the trace.
+//! A core's position in its dispatch loop (docs/tigon2.md, section 3): the running handler, for the trace.
 //!
 //! A round begins with a read of the event register and leads to a `JOFF`, which jumps into the table of handlers.
-//! Handlers may read the event register too. The read that begins a round is the one that stands where the last
-//! read before the last `JOFF` stood.
+//! Handlers may read the event register too. The read that begins a round is recognised by its address: that of the last
+//! read before the last `JOFF`.
 
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
@@ -12,14 +12,14 @@ use crate::tigon2::map::{self, Place};
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::sram::Sram;
 
-/// What is known of a core's dispatch loop.
+/// State of a core's dispatch loop.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::tigon2) struct Dispatch {
     /// A handler runs.
     inside: bool,
-    /// Where the event register was last read.
+    /// Address of the last read of the event register.
     last_read: u32,
-    /// Where the read stands that begins a round.
+    /// Address of the read that begins a round.
     round: Option<u32>,
 }
 
@@ -28,26 +28,26 @@ pub(in crate::tigon2) struct Dispatch {
 pub(in crate::tigon2) struct Jump {
     /// The event's bit.
     pub(in crate::tigon2) event: u32,
-    /// Where its handler begins.
+    /// Address of its handler.
     pub(in crate::tigon2) handler: u32,
 }
 
 impl Dispatch {
-    /// The core reads its event register at `pc`. Tells whether a handler is over with that.
+    /// Handles a read of the event register at `pc`. Returns whether it ends a handler.
     pub(in crate::tigon2) fn read(&mut self, pc: u32) -> bool {
         self.last_read = pc;
         self.round == Some(pc) && std::mem::take(&mut self.inside)
     }
 
-    /// The core dispatches, to a handler or to its idle loop. Tells whether a handler is over with that: one
-    /// that ended in a way of its own.
+    /// Handles a dispatch, to a handler or to the idle loop. Returns whether it ends a handler: one
+    /// without the regular end.
     pub(in crate::tigon2) fn dispatch(&mut self, to_handler: bool) -> bool {
         self.round = Some(self.last_read);
         std::mem::replace(&mut self.inside, to_handler)
     }
 }
 
-/// Where the `JOFF` at which the core stands leads: `None` if it stands at none, `Some(None)` if no event is due.
+/// Target of the `JOFF` at the core's `pc`: `None` if there is no `JOFF`, `Some(None)` if no event is due.
 pub(in crate::tigon2) fn jump(
     core: &Core,
     private: &CorePrivate,

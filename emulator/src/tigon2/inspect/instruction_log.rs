@@ -1,4 +1,4 @@
-//! Who looks at what a board's core executes: the log of its instructions, if there is one.
+//! The witness of a board's core: the log of its instructions, if there is one.
 
 use defs::tigon2::map::SRAM_LIMIT;
 
@@ -76,7 +76,7 @@ impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
     }
 }
 
-/// Somebody begins to look: what he must know of the board, and all code that is decoded by now.
+/// Starts a log, with the description of the board and all code decoded so far.
 pub(in crate::tigon2) fn begin(cores: &[CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
     let ticks_per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
     let sram_bytes = fabric.sram.size_bytes() as u32;

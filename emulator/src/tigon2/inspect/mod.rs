@@ -1,10 +1,10 @@
-//! What a debugger and a trace see of the board, and what a debugger changes.
+//! Inspection of the board for debuggers and traces, and its modification by a debugger.
 //!
 //! * `debugger`: reads and writes of memory and registers at rest;
 //! * `stops`: breakpoints and watchpoints;
 //! * `probes`: the firmware's probes and the stages that they mark;
 //! * `handlers`: dispatches to event handlers;
-//! * `event_bits`: who raises which bit of the event registers;
+//! * `event_bits`: initiators that set bits of the event registers;
 //! * `instruction_log`: the log of executed instructions;
 //! * `names`: names of registers and their bits.
 

@@ -1,4 +1,4 @@
-//! Registers and their values in words, for people: names of registers and of their bits, and the way back.
+//! Names of registers and of their bits, and look-up by name.
 
 use bitflags::Flags;
 use defs::tigon2::event;
@@ -9,8 +9,8 @@ use defs::tigon2::regs as r;
 use crate::tigon2::cores::owner_of;
 use crate::tigon2::map::{general_register, register_address};
 
-/// The name of the register at an address, as CPUs have it: `dma_read_state`, `cpu_b_r29`. Storage without a
-/// meaning is called after its offset: `storage_3f0`. `None` where no register is.
+/// Name of the register at a CPU's address: `dma_read_state`, `cpu_b_r29`. Storage without a
+/// meaning is named after its offset: `storage_3f0`. `None` without a register.
 #[must_use]
 pub fn register(address: u32) -> Option<String> {
     let offset = address.wrapping_sub(REGISTER_BASE) & !3;
@@ -33,7 +33,7 @@ pub fn registers() -> impl Iterator<Item = (String, u32)> {
     addresses.filter_map(|address| Some((register(address)?, address)))
 }
 
-/// The bits of a register's value by name, `mailbox|timer`, the ones without a name by number; `None` if the register
+/// The set bits of a register's value by name, `mailbox|timer`, unnamed bits by number; `None` if the register
 /// holds no bits, or all are 0.
 #[must_use]
 pub fn bits(address: u32, value: u32) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The probes of the firmware that runs on a board, by address.
+//! The probes of a board's firmware, by address.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::value_struct;
 /// Own cycles and visits of one stage on one core.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageTotal {
-    /// Times that the stage was entered.
+    /// Number of entries into the stage.
     pub visits: u64,
     /// Cycles of own work within it, unstretched, without waits and stalls.
     pub cycles: u64,
@@ -23,11 +23,11 @@ value_struct!(StageTotal {
     cycles: cycles
 });
 
-/// A stage's number: the index of its name in [`ProbeTable::stages`]. A core passes probes often, and
-/// looks nothing up by name.
+/// A stage's number: the index of its name in [`ProbeTable::stages`], which avoids look-ups by name at
+/// frequent probes.
 pub type StageIndex = usize;
 
-/// A probe and what it stands for on this board.
+/// A probe and its stage on this board.
 #[derive(Debug)]
 pub struct BoardProbe {
     /// The probe.
@@ -36,12 +36,12 @@ pub struct BoardProbe {
     stage: StageIndex,
 }
 
-/// All probes, and the stages' stretching. Boards with the same firmware can share one: clones do.
+/// All probes, and the stages' stretch factors. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ProbeTable {
     /// Sorted by address; several may mark the same one, in the order of the image.
     probes: Arc<[BoardProbe]>,
-    /// Their addresses: what is searched lies close together.
+    /// Their addresses, contiguous for the search.
     addresses: Arc<[u32]>,
     /// The names of all stages, sorted.
     stages: Arc<[Arc<str>]>,
@@ -60,7 +60,7 @@ impl ProbeTable {
         stages.sort();
         stages.dedup();
         let place = |probe: Probe| BoardProbe {
-            // Only a probe that enters a stage uses the number, and that one is in the list.
+            // Only a probe that enters a stage uses the number, and its stage is in the list.
             stage: stages.binary_search(&probe.text).unwrap_or_default(),
             probe,
         };
@@ -72,8 +72,8 @@ impl ProbeTable {
         }
     }
 
-    /// Within `stage`, a cycle of own work takes `ticks_per_cycle` ticks. A stage that the image does not
-    /// have needs no stretching.
+    /// Sets the ticks of a cycle of own work within `stage`. A stage that the image lacks is
+    /// ignored.
     pub fn set_stretch(&mut self, stage: &str, ticks_per_cycle: u64) {
         let stretches = Arc::make_mut(&mut self.stretch);
         for (name, stretch) in self.stages.iter().zip(stretches) {
@@ -107,13 +107,13 @@ impl ProbeTable {
     }
 }
 
-/// Where a core is in its stages.
+/// A core's current stage.
 #[derive(Debug, Default)]
 pub struct StageState {
     /// The stage it is in, and its own cycles at entry (or at the end of the last wait).
     current: Option<(StageIndex, u64)>,
     waiting: bool,
-    /// Totals by stage, as far as one was entered.
+    /// Totals of the entered stages.
     totals: Vec<StageTotal>,
 }
 
@@ -136,8 +136,8 @@ impl StageState {
         self.totals.get(stage).copied().unwrap_or_default()
     }
 
-    /// The core passes `place` with `cycles` of own work behind it. Gives the stage in whose stretch
-    /// its cycles are charged from here on.
+    /// Handles the passing of `place` after `cycles` of own work. Returns the stage whose stretch factor
+    /// applies from here on.
     pub fn pass(&mut self, place: &BoardProbe, cycles: u64) -> Option<StageIndex> {
         match place.probe.kind {
             Kind::StageEnter => {
@@ -167,7 +167,7 @@ impl StageState {
         }
     }
 
-    /// The core was reset: it is in no stage.
+    /// Leaves the stage, after a reset of the core.
     pub fn abandon(&mut self) {
         self.current = None;
         self.waiting = false;

@@ -1,5 +1,5 @@
-//! Where a debugger wants to know of everything: instructions and memory of a board. They are reported as events
-//! ([`Details::STOPS`]) while somebody asks for those, and change nothing else.
+//! Breakpoints and watchpoints on instructions and memory of a board. Hits are recorded as events
+//! ([`Details::STOPS`]) while an observer requests them, without other effects.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::{Actor, Initiator};
 use crate::tigon2::fabric::{BoardContext, Fabric};
 
-/// Whether a CPU has a breakpoint there. Hardly ever has it any.
+/// Whether a CPU has a breakpoint there; optimised for CPUs without breakpoints.
 #[inline(always)]
 pub(in crate::tigon2) fn breaks_at(stops: &Stops, cpu: usize, pc: u32) -> bool {
     let breakpoints = stops.breakpoints(CpuId::new(cpu));
@@ -30,13 +30,13 @@ pub(in crate::tigon2) fn watched(stops: &Stops, cpu: usize) -> (bool, bool) {
 }
 
 impl Fabric {
-    /// Whether anybody wants to know of writes.
+    /// Whether any watchpoint is set.
     #[inline(always)]
     pub(in crate::tigon2) const fn watches_memory(&self) -> bool {
         !self.stops.watches.is_empty()
     }
 
-    /// Memory is about to be written by a device or the host.
+    /// Reports a write by a device or the host, before it happens.
     #[inline(always)]
     pub(in crate::tigon2) fn watch(
         &self,
@@ -50,7 +50,7 @@ impl Fabric {
         }
     }
 
-    /// Memory is about to be written at `ctx.now`; `cpu` says whose scratchpad that may be.
+    /// Reports a write at `ctx.now`, before it happens; `cpu` is the owner of a written scratchpad.
     #[cold]
     #[inline(never)]
     pub(in crate::tigon2) fn watch_by(
@@ -67,7 +67,7 @@ impl Fabric {
             false => (false, address),
         };
         let (in_sram, first) = place(address);
-        // Where the write begins as who watches has it: SRAM repeats.
+        // Start of the write in the alias of the watchpoint: SRAM repeats.
         let as_watched = |watch: &Watch| {
             let (watched_sram, watched) = place(watch.address);
             let meets = in_sram == watched_sram

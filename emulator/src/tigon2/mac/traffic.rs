@@ -1,4 +1,4 @@
-//! Carries out what the MAC decides: frames leave and arrive (docs/tigon2.md, section 6).
+//! Execution of the MAC's decisions: frames leave and arrive (docs/tigon2.md, section 6).
 
 use defs::tigon2::counters;
 use defs::tigon2::regs as r;
@@ -17,12 +17,12 @@ use crate::tigon2::sram::Bursts;
 use crate::wire::ethernet::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
 use crate::wire::ethernet::link::RECEIVE_HOLD_BYTES;
 
-/// The receive side: the frame that is coming in.
+/// The receive side: the incoming frame.
 #[derive(Debug, Default)]
 pub struct RxSide {
     /// The frame's first burst was accepted.
     accepted: bool,
-    /// The last bit of the frame that comes in arrives then.
+    /// Arrival of the last bit of the incoming frame.
     wire_taken_until: SimTime,
 }
 
@@ -32,15 +32,15 @@ state!(RxSide {
 });
 
 impl RxSide {
-    /// Forgets the frame that is coming in.
+    /// Discards the incoming frame.
     pub(in crate::tigon2) fn abandon(&mut self) {
         self.accepted = false;
     }
 }
 
 impl Fabric {
-    /// Starts the next frame if the transmitter is free and the frame is complete. Tells whether
-    /// it scheduled anything. `pc`: the instruction because of which it looks.
+    /// Starts the next frame if the transmitter is free and the frame is complete. Returns whether
+    /// it scheduled an event. `pc` is the instruction that caused the check.
     pub(in crate::tigon2) fn try_transmit(
         &mut self,
         pc: Option<u32>,
@@ -64,7 +64,7 @@ impl Fabric {
         false
     }
 
-    /// A descriptor whose length no frame can have: nothing is sent for it.
+    /// Skips a descriptor with an invalid length.
     fn skip_descriptor(&mut self, length: u32, pc: Option<u32>, ctx: &mut BoardContext) {
         let text = format!("MAC transmit descriptor with length {length}: skipped");
         let initiator = Initiator::MacTransmit;
@@ -74,7 +74,7 @@ impl Fabric {
         self.tx_descriptor_moved(ctx);
     }
 
-    /// The MAC is done with a transmit descriptor.
+    /// Completes a transmit descriptor.
     fn tx_descriptor_moved(&self, ctx: &mut BoardContext) {
         for offset in [r::TX_DESCRIPTOR_REFERENCE, r::TX_DESCRIPTOR_CONSUMER] {
             self.index_moved(Initiator::MacTransmit, offset, ctx);
@@ -92,7 +92,7 @@ impl Fabric {
         bytes
     }
 
-    /// Puts a VLAN tag behind the two addresses. A frame without them stays as it is.
+    /// Inserts a VLAN tag behind the two addresses. A frame without them is unchanged.
     fn insert_tag(&self, bytes: &mut Vec<u8>, tag: u16) {
         const ADDRESSES: usize = 12;
         if bytes.len() >= ADDRESSES {
@@ -118,7 +118,7 @@ impl Fabric {
         let end = first_bit + self.link.frame_span(&frame);
         self.wire_free_at = end + self.link.gap();
         self.mac.sending = Some(sending);
-        // The transmitter fetches a burst and comes back for the next one when that is on the wire.
+        // The transmitter fetches a burst, and the next one when that is on the wire.
         self.sram.expect_bursts(Bursts {
             next: first_bit,
             period: self.link.span(u64::from(BURST_BYTES)),
@@ -141,7 +141,7 @@ impl Fabric {
         }
     }
 
-    /// The last bit is on the wire.
+    /// Ends a transmission: the last bit is on the wire.
     pub(in crate::tigon2) fn tx_done(&mut self, ctx: &mut BoardContext) {
         if self.mac.sent() {
             self.tx_descriptor_moved(ctx);
@@ -150,7 +150,7 @@ impl Fabric {
         self.try_transmit(None, ctx);
     }
 
-    /// A frame's first bit arrives at `first_bit`.
+    /// Accepts a frame whose first bit arrives at `first_bit`.
     pub(in crate::tigon2) fn frame_begins(
         &mut self,
         frame: Frame,
@@ -162,13 +162,13 @@ impl Fabric {
         ctx.schedule(time, Initiator::MacReceive, event);
     }
 
-    /// What passes of a frame before the MAC looks at it.
+    /// Time of a frame's part that arrives before the MAC processes it.
     fn held_span(&self, frame: &Frame) -> SimTime {
         let bytes = frame.length_with_fcs().min(RECEIVE_HOLD_BYTES);
         self.link.span(PREAMBLE_BYTES + bytes)
     }
 
-    /// Whether a frame whose first bytes are in has the wire to itself; takes the wire if so.
+    /// Whether the wire is free for a frame whose first bytes have arrived; takes the wire if so.
     fn takes_wire(&mut self, frame: &Frame, now: SimTime) -> bool {
         let first_bit = now.saturating_sub(self.held_span(frame));
         let free = first_bit >= self.rx_side.wire_taken_until;
@@ -178,7 +178,7 @@ impl Fabric {
         free
     }
 
-    /// Another 64 bytes are in (the last burst may be shorter).
+    /// Handles the arrival of another 64 bytes (the last burst may be shorter).
     pub(in crate::tigon2) fn rx_burst(
         &mut self,
         frame: Frame,
@@ -186,7 +186,7 @@ impl Fabric {
         ctx: &mut BoardContext,
     ) {
         if offset == 0 && !self.takes_wire(&frame, ctx.now) {
-            // A cable cannot do that; whoever feeds frames by hand shall know.
+            // Impossible on a cable: reports a mistake of the frames' injector.
             let text = "a frame begins within another one: lost".into();
             return Self::mistake(Initiator::MacReceive, text, ctx);
         }
@@ -262,14 +262,14 @@ impl Fabric {
             .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
     }
 
-    /// Where the burst at `offset` of the frame that comes in may be written: addresses and lengths.
+    /// Possible destinations of the incoming frame's burst at `offset`: addresses and lengths.
     pub(in crate::tigon2) fn rx_writes(&self, offset: u32) -> [(u32, u32); 2] {
         [self.mac.rx_place(offset), self.mac.rx_buffer.base].map(|at| (at, BURST_BYTES))
     }
 
-    /// `length` bytes of a frame are in, and no more will come.
+    /// Ends the reception of a frame after `length` bytes.
     fn rx_stored(&mut self, frame: &Frame, length: u32, status: u32, ctx: &mut BoardContext) {
-        // A frame that is damaged or was cut off is stored, with its status, but is not counted as kept.
+        // A corrupt or truncated frame is stored, with its status, but not counted as kept.
         if status & (RX_STATUS_CRC | RX_STATUS_LINK_LOST) == 0 {
             self.count(match frame.bytes().first_chunk::<6>() {
                 Some([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) => counters::KEPT_BROADCAST,
@@ -290,7 +290,7 @@ impl Fabric {
         ctx.schedule(time, Initiator::MacReceive, event);
     }
 
-    /// The descriptor of a stored frame reaches SRAM and the producer moves on.
+    /// Writes the descriptor of a stored frame to SRAM and advances the producer.
     pub(in crate::tigon2) fn rx_done(
         &mut self,
         index: u32,
@@ -333,7 +333,7 @@ impl Fabric {
     }
 }
 
-/// Records a frame's head, if somebody wants to see it.
+/// Records a frame's head, if an observer requests it.
 fn note_head(frame: &Frame, time: SimTime, initiator: Initiator, ctx: &mut BoardContext) {
     if ctx.trace.wants(Details::FRAMES) {
         let (fcs, head) = (frame.fcs(), frame.head());

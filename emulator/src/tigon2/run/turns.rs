@@ -1,4 +1,4 @@
-//! Who runs next: the cores take turns, idle rounds are skipped, and the host's polls happen on the way.
+//! Scheduling of the cores: they take turns, idle rounds are skipped, and the host's polls are executed in between.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tigon2::inspect::handlers::Dispatch;
 use crate::tigon2::inspect::instruction_log;
 use crate::tigon2::run::bus::CpuBus;
 
-/// What a core is at.
+/// Activity of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tigon2) enum Activity {
     /// It is halted, or may not execute more.
@@ -27,7 +27,7 @@ pub(in crate::tigon2) enum Activity {
 }
 
 impl Tigon2 {
-    /// Instructions that the core may execute in all.
+    /// Largest number of instructions of a core.
     pub(in crate::tigon2) fn limit_of(&self, index: usize) -> u64 {
         let step = self.cores[index].private.step_until.unwrap_or(u64::MAX);
         step.min(self.instruction_limit).min(self.held_after[index])
@@ -39,7 +39,7 @@ impl Tigon2 {
         unit.private.running() && unit.core.instructions() < self.limit_of(index)
     }
 
-    /// Halts the cores that were to execute a single instruction and have done so.
+    /// Halts the cores that have completed a single step.
     fn end_steps(&mut self) {
         for unit in &mut self.cores {
             let done = unit.core.instructions();
@@ -49,7 +49,7 @@ impl Tigon2 {
         }
     }
 
-    /// What both cores are at.
+    /// Activity of both cores.
     #[inline(always)]
     pub(in crate::tigon2) fn activities(&self) -> [Activity; 2] {
         [0, 1].map(|cpu| {
@@ -63,7 +63,7 @@ impl Tigon2 {
         })
     }
 
-    /// The runnable core that is behind; A if both are at the same tick.
+    /// The runnable core with the earlier time; A at equal ticks.
     #[inline(always)]
     fn behind(&self, activities: [Activity; 2]) -> Option<usize> {
         let now = |index: usize| self.cores[index].core.clock.now;
@@ -75,30 +75,30 @@ impl Tigon2 {
         }
     }
 
-    /// Whether the timer event of an idle core has changed since that core last looked: it will find
-    /// out in the round that it is in.
+    /// Whether the timer event of an idle core has changed since its last poll: the core will see the
+    /// change in its current round.
     fn timer_is_news(&self, cpu: usize, now: SimTime) -> bool {
         let seen = |value: u32| value & 1 << defs::tigon2::event::TIMER != 0;
         let idle = &self.cores[cpu].private.idle;
-        // A loop that moves its alarm each time finds the event in the same places of each period.
+        // A loop that moves its alarm each time finds the event at equal positions in each period.
         let idle_at = idle.idle_at().filter(|_| !idle.moves_alarm());
         idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
     }
 
-    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change. Nobody but an
-    /// event can wake the core: the other one is halted or idles too.
+    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change. Only an
+    /// event can wake the core: the other one is halted or idle.
     fn skip_idle_rounds(&mut self, index: usize, end: u64, ctx: &mut BoardContext) {
         let Some(round) = self.cores[index].private.idle.idle() else {
             return;
         };
-        // What is skipped cannot be taken back.
+        // Skipped rounds cannot be rolled back.
         let log = ctx.trace.instructions_mut(index);
         self.cores[index].go_back(log, 0);
         let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
         if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
             return;
         }
-        // The other core idles too, if it runs: its timer may wake it, and it this one.
+        // The other core is idle, if it runs: its timer may wake it, and it may wake this one.
         let change = [0, 1].map(|cpu| {
             if self.cores[cpu].private.idle.moves_alarm() {
                 SimTime::MAX
@@ -127,8 +127,8 @@ impl Tigon2 {
         }
     }
 
-    /// Skips whole periods of a loop that follows the timer, if the core stands at the begin of one. Who asks for
-    /// handlers, raised events or writes to memory sees them in each period.
+    /// Skips whole periods of a loop that follows the timer, if the core is at the start of one. While handlers,
+    /// event bits or writes to memory are recorded, no period is skipped.
     fn skip_periods(&mut self, index: usize, times: u64, ctx: &mut BoardContext) {
         let wants = |details| ctx.trace.wants(details);
         let seen = wants(Details::HANDLERS) || wants(Details::EVENTS);
@@ -137,7 +137,7 @@ impl Tigon2 {
         }
         let log = ctx.trace.instructions_mut(index);
         let CoreUnit { core, private } = &mut self.cores[index];
-        // A log repeats what it has.
+        // A log repeats its last period.
         let Some(mut period) = private.idle.take_period(core, log.is_some()) else {
             return;
         };
@@ -149,9 +149,9 @@ impl Tigon2 {
         private.idle.period_skipped(period, times);
     }
 
-    /// Lets the core `first` run up to `end` or until it must give way; if both cores are busy, they
-    /// take turns, each until it would overtake the other. A core that runs `ALONE` goes on up to `far`,
-    /// past polls that are in vain and the board's events. Gives the core that came back last, and why, and
+    /// Runs the core `first` up to `end` or until it must yield; if both cores are busy, they
+    /// take turns, each until it would overtake the other. A core that runs `ALONE` continues up to `far`,
+    /// past fruitless polls and the board's events. Returns the core that returned last, the reason, and
     /// whether events happened.
     fn run_from<const ALONE: bool, const LOGGED: bool>(
         &mut self,
@@ -160,7 +160,7 @@ impl Tigon2 {
         (end, far): (u64, u64),
         ctx: &mut BoardContext,
     ) -> (usize, Exit, bool) {
-        // Up to there neither core exceeds its limit of instructions: the loop need not count.
+        // Up to this tick neither core exceeds its limit of instructions: the loop need not count.
         let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
         let take_turns = activities == [Activity::Busy; 2];
         let mut safe_until = safe(first);
@@ -192,7 +192,7 @@ impl Tigon2 {
         }
         loop {
             match exec::run_until(core, &mut bus, until) {
-                // Nothing but the other core's time can have stopped an access here: it is behind.
+                // Only the other core's time can have stopped an access here: that core is behind.
                 Pause::Wait if !ALONE && core.clock.now < bus.turns_until => {
                     bus.change_core(&mut core, until)
                 }
@@ -212,7 +212,7 @@ impl Tigon2 {
         }
     }
 
-    /// Lets the cores run up to `end`; a busy one that runs alone goes on up to `far`. `false` if something was
+    /// Runs the cores up to `end`; a busy one that runs alone continues up to `far`. `false` if an event was
     /// scheduled or has happened.
     fn run_cores_to(&mut self, end: u64, far: u64, ctx: &mut BoardContext) -> bool {
         loop {
@@ -254,8 +254,8 @@ impl Tigon2 {
         }
     }
 
-    /// Lets the cores run up to `until`. A busy one that runs alone may go on up to `beyond`, and carry out what
-    /// happens on the way. `false` if something was scheduled or has happened.
+    /// Runs the cores up to `until`. A busy one that runs alone may continue up to `beyond`, and execute events
+    /// on the way. `false` if an event was scheduled or has happened.
     pub(in crate::tigon2) fn run_up_to(
         &mut self,
         until: SimTime,
@@ -271,7 +271,7 @@ impl Tigon2 {
         }
         let done = self.run_and_poll(until, beyond, ctx);
         for unit in &mut self.cores {
-            // Either both have come to `until`, and what they executed before it was right; or one of them
+            // Either both have reached `until`, which confirms their execution up to it; or one of them
             // has written to a register, and the other one was not ahead of that.
             debug_assert!(done || !unit.private.ahead.is_active());
             unit.private.ahead.settle();
@@ -279,7 +279,7 @@ impl Tigon2 {
         done
     }
 
-    /// From now on each `JOFF` carries a probe, or none does. No core is ahead.
+    /// Sets whether each `JOFF` carries a probe. No core may be ahead.
     #[cold]
     fn mark_dispatch(&mut self, marks: bool) {
         self.marks_dispatch = marks;
@@ -289,10 +289,10 @@ impl Tigon2 {
         }
     }
 
-    /// [`run_up_to`](Self::run_up_to); carries out the host's polls before `until`.
+    /// Like [`run_up_to`](Self::run_up_to), and executes the host's polls before `until`.
     fn run_and_poll(&mut self, until: SimTime, beyond: SimTime, ctx: &mut BoardContext) -> bool {
         loop {
-            // Nobody changes what the host polls as long as no core does anything.
+            // The polled word cannot change while the cores are inactive.
             if ctx.poller.next_time() < until
                 && self.next_activity(ctx.now) >= until
                 && !poller::carry_on(self, until, ctx)
@@ -305,7 +305,7 @@ impl Tigon2 {
             if !self.run_cores_to(end, far, ctx) {
                 return false;
             }
-            // Both have come to `end`: what they executed before it was right, whatever the host is told now.
+            // Both have reached `end`, which confirms their execution up to it, before the host's poll.
             for unit in &mut self.cores {
                 unit.settle();
             }

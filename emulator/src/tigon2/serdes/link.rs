@@ -1,4 +1,4 @@
-//! The fibre's signal and the link partner's configuration words (docs/tigon2.md, section 6).
+//! The fibre's carrier and the link partner's configuration words (docs/tigon2.md, section 6).
 
 use defs::tigon2::regs::{MacRxState, MacTxState};
 
@@ -11,7 +11,7 @@ impl Fabric {
         self.mac.tx_state & MacTxState::ENABLE.bits() != 0
     }
 
-    /// What MAC_RX_STATE reads: the state with its read-only bits.
+    /// Value of MAC_RX_STATE: the state with its read-only bits.
     pub(in crate::tigon2) fn read_rx_state(&self) -> u32 {
         let mut state = MacRxState::from_bits_retain(self.mac.rx_state);
         state.set(MacRxState::SIGNAL, self.serdes.signal);
@@ -20,7 +20,7 @@ impl Fabric {
         state.bits()
     }
 
-    /// Lets a word of the partner come in if it is a new one. Tells whether it scheduled anything.
+    /// Schedules the arrival of a new word of the partner. Returns whether there is one.
     pub(in crate::tigon2) fn poll_partner(&mut self, ctx: &mut BoardContext) -> bool {
         let new = self.serdes.new_word(self.transmitting(), self.loopback());
         if new.is_none() || self.serdes.word_due {
@@ -32,7 +32,7 @@ impl Fabric {
         true
     }
 
-    /// The partner's word is in.
+    /// Receives the partner's word.
     pub(in crate::tigon2) fn config_word(&mut self) {
         self.serdes.word_due = false;
         if let Some(word) = self.serdes.new_word(self.transmitting(), self.loopback()) {
@@ -41,7 +41,7 @@ impl Fabric {
         }
     }
 
-    /// The signal on the fibre comes or goes.
+    /// Handles the appearance or loss of the carrier.
     pub(in crate::tigon2) fn signal_changes(&mut self, present: bool, ctx: &mut BoardContext) {
         if self.serdes.signal == present {
             return;
