@@ -40,8 +40,9 @@ soak: firmware
 	@$(LANIGON) run scenarios/soak.toml --threads 2 $(ARGS)
 
 test: firmware
-	@scripts/optional-tools
+	@scripts/optional-tools install
 	cargo test --workspace
+	@scripts/optional-tools summary
 
 # Python packages that do the same as parts of the project, in a folder of their own.
 INDEPENDENT = target/independent

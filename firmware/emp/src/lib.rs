@@ -69,7 +69,7 @@ use defs::emp::control::{COUNTERS, Counter, MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{Code, STATUS_NIC_OWNS, WORD_STATUS, status_complete};
 use defs::tigon2::map::mailbox_low;
 use descriptor::{bytes_of, descriptor_at};
-use nic::{Event, Stage};
+use nic::Stage;
 use roles::Roles;
 use tables::{NO_SLOT, Slot};
 
@@ -212,7 +212,7 @@ impl<'a, N: Nic> Emp<'a, N> {
     #[inline(never)]
     pub(crate) fn bad_post(&mut self, address: u32) {
         self.count_rarely(Counter::BadPosts);
-        self.nic.event(Event::BadPost, 0, 0, address);
+        self.nic.bad_post(address);
     }
 
     /// Returns a descriptor to the host.

@@ -12,6 +12,8 @@ use crate::jobs::Queue;
 use crate::roles::Roles;
 use defs::emp::frame::Kind;
 
+pub use defs::emp::probe::Event;
+
 /// A host memory address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostAddress {
@@ -85,40 +87,6 @@ pub enum Stage {
     Receiving,
     /// Build and queue an ack.
     SendAck,
-}
-
-/// Events for tracing a message. Arguments of [`Nic::event`]: peer node, message identifier, and the third
-/// one named here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// A transmit was posted; message length in bytes.
-    PostTransmit,
-    /// A receive was posted (node and tag as given); capacity in bytes.
-    PostReceive,
-    /// A frame was queued to the MAC; frame number.
-    FrameSent,
-    /// A frame found its message; frame number.
-    FrameMatched,
-    /// A frame was dropped; frame number.
-    FrameDropped,
-    /// An ack was queued to the MAC; frame number.
-    AckSent,
-    /// An ack was processed; frame number.
-    AckReceived,
-    /// A timeout: unacknowledged groups are retransmitted; retry number.
-    Retransmit,
-    /// The status of a transmit was written; its code.
-    TransmitComplete,
-    /// The status of a receive was written; its code.
-    ReceiveComplete,
-    /// A mailbox value was no descriptor that the NIC can take (both zero); the address.
-    BadPost,
-    /// A nack was queued to the MAC; frame number.
-    NackSent,
-    /// A nack was processed; frame number.
-    NackReceived,
-    /// The host cancelled a receive (node as given, 0); its tag.
-    ReceiveCancelled,
 }
 
 /// The hardware that EMP runs on.
@@ -244,8 +212,10 @@ pub trait Nic {
     fn wait_enter(&self);
     /// Marks the end of the wait.
     fn wait_exit(&self);
-    /// Marks an event for a trace: see [`Event`].
-    fn event(&self, event: Event, node: u32, message: u32, number: u32);
+    /// Reports a mailbox value that is no descriptor or command that the NIC can take.
+    fn bad_post(&self, address: u32);
+    /// Marks an event for a trace, with the arguments that [`Event`] describes.
+    fn event(&self, event: Event, node: u32, message: u32, third: u32);
 }
 
 /// Fill level of a buffer of `bytes` with `used` bytes in use: 0 = less than half, 1 = half, 2 = three

@@ -6,8 +6,7 @@
 //! | [`log!`](crate::log)`("text {} {x}", a, b)` | a line; `{}` shows a decimal, `{x}` a hexadecimal argument |
 //! | [`fail!`](crate::fail)`("text {}", a)` | a failure: the CPU stops there |
 //! | [`stage_enter!`](crate::stage_enter)`(TRANSMISSION)`, [`stage_exit!`](crate::stage_exit) | a protocol stage, by its name in [`defs::probe::stage`] |
-//! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, not
-//! counted as time of the stage |
+//! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, not counted as time of the stage |
 //!
 //! Arguments are 32-bit values. A probe costs one `nop` plus the instructions that bring arguments into
 //! registers; values that are in registers cost nothing. A probe is an entry in an ELF section that is
@@ -161,7 +160,7 @@ macro_rules! __probe_entry {
 /// Marks a named event: `event!("frame dropped", reason, length)`, up to four arguments.
 #[macro_export]
 macro_rules! event {
-    ($name:literal $(, $argument:expr)* $(,)?) => {
+    ($name:expr $(, $argument:expr)* $(,)?) => {
         $crate::__probe!(Event, $name $(, $argument)*)
     };
 }

@@ -7,3 +7,4 @@ pub mod control;
 pub mod descriptor;
 pub mod fields;
 pub mod frame;
+pub mod probe;

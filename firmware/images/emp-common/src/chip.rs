@@ -440,28 +440,30 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
     }
 
     #[inline(always)]
-    fn event(&self, event: Event, node: u32, message: u32, number: u32) {
+    fn bad_post(&self, address: u32) {
+        log!(
+            "mailbox names no descriptor that can be taken: {x}",
+            address
+        );
+    }
+
+    #[inline(always)]
+    fn event(&self, event: Event, node: u32, message: u32, third: u32) {
+        use Event as E;
         match event {
-            Event::PostTransmit => tigon2_hal::event!("post transmit", node, message, number),
-            Event::PostReceive => tigon2_hal::event!("post receive", node, message, number),
-            Event::FrameSent => tigon2_hal::event!("frame sent", node, message, number),
-            Event::FrameMatched => tigon2_hal::event!("frame matched", node, message, number),
-            Event::FrameDropped => tigon2_hal::event!("frame dropped", node, message, number),
-            Event::AckSent => tigon2_hal::event!("ack sent", node, message, number),
-            Event::AckReceived => tigon2_hal::event!("ack received", node, message, number),
-            Event::Retransmit => tigon2_hal::event!("retransmit", node, message, number),
-            Event::TransmitComplete => {
-                tigon2_hal::event!("transmit complete", node, message, number)
-            }
-            Event::ReceiveComplete => {
-                tigon2_hal::event!("receive complete", node, message, number)
-            }
-            Event::NackSent => tigon2_hal::event!("nack sent", node, message, number),
-            Event::NackReceived => tigon2_hal::event!("nack received", node, message, number),
-            Event::ReceiveCancelled => {
-                tigon2_hal::event!("receive cancelled", node, message, number)
-            }
-            Event::BadPost => log!("mailbox names no descriptor that can be taken: {x}", number),
+            E::PostTransmit => event!(E::PostTransmit.name(), node, message, third),
+            E::PostReceive => event!(E::PostReceive.name(), node, message, third),
+            E::FrameSent => event!(E::FrameSent.name(), node, message, third),
+            E::FrameMatched => event!(E::FrameMatched.name(), node, message, third),
+            E::FrameDropped => event!(E::FrameDropped.name(), node, message, third),
+            E::AckSent => event!(E::AckSent.name(), node, message, third),
+            E::AckReceived => event!(E::AckReceived.name(), node, message, third),
+            E::Retransmit => event!(E::Retransmit.name(), node, message, third),
+            E::TransmitComplete => event!(E::TransmitComplete.name(), node, message, third),
+            E::ReceiveComplete => event!(E::ReceiveComplete.name(), node, message, third),
+            E::NackSent => event!(E::NackSent.name(), node, message, third),
+            E::NackReceived => event!(E::NackReceived.name(), node, message, third),
+            E::ReceiveCancelled => event!(E::ReceiveCancelled.name(), node, message, third),
         }
     }
 }

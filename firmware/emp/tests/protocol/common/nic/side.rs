@@ -394,6 +394,8 @@ impl<R: Roles> Nic for Side<R> {
         self.waiting.set(false);
     }
 
+    fn bad_post(&self, _: u32) {}
+
     fn event(&self, event: Event, peer: u32, id: u32, third: u32) {
         if let Some(log) = &self.log {
             log.borrow_mut().push(Entry {
