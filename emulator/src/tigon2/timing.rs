@@ -1,7 +1,8 @@
 //! The timing profile: every cost of the model, each with unit, source and reason.
 //!
 //! A profile is a TOML file (`emulator/profiles/`); users can supply their own. A table's entry is
-//! `{ value, unit, source, why }`. With `base = "NAME"` a profile takes all entries of another one
+//! `{ value, unit, source, why }`; `before_results` gives the earlier value of a cost that was changed in
+//! knowledge of results. With `base = "NAME"` a profile takes all entries of another one
 //! and replaces or adds some. `[stages]` gives the durations to which protocol stages are
 //! stretched (ARCHITECTURE.md, "Timing"). An *overlay* ([`Profile::with`]) replaces entries of any
 //! profile: another host for the same board.
@@ -77,6 +78,8 @@ pub struct Entry {
     pub source: String,
     /// The reason for the value.
     pub why: String,
+    /// The value before it was changed in knowledge of an experiment's results, if it was.
+    pub before_results: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -62,6 +62,10 @@ impl Kind {
     }
 }
 
+/// Event probe without arguments, at the end of a stage: the stage found nothing to do.
+/// [`SEND_FRAME`](stage::SEND_FRAME) found no frame to cut, [`RECEIVING`](stage::RECEIVING) no finished DMA write.
+pub const NOTHING_TO_DO: &str = "nothing to do";
+
 /// Names of the stages of Table 3.1 of the thesis, as the probes spell them. Receive bookkeeping is in two parts, as
 /// in its two-CPU tables (3.2 and 3.3).
 pub mod stage {

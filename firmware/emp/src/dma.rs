@@ -157,7 +157,7 @@ impl<N: Nic> Emp<'_, N> {
     fn finish_write(&mut self) -> bool {
         self.nic.stage_enter(Stage::Receiving);
         let Some(done) = self.nic.next_write() else {
-            self.nic.stage_exit(Stage::Receiving);
+            self.nic.stage_idle(Stage::Receiving);
             return false;
         };
         let slot = done.cookie as Slot;

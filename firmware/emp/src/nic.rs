@@ -208,6 +208,9 @@ pub trait Nic {
     fn stage_enter(&self, stage: Stage);
     /// Marks the end of a protocol stage.
     fn stage_exit(&self, stage: Stage);
+    /// Marks the end of a protocol stage that found nothing to do: [`SendFrame`](Stage::SendFrame) or
+    /// [`Receiving`](Stage::Receiving).
+    fn stage_idle(&self, stage: Stage);
     /// Marks the start of a wait for a DMA within a stage.
     fn wait_enter(&self);
     /// Marks the end of the wait.

@@ -204,7 +204,7 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     pub(crate) fn transmit_next(&mut self) {
         let Some(cut) = self.cut_frame() else {
-            return self.nic.stage_exit(Stage::SendFrame);
+            return self.nic.stage_idle(Stage::SendFrame);
         };
         if N::Roles::TRANSMITTER {
             let place = self.place_frame(cut.slot, cut.cursor.offset, cut.header + cut.payload);

@@ -6,6 +6,7 @@
 //! | [`log!`](crate::log)`("text {} {x}", a, b)` | a line; `{}` shows a decimal, `{x}` a hexadecimal argument |
 //! | [`fail!`](crate::fail)`("text {}", a)` | a failure: the CPU stops there |
 //! | [`stage_enter!`](crate::stage_enter)`(TRANSMISSION)`, [`stage_exit!`](crate::stage_exit) | a protocol stage, by its name in [`defs::probe::stage`] |
+//! | [`stage_idle!`](crate::stage_idle)`(SEND_FRAME)` | the end of a stage that found nothing to do |
 //! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, not counted as time of the stage |
 //!
 //! Arguments are 32-bit values. A probe costs one `nop` plus the instructions that bring arguments into
@@ -16,7 +17,7 @@
 //!
 //! The crate that uses these macros needs `#![feature(asm_experimental_arch)]`.
 
-pub use defs::probe::{Kind, stage};
+pub use defs::probe::{Kind, NOTHING_TO_DO, stage};
 
 /// The probe's text with the terminating NUL.
 #[doc(hidden)]
@@ -208,6 +209,44 @@ macro_rules! stage_exit {
     ($stage:ident) => {
         $crate::__probe!(StageExit, $crate::probe::stage::$stage)
     };
+}
+
+/// The protocol stage ends; it found nothing to do. One `nop` carries two entries: the event
+/// [`NOTHING_TO_DO`](defs::probe::NOTHING_TO_DO) and the stage's end.
+#[macro_export]
+#[allow_internal_unsafe]
+macro_rules! stage_idle {
+    ($stage:ident) => {{
+        const NOTHING: &str = $crate::probe::NOTHING_TO_DO;
+        const STAGE: &str = $crate::probe::stage::$stage;
+        #[unsafe(link_section = ".probetext")]
+        static NOTHING_BYTES: [u8; NOTHING.len() + 1] = $crate::probe::terminated(NOTHING);
+        #[unsafe(link_section = ".probetext")]
+        static STAGE_BYTES: [u8; STAGE.len() + 1] = $crate::probe::terminated(STAGE);
+        // SAFETY: a `nop` and two unloaded entries.
+        unsafe {
+            ::core::arch::asm!(
+                "9: nop",
+                ".pushsection .probes, \"\", @progbits",
+                ".4byte 9b",
+                ".4byte {event}",
+                ".4byte {nothing}",
+                "addu $zero, $zero, $zero",
+                "addu $zero, $zero, $zero",
+                ".4byte 9b",
+                ".4byte {exit}",
+                ".4byte {stage}",
+                "addu $zero, $zero, $zero",
+                "addu $zero, $zero, $zero",
+                ".popsection",
+                event = const $crate::probe::Kind::Event as u32,
+                exit = const $crate::probe::Kind::StageExit as u32,
+                nothing = sym NOTHING_BYTES,
+                stage = sym STAGE_BYTES,
+                options(nomem, nostack, preserves_flags),
+            )
+        }
+    }};
 }
 
 /// A wait begins; its time belongs to no stage: `wait_enter!("semaphore")`.

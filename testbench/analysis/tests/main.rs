@@ -7,3 +7,5 @@
 mod capture;
 mod instructions;
 mod messages;
+#[path = "../../command/tests/tools.rs"]
+mod tools;

@@ -14,10 +14,12 @@ mod debug;
 #[path = "../../timeline/tests/decoded.rs"]
 mod decoded;
 mod gdb;
+mod optional_tools;
 mod reproduce;
 mod rules;
 mod run;
 mod timeline;
+mod tools;
 mod trace;
 mod tutorial;
 

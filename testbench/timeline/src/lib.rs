@@ -2,9 +2,9 @@
 //! message.
 
 pub mod drawing;
+mod flows;
 mod gauges;
 mod lane;
-mod messages;
 mod packets;
 mod place;
 pub mod proto;
@@ -19,7 +19,7 @@ use emulator::observe::file::{Header, NodeInfo};
 use emulator::observe::stream::Observer;
 
 pub use drawing::to_file;
-use messages::Flows;
+use flows::Flows;
 use packets::Packets;
 use place::Canvas;
 

@@ -4,14 +4,17 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use defs::emp::probe::Event;
 use defs::tigon2::regs;
 use emulator::observe::event::{FrameHead, TraceEvent, TraceKind};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
 
+use lanigon_analysis::messages::{self, Seen, said};
+
+use super::flows::{Flows, shown};
 use super::gauges::{GAUGES, Gauge, Registers};
 use super::lane::Lane;
-use super::messages::{self, Flows, SeenFrame};
 use super::packets::{Introduction, Packets, Slice, Value, What};
 use super::track::{Drawn, Label, Track};
 
@@ -48,7 +51,7 @@ fn handler_name(header: &Header, node: u16, who: Initiator, address: u32) -> Str
 struct Stored {
     address: u32,
     length: u32,
-    frame: SeenFrame,
+    frame: Seen,
     flow: Option<u64>,
 }
 
@@ -308,18 +311,19 @@ impl PlaceTracks {
     /// message.
     fn probe(&mut self, who: Initiator, name: &str, arguments: &[u32], canvas: &mut Canvas<'_>) {
         let mut slice = Slice::new("probe", name.to_owned());
-        let Some(said) = messages::said(self.node, name, arguments) else {
+        let Some(said) = said(self.node, name, arguments) else {
             for (&note, &argument) in ["a", "b", "c", "d"].iter().zip(arguments) {
                 slice = slice.with(note, Value::Address(argument.into()));
             }
             self.instant(Lane::by(who), slice, canvas);
             return;
         };
-        if said.begins {
+        let begins = said.event == Event::PostTransmit;
+        if begins {
             canvas.flows.begin(said.message);
         }
         let flow = canvas.flows.of(said.message);
-        slice.which = said.to_string();
+        slice.which = shown(said.message, said.frame());
         let which = slice.which.clone();
         let names = |around: &mut Slice| match around.flow {
             None => {
@@ -336,9 +340,7 @@ impl PlaceTracks {
         }
         slice.flow = flow.filter(|_| !is_around);
         self.instant(Lane::by(who), slice, canvas);
-        if said.begins
-            && let Some(post) = self.posted.pop_front()
-        {
+        if begins && let Some(post) = self.posted.pop_front() {
             let host = self.track(Lane::Host(0), canvas);
             host.amend(post, |post| {
                 names(post);
@@ -408,7 +410,7 @@ impl PlaceTracks {
             offset < stored.length
         };
         if let Some(stored) = self.stored.iter().rev().find(holds) {
-            slice.which = stored.frame.to_string();
+            slice.which = shown(stored.frame.message, Some(stored.frame.frame));
             slice.flow = stored.flow;
         }
     }
@@ -419,12 +421,12 @@ impl PlaceTracks {
     }
 
     /// The slice of a frame, with its head if known.
-    fn frame(&self, head: Option<FrameHead>, canvas: &Canvas<'_>) -> (Slice, Option<SeenFrame>) {
+    fn frame(&self, head: Option<FrameHead>, canvas: &Canvas<'_>) -> (Slice, Option<Seen>) {
         let mut slice = Slice::new("frame", "frame");
         let seen = head.as_ref().and_then(messages::seen);
         if let Some(seen) = seen {
             slice.name = Cow::Borrowed(seen.name());
-            slice.which = seen.to_string();
+            slice.which = shown(seen.message, Some(seen.frame));
             slice.flow = canvas.flows.of(seen.message);
         }
         (slice, seen)

@@ -1,7 +1,8 @@
 //! The probes of EMP's firmware: names, the side that passes them, and the meaning of their arguments.
 //!
 //! Firmware marks its code with [`Event::name`]; every tool that follows messages decodes a probe with
-//! [`Event::from_name`]. The stages' names are in [`crate::probe::stage`].
+//! [`Event::from_name`]. The stages' names, and the probe of a stage that
+//! found nothing to do, are in [`crate::probe`].
 
 /// Which side of a message passes a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +120,6 @@ mod tests {
         for &event in Event::ALL {
             assert_eq!(Event::from_name(event.name()), Some(event));
         }
-        assert_eq!(Event::from_name("of another firmware"), None);
+        assert_eq!(Event::from_name(crate::probe::NOTHING_TO_DO), None);
     }
 }

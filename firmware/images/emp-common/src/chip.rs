@@ -13,7 +13,8 @@ use tigon2_hal::mac::{self, RxRing, TxRing};
 use tigon2_hal::queue::{Consumer, Inbox, Producer, Sram};
 use tigon2_hal::rings::{Region, ReleaseOrder, TxSpace};
 use tigon2_hal::{
-    event, log, regs, semaphore, sram, stage_enter, stage_exit, timer, wait_enter, wait_exit,
+    event, log, regs, semaphore, sram, stage_enter, stage_exit, stage_idle, timer, wait_enter,
+    wait_exit,
 };
 
 use crate::{Side, queues};
@@ -426,6 +427,15 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
             Stage::ReceiveFrame => stage_exit!(RECEIVE_FRAME),
             Stage::Receiving => stage_exit!(RECEIVING),
             Stage::SendAck => stage_exit!(SEND_ACK),
+        }
+    }
+
+    #[inline(always)]
+    fn stage_idle(&self, stage: Stage) {
+        match stage {
+            Stage::SendFrame => stage_idle!(SEND_FRAME),
+            Stage::Receiving => stage_idle!(RECEIVING),
+            other => self.stage_exit(other),
         }
     }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use defs::emp::descriptor::Code;
 use defs::emp::frame::Kind;
-use defs::probe::stage;
+use defs::emp::probe::Event;
+use defs::probe::{NOTHING_TO_DO, stage};
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 
 use super::frames::RxFrame;
 use super::message::{Completion, Cpu, Fate, FrameWay, MishapKind, Work};
+use super::names::{MessageName, Said, said};
 use super::tracker::{ArrivalRef, FrameRef, Stint, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 
@@ -32,6 +34,8 @@ struct Open {
     from: SimTime,
     number: u64,
     claims: Vec<Claim>,
+    /// The firmware says that there was nothing to do.
+    is_idle: bool,
 }
 
 /// State of a CPU.
@@ -50,11 +54,6 @@ pub(super) struct CpuState {
 
 /// Largest number of stages kept until a probe identifies their subject.
 const MOST_RECENT: usize = 16;
-/// If a DMA is over so long before its stage is, the stage was about it: what finds nothing to do is shorter.
-const LOOK: SimTime = SimTime::from_ns(300);
-
-/// A look for a frame to cut that finds none is shorter.
-const CUT: SimTime = SimTime::from_ns(600);
 
 /// Whether a frame is cut in this stage.
 fn cuts_a_frame(stint: &Stint) -> bool {
@@ -122,6 +121,7 @@ impl Tracker {
                     from: event.time,
                     number,
                     claims: Vec::new(),
+                    is_idle: false,
                 });
             }
             TraceKind::StageExit { .. } => {
@@ -130,9 +130,14 @@ impl Tracker {
                     self.stage_over(node, cpu, open, event.time);
                 }
             }
+            TraceKind::Probe { name, .. } if **name == *NOTHING_TO_DO => {
+                if let Some(open) = &mut self.node(node).cpus[cpu as usize].open {
+                    open.is_idle = true;
+                }
+            }
             TraceKind::Probe { name, arguments } => {
-                if let [peer, id, third] = arguments[..] {
-                    self.probe((node, cpu), name, (peer as u16, id as u16, third), event);
+                if let Some(said) = said(node, name, arguments) {
+                    self.probe((node, cpu), said, event);
                 }
             }
             _ => {}
@@ -152,12 +157,12 @@ impl Tracker {
             events: [open.number, self.number],
         };
         self.works.push(stint.work.clone());
-        let claimed = !open.claims.is_empty();
+        let (claimed, is_idle) = (!open.claims.is_empty(), open.is_idle);
         for claim in open.claims {
             self.settle_claim(node, claim, stint.clone());
         }
         let has_cut = std::mem::take(&mut self.node(node).cpus[cpu as usize].has_cut);
-        if claimed || self.ends_a_receive(node, cpu, &stint) {
+        if claimed || self.ends_a_receive(node, cpu, &stint, is_idle) {
             return;
         }
         if *stint.work.stage == *stage::RECEIVE_FRAME && self.node(node).matcher != Some(cpu) {
@@ -172,10 +177,9 @@ impl Tracker {
                 None => {}
             }
         }
-        let span = stint.work.to.saturating_sub(stint.work.from);
         let state = self.node(node);
         // What a transmitter on this CPU makes of it begins at once, and takes it back.
-        if cuts_a_frame(&stint) && span > CUT && !has_cut {
+        if cuts_a_frame(&stint) && !is_idle && !has_cut {
             state.cuts.push_back(stint.clone());
             state.cpus[cpu as usize].has_cut = true;
         }
@@ -247,8 +251,8 @@ impl Tracker {
         }
     }
 
-    /// Whether the stage completes a write, or closes its record.
-    fn ends_a_receive(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
+    /// Whether the stage finished a write, or closed the record that the write completed.
+    fn ends_a_receive(&mut self, node: u16, cpu: Cpu, stint: &Stint, is_idle: bool) -> bool {
         let names = [stage::RECEIVING, stage::RECEIVE_BOOKKEEPING];
         let ending = self.node(node).cpus[cpu as usize].ending.take();
         if let Some((until, arrival)) = ending
@@ -262,28 +266,7 @@ impl Tracker {
             self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
             return true;
         }
-        if *stint.work.stage == *stage::RECEIVING {
-            return self.end_write(node, cpu, stint);
-        }
-        // The record that is closed here identifies the previous stage, however short.
-        let recent = &mut self.node(node).cpus[cpu as usize].recent;
-        let before = recent.pop_back_if(|before| {
-            *stint.work.stage == *stage::RECEIVE_BOOKKEEPING
-                && *before.work.stage == *stage::RECEIVING
-                && before.work.to == stint.work.from
-        });
-        before.is_some_and(|before| {
-            self.end_oldest_write(node, cpu, &before);
-            self.ends_a_receive(node, cpu, stint)
-        })
-    }
-
-    /// Assigns "receiving" to the oldest completed write, if there is one.
-    fn end_write(&mut self, node: u16, cpu: Cpu, stint: &Stint) -> bool {
-        let ended = &mut self.node(node).write.ended;
-        let is_about =
-            |time: SimTime| time <= stint.work.from || stint.work.to.saturating_sub(time) > LOOK;
-        if !ended.front().is_some_and(|(time, _)| is_about(*time)) {
+        if *stint.work.stage != *stage::RECEIVING || is_idle {
             return false;
         }
         self.end_oldest_write(node, cpu, stint);
@@ -322,69 +305,44 @@ impl Tracker {
         stored.drain(..=place).next_back()?.arrival
     }
 
-    fn probe(
-        &mut self,
-        (node, cpu): (u16, Cpu),
-        name: &str,
-        (peer, id, third): (u16, u16, u32),
-        event: &TraceEvent,
-    ) {
+    fn probe(&mut self, (node, cpu): (u16, Cpu), said: Said, event: &TraceEvent) {
         let now = event.time;
-        let frame_number = third as u16;
-        match name {
-            "post transmit" => self.posted((node, cpu), (peer, id), third, now),
-            "frame sent" => {
-                let kind = if frame_number == 0 {
-                    Kind::Header
-                } else {
-                    Kind::Data
+        let (name, number) = (said.message, said.third as u16);
+        let at = (node, cpu);
+        match said.event {
+            Event::PostTransmit => self.posted(at, name, said.third, now),
+            Event::FrameSent => {
+                let kind = match number {
+                    0 => Kind::Header,
+                    _ => Kind::Data,
                 };
-                let message = self.find(node, peer, id);
-                self.built((node, cpu), message, (kind, frame_number), now);
+                self.built(at, name, (kind, number), now);
             }
-            "ack sent" | "nack sent" => {
-                let kind = if name == "ack sent" {
-                    Kind::Ack
-                } else {
-                    Kind::Nack
-                };
-                let message = self.find(peer, node, id);
-                self.built((node, cpu), message, (kind, frame_number), now);
+            Event::AckSent => self.built(at, name, (Kind::Ack, number), now),
+            Event::NackSent => self.built(at, name, (Kind::Nack, number), now),
+            Event::FrameMatched => {
+                self.taken(at, name, number, Fate::Matched(now));
             }
-            "frame matched" => {
-                self.taken((node, cpu), (peer, id, frame_number), Fate::Matched(now));
-            }
-            "frame dropped" => {
-                let fate = Fate::Refused(now);
-                if let Some(arrival) = self.taken((node, cpu), (peer, id, frame_number), fate) {
+            Event::FrameDropped => {
+                if let Some(arrival) = self.taken(at, name, number, Fate::Refused(now)) {
                     self.befall(arrival.frame, event, MishapKind::Refused);
                 }
             }
-            "ack received" | "nack received" => {
-                self.answered((node, cpu), (peer, id, frame_number), now);
-            }
-            "retransmit" => {
-                let message = self.find(node, peer, id);
+            Event::AckReceived | Event::NackReceived => self.answered(at, name, number, now),
+            Event::Retransmit => {
+                let message = self.find(name);
                 self.own(message);
                 self.message(message).retransmits.push(now);
             }
-            "transmit complete" | "receive complete" => {
-                let is_sender = name == "transmit complete";
-                self.completed((node, cpu), (peer, id), is_sender, third, now);
-            }
-            _ => {}
+            Event::TransmitComplete => self.completed(at, name, true, said.third, now),
+            Event::ReceiveComplete => self.completed(at, name, false, said.third, now),
+            Event::PostReceive | Event::ReceiveCancelled => {}
         }
     }
 
     /// Handles the opening of a message's record.
-    fn posted(
-        &mut self,
-        (node, cpu): (u16, Cpu),
-        (peer, id): (u16, u16),
-        length: u32,
-        now: SimTime,
-    ) {
-        let message = self.open(node, peer, id);
+    fn posted(&mut self, (node, cpu): (u16, Cpu), name: MessageName, length: u32, now: SimTime) {
+        let message = self.open(name);
         self.own(message);
         let state = self.node(node);
         let since = state.cpus[cpu as usize].since().unwrap_or(now);
@@ -401,10 +359,11 @@ impl Tracker {
     fn built(
         &mut self,
         (node, cpu): (u16, Cpu),
-        message: usize,
+        name: MessageName,
         (kind, number): (Kind, u16),
         now: SimTime,
     ) {
+        let message = self.find(name);
         self.own(message);
         let is = |frame: &FrameWay| {
             frame.built.is_none() && frame.kind == kind && frame.number == number
@@ -425,12 +384,13 @@ impl Tracker {
     fn taken(
         &mut self,
         (node, cpu): (u16, Cpu),
-        (peer, id, number): (u16, u16, u16),
+        name: MessageName,
+        number: u16,
         fate: Fate,
     ) -> Option<ArrivalRef> {
         let is = |says: &EmpFrame| {
             matches!(says.kind, Kind::Header | Kind::Data)
-                && (says.from, says.message, says.frame) == (peer, id, number)
+                && (says.from, says.message, says.frame) == (name.from, name.id, number)
         };
         let arrival = self.take_stored(node, |frame| frame.says.is_none_or(|says| is(&says)))?;
         self.own(arrival.frame.message);
@@ -440,13 +400,8 @@ impl Tracker {
     }
 
     /// Handles a processed ack or nack.
-    fn answered(
-        &mut self,
-        (node, cpu): (u16, Cpu),
-        (peer, id, number): (u16, u16, u16),
-        now: SimTime,
-    ) {
-        let message = self.find(node, peer, id);
+    fn answered(&mut self, (node, cpu): (u16, Cpu), name: MessageName, number: u16, now: SimTime) {
+        let message = self.find(name);
         self.own(message);
         let waiting = self.node(node).answers.clone();
         let passed = waiting.iter().position(|arrival| {
@@ -457,7 +412,7 @@ impl Tracker {
             None => {
                 let is = |says: &EmpFrame| {
                     matches!(says.kind, Kind::Ack | Kind::Nack)
-                        && (says.from, says.message, says.frame) == (peer, id, number)
+                        && (says.from, says.message, says.frame) == (name.to, name.id, number)
                 };
                 self.take_stored(node, |frame| frame.says.is_none_or(|says| is(&says)))
             }
@@ -472,17 +427,12 @@ impl Tracker {
     fn completed(
         &mut self,
         (node, cpu): (u16, Cpu),
-        (peer, id): (u16, u16),
+        name: MessageName,
         is_sender: bool,
         code: u32,
         now: SimTime,
     ) {
-        let (from, to) = if is_sender {
-            (node, peer)
-        } else {
-            (peer, node)
-        };
-        let message = self.find(from, to, id);
+        let message = self.find(name);
         self.own(message);
         let not_before = self.node(node).cpus[cpu as usize].since().unwrap_or(now);
         let completion = Completion {

@@ -9,6 +9,7 @@ use emulator::sim::time::SimTime;
 use emulator::wire::loss::LossReason;
 
 use super::message::{Arrival, Dma, Fate, FrameWay, Mishap, MishapKind, Sending};
+use super::names;
 use super::tracker::{ArrivalRef, FrameRef, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 
@@ -57,11 +58,7 @@ const MOST_READS: usize = 4096;
 
 impl Head {
     fn says(&self) -> Option<EmpFrame> {
-        let mut bytes = [0; 4 * 9];
-        for (bytes, word) in bytes.chunks_exact_mut(4).zip(self.words) {
-            bytes.copy_from_slice(&word.to_be_bytes());
-        }
-        EmpFrame::parse(&bytes)
+        names::header(&self.words)
     }
 }
 
@@ -240,11 +237,7 @@ impl Tracker {
 
     /// The message of a frame that `node` sends.
     fn message_of(&mut self, node: u16, says: &EmpFrame) -> Option<usize> {
-        let to = says.to?;
-        Some(match says.kind {
-            Kind::Ack | Kind::Nack => self.find(to, node, says.message),
-            Kind::Header | Kind::Data | Kind::Void => self.find(node, to, says.message),
-        })
+        Some(self.find(names::message_of(says, node, says.to?)))
     }
 
     /// Assigns reads to a frame's payload.
@@ -291,10 +284,7 @@ impl Tracker {
         }
         // The FCS is wrong, or the trace began during its transmission.
         let says = head.says()?;
-        let message = match says.kind {
-            Kind::Ack | Kind::Nack => self.find(node, says.from, says.message),
-            Kind::Header | Kind::Data | Kind::Void => self.find(says.from, node, says.message),
-        };
+        let message = self.find(names::message_of(&says, says.from, node));
         let is = |frame: &FrameWay| frame.sent.is_some() && is_frame(frame, &says);
         self.find_last_frame(message, is)
     }

@@ -18,6 +18,7 @@ mod cpu;
 mod frames;
 mod host;
 mod message;
+mod names;
 mod tracker;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +31,7 @@ pub use message::{
     Arrival, Completion, Cpu, Dma, End, Fate, FrameWay, Message, MessageId, Mishap, MishapKind,
     Post, Sending, Work,
 };
+pub use names::{MessageName, Said, Seen, said, seen};
 use tracker::Tracker;
 
 /// Decoder of all messages. Clones share its data: add one as an observer, and query another.

@@ -11,6 +11,7 @@ use super::cpu::CpuState;
 use super::frames::{Channel, Head, RxFrame};
 use super::host::HostState;
 use super::message::{Arrival, Cpu, FrameWay, Message, MessageId, Work};
+use super::names::MessageName;
 
 /// Reference to a frame: index of the message, and of the frame in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub(super) struct Tracker {
     pub number: u64,
     messages: Vec<Message>,
     /// Messages by sender, receiver and the identifier in frames.
-    known: BTreeMap<(u16, u16, u16), usize>,
+    known: BTreeMap<MessageName, usize>,
     /// The latest message number, by sender and receiver.
     numbers: BTreeMap<(u16, u16), u32>,
     /// Number of resets of each node.
@@ -137,7 +138,7 @@ impl Tracker {
     fn reset(&mut self, node: u16) {
         self.nodes.remove(&node);
         *self.lives.entry(node).or_default() += 1;
-        self.known.retain(|(from, ..), _| *from != node);
+        self.known.retain(|name, _| name.from != node);
         self.numbers.retain(|(from, _), _| *from != node);
     }
 
@@ -169,15 +170,16 @@ impl Tracker {
     }
 
     /// The message with this identifier in frames.
-    pub(super) fn find(&mut self, from: u16, to: u16, id: u16) -> usize {
-        match self.known.get(&(from, to, id)) {
+    pub(super) fn find(&mut self, name: MessageName) -> usize {
+        match self.known.get(&name) {
             Some(&index) => index,
-            None => self.open(from, to, id),
+            None => self.open(name),
         }
     }
 
     /// Creates a message.
-    pub(super) fn open(&mut self, from: u16, to: u16, id: u16) -> usize {
+    pub(super) fn open(&mut self, name: MessageName) -> usize {
+        let MessageName { from, to, id } = name;
         let latest = self.numbers.entry((from, to)).or_insert(u32::from(id));
         // Identifiers wrap: use the nearest number.
         let step = id.wrapping_sub(*latest as u16).cast_signed();
@@ -191,7 +193,7 @@ impl Tracker {
             life,
             number,
         }));
-        self.known.insert((from, to, id), index);
+        self.known.insert(name, index);
         index
     }
 

@@ -2,6 +2,7 @@
 
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 
+use crate::messages::said;
 /// A message: sender and identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageName {
@@ -29,24 +30,6 @@ impl std::str::FromStr for MessageName {
     }
 }
 
-/// Probes of a message's sender: their first argument is the receiver.
-const OF_SENDERS: [&str; 6] = [
-    "post transmit",
-    "frame sent",
-    "ack received",
-    "nack received",
-    "retransmit",
-    "transmit complete",
-];
-/// Probes of a message's receiver: their first argument is the sender.
-const OF_RECEIVERS: [&str; 5] = [
-    "frame matched",
-    "frame dropped",
-    "ack sent",
-    "nack sent",
-    "receive complete",
-];
-
 /// The message named by an event.
 #[must_use]
 pub fn named_by(event: &TraceEvent) -> Option<MessageName> {
@@ -54,18 +37,11 @@ pub fn named_by(event: &TraceEvent) -> Option<MessageName> {
     else {
         return None;
     };
-    let [peer, id, ..] = arguments[..] else {
-        return None;
-    };
-    let sender = if OF_SENDERS.contains(&&**name) {
-        node
-    } else if OF_RECEIVERS.contains(&&**name) {
-        u16::try_from(peer).ok()?
-    } else {
-        return None;
-    };
-    let id = u16::try_from(id).ok()?;
-    Some(MessageName { sender, id })
+    let named = said(node, name, arguments)?.message;
+    Some(MessageName {
+        sender: named.from,
+        id: named.id,
+    })
 }
 
 #[cfg(test)]

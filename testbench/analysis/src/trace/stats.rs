@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write;
 use std::sync::Arc;
 
+use defs::emp::probe::Event;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
@@ -14,7 +15,7 @@ use super::rows::{NodeSymbols, place_name};
 use crate::output::grouped;
 
 /// The probe of a retransmitted frame.
-const RETRANSMIT: &str = "retransmit";
+const RETRANSMIT: &str = Event::Retransmit.name();
 /// Largest number of spans in a table.
 const MOST_SPANS: usize = 20;
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use defs::emp::control::{DEFAULT_ACK_GROUP, DEFAULT_FRAME_BYTES};
@@ -21,6 +21,8 @@ use emulator::observe::pcapng::PcapNg;
 use lanigon_analysis::capture::dissector;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+use crate::tools::is_installed;
 
 /// Kind, source node, message, frame.
 type Frame = [u32; 4];
@@ -164,19 +166,6 @@ fn settled(words: &Words, epochs: [u32; 2]) -> Vec<(Field, u32)> {
     }
 }
 
-/// Whether tshark is installed; prints a note if not.
-fn has_tshark() -> bool {
-    let found = Command::new("tshark")
-        .arg("-v")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok();
-    if !found {
-        eprintln!("tshark is not installed: this test was skipped");
-    }
-    found
-}
-
 /// Output of tshark for the fields `fields` of frames that match `filter`.
 fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let script = capture.with_extension("lua");
@@ -229,7 +218,7 @@ fn the_table_of_fields_is_the_firmwares() {
 
 #[test]
 fn tshark_shows_what_left_the_nodes() {
-    if !has_tshark() {
+    if !is_installed("tshark", "fields of frames") {
         return;
     }
     let capture = file("exact-fault.pcapng");
@@ -249,7 +238,7 @@ fn tshark_shows_what_left_the_nodes() {
 
 #[test]
 fn tshark_shows_faults_and_checks_the_fcs() {
-    if !has_tshark() {
+    if !is_installed("tshark", "faults and checksums") {
         return;
     }
     let capture = file("faults.pcapng");

@@ -5,19 +5,7 @@ use std::process::{Command, Stdio};
 use lanigon_worlds::images::image_folder;
 
 use super::server::{Server, file};
-
-/// Whether gdb is installed; prints a note if not.
-fn has_gdb() -> bool {
-    let found = Command::new("gdb-multiarch")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok();
-    if !found {
-        eprintln!("gdb-multiarch is not installed: this test was skipped");
-    }
-    found
-}
+use crate::tools::is_installed;
 
 /// Output of gdb for a script. It begins attached, and ends the run.
 fn gdb(name: &str, script: &str) -> String {
@@ -46,7 +34,7 @@ fn gdb(name: &str, script: &str) -> String {
 /// Whether these pieces occur in order.
 #[track_caller]
 fn check(name: &str, script: &str, pieces: &[&str]) {
-    if !has_gdb() {
+    if !is_installed("gdb-multiarch", name) {
         return;
     }
     let shown = gdb(name, script);

@@ -1,4 +1,4 @@
-//! Follows docs/tutorial.md and docs/debugging.md literally, each in its own folder, and compares the
+//! Follows README.md, docs/tutorial.md and docs/debugging.md literally, each in its own folder, and compares the
 //! output with the document.
 //!
 //! Differences between machines and runs are removed on both sides ([`reader`]): cargo's progress,
@@ -20,6 +20,7 @@ use std::path::Path;
 use reader::{CLONE, Reader, link, root};
 
 const TUTORIAL: &str = "docs/tutorial.md";
+const README: &str = "README.md";
 const DEBUGGING: &str = "docs/debugging.md";
 const EXAMPLE: &str = "examples/echo";
 /// Folder of the project in the tutorial.
@@ -64,16 +65,27 @@ fn the_tutorial_works_word_by_word() {
     }
 }
 
+/// README.md shows what its commands print.
+#[test]
+fn the_readme_works_word_by_word() {
+    clone_reader("readme").follow(README);
+}
+
 /// The reader's files are outside of the clone's tracked files.
 #[test]
 fn debugging_works_word_by_word() {
-    let mut reader = Reader::new("debugging", CLONE);
+    clone_reader("debugging").follow(DEBUGGING);
+}
+
+/// A reader in a clone: a folder with links to all of the clone's files.
+fn clone_reader(folder: &str) -> Reader {
+    let reader = Reader::new(folder, CLONE);
     for entry in fs::read_dir(root()).expect("the clone") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name");
         link(&path, &reader.folder.join(name));
     }
-    reader.follow(DEBUGGING);
+    reader
 }
 
 /// The project's files, as they would be in the example's folder.

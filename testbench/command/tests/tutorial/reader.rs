@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::document::{self, GDB, Step};
+use crate::tools::is_installed;
 
 /// First words of cargo's progress lines.
 const PROGRESS: [&str; 11] = [
@@ -180,9 +181,8 @@ impl Reader {
     fn carry_out(&mut self, command: &document::Command) -> Option<Vec<String>> {
         let line = &command.line;
         if let Some(program) = &command.needs
-            && !is_installed(program)
+            && !is_installed(program, line)
         {
-            eprintln!("{program} is not installed: skipped: {line}");
             return None;
         }
         let printed = match command.stays {
@@ -195,11 +195,6 @@ impl Reader {
         let shown = normalised(line, &command.output.join("\n"));
         (!document::matches(&shown, &printed)).then_some(printed)
     }
-}
-
-fn is_installed(program: &str) -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
 }
 
 /// The content of a terminal: unlike `lanigon debug`, gdb does not echo input from a pipe.

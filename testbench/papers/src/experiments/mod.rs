@@ -3,8 +3,8 @@
 pub mod activity;
 pub mod goodput;
 pub mod latency;
-pub mod ledger;
 pub mod one_way;
+pub mod quiet;
 pub mod rounds;
 pub mod scheme;
 pub mod testbed;

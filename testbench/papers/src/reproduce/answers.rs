@@ -264,7 +264,7 @@ fn stage_us(
 fn dma_us(results: &ProfileResults) -> impl Iterator<Item = f64> + '_ {
     let ledgers = results.schemes.get(&Scheme::Base).into_iter();
     let ledgers = ledgers.flat_map(|scheme| scheme.ledgers.values());
-    ledgers.flat_map(|ledger| ledger.dma.iter().map(|span| span.us()))
+    ledgers.flat_map(|quiet| quiet.dma.iter().map(|span| span.us()))
 }
 
 /// Bandwidth of messages of `size` bytes with frames back to back.
@@ -365,9 +365,8 @@ const fn contradiction(id: &str) -> &'static str {
 fn cost_answer(number: &Published, head: &str) -> Option<Answer> {
     let us = |quantity| Answer::predicted(quantity);
     Some(match head {
-        "mapping one page" => {
-            us(Quantity::Cost(Cost::Translation)).note("the profile's host.translate, a guess")
-        }
+        "mapping one page" => Answer::new(Role::Input, Quantity::Cost(Cost::Translation))
+            .note("the profile's host.translate, a guess: nothing was measured"),
         "one DMA operation" if number.quantity.contains("lower") => us(Quantity::ShortestDma),
         "one DMA operation" => us(Quantity::LongestDma),
         "one poll of a descriptor by the host" => {

@@ -2,10 +2,24 @@
 
 use std::fmt::{self, Write};
 
+use emulator::tigon2::timing::Profile;
+
 use super::results::{ProfileResults, Results};
-use crate::experiments::ledger::Ledger;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::usage::Usage;
+use lanigon_analysis::ledger::Ledger;
+
+/// Heading of [`revised_costs`].
+pub const REVISED: &str = "Changed after the first results were seen; this lowered latencies";
+
+/// The costs that a profile has changed in knowledge of results, with their earlier values.
+pub fn revised_costs(profile: &Profile) -> impl Iterator<Item = String> + '_ {
+    profile.entries.iter().filter_map(|(name, entry)| {
+        let before = entry.before_results.as_ref()?;
+        let (value, unit) = (entry.value, &entry.unit);
+        Some(format!("{name} = {value} {unit} (before: {before})"))
+    })
+}
 
 /// The complete explanation of a scheme.
 #[must_use]
@@ -31,7 +45,7 @@ fn write_profile(text: &mut String, profile: &ProfileResults, scheme: Scheme) ->
         profile.profile.name, profile.profile.description
     )?;
     for of_size in measured.ledgers.values() {
-        ledger(text, scheme, of_size)?;
+        ledger(text, scheme, &of_size.ledger)?;
     }
     for usage in &measured.usages {
         write_usage(text, usage)?;
@@ -47,15 +61,15 @@ pub fn ledger(text: &mut String, scheme: Scheme, ledger: &Ledger) -> fmt::Result
     writeln!(
         text,
         "Where the time of one {}-byte message went ({}, quiet network, receive posted before):\n",
-        ledger.message_bytes,
+        ledger.length,
         scheme.title()
     )?;
     for span in &ledger.spans {
         writeln!(
             text,
             "  {:>8.3} us  {:<13} {}",
-            span.time.us(),
-            span.owner,
+            span.time().us(),
+            span.owner.name(),
             span.what
         )?;
     }

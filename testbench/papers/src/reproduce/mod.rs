@@ -26,7 +26,7 @@ use emulator::image::Image;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::timing::Profile;
 
-use crate::experiments::ledger::{self, Ledger};
+use crate::experiments::quiet::{self, Quiet};
 use crate::experiments::rounds::Rounds;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
@@ -107,7 +107,7 @@ impl Task {
 /// Result of a task.
 enum TaskResult {
     Point(Value),
-    Ledger(Option<Ledger>),
+    Ledger(Option<Quiet>),
     Usage(Usage),
 }
 
@@ -175,8 +175,8 @@ impl Plan {
                 (Task::Point(key), Ok(TaskResult::Point(value))) => {
                     points[profile].insert(key, value);
                 }
-                (_, Ok(TaskResult::Ledger(Some(ledger)))) => {
-                    scheme.ledgers.insert(ledger.message_bytes, ledger);
+                (_, Ok(TaskResult::Ledger(Some(quiet)))) => {
+                    scheme.ledgers.insert(quiet.ledger.length, quiet);
                 }
                 (_, Ok(TaskResult::Usage(usage))) => scheme.usages.push(usage),
                 (_, Ok(TaskResult::Ledger(None) | TaskResult::Point(_))) => {}
@@ -272,7 +272,7 @@ impl Plan {
         };
         Ok(match task {
             Task::Point(key) => TaskResult::Point(measure(&setup, key)?),
-            Task::Ledger(_, size) => TaskResult::Ledger(ledger::follow(&setup, size)?),
+            Task::Ledger(_, size) => TaskResult::Ledger(quiet::follow(&setup, size)?),
             Task::Usage(_, flow) => TaskResult::Usage(usage::measure(&setup, flow, LARGE)?),
         })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use emulator::tigon2::timing::Profile;
 
 use super::key::Key;
-use crate::experiments::ledger::Ledger;
+use crate::experiments::quiet::Quiet;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::usage::{Flow, Usage};
 use lanigon_worlds::calibrate::StageTime;
@@ -28,7 +28,7 @@ pub struct SchemeResults {
     /// Stretch factors of the profile.
     pub factors: Vec<(String, f64)>,
     /// Ledgers by message length.
-    pub ledgers: BTreeMap<u32, Ledger>,
+    pub ledgers: BTreeMap<u32, Quiet>,
     /// Utilisation of resources.
     pub usages: Vec<Usage>,
 }

@@ -375,15 +375,16 @@ fn stage_rows(results: &ProfileResults, scheme: Scheme) -> Vec<StageRow> {
 fn ledgers(results: &ProfileResults, scheme: Scheme) -> Vec<LedgerDocument> {
     let ledgers = results.schemes[&scheme].ledgers.values();
     ledgers
+        .map(|quiet| &quiet.ledger)
         .map(|ledger| LedgerDocument {
             profile: results.profile.name.clone(),
             scheme: scheme.name(),
-            message_bytes: ledger.message_bytes,
+            message_bytes: ledger.length,
             total_us: ledger.total().us(),
             spans: ledger
                 .spans
                 .iter()
-                .map(|span| (span.owner, span.what.clone(), span.time.us()))
+                .map(|span| (span.owner.name(), span.what.clone(), span.time().us()))
                 .collect(),
         })
         .collect()

@@ -112,6 +112,10 @@ fn write_profile(
     if numbered.is_empty() {
         return Ok(());
     }
+    let revised: Vec<_> = explain::revised_costs(&profile.profile).collect();
+    if !revised.is_empty() {
+        writeln!(text, "{}: {}.\n", explain::REVISED, revised.join("; "))?;
+    }
     writeln!(
         text,
         "| id | section | scheme | what | bytes | testbed | here | published | error | role | note |"
@@ -185,7 +189,7 @@ fn write_explanations(text: &mut String, profile: &ProfileResults) -> fmt::Resul
             .filter(|_| *scheme == Scheme::Base)
         {
             writeln!(text, "```")?;
-            explain::ledger(text, *scheme, ledger)?;
+            explain::ledger(text, *scheme, &ledger.ledger)?;
             writeln!(text, "```\n")?;
         }
     }

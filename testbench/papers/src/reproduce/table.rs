@@ -32,6 +32,7 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
             profile.profile.name, profile.profile.description
         )?;
         curve_tables(text, profile, selection)?;
+        revised_costs(text, profile)?;
         published_table(text, results, profile, selection)?;
         stage_table(text, profile)?;
         for (scheme, measured) in &profile.schemes {
@@ -40,7 +41,7 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
                 .get(&SMALL)
                 .filter(|_| *scheme == Scheme::Base)
             {
-                explain::ledger(text, *scheme, ledger)?;
+                explain::ledger(text, *scheme, &ledger.ledger)?;
             }
         }
     }
@@ -57,6 +58,19 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
         text.push_str("Interrupted: what was measured until then.\n");
     }
     Ok(())
+}
+
+/// The costs that were changed in knowledge of results: the latencies are not predictions from the first values.
+fn revised_costs(text: &mut String, profile: &ProfileResults) -> fmt::Result {
+    let mut costs = explain::revised_costs(&profile.profile).peekable();
+    if costs.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(text, "{}:\n", explain::REVISED)?;
+    for cost in costs {
+        writeln!(text, "  {cost}")?;
+    }
+    writeln!(text)
 }
 
 /// Points of one experiment on one testbed: a line per size, a column per scheme.

@@ -2,7 +2,7 @@
 //! message. One program needs no EMP: [`start`].
 
 pub mod content;
-pub mod ledger;
+pub mod deliveries;
 pub mod plan;
 pub mod start;
 pub mod traffic;

@@ -7,7 +7,7 @@ use host_lib::emp::{AnyHandle, Buffer, Completion, TransferError};
 use host_lib::window::{System, VirtualAddress};
 
 use super::content::{self, Flow, LABEL_BYTES};
-use super::ledger::{Got, Ledger};
+use super::deliveries::{Deliveries, Got};
 use super::plan::{Class, Plan, PlannedMessage, Sends};
 use crate::pairs::EmpNode;
 
@@ -22,12 +22,17 @@ pub struct Identity {
     pub seed: u64,
 }
 
-/// Executes a plan and records all messages in `ledger`.
+/// Executes a plan and records all messages in `deliveries`.
 ///
 /// # Errors
 /// An error of the program itself, not of a message.
-pub async fn run(emp: EmpNode, who: Identity, plan: Plan, ledger: Ledger) -> Result<(), String> {
-    let mut traffic = Traffic::new(emp, who, plan, ledger)?;
+pub async fn run(
+    emp: EmpNode,
+    who: Identity,
+    plan: Plan,
+    deliveries: Deliveries,
+) -> Result<(), String> {
+    let mut traffic = Traffic::new(emp, who, plan, deliveries)?;
     traffic.run().await
 }
 
@@ -69,7 +74,7 @@ struct Receives {
 struct Traffic {
     emp: EmpNode,
     who: Identity,
-    ledger: Ledger,
+    deliveries: Deliveries,
     sends: Sends,
     /// Number of the next step.
     next: u64,
@@ -84,7 +89,12 @@ struct Traffic {
 }
 
 impl Traffic {
-    fn new(mut emp: EmpNode, who: Identity, plan: Plan, ledger: Ledger) -> Result<Self, String> {
+    fn new(
+        mut emp: EmpNode,
+        who: Identity,
+        plan: Plan,
+        deliveries: Deliveries,
+    ) -> Result<Self, String> {
         let longest = plan.longest;
         let sending = if plan.sends.step(0).is_none() {
             0
@@ -104,7 +114,7 @@ impl Traffic {
         Ok(Self {
             emp,
             who,
-            ledger,
+            deliveries,
             sends: plan.sends,
             next: 0,
             start_ns: plan.start_ns,
@@ -128,7 +138,7 @@ impl Traffic {
         loop {
             self.post_transmits().await?;
             if self.transmits.is_empty() && !self.may_send() {
-                self.ledger.records().sending_over = true;
+                self.deliveries.records().sending_over = true;
                 let mut receives = self.receives.iter();
                 if self.is_done() && receives.all(|receives| receives.posted.is_empty()) {
                     return Ok(());
@@ -198,7 +208,7 @@ impl Traffic {
             life: self.who.life,
         };
         let now_ps = self.emp.system().now_ps();
-        let sequence = self.ledger.records().post(flow, now_ps, step.length);
+        let sequence = self.deliveries.records().post(flow, now_ps, step.length);
         let bytes = content::bytes(self.who.seed, flow, sequence, step.length);
         let system = self.emp.system_mut();
         system
@@ -265,7 +275,7 @@ impl Traffic {
             self.next = u64::MAX;
         }
         let end = result.map(|_| ()).map_err(|error| error.to_string());
-        let mut records = self.ledger.records();
+        let mut records = self.deliveries.records();
         records.sent(message.flow, message.sequence, end);
     }
 
@@ -282,7 +292,7 @@ impl Traffic {
             Err(error) => {
                 // The message did not arrive: post another receive instead.
                 self.receives[class].begun -= 1;
-                let mut records = self.ledger.records();
+                let mut records = self.deliveries.records();
                 records.failed_receives.push(error.to_string());
             }
         }
@@ -305,7 +315,7 @@ impl Traffic {
             tag: completion.tag,
             life: content::life(&bytes),
         };
-        let mut records = self.ledger.records();
+        let mut records = self.deliveries.records();
         let expected = records.expected(flow);
         let sequence = content::sequence(&bytes, expected);
         let sent = content::bytes(self.who.seed, flow, sequence, completion.length);

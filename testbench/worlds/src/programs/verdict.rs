@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::content::{Flow, NUMBER_BYTES, number_in};
-use super::ledger::{Got, Ledger, Records, Sending, Sent};
+use super::deliveries::{Deliveries, Got, Records, Sending, Sent};
 
 /// One incarnation of a node's program, from a start to the next one.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Life {
     /// Time of the reset that ended it, if any.
     pub ended_ps: Option<u64>,
     /// Records of the program.
-    pub ledger: Ledger,
+    pub deliveries: Deliveries,
 }
 
 /// Counts of messages.
@@ -75,7 +75,7 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
     let mut verdict = Verdict::default();
     let mut sent: BTreeMap<Flow, Vec<Sent>> = BTreeMap::new();
     for life in lives {
-        let records = life.ledger.records();
+        let records = life.deliveries.records();
         sent.extend(
             records
                 .sent
@@ -85,7 +85,7 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
     }
     let mut arrivals = Arrivals::new();
     for life in lives {
-        for (flow, got) in &life.ledger.records().got {
+        for (flow, got) in &life.deliveries.records().got {
             let sent = sent.get(flow).map_or(&[][..], Vec::as_slice);
             verdict.count_received(sent, got, arrivals.entry(*flow).or_default());
         }
@@ -216,7 +216,7 @@ pub fn is_settled(lives: &[Life]) -> bool {
     let over = |records: &Records| records.sending_over || records.problem.is_some();
     lives
         .iter()
-        .all(|life| life.ended_ps.is_some() || over(&life.ledger.records()))
+        .all(|life| life.ended_ps.is_some() || over(&life.deliveries.records()))
         && judge(lives, false).messages.unfinished == 0
 }
 
@@ -244,9 +244,9 @@ mod tests {
         reset: Option<u64>,
         expected: Messages,
     ) {
-        let ledgers = [Ledger::default(), Ledger::default()];
+        let deliveries = [Deliveries::default(), Deliveries::default()];
         for end in sent {
-            let mut records = ledgers[0].records();
+            let mut records = deliveries[0].records();
             let sequence = records.post(FLOW, 1000, length);
             records.sent.get_mut(&FLOW).unwrap()[sequence as usize].end = end;
         }
@@ -258,12 +258,12 @@ mod tests {
                 length,
                 intact,
             };
-            ledgers[1].records().receive(FLOW, got);
+            deliveries[1].records().receive(FLOW, got);
         }
         let life = |node: usize, ended_ps| Life {
             node,
             ended_ps,
-            ledger: ledgers[node].clone(),
+            deliveries: deliveries[node].clone(),
         };
         let lives = [life(0, None), life(1, reset)];
         let messages = judge(&lives, true).messages;

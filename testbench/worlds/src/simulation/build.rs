@@ -28,7 +28,7 @@ use crate::faults::{self, Strikes};
 use crate::images;
 use crate::nodes::{self, EMP_SRAM, START, mac_address};
 use crate::pairs;
-use crate::programs::ledger::Ledger;
+use crate::programs::deliveries::Deliveries;
 use crate::programs::plan::{Plan, plans};
 use crate::programs::start;
 use crate::programs::traffic::{self, Identity};
@@ -320,16 +320,16 @@ struct Task {
 
 impl Task {
     async fn run(&self, machine: Machine, life: u32) {
-        let ledger = self.lives.begin(machine.now().ps());
+        let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
-            Job::Emp(plan) => self.exchange(machine, life, plan, &ledger).await,
+            Job::Emp(plan) => self.exchange(machine, life, plan, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
-                ledger.records().sending_over = true;
+                deliveries.records().sending_over = true;
                 start::run(machine, &self.firmware, absolute(*after)).await
             }
         };
-        let mut records = ledger.records();
+        let mut records = deliveries.records();
         records.sending_over = true;
         records.problem = done.err();
     }
@@ -339,7 +339,7 @@ impl Task {
         machine: Machine,
         life: u32,
         plan: &Plan,
-        ledger: &Ledger,
+        deliveries: &Deliveries,
     ) -> Result<(), String> {
         let mut config = self.config.clone();
         let who = Identity {
@@ -350,6 +350,6 @@ impl Task {
         // EMP requires a later epoch at each start.
         config.epoch = life as u16;
         let emp = pairs::boot(machine, &self.firmware, config).await?;
-        traffic::run(emp, who, plan.clone(), ledger.clone()).await
+        traffic::run(emp, who, plan.clone(), deliveries.clone()).await
     }
 }

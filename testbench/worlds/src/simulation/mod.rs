@@ -17,7 +17,7 @@ pub use build::Blueprint;
 
 use crate::faults::Strikes;
 use crate::nodes::START;
-use crate::programs::ledger::Ledger;
+use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
 use crate::scenario::Position;
 use result::{Counters, RunSummary};
@@ -46,17 +46,17 @@ impl Default for RunOptions {
 
 /// The incarnations of one node's program: start times and records.
 #[derive(Debug, Clone, Default)]
-struct Lives(Arc<Mutex<Vec<(u64, Ledger)>>>);
+struct Lives(Arc<Mutex<Vec<(u64, Deliveries)>>>);
 
 impl Lives {
-    fn begin(&self, now_ps: u64) -> Ledger {
-        let ledger = Ledger::default();
+    fn begin(&self, now_ps: u64) -> Deliveries {
+        let deliveries = Deliveries::default();
         let mut lives = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lives.push((now_ps, ledger.clone()));
-        ledger
+        lives.push((now_ps, deliveries.clone()));
+        deliveries
     }
 
-    fn all(&self) -> Vec<(u64, Ledger)> {
+    fn all(&self) -> Vec<(u64, Deliveries)> {
         let lives = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lives.clone()
     }
@@ -198,8 +198,10 @@ impl Simulation {
 }
 
 fn received(lives: &[Lives]) -> u64 {
-    let ledgers = lives.iter().flat_map(Lives::all);
-    ledgers.map(|(_, ledger)| ledger.records().received).sum()
+    let deliveries = lives.iter().flat_map(Lives::all);
+    deliveries
+        .map(|(_, deliveries)| deliveries.records().received)
+        .sum()
 }
 
 /// The incarnations up to `now`, with their ends.
@@ -215,10 +217,10 @@ fn lives_at(lives: &[Lives], resets: &[(SimTime, usize)], now: SimTime) -> Vec<L
             })
             .collect();
         let lives = lives.into_iter().zip(ends);
-        lives.map(move |((_, ledger), ended_ps)| Life {
+        lives.map(move |((_, deliveries), ended_ps)| Life {
             node,
             ended_ps,
-            ledger,
+            deliveries,
         })
     };
     lives.iter().enumerate().flat_map(of_node).collect()

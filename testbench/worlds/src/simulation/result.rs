@@ -257,7 +257,7 @@ fn board_use(node: &Node, before: Busy, name: &str, span: SimTime) -> BoardUse {
 fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
     for life in lives {
-        let records = life.ledger.records();
+        let records = life.deliveries.records();
         let name = &names[life.node];
         let text = records.problem.iter();
         problems.extend(text.map(|problem| format!("node {name}: {problem}")));
@@ -268,7 +268,7 @@ fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
 fn failures(lives: &[Life], names: &[String]) -> Vec<String> {
     let mut failures = Vec::new();
     for life in lives {
-        let records = life.ledger.records();
+        let records = life.deliveries.records();
         let name = &names[life.node];
         for text in [records.failures.first(), records.failed_receives.first()] {
             failures.extend(text.map(|text| format!("node {name}: {text}")));

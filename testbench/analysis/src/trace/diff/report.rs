@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use defs::emp::probe::Event;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ impl First {
             (_, TraceKind::FrameDropped { .. }) => {
                 "a board drops a frame in one run only: buffers or times differ before"
             }
-            (_, TraceKind::Probe { name, .. }) if &**name == "retransmit" => {
+            (_, TraceKind::Probe { name, .. }) if **name == *Event::Retransmit.name() => {
                 "one run sends a frame again: look for the frame or ack that was lost or late"
             }
             (

@@ -394,6 +394,8 @@ impl<R: Roles> Nic for Side<R> {
         self.waiting.set(false);
     }
 
+    fn stage_idle(&self, _: Stage) {}
+
     fn bad_post(&self, _: u32) {}
 
     fn event(&self, event: Event, peer: u32, id: u32, third: u32) {

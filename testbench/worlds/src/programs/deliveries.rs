@@ -66,9 +66,9 @@ const MOST_FAILURES: usize = 10;
 
 /// Shared handle of a program's records.
 #[derive(Debug, Clone, Default)]
-pub struct Ledger(Arc<Mutex<Records>>);
+pub struct Deliveries(Arc<Mutex<Records>>);
 
-impl Ledger {
+impl Deliveries {
     /// Locks the records.
     pub fn records(&self) -> MutexGuard<'_, Records> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,34 @@
+//! A flow for each message: arrows from slice to slice.
+
+use std::collections::BTreeMap;
+
+use lanigon_analysis::messages::MessageName;
+
+/// The number of each message's flow. Identifiers come again: every posted message starts a flow of its own.
+#[derive(Debug, Default)]
+pub struct Flows {
+    last: u64,
+    of: BTreeMap<MessageName, u64>,
+}
+
+impl Flows {
+    /// Starts the flow of a message that is posted.
+    pub fn begin(&mut self, message: MessageName) {
+        self.last += 1;
+        self.of.insert(message, self.last);
+    }
+
+    /// The message's flow, if its post was seen.
+    pub fn of(&self, message: MessageName) -> Option<u64> {
+        self.of.get(&message).copied()
+    }
+}
+
+/// A message, and its frame if the event is about one, as a slice shows them.
+pub fn shown(message: MessageName, frame: Option<u16>) -> String {
+    let MessageName { from, to, id } = message;
+    match frame {
+        Some(frame) => format!("msg {from}:{to}:{id} frag {frame}"),
+        None => format!("msg {from}:{to}:{id}"),
+    }
+}
