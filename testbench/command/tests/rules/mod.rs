@@ -1,0 +1,108 @@
+//! Project rules that the compiler does not check. Each test lists the violations.
+
+mod boards;
+mod documents;
+mod layers;
+mod map;
+mod size;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The only package that may contain `unsafe`.
+const UNSAFE_PACKAGE: &str = "firmware/tigon2-hal";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// All files of the project (path from the root, text) whose names end with one of `suffixes`.
+fn files(suffixes: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(root().join(&folder)).expect("a readable folder");
+        for entry in entries.map(|entry| entry.expect("a readable entry")) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{folder}{name}");
+            let kind = entry.file_type().expect("a file type");
+            if kind.is_dir() && !matches!(name.as_str(), ".git" | "target" | "out") {
+                folders.push(format!("{path}/"));
+            } else if kind.is_file() && suffixes.iter().any(|suffix| name.ends_with(suffix)) {
+                found.push((path.clone(), read(&path)));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no {suffixes:?} below {:?}", root());
+    found.sort();
+    found
+}
+
+#[track_caller]
+fn check(rule: &str, broken: &[String]) {
+    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+}
+
+/// The text from each occurrence of `start` up to the first character that `inside` rejects.
+fn words_after<'a>(text: &'a str, start: &str, inside: fn(char) -> bool) -> Vec<&'a str> {
+    text.match_indices(start)
+        .map(|(at, _)| &text[at + start.len()..])
+        .map(|rest| &rest[..rest.find(|c| !inside(c)).unwrap_or(rest.len())])
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// The compiler refuses unsafe code where its lint is on: no package may turn it off.
+#[test]
+fn unsafe_stays_in_the_hardware_abstraction() {
+    let lint = concat!("unsafe", "_code");
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let text = text.replace(&format!("forbid({lint})"), "");
+        if !path.starts_with(UNSAFE_PACKAGE) && text.contains(lint) {
+            broken.push(format!("{path}: relaxes the lint {lint}"));
+        }
+    }
+    for (path, text) in files(&["Cargo.toml"]) {
+        let on = |level| text.contains(&format!("{lint} = \"{level}\""));
+        if text.contains("[workspace]") && !on("forbid") && !on("deny") {
+            broken.push(format!("{path}: the workspace does not turn {lint} on"));
+        }
+        if text.contains("[package]") && !text.contains("[lints]\nworkspace = true") {
+            broken.push(format!("{path}: does not take the workspace's lints"));
+        }
+    }
+    check("unsafe code stays in firmware/tigon2-hal", &broken);
+}
+
+#[test]
+fn the_device_model_takes_register_offsets_from_defs() {
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        // These have address spaces of their own.
+        let other = ["eeprom.rs", "timing.rs"]
+            .iter()
+            .any(|name| path.ends_with(name));
+        if !path.starts_with("emulator/src/tigon2/") || other {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in (1..).zip(code.lines()) {
+            let line = line.split("//").next().unwrap_or_default();
+            for digits in words_after(line, "0x", |c| c.is_ascii_hexdigit() || c == '_') {
+                let value = u32::from_str_radix(&digits.replace('_', ""), 16);
+                if value.is_ok_and(|value| (0x40..0x400).contains(&value) && value % 4 == 0) {
+                    broken.push(format!("{path}:{number}: 0x{digits}"));
+                }
+            }
+        }
+    }
+    check(
+        "no literal of a register offset in the Tigon2's model",
+        &broken,
+    );
+}
