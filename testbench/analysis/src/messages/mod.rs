@@ -38,7 +38,7 @@ use tracker::Tracker;
 ///
 /// ```no_run
 /// # use lanigon_analysis::messages::Messages;
-/// # fn run(world: &mut emulator::sim::world::World<emulator::tigon2::board::Tigon2>,
+/// # fn run(world: &mut emulator::sim::world::World,
 /// #     timing: &emulator::tigon2::timing::Timing) {
 /// let messages = Messages::new(timing);
 /// world.observe(Box::new(messages.clone()));
