@@ -52,7 +52,7 @@ fn source_symbols_and_threads() {
     check(
         "source",
         "break post_receive\ncontinue\ninfo threads\nbt\ninfo symbol $pc\nx/2i $pc\nlist\nfinish\n\
-         thread 2\nbt\nthread apply all print $pc\nbreak lib.rs:180\ncontinue\ninfo registers pc",
+         thread 2\nbt\nthread apply all print $pc\nbreak lib.rs:179\ncontinue\ninfo registers pc",
         &[
             "Breakpoint 1 at",
             "Thread 1 hit Breakpoint 1, post_receive",
