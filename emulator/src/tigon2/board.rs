@@ -350,11 +350,10 @@ impl Board for Tigon2 {
         }
         let mut next = SimTime::MAX;
         for (index, unit) in self.cores.iter().enumerate() {
-            let idle = &unit.private.idle;
-            let Some(value) = idle.idle_at() else {
+            let Some(value) = unit.private.idle.idle_at() else {
                 continue;
             };
-            if activities[index] == Activity::Stopped || idle.moves_alarm() {
+            if activities[index] == Activity::Stopped {
                 continue;
             }
             let seen = value & 1 << defs::tigon2::event::TIMER != 0;

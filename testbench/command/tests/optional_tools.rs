@@ -18,19 +18,13 @@ fn machine(name: &str) -> PathBuf {
     script("id", "echo 0");
     script("env", "shift; exec \"$@\"");
     let notes = folder.join("notes");
-    script(
-        "apt-get",
-        &format!("echo \"$*\" >> '{}'", notes.display()),
-    );
+    script("apt-get", &format!("echo \"$*\" >> '{}'", notes.display()));
     folder
 }
 
 /// What the script says there, and what it has `apt-get` do.
 fn run(folder: &Path, argument: &str, ci: bool) -> (String, String) {
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../scripts/optional-tools"
-    );
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/optional-tools");
     let mut command = Command::new("/bin/sh");
     command.arg(script).arg(argument);
     command.env_clear().env("PATH", folder).stdin(Stdio::null());

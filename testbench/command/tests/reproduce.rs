@@ -163,9 +163,7 @@ fn verdicts_are_pinned(document: &Value) {
 fn readme_shows_results(printed: &str) {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
-    let (_, results) = readme
-        .split_once("as in the thesis's figures")
-        .unwrap();
+    let (_, results) = readme.split_once("as in the thesis's figures").unwrap();
     let (results, _) = results.split_once("then the stages").unwrap();
     let shown = results.lines().filter_map(|line| line.strip_prefix("    "));
     let shown: Vec<_> = shown.filter(|line| !line.is_empty()).collect();

@@ -30,7 +30,7 @@ impl Default for CoreTiming {
 
 /// Registers have 32 places; results for register 0 go to a place behind them. The rest lets any
 /// byte of an [`Op`] be an index that needs neither a check nor a mask.
-pub(super) const PLACES: usize = 256;
+const PLACES: usize = 256;
 
 /// The registers with the places behind them.
 pub(super) type Registers = [u32; PLACES];
@@ -177,11 +177,6 @@ impl Core {
         self.instructions += instructions;
         self.clock.cycles += cycles;
         self.clock.now += ticks;
-    }
-
-    /// The registers with the places behind them.
-    pub(super) const fn all_registers(&self) -> &Registers {
-        &self.registers
     }
 
     /// The registers with the places behind them.

@@ -7,7 +7,7 @@ use defs::tigon2::map::SRAM_LIMIT;
 use super::{Cause, Record};
 
 /// Longest round of an idle loop of which skipped instructions can be shown.
-pub const LONGEST_ROUND: usize = 4096;
+const LONGEST_ROUND: usize = 4096;
 
 /// An executed instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

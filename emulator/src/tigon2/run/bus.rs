@@ -47,8 +47,8 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub turns_until: u64,
     /// 1 if the core goes first when both are at the same tick (CPU A), else 0.
     pub goes_first: u64,
-    /// A core stops when it idles and the other one does not execute: only an event can wake it.
-    pub skips_idle: bool,
+    /// The core may stop when it idles: nobody but an event can wake it.
+    pub may_idle: bool,
     /// Whether it went on past an event.
     pub went_on: bool,
 }
@@ -353,7 +353,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             self.store_sram(core, address, width, value)
         } else if self.private.scratchpad.get(address, width).is_some() {
             self.no_way_back(core)?;
-            self.private.idle.disturb_privately();
+            self.private.idle.disturb();
             self.watch(core, address, width);
             let cycles = self.fabric.timing.scratchpad_store_cycles;
             core.clock.charge(u64::from(cycles));

@@ -5,12 +5,9 @@
 //! the same general registers, having read the same values at the same places and written nothing,
 //! then every further round is like the last one until somebody changes what it reads: an event of a
 //! device, the timer, the other core or the host. The board may then skip whole rounds: clock, cycles
-//! and instruction count advance by multiples of one round. Loops that follow the timer are the matter of
-//! [`period`](super::period).
+//! and instruction count advance by multiples of one round.
 
 use defs::tigon2::regs;
-
-use super::period::Period;
 
 use crate::cpu::mips::exec::Core;
 use crate::state;
@@ -22,7 +19,7 @@ const MOST_READS: usize = 16;
 
 /// Whether only an event, a store or the host changes what the register at `offset` reads: nothing
 /// that goes on by itself, as time does.
-pub(super) const fn stands_still(offset: u32) -> bool {
+const fn stands_still(offset: u32) -> bool {
     let moves = matches!(
         offset,
         regs::TIMER | regs::EVENT_A | regs::EVENT_B | regs::WINDOW_DATA
@@ -97,36 +94,12 @@ value_struct!(Poll {
     instructions: instructions,
 });
 
-/// The round is not like the last one.
-const CHANGED: u8 = 1;
-/// The round did what others can see, or depends on what others do.
-const SHARED: u8 = 2 | CHANGED;
-/// After so many polls, and each time that their number has doubled, a period is looked for.
-const POLLS_BEFORE_SEARCH: u32 = 16;
-
-/// What a core does that reads its event register.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loop {
-    /// It works.
-    Works,
-    /// It repeats its idle loop.
-    Idles,
-    /// It works on its own for a while: perhaps its loop follows the timer.
-    MayBePeriodic,
-}
-
 /// Watches one core.
 #[derive(Debug, Default)]
 pub struct IdleDetector {
     last: Option<Box<Poll>>,
-    /// What happened since the last poll beside instructions on registers.
-    marks: u8,
-    /// Polls without a repeated round since the core last did what others can see.
-    polls: u32,
-    /// The period that the loop repeats, if it does not repeat a single round.
-    period: Option<Box<Period>>,
-    /// A whole period was executed since it was found.
-    period_executed: bool,
+    /// Something other than pure work happened since the last poll.
+    disturbed: bool,
     /// What the present round has read.
     reads: Reads,
     /// The round that will repeat.
@@ -141,10 +114,7 @@ pub struct IdleDetector {
 
 state!(IdleDetector {
     last,
-    marks,
-    polls,
-    period,
-    period_executed,
+    disturbed,
     reads,
     idle,
     skipped_ticks,
@@ -153,26 +123,16 @@ state!(IdleDetector {
 });
 
 impl IdleDetector {
-    /// The core did something that others can see, or that may take another time in the next round.
+    /// The core did something that makes the next round differ, or that others can see.
     #[inline(always)]
     pub fn disturb(&mut self) {
-        self.marks = SHARED;
-    }
-
-    /// The core changed what is its own: the next round may differ.
-    #[inline(always)]
-    pub fn disturb_privately(&mut self) {
-        self.marks |= CHANGED;
+        self.disturbed = true;
     }
 
     /// The core read a register that is not its event register.
     pub fn watch(&mut self, offset: u32, value: u32) {
-        if offset == regs::TIMER {
-            self.marks |= CHANGED;
-        } else if !stands_still(offset) {
-            self.marks = SHARED;
-        } else if self.marks != 0 || !self.reads.note(offset, value) {
-            self.marks |= CHANGED;
+        if self.disturbed || !stands_still(offset) || !self.reads.note(offset, value) {
+            self.disturbed = true;
         }
     }
 
@@ -181,63 +141,13 @@ impl IdleDetector {
     #[must_use]
     pub fn watches(&self) -> bool {
         let reads = self.last.as_ref().map_or(0, |last| last.reads.count);
-        match &self.period {
-            Some(period) => period.watches,
-            None => self.reads.count > 0 || self.idle.is_some() && reads > 0,
-        }
+        self.reads.count > 0 || self.idle.is_some() && reads > 0
     }
 
     /// What the core waits for may have changed, or the core itself was: it must look again.
     pub fn wake(&mut self) {
         self.idle = None;
-        self.period = None;
-        self.marks = SHARED;
-    }
-
-    /// The other core moves its own alarm, which a loop with a period does not see.
-    pub fn other_moves_alarm(&mut self) {
-        if self.period.as_ref().is_none_or(|period| period.watches) {
-            self.idle = None;
-            self.period = None;
-            self.marks |= CHANGED;
-        }
-    }
-
-    /// The core stands at the begin of this period, and repeats it.
-    pub fn accept(&mut self, period: Period) {
-        self.idle = Some(period.round);
-        self.period = Some(Box::new(period));
-        self.period_executed = false;
-    }
-
-    /// Whether the core repeats a period.
-    #[must_use]
-    pub const fn is_periodic(&self) -> bool {
-        self.period.is_some()
-    }
-
-    /// Whether the core repeats a period in which it moves its alarm.
-    #[must_use]
-    pub fn moves_alarm(&self) -> bool {
-        self.period
-            .as_ref()
-            .is_some_and(|period| period.reference != 0)
-    }
-
-    /// The period at whose begin the core stands; `executed`: which it has carried out once.
-    pub fn take_period(&mut self, core: &Core, executed: bool) -> Option<Box<Period>> {
-        let stands_there = |period: &mut Box<Period>| period.begins_at == core.instructions();
-        if executed && !self.period_executed {
-            return None;
-        }
-        self.period.take_if(stands_there)
-    }
-
-    /// The core goes on with a period, `times` of which were skipped.
-    pub fn period_skipped(&mut self, period: Box<Period>, times: u64) {
-        self.skipped_ticks += times * period.round.ticks;
-        self.idle_ticks += times * period.round.ticks;
-        self.period = Some(period);
+        self.disturbed = true;
     }
 
     /// The round that the core repeats, if it idles.
@@ -264,55 +174,12 @@ impl IdleDetector {
         self.idle.and(self.last.as_ref()).map(|last| last.value)
     }
 
-    /// The core is about to read `value` from its event register.
-    pub fn poll(&mut self, core: &Core, value: u32) -> Loop {
-        let marks = std::mem::take(&mut self.marks);
-        if self.period.is_some() {
-            self.reads.count = 0;
-            if marks != SHARED
-                && let Some(found) = self.poll_period(core)
-            {
-                return found;
-            }
-            self.wake();
-            return Loop::Works;
-        }
-        let idle = self.look(core, value, marks == 0);
+    /// The core is about to read `value` from its event register. Tells whether it idles.
+    pub fn poll(&mut self, core: &Core, value: u32) -> bool {
+        let clean = !std::mem::take(&mut self.disturbed);
+        let idle = self.look(core, value, clean);
         self.reads.count = 0;
-        if idle {
-            return Loop::Idles;
-        }
-        self.polls = match marks {
-            SHARED => 0,
-            _ => self.polls.saturating_add(1),
-        };
-        if self.polls >= POLLS_BEFORE_SEARCH && self.polls.is_power_of_two() {
-            Loop::MayBePeriodic
-        } else {
-            Loop::Works
-        }
-    }
-
-    /// A poll of a loop with a period; `None` if it does not come where it must.
-    fn poll_period(&mut self, core: &Core) -> Option<Loop> {
-        let period = self.period.as_mut()?;
-        let done = core.instructions().checked_sub(period.begins_at)?;
-        let Round {
-            ticks,
-            instructions,
-            ..
-        } = period.round;
-        if done > instructions {
-            return None;
-        }
-        if done < instructions {
-            return Some(Loop::Works);
-        }
-        period.begins_at = core.instructions();
-        self.idle_ticks += ticks;
-        self.repeated += instructions;
-        self.period_executed = true;
-        Some(Loop::Idles)
+        idle
     }
 
     fn look(&mut self, core: &Core, value: u32, clean: bool) -> bool {

@@ -33,7 +33,7 @@ impl OwnMemory for OwnScratchpad<'_> {
         if !self.writable || !self.scratchpad.set(address, width, value) {
             return None;
         }
-        self.idle.disturb_privately();
+        self.idle.disturb();
         Some(self.timing.scratchpad_store_cycles)
     }
 }

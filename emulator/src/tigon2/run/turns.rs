@@ -9,7 +9,6 @@ use crate::host::poller;
 use crate::observe::event::Details;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
-use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::BoardContext;
 use crate::tigon2::inspect::handlers::Dispatch;
 use crate::tigon2::inspect::instruction_log;
@@ -79,9 +78,7 @@ impl Tigon2 {
     /// change in its current round.
     fn timer_is_news(&self, cpu: usize, now: SimTime) -> bool {
         let seen = |value: u32| value & 1 << defs::tigon2::event::TIMER != 0;
-        let idle = &self.cores[cpu].private.idle;
-        // A loop that moves its alarm each time finds the event at equal positions in each period.
-        let idle_at = idle.idle_at().filter(|_| !idle.moves_alarm());
+        let idle_at = self.cores[cpu].private.idle.idle_at();
         idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
     }
 
@@ -98,23 +95,15 @@ impl Tigon2 {
         if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
             return;
         }
-        // The other core is idle, if it runs: its timer may wake it, and it may wake this one.
-        let change = [0, 1].map(|cpu| {
-            if self.cores[cpu].private.idle.moves_alarm() {
-                SimTime::MAX
-            } else {
-                self.fabric.timer.next_change(cpu, now)
-            }
-        });
-        let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
         let limit = self.limit_of(index);
         let unit = &mut self.cores[index];
+        // The other core idles too, if it runs: its timer may wake it, and it this one.
+        let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
+        let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
         let rounds = target.saturating_sub(unit.core.clock.now) / round.ticks.max(1);
         let room = limit - unit.core.instructions();
         let rounds = rounds.min(room / round.instructions.max(1));
-        if unit.private.idle.is_periodic() {
-            self.skip_periods(index, rounds, ctx);
-        } else if rounds > 0 {
+        if rounds > 0 {
             unit.core.skip(
                 rounds * round.instructions,
                 rounds * round.cycles,
@@ -125,28 +114,6 @@ impl Tigon2 {
                 log.rounds(round.instructions, rounds, round.ticks);
             }
         }
-    }
-
-    /// Skips whole periods of a loop that follows the timer, if the core is at the start of one. While handlers,
-    /// event bits or writes to memory are recorded, no period is skipped.
-    fn skip_periods(&mut self, index: usize, times: u64, ctx: &mut BoardContext) {
-        let wants = |details| ctx.trace.wants(details);
-        let seen = wants(Details::HANDLERS) || wants(Details::EVENTS);
-        if times == 0 || seen || self.fabric.watches_memory() {
-            return;
-        }
-        let log = ctx.trace.instructions_mut(index);
-        let CoreUnit { core, private } = &mut self.cores[index];
-        // A log repeats its last period.
-        let Some(mut period) = private.idle.take_period(core, log.is_some()) else {
-            return;
-        };
-        period.repeat(times, core, private, &mut self.fabric);
-        if let Some(log) = log {
-            let round = period.round;
-            log.rounds(round.instructions, times, round.ticks);
-        }
-        private.idle.period_skipped(period, times);
     }
 
     /// Runs the core `first` up to `end` or until it must yield; if both cores are busy, they
@@ -168,6 +135,8 @@ impl Tigon2 {
             safe_until = safe_until.min(safe(1 - first));
         }
         let mut until = end.min(safe_until);
+        let other = activities[1 - first];
+        let may_idle = self.skip_idle && other != Activity::Busy;
         let [a, b] = &mut self.cores;
         let (me, other) = if first == 0 { (a, b) } else { (b, a) };
         let mut core = &mut me.core;
@@ -182,7 +151,7 @@ impl Tigon2 {
             goes_first: u64::from(first == 0),
             limit: end,
             turns_until: if take_turns { until } else { 0 },
-            skips_idle: self.skip_idle,
+            may_idle,
             went_on: false,
         };
         if ALONE {

@@ -8,13 +8,10 @@ use crate::cpu::mips::bus::{BusStop, Width};
 use crate::cpu::mips::exec::Core;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::Record;
-use crate::observe::instructions::steps::LONGEST_ROUND;
 use crate::tigon2::access::{Chip, read_register};
 use crate::tigon2::cores::{CorePrivate, owner_of};
 use crate::tigon2::fabric::Fabric;
 use crate::tigon2::map::{self, Place};
-use crate::tigon2::run::idle::Loop;
-use crate::tigon2::run::period;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// An access outside SRAM and scratchpad.
@@ -57,7 +54,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
                 self.record_detail(core, TraceKind::HandlerExit);
             }
-            if self.poll_event(core, value) && self.may_stop() {
+            if self.poll_event(core, value) && self.may_idle {
                 return Err(BusStop::Wait);
             }
         } else {
@@ -76,50 +73,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     #[inline(always)]
     fn poll_event(&mut self, core: &Core, value: u32) -> bool {
         if !LOGGED {
-            return self.look_at_loop(core, value);
+            return self.private.idle.poll(core, value);
         }
         let before = self.private.idle.repeated();
-        let idles = self.look_at_loop(core, value);
+        let idles = self.private.idle.poll(core, value);
         let instructions = self.private.idle.repeated() - before;
         if let Ok(instructions @ 1..) = u32::try_from(instructions) {
             self.log(|log| log.note(Record::Idle { instructions }));
-        }
-        idles
-    }
-
-    #[inline(always)]
-    fn look_at_loop(&mut self, core: &Core, value: u32) -> bool {
-        match self.private.idle.poll(core, value) {
-            Loop::Works => false,
-            Loop::Idles => true,
-            Loop::MayBePeriodic => self.skips_idle && self.find_period(core),
-        }
-    }
-
-    /// Whether this core, which idles, comes back to the board: nothing but an event can wake it.
-    fn may_stop(&mut self) -> bool {
-        let other = &*self.other_private;
-        let stops = self.skips_idle && (ALONE || !other.running() || other.idle.idle().is_some());
-        if stops {
-            // What the cores do has changed: taking turns is over.
-            self.turns_until = 0;
-        }
-        stops
-    }
-
-    /// Looks for a period of the loop in which the core is. Tells whether there is one: the core idles.
-    #[cold]
-    #[inline(never)]
-    fn find_period(&mut self, core: &Core) -> bool {
-        let most = if LOGGED {
-            LONGEST_ROUND as u64
-        } else {
-            u64::MAX
-        };
-        let found = period::find(core, self.private, self.fabric, most);
-        let idles = found.is_some();
-        if let Some(period) = found {
-            self.private.idle.accept(period);
         }
         idles
     }
@@ -186,11 +146,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     ) -> Result<(), BusStop> {
         self.in_turn(core)?;
         self.alone_with_board(core)?;
-        if width == Width::Word && offset == regs::timer_reference(self.private.index()) {
-            self.private.idle.disturb_privately();
-        } else {
-            self.private.idle.disturb();
-        }
+        self.private.idle.disturb();
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
         if width != Width::Word {
             let address = defs::tigon2::map::REGISTER_BASE + offset;
