@@ -438,7 +438,7 @@ mod tests {
         check(&host.replace("700", "\""), "profile:");
         check(&host.replace("[host.post]", "[host.psot]"), "host.psot");
         check(
-            &host.replace("value = 200", "value = -200"),
+            &host.replace("value = 200\n", "value = -200\n"),
             "host.post = -200",
         );
         check(

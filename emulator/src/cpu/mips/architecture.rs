@@ -113,7 +113,7 @@ mod tests {
         };
         check(word("addu $t0, $t1, $t2"), Some("addu"), true);
         check(0x0128_0019, Some("multu"), false);
-        check(0xffff_ffff, None, false);
+        check(0xffff_ffff, Some("sd"), false);
         assert_eq!(Mips.stored_register(word("sw $t0, 4($sp)")), Some(8));
         assert_eq!(Mips.stored_register(word("lw $t0, 4($sp)")), None);
     }

@@ -183,6 +183,11 @@ mod tests {
             for testbed in Testbed::ALL {
                 let profile = testbed.profile(&fast).unwrap();
                 for (entry, value) in &profile.entries {
+                    // The number of CPUs, the scheduler's slice and memory do not follow the clock.
+                    let other = ["host.cpus", "host.time_slice", "host.memory_miss"];
+                    if other.contains(&entry.as_str()) {
+                        continue;
+                    }
                     let slower = testbed != Testbed::Direct933 && entry.starts_with("host.");
                     let factor = if slower { 933.0 / 700.0 } else { 1.0 };
                     let expected = factor * fast.entries[entry].value;
