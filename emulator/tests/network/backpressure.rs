@@ -223,7 +223,9 @@ fn both() -> World {
     let mut nodes = stations(2).nodes;
     nodes.extend(nics(2).nodes);
     let mut world = World::new(nodes);
-    world.connect(0, 1, GIGABIT).unwrap();
+    world
+        .connect(0, 1, GIGABIT)
+        .expect("both boards are Ethernet boards");
     connect(&mut world, 2, 3);
     world
 }
