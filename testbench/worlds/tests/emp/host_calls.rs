@@ -254,7 +254,7 @@ where
     pair.world.nodes[1]
         .programs
         .spawn("program", move |mut machine| async move {
-            machine.compute(open_at.ps() / 1000).await;
+            machine.sleep(open_at.ps() / 1000).await;
             let opened = device.open(machine.clone(), machine, &firmware, config);
             left.set(match opened.await {
                 Ok(emp) => program(emp).await,
