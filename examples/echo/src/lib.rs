@@ -3,8 +3,8 @@
 #[path = "../firmware/src/layout.rs"]
 pub mod layout;
 
-use layout::*;
 use lanigon_kit::{HostError, HostNode, SimTime, us};
+use layout::*;
 
 /// Longer than all transmissions of a request.
 const PATIENCE: SimTime = us(1_000);
