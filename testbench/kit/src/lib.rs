@@ -29,7 +29,7 @@
 //! | run | [`Kit::run`] until all programs have ended, [`Kit::run_for`] a time |
 //! | check events | [`Kit::events`], [`Events`] |
 //! | compare a trace with an earlier one | [`Events::snapshot`] with `insta::assert_snapshot!` |
-//! | inject one exact fault | [`FrameFault`], and [`faults::Fault`](lanigon_worlds::faults::Fault) for EMP |
+//! | inject one exact fault | [`FrameFault`], and [`Fault`](lanigon_worlds::faults::Fault) for EMP |
 //! | search for failures of a protocol | [`Search`], [`Schedules`], [`Schedule`] |
 //! | send and receive single frames | [`Kit::inject`], [`Kit::frames_from`] |
 //! | inspect details | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::observe`] |
