@@ -34,6 +34,51 @@ impl TraceKind {
             Self::WaitEnter { what } => line.text("[ wait: ").text(what),
             Self::WaitExit { what } => line.text("] wait: ").text(what),
             Self::Log { text } => line.text("log: ").text(text),
+            Self::DmaStarted { .. }
+            | Self::DmaDone { .. }
+            | Self::DmaFailed { .. }
+            | Self::DmaRests { .. } => self.write_dma(line),
+            Self::FrameSent { .. }
+            | Self::FrameReceived { .. }
+            | Self::FrameDropped { .. }
+            | Self::FrameHead { .. }
+            | Self::Fault { .. }
+            | Self::FrameLost { .. } => self.write_frame(line),
+            Self::Interrupt { asserted } => line.text("interrupt ").decimal((*asserted).into()),
+            Self::InterruptTaken => line.text("interrupt taken"),
+            Self::Signal { present } => line.text("signal ").decimal((*present).into()),
+            Self::GuestMistake { text } => line.text("mistake: ").text(text),
+            Self::Reset => line.text("reset"),
+            Self::PowerOn => line.text("on again"),
+            Self::RegisterRead { address, value } => {
+                write_register(line, "read ", *address, *value)
+            }
+            Self::RegisterWrite { address, value } => {
+                write_register(line, "write ", *address, *value)
+            }
+            Self::HandlerEnter { address, event } => line
+                .field("{ handler ", (*address).into())
+                .text(" event=")
+                .decimal((*event).into()),
+            Self::HandlerExit => line.text("} handler"),
+            Self::SemaphoreTaken => line.text("semaphore taken"),
+            Self::Breakpoint => line.text("breakpoint"),
+            Self::MemoryWrite { address, length } => line
+                .field("memory write at=", (*address).into())
+                .text(" length=")
+                .decimal((*length).into()),
+            Self::EventRaised { cpu, bits } => write_raised(line, *cpu, *bits),
+            Self::SemaphoreRefused => line.text("semaphore refused"),
+            Self::SemaphoreReleased => line.text("semaphore released"),
+            Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
+            Self::HostReturn { what } => line.text("return ").text(what),
+            Self::ProgramEnded { name } => line.text("end of ").text(name),
+        };
+    }
+
+    /// Writes an event of a DMA channel.
+    fn write_dma<'a, 'b>(&self, line: &'a mut Line<'b>) -> &'a mut Line<'b> {
+        match self {
             Self::DmaStarted {
                 host,
                 local,
@@ -45,6 +90,18 @@ impl TraceKind {
                 .decimal((*length).into()),
             Self::DmaDone { local_end } => line.field("done local_end=", (*local_end).into()),
             Self::DmaFailed { host } => line.field("failed: nothing at host=", *host),
+            Self::DmaRests { until } => line
+                .text("rests until ")
+                .decimal(until.ps() / 1_000_000)
+                .text(".")
+                .padded_decimal(until.ps() % 1_000_000, 6, b'0'),
+            _ => line,
+        }
+    }
+
+    /// Writes an event of a frame.
+    fn write_frame<'a, 'b>(&self, line: &'a mut Line<'b>) -> &'a mut Line<'b> {
+        match self {
             Self::FrameSent { address, length } => line
                 .field("send at=", (*address).into())
                 .text(" length=")
@@ -64,58 +121,28 @@ impl TraceKind {
                 fault,
                 length,
                 fcs,
-            } => write_frame(line, "fault: ", fault.name(), *port, [*length, *fcs]),
+            } => write_lost(line, "fault: ", fault.name(), *port, [*length, *fcs]),
             Self::FrameLost {
                 port,
                 reason,
                 length,
                 fcs,
-            } => write_frame(line, "frame lost: ", reason.name(), *port, [*length, *fcs]),
-            Self::Interrupt { asserted } => line.text("interrupt ").decimal((*asserted).into()),
-            Self::InterruptTaken => line.text("interrupt taken"),
-            Self::Signal { present } => line.text("signal ").decimal((*present).into()),
-            Self::GuestMistake { text } => line.text("mistake: ").text(text),
-            Self::Reset => line.text("reset"),
-            Self::PowerOn => line.text("on again"),
-            Self::DmaRests { until } => line
-                .text("rests until ")
-                .decimal(until.ps() / 1_000_000)
-                .text(".")
-                .padded_decimal(until.ps() % 1_000_000, 6, b'0'),
-            Self::RegisterRead { address, value } => {
-                write_register(line, "read ", *address, *value)
-            }
-            Self::RegisterWrite { address, value } => {
-                write_register(line, "write ", *address, *value)
-            }
-            Self::HandlerEnter { address, event } => line
-                .field("{ handler ", (*address).into())
-                .text(" event=")
-                .decimal((*event).into()),
-            Self::HandlerExit => line.text("} handler"),
-            Self::SemaphoreTaken => line.text("semaphore taken"),
-            Self::Breakpoint => line.text("breakpoint"),
-            Self::MemoryWrite { address, length } => line
-                .field("memory write at=", (*address).into())
-                .text(" length=")
-                .decimal((*length).into()),
-            Self::EventRaised { cpu, bits } => {
-                let register = regs::EVENT_A + 0x10 * (cpu & 1);
-                let names = register_names::bits(map::register_address(register), *bits);
-                let line = line.text("raises ").text(["a", "b"][*cpu as usize & 1]);
-                line.text(" ").text(&names.unwrap_or_default())
-            }
-            Self::SemaphoreRefused => line.text("semaphore refused"),
-            Self::SemaphoreReleased => line.text("semaphore released"),
-            Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
+            } => write_lost(line, "frame lost: ", reason.name(), *port, [*length, *fcs]),
             Self::FrameHead { fcs, head } => {
                 let line = line.text("frame fcs=0x").digits(*fcs).text(" head=");
                 head.iter().fold(line, |line, word| line.digits(*word))
             }
-            Self::HostReturn { what } => line.text("return ").text(what),
-            Self::ProgramEnded { name } => line.text("end of ").text(name),
-        };
+            _ => line,
+        }
     }
+}
+
+/// Writes bits of a CPU's event register.
+fn write_raised<'a, 'b>(line: &'a mut Line<'b>, cpu: u32, bits: u32) -> &'a mut Line<'b> {
+    let register = regs::EVENT_A + 0x10 * (cpu & 1);
+    let names = register_names::bits(map::register_address(register), bits);
+    let line = line.text("raises ").text(["a", "b"][cpu as usize & 1]);
+    line.text(" ").text(&names.unwrap_or_default())
 }
 
 /// Writes an access to a register.
@@ -129,7 +156,7 @@ fn write_register<'a, 'b>(
 }
 
 /// Writes an event of a frame outside of the nodes.
-fn write_frame<'a, 'b>(
+fn write_lost<'a, 'b>(
     line: &'a mut Line<'b>,
     title: &str,
     what: &str,

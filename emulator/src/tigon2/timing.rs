@@ -426,7 +426,9 @@ mod tests {
     #[test]
     fn an_overlay_replaces_entries() {
         let thesis = Profile::built_in("emp-thesis").unwrap();
-        let host = include_str!("../../profiles/host-700mhz.toml");
+        let host = "name = \"host-700mhz\"\ndescription = \"slower\"
+            [host.translate]\nvalue = 533\nunit = \"ns\"\nsource = \"GUESS\"\nwhy = \"w\"
+            [host.post]\nvalue = 200\nunit = \"ns\"\nsource = \"GUESS\"\nwhy = \"w\"\n";
         let slower = thesis.with(host).unwrap();
         assert!(slower.timing.host.translate > thesis.timing.host.translate);
         assert_eq!(slower.stages, thesis.stages);

@@ -248,7 +248,7 @@ fn routes_to_a_node_take_the_shortest_way() {
 }
 
 #[test]
-fn what_cannot_be_built_is_refused() {
+fn cables_that_cannot_be_are_refused() {
     let mut world = stations(3);
     let hub = world.add_switch(&switch(StoreAndForward, 2)).unwrap();
     world.connect(0, (hub, 0), GIGABIT).unwrap();
@@ -294,6 +294,18 @@ fn what_cannot_be_built_is_refused() {
     ] {
         assert_eq!(world.connect(a, b, link), Err(expected));
     }
+    assert_eq!(
+        world.route_to(1, address(1)),
+        Err(EthernetError::NoCable(node(1)))
+    );
+    let nowhere = world.unplug((0, 1), SimTime::ZERO, None);
+    assert_eq!(nowhere, Err(EthernetError::NoCable(port(1))));
+}
+
+#[test]
+fn switches_that_cannot_be_are_refused() {
+    let mut world = stations(1);
+    world.add_switch(&switch(StoreAndForward, 2)).unwrap();
     let with = |change: fn(&mut SwitchConfig)| {
         let mut config = switch(CutThrough, 2);
         change(&mut config);
@@ -322,7 +334,4 @@ fn what_cannot_be_built_is_refused() {
     ] {
         assert_eq!(world.add_switch(&config), Err(expected));
     }
-    assert_eq!(world.route_to(1, a), Err(EthernetError::NoCable(node(1))));
-    let nowhere = world.unplug((0, 1), SimTime::ZERO, None);
-    assert_eq!(nowhere, Err(EthernetError::NoCable(port(1))));
 }

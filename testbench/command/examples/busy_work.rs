@@ -32,8 +32,8 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn busy(code_in_sram: bool, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
-    let timing = Profile::built_in("tigon2-88mhz")?.timing;
-    let mut node = kernel::busy_node(timing, code_in_sram)?;
+    let profile = Profile::built_in("tigon2-88mhz")?;
+    let mut node = kernel::busy_node(&profile, code_in_sram)?;
     let Some(path) = trace else {
         node.run_until(span);
         println!("{} instructions", kernel::instructions(&node));

@@ -24,10 +24,11 @@ use super::schedule::Schedule;
 use super::{Kit, NodeState, START};
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::{self, RecordOptions};
-use lanigon_worlds::boards::{self, Parts};
+use lanigon_worlds::boards;
+use lanigon_worlds::builder::WorldBuilder;
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::{self, FirmwareError};
-use lanigon_worlds::nodes::{self, mac_address};
+use lanigon_worlds::nodes;
 
 /// Default timing profile: plain hardware.
 const DEFAULT_PROFILE: &str = "tigon2-88mhz";
@@ -212,33 +213,22 @@ impl KitBuilder {
             .map_err(|error| KitError::Profile(format!("{error:#}")))?;
         let images = self.read_images()?;
         let header = self.header(&images);
-        let mut nodes = Vec::new();
+        let mut world = WorldBuilder::new();
         let mut states = Vec::new();
         for (index, image) in images.into_iter().enumerate() {
-            let number = index as u16;
-            let (node, firmware) = match image {
-                Some((_, image)) => {
-                    let factors = calibrate::factors(&image, &profile)
-                        .map_err(|error| KitError::Profile(error.to_string()))?;
-                    let node = nodes::node(number, &image, &profile, &factors, self.sram);
-                    (node, Some(Arc::new(images::firmware(&image))))
-                }
-                None => {
-                    let node = boards::DEFAULT.node(&Parts {
-                        index: number,
-                        profile: &profile,
-                        probes: None,
-                        sram: self.sram,
-                        memory_megabytes: nodes::HOST_MEGABYTES,
-                    });
-                    (node, None)
-                }
-            };
-            nodes.push(node);
-            states.push(NodeState::new(firmware, self.schedule.pauses(number)));
+            let image = image.map(|(_, image)| image);
+            let probes = image.as_ref().map(|image| {
+                let factors = calibrate::factors(image, &profile)
+                    .map_err(|error| KitError::Profile(error.to_string()))?;
+                Ok::<_, KitError>(nodes::probes(image, &factors))
+            });
+            let probes = probes.transpose()?;
+            let parts = nodes::parts(&profile, probes.as_ref(), self.sram);
+            world.node(boards::DEFAULT, &parts);
+            let firmware = image.map(|image| Arc::new(images::firmware(&image)));
+            states.push(NodeState::new(firmware, self.schedule.pauses(index as u16)));
         }
-        let mut world = World::new(nodes);
-        connect(&mut world, self.switch, &profile)?;
+        let mut world = connected(world, self.switch.then_some(self.nodes), &profile)?;
         let strikes = self.install_faults(&mut world)?;
         let taps = Tap::install(&mut world)?;
         let log = Log::observe(&mut world, self.details);
@@ -333,23 +323,26 @@ impl KitBuilder {
     }
 }
 
-/// Connects two nodes by a cable, or all of them to one switch.
-fn connect(world: &mut World, switch: bool, profile: &Profile) -> Result<(), EthernetError> {
+/// The world with its nodes joined in pairs by cables, or all by a switch with so many ports.
+fn connected(
+    mut world: WorldBuilder,
+    switch: Option<usize>,
+    profile: &Profile,
+) -> Result<World, EthernetError> {
     let link = nodes::cable(profile);
-    if !switch {
-        return world.connect(0, 1, link);
-    }
-    let count = world.nodes.len();
-    let switch = world.add_switch(&SwitchConfig {
-        ports: count,
+    let Some(ports) = switch else {
+        world.pairs(link);
+        return world.build();
+    };
+    let config = SwitchConfig {
+        ports,
         forwarding: Forwarding::StoreAndForward,
         latency: SWITCH_LATENCY,
         buffer_bytes: SWITCH_BUFFER_BYTES,
-        routes: (0..count)
-            .map(|node| (mac_address(node as u16), node))
-            .collect(),
-    })?;
-    (0..count).try_for_each(|node| world.connect(node, (switch, node), link))
+        routes: Vec::new(),
+    };
+    world.star(config, link);
+    world.build()
 }
 
 impl Source {

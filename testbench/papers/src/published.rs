@@ -40,7 +40,7 @@ pub enum Origin {
 }
 
 static EMP: LazyLock<Vec<Published>> = LazyLock::new(|| {
-    include_str!("../../../data/published-emp.csv")
+    include_str!("../data/published-emp.csv")
         .lines()
         .skip(1)
         .filter_map(parse)
@@ -101,7 +101,7 @@ pub fn by_id(id: &str) -> Option<&'static Published> {
 
 /// Published claims about EMP: id and text, sorted by id.
 pub fn claims() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lines = include_str!("../../../data/published-emp-claims.csv")
+    let lines = include_str!("../data/published-emp-claims.csv")
         .lines()
         .skip(1);
     lines.filter_map(|line| {
@@ -123,15 +123,13 @@ mod tests {
 
     #[test]
     fn every_line_is_read() {
-        let lines = include_str!("../../../data/published-emp.csv")
-            .lines()
-            .count();
+        let lines = include_str!("../data/published-emp.csv").lines().count();
         assert_eq!(emp().len(), lines - 1);
         let latency = by_id("emp-004").unwrap();
         assert_eq!((latency.value, latency.unit), (24.31, "us"));
         assert_eq!(latency.message_bytes, Some(10));
         assert_eq!(by_id("emp-none"), None);
-        let lines = include_str!("../../../data/published-emp-claims.csv").lines();
+        let lines = include_str!("../data/published-emp-claims.csv").lines();
         assert!(lines.clone().all(|line| line.split(',').count() == 3));
         assert_eq!(claims().count(), lines.count() - 1);
     }

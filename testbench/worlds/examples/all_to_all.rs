@@ -13,8 +13,10 @@ use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use emulator::wire::fault::{FaultRates, RandomFaults};
 use host_lib::emp::{Buffer, Config, Emp, Source, Tag};
 use host_lib::window::System;
+use lanigon_worlds::boards;
+use lanigon_worlds::builder::WorldBuilder;
 use lanigon_worlds::images::{firmware, own_image};
-use lanigon_worlds::nodes::{START, cable, mac_address, node};
+use lanigon_worlds::nodes::{START, cable, mac_address, parts, probes};
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpNode;
 
@@ -62,22 +64,26 @@ fn star([nodes, bytes, messages]: [u32; 3], rate: f64) -> anyhow::Result<(World,
     };
     let image = own_image("emp-base", SramSize::M1)?;
     let profile = Profile::built_in("tigon2-88mhz")?;
-    let boards = (0..nodes).map(|index| node(index, &image, &profile, &[], SramSize::M1));
-    let mut world = World::new(boards.collect());
-    let hub = world.add_switch(&SwitchConfig {
+    let probes = probes(&image, &[]);
+    let mut world = WorldBuilder::new();
+    for _ in 0..nodes {
+        let parts = parts(&profile, Some(&probes), SramSize::M1);
+        world.node(boards::DEFAULT, &parts);
+    }
+    let switch = SwitchConfig {
         ports: nodes.into(),
         forwarding: Forwarding::StoreAndForward,
         latency: SimTime::from_us(1),
         buffer_bytes: 1 << 18,
         routes: Vec::new(),
-    })?;
+    };
+    world.star(switch, cable(&profile));
+    let mut world = world.build()?;
     let firmware = Arc::new(firmware(&image));
     let routes: Vec<_> = (0..nodes).map(mac_address).collect();
     let mut outcomes = Vec::new();
     for index in 0..nodes {
         let here = usize::from(index);
-        world.connect(here, (hub, here), cable(&profile))?;
-        world.add_route(hub, mac_address(index), here)?;
         if rate > 0.0 {
             let faults = RandomFaults::new(rates, 1, index.into())?;
             world.add_fault(here, Box::new(faults))?;

@@ -13,8 +13,6 @@ use emulator::tigon2::timing::Profile;
 /// Everything that a node is built from.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
-    /// Number of the node.
-    pub index: u16,
     /// Costs of board and host.
     pub profile: &'a Profile,
     /// Probes of the firmware.
@@ -36,7 +34,7 @@ pub struct BoardType {
     pub architecture: &'static dyn Architecture,
     /// Timing profile of the plain hardware.
     pub profile: &'static str,
-    build: fn(&Parts<'_>) -> Node,
+    build: fn(u16, &Parts<'_>) -> Node,
     limits: fn(SramSize) -> MemoryLimits,
 }
 
@@ -60,10 +58,10 @@ pub fn board_type(name: &str) -> Option<&'static BoardType> {
 }
 
 impl BoardType {
-    /// A node with a board of this type. The firmware is not loaded yet.
+    /// Node number `index`, with a board of this type. The firmware is not loaded yet.
     #[must_use]
-    pub fn node(&self, parts: &Parts<'_>) -> Node {
-        (self.build)(parts)
+    pub fn node(&self, index: u16, parts: &Parts<'_>) -> Node {
+        (self.build)(index, parts)
     }
 
     /// What an image must fit on a board with this much memory.
@@ -73,13 +71,13 @@ impl BoardType {
     }
 }
 
-fn tigon2(parts: &Parts<'_>) -> Node {
+fn tigon2(index: u16, parts: &Parts<'_>) -> Node {
     let mut board = Tigon2::new(parts.sram, parts.profile.timing);
     if let Some(probes) = parts.probes {
         board.probes = probes.clone();
     }
     let costs = &parts.profile.timing.host;
-    Node::new(parts.index, board, costs, parts.memory_megabytes)
+    Node::new(index, board, costs, parts.memory_megabytes)
 }
 
 #[cfg(test)]
@@ -92,13 +90,13 @@ mod tests {
             let found = board_type(known.name).expect("a registered type");
             assert_eq!(found.name, known.name);
             let profile = Profile::built_in(found.profile).expect("its profile");
-            let node = found.node(&Parts {
-                index: 0,
+            let parts = Parts {
                 profile: &profile,
                 probes: None,
                 sram: SramSize::K512,
                 memory_megabytes: 8,
-            });
+            };
+            let node = found.node(0, &parts);
             assert_eq!(node.inspect().name(), known.name);
             let limits = found.image_limits(SramSize::K512);
             assert_eq!(limits.board, known.name);

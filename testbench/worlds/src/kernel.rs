@@ -6,7 +6,9 @@ use emulator::cpu::mips::bus::Width;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Timing;
+use emulator::tigon2::timing::Profile;
+
+use crate::boards::{self, Parts};
 
 /// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; endlessly.
 const KERNEL: &str = "
@@ -37,8 +39,14 @@ sum:    lw    $t6, 0($t4)
 ///
 /// # Errors
 /// If the kernel does not assemble.
-pub fn busy_node(timing: Timing, code_in_sram: bool) -> Result<Node, AsmError> {
-    let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
+pub fn busy_node(profile: &Profile, code_in_sram: bool) -> Result<Node, AsmError> {
+    let parts = Parts {
+        profile,
+        probes: None,
+        sram: SramSize::M1,
+        memory_megabytes: 1,
+    };
+    let mut node = boards::DEFAULT.node(0, &parts);
     let Tigon2 { cores, fabric, .. } = node.board_mut();
     for (index, unit) in cores.iter_mut().enumerate() {
         let place = index as u32 * 0x1_0000;

@@ -2,6 +2,7 @@
 
 pub mod acenic;
 pub mod boards;
+pub mod builder;
 pub mod calibrate;
 pub mod faults;
 pub mod images;

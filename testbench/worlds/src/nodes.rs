@@ -45,13 +45,23 @@ pub fn node(
     factors: &StageFactors,
     sram: SramSize,
 ) -> Node {
-    boards::DEFAULT.node(&Parts {
-        index,
+    let probes = probes(image, factors);
+    boards::DEFAULT.node(index, &parts(profile, Some(&probes), sram))
+}
+
+/// Parts of a node with the usual host memory.
+#[must_use]
+pub const fn parts<'a>(
+    profile: &'a Profile,
+    probes: Option<&'a ProbeTable>,
+    sram: SramSize,
+) -> Parts<'a> {
+    Parts {
         profile,
-        probes: Some(&probes(image, factors)),
+        probes,
         sram,
         memory_megabytes: HOST_MEGABYTES,
-    })
+    }
 }
 
 /// The image's probes; `factors` stretch stages.

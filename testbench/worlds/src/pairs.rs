@@ -15,8 +15,10 @@ use host_lib::emp::{Buffer, Config, Emp};
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
 
+use crate::boards;
+use crate::builder::WorldBuilder;
 use crate::images::firmware;
-use crate::nodes::{EMP_SRAM, START, StageFactors, cable, mac_address, node};
+use crate::nodes::{EMP_SRAM, START, StageFactors, cable, mac_address, parts, probes};
 use crate::outcome::ResultSlot;
 
 /// EMP library on an emulated machine.
@@ -54,12 +56,9 @@ impl EmpPairs {
         factors: &StageFactors,
         config: &SwitchConfig,
     ) -> Result<Self, EthernetError> {
-        let mut pair = Self::unconnected(1, EMP_SRAM, image, profile, factors);
-        let switch = pair.world.add_switch(config)?;
-        for node in 0..pair.world.nodes.len() {
-            pair.world.connect(node, (switch, node), cable(profile))?;
-        }
-        Ok(pair)
+        let mut world = nodes(1, EMP_SRAM, image, profile, factors);
+        world.star(config.clone(), cable(profile));
+        Ok(Self::of(world.build()?, image, profile))
     }
 
     /// Creates several pairs.
@@ -73,26 +72,13 @@ impl EmpPairs {
         profile: &Profile,
         factors: &StageFactors,
     ) -> Result<Self, EthernetError> {
-        let mut cluster = Self::unconnected(pairs, sram, image, profile, factors);
-        for first in (0..cluster.world.nodes.len()).step_by(2) {
-            cluster.world.connect(first, first + 1, cable(profile))?;
-        }
-        Ok(cluster)
+        let mut world = nodes(pairs, sram, image, profile, factors);
+        world.pairs(cable(profile));
+        Ok(Self::of(world.build()?, image, profile))
     }
 
-    /// Creates nodes without cables.
-    fn unconnected(
-        pairs: u16,
-        sram: SramSize,
-        image: &Image,
-        profile: &Profile,
-        factors: &StageFactors,
-    ) -> Self {
-        let indices = 0..pairs.saturating_mul(2);
-        let nodes = indices
-            .clone()
-            .map(|index| node(index, image, profile, factors, sram));
-        let world = World::new(nodes.collect());
+    /// Pairs of this world's nodes.
+    fn of(world: World, image: &Image, profile: &Profile) -> Self {
         let config = |index: u16| {
             let first = index & !1;
             let routes = vec![mac_address(first), mac_address(first + 1)];
@@ -101,9 +87,9 @@ impl EmpPairs {
             config
         };
         Self {
-            world,
             firmware: Arc::new(firmware(image)),
-            configs: indices.map(config).collect(),
+            configs: (0..world.nodes.len() as u16).map(config).collect(),
+            world,
         }
     }
 
@@ -140,6 +126,22 @@ impl EmpPairs {
             });
         outcome
     }
+}
+
+/// Pairs of nodes without cables.
+fn nodes(
+    pairs: u16,
+    sram: SramSize,
+    image: &Image,
+    profile: &Profile,
+    factors: &StageFactors,
+) -> WorldBuilder {
+    let probes = probes(image, factors);
+    let mut world = WorldBuilder::new();
+    for _ in 0..pairs.saturating_mul(2) {
+        world.node(boards::DEFAULT, &parts(profile, Some(&probes), sram));
+    }
+    world
 }
 
 /// Loads and starts the firmware, and waits for [`START`].

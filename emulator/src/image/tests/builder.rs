@@ -110,36 +110,8 @@ pub fn elf(entry: u32, mut parts: Vec<Part>, names: &[Name]) -> Vec<u8> {
     let mut sections = vec![0; SECTION_BYTES];
     for (part, name) in parts.iter().zip(name_offsets) {
         let offset = u32::try_from(at).expect("small");
-        let in_file = u32::try_from(part.bytes.len()).expect("small");
-        if let Some(load) = part.load_address {
-            let fields = [
-                1,
-                offset,
-                part.run_address,
-                load,
-                in_file,
-                part.size_bytes,
-                7,
-                4,
-            ];
-            segments.extend(words(&fields));
-        }
-        let (kind, flags) = part.kind;
-        let (link, entry_bytes) = if kind == 2 { (links, 16) } else { (0, 0) };
-        let address = part.run_address;
-        let fields = [
-            name,
-            kind,
-            flags,
-            address,
-            offset,
-            part.size_bytes,
-            link,
-            0,
-            1,
-            entry_bytes,
-        ];
-        sections.extend(words(&fields));
+        segments.extend(program_header(part, offset));
+        sections.extend(section_header(part, name, offset, links));
         contents.extend(&part.bytes);
         at += part.bytes.len();
     }
@@ -157,6 +129,36 @@ pub fn elf(entry: u32, mut parts: Vec<Part>, names: &[Name]) -> Vec<u8> {
     file.extend(contents);
     file.extend(sections);
     file
+}
+
+/// Program header of a part at `offset` of the file; empty if the part is not loaded.
+fn program_header(part: &Part, offset: u32) -> Vec<u8> {
+    let in_file = u32::try_from(part.bytes.len()).expect("small");
+    let header = part.load_address.map(|load| {
+        let address = part.run_address;
+        words(&[1, offset, address, load, in_file, part.size_bytes, 7, 4])
+    });
+    header.into_iter().flatten().collect()
+}
+
+/// Section header of a part at `offset` of the file; a symbol table refers to section `links`.
+fn section_header(part: &Part, name: u32, offset: u32, links: u32) -> Vec<u8> {
+    let (kind, flags) = part.kind;
+    let (link, entry_bytes) = if kind == 2 { (links, 16) } else { (0, 0) };
+    let (address, size) = (part.run_address, part.size_bytes);
+    let fields = [
+        name,
+        kind,
+        flags,
+        address,
+        offset,
+        size,
+        link,
+        0,
+        1,
+        entry_bytes,
+    ];
+    words(&fields)
 }
 
 fn header(entry: u32, sections_at: u32, segments: u16, sections: u16) -> Vec<u8> {

@@ -116,19 +116,23 @@ fn text() -> impl Strategy<Value = Arc<str>> {
     ]
 }
 
+macro_rules! kind {
+    ($variant:ident { $($field:ident: $strategy:expr),* }) => {
+        ($($strategy,)*).prop_map(|($($field,)*)| TraceKind::$variant { $($field),* }).boxed()
+    };
+    ($variant:ident) => { Just(TraceKind::$variant).boxed() };
+}
+
+fn word() -> impl Strategy<Value = u32> {
+    any::<u32>()
+}
+
 /// Every kind, in the order of its number.
 fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
-    let (word, text) = (any::<u32>, text);
-    macro_rules! kind {
-        ($variant:ident { $($field:ident: $strategy:expr),* }) => {
-            ($($strategy,)*).prop_map(|($($field,)*)| TraceKind::$variant { $($field),* }).boxed()
-        };
-        ($variant:ident) => { Just(TraceKind::$variant).boxed() };
-    }
-    let drops = || prop::sample::select(DropReason::ALL.to_vec());
-    let faults = || prop::sample::select(FaultKind::ALL.to_vec());
-    let losses = || prop::sample::select(LossReason::ALL.to_vec());
-    let port = || option::of(any::<u16>());
+    [host_and_cpus(), dma_and_frames(), others()].concat()
+}
+
+fn host_and_cpus() -> Vec<BoxedStrategy<TraceKind>> {
     vec![
         kind!(HostCall { what: text() }),
         kind!(MailboxWrite {
@@ -153,6 +157,15 @@ fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
         kind!(WaitEnter { what: text() }),
         kind!(WaitExit { what: text() }),
         kind!(Log { text: text() }),
+    ]
+}
+
+fn dma_and_frames() -> Vec<BoxedStrategy<TraceKind>> {
+    let drops = || prop::sample::select(DropReason::ALL.to_vec());
+    let faults = || prop::sample::select(FaultKind::ALL.to_vec());
+    let losses = || prop::sample::select(LossReason::ALL.to_vec());
+    let port = || option::of(any::<u16>());
+    vec![
         kind!(DmaStarted {
             host: any::<u64>(),
             local: word(),
@@ -182,6 +195,11 @@ fn kinds() -> Vec<BoxedStrategy<TraceKind>> {
             length: word(),
             fcs: word()
         }),
+    ]
+}
+
+fn others() -> Vec<BoxedStrategy<TraceKind>> {
+    vec![
         kind!(Interrupt {
             asserted: any::<bool>()
         }),

@@ -11,6 +11,7 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Profile;
+use lanigon_worlds::{boards, nodes};
 
 use super::report::{Row, busy, rows};
 use super::{CoreProfile, Spending};
@@ -34,8 +35,8 @@ leaf:   lw $t1, 0x1000($zero)
 ";
 
 fn run() -> Node {
-    let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
-    let mut node = Node::new(0, Tigon2::new(SramSize::K512, timing), &timing.host, 1);
+    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let mut node = boards::DEFAULT.node(0, &nodes::parts(&profile, None, SramSize::K512));
     node.trace.keep_instructions(true);
     let program = assemble(&format!(".org {MAIN:#x}\n{PROGRAM}")).unwrap();
     let unit = &mut node.board_mut::<Tigon2>().cores[0];

@@ -2,7 +2,7 @@
 
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Timing;
+use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
 use lanigon_worlds::kernel;
@@ -38,8 +38,8 @@ impl Busy {
     ///
     /// # Errors
     /// If the kernel does not assemble.
-    pub fn new(timing: Timing, code_in_sram: bool) -> anyhow::Result<Self> {
-        let mut node = kernel::busy_node(timing, code_in_sram)?;
+    pub fn new(profile: &Profile, code_in_sram: bool) -> anyhow::Result<Self> {
+        let mut node = kernel::busy_node(profile, code_in_sram)?;
         // Fill the cache of decoded code.
         node.run_until(SLICE);
         Ok(Self { node, code_in_sram })

@@ -10,7 +10,7 @@ use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use emulator::tigon2::timing::Timing;
+use emulator::tigon2::timing::Profile;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -314,8 +314,8 @@ impl BusyStopping {
     ///
     /// # Errors
     /// If the kernel does not assemble.
-    pub fn new(timing: Timing, armed: Armed) -> anyhow::Result<Self> {
-        let node = kernel::busy_node(timing, false)?;
+    pub fn new(profile: &Profile, armed: Armed) -> anyhow::Result<Self> {
+        let node = kernel::busy_node(profile, false)?;
         Ok(Self {
             armed,
             world: World::new(vec![node]),

@@ -9,7 +9,7 @@ use emulator::observe::file::{ChunkWriter, Header};
 use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::timing::Timing;
+use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
 use lanigon_worlds::kernel;
@@ -40,10 +40,10 @@ impl Instructions {
     ///
     /// # Errors
     /// If the kernel does not assemble.
-    pub fn new(timing: Timing) -> anyhow::Result<Self> {
+    pub fn new(profile: &Profile) -> anyhow::Result<Self> {
         let name = format!("lanigon-bench-{}.instructions", std::process::id());
         Ok(Self {
-            world: World::new(vec![kernel::busy_node(timing, false)?]),
+            world: World::new(vec![kernel::busy_node(profile, false)?]),
             path: std::env::temp_dir().join(name),
         })
     }

@@ -38,20 +38,20 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let progress = Progress::steps("rounds", rounds);
     let mut samples = boards.round(&pace)?;
     let mut measurements: Vec<Box<dyn Measurement>> = vec![
-        Box::new(Busy::new(profile.timing, false)?),
-        Box::new(Busy::new(profile.timing, true)?),
+        Box::new(Busy::new(&profile, false)?),
+        Box::new(Busy::new(&profile, true)?),
         Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
         Box::new(Realtime::new(&image, &profile, Work::Stream)?),
         Box::new(Realtime::new(&image, &profile, Work::Idle)?),
         Box::new(Traced::new(&image, &profile)?),
-        Box::new(Instructions::new(profile.timing)?),
+        Box::new(Instructions::new(&profile)?),
         Box::new(Threads::new(&image, &profile)?),
         Box::new(Snapshots::new()?),
         Box::new(ReverseSteps::new()?),
         Box::new(Stopping::new(Armed::Breakpoint)?),
         Box::new(Stopping::new(Armed::Watchpoint)?),
-        Box::new(BusyStopping::new(profile.timing, Armed::Breakpoint)?),
-        Box::new(BusyStopping::new(profile.timing, Armed::Watchpoint)?),
+        Box::new(BusyStopping::new(&profile, Armed::Breakpoint)?),
+        Box::new(BusyStopping::new(&profile, Armed::Watchpoint)?),
     ];
     for round in 0..rounds {
         for measurement in &mut measurements {

@@ -28,7 +28,6 @@ const KNOW_THE_TIGON2: &[&str] = &[
     "testbench/command/src/cli/mod.rs",
     "testbench/command/src/commands/acenic/report.rs",
     "testbench/command/src/commands/bench.rs",
-    "testbench/command/src/commands/exec/mod.rs",
     "testbench/command/src/commands/image.rs",
     "testbench/command/src/commands/ledger.rs",
     "testbench/command/src/commands/list.rs",
@@ -108,4 +107,26 @@ fn one_place_registers_the_boards() {
         .chain(gone.map(|path| format!("{path}: listed, and knows no board any more")))
         .collect();
     check("what serves every board names none", &broken);
+}
+
+/// Files that build nodes and worlds for the testbench.
+const BUILDERS: [&str; 2] = [
+    "testbench/worlds/src/boards.rs",
+    "testbench/worlds/src/builder.rs",
+];
+
+#[test]
+fn worlds_are_built_in_one_place() {
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        if !path.starts_with("testbench/") || path.contains("/tests/") {
+            continue;
+        }
+        for call in [" Node::new(", "(Node::new(", "Tigon2::new(", ".add_switch("] {
+            if text.contains(call) && !BUILDERS.contains(&&*path) {
+                broken.push(format!("{path}: {call}..)"));
+            }
+        }
+    }
+    check("worlds of the testbench are built in one place", &broken);
 }

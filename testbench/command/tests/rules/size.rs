@@ -7,25 +7,7 @@ const FILE: usize = 600;
 const FUNCTION: usize = 70;
 
 /// Files and functions above the limits, each with its length. The list may only become shorter.
-const LONG: &[(&str, usize)] = &[
-    ("emulator/src/image/tests/builder.rs: elf", 74),
-    ("emulator/src/observe/file/tests.rs: kinds", 115),
-    ("emulator/src/observe/words.rs: write", 107),
-    (
-        "emulator/tests/network/switches.rs: what_cannot_be_built_is_refused",
-        78,
-    ),
-    ("testbench/command/src/commands/run/mod.rs: run", 77),
-    (
-        "testbench/debugger/tests/debug/command.rs: what_is_wrong_is_refused_with_what_was_meant",
-        93,
-    ),
-    ("testbench/papers/src/reproduce/figures.rs: all", 74),
-    (
-        "testbench/worlds/src/scenario/tests.rs: impossible_values_are_refused",
-        87,
-    ),
-];
+const LONG: &[(&str, usize)] = &[];
 
 /// Replaces comments, strings and characters by nothing, but keeps line breaks: what remains has the braces of the code
 /// alone.

@@ -52,7 +52,7 @@ fn check_refused(line: &str, reason: &str) {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_what_was_meant() {
+fn wrong_breakpoints_are_refused_with_a_suggestion() {
     check_refused(
         "brake x",
         "there is no command \"brake\" (did you mean break?)",
@@ -112,6 +112,10 @@ fn what_is_wrong_is_refused_with_what_was_meant() {
     check_refused("break send cpu c", "expected cpu a or cpu b");
     check_refused("break send if $v0", "compares nothing");
     check_refused("break send if $v9 == 1", "");
+}
+
+#[test]
+fn wrong_watches_steps_and_changes_are_refused() {
     check_refused("watch", "expected what");
     check_refused("watch 0x200 0", "at least 1 byte");
     check_refused(

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use lanigon_worlds::nodes::mac_address;
 
 /// Overlay for the 700 MHz hosts; profiles describe the 933 MHz hosts.
-const HOST_700: &str = include_str!("../../../../emulator/profiles/host-700mhz.toml");
+const HOST_700: &str = include_str!("../../profiles/host-700mhz.toml");
 /// Description of the second testbed's switch.
-const PACKET_ENGINE: &str = include_str!("../../../../emulator/profiles/switch-packet-engine.toml");
+const PACKET_ENGINE: &str = include_str!("../../profiles/switch-packet-engine.toml");
 /// Number of ports of a switch between two nodes.
 const PORTS: usize = 2;
 /// Longest valid latency of a switch.

@@ -116,33 +116,27 @@ fn latency_panels(testbed: Testbed, schemes: &[Scheme]) -> [Panel; 2] {
     .map(|(what, sizes)| panel(what, Experiment::Latency, testbed, schemes, sizes))
 }
 
+fn one_way(testbed: Testbed, schemes: &[Scheme]) -> Panel {
+    let title = "one-way bandwidth";
+    panel(title, Experiment::OneWay, testbed, schemes, ANY)
+}
+
+fn two_way(testbed: Testbed) -> Panel {
+    let title = "two-way bandwidth";
+    panel(title, Experiment::TwoWay, testbed, &Scheme::ALL, ANY)
+}
+
+/// Latency and bandwidth of the single-CPU firmware.
+fn base_panels(testbed: Testbed) -> Vec<Panel> {
+    let [small, large] = latency_panels(testbed, &[Scheme::Base]);
+    vec![small, large, one_way(testbed, &[Scheme::Base])]
+}
+
 /// All reproduced figures.
 #[must_use]
 pub fn all() -> Vec<Figure> {
     use Testbed::{Direct700, Direct933, Switch700};
     let figure = |id, title, panels| Figure { id, title, panels };
-    let one_way = |testbed, schemes: &[Scheme]| {
-        panel(
-            "one-way bandwidth",
-            Experiment::OneWay,
-            testbed,
-            schemes,
-            ANY,
-        )
-    };
-    let two_way = |testbed| {
-        panel(
-            "two-way bandwidth",
-            Experiment::TwoWay,
-            testbed,
-            &Scheme::ALL,
-            ANY,
-        )
-    };
-    let base_panels = |testbed| {
-        let [small, large] = latency_panels(testbed, &[Scheme::Base]);
-        vec![small, large, one_way(testbed, &[Scheme::Base])]
-    };
     vec![
         figure(
             "2.6",

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use defs::acenic::Link;
 use emulator::host::machine::Machine;
 use emulator::image::{Image, ImageError, Probe, Symbols};
-use emulator::sim::node::Node;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::inspect::probes::ProbeTable;
@@ -25,6 +24,8 @@ use host_lib::acenic::{AceNic, Config};
 use host_lib::firmware::Firmware;
 use host_lib::firmware::linux::{FormError, LinuxFirmware, Version};
 
+use crate::boards::{self, Parts};
+use crate::builder::WorldBuilder;
 use crate::images;
 use crate::nodes;
 use crate::outcome;
@@ -160,17 +161,23 @@ pub fn pair(
     } else {
         LinkPartner::Idle
     };
-    let node = |index| {
-        let mut board = Tigon2::new(sram, profile.timing);
-        board.probes = ProbeTable::new(firmware.probes.clone());
-        let address = nodes::mac_address(index);
-        board.fabric.eeprom.set_mac_address(address.0);
-        board.fabric.serdes.partner = partner;
-        Node::new(index, board, &profile.timing.host, HOST_MEGABYTES)
+    let probes = ProbeTable::new(firmware.probes.clone());
+    let parts = Parts {
+        profile,
+        probes: Some(&probes),
+        sram,
+        memory_megabytes: HOST_MEGABYTES,
     };
-    let mut world = World::new(vec![node(0), node(1)]);
-    world.connect(0, 1, nodes::cable(profile))?;
-    Ok(world)
+    let mut world = WorldBuilder::new();
+    for index in 0..2 {
+        let node = world.node(boards::DEFAULT, &parts);
+        let fabric = &mut node.board_mut::<Tigon2>().fabric;
+        let address = nodes::mac_address(index);
+        fabric.eeprom.set_mac_address(address.0);
+        fabric.serdes.partner = partner;
+    }
+    world.pairs(nodes::cable(profile));
+    world.build()
 }
 
 /// Runs `program` on a node of `world`, with the driver of a board whose firmware has just been started.

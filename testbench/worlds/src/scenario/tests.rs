@@ -197,6 +197,10 @@ fn impossible_values_are_refused() {
     );
     let none = GOOD.replacen("bytes = [64, 4096]", "", 1);
     check(&none, "[[program]]", "program", "\"bytes\" is missing");
+}
+
+#[test]
+fn impossible_programs_and_networks_are_refused() {
     check_changed(
         "messages = 3",
         "messages = 0",

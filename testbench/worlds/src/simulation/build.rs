@@ -23,6 +23,7 @@ use super::result::Counters;
 use super::started::Started;
 use super::{Lives, Simulation};
 use crate::boards::Parts;
+use crate::builder::WorldBuilder;
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::images;
@@ -34,7 +35,7 @@ use crate::programs::start;
 use crate::programs::traffic::{self, Identity};
 use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
-use crate::scenario::{self, End, Forwarding, Scenario, ScenarioError};
+use crate::scenario::{End, Forwarding, Scenario, ScenarioError};
 
 /// A timing profile, and the image's probes with the stretch factors of their stages.
 #[derive(Debug)]
@@ -144,20 +145,20 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
 }
 
 fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, EthernetError> {
-    let node = |(index, node): (usize, &scenario::Node)| {
+    let mut world = WorldBuilder::new();
+    for node in &scenario.nodes {
         let Speed { profile, probes } = &speeds[&node.profile.name];
-        node.board.node(&Parts {
-            index: index as u16,
+        let parts = Parts {
             profile,
             probes: Some(probes),
             sram: EMP_SRAM,
             memory_megabytes: node.memory_mb,
-        })
-    };
-    let mut world = World::new(scenario.nodes.iter().enumerate().map(node).collect());
+        };
+        world.node(node.board, &parts);
+    }
     for spec in &scenario.network.switches {
         let routes = spec.routes.iter().enumerate();
-        world.add_switch(&SwitchConfig {
+        world.switch(SwitchConfig {
             ports: spec.ports,
             forwarding: match spec.forwarding {
                 Forwarding::StoreAndForward => switch::Forwarding::StoreAndForward,
@@ -168,7 +169,7 @@ fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World,
             routes: routes
                 .filter_map(|(node, &port)| Some((mac_address(node as u16), port?)))
                 .collect(),
-        })?;
+        });
     }
     for spec in &scenario.network.links {
         let [a, b] = spec.ends.map(port);
@@ -176,9 +177,9 @@ fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World,
             byte_time: spec.byte_time,
             propagation: spec.propagation,
         };
-        world.connect(a, b, link)?;
+        world.cable(a, b, link);
     }
-    Ok(world)
+    world.build()
 }
 
 const fn port(end: End) -> Port {

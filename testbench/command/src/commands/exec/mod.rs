@@ -13,14 +13,13 @@ use emulator::board::CpuId;
 use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::probes::ProbeTable;
 
 use super::Status;
 use crate::cli::ExecArgs;
 use crate::{logging, output};
+use lanigon_worlds::boards::{self, Parts};
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::{images, profile};
+use lanigon_worlds::{images, nodes, profile};
 use report::Report;
 use stop::Stop;
 
@@ -32,18 +31,25 @@ const HOST_MEGABYTES: u32 = 1;
 /// # Errors
 /// If the request is invalid, or the result cannot be written.
 pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let timing = profile::load(&args.profile)?.timing;
-    let mut node = Node::new(
-        0,
-        Tigon2::new(args.sram, timing),
-        &timing.host,
-        HOST_MEGABYTES,
-    );
-    node.board_mut::<Tigon2>().instruction_limit = args.max_instructions;
-    let image = match &args.image {
-        Some(path) => Some(load_image(&mut node, path, args)?),
-        None => None,
+    let profile = profile::load(&args.profile)?;
+    let image = args.image.as_deref();
+    let image = image.map(|path| images::read_image(path, args.sram));
+    let image = image.transpose()?;
+    let probes = image.as_ref().map(|image| nodes::probes(image, &[]));
+    let parts = Parts {
+        profile: &profile,
+        probes: probes.as_ref(),
+        sram: args.sram,
+        memory_megabytes: HOST_MEGABYTES,
     };
+    let mut node = boards::DEFAULT.node(0, &parts);
+    for cpu in 0..node.inspect().cpus().len() {
+        let board = node.inspect_mut();
+        board.hold_after(CpuId::new(cpu), args.max_instructions);
+    }
+    for (address, bytes) in image.iter().flat_map(Image::load_parts) {
+        node.poke(CpuId::new(0), address, bytes)?;
+    }
     load_files(&mut node, args)?;
     check_dumps(&node, args)?;
     let entry = image.as_ref().map(|image| image.entry);
@@ -67,18 +73,6 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Stop::Fault => Status::Failed,
         Stop::Interrupted => Status::Interrupted,
     })
-}
-
-fn load_image(node: &mut Node, path: &Path, args: &ExecArgs) -> anyhow::Result<Image> {
-    let image = images::read_image(path, args.sram)?;
-    for (address, bytes) in image.load_parts() {
-        node.board_mut::<Tigon2>()
-            .fabric
-            .sram
-            .copy_in(address, bytes);
-    }
-    node.board_mut::<Tigon2>().probes = ProbeTable::new(image.probes.clone());
-    Ok(image)
 }
 
 fn load_files(node: &mut Node, args: &ExecArgs) -> anyhow::Result<()> {

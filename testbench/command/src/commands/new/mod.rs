@@ -20,36 +20,36 @@ struct File {
 const FILES: [File; 11] = [
     File {
         path: ".gitignore",
-        text: include_str!("../../../../../examples/echo/.gitignore"),
+        text: include_str!("skeleton/gitignore"),
     },
     File {
         path: "Cargo.toml",
-        text: include_str!("../../../../../examples/echo/Cargo.toml"),
+        text: include_str!("skeleton/manifest.toml"),
     },
     // Known working versions.
     File {
         path: "Cargo.lock",
-        text: include_str!("../../../../../Cargo.lock"),
+        text: include_str!("skeleton/lock.toml"),
     },
     File {
         path: "rust-toolchain.toml",
-        text: include_str!("../../../../../rust-toolchain.toml"),
+        text: include_str!("skeleton/toolchain.toml"),
     },
     File {
         path: "firmware/.cargo/config.toml",
-        text: include_str!("../../../../../examples/echo/firmware/.cargo/config.toml"),
+        text: include_str!("skeleton/firmware-config.toml"),
     },
     File {
         path: "firmware/Cargo.toml",
-        text: include_str!("../../../../../examples/echo/firmware/Cargo.toml"),
+        text: include_str!("skeleton/firmware-manifest.toml"),
     },
     File {
         path: "firmware/Cargo.lock",
-        text: include_str!("../../../../../firmware/Cargo.lock"),
+        text: include_str!("skeleton/firmware-lock.toml"),
     },
     File {
         path: "firmware/build.sh",
-        text: include_str!("../../../../../examples/echo/firmware/build.sh"),
+        text: include_str!("skeleton/build.sh"),
     },
     File {
         path: "firmware/src/main.rs",

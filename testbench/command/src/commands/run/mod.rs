@@ -6,14 +6,17 @@ mod start;
 use std::path::Path;
 
 use anyhow::ensure;
-use emulator::sim::world::RunEnd;
+use emulator::observe::file::Header;
+use emulator::sim::world::{RunEnd, World};
 
 use super::Status;
 use crate::cli::RunArgs;
+use crate::logging;
+use crate::output::{self, WriteError};
 use crate::progress::Progress;
-use crate::{logging, output};
 use lanigon_analysis::capture::{self, Capture};
-use lanigon_analysis::trace::record;
+use lanigon_analysis::trace::record::{self, Recording};
+use lanigon_timeline::drawing::Drawing;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::simulation::RunOptions;
 use report::Report;
@@ -42,15 +45,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         simulation.keep_logs();
     }
     let known = record::of_scenario(&name, &scenario, &simulation.image);
-    let world = &mut simulation.world;
-    let recording = args.record.begin(world, || known.clone())?;
-    let drawing = args.timeline.begin(world, || known.clone())?;
-    let capture = args.pcap.as_deref();
-    let capture = capture.map(|path| Capture::start(path, &mut simulation.world));
-    let capture = capture.transpose()?;
-    for node in &mut simulation.world.nodes {
-        logging::show_trace(&mut node.trace);
-    }
+    let observers = Observers::begin(args, &mut simulation.world, &known)?;
     let options = RunOptions {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
@@ -72,16 +67,13 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         scenario: &scenario,
         outcome: &outcome,
     };
-    recording.results(report.results());
+    observers.recording.results(report.results());
     // An output error must not hide results.
-    simulation.world.finish_observing();
-    let captured = capture.map_or(Ok(()), |capture| capture.finish(&mut simulation.world));
-    if args.json {
-        output::print_json(&report.json())?;
-    } else if piped {
-        output::print_aside(&report.text());
-    } else {
-        output::print(&report.text())?;
+    let written = observers.finish(&mut simulation.world);
+    match (args.json, piped) {
+        (true, _) => output::print_json(&report.json())?,
+        (false, true) => output::print_aside(&report.text()),
+        (false, false) => output::print(&report.text())?,
     }
     match saved {
         // The user interrupted the run before the snapshot.
@@ -91,14 +83,44 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Some(Err(error)) => return Err(error),
         Some(Ok(())) | None => {}
     }
-    captured?;
-    recording.finish()?;
-    drawing.finish()?;
+    written?;
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if outcome.is_good() => Status::Done,
         _ => Status::Failed,
     })
+}
+
+/// Files that are written while the world runs.
+struct Observers {
+    recording: Recording,
+    drawing: Drawing,
+    capture: Option<Capture>,
+}
+
+impl Observers {
+    fn begin(args: &RunArgs, world: &mut World, known: &Header) -> anyhow::Result<Self> {
+        let recording = args.record.begin(world, || known.clone())?;
+        let drawing = args.timeline.begin(world, || known.clone())?;
+        let capture = args.pcap.as_deref();
+        let capture = capture.map(|path| Capture::start(path, world));
+        for node in &mut world.nodes {
+            logging::show_trace(&mut node.trace);
+        }
+        Ok(Self {
+            recording,
+            drawing,
+            capture: capture.transpose()?,
+        })
+    }
+
+    fn finish(self, world: &mut World) -> Result<(), WriteError> {
+        world.finish_observing();
+        let captured = self.capture.map_or(Ok(()), |capture| capture.finish(world));
+        captured
+            .and_then(|()| self.recording.finish())
+            .and_then(|()| self.drawing.finish())
+    }
 }
 
 /// Checks that every output has its own file.
