@@ -8,14 +8,14 @@ use crate::state;
 /// cycles of a protocol stage by a factor that is not a whole number (ARCHITECTURE.md, "Timing").
 pub const TICKS_PER_CYCLE: u64 = 1024;
 
-/// Where a core stands in time, and how it came there.
+/// A core's local time, and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuClock {
     /// The core's local time in ticks since the board's start.
     pub now: u64,
     /// Cycles of the core's own work, unstretched, without stalls.
     pub cycles: u64,
-    /// Ticks spent waiting for somebody else (a busy SRAM bus).
+    /// Ticks spent waiting for other actors (a busy SRAM bus).
     pub stalled: u64,
     /// Ticks for which the core was halted before it was started (again).
     pub halted: u64,

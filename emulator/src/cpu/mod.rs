@@ -1,4 +1,4 @@
-//! Processor cores. A core knows no board: it sees the world through its bus.
+//! Processor cores. A core does not depend on a board: it accesses everything through its bus.
 
 pub mod architecture;
 pub mod clock;

@@ -53,7 +53,7 @@ impl fmt::Display for CpuTime {
     }
 }
 
-/// What a program's time goes to at present.
+/// Current use of a program's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It has not begun, or has ended.

@@ -43,7 +43,7 @@ pub struct HostCosts {
     pub signal_return: SimTime,
     /// One poll of a word of host memory that is in the cache; not zero.
     pub memory_poll: SimTime,
-    /// The more that a poll takes that finds what the board has written.
+    /// Additional cost of a poll that finds a write of the board.
     pub memory_miss: SimTime,
     /// The host library's own instructions of one post.
     pub post: SimTime,

@@ -1,4 +1,4 @@
-//! Requests of programs and events of the host: what each does, and what it costs.
+//! Requests of programs and events of the host: effects and costs.
 
 use super::accounts::Phase;
 use super::execution::Execution;

@@ -26,7 +26,7 @@ pub(super) enum MemoryAnswer {
     Contiguous(Option<(u64, u64)>),
     /// A write was carried out, or met an address that is not mapped.
     Written(Result<(), u64>),
-    /// What was read.
+    /// Values read.
     Read(Result<Vec<u8>, u64>),
     /// Whether memory is as expected.
     Compared(Result<bool, u64>),
@@ -81,7 +81,7 @@ value_struct!(Told {
 #[derive(Debug, Clone)]
 pub(super) struct Deeds {
     pub(super) memory: Vec<MemoryAct>,
-    /// What it asked for.
+    /// Its request.
     pub(super) request: Option<Request>,
     /// Whether that was its end.
     pub(super) ended: bool,
@@ -101,7 +101,7 @@ impl Deeds {
 #[derive(Debug)]
 struct Turn {
     told: Told,
-    /// Not saved: they are known again once a program was told its log.
+    /// Not saved: they are known again once a program has received its log.
     deeds: Option<Deeds>,
 }
 
@@ -118,7 +118,7 @@ impl Life {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often it was told something.
+    /// Number of inputs so far.
     pub(super) const fn len(&self) -> usize {
         self.told
     }
@@ -178,7 +178,7 @@ impl Life {
         self.turns().truncate(self.told);
     }
 
-    /// Goes back to the time after so many turns; tells whether the log has as many.
+    /// Goes back to the time after this many turns; returns whether the log has as many.
     pub(super) fn rewind(&mut self, told: usize) -> bool {
         let known = told <= self.turns().len();
         if known {

@@ -83,7 +83,7 @@ impl Machine {
         self.ask(Request::Signals { enabled }, done).await;
     }
 
-    /// From now on interrupts of the board are no signals to this program. A handler that runs goes on.
+    /// Ends the delivery of interrupts as signals to this program. A running handler continues.
     pub async fn ignore_interrupts(&mut self) {
         let enabled = false;
         self.ask(Request::Signals { enabled }, done).await;

@@ -8,12 +8,12 @@
 //! * `execution`: the future of one program, or the log that stands in for it;
 //! * `dispatch`: requests and events;
 //! * `scheduler`: which program has which CPU; [`accounts`]: where its time goes;
-//! * `work`: what a program does between a request and its answer;
+//! * `work`: the work of a program between a request and its answer;
 //! * `read`, `rotation`, [`poller`]: reads and polls of the board's window;
 //! * `memory_poll`: polls of host memory;
 //! * `interrupt`: interrupts of the board, sleeps and their timeouts; `signals`: handlers of interrupts in programs;
-//! * [`machine`]: what programs call; it implements the host library's `Window` and `System`;
-//! * [`log`], `restore`: what programs were told, and how a snapshot brings them back;
+//! * [`machine`]: the programs' interface; it implements the host library's `Window` and `System`;
+//! * [`log`], `restore`: replay logs of programs, and their restoration from a snapshot;
 //! * [`memory`], [`pci`], [`costs`]: host memory, the PCI bus, and costs.
 
 pub mod accounts;

@@ -25,7 +25,7 @@ impl PciBus {
         }
     }
 
-    /// What `clocks` bus clocks take.
+    /// Duration of `clocks` bus clocks.
     #[must_use]
     pub fn span_of(&self, clocks: u64) -> SimTime {
         self.clock.time_of(clocks)
@@ -37,13 +37,13 @@ impl PciBus {
         self.busy += SimTime::from_ps(span.ps() * times);
     }
 
-    /// When the bus becomes free.
+    /// Time at which the bus becomes free.
     #[must_use]
     pub const fn free_at(&self) -> SimTime {
         self.free_at
     }
 
-    /// Takes the bus for `clocks` bus clocks, from `now` or when it becomes free; gives the end.
+    /// Takes the bus for `clocks` bus clocks, from `now` or when it becomes free; returns the end.
     pub fn acquire(&mut self, now: SimTime, clocks: u64) -> SimTime {
         let span = self.clock.time_of(clocks);
         let start = now.max(self.free_at);

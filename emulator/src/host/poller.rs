@@ -51,7 +51,7 @@ value_struct!(Polling {
 enum PollStep {
     /// Its request reaches the PCI bus.
     Start,
-    /// The board gives the value.
+    /// The board returns the value.
     Sample,
 }
 
@@ -161,7 +161,7 @@ pub fn step<E>(
     true
 }
 
-/// The last poll before the end of the timeout was fruitless: its end becomes an event.
+/// Makes the end of the timeout an event, after the last fruitless poll before it.
 fn time_out<E>(polling: Polling, back: SimTime, ctx: &mut HostContext<'_, E>) {
     ctx.poller.polling = None;
     let event = HostEvent::Resume {
@@ -197,7 +197,7 @@ pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
     schedule(ctx, polling.due, event);
 }
 
-/// Carries out all polls before `until`, up to which SRAM does not change. Tells whether all are idle.
+/// Executes all polls before `until`, up to which SRAM does not change. Returns whether all are idle.
 pub fn carry_on<B: Board>(
     board: &mut B,
     until: SimTime,

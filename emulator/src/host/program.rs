@@ -25,9 +25,9 @@ pub(super) struct Program {
     pub(super) factory: Option<Factory>,
     /// How often it has begun.
     pub(super) life: u32,
-    /// What it was told in each life, if that is kept.
+    /// Replay log of each incarnation, if kept.
     pub(super) lives: Option<Vec<Life>>,
-    /// What is known of its next lives, if it repeats.
+    /// Replay logs of its next incarnations, if it replays.
     pub(super) next_lives: VecDeque<Life>,
     /// The machine was reset and will be on again.
     pub(super) awaits_power: bool,

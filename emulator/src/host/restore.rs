@@ -1,4 +1,4 @@
-//! Restores the programs of a host: each begins anew and is told its log, or replays it.
+//! Restores the programs of a host: each restarts and receives its log again, or replays it.
 
 use super::execution::Execution;
 use super::log::{Answers, Deeds, HostLog, Life};
@@ -32,7 +32,7 @@ impl Program {
         Ok(())
     }
 
-    /// Tells the program what it was told in a life, from turn `first` on.
+    /// Passes the logged inputs of an incarnation to the program, from turn `first` on.
     fn tell_again(&mut self, life: &Life, first: usize) -> Result<(), StateError> {
         let same = life.tell_again(first, |told| {
             if !matches!(self.execution, Execution::Alive(_)) {
@@ -86,7 +86,7 @@ impl Program {
 }
 
 impl Programs {
-    /// What programs were told so far.
+    /// Replay logs of the programs so far.
     #[must_use]
     pub fn log(&self) -> HostLog {
         HostLog {
@@ -98,7 +98,7 @@ impl Programs {
         }
     }
 
-    /// Whether what every program was told is known, so that they can be saved.
+    /// Whether the logs of all programs are complete, so that they can be saved.
     ///
     /// # Errors
     /// The first of which it is not.
@@ -117,8 +117,8 @@ impl Programs {
         self.cpus.write(out);
     }
 
-    /// Brings programs that have not come further to where others stood, which were told what is in `log`. If they `repeat`,
-    /// they do from then on what others did.
+    /// Brings programs to the position of others with the replay log `log`, which must not be earlier. With `repeat`,
+    /// they replay the others' actions from then on.
     ///
     /// # Errors
     /// If they are others, or do something else.
@@ -215,7 +215,7 @@ impl Programs {
             .collect();
     }
 
-    /// What others were told later than these is forgotten.
+    /// Discards later entries of shared logs.
     pub(crate) fn forget_later(&self) {
         let lives = self.programs.iter().flat_map(|program| &program.lives);
         lives.flatten().for_each(Life::forget_later);

@@ -1,4 +1,4 @@
-//! What a program does between a request and its answer.
+//! The work of a program between a request and its answer.
 
 use super::memory_poll::MemoryPoll;
 use super::request::{PollRequest, Response};
@@ -7,7 +7,7 @@ use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
 
-/// What a program that is blocked sleeps for.
+/// Wake-up condition of a blocked program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// The board's interrupt.
@@ -36,7 +36,7 @@ value_struct!(Sleep {
 /// The request that a program, or the signal handler within it, is at.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Whether an access to the window is under way: the CPU stands still until it is over.
+    /// Whether an access to the window is pending: the CPU stalls until its end.
     pub(super) accessing: bool,
     /// When the present computation or access ends, at the earliest.
     pub(super) ends: SimTime,

@@ -113,7 +113,7 @@ impl<'a> Component<'a> {
         segment.map_or(SimTime::MAX, |segment| segment.next_time())
     }
 
-    /// The earliest time at which anything can happen.
+    /// The earliest time of any activity.
     pub(super) fn next_activity(&self) -> SimTime {
         let times = self.nodes().map(Node::next_activity);
         let segment = self.next_of_segment();

@@ -1,4 +1,4 @@
-//! A node: one board and its host, in one total order of events.
+//! A node: a board and its host, with one total order of events.
 
 use std::any::{Any, type_name};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub struct Node {
     pci: PciBus,
     poller: Poller,
     now: SimTime,
-    /// Up to there it runs at present.
+    /// Current limit of the run.
     horizon: SimTime,
     slot: Box<dyn AnySlot>,
 }
@@ -59,8 +59,8 @@ impl Node {
         now.save(out);
     }
 
-    /// Takes up the state of a node that was built as this one was, and whose programs were told what is in `log`. If
-    /// they `repeat`, they go on as it says.
+    /// Loads the state of a node with an equal description. `log` is the replay log of its programs, at
+    /// least up to the saved state. With `repeat`, programs replay the log from there on.
     pub(super) fn load(
         &mut self,
         log: &HostLog,
@@ -79,7 +79,7 @@ impl Node {
         Ok(())
     }
 
-    /// A node with `memory_megabytes` of host memory.
+    /// Creates a node with `memory_megabytes` of host memory.
     #[must_use]
     pub fn new<B: Board>(index: u16, board: B, costs: &HostCosts, memory_megabytes: u32) -> Self {
         let memory = Arc::new(Mutex::new(HostMemory::new(memory_megabytes)));
@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    /// Where the node stands in time.
+    /// Current time of the node.
     #[must_use]
     pub const fn now(&self) -> SimTime {
         self.now
@@ -227,13 +227,13 @@ impl Node {
         self.slot.next_effect(self.hosting())
     }
 
-    /// Whether something other than a host program's fruitless polling can happen here.
+    /// Whether anything other than a host program's fruitless polling can happen.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.slot.is_live(self.hosting())
     }
 
-    /// How many events are pending.
+    /// Number of pending events.
     #[must_use]
     pub fn pending_events(&self) -> usize {
         self.slot.pending_events() + usize::from(self.poller.condition().is_some())
@@ -292,7 +292,7 @@ impl Node {
         self.slot.clear_outbox();
     }
 
-    /// Lets everything happen that is due before `horizon`.
+    /// Executes everything due before `horizon`.
     pub fn run_until(&mut self, horizon: SimTime) {
         let (slot, at) = self.split();
         slot.run_until(horizon, at);

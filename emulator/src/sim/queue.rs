@@ -5,8 +5,8 @@ use super::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
 
-/// The place of an event in a node's total order: time, then the initiator's rank, then that
-/// initiator's own sequence number.
+/// Position of an event in a node's total order: time, then the initiator's rank, then that initiator's own
+/// sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventKey {
     /// Time of the event.
@@ -25,11 +25,11 @@ value_struct!(EventKey {
 
 /// Pending events in their total order.
 ///
-/// A node has a handful of them at a time, and most new ones are due soon: in a sorted list the place is
-/// found in a few steps from the end.
+/// A node has few pending events, and most new ones are due soon: in a sorted list their position is found
+/// in a few steps from the end.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    /// The next one last.
+    /// Sorted, with the next event at the end.
     pending: Vec<(EventKey, E)>,
     sequences: [u64; Initiator::COUNT],
 }
@@ -75,7 +75,7 @@ impl<E> EventQueue<E> {
             .insert(later.map_or(0, |at| at + 1), (key, event));
     }
 
-    /// When the next event is due; [`SimTime::MAX`] when none is pending.
+    /// Time of the next event; [`SimTime::MAX`] if none is pending.
     #[must_use]
     pub fn next_time(&self) -> SimTime {
         self.pending
@@ -83,7 +83,7 @@ impl<E> EventQueue<E> {
             .map_or(SimTime::MAX, |(key, _)| key.time)
     }
 
-    /// When the next event is due that `counts` holds for.
+    /// Time of the next event for which `counts` is true.
     #[must_use]
     pub fn next_time_of(&self, counts: impl Fn(&E) -> bool) -> SimTime {
         let mut events = self.pending.iter().rev();
@@ -107,7 +107,7 @@ impl<E> EventQueue<E> {
         self.pending.iter_mut().map(|(_, event)| event)
     }
 
-    /// Forgets the pending events that `keep` does not hold for.
+    /// Removes pending events for which `keep` is false.
     pub fn retain(&mut self, keep: impl Fn(&E) -> bool) {
         self.pending.retain(|(_, event)| keep(event));
     }

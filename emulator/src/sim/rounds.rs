@@ -53,7 +53,7 @@ pub(super) fn run(
     interrupted: impl Fn() -> bool,
 ) {
     for member in &mut *members {
-        // Programs and events may have been added since.
+        // Programs and events may have been added since the last run.
         member.node.start_programs();
         member.look();
     }

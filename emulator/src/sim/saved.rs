@@ -1,4 +1,4 @@
-//! A world's state as bytes.
+//! Saved state of a world.
 
 use super::world::World;
 use crate::host::log::HostLog;
@@ -79,7 +79,7 @@ impl World {
     /// This one must not have come further.
     ///
     /// # Errors
-    /// If that is not the state of such a world. The world is of no use then.
+    /// If it is not the state of such a world. The world is unusable then.
     pub fn load(&mut self, state: &[u8], logs: &Logs) -> Result<(), StateError> {
         self.load_from(Reader::new(state), logs, false)
     }
@@ -128,7 +128,7 @@ impl World {
         }
     }
 
-    /// Whether programs that [repeat](Self::load_repeating) could do so up to now.
+    /// Checks that [replaying](Self::load_repeating) programs could be replayed up to now.
     ///
     /// # Errors
     /// If a program did something that is not in the logs.

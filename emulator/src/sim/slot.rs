@@ -207,7 +207,7 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn run_until(&mut self, horizon: SimTime, mut at: Surroundings<'_>) {
         self.run_to(horizon, SimTime::MAX, &mut at);
-        // Idle cores that fell behind have nothing to say; but they shall stand there too.
+        // Idle cores that lag have no effects, but they must reach this time too.
         while !self.run_cores(horizon, &mut at) {
             self.run_to(horizon, SimTime::MAX, &mut at);
         }
@@ -288,11 +288,11 @@ impl<B: Board> Slot<B> {
                 false => board.run_cores(next, &mut ctx),
             };
             if !there {
-                // A core or a poll scheduled something, perhaps earlier than `next`.
+                // A core or a poll has scheduled an event, perhaps earlier than `next`.
                 continue;
             }
             if next < horizon && ctx.poller.next_time() == next {
-                // The queue knows who comes first.
+                // The queue decides the order.
                 poller::hand_over(&mut ctx);
                 continue;
             }
@@ -307,8 +307,8 @@ impl<B: Board> Slot<B> {
         }
     }
 
-    /// Whether every core idles beyond `next`, and whatever happens then does not concern them. Bringing
-    /// them there would mean stepping through a part of a round of their loops for nothing.
+    /// Whether every core is idle beyond `next` and independent of the event there. Running them to that
+    /// time would step through part of a round of their idle loops unnecessarily.
     fn cores_may_lag(&self, next: SimTime, now: SimTime) -> bool {
         self.board.next_activity(now) > next
             && match self.queue.next() {

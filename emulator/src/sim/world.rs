@@ -1,4 +1,4 @@
-//! A world: nodes that meet only through links.
+//! A world: nodes connected by links.
 //!
 //! A run consists of slices of simulated time. Within a slice each component (`component.rs`) runs by
 //! itself, on any thread. Between two slices every node stands at the same time, and only there does the run
@@ -94,7 +94,7 @@ pub struct World {
 }
 
 impl World {
-    /// Nodes without cables.
+    /// Creates a world of nodes without cables.
     #[must_use]
     pub fn new(nodes: Vec<Node>) -> Self {
         Self {
@@ -184,7 +184,7 @@ impl World {
             .fold(0, |hash: u64, trace| hash.rotate_left(7) ^ trace.hash())
     }
 
-    /// The traces of nodes, of the lines that lead away from ports, and of switches.
+    /// Traces of nodes, lines and switches.
     pub fn traces(&mut self) -> impl Iterator<Item = &mut Tracer> {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
         nodes.chain(traces_of(&mut self.networks))
@@ -205,8 +205,8 @@ impl World {
             .finish(nodes.chain(traces_of(&mut self.networks)))
     }
 
-    /// From now on `observer` sees every frame on every wire that there is, ordered by time and wire, while the
-    /// world runs. Wires that are laid and switches that are added later are not seen.
+    /// Adds an observer of every frame on every existing wire, sorted by time and wire. Wires and switches
+    /// that are added later are not observed.
     pub fn capture(&mut self, observer: Box<dyn FrameObserver>) {
         let mut interfaces = Vec::new();
         for network in &mut self.networks {
@@ -225,7 +225,7 @@ impl World {
         errors
     }
 
-    /// Runs until every program has ended, or a limit.
+    /// Runs until every program has ended, or a limit is reached.
     pub fn run(&mut self, limits: &RunLimits) -> RunEnd {
         self.run_until(limits, || false)
     }
@@ -259,7 +259,7 @@ impl World {
         limits.max_time.is_none() || self.run_slices(limits, |_| None) == Stop::TimeLimit
     }
 
-    /// Runs slice by slice until `stop` says so, or a limit.
+    /// Runs slice by slice until `stop` ends it, or a limit is reached.
     fn run_slices(
         &mut self,
         limits: &RunLimits,
@@ -333,7 +333,7 @@ fn earliest(times: impl Iterator<Item = SimTime>) -> SimTime {
     times.min().unwrap_or(SimTime::MAX)
 }
 
-/// The end of the slice in which `time` lies.
+/// End of the slice that contains `time`.
 const fn end_of_slice(time: SimTime) -> SimTime {
     let slices = time.ps() / SLICE.ps();
     SimTime::from_ps((slices.saturating_add(1)).saturating_mul(SLICE.ps()))

@@ -50,7 +50,7 @@ impl Cpu<B> for A {
 /// use emp::roles::{A, B, Scheme};
 /// struct NobodyDelivers;
 /// impl Scheme for NobodyDelivers {
-///     const NAME: &'static str = "nobody-delivers";
+///     const NAME: &'static str = "no-deliverer";
 ///     type Transmitter = B;
 ///     type Matcher = A;
 /// }

@@ -203,11 +203,10 @@ pub trait System: Send {
         timeout_ns: Option<u64>,
     ) -> impl Future<Output = Result<(), TimedOut>> + Send;
 
-    /// A call of the library begins: `what` says which, and what for. Takes no time; for whoever looks at
-    /// what happens.
+    /// Records the start of a library call, described by `what`, for observers. Takes no time.
     fn call_begins(&mut self, _what: &(dyn fmt::Display + Sync)) {}
 
-    /// The call returns. `what` is the same.
+    /// Records the return of a library call, described by the `what` of its start.
     fn call_returns(&mut self, _what: &(dyn fmt::Display + Sync)) {}
 
     /// The time since the start, in picoseconds (as a time-stamp counter would tell it).

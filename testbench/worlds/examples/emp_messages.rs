@@ -36,8 +36,8 @@ fn read(emp: &EmpNode, buffer: Buffer, length: u32) -> anyhow::Result<String> {
     Ok(String::from_utf8(bytes)?)
 }
 
-/// Node 0: asks, and waits for the answer. Its receive is posted before the question leaves: a message for
-/// which nobody has posted a receive is dropped, and sent again after a timeout.
+/// Node 0: asks, and waits for the answer. Its receive is posted before the question leaves: a message
+/// without a posted receive is dropped, and retransmitted after a timeout.
 async fn ask(mut emp: EmpNode) -> anyhow::Result<String> {
     let space = buffer(&mut emp, 100)?;
     let receive = emp.post_receive(Source::Node(1), Tag::Value(ANSWER), space);

@@ -1,4 +1,4 @@
-//! What instructions compute that concern the registers alone.
+//! Results of instructions on registers alone.
 
 use super::core::Registers;
 use super::isa::Kind::{

@@ -1,4 +1,4 @@
-//! What a MIPS core needs from the board around it.
+//! The interface of a MIPS core to its board.
 
 use std::cell::Cell;
 
@@ -6,20 +6,20 @@ use super::exec::Core;
 use super::isa::Op;
 use super::witness::Witness;
 
-/// Why an access could not be carried out.
+/// Reason why an access did not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BusStop {
-    /// Another actor of the board must act first. Nothing has happened and nothing was charged:
-    /// the core stands before the instruction and will repeat it.
+    /// Another actor of the board must act first. There were no effects and no costs:
+    /// the core will repeat the instruction.
     Wait,
-    /// The instruction was carried out and the board wants to look at what it caused (a device was
-    /// started, a core was halted) before the core goes on.
+    /// The instruction was executed, and the board must handle its effect (a device was
+    /// started, a core was halted) before the core continues.
     Yield,
     /// The access is impossible; the core stops at the instruction.
     Fault(Fault),
 }
 
-/// Why a core stopped for good.
+/// Reason why a core stopped for good.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A word or halfword access that is not aligned.
@@ -52,18 +52,18 @@ pub enum Fault {
     },
 }
 
-/// Memory that nobody but the core reads or writes while it runs.
+/// Memory that only the core accesses while it runs.
 ///
-/// `left` says how many of the cycles that the core was given are left before the access.
+/// `left` is the number of the core's remaining cycles before the access.
 pub trait OwnMemory {
-    /// The core begins, and has so many cycles.
+    /// Starts a run of this many cycles.
     fn begin(&mut self, cycles: u64);
 
-    /// Reads a value, zero-extended, and says how many cycles that takes. `None` if this is not the
-    /// core's own, or the core must ask its bus. `address` is aligned to `width`.
+    /// Reads a value, zero-extended, and returns it with the cycles of the access. `None` if the core must use its
+    /// bus. `address` is aligned to `width`.
     fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)>;
 
-    /// Writes a value, of which `width` counts, and says how many cycles that takes; `None` as for
+    /// Writes the `width` low bytes of a value, and returns the cycles of the access; `None` as for
     /// [`load`](Self::load).
     fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32>;
 }
@@ -81,11 +81,11 @@ impl OwnMemory for () {
     }
 }
 
-/// What a core reaches without asking its bus ([`Bus::private`]).
+/// Code and memory that a core accesses without its bus ([`Bus::private`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Private<'a, M, W> {
-    /// Pre-decoded instructions whose fetch has no cost. One with a probe ([`Op::has_probe`]) or without
-    /// a decoding ([`Op::UNDECODED`]) may be among them; the core does not pass it.
+    /// Pre-decoded instructions whose fetch has no cost. The core stops before one with a probe ([`Op::has_probe`]) or
+    /// without a decoding ([`Op::UNDECODED`]).
     pub ops: &'a [Cell<Op>],
     /// Address of the first one.
     pub base: u32,
@@ -126,7 +126,7 @@ impl Width {
         u32::MAX >> (32 - 8 * self as u32)
     }
 
-    /// How far up a value at `address`, aligned, stands in its big-endian word.
+    /// Shift of a value at `address`, aligned, within its big-endian word.
     #[must_use]
     #[inline(always)]
     pub const fn shift(self, address: u32) -> u32 {
@@ -134,34 +134,34 @@ impl Width {
     }
 }
 
-/// The board as a core sees it.
+/// The bus of a core.
 ///
 /// Each access takes place at `core.clock.now`. The bus charges the access's own cost with
 /// [`CpuClock::charge`](crate::cpu::clock::CpuClock::charge) and waiting with `stall_until`; the
 /// core itself charges the cycle of the instruction. Values are zero-extended; the core extends
 /// the sign. `address` is aligned to `width`: the core checks that first.
 pub trait Bus {
-    /// Memory that is a core's own.
+    /// Private memory of a core.
     type Own<'a>: OwnMemory
     where
         Self: 'a;
 
-    /// Who looks at what the core executes.
+    /// Witness of the core's execution.
     type Witness<'a>: Witness
     where
         Self: 'a;
 
-    /// Whether anybody looks.
+    /// Whether execution is recorded.
     const WITNESSED: bool;
 
     /// Who looks.
     fn witness(&mut self) -> Self::Witness<'_>;
 
-    /// Instructions around the program counter and memory that are the core's own affair, as far as they are
-    /// known. The core carries out what concerns these alone without asking further.
+    /// Private code around the program counter and private memory, as far as known. The core executes
+    /// instructions on these alone without further calls.
     fn private(&mut self, core: &Core) -> Private<'_, Self::Own<'_>, Self::Witness<'_>>;
 
-    /// The core is about to stop.
+    /// Prepares a stop of the core.
     ///
     /// # Errors
     /// [`BusStop::Wait`] if it is not certain yet that it comes to that.
@@ -193,8 +193,8 @@ pub trait Bus {
         value: u32,
     ) -> Result<(), BusStop>;
 
-    /// The core is about to execute an instruction that carries a probe (`Op::probe` is set).
-    /// The bus may change the clock's `ticks_per_cycle`. Called once for each execution, after the
-    /// fetch and before any effect. Tells whether the firmware has placed it: a `nop` then stands there for that alone.
+    /// Handles an instruction that carries a probe (`Op::probe` is set), before its execution.
+    /// The bus may change the clock's `ticks_per_cycle`. Called once per execution, after the
+    /// fetch and before any effect. Returns whether it is a probe of the firmware, which has a `nop` of its own.
     fn probe(&mut self, core: &mut Core, pc: u32) -> bool;
 }

@@ -1,4 +1,4 @@
-//! The executor: a core's state, and the loop that carries out instructions.
+//! The executor: the loop that executes instructions.
 
 use super::alu;
 use super::bus::{Bus, BusStop, Fault, Width};
@@ -9,16 +9,16 @@ use super::isa::{self, Op};
 use super::private::{self, Stop};
 use super::witness::Witness;
 
-/// Why [`run`] came back.
+/// Reason why [`run`] returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
     /// The clock has reached the time given.
     Until,
     /// The number of instructions given was executed.
     Limit,
-    /// The bus wants another actor to go first. The next [`run`] goes on with this instruction.
+    /// Another actor must go first. The next [`run`] continues with this instruction.
     Wait,
-    /// The instruction was executed, and the bus wants the board to look before the core goes on.
+    /// The instruction was executed, and the board must act before the core continues.
     Yield,
     /// The core executed a `break` and stays at it.
     Break {
@@ -29,8 +29,8 @@ pub enum Exit {
     Fault(Fault),
 }
 
-/// Why [`run_until`] came back: [`Exit`] in a byte. A board whose cores take turns sees it every few
-/// instructions, and hardly ever anything but [`Wait`](Self::Wait).
+/// Reason why [`run_until`] returned: [`Exit`] in a byte. With two busy cores it is needed every few
+/// instructions, and is almost always [`Wait`](Self::Wait).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
     /// [`Exit::Until`].
@@ -119,7 +119,7 @@ fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
     }
 }
 
-/// What the clock shows, if somebody looks.
+/// The clock, if execution is recorded.
 #[inline(always)]
 fn moment<B: Bus>(core: &Core) -> (u64, u64) {
     if B::WITNESSED {
@@ -129,20 +129,20 @@ fn moment<B: Bus>(core: &Core) -> (u64, u64) {
     }
 }
 
-/// How many ticks the core has stalled since a [`moment`], and how many it has spent beside that.
+/// Stall ticks of the core since a [`moment`], and other ticks.
 #[inline(always)]
 const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
     let stalled = core.clock.stalled - stalled;
     (stalled, core.clock.now - now - stalled)
 }
 
-/// Delivers the probe of `op`. A `nop` stands there for its probe's sake only: the core steps over it
-/// at once, uncharged and uncounted, so that marking a place changes no time.
+/// Delivers the probe of `op`. A firmware probe has a `nop` of its own: the core skips it,
+/// uncharged and uncounted, so that a mark costs no time.
 #[inline(never)]
 fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Pause> {
     while op.has_probe() {
         let marked = bus.probe(core, core.pc());
-        // Other marks, as a breakpoint, stand at instructions that the firmware means.
+        // Other marks, such as breakpoints, are at instructions of the firmware.
         if !marked || !op.is_nop() {
             break;
         }
@@ -172,7 +172,7 @@ fn misaligned<B: Bus>(core: &mut Core, bus: &mut B, address: u32, width: Width) 
     stop(core, bus, Exit::Fault(Fault::Misaligned { address, width }))
 }
 
-/// The core stops, once it is certain that it comes to that. Until then it fetches the instruction anew
+/// Stops the core, once the stop is confirmed. Until then it fetches the instruction again
 /// each time.
 #[cold]
 fn stop<B: Bus>(core: &mut Core, bus: &mut B, exit: Exit) -> Pause {
@@ -222,7 +222,7 @@ fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<N
     }
 }
 
-/// Tells who looks of an access that was carried out since `before`.
+/// Reports an access since `before` to the witness.
 #[inline(always)]
 fn tell_access<B: Bus>(core: &Core, bus: &mut B, address: u32, before: (u64, u64)) {
     if B::WITNESSED {
@@ -244,7 +244,7 @@ fn retire<B: Bus>(core: &mut Core, bus: &mut B, next: Next) {
     }
 }
 
-/// What follows from a bus that did not let the instruction `op` read or write.
+/// Handles an access of the instruction `op` that the bus did not complete.
 #[inline(always)]
 fn stopped<B: Bus>(core: &mut Core, bus: &mut B, op: Op, reason: BusStop) -> Pause {
     match reason {
@@ -256,14 +256,14 @@ fn stopped<B: Bus>(core: &mut Core, bus: &mut B, op: Op, reason: BusStop) -> Pau
     }
 }
 
-/// Retires a store that the board wants to look at.
+/// Retires a store that the board must handle.
 #[cold]
 fn stored<B: Bus>(core: &mut Core, bus: &mut B) -> Pause {
     retire(core, bus, Next::Sequence);
     core.leave(Exit::Yield)
 }
 
-/// Carries out a `break`, after which the core stays where it is.
+/// Executes a `break`, at which the core stays.
 #[cold]
 fn broken<B: Bus>(core: &mut Core, bus: &mut B, code: u32) -> Pause {
     let pause = stop(core, bus, Exit::Break { code });
@@ -276,7 +276,7 @@ fn broken<B: Bus>(core: &mut Core, bus: &mut B, code: u32) -> Pause {
     pause
 }
 
-/// The chip does not have the instruction.
+/// Faults on an instruction that the chip does not have.
 #[cold]
 fn unknown<B: Bus>(core: &mut Core, bus: &mut B, word: u32) -> Pause {
     let fault = match isa::lookup(word) {
@@ -289,7 +289,7 @@ fn unknown<B: Bus>(core: &mut Core, bus: &mut B, word: u32) -> Pause {
     stop(core, bus, Exit::Fault(fault))
 }
 
-/// Carries out one instruction. If that fails, only [`Exit::Yield`] and [`Exit::Break`] count as
+/// Executes one instruction. On failure, only [`Exit::Yield`] and [`Exit::Break`] count as
 /// execution.
 #[inline(always)]
 fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Pause> {

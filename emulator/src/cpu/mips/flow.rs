@@ -1,4 +1,4 @@
-//! Where control goes after an instruction.
+//! Control flow after an instruction.
 
 use super::core::Registers;
 use super::isa::Kind::{
@@ -7,7 +7,7 @@ use super::isa::Kind::{
 };
 use super::isa::Op;
 
-/// Where control goes after an instruction.
+/// Control flow after an instruction.
 pub(super) enum Next {
     /// To the next instruction.
     Sequence,

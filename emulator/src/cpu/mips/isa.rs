@@ -122,7 +122,7 @@ pub enum Flow {
     Likely,
     /// To its target, after the delay slot.
     Jump,
-    /// To nobody: the core stops.
+    /// None: the core stops.
     Stop,
 }
 
@@ -438,7 +438,7 @@ pub const ALIASES: &[Row] = &[
     op("bnezl", 0x15, COMPARE_ZERO, Bnel),
 ];
 
-/// Where calls leave their link.
+/// Link register of calls.
 const RETURN_ADDRESS: u8 = 31;
 
 const SLOTS: usize = 64 + 64 + 32;
@@ -518,14 +518,14 @@ impl Row {
     }
 }
 
-/// Where the branch `word` at `pc` leads.
+/// Target of the branch `word` at `pc`.
 #[must_use]
 pub fn branch_target(word: u32, pc: u32) -> u32 {
     let words = i32::from((word as u16).cast_signed());
     pc.wrapping_add(4).wrapping_add((words * 4).cast_unsigned())
 }
 
-/// Where the jump `word` at `pc` leads: within the 256 MB of its delay slot.
+/// Target of the jump `word` at `pc`: within the 256 MB of its delay slot.
 #[must_use]
 pub fn jump_target(word: u32, pc: u32) -> u32 {
     pc.wrapping_add(4) & 0xf000_0000 | (word & 0x03ff_ffff) << 2

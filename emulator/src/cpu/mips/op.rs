@@ -94,14 +94,14 @@ impl Op {
         matches!(self.kind(), Kind::Joff)
     }
 
-    /// What the instruction does.
+    /// Kind of the instruction.
     #[must_use]
     #[inline(always)]
     pub const fn kind(self) -> Kind {
         Kind::from_number(self.0.get() as u8 & NUMBER)
     }
 
-    /// What the instruction does, if it carries no probe; else [`Kind::Illegal`].
+    /// Kind of the instruction, if it carries no probe; else [`Kind::Illegal`].
     #[must_use]
     #[inline(always)]
     pub(super) const fn plain_kind(self) -> Kind {

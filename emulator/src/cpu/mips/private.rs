@@ -1,4 +1,4 @@
-//! The fast path: what concerns nothing but the core's registers and its own memory.
+//! The fast path: instructions on the core's registers and its private memory.
 
 use super::alu;
 use super::bus::{Bus, OwnMemory, Private, Width};
@@ -9,18 +9,18 @@ use super::isa::Kind::{Lb, Lbu, Lh, Lhu, Lw, Sb, Sh, Sw};
 use super::isa::Op;
 use super::witness::Witness;
 
-/// Why [`run`] came back.
+/// Reason why [`run`] returned.
 pub(super) enum Stop {
     /// The core stands before this instruction, which carries no probe and begins in time.
     Op(Op),
-    /// The time is perhaps over.
+    /// The time may be over.
     Time,
     /// The core stands before an instruction that must be fetched.
     Unknown,
 }
 
-/// What changes from one instruction to the next, beside registers and memory, in as few numbers as
-/// possible: they stay in registers of the machine that we run on.
+/// State of the loop besides registers and memory, in few numbers, so that they
+/// stay in registers of the host.
 struct Progress {
     pc: u32,
     next_pc: u32,
@@ -30,7 +30,7 @@ struct Progress {
     extra_cycles: i64,
 }
 
-/// Carries out instructions from the program counter on, as long as they are private and begin before
+/// Executes instructions from the program counter on, as long as they are private and begin before
 /// `until`.
 #[inline(always)]
 pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
@@ -52,7 +52,7 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     stop
 }
 
-/// The loop of [`run`]; a cycle has so many ticks.
+/// The loop of [`run`], with the ticks per cycle.
 #[inline(always)]
 fn carry_out<M: OwnMemory, W: Witness>(
     registers: &mut Registers,
@@ -108,7 +108,7 @@ impl Progress {
         self.extra_cycles += cycles as i64;
     }
 
-    /// Goes on as a branch says.
+    /// Follows a branch.
     #[inline(always)]
     const fn go_to(&mut self, next: Next, timing: &CoreTiming) {
         self.go_on(timing);

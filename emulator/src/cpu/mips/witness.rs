@@ -1,10 +1,10 @@
-//! Who looks at what a core executes.
+//! Witnesses of a core's execution.
 
-/// Is told of each instruction that a core executes, and of the time that it takes beyond its own cycles.
+/// Receives each executed instruction of a core, and its time in addition to its own cycles.
 ///
-/// What is spent comes before the instruction for which it is spent. All spans are ticks of the core's clock.
+/// Additional time is reported before its instruction. All spans are ticks of the core's clock.
 pub trait Witness {
-    /// The core stands at this tick of its clock and is about to run.
+    /// The core starts to run at this tick of its clock.
     fn begins(&mut self, tick: u64);
 
     /// A fetch waited for the bus, and then took its time.
@@ -20,7 +20,7 @@ pub trait Witness {
     fn executed(&mut self, pc: u32, ticks: u64);
 }
 
-/// Nobody looks.
+/// No witness.
 impl Witness for () {
     #[inline(always)]
     fn begins(&mut self, _: u64) {}

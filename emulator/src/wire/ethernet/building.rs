@@ -48,7 +48,7 @@ impl World {
     /// Adds a route to a switch.
     ///
     /// # Errors
-    /// If there is no such port, or a route to this address already.
+    /// If the port does not exist, or the address has a route already.
     pub fn add_route(
         &mut self,
         switch: usize,
@@ -58,8 +58,7 @@ impl World {
         self.ethernet_mut().add_route(switch, address, port)
     }
 
-    /// Adds the routes to a node, by the fewest links, to all switches that can reach it and have no
-    /// route to its address.
+    /// Adds shortest routes to a node to all switches that can reach it and have no route to its address.
     ///
     /// # Errors
     /// If the node does not exist or has no cable.
@@ -67,7 +66,7 @@ impl World {
         self.ethernet_mut().route_to(node, address)
     }
 
-    /// Joins two ports: a number is a node, a pair of numbers a switch and its port.
+    /// Connects two ports: a number is a node, a pair of numbers a switch and its port.
     ///
     /// # Errors
     /// If an end does not exist, has a cable already or is a board of another medium, or if the link's properties are
@@ -95,8 +94,8 @@ impl World {
         Ok(())
     }
 
-    /// Puts a fault layer between a port and its link, behind those that are there: frames that leave the
-    /// port pass it.
+    /// Adds a fault layer between a port and its link, after existing layers: it handles frames that leave
+    /// the port.
     ///
     /// # Errors
     /// If the port does not exist or has no cable.
@@ -172,7 +171,7 @@ impl World {
 
 /// For tests that feed a node by hand. Its board must have an Ethernet port.
 impl Node {
-    /// The first bit of a frame reaches this node at `first_bit`.
+    /// Delivers a frame whose first bit arrives at `first_bit`.
     ///
     /// # Panics
     /// If the board has a port of another medium.

@@ -18,7 +18,7 @@ use crate::wire::unit::Arrival;
 #[derive(Debug)]
 pub(super) struct Direct<'a> {
     link: Link,
-    /// For each of the two nodes, the line that leads away from it.
+    /// The line that leads away from each of the two nodes.
     lines: [&'a mut Line; 2],
     /// Frames to pass on, with the node that each will reach.
     told: Vec<(usize, Delivery<Ethernet>)>,

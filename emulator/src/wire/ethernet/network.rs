@@ -121,7 +121,7 @@ impl EthernetNetwork {
         Ok(())
     }
 
-    /// Adds a switch; gives its number.
+    /// Adds a switch; returns its number.
     pub(super) fn add_switch(&mut self, config: &SwitchConfig) -> Result<usize, EthernetError> {
         let index = self.switches.len();
         if index >= MOST {

@@ -192,7 +192,8 @@ mod tests {
                     let factor = if slower { 933.0 / 700.0 } else { 1.0 };
                     let expected = factor * fast.entries[entry].value;
                     let off = (value.value - expected).abs();
-                    assert!(off <= 0.01 * expected, "{testbed:?} {entry}");
+                    // The overlay is written in whole nanoseconds.
+                    assert!(off <= (0.01 * expected).max(0.5), "{testbed:?} {entry}");
                 }
                 assert_eq!(profile.stages, fast.stages);
             }
