@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 pub mod board;
+pub mod boards;
 pub mod cpu;
 pub mod debug;
 pub mod host;

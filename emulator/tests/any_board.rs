@@ -103,7 +103,7 @@ impl Board for Toy {
                 bytes[14] = value as u8;
                 let frame = Frame::new(bytes);
                 let end = ctx.now + LINK.frame_span(&frame) + LINK.gap();
-                ctx.schedule(end, Initiator::MacTransmit, Event::Sent);
+                ctx.schedule(end, Initiator::Transmitter, Event::Sent);
                 self.outbox.send(ctx.now, frame);
             }
             CAME => (self.came, self.raised) = (value, false),
@@ -138,7 +138,7 @@ impl Board for Toy {
 
     fn unit_arrives(&mut self, arrival: Arrival<Frame>, ctx: &mut Context<'_, Event>) {
         let end = arrival.head + LINK.frame_span(&arrival.unit);
-        ctx.schedule(end, Initiator::MacReceive, Event::Came(arrival.unit));
+        ctx.schedule(end, Initiator::Receiver, Event::Came(arrival.unit));
     }
 
     fn outbox(&mut self) -> &mut Outbox<Ethernet> {
@@ -150,7 +150,7 @@ impl Board for Toy {
     }
 
     fn schedule_carrier(&mut self, _: bool, time: SimTime, ctx: &mut Context<'_, Event>) {
-        ctx.schedule(time, Initiator::MacReceive, Event::Signal);
+        ctx.schedule(time, Initiator::Receiver, Event::Signal);
     }
 }
 
@@ -293,7 +293,7 @@ fn boards_of_two_types_share_a_cable() {
     assert_eq!(world.run(&limits(1)), RunEnd::Completed);
     let seen = world.nodes[1].trace.take();
     let by_receiver = |by: Initiator| seen.iter().filter(|event| event.initiator == by).count();
-    assert_eq!(by_receiver(Initiator::MacReceive), 1, "{seen:?}");
+    assert_eq!(by_receiver(Initiator::Receiver), 1, "{seen:?}");
 
     assert_eq!(world.nodes[0].board::<Toy>().send, 0);
     assert!(world.nodes[0].try_board::<Tigon2>().is_none());

@@ -87,7 +87,7 @@ fn a_write_to_the_pc_of_a_running_cpu_is_logged_whoever_makes_it() {
     assert_eq!(bench.mistakes(), [(Initiator::Host, expected.clone())]);
     bench.start(0, 0x4000, &format!("sw $zero, 0x244($gp)\n {LOOP}"));
     bench.run_us(5);
-    assert_eq!(bench.mistakes(), [(Initiator::CpuA, expected)]);
+    assert_eq!(bench.mistakes(), [(Initiator::Cpu(0), expected)]);
     let pc = bench.read(r::CPU_B + r::CPU_PC);
     assert!((0x5000..0x5010).contains(&pc), "B went to {pc:#x}");
 }
@@ -100,7 +100,7 @@ fn a_write_to_a_general_register_says_that_it_is_read_only() {
     assert_eq!(bench.mistakes(), [(Initiator::Host, expected.clone())]);
     bench.start(0, 0x4000, &format!("sw $gp, 0x2A0($gp)\n {LOOP}"));
     bench.run_us(5);
-    assert_eq!(bench.mistakes(), [(Initiator::CpuA, expected)]);
+    assert_eq!(bench.mistakes(), [(Initiator::Cpu(0), expected)]);
     assert_eq!(bench.read(0x2A0), 0);
 }
 

@@ -35,6 +35,8 @@ pub struct CpuInfo {
     pub name: &'static str,
     /// The name in commands and files: `a`.
     pub letter: &'static str,
+    /// The name as an initiator: `cpu_a`.
+    pub id: &'static str,
     /// Initiator of its accesses.
     pub initiator: Initiator,
     /// Instruction set.

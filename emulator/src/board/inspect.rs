@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::{CpuId, CpuInfo, CpuView, Stops};
+use crate::observe::names::{BoardNames, NO_BOARD};
 use crate::sim::time::SimTime;
+
+/// Describes a frame whose words are read by index.
+pub type DescribeFrame<'a> = &'a dyn Fn(&dyn Fn(usize) -> u32) -> String;
 
 /// An address or register that cannot be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +32,8 @@ pub struct Area {
     pub installed_end: u32,
     /// Whether it is memory: it may hold instructions, and writes have no side effects.
     pub memory: bool,
+    /// Whether each CPU has its own memory at these addresses.
+    pub private: bool,
 }
 
 /// A register of a hardware block.
@@ -44,10 +50,17 @@ pub struct RegisterRow {
 }
 
 /// Inspection of a board by tools. Addresses are those of a CPU. Reads have no side effects, even where a CPU's or a
-/// host's read would have them. Only the name has no default: a board without CPUs needs nothing else.
+/// host's read would have them. A board without CPUs needs nothing.
 pub trait Inspect {
+    /// Names of this type of board in events.
+    fn names(&self) -> &'static BoardNames {
+        &NO_BOARD
+    }
+
     /// Name of this type of board in scenarios: `tigon2`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.names().board
+    }
 
     /// Its CPUs.
     fn cpus(&self) -> &'static [CpuInfo] {
@@ -94,7 +107,7 @@ pub trait Inspect {
     /// The target of a CPU's access to an address: `cpu_b > dma_read > state`.
     fn describe_address(&self, cpu: CpuId, address: u32) -> String {
         let cpu = self.cpus().get(cpu.index());
-        let who = cpu.map_or("", |cpu| cpu.initiator.name());
+        let who = cpu.map_or("", |cpu| self.names().initiator(cpu.initiator));
         format!("{who} > {address:#x}")
     }
 
@@ -123,6 +136,31 @@ pub trait Inspect {
         Vec::new()
     }
 
+    /// Cause of a set bit in a CPU's event register.
+    fn event_cause(&self, _cpu: CpuId, _bit: u32, _now: SimTime) -> String {
+        String::new()
+    }
+
+    /// Name and value of the mask with which the firmware of a CPU dispatches its events, if it has one.
+    fn event_mask(&self, _cpu: CpuId) -> Option<(&'static str, u32)> {
+        None
+    }
+
+    /// Lines about other registers with a CPU's events.
+    fn event_notes(&self, _cpu: CpuId, _now: SimTime) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Rings and buffers with every descriptor in progress, as lines; `None` if the board has no rings.
+    fn rings(&self, _describe: DescribeFrame<'_>) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Owner of the semaphore, as a line; `None` if the board has no semaphore.
+    fn semaphore(&self) -> Option<String> {
+        None
+    }
+
     /// The breakpoints and watchpoints.
     fn stops(&self) -> Stops {
         Stops::default()
@@ -139,7 +177,8 @@ pub trait Inspect {
         let cpus = self.cpus().iter().enumerate();
         let line = |(index, info): (usize, &CpuInfo)| {
             let CpuView { state, pc, .. } = self.cpu(CpuId::new(index))?;
-            Some(format!("{} {state} at pc {pc:#x}", info.initiator))
+            let name = self.names().initiator(info.initiator);
+            Some(format!("{name} {state} at pc {pc:#x}"))
         };
         cpus.filter_map(line).collect()
     }

@@ -20,7 +20,7 @@ use crate::wire::unit::Arrival;
 
 pub use context::{Context, NodeEvent, SharedMemory};
 pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
-pub use inspect::{Area, Inspect, NothingThere, RegisterRow};
+pub use inspect::{Area, DescribeFrame, Inspect, NothingThere, RegisterRow};
 pub use stops::{Stops, Watch};
 
 /// A programmable NIC.

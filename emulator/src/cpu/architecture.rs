@@ -55,8 +55,25 @@ pub trait Architecture: Debug + Sync {
     /// The instructions behind a taken branch or jump that are executed before its target.
     fn delay_slots(&self, word: u32) -> u32;
 
+    /// Whether the next instruction follows in any case: the word is no branch, no jump, and no stop.
+    fn falls_through(&self, word: u32) -> bool;
+
     /// The register that a store takes its value from.
     fn stored_register(&self, word: u32) -> Option<usize>;
+
+    /// The general register of the stack pointer.
+    fn stack_pointer(&self) -> usize;
+
+    /// The general register of a function's return address.
+    fn return_address(&self) -> usize;
+
+    /// The constant that an instruction adds to the stack pointer, if it does only that.
+    fn stack_change(&self, word: u32) -> Option<i32>;
+
+    /// The distance from a call to the address to which its function returns.
+    fn return_distance(&self, word: u32) -> u32 {
+        4 * (1 + self.delay_slots(word))
+    }
 }
 
 impl PartialEq for dyn Architecture {

@@ -1,18 +1,11 @@
 //! The dispatch tables of an image (docs/tigon2.md, section 3).
 //!
-//! The HAL marks each CPU's table by a symbol. A table has 33 entries, each a jump and its delay slot.
-
-use defs::tigon2::event::TABLE_ENTRIES;
+//! The HAL marks each CPU's table by a symbol. Each entry is a jump and its delay slot.
 
 use super::Image;
 use crate::cpu::architecture::Transfer;
 use crate::sim::initiator::Initiator;
 
-/// Symbols of the tables of CPU A and CPU B.
-const TABLES: [(Initiator, &str); 2] = [
-    (Initiator::CpuA, "__dispatch_table_a"),
-    (Initiator::CpuB, "__dispatch_table_b"),
-];
 /// Function of the HAL for events without a handler.
 const UNEXPECTED: &str = "::event::unexpected";
 /// Bytes of an entry.
@@ -21,7 +14,7 @@ const ENTRY_BYTES: u32 = 8;
 /// An entry of a dispatch table that leads to a handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handler {
-    /// The CPU: 0 for A, 1 for B.
+    /// Index of the CPU.
     pub cpu: usize,
     /// Bit of the event; `None` for the idle entry.
     pub event: Option<u32>,
@@ -31,14 +24,15 @@ pub struct Handler {
     pub name: String,
 }
 
-/// Reads the image's dispatch tables.
-pub(super) fn read(image: &Image) -> Vec<Handler> {
+/// Reads the image's dispatch tables: one symbol for each CPU, and the number of entries.
+pub(super) fn read(image: &Image, (tables, entries): (&[&str], usize)) -> Vec<Handler> {
     let mut handlers = Vec::new();
-    for (cpu, (who, symbol)) in TABLES.into_iter().enumerate() {
+    for (cpu, symbol) in tables.iter().enumerate() {
+        let who = Initiator::Cpu(cpu as u8);
         let Some(table) = image.symbols.named(symbol) else {
             continue;
         };
-        let entries = (0..).take(TABLE_ENTRIES).filter_map(|index: u32| {
+        let found = (0..).take(entries).filter_map(|index: u32| {
             let at = table.address.wrapping_add(ENTRY_BYTES * index);
             let jump = image.instruction(at)?;
             let jumps = image.architecture.transfer(jump) == Some(Transfer::Jump);
@@ -52,7 +46,7 @@ pub(super) fn read(image: &Image) -> Vec<Handler> {
                 name,
             })
         });
-        handlers.extend(entries);
+        handlers.extend(found);
     }
     handlers
 }

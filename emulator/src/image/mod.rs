@@ -27,7 +27,6 @@ pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
 pub use unwind::{Frame, UnwindError};
 
-use defs::tigon2::map::{SCRATCHPAD_BASE, STACK_MAP_LIMIT};
 use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, ET_EXEC};
 use goblin::elf::program_header::PT_LOAD;
 use goblin::elf::section_header::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS};
@@ -45,10 +44,14 @@ pub struct MemoryLimits {
     pub architecture: &'static dyn Architecture,
     /// Installed SRAM, in bytes.
     pub sram_bytes: u32,
+    /// Address of the scratchpads; no memory lies between SRAM and them.
+    pub scratchpad_base: u32,
     /// Scratchpad of CPU A, in bytes.
     pub scratchpad_a_bytes: u32,
     /// Scratchpad of CPU B, in bytes.
     pub scratchpad_b_bytes: u32,
+    /// Symbols of the dispatch tables of each CPU's firmware, and the number of their entries.
+    pub dispatch_tables: (&'static [&'static str], usize),
 }
 
 /// A memory of the board.
@@ -60,6 +63,24 @@ pub enum Memory {
     ScratchpadA,
     /// The scratchpad of CPU B.
     ScratchpadB,
+}
+
+impl Memory {
+    /// The index of the CPU to which the memory belongs; `None` if all CPUs share it.
+    #[must_use]
+    pub const fn owner(self) -> Option<usize> {
+        match self {
+            Self::Sram => None,
+            Self::ScratchpadA => Some(0),
+            Self::ScratchpadB => Some(1),
+        }
+    }
+
+    /// Whether a CPU can use the memory.
+    #[must_use]
+    pub fn is_seen_by(self, cpu: usize) -> bool {
+        self.owner().is_none_or(|owner| owner == cpu)
+    }
 }
 
 /// A loaded part of the image.
@@ -123,9 +144,9 @@ impl Image {
     /// [`ImageError`]: the file cannot run on a board with these memories.
     pub fn parse(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
         let elf = open(file, memory)?;
-        let sections = sections(&elf, file)?;
+        let sections = sections(&elf, file, memory)?;
         let segments = segments(&elf, file, &sections, memory)?;
-        let symbols = Symbols::read(&elf);
+        let symbols = Symbols::read(&elf, memory);
         let probes = probes::read(&elf, file, &sections)?;
         let mut image = Self {
             entry: elf.entry as u32,
@@ -143,7 +164,7 @@ impl Image {
             });
         }
         check::check(&image)?;
-        image.handlers = handlers::read(&image);
+        image.handlers = handlers::read(&image, memory.dispatch_tables);
         Ok(image)
     }
 
@@ -239,7 +260,7 @@ fn section_bytes<'a>(
 }
 
 /// All sections that occupy memory, by run address.
-fn sections(elf: &Elf, file: &[u8]) -> Result<Vec<Section>, ImageError> {
+fn sections(elf: &Elf, file: &[u8], limits: &MemoryLimits) -> Result<Vec<Section>, ImageError> {
     let mut sections = Vec::new();
     for header in &elf.section_headers {
         if header.sh_flags & u64::from(SHF_ALLOC) == 0 || header.sh_size == 0 {
@@ -248,7 +269,7 @@ fn sections(elf: &Elf, file: &[u8]) -> Result<Vec<Section>, ImageError> {
         let name = section_name(elf, header);
         sections.push(Section {
             name: name.into(),
-            memory: memory_of(header.sh_addr as u32, name),
+            memory: memory_of(header.sh_addr as u32, name, limits),
             run_address: header.sh_addr as u32,
             size_bytes: header.sh_size as u32,
             executable: header.sh_flags & u64::from(SHF_EXECINSTR) != 0,
@@ -261,9 +282,9 @@ fn sections(elf: &Elf, file: &[u8]) -> Result<Vec<Section>, ImageError> {
 
 /// The memory at an address. Both scratchpads have equal addresses: the linker script's section names
 /// distinguish them.
-fn memory_of(address: u32, name: &str) -> Memory {
+fn memory_of(address: u32, name: &str, limits: &MemoryLimits) -> Memory {
     match address {
-        0..SCRATCHPAD_BASE => Memory::Sram,
+        _ if address < limits.scratchpad_base => Memory::Sram,
         _ if name.starts_with(".scratch_b") => Memory::ScratchpadB,
         _ => Memory::ScratchpadA,
     }
@@ -314,11 +335,19 @@ fn segment_name(header: &ProgramHeader, sections: &[Section]) -> String {
 
 /// Checks that a segment fits where it is loaded and where it runs.
 fn check_fit(header: &ProgramHeader, name: &str, memory: &MemoryLimits) -> Result<(), ImageError> {
-    let run_memory = memory_of(header.p_vaddr as u32, name);
+    let run_memory = memory_of(header.p_vaddr as u32, name, memory);
     let (base, bytes, what) = match run_memory {
         Memory::Sram => (0, memory.sram_bytes, "SRAM"),
-        Memory::ScratchpadA => (SCRATCHPAD_BASE, memory.scratchpad_a_bytes, "scratchpad A"),
-        Memory::ScratchpadB => (SCRATCHPAD_BASE, memory.scratchpad_b_bytes, "scratchpad B"),
+        Memory::ScratchpadA => (
+            memory.scratchpad_base,
+            memory.scratchpad_a_bytes,
+            "scratchpad A",
+        ),
+        Memory::ScratchpadB => (
+            memory.scratchpad_base,
+            memory.scratchpad_b_bytes,
+            "scratchpad B",
+        ),
     };
     let fits = |address: u64, size: u64, base: u32, bytes: u32, what: &'static str| {
         let limit = u64::from(base) + u64::from(bytes);
@@ -342,6 +371,3 @@ fn check_fit(header: &ProgramHeader, name: &str, memory: &MemoryLimits) -> Resul
         "SRAM",
     )
 }
-
-// The stack-overflow map ends where the scratchpad begins: `memory_of` needs one bound only.
-const _: () = assert!(STACK_MAP_LIMIT == SCRATCHPAD_BASE);

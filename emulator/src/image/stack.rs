@@ -1,20 +1,18 @@
 //! Stack use of an image: the deepest chain of calls, computed from the code.
 //!
 //! A function's frame is the amount that its code subtracts from the stack pointer; its callees are the
-//! targets of its `jal`. Recursion has no bound, and calls through a register have an unknown target.
+//! targets of its calls. Recursion has no bound, and calls through a register have an unknown target.
 
 use std::collections::BTreeMap;
 
 use super::Image;
 use super::symbols::{Symbol, SymbolKind};
-use crate::cpu::mips::isa::{self, Kind, Operand};
+use crate::cpu::architecture::Transfer;
 
 /// Symbol that the linker script sets to the size of each CPU's stack.
 const STACK_BYTES: &str = "__stack_bytes";
 /// Main functions called by the start code, CPU A first.
 const MAINS: [&str; 2] = ["__main_a", "__main_b"];
-/// Register number of the stack pointer.
-const SP: u32 = 29;
 /// Longest chain of calls that is followed.
 const DEPTH_LIMIT: usize = 100;
 
@@ -97,37 +95,27 @@ fn scan(image: &Image, symbol: &Symbol) -> Function {
         callees: Vec::new(),
         calls_unknown: false,
     };
-    let addresses = (symbol.address..symbol.address.saturating_add(symbol.size_bytes)).step_by(4);
+    let architecture = image.architecture;
+    let own = symbol.address..symbol.address.saturating_add(symbol.size_bytes);
+    let addresses = own.clone().step_by(4);
     // The section limits the function, whatever the symbol's size is.
     let code = addresses.map_while(|at| Some((at, image.instruction(at)?)));
     for (at, word) in code {
-        match isa::lookup(word).map(|row| row.kind) {
-            Some(Kind::Addiu) => {
-                let to_itself = field(word, Operand::Rs) == SP && field(word, Operand::RtOut) == SP;
-                let amount = (field(word, Operand::Signed) as u16).cast_signed();
-                if to_itself && amount < 0 {
-                    function.frame_bytes = function.frame_bytes.max(amount.unsigned_abs().into());
-                }
-            }
-            Some(Kind::Jal) => function.callees.push(isa::jump_target(word, at)),
+        if let Some(change @ ..0) = architecture.stack_change(word) {
+            function.frame_bytes = function.frame_bytes.max(change.unsigned_abs());
+        }
+        let target = architecture.target(word, at);
+        match (architecture.transfer(word), target) {
+            (Some(Transfer::Call), Some(callee)) => function.callees.push(callee),
+            (Some(Transfer::Call), None) => function.calls_unknown = true,
             // A jump out of the function is a tail call.
-            Some(Kind::J) => {
-                let target = isa::jump_target(word, at);
-                if !(symbol.address..symbol.address.saturating_add(symbol.size_bytes))
-                    .contains(&target)
-                {
-                    function.callees.push(target);
-                }
+            (Some(Transfer::Jump), Some(target)) if !own.contains(&target) => {
+                function.callees.push(target);
             }
-            Some(Kind::Jalr) => function.calls_unknown = true,
             _ => {}
         }
     }
     function
-}
-
-fn field(word: u32, operand: Operand) -> u32 {
-    (word & operand.field()) >> operand.field().trailing_zeros()
 }
 
 /// Depth-first search over the calls.

@@ -5,7 +5,7 @@ use goblin::elf::section_header::{SHF_ALLOC, SHN_ABS};
 use goblin::elf::sym::{STT_FUNC, STT_NOTYPE, STT_OBJECT, Sym};
 use serde::{Deserialize, Serialize};
 
-use super::{Memory, memory_of, section_name};
+use super::{Memory, MemoryLimits, memory_of, section_name};
 use crate::sim::initiator::Initiator;
 
 /// Kind of a symbol.
@@ -68,11 +68,11 @@ impl Symbols {
 
     /// Reads the symbol table of a file.
     #[must_use]
-    pub(super) fn read(elf: &Elf) -> Self {
+    pub(super) fn read(elf: &Elf, limits: &MemoryLimits) -> Self {
         Self::new(
             elf.syms
                 .iter()
-                .filter_map(|symbol| read_symbol(elf, &symbol))
+                .filter_map(|symbol| read_symbol(elf, limits, &symbol))
                 .collect(),
         )
     }
@@ -95,15 +95,15 @@ impl Symbols {
         self.find(address, |_| true)
     }
 
-    /// Like [`at`](Self::at), for an address as `who` sees it: CPU B has its own scratchpad; other
-    /// initiators use CPU A's.
+    /// Like [`at`](Self::at), for an address as `who` sees it: a CPU has memory of its own; other initiators see that of
+    /// the first CPU.
     #[must_use]
     pub fn seen_by(&self, who: Initiator, address: u32) -> Option<(&Symbol, u32)> {
-        let unseen = match who {
-            Initiator::CpuB => Memory::ScratchpadA,
-            _ => Memory::ScratchpadB,
-        };
-        self.find(address, |symbol| symbol.memory != Some(unseen))
+        let cpu = who.cpu().unwrap_or_default();
+        self.find(address, |symbol| {
+            let memory = symbol.memory;
+            memory.is_none_or(|memory| memory.is_seen_by(cpu))
+        })
     }
 
     fn find(&self, address: u32, seen: impl Fn(&Symbol) -> bool) -> Option<(&Symbol, u32)> {
@@ -140,7 +140,7 @@ fn describe(found: Option<(&Symbol, u32)>, address: u32) -> String {
 }
 
 /// Reads a symbol; drops the assembler's private labels and symbols of sections that occupy no memory.
-fn read_symbol(elf: &Elf, symbol: &Sym) -> Option<Symbol> {
+fn read_symbol(elf: &Elf, limits: &MemoryLimits, symbol: &Sym) -> Option<Symbol> {
     let name = elf.strtab.get_at(symbol.st_name)?;
     if name.is_empty() || name.starts_with('.') || name.starts_with('$') {
         return None;
@@ -160,7 +160,7 @@ fn read_symbol(elf: &Elf, symbol: &Sym) -> Option<Symbol> {
             return None;
         }
         let name = section_name(elf, section);
-        memory = Some(memory_of(symbol.st_value as u32, name));
+        memory = Some(memory_of(symbol.st_value as u32, name, limits));
     }
     Some(Symbol {
         name: format!("{:#}", rustc_demangle::demangle(name)),

@@ -8,15 +8,12 @@ use gimli::{
 use thiserror::Error;
 
 use super::Image;
-use crate::cpu::mips::isa::{self, Flow, Kind};
+use crate::cpu::architecture::{Architecture, Transfer};
 use crate::sim::initiator::Initiator;
 
 type Bytes = EndianArcSlice<BigEndian>;
 type Entry = FrameDescriptionEntry<Bytes>;
 
-/// Register numbers of the stack pointer and of the return address.
-const SP: usize = 29;
-const RA: usize = 31;
 /// Length of a function's epilogue, in instructions, that is searched.
 const LAST_STEPS: u32 = 16;
 /// Deepest stack that is followed; a deeper one is cyclic.
@@ -83,29 +80,26 @@ impl Image {
         registers: &[u32],
         word: impl Fn(u32) -> Option<u32>,
     ) -> (Vec<Frame>, Option<UnwindError>) {
+        let architecture = self.architecture;
+        let stack_pointer = architecture.stack_pointer() & 31;
         let mut frames = Vec::new();
         let mut registers: [u32; 32] =
             std::array::from_fn(|index| registers.get(index).copied().unwrap_or_default());
         let mut address = pc;
         while frames.len() < DEPTH_LIMIT {
-            let sp = registers[SP];
+            let sp = registers[stack_pointer];
             frames.push(Frame { address, sp });
             match self.caller(who, address, &registers, &word) {
                 Ok(Some(caller)) => registers = caller,
                 Ok(None) => return (frames, None),
                 Err(error) => return (frames, Some(error)),
             }
-            let to = registers[RA];
-            if registers[SP] == sp && to == address {
+            let to = registers[architecture.return_address() & 31];
+            if registers[stack_pointer] == sp && to == address {
                 // The function would return to itself.
                 return (frames, None);
             }
-            let call = to.wrapping_sub(8);
-            address = if word(call).is_some_and(is_call) {
-                call
-            } else {
-                to
-            };
+            address = call_before(architecture, to, &word).unwrap_or(to);
         }
         (frames, Some(UnwindError::TooDeep))
     }
@@ -127,7 +121,7 @@ impl Image {
         let Some(entry) = self.frame_entry(&section, who, address)? else {
             return Ok(None);
         };
-        if has_left(&entry, address, word) {
+        if has_left(self.architecture, &entry, address, word) {
             return Ok(Some(*registers));
         }
         let mut context = UnwindContext::new();
@@ -150,7 +144,7 @@ impl Image {
                 Some(_) => return Err(UnwindError::Unknown { address }),
             }
         }
-        caller[SP] = cfa;
+        caller[self.architecture.stack_pointer() & 31] = cfa;
         Ok(Some(caller))
     }
 
@@ -192,39 +186,56 @@ impl Image {
 
 /// Whether a function in its epilogue has already released its frame: no instruction between `address` and
 /// its end does so. The section does not describe epilogues.
-fn has_left(entry: &Entry, address: u32, word: &impl Fn(u32) -> Option<u32>) -> bool {
-    let leaves = |at: u32, word: u32| match isa::lookup(word).map(|row| row.kind) {
-        Some(Kind::Jr) => word >> 21 & 31 == RA as u32,
-        Some(Kind::J) => !entry.contains(isa::jump_target(word, at).into()),
+fn has_left(
+    architecture: &dyn Architecture,
+    entry: &Entry,
+    address: u32,
+    word: &impl Fn(u32) -> Option<u32>,
+) -> bool {
+    let leaves = |at: u32, word: u32| match architecture.transfer(word) {
+        Some(Transfer::Return) => true,
+        Some(Transfer::Jump) => {
+            let target = architecture.target(word, at);
+            target.is_some_and(|target| !entry.contains(target.into()))
+        }
         _ => false,
+    };
+    let releases = |word| {
+        architecture
+            .stack_change(word)
+            .is_some_and(|bytes| bytes > 0)
     };
     let jump = address.wrapping_sub(4);
     if word(jump).is_some_and(|before| leaves(jump, before)) {
-        return !word(address).is_some_and(gives_back);
+        return !word(address).is_some_and(releases);
     }
     for at in (0..LAST_STEPS).map(|step| address.wrapping_add(4 * step)) {
         let Some(code) = word(at) else {
             return false;
         };
         if leaves(at, code) {
-            return !word(at.wrapping_add(4)).is_some_and(gives_back);
+            return !word(at.wrapping_add(4)).is_some_and(releases);
         }
-        let goes_on = isa::lookup(code).is_some_and(|row| row.kind.flow() == Flow::Next);
-        if gives_back(code) || !goes_on {
+        if releases(code) || !architecture.falls_through(code) {
             return false;
         }
     }
     false
 }
 
-/// Whether an instruction releases a frame: `addiu $sp, $sp, ` and a positive number.
-const fn gives_back(word: u32) -> bool {
-    word >> 16 == 0x27BD && (word as u16).cast_signed() > 0
-}
-
-/// Whether an instruction is a call. Its function returns behind the delay slot.
-fn is_call(word: u32) -> bool {
-    use Kind::{Bgezal, Bgezall, Bltzal, Bltzall, Jal, Jalr};
-    let calls = [Jal, Jalr, Bgezal, Bgezall, Bltzal, Bltzall];
-    isa::lookup(word).is_some_and(|row| calls.contains(&row.kind))
+/// The call that returns to an address.
+fn call_before(
+    architecture: &dyn Architecture,
+    to: u32,
+    word: &impl Fn(u32) -> Option<u32>,
+) -> Option<u32> {
+    // A call has at most two delay slots.
+    let before = (1..=3).map(|words| to.wrapping_sub(4 * words));
+    let is_call = |&at: &u32| {
+        word(at).is_some_and(|word| {
+            let returns = at.wrapping_add(architecture.return_distance(word));
+            architecture.transfer(word) == Some(Transfer::Call) && returns == to
+        })
+    };
+    before.into_iter().find(is_call)
 }

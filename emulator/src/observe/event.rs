@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bitflags::bitflags;
 
+use super::names::BoardNames;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
@@ -26,6 +27,8 @@ pub struct TraceEvent {
     pub time: SimTime,
     /// Place of the event.
     pub place: Place,
+    /// Names of the board at that place.
+    pub names: &'static BoardNames,
     /// Initiator of the event.
     pub initiator: Initiator,
     /// The instruction that caused it, if any. Not part of the hash.
@@ -249,7 +252,7 @@ pub enum TraceKind {
     /// initiator set them; the timer's bit counts as set by the register's own CPU. Bits set by a reset are
     /// not recorded.
     EventRaised {
-        /// The CPU: 0 = A, 1 = B.
+        /// The index of the CPU.
         cpu: u32,
         /// The bits that were clear before.
         bits: u32,

@@ -6,6 +6,7 @@ pub mod capture;
 pub(crate) mod digest;
 pub mod event;
 pub mod file;
+pub mod gauges;
 pub mod instructions;
 mod line;
 pub mod names;

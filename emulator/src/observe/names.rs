@@ -2,8 +2,9 @@
 //! traces and tests use them.
 
 use super::event::{Details, Place, TraceEvent, TraceKind};
+use super::gauges::{FrameBuffers, Gauge};
+use crate::cpu::architecture::Architecture;
 use crate::sim::initiator::Initiator;
-use crate::tigon2::map;
 
 /// A name and its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,9 @@ pub struct Name {
     pub about: &'static str,
 }
 
-const fn name(name: &'static str, about: &'static str) -> Name {
+/// A name with its meaning.
+#[must_use]
+pub const fn name(name: &'static str, about: &'static str) -> Name {
     Name { name, about }
 }
 
@@ -95,34 +98,155 @@ pub fn details_of(name: &str) -> Details {
     }
 }
 
-/// All blocks, in the order of the data path.
-pub const BLOCKS: &[Name] = &[
-    name("host", "programs of the host"),
-    name("window", "the host's movable view of SRAM"),
-    name("pci", "the board's PCI side: control, interrupt"),
-    name("mailbox", "mailboxes and their events"),
-    name("event", "event registers"),
-    name("timer", "timer"),
-    name("semaphore", "semaphore"),
-    name("cpu_a", "CPU A"),
-    name("cpu_b", "CPU B"),
-    name("dma_read", "DMA channel from the host to the NIC"),
-    name("dma_write", "DMA channel from the NIC to the host"),
-    name("assist", "DMA rings and their hardware assist"),
-    name("mac", "registers shared by both sides of the MAC"),
-    name("mac_tx", "transmit side of the MAC"),
-    name("mac_rx", "receive side of the MAC"),
-    name("serdes", "serializer, link partner and fibre"),
-    name("serial", "serial port"),
-    name("storage", "registers without a function"),
-    name("wire", "links and fault layers"),
-    name("switch", "switches"),
-    name("power", "the machine's power and reset"),
-    name("debugger", "a debugger or a test"),
-];
+/// An initiator's names.
+#[derive(Debug, Clone, Copy)]
+pub struct InitiatorName {
+    /// The initiator.
+    pub initiator: Initiator,
+    /// Name in traces and filters: `dma_read`.
+    pub name: &'static str,
+    /// Name in headings: `DMA read`.
+    pub title: &'static str,
+}
+
+/// The names of an initiator.
+#[must_use]
+pub const fn initiator(
+    initiator: Initiator,
+    name: &'static str,
+    title: &'static str,
+) -> InitiatorName {
+    InitiatorName {
+        initiator,
+        name,
+        title,
+    }
+}
+
+/// Names of a type of board in events, for text and filters.
+#[derive(Debug)]
+pub struct BoardNames {
+    /// Name of the type of board in scenarios and files; empty for a place without a board.
+    pub board: &'static str,
+    /// Names of the initiators, by rank.
+    pub initiators: &'static [InitiatorName],
+    /// All blocks, in the order of the data path, with those of [`COMMON_BLOCKS`].
+    pub blocks: &'static [Name],
+    /// The block of the register at a CPU's address.
+    pub block_of: fn(u32) -> &'static str,
+    /// Name of the register at a CPU's address: `dma_read_state`; `None` without a register.
+    pub register: fn(u32) -> Option<String>,
+    /// Name and address of each register, by address.
+    pub registers: fn() -> Vec<(String, u32)>,
+    /// The set bits of a register's value by name; `None` if the register holds no bits, or all are 0.
+    pub bits: fn(u32, u32) -> Option<String>,
+    /// Instruction set of the CPUs; `None` without CPUs.
+    pub architecture: Option<&'static dyn Architecture>,
+    /// Letters of the CPUs, by index.
+    pub cpus: &'static [&'static str],
+    /// Address of the event register of each CPU; empty without such registers.
+    pub event_registers: &'static [u32],
+    /// Name of a bit in an event register; `None` if it has no fixed meaning.
+    pub event: fn(u32) -> Option<&'static str>,
+    /// Fill levels of rings and buffers, along the path of a message.
+    pub gauges: &'static [Gauge],
+    /// Buffers of frames.
+    pub frame_buffers: FrameBuffers,
+}
+
+/// Names at a place without a board: a switch, a line, a toy board of a test.
+pub static NO_BOARD: BoardNames = BoardNames {
+    board: "",
+    initiators: &[
+        initiator(Initiator::Receiver, "receiver", "receiver"),
+        initiator(Initiator::Transmitter, "transmitter", "transmitter"),
+        initiator(Initiator::DmaRead, "dma_read", "DMA read"),
+        initiator(Initiator::DmaWrite, "dma_write", "DMA write"),
+        initiator(Initiator::Host, "host", "host"),
+        initiator(Initiator::Cpu(0), "cpu", "CPU"),
+        initiator(Initiator::Debugger, "debugger", "debugger"),
+        initiator(Initiator::Power, "power", "power"),
+        initiator(Initiator::Wire, "wire", "wire"),
+    ],
+    blocks: COMMON_BLOCKS,
+    block_of: |_| "storage",
+    register: |_| None,
+    registers: Vec::new,
+    bits: |_, _| None,
+    architecture: None,
+    cpus: &[],
+    event_registers: &[],
+    event: |_| None,
+    gauges: &[],
+    frame_buffers: FrameBuffers::UNKNOWN,
+};
+
+impl BoardNames {
+    fn names_of(&self, initiator: Initiator) -> Option<&'static InitiatorName> {
+        let lists = [self.initiators, NO_BOARD.initiators];
+        let mut names = lists.into_iter().flatten();
+        names.find(|names| names.initiator == initiator)
+    }
+
+    /// Name of an initiator.
+    #[must_use]
+    pub fn initiator(&self, initiator: Initiator) -> &'static str {
+        self.names_of(initiator).map_or("block", |names| names.name)
+    }
+
+    /// Name of an initiator in headings.
+    #[must_use]
+    pub fn title(&self, initiator: Initiator) -> &'static str {
+        self.names_of(initiator)
+            .map_or("block", |names| names.title)
+    }
+
+    /// Name of the register at a CPU's address; `None` without a register.
+    #[must_use]
+    pub fn register(&self, address: u32) -> Option<String> {
+        (self.register)(address)
+    }
+
+    /// The names of bits in the event register of a CPU.
+    #[must_use]
+    pub fn event_bits(&self, cpu: usize, bits: u32) -> String {
+        let register = self.event_registers.get(cpu);
+        let names = register.and_then(|&address| (self.bits)(address, bits));
+        names.unwrap_or_else(|| format!("{bits:#x}"))
+    }
+}
+
+impl PartialEq for BoardNames {
+    fn eq(&self, other: &Self) -> bool {
+        self.board == other.board
+    }
+}
+
+impl Eq for BoardNames {}
+
+/// Blocks outside of the board, and those for accesses without a block.
+pub const COMMON_BLOCKS: &[Name] = &[HOST, STORAGE, WIRE, SWITCH, POWER, DEBUGGER];
+/// Programs of the host.
+pub const HOST: Name = name("host", "programs of the host");
+/// Registers without a function.
+pub const STORAGE: Name = name("storage", "registers without a function");
+/// Links.
+pub const WIRE: Name = name("wire", "links and fault layers");
+/// Switches.
+pub const SWITCH: Name = name("switch", "switches");
+/// Power.
+pub const POWER: Name = name("power", "the machine's power and reset");
+/// Debuggers.
+pub const DEBUGGER: Name = name("debugger", "a debugger or a test");
 
 impl TraceEvent {
-    /// The hardware block that the event concerns, one of [`BLOCKS`]. For an access it is the register's
+    /// The name of its initiator.
+    #[must_use]
+    pub fn initiator_name(&self) -> &'static str {
+        self.names.initiator(self.initiator)
+    }
+
+    /// The hardware block that the event concerns, one of the board's blocks. For an access it is the register's
     /// block, not the CPU.
     #[must_use]
     pub fn block(&self) -> &'static str {
@@ -131,7 +255,7 @@ impl TraceEvent {
             | TraceKind::HostReturn { .. }
             | TraceKind::ProgramEnded { .. }
             | TraceKind::PollSatisfied { .. }
-            | TraceKind::InterruptTaken => Initiator::Host.name(),
+            | TraceKind::InterruptTaken => HOST.name,
             TraceKind::Interrupt { .. } => "pci",
             TraceKind::MailboxWrite { .. } => "mailbox",
             TraceKind::EventRaised { .. } => "event",
@@ -140,13 +264,13 @@ impl TraceEvent {
             | TraceKind::SemaphoreReleased => "semaphore",
             TraceKind::RegisterRead { address, .. }
             | TraceKind::RegisterWrite { address, .. }
-            | TraceKind::RingIndex { address, .. } => map::block_of(*address),
+            | TraceKind::RingIndex { address, .. } => (self.names.block_of)(*address),
             TraceKind::Signal { .. } => "serdes",
             TraceKind::Fault { .. } | TraceKind::FrameLost { .. } => match self.place {
-                Place::Node(_) => "wire",
-                Place::Switch(_) => "switch",
+                Place::Node(_) => WIRE.name,
+                Place::Switch(_) => SWITCH.name,
             },
-            _ => self.initiator.name(),
+            _ => self.initiator_name(),
         }
     }
 }
@@ -154,6 +278,7 @@ impl TraceEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boards::BOARDS;
     use crate::sim::time::SimTime;
 
     fn is_listed(list: &[Name], name: &str) -> bool {
@@ -162,7 +287,8 @@ mod tests {
 
     #[test]
     fn each_name_stands_once() {
-        for list in [KINDS, BLOCKS] {
+        let blocks = BOARDS.iter().map(|names| names.blocks);
+        for list in [KINDS, COMMON_BLOCKS].into_iter().chain(blocks) {
             for (i, one) in list.iter().enumerate() {
                 assert!(!is_listed(&list[..i], one.name), "{}", one.name);
                 assert!(!one.about.is_empty());
@@ -172,33 +298,31 @@ mod tests {
 
     #[test]
     fn every_block_is_listed() {
-        let registers = (0..0x400).step_by(4).map(map::register_address);
-        for block in registers.map(map::block_of) {
-            assert!(is_listed(BLOCKS, block), "{block}");
-        }
-        let kind = || TraceKind::Reset;
-        for initiator in [
-            Initiator::MacReceive,
-            Initiator::MacTransmit,
-            Initiator::DmaRead,
-            Initiator::DmaWrite,
-            Initiator::Host,
-            Initiator::CpuA,
-            Initiator::CpuB,
-            Initiator::Debugger,
-            Initiator::Power,
-            Initiator::Wire,
-        ] {
-            let block = event(initiator, kind()).block();
-            assert_eq!(block, initiator.name());
-            assert!(is_listed(BLOCKS, block), "{block}");
+        for names in BOARDS {
+            for one in COMMON_BLOCKS {
+                assert!(is_listed(names.blocks, one.name), "{}", one.name);
+            }
+            for (_, address) in (names.registers)() {
+                let block = (names.block_of)(address);
+                assert!(is_listed(names.blocks, block), "{block}");
+            }
+            for one in names.initiators {
+                let block = event(names, one.initiator, TraceKind::Reset).block();
+                assert_eq!(block, one.name);
+                assert!(is_listed(names.blocks, block), "{block}");
+            }
         }
     }
 
-    fn event(initiator: Initiator, kind: TraceKind) -> TraceEvent {
+    pub(in crate::observe) fn event(
+        names: &'static BoardNames,
+        initiator: Initiator,
+        kind: TraceKind,
+    ) -> TraceEvent {
         TraceEvent {
             time: SimTime::ZERO,
             place: Place::Node(0),
+            names,
             initiator,
             pc: None,
             kind,
@@ -209,7 +333,7 @@ mod tests {
     fn an_access_concerns_the_block_of_its_register() {
         let check = |address, block| {
             let kind = TraceKind::RegisterRead { address, value: 0 };
-            let event = event(Initiator::CpuB, kind);
+            let event = event(BOARDS[0], Initiator::Cpu(1), kind);
             assert_eq!((event.kind.name(), event.block()), ("register-read", block));
         };
         check(0xC000_0048, "semaphore");

@@ -23,7 +23,7 @@ pub trait Observer: Send {
         false
     }
 
-    /// Called with a CPU's (0 = A, 1 = B) instruction log since the last call, if the observer
+    /// Called with a CPU's instruction log since the last call, if the observer
     /// [requests](Self::sees_instructions) it. After each round of calls through all CPUs, the logs end at
     /// the same time.
     fn instructions(&mut self, _place: Place, _cpu: usize, _log: &InstructionLog) {}
@@ -105,10 +105,7 @@ impl Stream {
 
     fn pass_on_instructions(&mut self, trace: &mut Tracer) {
         let place = trace.place();
-        for cpu in 0..2 {
-            let Some(log) = trace.instructions_mut(cpu) else {
-                return;
-            };
+        for (cpu, log) in trace.instruction_logs().iter_mut().enumerate() {
             if log.records().is_empty() {
                 continue;
             }

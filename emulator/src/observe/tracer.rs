@@ -4,6 +4,7 @@ use super::digest::Digest;
 use super::event::{Details, Place, TraceEvent, TraceKind};
 use super::file::kinds::digest_event;
 use super::instructions::InstructionLog;
+use super::names::BoardNames;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
@@ -22,6 +23,8 @@ const MISTAKES_TRACED: u64 = 100_000;
 /// The trace of a node, of a switch, or of a line that leads away from one.
 pub struct Tracer {
     place: Place,
+    /// Names of the board at the place.
+    names: &'static BoardNames,
     hash: Digest,
     count: u64,
     /// Number of guest mistakes so far.
@@ -32,14 +35,15 @@ pub struct Tracer {
     /// The requested details.
     details: Details,
     sinks: Vec<Box<dyn Sink>>,
-    /// Instruction logs of a board's cores, if requested.
-    instructions: Option<Box<[InstructionLog; 2]>>,
+    /// Instruction logs of the board's CPUs, if requested.
+    instructions: Option<Vec<InstructionLog>>,
     /// The instruction logs are still empty.
     fresh: bool,
 }
 
 state!(Tracer { hash, count, mistakes } fixed {
     place,
+    names,
     kept,
     streamed,
     details,
@@ -58,11 +62,12 @@ impl std::fmt::Debug for Tracer {
 }
 
 impl Tracer {
-    /// The trace of a place; it keeps no events.
+    /// The trace of a place with a board of these names; it keeps no events.
     #[must_use]
-    pub const fn new(place: Place) -> Self {
+    pub const fn new(place: Place, names: &'static BoardNames) -> Self {
         Self {
             place,
+            names,
             hash: Digest::NEW,
             count: 0,
             mistakes: 0,
@@ -101,7 +106,8 @@ impl Tracer {
     /// Starts or stops keeping instruction logs.
     pub fn keep_instructions(&mut self, keep: bool) {
         if keep != self.instructions.is_some() {
-            self.instructions = keep.then(Box::default);
+            let logs = || self.names.cpus.iter().map(|_| InstructionLog::default());
+            self.instructions = keep.then(|| logs().collect());
             self.fresh = keep;
         }
     }
@@ -123,10 +129,21 @@ impl Tracer {
         fresh
     }
 
-    /// The instruction log of a core (0 = A, 1 = B), if logs are kept.
+    /// The instruction log of a CPU, by index, if logs are kept.
     #[inline(always)]
     pub fn instructions_mut(&mut self, cpu: usize) -> Option<&mut InstructionLog> {
         self.instructions.as_mut()?.get_mut(cpu)
+    }
+
+    /// The instruction logs of all CPUs; none if no logs are kept.
+    pub fn instruction_logs(&mut self) -> &mut [InstructionLog] {
+        self.instructions.as_deref_mut().unwrap_or_default()
+    }
+
+    /// Names of the board at the place.
+    #[must_use]
+    pub const fn names(&self) -> &'static BoardNames {
+        self.names
     }
 
     /// Place of the trace.
@@ -177,6 +194,7 @@ impl Tracer {
         let event = TraceEvent {
             time,
             place: self.place,
+            names: self.names,
             initiator,
             pc,
             kind,
@@ -201,13 +219,14 @@ impl Tracer {
         pc: Option<u32>,
         kind: TraceKind,
     ) {
+        let names = self.names;
         if let TraceKind::GuestMistake { text } = &kind {
             self.mistakes += 1;
             let level = match self.mistakes {
                 0..=MISTAKES_SHOWN => log::Level::Warn,
                 _ => log::Level::Debug,
             };
-            log::log!(target: "guest", level, "{} {initiator} at {time}: {text}", self.place);
+            log::log!(target: "guest", level, "{} {} at {time}: {text}", self.place, names.initiator(initiator));
             if self.mistakes == MISTAKES_TRACED {
                 log::warn!(target: "guest", "{}: {MISTAKES_TRACED} mistakes so far; further accesses to unmapped addresses are not recorded", self.place);
             }
@@ -216,11 +235,12 @@ impl Tracer {
             }
         }
         if let TraceKind::Log { text } = &kind {
-            log::info!(target: "firmware", "{} {initiator} at {time}: {text}", self.place);
+            log::info!(target: "firmware", "{} {} at {time}: {text}", self.place, names.initiator(initiator));
         }
         let event = TraceEvent {
             time,
             place: self.place,
+            names: self.names,
             initiator,
             pc,
             kind,

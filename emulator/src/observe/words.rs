@@ -4,12 +4,11 @@ use std::fmt;
 
 use super::event::{Place, TraceEvent, TraceKind};
 use super::line::Line;
-use crate::tigon2::{inspect::names as register_names, map};
-use defs::tigon2::regs;
+use super::names::{BoardNames, NO_BOARD};
 
 impl TraceKind {
-    /// Writes the event as text.
-    fn write(&self, line: &mut Line<'_>) {
+    /// Writes the event as text, with the names of its board.
+    fn write(&self, names: &BoardNames, line: &mut Line<'_>) {
         match self {
             Self::HostCall { what } => line.text("call ").text(what),
             Self::MailboxWrite { index, value } => line
@@ -67,7 +66,7 @@ impl TraceKind {
                 .field("memory write at=", (*address).into())
                 .text(" length=")
                 .decimal((*length).into()),
-            Self::EventRaised { cpu, bits } => write_raised(line, *cpu, *bits),
+            Self::EventRaised { cpu, bits } => write_raised(names, line, *cpu, *bits),
             Self::SemaphoreRefused => line.text("semaphore refused"),
             Self::SemaphoreReleased => line.text("semaphore released"),
             Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
@@ -138,11 +137,19 @@ impl TraceKind {
 }
 
 /// Writes bits of a CPU's event register.
-fn write_raised<'a, 'b>(line: &'a mut Line<'b>, cpu: u32, bits: u32) -> &'a mut Line<'b> {
-    let register = regs::EVENT_A + 0x10 * (cpu & 1);
-    let names = register_names::bits(map::register_address(register), bits);
-    let line = line.text("raises ").text(["a", "b"][cpu as usize & 1]);
-    line.text(" ").text(&names.unwrap_or_default())
+fn write_raised<'a, 'b>(
+    names: &BoardNames,
+    line: &'a mut Line<'b>,
+    cpu: u32,
+    bits: u32,
+) -> &'a mut Line<'b> {
+    let cpu = cpu as usize;
+    line.text("raises ");
+    match names.cpus.get(cpu) {
+        Some(letter) => line.text(letter),
+        None => line.decimal(cpu as u64),
+    };
+    line.text(" ").text(&names.event_bits(cpu, bits))
 }
 
 /// Writes an access to a register.
@@ -175,6 +182,14 @@ fn write_lost<'a, 'b>(
 }
 
 impl TraceEvent {
+    /// What happened, without time, place and initiator.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = Vec::new();
+        self.kind.write(self.names, &mut Line::new(&mut text));
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
     /// Appends the event as a line, without the line's end.
     pub fn write_to(&self, text: &mut Vec<u8>) {
         self.write(&mut Line::new(text));
@@ -193,9 +208,9 @@ impl TraceEvent {
             .text(kind)
             .decimal(number.into())
             .text(" ")
-            .padded(self.initiator.name(), 9)
+            .padded(self.initiator_name(), 9)
             .text(" ");
-        self.kind.write(line);
+        self.kind.write(self.names, line);
     }
 }
 
@@ -217,7 +232,7 @@ impl fmt::Display for Place {
 
 impl fmt::Display for TraceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        show(f, |line| self.write(line))
+        show(f, |line| self.write(&NO_BOARD, line))
     }
 }
 
@@ -231,6 +246,7 @@ impl fmt::Display for TraceEvent {
 mod tests {
     use super::super::event::DropReason;
     use super::*;
+    use crate::boards::BOARDS;
     use crate::sim::initiator::Initiator;
     use crate::sim::time::SimTime;
     use crate::wire::fault::FaultKind;
@@ -310,6 +326,7 @@ mod tests {
         let event = |ps, initiator| TraceEvent {
             time: SimTime::from_ps(ps),
             place: Place::Node(12),
+            names: BOARDS[0],
             initiator,
             pc: None,
             kind: TraceKind::InterruptTaken,

@@ -85,7 +85,7 @@ impl Node {
         let memory = Arc::new(Mutex::new(HostMemory::new(memory_megabytes)));
         Self {
             programs: Programs::new(Arc::clone(&memory), costs),
-            trace: Tracer::new(Place::Node(index)),
+            trace: Tracer::new(Place::Node(index), board.names()),
             memory,
             pci: PciBus::new(costs.pci_clock_hz),
             poller: Poller::new(costs),

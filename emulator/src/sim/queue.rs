@@ -31,14 +31,15 @@ value_struct!(EventKey {
 pub struct EventQueue<E> {
     /// Sorted, with the next event at the end.
     pending: Vec<(EventKey, E)>,
-    sequences: [u64; Initiator::COUNT],
+    /// Number of events so far, by [number](Initiator::number) of the initiator.
+    sequences: Vec<u64>,
 }
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
             pending: Vec::new(),
-            sequences: [0; Initiator::COUNT],
+            sequences: Vec::new(),
         }
     }
 }
@@ -63,7 +64,7 @@ impl<E: Value> State for EventQueue<E> {
 impl<E> EventQueue<E> {
     /// Schedules `event` for `time`.
     pub fn schedule(&mut self, time: SimTime, initiator: Initiator, event: E) {
-        let sequence = &mut self.sequences[initiator as usize];
+        let sequence = self.sequence(initiator);
         *sequence += 1;
         let key = EventKey {
             time,
@@ -73,6 +74,15 @@ impl<E> EventQueue<E> {
         let later = self.pending.iter().rposition(|(other, _)| *other > key);
         self.pending
             .insert(later.map_or(0, |at| at + 1), (key, event));
+    }
+
+    #[inline]
+    fn sequence(&mut self, initiator: Initiator) -> &mut u64 {
+        let index = usize::from(initiator.number());
+        if index >= self.sequences.len() {
+            self.sequences.resize(index + 1, 0);
+        }
+        &mut self.sequences[index]
     }
 
     /// Time of the next event; [`SimTime::MAX`] if none is pending.
@@ -137,7 +147,7 @@ mod tests {
         queue.schedule(t(5), Initiator::DmaRead, "read");
         queue.schedule(t(5), Initiator::Host, "host, second");
         queue.schedule(t(4), Initiator::Host, "early");
-        queue.schedule(t(9), Initiator::MacReceive, "late");
+        queue.schedule(t(9), Initiator::Receiver, "late");
         let mut order = Vec::new();
         while let Some((_, event)) = queue.pop_before(t(9)) {
             order.push(event);

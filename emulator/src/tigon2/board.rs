@@ -89,8 +89,8 @@ impl Tigon2 {
         };
         Self {
             cores: [
-                unit(Initiator::CpuA, SCRATCHPAD_A_BYTES),
-                unit(Initiator::CpuB, SCRATCHPAD_B_BYTES),
+                unit(Initiator::Cpu(0), SCRATCHPAD_A_BYTES),
+                unit(Initiator::Cpu(1), SCRATCHPAD_B_BYTES),
             ],
             fabric: Fabric::new(sram, timing),
             probes: ProbeTable::default(),
@@ -340,7 +340,7 @@ impl Board for Tigon2 {
         ctx: &mut Context<'_, BoardEvent>,
     ) {
         let event = BoardEvent::Signal { present };
-        ctx.schedule(time, Initiator::MacReceive, event);
+        ctx.schedule(time, Initiator::Receiver, event);
     }
 
     fn next_activity(&self, now: SimTime) -> SimTime {

@@ -90,7 +90,7 @@ impl CorePrivate {
     #[must_use]
     pub const fn index(&self) -> usize {
         match self.who {
-            Initiator::CpuB => 1,
+            Initiator::Cpu(1) => 1,
             _ => 0,
         }
     }

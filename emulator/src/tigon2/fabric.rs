@@ -79,9 +79,9 @@ impl BoardEvent {
     const fn initiator(&self) -> Initiator {
         match self {
             Self::Dma(step) => step.initiator(),
-            Self::TxDone => Initiator::MacTransmit,
+            Self::TxDone => Initiator::Transmitter,
             Self::RxBurst { .. } | Self::RxDone { .. } | Self::ConfigWord | Self::Signal { .. } => {
-                Initiator::MacReceive
+                Initiator::Receiver
             }
         }
     }

@@ -7,6 +7,7 @@ use defs::tigon2::map::{
 use defs::tigon2::{registers, regs as r};
 
 use crate::sim::initiator::Initiator;
+use crate::tigon2::inspect::names::NAMES;
 
 /// Target of an access by a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub enum Place {
 #[must_use]
 pub const fn place(initiator: Initiator, address: u32) -> Place {
     let scratchpad_bytes = match initiator {
-        Initiator::CpuB => SCRATCHPAD_B_BYTES,
+        Initiator::Cpu(1) => SCRATCHPAD_B_BYTES,
         _ => SCRATCHPAD_A_BYTES,
     };
     if address < SRAM_LIMIT {
@@ -46,18 +47,16 @@ pub const fn place(initiator: Initiator, address: u32) -> Place {
 /// Name of the target of `initiator` at `address`: `cpu_b > dma_read > state`.
 #[must_use]
 pub fn probe(initiator: Initiator, address: u32) -> String {
+    let name = NAMES.initiator(initiator);
     match place(initiator, address) {
-        Place::Sram => format!("{initiator} > sram > {address:#x}"),
-        Place::StackMap => format!("{initiator} > stack_map > {address:#x}"),
-        Place::Scratchpad => format!(
-            "{initiator} > scratchpad > {:#x}",
-            address - SCRATCHPAD_BASE
-        ),
+        Place::Sram => format!("{name} > sram > {address:#x}"),
+        Place::StackMap => format!("{name} > stack_map > {address:#x}"),
+        Place::Scratchpad => format!("{name} > scratchpad > {:#x}", address - SCRATCHPAD_BASE),
         Place::Register(offset) => registers::find(offset).map_or_else(
-            || format!("{initiator} > storage > {offset:#05x}"),
-            |register| format!("{initiator} > {} > {}", register.block, register.name),
+            || format!("{name} > storage > {offset:#05x}"),
+            |register| format!("{name} > {} > {}", register.block, register.name),
         ),
-        Place::Nothing => format!("{initiator} > nothing > {address:#010x}"),
+        Place::Nothing => format!("{name} > nothing > {address:#010x}"),
     }
 }
 
@@ -74,8 +73,8 @@ pub fn block_of(address: u32) -> &'static str {
     match registers::find(offset) {
         Some(register) => register.block,
         None => match general_register(offset) {
-            Some((0, _)) => Initiator::CpuA.name(),
-            Some(_) => Initiator::CpuB.name(),
+            Some((0, _)) => "cpu_a",
+            Some(_) => "cpu_b",
             None => "storage",
         },
     }
@@ -103,12 +102,12 @@ mod tests {
         let check = |initiator, address, expected: &str| {
             assert_eq!(probe(initiator, address), expected);
         };
-        check(Initiator::CpuB, 0xC000_00B0, "cpu_b > dma_read > state");
-        check(Initiator::CpuA, 0xC000_0048, "cpu_a > semaphore > a");
-        check(Initiator::CpuA, 0xC0_2000, "cpu_a > scratchpad > 0x2000");
-        check(Initiator::CpuB, 0xC0_2000, "cpu_b > nothing > 0x00c02000");
-        check(Initiator::CpuA, 0x1C_0000, "cpu_a > sram > 0x1c0000");
-        check(Initiator::CpuA, 0xBF_F000, "cpu_a > stack_map > 0xbff000");
-        check(Initiator::CpuA, 0xC000_03F0, "cpu_a > storage > 0x3f0");
+        check(Initiator::Cpu(1), 0xC000_00B0, "cpu_b > dma_read > state");
+        check(Initiator::Cpu(0), 0xC000_0048, "cpu_a > semaphore > a");
+        check(Initiator::Cpu(0), 0xC0_2000, "cpu_a > scratchpad > 0x2000");
+        check(Initiator::Cpu(1), 0xC0_2000, "cpu_b > nothing > 0x00c02000");
+        check(Initiator::Cpu(0), 0x1C_0000, "cpu_a > sram > 0x1c0000");
+        check(Initiator::Cpu(0), 0xBF_F000, "cpu_a > stack_map > 0xbff000");
+        check(Initiator::Cpu(0), 0xC000_03F0, "cpu_a > storage > 0x3f0");
     }
 }

@@ -6,6 +6,7 @@ use super::port::Port;
 use super::unit::{Departure, Unit};
 use crate::observe::capture::{Interface, LinkType, Note, Tap};
 use crate::observe::event::{Place, TraceKind};
+use crate::observe::names::NO_BOARD;
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -106,7 +107,7 @@ impl<U: Unit> Lane<U> {
         Self {
             from,
             to,
-            trace: Tracer::new(place),
+            trace: Tracer::new(place, &NO_BOARD),
             tap: None,
             layers: Vec::new(),
             cuts: Vec::new(),

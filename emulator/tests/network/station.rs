@@ -146,9 +146,9 @@ impl Board for Station {
                     length: frame.length_with_fcs() as u32,
                     status: 0,
                 };
-                ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+                ctx.trace.record(ctx.now, Initiator::Receiver, kind);
                 let end = first_bit + self.link.frame_span(&frame);
-                ctx.schedule(end, Initiator::MacReceive, Event::Ends(frame));
+                ctx.schedule(end, Initiator::Receiver, Event::Ends(frame));
             }
             Event::Ends(frame) => {
                 if let Some(answer) = self.answer(&frame) {
@@ -165,7 +165,7 @@ impl Board for Station {
         let end = first_bit + self.link.frame_span(&arrival.unit);
         assert_eq!(arrival.tail, Some(end));
         let event = Event::Begins(arrival.unit, first_bit);
-        ctx.schedule(begins, Initiator::MacReceive, event);
+        ctx.schedule(begins, Initiator::Receiver, event);
     }
 
     fn outbox(&mut self) -> &mut Outbox<Ethernet> {
@@ -177,7 +177,7 @@ impl Board for Station {
     }
 
     fn schedule_carrier(&mut self, present: bool, time: SimTime, ctx: &mut Context<'_, Event>) {
-        ctx.schedule(time, Initiator::MacReceive, Event::Signal(present));
+        ctx.schedule(time, Initiator::Receiver, Event::Signal(present));
     }
 
     fn transmitter_free_at(&self) -> SimTime {
@@ -265,7 +265,7 @@ pub fn star(count: usize, config: &SwitchConfig) -> World {
 pub fn send_at(world: &mut World, from: usize, time_ns: u64, frame: Frame) {
     world.nodes[from].with_board::<Station, _>(|_, ctx| {
         let time = SimTime::from_ns(time_ns);
-        ctx.schedule(time, Initiator::MacTransmit, Event::Send(frame));
+        ctx.schedule(time, Initiator::Transmitter, Event::Send(frame));
     });
 }
 

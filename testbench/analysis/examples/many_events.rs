@@ -1,6 +1,8 @@
 //! Writes a trace of many events, to measure how fast `lanigon trace` reads one:
 //! `cargo run --release -p lanigon-analysis --example many_events -- FILE 10000000`
 
+use emulator::boards::BOARDS;
+use lanigon_worlds::boards::DEFAULT;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -40,16 +42,16 @@ fn round(stage: &Arc<str>, probe: &Arc<str>, number: u32) -> [(Initiator, TraceK
     };
     [
         (Initiator::Host, mailbox),
-        (Initiator::CpuA, enter),
+        (Initiator::Cpu(0), enter),
         (Initiator::DmaRead, dma),
-        (Initiator::CpuA, probe),
+        (Initiator::Cpu(0), probe),
         (Initiator::DmaRead, done),
-        (Initiator::CpuA, exit),
+        (Initiator::Cpu(0), exit),
         (
-            Initiator::MacTransmit,
+            Initiator::Transmitter,
             TraceKind::FrameSent { address, length },
         ),
-        (Initiator::MacReceive, TraceKind::InterruptTaken),
+        (Initiator::Receiver, TraceKind::InterruptTaken),
     ]
 }
 
@@ -57,7 +59,11 @@ fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().context("FILE COUNT")?;
     let count: u64 = arguments.next().context("FILE COUNT")?.parse()?;
-    let mut header = record::header(&"many events", 0, ["a", "b"].map(String::from));
+    let mut header = record::header(
+        &"many events",
+        0,
+        ["a", "b"].map(|node| (node.into(), DEFAULT)),
+    );
     header.program = "many_events".into();
     let mut trace = BinaryTrace::new(Box::new(File::create(path)?), &header, Details::empty())?;
     let stages = ["send bookkeeping", "receive frame"].map(Arc::<str>::from);
@@ -72,8 +78,9 @@ fn main() -> anyhow::Result<()> {
                 return Ok(());
             }
             let ns = u64::from(number) * 2_000 + step as u64 * 137 + u64::from(number % 89);
-            let pc = (initiator == Initiator::CpuA).then_some(0x4000 + 4 * (number % 64));
+            let pc = (initiator == Initiator::Cpu(0)).then_some(0x4000 + 4 * (number % 64));
             trace.event(&TraceEvent {
+                names: BOARDS[0],
                 time: SimTime::from_ns(ns),
                 place: Place::Node((number % 2) as u16),
                 initiator,

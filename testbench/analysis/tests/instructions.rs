@@ -5,6 +5,7 @@
 )]
 
 use emulator::tigon2::board::Tigon2;
+use lanigon_worlds::boards::DEFAULT;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -144,7 +145,7 @@ fn count(line: &str) -> u64 {
 fn a_file_shows_every_instruction() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("instructions.trace");
     let mut simulation = simulation();
-    let names = (0..2).map(|node| format!("n{node}"));
+    let names = (0..2).map(|node| (format!("n{node}"), DEFAULT));
     let header = header(&"pair", 1, names);
     let header = with_image(header, "emp-base", &simulation.image);
     let args = RecordOptions {

@@ -72,7 +72,7 @@ impl Sink for TraceLines {
     fn event(&mut self, event: &TraceEvent) {
         // The tracer itself warns about mistakes.
         if !matches!(event.kind, TraceKind::GuestMistake { .. }) {
-            log::info!(target: event.initiator.name(), "{event}");
+            log::info!(target: event.initiator_name(), "{event}");
         }
     }
 }

@@ -261,7 +261,7 @@ impl KitBuilder {
 
     /// Description of the world for a trace.
     fn header(&self, images: &[Option<(String, Image)>]) -> Header {
-        let names = (0..images.len()).map(|node| node.to_string());
+        let names = (0..images.len()).map(|node| (node.to_string(), boards::DEFAULT));
         let seed = self.chance.map_or(0, |(_, seed)| seed);
         let mut header = record::header(&"a test", seed, names);
         for (node, image) in images.iter().enumerate() {
@@ -271,7 +271,8 @@ impl KitBuilder {
             if place == header.images.len() {
                 header.images.push(ImageInfo::new(name, image));
             }
-            header.nodes[node].images = [Some(place); 2];
+            let info = &mut header.nodes[node];
+            info.images = vec![Some(place); info.names().cpus.len()];
         }
         header.switches = u16::from(self.switch);
         header

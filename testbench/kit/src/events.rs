@@ -1,5 +1,6 @@
 //! Recorded events, for assertions and snapshots.
 
+use emulator::observe::names::NO_BOARD;
 use std::fmt;
 
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
@@ -126,16 +127,16 @@ impl Events {
     /// Events of this initiator: a CPU, a DMA channel, the MAC, the host ...
     #[must_use]
     pub fn by(&self, initiator: Initiator) -> Self {
-        self.with(&format!("by {}", initiator.name()), |event| {
-            event.initiator == initiator
-        })
+        let names = self.list.first().map_or(&NO_BOARD, |event| event.names);
+        let name = names.initiator(initiator);
+        self.with(&format!("by {name}"), |event| event.initiator == initiator)
     }
 
     /// Events whose line contains `text`.
     #[must_use]
     pub fn containing(&self, text: &str) -> Self {
         self.with(&format!("containing \"{text}\""), |event| {
-            event.kind.to_string().contains(text)
+            event.text().contains(text)
         })
     }
 
@@ -278,7 +279,7 @@ fn without_time(event: &TraceEvent) -> String {
         Place::Node(node) => format!("n{node}"),
         Place::Switch(switch) => format!("s{switch}"),
     };
-    format!("{place} {:<9} {}", event.initiator.name(), event.kind)
+    format!("{place} {:<9} {}", event.initiator_name(), event.text())
 }
 
 /// Shows the description of the selection, and its first events.
@@ -303,7 +304,8 @@ mod tests {
         TraceEvent {
             time: SimTime::from_us(us),
             place: Place::Node(node),
-            initiator: Initiator::CpuA,
+            names: &NO_BOARD,
+            initiator: Initiator::Cpu(0),
             pc: None,
             kind: TraceKind::Probe {
                 name: name.into(),

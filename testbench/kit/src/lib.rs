@@ -355,7 +355,7 @@ impl Kit {
         let cpu = ["cpu_a", "cpu_b"][core];
         let events = self.log.events();
         let of_cpu = events.iter().rev().filter(|event| {
-            event.place == Place::Node(node as u16) && event.initiator.name() == cpu
+            event.place == Place::Node(node as u16) && event.initiator_name() == cpu
         });
         let mut said = of_cpu.filter_map(|event| match &event.kind {
             TraceKind::Log { text } if text.starts_with("panic") => Some(text.to_string()),

@@ -1,8 +1,7 @@
 //! Tracks of a place, in the order of the data path.
 
-use std::fmt;
-
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::observe::names::BoardNames;
 use emulator::sim::initiator::Initiator;
 
 /// A track of a place.
@@ -10,10 +9,8 @@ use emulator::sim::initiator::Initiator;
 pub enum Lane {
     /// Host programs: one row per concurrent call.
     Host(u16),
-    /// CPU A.
-    CpuA,
-    /// CPU B.
-    CpuB,
+    /// A CPU of the board, by index.
+    Cpu(u8),
     /// Owner of the semaphore.
     Semaphore,
     /// Transfers from host to NIC.
@@ -24,6 +21,8 @@ pub enum Lane {
     MacTx,
     /// Received frames.
     MacRx,
+    /// Another hardware block of the board.
+    Block(u8),
     /// Events of frames outside of the MAC, by port of a switch.
     Wire(Option<u16>),
     /// The board as a whole.
@@ -38,13 +37,13 @@ impl Lane {
     pub const fn by(who: Initiator) -> Self {
         match who {
             Initiator::Host => Self::Host(0),
-            Initiator::CpuA => Self::CpuA,
-            Initiator::CpuB => Self::CpuB,
+            Initiator::Cpu(cpu) => Self::Cpu(cpu),
             Initiator::DmaRead => Self::DmaRead,
             Initiator::DmaWrite => Self::DmaWrite,
-            Initiator::MacTransmit => Self::MacTx,
-            Initiator::MacReceive => Self::MacRx,
+            Initiator::Transmitter => Self::MacTx,
+            Initiator::Receiver => Self::MacRx,
             Initiator::Wire => Self::Wire(None),
+            Initiator::Block(block) => Self::Block(block),
             Initiator::Power | Initiator::Debugger => Self::Board,
         }
     }
@@ -71,12 +70,12 @@ impl Lane {
             TraceKind::DmaFailed { .. } => "fault",
             _ => match self {
                 Self::Host(_) => "host",
-                Self::CpuA | Self::CpuB => "cpu",
+                Self::Cpu(_) => "cpu",
                 Self::Semaphore => "semaphore",
                 Self::DmaRead | Self::DmaWrite => "dma",
                 Self::MacTx | Self::MacRx => "frame",
                 Self::Wire(_) => "wire",
-                Self::Board => "board",
+                Self::Block(_) | Self::Board => "board",
             },
         }
     }
@@ -85,34 +84,35 @@ impl Lane {
     pub const fn rank(self) -> i32 {
         match self {
             Self::Host(row) => row as i32,
-            Self::CpuA => 70,
-            Self::CpuB => 71,
+            // Tracks of equal rank stand in the order of their first events.
+            Self::Cpu(0) => 70,
+            Self::Cpu(_) => 71,
             Self::Semaphore => 72,
             Self::DmaRead => 73,
             Self::DmaWrite => 74,
             Self::MacTx => 75,
-            Self::MacRx => 76,
+            Self::MacRx | Self::Block(_) => 76,
             Self::Wire(None) => 77,
             Self::Wire(Some(port)) => 200 + port as i32,
             Self::Board => 78,
         }
     }
-}
 
-impl fmt::Display for Lane {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Host(_) => "host",
-            Self::CpuA => "CPU A",
-            Self::CpuB => "CPU B",
-            Self::Semaphore => "semaphore",
-            Self::DmaRead => "DMA read",
-            Self::DmaWrite => "DMA write",
-            Self::MacTx => "MAC tx",
-            Self::MacRx => "MAC rx",
-            Self::Wire(None) => "wire",
-            Self::Wire(Some(port)) => return write!(f, "port {port}"),
-            Self::Board => "board",
-        })
+    /// Heading of the track, with the names of the place's board.
+    pub fn title(self, names: &BoardNames) -> String {
+        let initiator = match self {
+            Self::Cpu(cpu) => Initiator::Cpu(cpu),
+            Self::DmaRead => Initiator::DmaRead,
+            Self::DmaWrite => Initiator::DmaWrite,
+            Self::MacTx => Initiator::Transmitter,
+            Self::MacRx => Initiator::Receiver,
+            Self::Block(block) => Initiator::Block(block),
+            Self::Host(_) => Initiator::Host,
+            Self::Wire(None) => Initiator::Wire,
+            Self::Wire(Some(port)) => return format!("port {port}"),
+            Self::Semaphore => return "semaphore".into(),
+            Self::Board => return "board".into(),
+        };
+        names.title(initiator).into()
     }
 }

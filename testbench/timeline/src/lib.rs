@@ -3,7 +3,6 @@
 
 pub mod drawing;
 mod flows;
-mod gauges;
 mod lane;
 mod packets;
 mod place;
@@ -16,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use emulator::observe::event::{Details, Place, TraceEvent};
 use emulator::observe::file::{Header, NodeInfo};
+use emulator::observe::names::NO_BOARD;
 use emulator::observe::stream::Observer;
 
 pub use drawing::to_file;
@@ -147,7 +147,9 @@ fn add(place: Place, header: &Header, packets: &mut Packets) -> place::PlaceTrac
         }
         _ => title,
     };
-    place::PlaceTracks::new(node, title, first_pid + i32::from(node), packets)
+    let names = name.map_or(&NO_BOARD, NodeInfo::names);
+    let pid = first_pid + i32::from(node);
+    place::PlaceTracks::new(node, title, names, pid, packets)
 }
 
 impl Observer for Timeline {

@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use defs::emp::probe::Event;
-use defs::tigon2::regs;
 use emulator::observe::event::{FrameHead, TraceEvent, TraceKind};
 use emulator::observe::file::Header;
+use emulator::observe::gauges::{Gauge, GaugeUnit, KnownRegisters};
+use emulator::observe::names::BoardNames;
 use emulator::sim::initiator::Initiator;
 
 use lanigon_analysis::messages::{self, Seen, said};
 
 use super::flows::{Flows, shown};
-use super::gauges::{GAUGES, Gauge, Registers};
 use super::lane::Lane;
 use super::packets::{Introduction, Packets, Slice, Value, What};
+use super::proto::{UNIT_BYTES, UNIT_COUNT};
 use super::track::{Drawn, Label, Track};
 
 /// Environment for drawing an event.
@@ -34,9 +35,8 @@ pub struct Canvas<'a> {
 
 /// Name of a handler.
 fn handler_name(header: &Header, node: u16, who: Initiator, address: u32) -> String {
-    let cpu = usize::from(who == Initiator::CpuB);
     let node = header.nodes.get(usize::from(node));
-    let image = node.and_then(|node| header.images.get(node.images[cpu]?));
+    let image = node.and_then(|node| header.images.get(node.image(who.cpu()?)?));
     match image.and_then(|image| image.table.symbols.seen_by(who, address)) {
         Some((symbol, _)) => {
             let name = symbol.name.rsplit("::").next().unwrap_or(&symbol.name);
@@ -64,10 +64,12 @@ const MOST_CALLS: u16 = 64;
 #[derive(Debug)]
 pub struct PlaceTracks {
     node: u16,
+    /// Names of the board.
+    names: &'static BoardNames,
     uuid: u64,
     tracks: BTreeMap<Lane, Track>,
     gauges: Vec<(u64, Option<u32>)>,
-    registers: Registers,
+    registers: KnownRegisters,
     /// Heads of the frame being sent, and of those being received.
     heads: [VecDeque<(u64, FrameHead)>; 2],
     /// Transfers from the host whose frame has not been sent yet.
@@ -81,7 +83,13 @@ pub struct PlaceTracks {
 
 impl PlaceTracks {
     /// A place without tracks; `pid` is its process number.
-    pub fn new(node: u16, name: String, pid: i32, packets: &mut Packets) -> Self {
+    pub fn new(
+        node: u16,
+        name: String,
+        names: &'static BoardNames,
+        pid: i32,
+        packets: &mut Packets,
+    ) -> Self {
         let uuid = packets.add(Introduction {
             name,
             pid: Some(pid),
@@ -91,18 +99,22 @@ impl PlaceTracks {
             let track = Introduction {
                 name: gauge.name.into(),
                 parent: Some((uuid, rank)),
-                unit: Some(gauge.unit()),
+                unit: Some(match gauge.unit {
+                    GaugeUnit::Entries => UNIT_COUNT,
+                    GaugeUnit::Bytes => UNIT_BYTES,
+                }),
                 ..Introduction::default()
             };
             (packets.add(track), None)
         };
-        let gauges = (Lane::GAUGES..).zip(&GAUGES).map(gauge).collect();
+        let gauges = (Lane::GAUGES..).zip(names.gauges).map(gauge).collect();
         Self {
             node,
+            names,
             uuid,
             tracks: BTreeMap::new(),
             gauges,
-            registers: Registers::default(),
+            registers: KnownRegisters::default(),
             heads: Default::default(),
             fetched: VecDeque::new(),
             stored: VecDeque::new(),
@@ -113,10 +125,10 @@ impl PlaceTracks {
 
     /// A track; writes its entries that were held long enough.
     fn track(&mut self, lane: Lane, canvas: &mut Canvas<'_>) -> &mut Track {
-        let parent = Some((self.uuid, lane.rank()));
+        let (parent, names) = (Some((self.uuid, lane.rank())), self.names);
         let track = self.tracks.entry(lane).or_insert_with(|| {
             Track::new(canvas.packets.add(Introduction {
-                name: lane.to_string(),
+                name: lane.title(names),
                 parent,
                 ..Introduction::default()
             }))
@@ -218,7 +230,7 @@ impl PlaceTracks {
                 fcs,
                 ..
             } => of_frame(named(format!("lost: {}", reason.name())), *length, *fcs),
-            kind => named(kind.to_string()),
+            _ => named(event.text()),
         };
         self.instant(lane, slice, canvas);
     }
@@ -349,7 +361,7 @@ impl PlaceTracks {
     }
 
     fn semaphore(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
-        let owner = Lane::of(event).to_string();
+        let owner = Lane::of(event).title(self.names);
         let lane = Lane::Semaphore;
         match event.kind {
             TraceKind::SemaphoreTaken => {
@@ -373,7 +385,7 @@ impl PlaceTracks {
                 length,
             } => {
                 self.end(lane, &Label::Only, canvas);
-                let mut slice = Slice::new("dma", lane.to_string())
+                let mut slice = Slice::new("dma", lane.title(self.names))
                     .with("host", Value::Address(host))
                     .with("local", Value::Address(local.into()))
                     .with("bytes", Value::Number(length.into()));
@@ -404,10 +416,8 @@ impl PlaceTracks {
     /// Names a transfer to the host by the last stored frame at its start address.
     fn name_by_frame(&self, local: u32, slice: &mut Slice) {
         let holds = |stored: &&Stored| {
-            let offset = self
-                .registers
-                .offset_in_receive_buffer(stored.address, local);
-            offset < stored.length
+            let offset = self.names.frame_buffers.receive_offset;
+            offset(&self.registers, stored.address, local) < stored.length
         };
         if let Some(stored) = self.stored.iter().rev().find(holds) {
             slice.which = shown(stored.frame.message, Some(stored.frame.frame));
@@ -416,7 +426,7 @@ impl PlaceTracks {
     }
 
     fn head(&mut self, who: Initiator, head: FrameHead, now_ns: u64) {
-        let heads = &mut self.heads[usize::from(who == Initiator::MacReceive)];
+        let heads = &mut self.heads[usize::from(who == Initiator::Receiver)];
         remember(heads, Some((now_ns, head)));
     }
 
@@ -446,10 +456,10 @@ impl PlaceTracks {
             let until = canvas.now_ns + gigabit_ns(length + FCS_BYTES);
             self.track(Lane::MacTx, canvas).until(until);
         }
-        let registers = &self.registers;
+        let (registers, offset) = (&self.registers, self.names.frame_buffers.transmit_offset);
         let mut mine = Vec::new();
         self.fetched.retain(|&(local, drawn)| {
-            let is_mine = registers.offset_in_transmit_buffer(address, local) < length;
+            let is_mine = offset(registers, address, local) < length;
             if is_mine {
                 mine.push(drawn);
             }
@@ -468,8 +478,8 @@ impl PlaceTracks {
 
     /// Handles a moved index: the frame being sent may have left.
     fn may_have_left(&mut self, who: Initiator, address: u32, canvas: &mut Canvas<'_>) {
-        let offset = address.wrapping_sub(defs::tigon2::map::REGISTER_BASE);
-        if who == Initiator::MacTransmit && offset == regs::TX_DESCRIPTOR_REFERENCE {
+        let left = self.names.frame_buffers.frame_left == Some(address);
+        if who == Initiator::Transmitter && left {
             self.ends_are_told = true;
             self.end(Lane::MacTx, &Label::Only, canvas);
         }
@@ -517,11 +527,19 @@ impl PlaceTracks {
 
     /// Updates counters after a change of an index register.
     fn moved(&mut self, address: u32, value: u32, canvas: &mut Canvas<'_>) {
-        if !self.registers.set(address, value) || !canvas.is_drawn {
+        let gauges = self.names.gauges;
+        if !gauges
+            .iter()
+            .any(|gauge| gauge.registers.contains(&address))
+        {
             return;
         }
-        for (gauge, (uuid, shown)) in GAUGES.iter().zip(&mut self.gauges) {
-            let value = gauge.value(&self.registers);
+        self.registers.set(address, value);
+        if !canvas.is_drawn {
+            return;
+        }
+        for (gauge, (uuid, shown)) in gauges.iter().zip(&mut self.gauges) {
+            let value = (gauge.level)(&self.registers);
             if let Some(value) = value.filter(|_| *shown != value) {
                 *shown = Some(value);
                 let what = What::Count(value.into());
@@ -550,7 +568,7 @@ impl PlaceTracks {
 }
 
 /// Size of the frame check sequence.
-const FCS_BYTES: u32 = defs::tigon2::rings::CRC_BYTES;
+const FCS_BYTES: u32 = emulator::wire::ethernet::frame::FCS_BYTES as u32;
 
 /// Duration of a frame with FCS at one gigabit per second.
 const fn gigabit_ns(bytes: u32) -> u64 {

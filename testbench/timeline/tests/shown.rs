@@ -1,5 +1,6 @@
 //! Contents of a run's timeline.
 
+use lanigon_worlds::boards::DEFAULT;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
@@ -33,7 +34,11 @@ pub fn run(scenario: &str, threads: usize, options: Option<Options>) -> (Vec<u8>
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
     let page = Page::default();
     if let Some(options) = options {
-        let header = record::header(&"test", 1, ["0", "1", "2", "3"].map(String::from));
+        let header = record::header(
+            &"test",
+            1,
+            ["0", "1", "2", "3"].map(|node| (node.into(), DEFAULT)),
+        );
         let header = record::with_image(header, "emp-base", &simulation.image);
         let options = Options { header, ..options };
         let timeline = Timeline::new(Box::new(page.clone()), options);

@@ -3,9 +3,11 @@
 use goblin::elf::header::EM_MIPS;
 
 use super::disasm::{self, REGISTER_NAMES};
-use super::isa::{self, Kind, Operand};
+use super::isa::{self, Flow, Kind, Operand};
 use crate::cpu::architecture::{Architecture, Transfer};
 
+/// The register of the stack pointer.
+const SP: usize = 29;
 /// The register of a function's return address.
 const RA: u32 = 31;
 
@@ -56,7 +58,12 @@ impl Architecture for Mips {
 
     fn transfer(&self, word: u32) -> Option<Transfer> {
         match isa::lookup(word)?.kind {
-            Kind::Jal | Kind::Jalr | Kind::Bgezal | Kind::Bltzal => Some(Transfer::Call),
+            Kind::Jal
+            | Kind::Jalr
+            | Kind::Bgezal
+            | Kind::Bltzal
+            | Kind::Bgezall
+            | Kind::Bltzall => Some(Transfer::Call),
             Kind::Jr if word >> 21 & 31 == RA => Some(Transfer::Return),
             Kind::Jr | Kind::J => Some(Transfer::Jump),
             Kind::Joff => Some(Transfer::Dispatch),
@@ -70,8 +77,27 @@ impl Architecture for Mips {
             .into()
     }
 
+    fn falls_through(&self, word: u32) -> bool {
+        isa::lookup(word).is_some_and(|row| row.kind.flow() == Flow::Next)
+    }
+
     fn stored_register(&self, word: u32) -> Option<usize> {
         isa::stored_register(word)
+    }
+
+    fn stack_pointer(&self) -> usize {
+        SP
+    }
+
+    fn return_address(&self) -> usize {
+        RA as usize
+    }
+
+    fn stack_change(&self, word: u32) -> Option<i32> {
+        let adds = isa::lookup(word)?.kind == Kind::Addiu;
+        let [from, to] = [word >> 21 & 31, word >> 16 & 31].map(|register| register as usize);
+        let amount = (word as u16).cast_signed();
+        (adds && from == SP && to == SP).then_some(amount.into())
     }
 }
 
@@ -116,6 +142,12 @@ mod tests {
         check(0xffff_ffff, Some("sd"), false);
         assert_eq!(Mips.stored_register(word("sw $t0, 4($sp)")), Some(8));
         assert_eq!(Mips.stored_register(word("lw $t0, 4($sp)")), None);
+        assert_eq!(Mips.stack_change(word("addiu $sp, $sp, -24")), Some(-24));
+        assert_eq!(Mips.stack_change(word("addiu $sp, $fp, 24")), None);
+        assert_eq!(Mips.stack_change(word("addu $sp, $sp, $t0")), None);
+        assert!(Mips.falls_through(word("addu $t0, $t1, $t2")));
+        assert!(!Mips.falls_through(word("beq $t0, $t1, 0x1010")));
+        assert_eq!(Mips.return_distance(word("jal 0x2000")), 8);
     }
 
     #[test]

@@ -38,12 +38,12 @@ fn each_cpu_sees_its_own_scratchpad() {
     let check = |who, address, expected: &str| {
         assert_eq!(symbols.describe_for(who, address), expected);
     };
-    check(Initiator::CpuA, at, "of_a");
-    check(Initiator::CpuB, at, "of_b+0x8");
+    check(Initiator::Cpu(0), at, "of_a");
+    check(Initiator::Cpu(1), at, "of_b+0x8");
     check(Initiator::Host, at, "of_a");
-    check(Initiator::CpuA, at - 8, "0xc00008");
-    check(Initiator::CpuA, 0x4004, "of_both+0x4");
-    check(Initiator::CpuB, 0x4004, "of_both+0x4");
+    check(Initiator::Cpu(0), at - 8, "0xc00008");
+    check(Initiator::Cpu(0), 0x4004, "of_both+0x4");
+    check(Initiator::Cpu(1), 0x4004, "of_both+0x4");
 }
 
 #[test]

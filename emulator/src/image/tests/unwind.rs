@@ -56,7 +56,7 @@ fn word(at: u32) -> Option<u32> {
 fn unwind(image: &Image, pc: u32, ra: u32, sp: u32) -> (Vec<Frame>, Option<UnwindError>) {
     let mut registers = [0; 32];
     (registers[SP], registers[RA]) = (sp, ra);
-    image.unwind(Initiator::CpuA, pc, &registers, word)
+    image.unwind(Initiator::Cpu(0), pc, &registers, word)
 }
 
 fn frame(address: u32, sp: u32) -> Frame {
@@ -101,7 +101,7 @@ fn on_its_way_out_a_function_has_no_frame() {
         };
         let mut registers = [0; 32];
         (registers[SP], registers[RA]) = (sp, 0x4210);
-        let (found, error) = image.unwind(Initiator::CpuA, at, &registers, read);
+        let (found, error) = image.unwind(Initiator::Cpu(0), at, &registers, read);
         assert_eq!(error, None);
         assert_eq!(found, [frame(at, sp), frame(0x4208, STACK + 24)], "{at:#x}");
     };

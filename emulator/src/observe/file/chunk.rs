@@ -11,6 +11,7 @@ use super::codec::{numbered_place, place_number};
 use super::error::TraceFileError;
 use super::header::{End, Header};
 use crate::observe::event::Place;
+use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
 /// Magic bytes of a trace file. They detect a transfer in text mode.
@@ -62,7 +63,7 @@ pub struct Chunk {
     pub kinds: u64,
     /// Bit n: a place with number n modulo 64 occurs (nodes are even, switches odd).
     pub places: u64,
-    /// Bit n: an event of initiator n occurs.
+    /// Bit n: an event of initiator n occurs; bit 15: one with a larger number.
     pub initiators: u16,
     /// Whether the bytes are compressed, or are to be.
     pub compressed: bool,
@@ -90,6 +91,15 @@ impl Chunk {
     #[must_use]
     pub const fn place_bit(place: Place) -> u64 {
         1 << (place_number(place) % 64)
+    }
+
+    /// The bit of an initiator in [`Chunk::initiators`].
+    #[must_use]
+    pub const fn initiator_bit(initiator: Initiator) -> u16 {
+        match initiator.number() {
+            number @ 0..15 => 1 << number,
+            _ => 1 << 15,
+        }
     }
 
     fn form(&self, bytes: &[u8], length: usize) -> [u8; FORM_BYTES] {

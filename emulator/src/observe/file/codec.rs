@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::bytes::{fold_sign, put_number, take, take_number, unfold_sign};
+use super::header::PlaceNames;
 use super::kinds::{kind_code, put_fields, take_fields};
 use crate::observe::digest::Digest;
 use crate::observe::event::{DropReason, FrameHead, Place, TraceEvent};
@@ -16,18 +17,22 @@ use crate::sim::time::SimTime;
 use crate::wire::fault::FaultKind;
 use crate::wire::loss::LossReason;
 
-/// Flag in an event's second byte, which also holds the initiator: the event has a `pc`.
+/// Flag in an event's second byte, which also holds the initiator's number if that is small: the event has a `pc`.
 const HAS_PC: u8 = 0x10;
 /// Flag: the event's place is that of the previous event.
 const SAME_PLACE: u8 = 0x20;
+/// The initiator's number, or [`LARGE`].
 const INITIATOR: u8 = 0x0F;
+/// In place of an initiator's number: the number follows.
+const LARGE: u16 = 0x0F;
 
 /// Values of the previous event, relative to which an event is encoded.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Before {
     time_ps: u64,
     place: Place,
-    pc: [u32; Initiator::COUNT],
+    /// The last `pc` of each CPU, by index.
+    pc: Vec<u32>,
 }
 
 impl Before {
@@ -35,8 +40,17 @@ impl Before {
         Self {
             time_ps: time.ps(),
             place: Place::Node(0),
-            pc: [0; Initiator::COUNT],
+            pc: Vec::new(),
         }
+    }
+
+    /// The last `pc` of an initiator; those that are no CPU share one.
+    fn pc_of(&mut self, initiator: Initiator) -> &mut u32 {
+        let index = initiator.cpu().map_or(0, |cpu| cpu + 1);
+        if index >= self.pc.len() {
+            self.pc.resize(index + 1, 0);
+        }
+        &mut self.pc[index]
     }
 }
 
@@ -116,7 +130,8 @@ impl Sink {
     /// Encodes an event.
     pub(super) fn event(&mut self, event: &TraceEvent) {
         let before = &mut self.before;
-        let mut second = event.initiator as u8;
+        let number = event.initiator.number();
+        let mut second = number.min(LARGE) as u8;
         if event.pc.is_some() {
             second |= HAS_PC;
         }
@@ -125,6 +140,9 @@ impl Sink {
         }
         self.bytes.push(kind_code(&event.kind));
         self.bytes.push(second);
+        if number >= LARGE {
+            put_number(&mut self.bytes, number.into());
+        }
         let span = event.time.ps().wrapping_sub(before.time_ps);
         before.time_ps = event.time.ps();
         put_number(&mut self.bytes, span);
@@ -133,7 +151,7 @@ impl Sink {
             put_number(&mut self.bytes, place_number(event.place));
         }
         if let Some(pc) = event.pc {
-            let last = &mut before.pc[event.initiator as usize];
+            let last = before.pc_of(event.initiator);
             put_number(&mut self.bytes, fold_sign(pc.wrapping_sub(*last)).into());
             *last = pc;
         }
@@ -151,17 +169,25 @@ pub(super) struct Source<'a> {
 /// Decoder state between events.
 #[derive(Debug)]
 pub(super) struct SourceState {
+    names: PlaceNames,
     before: Before,
     texts: Vec<Arc<str>>,
 }
 
 impl SourceState {
-    /// State for a chunk whose first event has time `time`.
-    pub(super) const fn new(time: SimTime) -> Self {
+    /// State for the chunks of a file whose places have these names.
+    pub(super) const fn new(names: PlaceNames) -> Self {
         Self {
-            before: Before::new(time),
+            names,
+            before: Before::new(SimTime::ZERO),
             texts: Vec::new(),
         }
+    }
+
+    /// Begins a chunk whose first event has time `time`.
+    pub(super) fn begin(&mut self, time: SimTime) {
+        self.before = Before::new(time);
+        self.texts.clear();
     }
 
     /// Decodes the next event from the front of `bytes`; `None` if there is no valid one.
@@ -202,7 +228,11 @@ impl Source<'_> {
     fn event(&mut self) -> Option<TraceEvent> {
         let code = self.byte()?;
         let second = self.byte()?;
-        let initiator = *Initiator::ALL.get(usize::from(second & INITIATOR))?;
+        let number = match u16::from(second & INITIATOR) {
+            LARGE => u16::try_from(self.number()?).ok()?,
+            number => number,
+        };
+        let initiator = Initiator::from_number(number)?;
         let span = self.number()?;
         let before = &mut self.state.before;
         before.time_ps = before.time_ps.wrapping_add(span);
@@ -214,13 +244,14 @@ impl Source<'_> {
         let mut pc = None;
         if second & HAS_PC != 0 {
             let folded = u32::try_from(take_number(&mut self.bytes)?).ok()?;
-            let last = &mut before.pc[initiator as usize];
+            let last = before.pc_of(initiator);
             *last = last.wrapping_add(unfold_sign(folded));
             pc = Some(*last);
         }
         Some(TraceEvent {
             time,
             place,
+            names: self.state.names.at(place),
             initiator,
             pc,
             kind: take_fields(code, self)?,

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::boards::{BOARDS, names_of};
 use crate::image::{Image, SymbolTable};
+use crate::observe::event::Place;
+use crate::observe::names::{BoardNames, NO_BOARD};
 
 /// Description of the run. Fields are optional: an older writer may not have known them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +39,61 @@ pub struct Header {
 pub struct NodeInfo {
     /// Name from the scenario.
     pub name: String,
-    /// Indices of the images on CPU A and CPU B.
-    pub images: [Option<usize>; 2],
+    /// Name of the type of board; empty in old files, which know one type.
+    pub board: String,
+    /// Index of each CPU's image.
+    pub images: Vec<Option<usize>>,
+}
+
+impl NodeInfo {
+    /// Names of the board.
+    #[must_use]
+    pub fn names(&self) -> &'static BoardNames {
+        match self.board.as_str() {
+            "" => BOARDS.first().copied(),
+            board => names_of(board),
+        }
+        .unwrap_or(&NO_BOARD)
+    }
+
+    /// Index of a CPU's image.
+    #[must_use]
+    pub fn image(&self, cpu: usize) -> Option<usize> {
+        self.images.get(cpu).copied().flatten()
+    }
+}
+
+/// The names of the board at each place of a file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PlaceNames(Vec<&'static BoardNames>);
+
+impl PlaceNames {
+    /// The names at a place.
+    pub(super) fn at(&self, place: Place) -> &'static BoardNames {
+        match place {
+            Place::Node(node) => self.0.get(usize::from(node)).copied(),
+            Place::Switch(_) => None,
+        }
+        .unwrap_or(&NO_BOARD)
+    }
+}
+
+impl Header {
+    /// The names of the board at each place.
+    pub(super) fn place_names(&self) -> PlaceNames {
+        PlaceNames(self.nodes.iter().map(NodeInfo::names).collect())
+    }
+
+    /// The names of the types of boards in the run; of all types if the header does not say.
+    #[must_use]
+    pub fn boards(&self) -> Vec<&'static BoardNames> {
+        let mut boards: Vec<_> = self.nodes.iter().map(NodeInfo::names).collect();
+        boards.dedup();
+        if boards.is_empty() {
+            boards.extend(BOARDS);
+        }
+        boards
+    }
 }
 
 /// Data of an image for readers of a trace.

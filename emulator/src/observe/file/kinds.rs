@@ -67,7 +67,7 @@ macro_rules! kinds {
 pub(in crate::observe) fn digest_event(event: &TraceEvent, digest: &mut Digest) {
     digest.number(event.time.ps());
     digest.number(place_number(event.place));
-    digest.number(event.initiator as u64);
+    digest.number(event.initiator.number().into());
     digest_kind(&event.kind, digest);
 }
 

@@ -7,7 +7,6 @@ use super::codec::SourceState;
 use super::error::TraceFileError;
 use super::header::{End, Header};
 use crate::observe::event::TraceEvent;
-use crate::sim::time::SimTime;
 
 /// A trace file whose header has been read.
 #[derive(Debug)]
@@ -39,7 +38,7 @@ impl<R: Read> TraceReader<R> {
             bytes: Vec::new(),
             at: 0,
             left: 0,
-            state: SourceState::new(SimTime::ZERO),
+            state: SourceState::new(self.header.place_names()),
             end: None,
             over: false,
         }
@@ -93,7 +92,7 @@ impl<R: Read> Events<R> {
             match chunk.kind {
                 ChunkKind::EVENTS if wants(&chunk) => {
                     self.chunks.read_bytes(&mut self.bytes)?;
-                    self.state = SourceState::new(chunk.first);
+                    self.state.begin(chunk.first);
                     (self.at, self.left) = (0, chunk.count);
                     return Ok(true);
                 }

@@ -11,7 +11,7 @@ use super::kinds::digest_event;
 use super::*;
 use crate::observe::digest::Digest;
 use crate::observe::event::{Details, DropReason, Place, TraceEvent, TraceKind};
-use crate::observe::names::details_of;
+use crate::observe::names::{NO_BOARD, details_of};
 use crate::observe::stream::Observer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -71,7 +71,8 @@ fn the_hash_of_an_event_is_defined_by_its_numbers() {
     let event = TraceEvent {
         time: SimTime::from_ps(5),
         place: Place::Node(3),
-        initiator: Initiator::CpuA,
+        names: &NO_BOARD,
+        initiator: Initiator::Cpu(0),
         pc: Some(0x4000),
         kind: TraceKind::Probe {
             name: "ab".into(),
@@ -256,13 +257,15 @@ fn event(kind: impl Strategy<Value = TraceKind>) -> impl Strategy<Value = TraceE
         true => Place::Node(number),
         false => Place::Switch(number),
     });
-    let initiator = prop::sample::select(Initiator::ALL.to_vec());
+    let initiator = prop_oneof![(0u16..10), (0u16..515)]
+        .prop_map(|number| Initiator::from_number(number).expect("a number in use"));
     let pc = option::of(any::<u32>());
     (any::<u64>(), place, initiator, pc, kind).prop_map(|(ps, place, initiator, pc, kind)| {
         let time = SimTime::from_ps(ps);
         TraceEvent {
             time,
             place,
+            names: &NO_BOARD,
             initiator,
             pc,
             kind,
@@ -340,7 +343,8 @@ fn some_events() -> Vec<TraceEvent> {
     let event = |number: u32| TraceEvent {
         time: SimTime::from_ns(u64::from(number) * 10),
         place: [Place::Node(0), Place::Node(1), Place::Switch(0)][number as usize % 3],
-        initiator: Initiator::CpuA,
+        names: &NO_BOARD,
+        initiator: Initiator::Cpu(0),
         pc: Some(0x4000 + 4 * number),
         kind: TraceKind::Probe {
             name: name.clone(),
@@ -399,7 +403,7 @@ fn chunks_say_what_is_in_them() {
     assert_eq!(whole, 12_000);
     for chunk in seen {
         assert_eq!(chunk.kinds, 1 << 5);
-        assert_eq!(chunk.initiators, 1 << Initiator::CpuA as u16);
+        assert_eq!(chunk.initiators, 1 << 5);
         assert_eq!(chunk.places, 0b111);
         assert!(chunk.first < chunk.last && chunk.compressed);
     }
@@ -472,10 +476,11 @@ fn details_that_others_asked_for_are_left_out() {
         TraceKind::Reset,
     ] {
         let time = SimTime::ZERO;
-        let (place, initiator) = (Place::Node(0), Initiator::CpuB);
+        let (place, initiator) = (Place::Node(0), Initiator::Cpu(1));
         trace.event(&TraceEvent {
             time,
             place,
+            names: &NO_BOARD,
             initiator,
             pc: None,
             kind,

@@ -110,7 +110,7 @@ impl Observer for BinaryTrace {
         chunk.last = event.time;
         chunk.kinds |= 1 << kind_code(&event.kind);
         chunk.places |= Chunk::place_bit(event.place);
-        chunk.initiators |= 1 << event.initiator as u16;
+        chunk.initiators |= Chunk::initiator_bit(event.initiator);
         if self.sink.bytes.len() >= CHUNK_BYTES {
             self.write_chunk();
         }

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use defs::tigon2::map::SRAM_LIMIT;
-
 use super::{Cause, Record};
 
 /// Longest round of an idle loop of which skipped instructions can be shown.
@@ -163,10 +161,8 @@ impl Steps {
     /// The current instruction word at `pc`.
     #[must_use]
     pub fn word(&self, pc: u32) -> Option<u32> {
-        let address = match pc {
-            ..SRAM_LIMIT => pc & self.sram_bytes.wrapping_sub(1),
-            _ => pc,
-        };
-        self.words.get(&address).copied()
+        // Installed memory repeats beyond its end.
+        let folded = || self.words.get(&(pc & self.sram_bytes.wrapping_sub(1)));
+        self.words.get(&pc).or_else(folded).copied()
     }
 }

@@ -2,48 +2,60 @@
 
 use std::sync::Arc;
 
+use defs::tigon2::event::TABLE_ENTRIES;
 use defs::tigon2::map::{
     REGISTER_BASE, REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE,
-    SRAM_LIMIT,
+    SRAM_LIMIT, STACK_MAP_LIMIT,
 };
 
 use crate::board::{
-    Area, CpuId, CpuInfo, CpuState, CpuView, Inspect, NothingThere, RegisterRow, Stops,
+    Area, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect, NothingThere, RegisterRow,
+    Stops,
 };
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
 use crate::image::MemoryLimits;
+use crate::observe::names::BoardNames;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::BoardContext;
-use crate::tigon2::inspect::names;
+use crate::tigon2::inspect::{names, rings};
 use crate::tigon2::map::{self, Place};
+use crate::tigon2::semaphore::Side;
 
 /// The name of this type of board.
-pub const NAME: &str = "tigon2";
+pub const NAME: &str = names::NAMES.board;
+
+/// Symbols of our firmware's dispatch tables.
+const DISPATCH_TABLES: [&str; 2] = ["__dispatch_table_a", "__dispatch_table_b"];
+
+// The stack-overflow map ends where the scratchpads begin: an image's parts lie below that address or in a scratchpad.
+const _: () = assert!(STACK_MAP_LIMIT == SCRATCHPAD_BASE);
 
 /// CPU A and CPU B.
 pub const CPUS: [CpuInfo; 2] = [
     CpuInfo {
         name: "CPU A",
         letter: "a",
-        initiator: Initiator::CpuA,
+        id: "cpu_a",
+        initiator: Initiator::Cpu(0),
         architecture: &Mips,
     },
     CpuInfo {
         name: "CPU B",
         letter: "b",
-        initiator: Initiator::CpuB,
+        id: "cpu_b",
+        initiator: Initiator::Cpu(1),
         architecture: &Mips,
     },
 ];
 
 const fn who(cpu: usize) -> Initiator {
     match cpu {
-        0 => Initiator::CpuA,
-        _ => Initiator::CpuB,
+        0 => Initiator::Cpu(0),
+        _ => Initiator::Cpu(1),
     }
 }
 
@@ -55,15 +67,17 @@ impl Tigon2 {
             board: NAME,
             architecture: &Mips,
             sram_bytes,
+            scratchpad_base: SCRATCHPAD_BASE,
             scratchpad_a_bytes: SCRATCHPAD_A_BYTES,
             scratchpad_b_bytes: SCRATCHPAD_B_BYTES,
+            dispatch_tables: (&DISPATCH_TABLES, TABLE_ENTRIES),
         }
     }
 }
 
 impl Inspect for Tigon2 {
-    fn name(&self) -> &'static str {
-        NAME
+    fn names(&self) -> &'static BoardNames {
+        &names::NAMES
     }
 
     fn cpus(&self) -> &'static [CpuInfo] {
@@ -144,6 +158,7 @@ impl Inspect for Tigon2 {
             end,
             installed_end,
             memory,
+            private: start == SCRATCHPAD_BASE,
         })
     }
 
@@ -175,6 +190,31 @@ impl Inspect for Tigon2 {
 
     fn register_names(&self) -> Vec<(String, u32)> {
         names::registers().collect()
+    }
+
+    fn event_cause(&self, cpu: CpuId, bit: u32, now: SimTime) -> String {
+        self.cause_of_event(cpu.index(), bit, now)
+    }
+
+    fn event_mask(&self, cpu: CpuId) -> Option<(&'static str, u32)> {
+        self.dispatch_mask(cpu.index())
+    }
+
+    fn event_notes(&self, cpu: CpuId, now: SimTime) -> Vec<String> {
+        vec![self.mailbox_note(cpu.index(), now)]
+    }
+
+    fn rings(&self, describe: DescribeFrame<'_>) -> Option<Vec<String>> {
+        Some(rings::rings(&self.fabric, describe))
+    }
+
+    fn semaphore(&self) -> Option<String> {
+        let holds = |side| self.fabric.semaphore.read(side) != 0;
+        Some(match (holds(Side::A), holds(Side::B)) {
+            (true, _) => "CPU A has the semaphore".into(),
+            (_, true) => "CPU B has the semaphore".into(),
+            _ => "the semaphore is free".into(),
+        })
     }
 
     fn stops(&self) -> Stops {

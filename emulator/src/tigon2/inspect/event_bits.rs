@@ -45,7 +45,10 @@ impl Fabric {
     /// Records the timer bits set before `until`, since the last call.
     #[cold]
     pub(in crate::tigon2) fn tell_timer_before(&mut self, until: SimTime, trace: &mut Tracer) {
-        for (cpu, who) in [Initiator::CpuA, Initiator::CpuB].into_iter().enumerate() {
+        for (cpu, who) in [Initiator::Cpu(0), Initiator::Cpu(1)]
+            .into_iter()
+            .enumerate()
+        {
             let changes = |time| self.timer.next_change(cpu, time);
             let mut time = changes(self.untold_from.saturating_sub(INSTANT));
             while time < until {

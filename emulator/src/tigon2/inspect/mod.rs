@@ -6,12 +6,18 @@
 //! * `handlers`: dispatches to event handlers;
 //! * `event_bits`: initiators that set bits of the event registers;
 //! * `instruction_log`: the log of executed instructions;
+//! * `events`: causes of events, as text;
+//! * `rings`: rings and buffers, as text;
+//! * `gauges`: fill levels of rings and buffers;
 //! * `names`: names of registers and their bits.
 
 pub mod debugger;
 pub(super) mod event_bits;
+mod events;
+mod gauges;
 pub(super) mod handlers;
 pub mod instruction_log;
 pub mod names;
 pub mod probes;
+mod rings;
 pub mod stops;

@@ -6,8 +6,65 @@ use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES};
 use defs::tigon2::registers::find;
 use defs::tigon2::regs as r;
 
+use super::gauges::{FRAME_BUFFERS, GAUGES};
+use crate::cpu::mips::architecture::Mips;
+use crate::observe::names::{
+    BoardNames, DEBUGGER, HOST, POWER, STORAGE, SWITCH, WIRE, initiator, name,
+};
+use crate::sim::initiator::Initiator;
 use crate::tigon2::cores::owner_of;
-use crate::tigon2::map::{general_register, register_address};
+use crate::tigon2::map::{block_of, general_register, register_address};
+
+/// Names in events.
+pub static NAMES: BoardNames = BoardNames {
+    board: "tigon2",
+    initiators: &[
+        initiator(Initiator::Receiver, "mac_rx", "MAC rx"),
+        initiator(Initiator::Transmitter, "mac_tx", "MAC tx"),
+        initiator(Initiator::DmaRead, "dma_read", "DMA read"),
+        initiator(Initiator::DmaWrite, "dma_write", "DMA write"),
+        initiator(Initiator::Host, "host", "host"),
+        initiator(Initiator::Cpu(0), "cpu_a", "CPU A"),
+        initiator(Initiator::Cpu(1), "cpu_b", "CPU B"),
+        initiator(Initiator::Debugger, "debugger", "debugger"),
+        initiator(Initiator::Power, "power", "power"),
+        initiator(Initiator::Wire, "wire", "wire"),
+    ],
+    blocks: &[
+        HOST,
+        name("window", "the host's movable view of SRAM"),
+        name("pci", "the board's PCI side: control, interrupt"),
+        name("mailbox", "mailboxes and their events"),
+        name("event", "event registers"),
+        name("timer", "timer"),
+        name("semaphore", "semaphore"),
+        name("cpu_a", "CPU A"),
+        name("cpu_b", "CPU B"),
+        name("dma_read", "DMA channel from the host to the NIC"),
+        name("dma_write", "DMA channel from the NIC to the host"),
+        name("assist", "DMA rings and their hardware assist"),
+        name("mac", "registers shared by both sides of the MAC"),
+        name("mac_tx", "transmit side of the MAC"),
+        name("mac_rx", "receive side of the MAC"),
+        name("serdes", "serializer, link partner and fibre"),
+        name("serial", "serial port"),
+        STORAGE,
+        WIRE,
+        SWITCH,
+        POWER,
+        DEBUGGER,
+    ],
+    block_of,
+    register,
+    registers: || registers().collect(),
+    bits,
+    architecture: Some(&Mips),
+    cpus: &["a", "b"],
+    event_registers: &[register_address(r::EVENT_A), register_address(r::EVENT_B)],
+    event: event::name,
+    gauges: &GAUGES,
+    frame_buffers: FRAME_BUFFERS,
+};
 
 /// Name of the register at a CPU's address: `dma_read_state`, `cpu_b_r29`. Storage without a
 /// meaning is named after its offset: `storage_3f0`. `None` without a register.

@@ -67,7 +67,7 @@ impl Fabric {
     /// Skips a descriptor with an invalid length.
     fn skip_descriptor(&mut self, length: u32, pc: Option<u32>, ctx: &mut BoardContext) {
         let text = format!("MAC transmit descriptor with length {length}: skipped");
-        let initiator = Initiator::MacTransmit;
+        let initiator = Initiator::Transmitter;
         Self::mistake(Actor { initiator, pc }, text, ctx);
         self.mac.tx.reference = self.mac.tx.next(self.mac.tx.reference);
         self.mac.tx.consumer = self.mac.tx.reference;
@@ -77,7 +77,7 @@ impl Fabric {
     /// Completes a transmit descriptor.
     fn tx_descriptor_moved(&self, ctx: &mut BoardContext) {
         for offset in [r::TX_DESCRIPTOR_REFERENCE, r::TX_DESCRIPTOR_CONSUMER] {
-            self.index_moved(Initiator::MacTransmit, offset, ctx);
+            self.index_moved(Initiator::Transmitter, offset, ctx);
         }
     }
 
@@ -126,14 +126,14 @@ impl Fabric {
             cycles: self.timing.sram_burst_cycles,
             ticks: self.ticks,
         });
-        ctx.schedule(end, Initiator::MacTransmit, BoardEvent::TxDone);
-        note_head(&frame, first_bit, Initiator::MacTransmit, ctx);
+        ctx.schedule(end, Initiator::Transmitter, BoardEvent::TxDone);
+        note_head(&frame, first_bit, Initiator::Transmitter, ctx);
         let kind = TraceKind::FrameSent {
             address: sending.address,
             length: sending.length,
         };
         ctx.trace
-            .record_at(first_bit, Initiator::MacTransmit, pc, kind);
+            .record_at(first_bit, Initiator::Transmitter, pc, kind);
         if self.serdes.signal {
             self.outbox.send(first_bit, frame);
         } else {
@@ -145,7 +145,7 @@ impl Fabric {
     pub(in crate::tigon2) fn tx_done(&mut self, ctx: &mut BoardContext) {
         if self.mac.sent() {
             self.tx_descriptor_moved(ctx);
-            self.index_moved(Initiator::MacTransmit, r::TX_BUFFER_CONSUMER, ctx);
+            self.index_moved(Initiator::Transmitter, r::TX_BUFFER_CONSUMER, ctx);
         }
         self.try_transmit(None, ctx);
     }
@@ -159,7 +159,7 @@ impl Fabric {
     ) {
         let time = first_bit + self.held_span(&frame);
         let event = BoardEvent::RxBurst { frame, offset: 0 };
-        ctx.schedule(time, Initiator::MacReceive, event);
+        ctx.schedule(time, Initiator::Receiver, event);
     }
 
     /// Time of a frame's part that arrives before the MAC processes it.
@@ -188,7 +188,7 @@ impl Fabric {
         if offset == 0 && !self.takes_wire(&frame, ctx.now) {
             // Impossible on a cable: reports a mistake of the frames' injector.
             let text = "a frame begins within another one: lost".into();
-            return Self::mistake(Initiator::MacReceive, text, ctx);
+            return Self::mistake(Initiator::Receiver, text, ctx);
         }
         if offset == 0 {
             let accepted = if self.serdes.signal {
@@ -232,7 +232,7 @@ impl Fabric {
             frame,
             offset: next,
         };
-        ctx.schedule(time, Initiator::MacReceive, event);
+        ctx.schedule(time, Initiator::Receiver, event);
     }
 
     /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer.
@@ -254,7 +254,7 @@ impl Fabric {
         // only if the firmware chose its base so.
         let at = self.mac.rx_place(offset);
         let room = (defs::tigon2::map::RX_BUFFER_LIMIT.saturating_sub(at)).min(part) as usize;
-        let (who, base) = (Initiator::MacReceive, self.mac.rx_buffer.base);
+        let (who, base) = (Initiator::Receiver, self.mac.rx_buffer.base);
         self.watch(at, room as u32, who, ctx);
         self.watch(base, part - room as u32, who, ctx);
         self.sram.copy_in(at, &buffer[..room]);
@@ -277,9 +277,9 @@ impl Fabric {
                 _ => counters::KEPT_UNICAST,
             });
         }
-        note_head(frame, ctx.now, Initiator::MacReceive, ctx);
+        note_head(frame, ctx.now, Initiator::Receiver, ctx);
         let (index, address) = self.mac.reserve(length);
-        self.index_moved(Initiator::MacReceive, r::RX_BUFFER_PRODUCER, ctx);
+        self.index_moved(Initiator::Receiver, r::RX_BUFFER_PRODUCER, ctx);
         let descriptor = MacRxDescriptor::new(address, status, length);
         let event = BoardEvent::RxDone {
             index,
@@ -287,7 +287,7 @@ impl Fabric {
             status_length: descriptor.status_length,
         };
         let time = ctx.now + self.timing.mac_receive_end;
-        ctx.schedule(time, Initiator::MacReceive, event);
+        ctx.schedule(time, Initiator::Receiver, event);
     }
 
     /// Writes the descriptor of a stored frame to SRAM and advances the producer.
@@ -303,19 +303,19 @@ impl Fabric {
         }
         let base = self.mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
         let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
-        self.watch(at, MAC_DESCRIPTOR_BYTES, Initiator::MacReceive, ctx);
+        self.watch(at, MAC_DESCRIPTOR_BYTES, Initiator::Receiver, ctx);
         let [word0, word1] = descriptor.words();
         self.sram.set_word(at, word0);
         self.sram.set_word(at.wrapping_add(4), word1);
         self.mac.deliver();
-        self.index_moved(Initiator::MacReceive, r::RX_DESCRIPTOR_PRODUCER, ctx);
+        self.index_moved(Initiator::Receiver, r::RX_DESCRIPTOR_PRODUCER, ctx);
         self.update_levels();
         let kind = TraceKind::FrameReceived {
             address: descriptor.address,
             length: descriptor.length_bytes(),
             status: descriptor.status(),
         };
-        ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+        ctx.trace.record(ctx.now, Initiator::Receiver, kind);
     }
 
     fn drop_frame(&mut self, frame: &Frame, reason: DropReason, ctx: &mut BoardContext) {
@@ -327,9 +327,9 @@ impl Fabric {
             DropReason::Filtered => self.count(counters::DROPPED_UNICAST),
             DropReason::NoSpace => self.count(counters::DROPPED_SPACE),
         }
-        note_head(frame, ctx.now, Initiator::MacReceive, ctx);
+        note_head(frame, ctx.now, Initiator::Receiver, ctx);
         let kind = TraceKind::FrameDropped { reason };
-        ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+        ctx.trace.record(ctx.now, Initiator::Receiver, kind);
     }
 }
 

@@ -28,7 +28,7 @@ impl Fabric {
         }
         self.serdes.word_due = true;
         let time = ctx.now + self.timing.mac_config_word;
-        ctx.schedule(time, Initiator::MacReceive, BoardEvent::ConfigWord);
+        ctx.schedule(time, Initiator::Receiver, BoardEvent::ConfigWord);
         true
     }
 
@@ -48,7 +48,7 @@ impl Fabric {
         }
         self.serdes.signal = present;
         let kind = TraceKind::Signal { present };
-        ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+        ctx.trace.record(ctx.now, Initiator::Receiver, kind);
         self.raise_rx_attention(MacRxState::ATTENTION_LINK | MacRxState::ATTENTION_SYNC);
         self.poll_partner(ctx);
     }

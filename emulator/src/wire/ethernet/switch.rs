@@ -8,6 +8,7 @@ use super::frame::Frame;
 use super::link::Link;
 use crate::observe::capture::{Interface, LinkType, Note, Tap};
 use crate::observe::event::Place;
+use crate::observe::names::NO_BOARD;
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -143,7 +144,7 @@ impl Switch {
             buffer_bytes: config.buffer_bytes,
             routes: BTreeMap::new(),
             ports: (0..config.ports).map(|_| SwitchPort::default()).collect(),
-            trace: Tracer::new(Place::Switch(index as u16)),
+            trace: Tracer::new(Place::Switch(index as u16), &NO_BOARD),
             tap: None,
         }
     }

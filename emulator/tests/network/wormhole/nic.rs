@@ -63,7 +63,7 @@ impl Nic {
         self.busy = true;
         let (address, length) = (packet.check(), packet.length() as u32);
         let kind = TraceKind::FrameSent { address, length };
-        ctx.trace.record(ctx.now, Initiator::MacTransmit, kind);
+        ctx.trace.record(ctx.now, Initiator::Transmitter, kind);
         self.outbox.send(ctx.now, packet);
     }
 
@@ -96,12 +96,12 @@ impl Board for Nic {
                     length: packet.length() as u32,
                     status: 0,
                 };
-                ctx.trace.record(ctx.now, Initiator::MacReceive, kind);
+                ctx.trace.record(ctx.now, Initiator::Receiver, kind);
                 if self.rest > SimTime::ZERO {
                     self.outbox.control(ctx.now, Control::Stop);
-                    ctx.schedule(tail + self.rest, Initiator::MacReceive, Event::Ready(true));
+                    ctx.schedule(tail + self.rest, Initiator::Receiver, Event::Ready(true));
                 }
-                ctx.schedule(tail, Initiator::MacReceive, Event::Tail(packet));
+                ctx.schedule(tail, Initiator::Receiver, Event::Tail(packet));
             }
             Event::Tail(packet) => {
                 self.answer(&packet);
@@ -125,12 +125,12 @@ impl Board for Nic {
     fn unit_arrives(&mut self, arrival: Arrival<Packet>, ctx: &mut Context<'_, Event>) {
         let tail = arrival.tail.expect("the network knows it");
         let event = Event::Head(arrival.unit, tail);
-        ctx.schedule(arrival.head, Initiator::MacReceive, event);
+        ctx.schedule(arrival.head, Initiator::Receiver, event);
     }
 
     fn control_arrives(&mut self, sent: Sent<Control>, ctx: &mut Context<'_, Event>) {
         let event = Event::Control(sent.control);
-        ctx.schedule(sent.time, Initiator::MacTransmit, event);
+        ctx.schedule(sent.time, Initiator::Transmitter, event);
     }
 
     fn outbox(&mut self) -> &mut Outbox<Wormhole> {
@@ -200,7 +200,7 @@ pub fn nic(world: &World, node: usize) -> &Nic {
 /// Schedules an event of a board.
 pub fn at(world: &mut World, node: usize, time_ns: u64, event: Event) {
     world.nodes[node].with_board::<Nic, _>(|_, ctx| {
-        let who = Initiator::MacTransmit;
+        let who = Initiator::Transmitter;
         ctx.schedule(SimTime::from_ns(time_ns), who, event);
     });
 }

@@ -164,7 +164,7 @@ impl Tracker {
                     words: head,
                 };
                 let state = self.node(node);
-                if event.initiator == Initiator::MacTransmit {
+                if event.initiator == Initiator::Transmitter {
                     state.sending = Some(head);
                 } else {
                     state.receiving.push_back(head);

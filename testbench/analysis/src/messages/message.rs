@@ -48,8 +48,8 @@ impl Cpu {
     #[must_use]
     pub const fn of(initiator: Initiator) -> Option<Self> {
         match initiator {
-            Initiator::CpuA => Some(Self::A),
-            Initiator::CpuB => Some(Self::B),
+            Initiator::Cpu(0) => Some(Self::A),
+            Initiator::Cpu(1) => Some(Self::B),
             _ => None,
         }
     }

@@ -118,11 +118,11 @@ impl Tracker {
             (Place::Node(node), _) if matches!(event.kind, TraceKind::Signal { .. }) => {
                 self.node(node).dark = event.kind == TraceKind::Signal { present: false };
             }
-            (Place::Node(node), Initiator::CpuA | Initiator::CpuB) => self.cpu_event(node, event),
+            (Place::Node(node), Initiator::Cpu(_)) => self.cpu_event(node, event),
             (Place::Node(node), Initiator::Host) => self.host_event(node, event),
             (Place::Node(node), Initiator::DmaRead) => self.read_event(node, event),
             (Place::Node(node), Initiator::DmaWrite) => self.write_event(node, event),
-            (Place::Node(node), Initiator::MacTransmit | Initiator::MacReceive) => {
+            (Place::Node(node), Initiator::Transmitter | Initiator::Receiver) => {
                 self.mac_event(node, event);
             }
             (_, Initiator::Wire) => self.wire_event(event),

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use defs::probe::Kind as ProbeKind;
-use defs::tigon2::map::SRAM_LIMIT;
-use emulator::cpu::mips::isa::{self, Kind};
+use emulator::cpu::architecture::{Architecture, Transfer};
 use emulator::image::{Probe, Symbols};
 use emulator::observe::instructions::Record;
 use emulator::sim::time::{ClockDomain, SimTime};
@@ -19,18 +18,6 @@ const LONGEST_ROUND: usize = 4096;
 const DEEPEST: usize = 256;
 /// Name of the wait that counts as semaphore time.
 const SEMAPHORE: &str = "semaphore";
-/// Register number of the return address.
-const RA: u32 = 31;
-
-/// Control flow of an instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    Call,
-    Return,
-    Dispatch,
-    Jump,
-}
-
 /// An active function.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
@@ -50,6 +37,7 @@ struct Recent {
 /// Profile of one CPU.
 #[derive(Debug)]
 pub struct CoreProfile {
+    architecture: &'static dyn Architecture,
     functions: Functions,
     /// Addresses of probes at which semaphore waits begin (`true`) or end.
     waits: BTreeMap<u32, bool>,
@@ -76,7 +64,12 @@ pub struct CoreProfile {
 }
 
 impl CoreProfile {
-    pub(super) fn new(cpu: usize, symbols: &Symbols, probes: &[Probe]) -> Self {
+    pub(super) fn new(
+        cpu: usize,
+        architecture: &'static dyn Architecture,
+        symbols: &Symbols,
+        probes: &[Probe],
+    ) -> Self {
         let waits = probes.iter().filter(|probe| *probe.text == *SEMAPHORE);
         let waits = waits.filter_map(|probe| match probe.kind {
             ProbeKind::WaitEnter => Some((probe.address, true)),
@@ -84,6 +77,7 @@ impl CoreProfile {
             _ => None,
         });
         Self {
+            architecture,
             functions: Functions::new(cpu, symbols),
             waits: waits.collect(),
             waiting: false,
@@ -245,53 +239,48 @@ impl CoreProfile {
         }
         let transfer = match self.last_pc {
             Some(last) if !follows => self.transfer(last),
-            _ => (Flow::Jump, None),
+            _ => (Transfer::Jump, None),
         };
         self.go(pc, transfer)
     }
 
     /// Control flow of the instruction at `last` or its predecessor, and the return address.
-    fn transfer(&self, last: u32) -> (Flow, Option<u32>) {
+    fn transfer(&self, last: u32) -> (Transfer, Option<u32>) {
         // The last instruction was the delay slot, unless a probe is in the slot.
         for at in [last, last.wrapping_sub(4)] {
-            let word = self.word(at);
-            let kind = word.and_then(isa::lookup).map(|row| row.kind);
-            let flow = match (kind, word) {
-                (Some(Kind::Jal | Kind::Jalr | Kind::Bgezal | Kind::Bltzal), _) => Flow::Call,
-                (Some(Kind::Jr), Some(word)) if word >> 21 & 31 == RA => Flow::Return,
-                (Some(Kind::Jr | Kind::J), _) => Flow::Jump,
-                (Some(Kind::Joff), _) => Flow::Dispatch,
-                _ => continue,
-            };
-            return (flow, Some(at.wrapping_add(8)));
+            let transfer = self.word(at).and_then(|word| {
+                let returns_to = at.wrapping_add(self.architecture.return_distance(word));
+                Some((self.architecture.transfer(word)?, returns_to))
+            });
+            if let Some((transfer, returns_to)) = transfer {
+                return (transfer, Some(returns_to));
+            }
         }
-        (Flow::Jump, None)
+        (Transfer::Jump, None)
     }
 
     fn word(&self, pc: u32) -> Option<u32> {
-        let address = match pc {
-            ..SRAM_LIMIT => pc & self.sram_bytes.wrapping_sub(1),
-            _ => pc,
-        };
-        self.words.get(&address).copied()
+        // Installed memory repeats beyond its end.
+        let folded = || self.words.get(&(pc & self.sram_bytes.wrapping_sub(1)));
+        self.words.get(&pc).or_else(folded).copied()
     }
 
     /// Follows a transfer of control to `pc`.
-    fn go(&mut self, pc: u32, (flow, returns_to): (Flow, Option<u32>)) -> usize {
+    fn go(&mut self, pc: u32, (flow, returns_to): (Transfer, Option<u32>)) -> usize {
         let function = self.functions.at(pc);
         match flow {
-            Flow::Call if self.frames.len() < DEEPEST => {}
-            Flow::Dispatch => self.frames.clear(),
-            Flow::Return => {
+            Transfer::Call if self.frames.len() < DEEPEST => {}
+            Transfer::Dispatch => self.frames.clear(),
+            Transfer::Return => {
                 let mine = |frame: &Frame| frame.returns_to == Some(pc);
                 if let Some(frame) = self.frames.iter().rposition(mine) {
                     self.frames.truncate(frame);
                 }
             }
-            Flow::Call | Flow::Jump => {}
+            Transfer::Call | Transfer::Jump => {}
         }
         let returns_to = match (flow, self.frames.last()) {
-            (Flow::Call, _) => returns_to,
+            (Transfer::Call, _) => returns_to,
             (_, Some(frame)) if self.tree.nodes[frame.node].function == function => {
                 return frame.node;
             }
@@ -300,7 +289,7 @@ impl CoreProfile {
         };
         let parent = self.frames.last().map(|frame| frame.node);
         let node = self.tree.node(parent, function);
-        self.tree.nodes[node].calls += u64::from(flow != Flow::Return);
+        self.tree.nodes[node].calls += u64::from(flow != Transfer::Return);
         self.frames.push(Frame { node, returns_to });
         node
     }

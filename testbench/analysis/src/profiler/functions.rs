@@ -28,10 +28,7 @@ pub(super) struct Functions {
 
 impl Functions {
     pub(super) fn new(cpu: usize, symbols: &Symbols) -> Self {
-        let who = match cpu {
-            1 => Initiator::CpuB,
-            _ => Initiator::CpuA,
-        };
+        let who = Initiator::Cpu(cpu as u8);
         Self {
             symbols: symbols.clone(),
             who,

@@ -15,6 +15,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use emulator::cpu::architecture::Architecture;
 use emulator::image::{Image, Probe, Symbols};
 use emulator::observe::event::{Place, TraceEvent};
 use emulator::observe::instructions::InstructionLog;
@@ -27,13 +28,14 @@ pub use collect::CoreProfile;
 /// Common settings of all profiles.
 #[derive(Debug)]
 struct Setting {
+    architecture: &'static dyn Architecture,
     symbols: Symbols,
     probes: Vec<Probe>,
     from: SimTime,
     until: SimTime,
 }
 
-/// Profiles of all active CPUs, by node and CPU (0 = A, 1 = B).
+/// Profiles of all active CPUs, by node and index of the CPU.
 pub type Cores = BTreeMap<(u16, usize), CoreProfile>;
 
 /// Profiler of a running world.
@@ -48,6 +50,7 @@ impl Profiler {
     #[must_use]
     pub fn new(image: &Image, from: SimTime, until: SimTime) -> Self {
         let setting = Setting {
+            architecture: image.architecture,
             symbols: image.symbols.clone(),
             probes: image.probes.clone(),
             from,
@@ -93,9 +96,12 @@ impl Observer for Profiler {
         let core = cores.entry((node, cpu));
         let core = core.or_insert_with(|| {
             let Setting {
-                symbols, probes, ..
+                architecture,
+                symbols,
+                probes,
+                ..
             } = &*self.setting;
-            CoreProfile::new(cpu, symbols, probes)
+            CoreProfile::new(cpu, *architecture, symbols, probes)
         });
         core.window(
             self.setting.from,

@@ -6,8 +6,7 @@ use std::fmt;
 use anyhow::{Context, anyhow};
 use emulator::observe::event::{Details, Place, TraceEvent, TraceKind};
 use emulator::observe::file::{Chunk, Header, KIND_NAMES, kind_code};
-use emulator::observe::names::{BLOCKS, details_of};
-use emulator::sim::initiator::Initiator;
+use emulator::observe::names::details_of;
 use emulator::sim::time::SimTime;
 
 use super::message::{MessageName, named_by};
@@ -95,8 +94,10 @@ pub fn parse(expression: &str) -> Result<Vec<Term>, String> {
 pub struct Filter {
     places: Option<Vec<Place>>,
     blocks: Option<Vec<&'static str>>,
-    /// Bit set of initiators.
-    initiators: Option<u16>,
+    /// Names of initiators.
+    initiators: Option<Vec<&'static str>>,
+    /// Their bits in a chunk's head.
+    initiator_bits: u16,
     /// Bit set of kinds.
     kinds: Option<u64>,
     probes: Option<Vec<String>>,
@@ -138,23 +139,24 @@ impl Filter {
                 self.places.get_or_insert_default().extend(switches);
             }
             Key::Block => {
-                let names: Vec<_> = BLOCKS.iter().map(|block| block.name).collect();
+                let blocks = header.boards().into_iter().flat_map(|board| board.blocks);
+                let names = unique(blocks.map(|block| block.name));
                 let blocks = self.blocks.get_or_insert_default();
                 for value in values {
-                    let mask = group("block", value, &names)?;
-                    blocks.extend(
-                        (0..names.len())
-                            .filter(|bit| mask >> bit & 1 != 0)
-                            .map(|bit| names[bit]),
-                    );
+                    blocks.extend(chosen("block", value, &names)?);
                 }
             }
             Key::By => {
-                let names = Initiator::ALL.map(Initiator::name);
-                let mask = self.initiators.get_or_insert_default();
+                let boards = header.boards().into_iter();
+                let known: Vec<_> = boards.flat_map(|board| board.initiators).collect();
+                let names = unique(known.iter().map(|one| one.name));
+                let initiators = self.initiators.get_or_insert_default();
                 for value in values {
-                    *mask |= group("initiator", value, &names)? as u16;
+                    initiators.extend(chosen("initiator", value, &names)?);
                 }
+                let wanted = known.iter().filter(|one| initiators.contains(&one.name));
+                let bits = wanted.map(|one| Chunk::initiator_bit(one.initiator));
+                self.initiator_bits = bits.fold(0, |all, bit| all | bit);
             }
             Key::Kind => {
                 let mask = self.kinds.get_or_insert_default();
@@ -208,9 +210,7 @@ impl Filter {
                 .fold(0, |bits, place| bits | Chunk::place_bit(*place))
         };
         self.kinds.is_none_or(|kinds| kinds & chunk.kinds != 0)
-            && self
-                .initiators
-                .is_none_or(|mask| mask & chunk.initiators != 0)
+            && (self.initiators.is_none() || self.initiator_bits & chunk.initiators != 0)
             && self
                 .places
                 .as_ref()
@@ -228,7 +228,8 @@ impl Filter {
                 .is_none_or(|kinds| kinds >> kind_code(&event.kind) & 1 != 0)
             && self
                 .initiators
-                .is_none_or(|mask| mask >> event.initiator as u16 & 1 != 0)
+                .as_ref()
+                .is_none_or(|names| names.contains(&event.initiator_name()))
             && self
                 .places
                 .as_ref()
@@ -317,6 +318,28 @@ fn group(what: &'static str, value: &str, names: &[&str]) -> anyhow::Result<u64>
         0 => Err(unknown(what, value, names).into()),
         mask => Ok(mask),
     }
+}
+
+/// The names in the group that a value stands for.
+fn chosen(
+    what: &'static str,
+    value: &str,
+    names: &[&'static str],
+) -> anyhow::Result<Vec<&'static str>> {
+    let mask = group(what, value, names)?;
+    let bits = (0..names.len()).filter(|bit| mask >> bit & 1 != 0);
+    Ok(bits.map(|bit| names[bit]).collect())
+}
+
+/// Each name once, in the order of the first ones.
+fn unique(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut once = Vec::new();
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
 }
 
 /// Splits and checks names against the known ones.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use emulator::cpu::mips::disasm::disassemble;
 use emulator::image::Symbols;
 use emulator::observe::event::Place;
-use emulator::observe::file::{Chunk, ChunkKind, ChunkReader, Header, TraceFileError, TraceReader};
+use emulator::observe::file::{
+    Chunk, ChunkKind, ChunkReader, Header, NodeInfo, TraceFileError, TraceReader,
+};
 use emulator::observe::instructions::decode::{DecodeError, Decoder};
 use emulator::observe::instructions::steps::{Action, Executed, Steps};
+use emulator::observe::names::{BoardNames, NO_BOARD};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::{ClockDomain, SimTime};
 
@@ -118,8 +120,9 @@ impl<'a> Listing<'a> {
 
     /// Reads a chunk of a CPU.
     fn read(&mut self, key: CpuKey, bytes: &[u8]) -> Result<(), DecodeError> {
-        let image = self.header.nodes.get(usize::from(key.0));
-        let image = image.and_then(|node| *node.images.get(key.1)?);
+        let node = self.header.nodes.get(usize::from(key.0));
+        let names = node.map_or(&NO_BOARD, NodeInfo::names);
+        let image = node.and_then(|node| node.image(key.1));
         let image = image.and_then(|image| self.header.images.get(image));
         let symbols = image.map(|image| &image.table.symbols);
         let Self {
@@ -138,37 +141,35 @@ impl<'a> Listing<'a> {
             };
             let time = ClockDomain::new(steps.ticks_per_second().max(1)).time_of(start);
             if (wanted.from..wanted.until).contains(&time) {
-                let text = text(action, steps, key, symbols);
-                part.push((time, key, line(time, key, &text)));
+                let text = text(action, steps, key.1, names, symbols);
+                part.push((time, key, line(time, key, names, &text)));
             }
         })
     }
 }
 
-const fn initiator(cpu: usize) -> Initiator {
-    match cpu {
-        0 => Initiator::CpuA,
-        _ => Initiator::CpuB,
-    }
-}
-
-fn line(time: SimTime, (node, cpu): CpuKey, text: &str) -> String {
+fn line(time: SimTime, (node, cpu): CpuKey, names: &BoardNames, text: &str) -> String {
     let (us, rest) = (time.ps() / 1_000_000, time.ps() % 1_000_000);
-    let block = initiator(cpu).name();
+    let block = names.initiator(Initiator::Cpu(cpu as u8));
     format!("{us:>10}.{rest:06} n{node} {block:<9} {text}\n")
 }
 
 fn text(
     action: Option<Action>,
     steps: &Steps,
-    (_, cpu): CpuKey,
+    cpu: usize,
+    names: &BoardNames,
     symbols: Option<&Symbols>,
 ) -> String {
     match action {
         Some(Action::Executed(Executed { pc, .. })) => {
             let word = steps.word(pc);
-            let instruction = word.map_or("?".into(), |word| disassemble(word, pc));
-            let place = symbols.map(|symbols| symbols.describe_for(initiator(cpu), pc));
+            let instruction = word.zip(names.architecture);
+            let instruction = instruction.map_or("?".into(), |(word, architecture)| {
+                architecture.disassemble(word, pc)
+            });
+            let who = Initiator::Cpu(cpu as u8);
+            let place = symbols.map(|symbols| symbols.describe_for(who, pc));
             let place = place.unwrap_or_default();
             format!("{pc:#08x} {instruction:<28} {place}")
                 .trim_end()

@@ -18,6 +18,7 @@ use emulator::sim::world::World;
 
 use super::select::{Selected, Selection, Terms, Window};
 use crate::output::WriteError;
+use lanigon_worlds::boards::BoardType;
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
 
@@ -223,18 +224,23 @@ impl Recording {
     }
 }
 
-/// A header for a run of nodes with these names.
-pub fn header(run: &impl Display, seed: u64, names: impl IntoIterator<Item = String>) -> Header {
-    let node = |name| NodeInfo {
+/// A header for a run of nodes with these names and boards.
+pub fn header(
+    run: &impl Display,
+    seed: u64,
+    nodes: impl IntoIterator<Item = (String, &'static BoardType)>,
+) -> Header {
+    let node = |(name, board): (String, &BoardType)| NodeInfo {
         name,
-        images: [None; 2],
+        board: board.name.into(),
+        images: Vec::new(),
     };
     Header {
         program: concat!("lanigon ", env!("CARGO_PKG_VERSION")).into(),
         run: run.to_string(),
         seed,
         start_ps: START.ps(),
-        nodes: names.into_iter().map(node).collect(),
+        nodes: nodes.into_iter().map(node).collect(),
         ..Header::default()
     }
 }
@@ -245,7 +251,7 @@ pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
     header.images.push(ImageInfo::new(name, image));
     let last = header.images.len() - 1;
     for node in &mut header.nodes {
-        node.images = [Some(last); 2];
+        node.images = vec![Some(last); node.names().cpus.len()];
     }
     header
 }
@@ -253,8 +259,9 @@ pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
 /// The header of a scenario's run. `name` is that of its file.
 #[must_use]
 pub fn of_scenario(name: &str, scenario: &Scenario, image: &Image) -> Header {
-    let names = scenario.nodes.iter().map(|node| node.name.clone());
-    let header = header(&name, scenario.seed, names);
+    let nodes = scenario.nodes.iter();
+    let nodes = nodes.map(|node| (node.name.clone(), node.board));
+    let header = header(&name, scenario.seed, nodes);
     Header {
         switches: scenario.network.switches.len() as u16,
         ..with_image(header, &scenario.image, image)

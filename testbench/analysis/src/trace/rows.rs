@@ -25,8 +25,8 @@ struct Named {
 #[derive(Debug, Default)]
 pub struct NodeSymbols {
     images: Vec<Symbols>,
-    /// Indices of the images on CPU A and CPU B of each node.
-    nodes: Vec<[Option<usize>; 2]>,
+    /// Indices of the images on the CPUs of each node.
+    nodes: Vec<Vec<Option<usize>>>,
     /// Cache of results: the search is slow, and few addresses occur.
     found: HashMap<(usize, Initiator, u32), Named>,
 }
@@ -41,7 +41,11 @@ impl NodeSymbols {
                 .iter()
                 .map(|image| image.table.symbols.clone())
                 .collect(),
-            nodes: header.nodes.iter().map(|node| node.images).collect(),
+            nodes: header
+                .nodes
+                .iter()
+                .map(|node| node.images.clone())
+                .collect(),
             found: HashMap::new(),
         }
     }
@@ -62,8 +66,8 @@ impl NodeSymbols {
         let Place::Node(node) = event.place else {
             return None;
         };
-        let cpu = usize::from(event.initiator == Initiator::CpuB);
-        let image = (*self.nodes.get(usize::from(node))?)[cpu]?;
+        let cpu = event.initiator.cpu().unwrap_or_default();
+        let image = (*self.nodes.get(usize::from(node))?.get(cpu)?)?;
         let symbols = self.images.get(image)?;
         let name = || {
             let text = symbols.describe_for(event.initiator, address);
@@ -162,7 +166,7 @@ impl Rows {
             "time_ps": event.time.ps(),
             "place": place_name(event.place),
             "block": event.block(),
-            "by": event.initiator.name(),
+            "by": event.initiator_name(),
             "kind": event.kind.name(),
             "text": line,
             "fields": fields_by_name(&event.kind),
@@ -233,7 +237,8 @@ mod tests {
         Header {
             nodes: vec![NodeInfo {
                 name: "a".into(),
-                images: [Some(0), None],
+                board: String::new(),
+                images: vec![Some(0), None],
             }],
             images: vec![image],
             ..Header::default()

@@ -25,8 +25,11 @@ struct SpanName {
     /// `stage`, `wait`, `handler`, `dma` or `call`.
     what: &'static str,
     name: Arc<str>,
-    block: Initiator,
+    by: By,
 }
+
+/// An initiator and its name.
+type By = (Initiator, &'static str);
 
 /// Count and total duration.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,9 +54,13 @@ pub struct Stats {
     probes: BTreeMap<Arc<str>, u64>,
     /// Frames by their fate.
     frames: BTreeMap<String, u64>,
-    dma_bytes: BTreeMap<Initiator, u64>,
+    dma_bytes: BTreeMap<By, u64>,
     open: Open,
     spans: BTreeMap<SpanName, Sum>,
+}
+
+fn by(event: &TraceEvent) -> By {
+    (event.initiator, event.initiator_name())
 }
 
 /// Statistics as a JSON document.
@@ -155,7 +162,7 @@ impl Stats {
             TraceKind::HostCall { what } => self.begin("call", what, event),
             TraceKind::HostReturn { what } => self.end("call", Some(what), event),
             TraceKind::DmaStarted { length, .. } => {
-                *self.dma_bytes.entry(event.initiator).or_default() += u64::from(*length);
+                *self.dma_bytes.entry(by(event)).or_default() += u64::from(*length);
                 self.begin("dma", &"transfer".into(), event);
             }
             TraceKind::DmaDone { .. } | TraceKind::DmaFailed { .. } => self.end("dma", None, event),
@@ -166,10 +173,10 @@ impl Stats {
     }
 
     fn begin(&mut self, what: &'static str, name: &Arc<str>, event: &TraceEvent) {
-        let block = event.initiator;
-        let name = Arc::clone(name);
-        let open = self.open.entry((event.place, block)).or_default();
-        open.push_back((SpanName { what, name, block }, event.time));
+        let (name, by) = (Arc::clone(name), by(event));
+        let open = self.open.entry((event.place, event.initiator));
+        open.or_default()
+            .push_back((SpanName { what, name, by }, event.time));
     }
 
     /// Ends a span: the last one started; for DMA channels the first one started.
@@ -204,7 +211,7 @@ impl Stats {
         let row = |(span, sum): (&SpanName, &Sum)| SpanRow {
             what: span.what,
             name: span.name.to_string(),
-            block: span.block.name(),
+            block: span.by.1,
             count: sum.count,
             total_us: sum.total.us(),
             mean_us: sum.total.us() / sum.count.max(1) as f64,
@@ -223,11 +230,9 @@ impl Stats {
     #[must_use]
     pub fn document(&self) -> Document {
         let (first, last) = self.span.unwrap_or_default();
-        let blocks = |counts: &BTreeMap<Initiator, u64>| {
-            counts
-                .iter()
-                .map(|(block, count)| (block.name(), *count))
-                .collect()
+        let blocks = |counts: &BTreeMap<By, u64>| {
+            let named = counts.iter().map(|(by, count)| (by.1, *count));
+            named.collect()
         };
         Document {
             events: self.events,
@@ -300,8 +305,8 @@ impl Stats {
             "\nframes    {frames}, sent again {}",
             grouped(self.retransmissions())
         );
-        for (block, bytes) in &self.dma_bytes {
-            let _ = writeln!(text, "{:<10}{} bytes", block.name(), grouped(*bytes));
+        for ((_, name), bytes) in &self.dma_bytes {
+            let _ = writeln!(text, "{name:<10}{} bytes", grouped(*bytes));
         }
         text
     }

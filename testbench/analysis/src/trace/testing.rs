@@ -1,5 +1,6 @@
 //! Small traces for the tests.
 
+use emulator::boards::BOARDS;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
@@ -9,7 +10,8 @@ pub fn event(ns: u64, node: u16, kind: TraceKind) -> TraceEvent {
     TraceEvent {
         time: SimTime::from_ns(ns),
         place: Place::Node(node),
-        initiator: Initiator::CpuA,
+        names: BOARDS[0],
+        initiator: Initiator::Cpu(0),
         pc: None,
         kind,
     }

@@ -1,9 +1,6 @@
 //! Completion of words at the console's prompt (Tab).
 
-use defs::tigon2::event;
 use emulator::image::SymbolKind;
-use emulator::observe::names::BLOCKS;
-use emulator::tigon2::inspect::names;
 use rustyline::completion::Completer;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -22,6 +19,9 @@ pub struct Words {
     registers: Vec<String>,
     probes: Vec<String>,
     nodes: Vec<String>,
+    cpus: Vec<String>,
+    events: Vec<String>,
+    blocks: Vec<String>,
 }
 
 fn sorted(words: impl Iterator<Item = String>) -> Vec<String> {
@@ -43,12 +43,17 @@ impl Words {
         let functions = symbols.filter(|symbol| symbol.kind == SymbolKind::Function);
         let images = session.header.images.iter();
         let nodes = 0..session.header.nodes.len();
+        let (board, names) = (session.board().names(), session.board().register_names());
+        let event = |bit| (board.event)(bit).map(str::to_owned);
         Self {
             commands: sorted(commands().iter().map(|command| command.names[0].into())),
             functions: sorted(functions.map(|symbol| short_name(&symbol.name))),
-            registers: sorted(names::registers().map(|(name, _)| name)),
+            registers: sorted(names.into_iter().map(|(name, _)| name)),
             probes: sorted(images.flat_map(|image| image.probes.iter().cloned())),
             nodes: nodes.map(|node| format!("n{node}")).collect(),
+            cpus: all(board.cpus),
+            events: (0..u32::BITS).filter_map(event).collect(),
+            blocks: board.blocks.iter().map(|block| block.name.into()).collect(),
         }
     }
 
@@ -67,13 +72,11 @@ impl Words {
         match before {
             [] | ["help" | "h"] => self.commands.clone(),
             [.., "on"] | ["node" | "n"] => self.nodes.clone(),
-            [.., "cpu"] => all(&["a", "b"]),
+            [.., "cpu"] => self.cpus.clone(),
             ["break" | "b", "register"] => self.registers.clone(),
             ["break" | "b", "register", _] => all(&["read", "write"]),
             ["break" | "b", "probe"] => self.probes.clone(),
-            ["break" | "b", "raised"] => (0..u32::BITS)
-                .filter_map(|bit| event::name(bit).map(str::to_owned))
-                .collect(),
+            ["break" | "b", "raised"] => self.events.clone(),
             ["break" | "b"] => {
                 let kinds = ["write", "register", "raised", "frame", "probe", "event"];
                 let mut words = all(&kinds);
@@ -81,7 +84,7 @@ impl Words {
                 words
             }
             ["disassemble" | "dis"] => self.functions.clone(),
-            ["chip"] => BLOCKS.iter().map(|block| block.name.to_owned()).collect(),
+            ["chip"] => self.blocks.clone(),
             ["set"] => self.registers.clone(),
             ["reverse" | "r"] => all(&["continue", "step"]),
             ["step" | "s" | "rs"] | ["reverse" | "r", "step" | "s"] => {

@@ -1,6 +1,6 @@
 //! Conditions of stops: `$v0 == 5`, `[free] > 16`.
 
-use super::place::{Data, PlaceError, number, register, with_offset};
+use super::place::{Data, PlaceError, number, with_offset};
 use super::session::{Focus, Session};
 
 /// An unsigned comparison.
@@ -85,7 +85,7 @@ impl Condition {
 
 impl Operand {
     fn parse(session: &Session, text: &str) -> Result<Self, PlaceError> {
-        if let Some(index) = register(text) {
+        if let Some(index) = session.general_register(text) {
             return Ok(Self::Register(index));
         }
         if text == "$pc" {
@@ -97,7 +97,7 @@ impl Operand {
         Ok(match place {
             Some(place) => {
                 let (name, offset) = with_offset(place.trim())?;
-                match register(name) {
+                match session.general_register(name) {
                     Some(index) => Self::At(index, offset),
                     None => Self::Word(session.word_at(place.trim())?),
                 }

@@ -2,17 +2,10 @@
 
 use emulator::board::CpuId;
 use emulator::image::{LinesError, Memory, Symbol, SymbolKind};
-use emulator::tigon2::inspect::names;
 
 use super::session::{Focus, Session};
+use super::stop::{Code, What};
 use lanigon_analysis::trace::names::{UnknownName, unknown};
-
-/// Conventional names of the general registers.
-pub const REGISTERS: [&str; 32] = [
-    "zero", "at", "v0", "v1", "a0", "a1", "a2", "a3", "t0", "t1", "t2", "t3", "t4", "t5", "t6",
-    "t7", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "t8", "t9", "k0", "k1", "gp", "sp", "fp",
-    "ra",
-];
 
 /// Invalid place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +50,7 @@ pub struct Data {
     pub address: u32,
     /// Length, if known.
     pub length: Option<u32>,
-    /// CPU of the scratchpad, if it lies there.
+    /// CPU that sees the memory at this address.
     pub cpu: CpuId,
 }
 
@@ -72,16 +65,6 @@ pub fn number(text: &str) -> Result<u32, PlaceError> {
         None => digits.parse(),
     };
     value.map_err(|_| PlaceError::NoNumber(text.into()))
-}
-
-/// Parses the name of a general register: `$a0`, `$4`.
-#[must_use]
-pub fn register(text: &str) -> Option<usize> {
-    let name = text.strip_prefix('$')?;
-    let known = REGISTERS.iter().position(|&known| known == name);
-    let alias = (name == "s8").then_some(30);
-    let number = || name.parse().ok().filter(|&number| number < 32);
-    known.or(alias).or_else(number)
 }
 
 /// Splits `name+0x10` into name and offset.
@@ -105,7 +88,7 @@ impl Session {
     /// # Errors
     /// If there is none.
     pub fn chip_register(&self, name: &str) -> Result<u32, PlaceError> {
-        let registers: Vec<_> = names::registers().collect();
+        let registers = self.board().register_names();
         if let Some((_, address)) = registers.iter().find(|(known, _)| known == name) {
             return Ok(*address);
         }
@@ -118,11 +101,24 @@ impl Session {
         Err(unknown("register", name, &names).into())
     }
 
-    /// Addresses of instructions at a place, for CPU A and CPU B.
+    /// The general register of the focused CPU with this name: `$a0`, `$4`.
+    #[must_use]
+    pub fn general_register(&self, text: &str) -> Option<usize> {
+        let name = text.strip_prefix('$')?;
+        self.info(self.focus).architecture.register(name)
+    }
+
+    /// A stop at these addresses, whichever CPU reaches them.
+    pub(super) fn on_each_cpu(&self, addresses: Vec<u32>) -> What {
+        What::Instruction(vec![addresses; self.cpus(self.focus.node).count()])
+    }
+
+    /// Addresses of instructions at a place, for each CPU.
     ///
     /// # Errors
     /// If there are none.
-    pub fn code(&self, text: &str) -> Result<[Vec<u32>; 2], PlaceError> {
+    pub fn code(&self, text: &str) -> Result<Code, PlaceError> {
+        let cpus = self.cpus(self.focus.node).count();
         if let Some((file, line)) = source_line(text) {
             return Ok(self.by_memory(&self.line_addresses(file, line)?));
         }
@@ -132,24 +128,22 @@ impl Session {
         {
             let address = self.address(text)?;
             return match address % 4 {
-                0 if self.may_be_code(address) => Ok([vec![address], vec![address]]),
+                0 if self.may_be_code(address) => Ok(vec![vec![address]; cpus]),
                 _ => Err(PlaceError::NoCode(address)),
             };
         }
         let (name, offset) = with_offset(text)?;
-        let mut both = [Vec::new(), Vec::new()];
+        let mut code = vec![Vec::new(); cpus];
         for symbol in self.symbols("function", name, |symbol| symbol.kind != SymbolKind::Object)? {
             let address = symbol.address.wrapping_add(offset & !3);
-            for (cpu, unseen) in [Memory::ScratchpadB, Memory::ScratchpadA]
-                .into_iter()
-                .enumerate()
-            {
-                if symbol.memory != Some(unseen) && !both[cpu].contains(&address) {
-                    both[cpu].push(address);
+            for (cpu, own) in code.iter_mut().enumerate() {
+                let seen = symbol.memory.is_none_or(|memory| memory.is_seen_by(cpu));
+                if seen && !own.contains(&address) {
+                    own.push(address);
                 }
             }
         }
-        Ok(both)
+        Ok(code)
     }
 
     fn may_be_code(&self, address: u32) -> bool {
@@ -161,17 +155,18 @@ impl Session {
     }
 
     /// Divides addresses of code between the CPUs that can execute them.
-    fn by_memory(&self, addresses: &[u32]) -> [Vec<u32>; 2] {
-        [Memory::ScratchpadB, Memory::ScratchpadA].map(|unseen| {
+    fn by_memory(&self, addresses: &[u32]) -> Code {
+        let own = |cpu: usize| {
             let seen = |address: &&u32| {
                 let mut sections = self.image.sections.iter().filter(|section| {
                     let end = section.run_address.saturating_add(section.size_bytes);
                     section.executable && (section.run_address..end).contains(address)
                 });
-                sections.any(|section| section.memory != unseen)
+                sections.any(|section| section.memory.is_seen_by(cpu))
             };
             addresses.iter().filter(seen).copied().collect()
-        })
+        };
+        (0..self.cpus(self.focus.node).count()).map(own).collect()
     }
 
     fn line_addresses(&self, file: &str, line: u32) -> Result<Vec<u32>, PlaceError> {
@@ -213,13 +208,13 @@ impl Session {
                 cpu,
             });
         }
-        let unseen = match cpu.index() {
-            0 => Memory::ScratchpadB,
-            _ => Memory::ScratchpadA,
+        let is_seen = |symbol: &&Symbol| {
+            let memory = symbol.memory;
+            memory.is_none_or(|memory| memory.is_seen_by(cpu.index()))
         };
         let mut found = self.symbols("object, function or register", name, |_| true)?;
-        if found.iter().any(|symbol| symbol.memory != Some(unseen)) {
-            found.retain(|symbol| symbol.memory != Some(unseen));
+        if found.iter().any(is_seen) {
+            found.retain(|symbol| is_seen(&symbol));
         }
         if found.iter().any(|symbol| symbol.kind == SymbolKind::Object) {
             found.retain(|symbol| symbol.kind == SymbolKind::Object);
@@ -234,22 +229,22 @@ impl Session {
         Ok(Data {
             address: symbol.address.wrapping_add(offset),
             length: Some(symbol.size_bytes.saturating_sub(offset)).filter(|&length| length > 0),
-            cpu: match symbol.memory {
-                Some(Memory::ScratchpadA) => CpuId::new(0),
-                Some(Memory::ScratchpadB) => CpuId::new(1),
-                _ => cpu,
-            },
+            cpu: symbol
+                .memory
+                .and_then(Memory::owner)
+                .map_or(cpu, CpuId::new),
         })
     }
 
     /// Parses an address: `0x4a10`, `$sp`, `$sp+16`.
     fn address(&self, text: &str) -> Result<u32, PlaceError> {
         let (name, offset) = with_offset(text)?;
-        let base = match (register(name), name) {
+        let base = match (self.general_register(name), name) {
             (Some(index), _) => self.register(index),
             (None, "$pc") => self.cpu().pc,
             (None, _) if name.starts_with('$') => {
-                let names = REGISTERS.map(|name| format!("${name}"));
+                let known = self.info(self.focus).architecture.registers().iter();
+                let names: Vec<_> = known.map(|name| format!("${name}")).collect();
                 let names: Vec<_> = names.iter().map(String::as_str).chain(["$pc"]).collect();
                 return Err(unknown("register", name, &names).into());
             }

@@ -2,7 +2,6 @@
 
 use emulator::board::{CpuId, CpuInfo, CpuView, Inspect};
 use emulator::sim::node::Node;
-use emulator::tigon2::board::Tigon2;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -282,16 +281,6 @@ impl Session {
         cpus.iter()
             .position(|cpu| cpu.initiator == who)
             .map(CpuId::new)
-    }
-
-    /// The board one looks at, for what only this type of board has.
-    ///
-    /// # Errors
-    /// If it is of another type.
-    pub fn tigon2(&self) -> anyhow::Result<&Tigon2> {
-        let node = &self.history.world().nodes[self.focus.node];
-        let other = || anyhow::anyhow!("a board of type {} has none", node.inspect().name());
-        node.try_board().ok_or_else(other)
     }
 
     /// File of the boards' image.

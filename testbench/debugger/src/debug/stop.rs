@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use defs::emp::fields::Field;
 use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
-use defs::tigon2::map::SRAM_LIMIT;
 use emulator::board::{Stops, Watch};
 use emulator::debug::Search;
 use emulator::observe::event::{Details, FrameHead, Place, TraceEvent, TraceKind};
@@ -46,7 +45,7 @@ impl Scope {
         };
         let cpu = match (&event.kind, event.initiator) {
             // The register's CPU counts, not the initiator.
-            (TraceKind::EventRaised { cpu, .. }, _) => Some(CpuId::new(*cpu as usize & 1)),
+            (TraceKind::EventRaised { cpu, .. }, _) => Some(CpuId::new(*cpu as usize & 0xFF)),
             (_, who) => cpu_of(who),
         };
         node && (self.cpu.is_none() || self.cpu == cpu)
@@ -64,19 +63,24 @@ pub enum Access {
     Any,
 }
 
+/// Addresses of instructions, by CPU.
+pub type Code = Vec<Vec<u32>>;
+
 /// Condition of a stop.
 #[derive(Debug)]
 pub enum What {
-    /// A CPU reaches one of these instructions, of CPU A and CPU B.
-    Instruction([Vec<u32>; 2]),
+    /// A CPU reaches one of these instructions, by CPU.
+    Instruction(Code),
     /// Memory is about to be written by any initiator.
     Write {
         /// First address.
         address: u32,
         /// Length in bytes.
         length: u32,
-        /// CPU of the scratchpad, if it lies there.
+        /// CPU that sees the memory at this address.
         cpu: CpuId,
+        /// Whether the memory belongs to that CPU alone.
+        private: bool,
     },
     /// A CPU or the host accesses a register.
     Register {
@@ -144,23 +148,25 @@ impl Stop {
     fn meets(&self, event: &TraceEvent) -> bool {
         match (&self.what, &event.kind) {
             (What::Instruction(addresses), TraceKind::Breakpoint) => {
-                let own = &addresses[cpu_of(event.initiator).unwrap_or_default().index()];
-                event.pc.is_some_and(|pc| own.contains(&pc))
+                let cpu = cpu_of(event.initiator).unwrap_or_default();
+                let own = addresses.get(cpu.index());
+                let (own, pc) = (own.map_or(&[][..], Vec::as_slice), event.pc);
+                pc.is_some_and(|pc| own.contains(&pc))
             }
             (
                 What::Write {
                     address,
                     length,
                     cpu,
+                    private,
                 },
                 TraceKind::MemoryWrite {
                     address: first,
                     length: bytes,
                 },
             ) => {
-                // The scratchpads have equal addresses.
                 let writer = cpu_of(event.initiator).unwrap_or_default();
-                (*address < SRAM_LIMIT || *cpu == writer)
+                (!*private || *cpu == writer)
                     && *first < address.saturating_add(*length)
                     && *address < first.saturating_add(*bytes)
             }
@@ -219,6 +225,7 @@ impl Stop {
                 address,
                 length,
                 cpu,
+                ..
             } => stops.watches.push(Watch {
                 address,
                 length,

@@ -1,10 +1,8 @@
 //! Breakpoints and watchpoints of gdb. They are not the session's stops: gdb removes its own at every stop,
 //! and sets them again when it resumes.
 
-use emulator::board::CpuId;
+use emulator::board::{Area, CpuId};
 use emulator::observe::event::TraceEvent;
-use emulator::sim::initiator::Initiator;
-use emulator::tigon2::map::{self, Place};
 use gdbstub::target::ext::breakpoints::WatchKind;
 
 use crate::debug::stop::{Access, Scope, Stop, What};
@@ -23,7 +21,7 @@ pub enum PointKind {
     Watch(WatchKind),
 }
 
-/// A breakpoint or watchpoint. Breakpoints apply to both CPUs of the node.
+/// A breakpoint or watchpoint. Breakpoints apply to all CPUs of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Kind.
@@ -32,8 +30,12 @@ pub struct Point {
     pub address: u32,
     /// Length in bytes.
     pub length: u32,
-    /// CPU of the watched scratchpad, if the address is in one.
+    /// CPU that sees the memory at this address.
     pub cpu: CpuId,
+    /// Number of CPUs of the board.
+    pub cpus: usize,
+    /// The range of the CPU's address space with the address; `None` if it is unmapped.
+    pub area: Option<Area>,
 }
 
 impl Point {
@@ -68,18 +70,26 @@ impl Point {
         } = self;
         let kind = match self.kind {
             PointKind::Software | PointKind::Hardware => {
-                return vec![What::Instruction([vec![address], vec![address]])];
+                return vec![What::Instruction(vec![vec![address]; self.cpus])];
             }
             PointKind::Watch(kind) => kind,
         };
-        match (map::place(Initiator::CpuA, address), kind) {
+        match (self.area, kind) {
             _ if length == 0 => Vec::new(),
-            (Place::Sram | Place::Scratchpad, WatchKind::Write) => vec![What::Write {
+            (
+                Some(Area {
+                    memory: true,
+                    private,
+                    ..
+                }),
+                WatchKind::Write,
+            ) => vec![What::Write {
                 address,
                 length,
                 cpu,
+                private,
             }],
-            (Place::Register(_), _) => self.registers(kind),
+            (Some(Area { memory: false, .. }), _) => self.registers(kind),
             _ => Vec::new(),
         }
     }

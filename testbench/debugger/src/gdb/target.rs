@@ -166,11 +166,14 @@ impl Cpus {
         if self.points.iter().any(called) {
             return true;
         }
+        let cpu = self.whose(address, length);
         let point = Point {
             kind,
             address,
             length,
-            cpu: self.whose(address, length),
+            cpu,
+            cpus: self.board().cpus().len(),
+            area: self.board().area(cpu, address),
         };
         let room = self.points.len() < MOST_POINTS && !point.stops(self.node).is_empty();
         if room {

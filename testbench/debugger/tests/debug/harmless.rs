@@ -8,7 +8,7 @@ use emulator::observe::event::Details;
 use emulator::sim::time::SimTime;
 use lanigon_debugger::debug::Session;
 use lanigon_debugger::debug::show::{
-    address, calls, chip, code, event, memory, past, registers, rings, standing, symbols, world,
+    address, calls, chip, code, event, memory, past, registers, standing, symbols, world,
 };
 use proptest::prelude::*;
 
@@ -20,8 +20,8 @@ fn show_all(session: &Session, at: u32, length: u32) -> usize {
         standing::where_(session),
         registers::registers(session),
         calls::backtrace(session),
-        event::event_register(session),
-        rings::rings(session).unwrap(),
+        event::event_register(session).unwrap(),
+        chip::rings(session).unwrap(),
         chip::semaphore(session).unwrap(),
         world::hosts(session),
         world::nodes(session),

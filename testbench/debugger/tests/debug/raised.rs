@@ -69,8 +69,8 @@ fn each_rise_is_told_at_its_time() {
     session.go_to(SimTime::from_us(20_400)).unwrap();
     let raised = raised(&mut session, 400, start);
     assert!(raised.len() > 60, "{}", raised.len());
-    for who in [Initiator::Host, Initiator::MacReceive, Initiator::CpuA] {
-        assert!(raised.iter().any(|one| one.initiator == who), "{who}");
+    for who in [Initiator::Host, Initiator::Receiver, Initiator::Cpu(0)] {
+        assert!(raised.iter().any(|one| one.initiator == who), "{who:?}");
     }
     session.go_to(start).unwrap();
     let mut known = registers(&session);

@@ -5,7 +5,7 @@ use emulator::observe::event::Details;
 use emulator::sim::time::SimTime;
 use lanigon_debugger::debug::Session;
 use lanigon_debugger::debug::show::{
-    address, calls, chip, code, event, memory, past, registers, rings, standing, symbols, world,
+    address, calls, chip, code, event, memory, past, registers, standing, symbols, world,
 };
 use regex::Regex;
 
@@ -49,8 +49,8 @@ fn before_boot() {
     let shown = [
         standing::where_(&session),
         calls::backtrace(&session),
-        event::event_register(&session),
-        rings::rings(&session).unwrap(),
+        event::event_register(&session).unwrap(),
+        chip::rings(&session).unwrap(),
         chip::semaphore(&session).unwrap(),
         world::hosts(&session),
         world::nodes(&session),
@@ -69,7 +69,7 @@ fn in_a_stage_of_a_handler() {
     let shown = [
         standing::where_(&session),
         calls::backtrace(&session),
-        event::event_register(&session),
+        event::event_register(&session).unwrap(),
         world::hosts(&session),
         world::nodes(&session),
     ];
@@ -156,7 +156,7 @@ fn both_scratchpads_and_registers_as_memory() {
 #[test]
 fn descriptors_that_are_under_way() {
     let session = at_ns(PAIR, PENDING_NS);
-    insta::assert_snapshot!(steady(&rings::rings(&session).unwrap()));
+    insta::assert_snapshot!(steady(&chip::rings(&session).unwrap()));
 }
 
 /// Frames are on their way through the rings.

@@ -1,5 +1,6 @@
 //! Every kind of stop, compared with all events of an unstopped run.
 
+use emulator::board::CpuId;
 use std::sync::{Arc, Mutex};
 
 use emulator::debug::Direction;
@@ -106,7 +107,7 @@ fn each_kind_finds_what_there_is() {
     });
     check(&events, "break register 0xC000004C write cpu b", |event| {
         register(event) == 0xC000_004C
-            && event.initiator == Initiator::CpuB
+            && event.initiator == Initiator::Cpu(1)
             && matches!(event.kind, TraceKind::RegisterWrite { .. })
     });
     check(&events, "break raised rx_complete on n1 cpu b", |event| {
@@ -142,9 +143,9 @@ fn each_kind_finds_what_there_is() {
 fn a_watch_means_memory_and_not_its_address() {
     let mut session = session(PAIR);
     session.go_to(BEGIN).unwrap();
-    let board = session.tigon2().unwrap();
-    let size = board.fabric.sram.size_bytes() as u32;
-    let stack = board.cores[1].core.register(29) & !3;
+    let board = session.board();
+    let size = board.area(CpuId::new(0), 0).unwrap().installed_end;
+    let stack = board.registers(CpuId::new(1))[29] & !3;
     let mut met = |command: &str| {
         session.go_to(BEGIN).unwrap();
         shows(&mut session, "delete all");

@@ -23,11 +23,11 @@ pub struct Activity {
 
 /// Units with activities in a trace.
 const UNITS: [Initiator; 5] = [
-    Initiator::CpuA,
-    Initiator::CpuB,
+    Initiator::Cpu(0),
+    Initiator::Cpu(1),
     Initiator::DmaRead,
     Initiator::DmaWrite,
-    Initiator::MacTransmit,
+    Initiator::Transmitter,
 ];
 
 /// Current activity of a unit.

@@ -202,7 +202,7 @@ fn resources(
 ) -> Vec<Resource> {
     let span = (after.now - before.now).ps() as f64;
     let mut resources = Vec::new();
-    let cores = [(Initiator::CpuA, "CPU A"), (Initiator::CpuB, "CPU B")];
+    let cores = [(Initiator::Cpu(0), "CPU A"), (Initiator::Cpu(1), "CPU B")];
     for (index, (unit, name)) in cores.into_iter().enumerate() {
         if node.board::<Tigon2>().cores[index].private.running() {
             let idle_ticks = after.idle_ticks[index] - before.idle_ticks[index];
@@ -214,13 +214,13 @@ fn resources(
     for (unit, name) in [
         (Initiator::DmaRead, "read DMA"),
         (Initiator::DmaWrite, "write DMA"),
-        (Initiator::MacTransmit, "transmitting MAC"),
+        (Initiator::Transmitter, "transmitting MAC"),
     ] {
         let busy = parts(unit, activities, span)
             .values()
             .fold(0.0, |sum, share| sum + share);
         resources.push(plain(name, busy));
-        if unit == Initiator::MacTransmit {
+        if unit == Initiator::Transmitter {
             // The wire is idle during the gap after each frame, but not before its first bit.
             let frames = activities
                 .iter()

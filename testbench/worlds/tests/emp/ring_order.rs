@@ -1,6 +1,7 @@
 //! Frames are sent and freed in ring order, however slow their DMA is: acks and dropped frames, which need
 //! no DMA, must not overtake data that waits for one.
 
+use emulator::observe::names::NO_BOARD;
 use emulator::tigon2::board::Tigon2;
 use std::ops::Range;
 
@@ -173,6 +174,7 @@ fn a_frame_that_leaves_too_early_is_seen() {
     let event = |initiator, kind| TraceEvent {
         time: SimTime::ZERO,
         place: Place::Node(0),
+        names: &NO_BOARD,
         initiator,
         pc: None,
         kind,
@@ -190,7 +192,7 @@ fn a_frame_that_leaves_too_early_is_seen() {
     let events = [
         event(Initiator::DmaRead, started),
         event(Initiator::DmaRead, done),
-        event(Initiator::MacTransmit, sent),
+        event(Initiator::Transmitter, sent),
     ];
     let check = |order: &[usize], too_early| {
         let events: Vec<_> = order.iter().map(|&index| events[index].clone()).collect();

@@ -98,7 +98,7 @@ fn check(stops: &Stops, at_least: usize) {
             Found::Events(events) => {
                 assert_eq!(history.now(), events[0].time);
                 if let (TraceKind::Breakpoint, Some(pc)) = (&events[0].kind, events[0].pc) {
-                    let cpu = usize::from(events[0].initiator == Initiator::CpuB);
+                    let cpu = usize::from(events[0].initiator == Initiator::Cpu(1));
                     let core = &history.world().nodes[1].board::<Tigon2>().cores[cpu].core;
                     assert_eq!(core.pc(), pc, "it stands before the instruction");
                 }

@@ -104,7 +104,7 @@ fn replay(accesses: &[Access]) -> (u32, Vec<[Access; 4]>) {
     let mut read = [0; 2];
     let mut lost = Vec::new();
     for (index, access) in accesses.iter().enumerate() {
-        let cpu = usize::from(access.cpu == Initiator::CpuB);
+        let cpu = usize::from(access.cpu == Initiator::Cpu(1));
         if !access.writes {
             read[cpu] = count;
             continue;

@@ -98,7 +98,7 @@ impl First {
             (Class::Swapped, _) => "the order of these two is not settled by what came before",
             (Class::Values, _) => "the same step is taken with other data",
             _ => match event.initiator {
-                Initiator::CpuA | Initiator::CpuB => "the firmware takes another way",
+                Initiator::Cpu(_) => "the firmware takes another way",
                 _ => "the hardware does something else",
             },
         }
@@ -108,7 +108,7 @@ impl First {
 /// Meaning of a time difference.
 const fn late(event: &TraceEvent) -> &'static str {
     match event.initiator {
-        Initiator::CpuA | Initiator::CpuB => {
+        Initiator::Cpu(_) => {
             "the same code takes another time: other code, stalls or a wait before it"
         }
         Initiator::DmaRead | Initiator::DmaWrite => {

@@ -2,6 +2,7 @@
 
 mod report;
 
+use lanigon_worlds::boards;
 use std::sync::Arc;
 
 use defs::acenic::Mode;
@@ -39,7 +40,11 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let mut world = acenic::pair(&firmware, &profile, args.sram, config.link)?;
     let recording = args.record.begin(&mut world, || {
         let run = format!("acenic {}", args.firmware.display());
-        record::header(&run, 0, ["node 0", "node 1"].map(String::from))
+        record::header(
+            &run,
+            0,
+            ["node 0", "node 1"].map(|node| (node.into(), boards::DEFAULT)),
+        )
     })?;
     for node in &mut world.nodes {
         logging::show_trace(&mut node.trace);

@@ -131,7 +131,7 @@ impl CpuState {
                 cycles: view.cycles,
                 time: view.time,
             };
-            Some((info.initiator.name(), state))
+            Some((info.id, state))
         };
         cpus.filter_map(state).collect()
     }

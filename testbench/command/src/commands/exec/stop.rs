@@ -2,7 +2,6 @@
 
 use emulator::board::{CpuId, CpuView, Inspect, StopReason};
 use emulator::image::Symbols;
-use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use serde::Serialize;
@@ -88,10 +87,10 @@ pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt
     }
 }
 
-/// All CPUs of a board, with who acts when they do.
-fn views(board: &dyn Inspect) -> impl Iterator<Item = (Initiator, CpuView)> {
+/// All CPUs of a board, with their names.
+fn views(board: &dyn Inspect) -> impl Iterator<Item = (&'static str, CpuView)> {
     let cpus = board.cpus().iter().enumerate();
-    cpus.filter_map(|(index, info)| Some((info.initiator, board.cpu(CpuId::new(index))?)))
+    cpus.filter_map(|(index, info)| Some((info.id, board.cpu(CpuId::new(index))?)))
 }
 
 const fn may_run(view: &CpuView, limit: u64) -> bool {
@@ -142,7 +141,7 @@ pub fn place(pc: u32, symbols: &Symbols) -> String {
     }
 }
 
-fn describe(who: Initiator, view: &CpuView, cause: Cause, limit: u64, symbols: &Symbols) -> String {
+fn describe(who: &str, view: &CpuView, cause: Cause, limit: u64, symbols: &Symbols) -> String {
     let pc = place(view.pc, symbols);
     let count = view.instructions;
     match view.state.stopped() {

@@ -7,7 +7,7 @@ use anyhow::{Context, bail, ensure};
 use emulator::observe::event::Place;
 
 use super::{Command, Flow, Group, Words};
-use crate::debug::place::{number, register};
+use crate::debug::place::number;
 use crate::debug::report;
 use crate::debug::session::Session;
 use lanigon_analysis::trace::filter::node;
@@ -82,7 +82,7 @@ fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Res
         let old = session.cpu().pc;
         session.change_node(|node| node.inspect_mut().set_pc(focus.cpu, value))?;
         old
-    } else if let Some(index) = register(what) {
+    } else if let Some(index) = session.general_register(what) {
         ensure!(index > 0, "$zero is always 0");
         let old = session.register(index);
         session.change_node(|node| {

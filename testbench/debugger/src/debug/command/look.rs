@@ -90,7 +90,7 @@ pub(super) const COMMANDS: &[Command] = &[
     plain!(
         &["rings"],
         "rings and buffers of DMA and MAC, what is pending decoded",
-        show::rings::rings
+        show::chip::rings
     ),
     Command {
         names: &["chip"],
@@ -162,8 +162,9 @@ fn disassemble(session: &mut Session, words: Words<'_>, out: &mut String) -> any
     let address = match words.first() {
         None => session.cpu().pc,
         Some(place) => {
-            let own = &session.code(place)?[session.focus.cpu.index()];
-            match own.first() {
+            let code = session.code(place)?;
+            let own = code.get(session.focus.cpu.index());
+            match own.and_then(|own| own.first()) {
                 Some(address) => *address,
                 None => bail!("{place} is code of the other CPU"),
             }

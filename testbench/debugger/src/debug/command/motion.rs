@@ -169,7 +169,7 @@ fn own(session: &Session) -> String {
     format!(
         "node={} by={}",
         session.focus.node,
-        session.info(session.focus).initiator.name()
+        session.info(session.focus).id
     )
 }
 
@@ -201,8 +201,7 @@ fn to_event(session: &mut Session, direction: Direction, terms: &str) -> anyhow:
 /// Runs to another source line.
 fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
     let others = session.other_lines()?;
-    let both = [others.clone(), others];
-    let stop = once(What::Instruction(both), focused(session));
+    let stop = once(session.on_each_cpu(others), focused(session));
     let farthest = session.farthest(direction);
     Ok(session.run(direction, vec![stop], farthest)?)
 }
@@ -219,10 +218,7 @@ fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopp
     };
     let farthest = session.farthest(direction);
     loop {
-        let stop = once(
-            What::Instruction([addresses.clone(), addresses.clone()]),
-            focused(session),
-        );
+        let stop = once(session.on_each_cpu(addresses.clone()), focused(session));
         let focus = session.focus;
         let stopped = session.run(direction, vec![stop], farthest)?;
         let Stopped::At(met) = &stopped else {
@@ -253,8 +249,7 @@ fn step_handler(session: &mut Session, direction: Direction) -> anyhow::Result<S
             return Ok(stopped);
         };
         let joff = session.now();
-        let both = [vec![address], vec![address]];
-        let stop = once(What::Instruction(both), focused(session));
+        let stop = once(session.on_each_cpu(vec![address]), focused(session));
         let last = session.farthest(Direction::Forward);
         let there = session.run(Direction::Forward, vec![stop], last)?;
         if direction == Direction::Forward || session.now() < start {

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use anyhow::{Context, bail, ensure};
 use defs::emp::fields::FIELDS;
-use defs::tigon2::event;
 
 use super::{Command, Flow, Group, Words};
 use crate::debug::condition::Condition;
@@ -107,7 +106,7 @@ fn set_kind(
     let what = match kind {
         "write" => write(session, what)?,
         "register" => register(session, what)?,
-        "raised" => What::Raised(event_bit(what)?),
+        "raised" => What::Raised(event_bit(session, what)?),
         "frame" => What::Frame(frame(what)?),
         "probe" => session.events(&[(filter::Key::Probe, what.into())])?,
         "event" => {
@@ -125,8 +124,8 @@ fn set_kind(
 /// Addresses of a stop's instructions and memory.
 fn places(session: &Session, what: &What) -> String {
     match what {
-        What::Instruction(both) => {
-            let mut addresses = both.concat();
+        What::Instruction(code) => {
+            let mut addresses = code.concat();
             addresses.sort_unstable();
             addresses.dedup();
             let shown = addresses
@@ -206,10 +205,12 @@ fn write(session: &Session, text: &str) -> anyhow::Result<What> {
         return Ok(What::Register { address, access });
     }
     session.word(data)?;
+    let area = session.board().area(data.cpu, data.address);
     Ok(What::Write {
         address: data.address,
         length,
         cpu: data.cpu,
+        private: area.is_some_and(|area| area.private),
     })
 }
 
@@ -226,9 +227,10 @@ fn register(session: &Session, text: &str) -> anyhow::Result<What> {
 }
 
 /// Parses a bit of an event register, by name or number.
-fn event_bit(name: &str) -> anyhow::Result<u32> {
+fn event_bit(session: &Session, name: &str) -> anyhow::Result<u32> {
+    let board = session.board().names();
     let named: Vec<_> = (0..u32::BITS)
-        .filter_map(|bit| Some((event::name(bit)?, bit)))
+        .filter_map(|bit| Some(((board.event)(bit)?, bit)))
         .collect();
     if let Some((_, bit)) = named.iter().find(|(known, _)| *known == name) {
         return Ok(1 << bit);

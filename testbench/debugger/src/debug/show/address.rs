@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use emulator::image::{SourceFrame, Symbol, SymbolKind};
-use emulator::tigon2::inspect::names;
 
 use crate::debug::session::{Focus, Session};
 
@@ -13,8 +12,8 @@ const FOLDERS: [&str; 2] = ["", "firmware"];
 
 /// Prefix of paths in the standard library.
 const LIBRARY: &str = "core/src/";
-/// Folder of the hardware abstraction layer in paths.
-const HAL: &str = "tigon2-hal/src/";
+/// End of the folder of a hardware abstraction layer in paths.
+const HAL: &str = "-hal/src/";
 
 /// An address as the focused CPU sees it: `name+0x10`, a register's name, or the bare address.
 #[must_use]
@@ -31,7 +30,8 @@ pub fn describe_for(session: &Session, focus: Focus, address: u32) -> String {
             .symbols
             .describe_for(session.info(focus).initiator, address)
     };
-    names::register(address).unwrap_or_else(|| plain_name(&symbol()))
+    let register = session.board().names().register(address);
+    register.unwrap_or_else(|| plain_name(&symbol()))
 }
 
 /// An address with its symbol, if any: `00004010 <name+0x10>`.
@@ -53,7 +53,7 @@ pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<Strin
         .symbols
         .seen_by(session.info(focus).initiator, value);
     let is_named = found.is_some_and(|(symbol, offset)| offset == 0 || symbol.size_bytes > 0);
-    let register = names::register(value);
+    let register = session.board().names().register(value);
     register.or_else(|| is_named.then(|| describe_for(session, focus, value)))
 }
 

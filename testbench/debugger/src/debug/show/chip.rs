@@ -1,10 +1,9 @@
 //! Display of chip registers by hardware block.
 
+use emulator::board::DescribeFrame;
 use emulator::board::RegisterRow;
-use emulator::observe::names::BLOCKS;
-use emulator::tigon2::semaphore::Side;
 
-use super::text;
+use super::{frame, text};
 use crate::debug::session::Session;
 
 /// All registers of a hardware block (`dma_read`, `mac_tx`, `timer`): address, name, value, named bits.
@@ -21,7 +20,7 @@ pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
     };
     let lines: Vec<_> = rows.iter().map(line).collect();
     if lines.is_empty() {
-        let blocks = BLOCKS.iter().map(|block| block.name);
+        let blocks = board.names().blocks.iter().map(|block| block.name);
         let blocks: Vec<_> = blocks
             .filter(|name| !board.block(name, now).is_empty())
             .collect();
@@ -35,12 +34,17 @@ pub fn chip(session: &Session, block: &str) -> anyhow::Result<String> {
 
 /// Owner of the semaphore on the focused node.
 pub fn semaphore(session: &Session) -> anyhow::Result<String> {
-    let board = session.tigon2()?;
-    let semaphore = &board.fabric.semaphore;
-    let holds = |side| semaphore.read(side) != 0;
-    Ok(text([match (holds(Side::A), holds(Side::B)) {
-        (true, _) => "CPU A has the semaphore".into(),
-        (_, true) => "CPU B has the semaphore".into(),
-        _ => "the semaphore is free".into(),
-    }]))
+    let line = session.board().semaphore();
+    Ok(text([line.ok_or_else(|| missing(session, "semaphore"))?]))
+}
+
+/// DMA channels, rings and buffers of the focused node, with every descriptor in progress.
+pub fn rings(session: &Session) -> anyhow::Result<String> {
+    let describe: DescribeFrame<'_> = &|word| frame::describe(word);
+    let lines = session.board().rings(describe);
+    Ok(text(lines.ok_or_else(|| missing(session, "rings"))?))
+}
+
+fn missing(session: &Session, what: &str) -> anyhow::Error {
+    anyhow::anyhow!("a board of type {} has no {what}", session.board().name())
 }

@@ -10,7 +10,6 @@ pub mod frame;
 pub mod memory;
 pub mod past;
 pub mod registers;
-pub mod rings;
 pub mod standing;
 pub mod symbols;
 pub mod world;

@@ -82,7 +82,7 @@ fn frame_lines(events: &[TraceEvent]) -> Vec<String> {
         let (what, head) = match &event.kind {
             TraceKind::FrameHead { head, .. } => {
                 match event.initiator {
-                    Initiator::MacReceive => coming.push_back(*head),
+                    Initiator::Receiver => coming.push_back(*head),
                     _ => leaving = Some(*head),
                 }
                 continue;

@@ -1,6 +1,5 @@
 //! Display of a session's position.
 
-use defs::tigon2::event;
 use emulator::board::CpuState;
 use emulator::sim::time::SimTime;
 
@@ -77,7 +76,8 @@ fn cpu(session: &Session, focus: Focus) -> Vec<String> {
     delay_slot(session, focus).into_iter().for_each(&mut add);
     let mut doing = Vec::new();
     if let Some((event, name)) = calls::handler(session, focus) {
-        let event = event::name(event).map_or_else(|| event.to_string(), str::to_owned);
+        let named = (session.board().names().event)(event);
+        let event = named.map_or_else(|| event.to_string(), str::to_owned);
         doing.push(format!("handler of {event} ({name})"));
     }
     if let Some((stage, waits)) = view.stage {

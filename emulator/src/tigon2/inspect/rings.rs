@@ -1,4 +1,4 @@
-//! Display of rings and buffers: DMA descriptors, MAC descriptors, and their frames.
+//! Rings and buffers as text: DMA descriptors, MAC descriptors, and their frames.
 
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::regs::{self, DmaState};
@@ -6,28 +6,26 @@ use defs::tigon2::rings::{
     DMA_DESCRIPTOR_BYTES, MAC_DESCRIPTOR_BYTES, MAC_RX_BELOW, MAC_TX_BELOW, MAC_TX_INSERT_VLAN,
     READ_RING_BELOW, WRITE_RING_BELOW,
 };
-use emulator::tigon2::dma::Channel;
-use emulator::tigon2::fabric::Fabric;
-use emulator::tigon2::mac::Buffer;
-use emulator::tigon2::ring::RingPointers;
-use emulator::tigon2::{inspect::names, map};
 
-use super::{frame, text};
-use crate::debug::session::Session;
+use super::names;
+use crate::board::DescribeFrame;
+use crate::tigon2::dma::Channel;
+use crate::tigon2::fabric::Fabric;
+use crate::tigon2::mac::Buffer;
+use crate::tigon2::map;
+use crate::tigon2::ring::RingPointers;
 
 /// Largest number of descriptors per ring.
 const MOST: u32 = 24;
 
-/// The DMA channels and rings, MAC rings and buffers of the focused node, with every descriptor in
-/// progress.
-pub fn rings(session: &Session) -> anyhow::Result<String> {
-    let fabric = &session.tigon2()?.fabric;
+/// The DMA channels and rings, MAC rings and buffers, with every descriptor in progress.
+pub fn rings(fabric: &Fabric, describe: DescribeFrame<'_>) -> Vec<String> {
     let (assist, mac) = (&fabric.assist, &fabric.mac);
     let read = channel("read", &fabric.dma_read, regs::READ_STATE);
     let write = channel("write", &fabric.dma_write, regs::WRITE_STATE);
     if mac.tx_buffer.base == 0 {
         let unset = "rings and buffers: the firmware has not said where they lie";
-        return Ok(text([read, write, unset.into()]));
+        return vec![read, write, unset.into()];
     }
     let mut lines = vec![read];
     dma_ring(fabric, ("read", READ_RING_BELOW), &assist.read, &mut lines);
@@ -39,10 +37,10 @@ pub fn rings(session: &Session) -> anyhow::Result<String> {
         &mut lines,
     );
     lines.push(buffer("transmit", &mac.tx_buffer, mac.tx_limit()));
-    mac_ring(fabric, &TRANSMIT, &mac.tx, &mut lines);
+    mac_ring(fabric, &TRANSMIT, &mac.tx, describe, &mut lines);
     lines.push(buffer("receive", &mac.rx_buffer, RX_BUFFER_LIMIT));
-    mac_ring(fabric, &RECEIVE, &mac.rx, &mut lines);
-    Ok(text(lines))
+    mac_ring(fabric, &RECEIVE, &mac.rx, describe, &mut lines);
+    lines
 }
 
 /// State of a DMA channel.
@@ -188,7 +186,13 @@ const RECEIVE: MacRing = MacRing {
     receives: true,
 };
 
-fn mac_ring(fabric: &Fabric, of: &MacRing, ring: &RingPointers, lines: &mut Vec<String>) {
+fn mac_ring(
+    fabric: &Fabric,
+    of: &MacRing,
+    ring: &RingPointers,
+    describe: DescribeFrame<'_>,
+    lines: &mut Vec<String>,
+) {
     let base = fabric.mac.tx_buffer.base.wrapping_sub(of.below);
     ring_lines(of.name, ring, base, lines, |index, done, lines| {
         let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
@@ -204,7 +208,7 @@ fn mac_ring(fabric: &Fabric, of: &MacRing, ring: &RingPointers, lines: &mut Vec<
             (true, status) => format!(", status {status:#06x}"),
             (false, tag) => format!(", tag {tag:#06x}"),
         };
-        let head = frame::describe(|index| frame_word(fabric, of, frame_at, index));
+        let head = describe(&|index| frame_word(fabric, of, frame_at, index));
         lines.push(format!(
             "  {index:3} {done:4} at {frame_at:#x}, {length} bytes{high}: {head}"
         ));
