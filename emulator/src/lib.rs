@@ -10,6 +10,7 @@ pub mod debug;
 pub mod host;
 pub mod image;
 pub mod observe;
+pub mod profile;
 pub mod sim;
 pub mod state;
 pub mod tigon2;

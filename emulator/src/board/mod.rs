@@ -7,6 +7,7 @@
 mod context;
 mod cpu;
 mod inspect;
+mod probes;
 mod stops;
 
 use std::fmt::Debug;
@@ -21,6 +22,7 @@ use crate::wire::unit::Arrival;
 pub use context::{Context, NodeEvent, SharedMemory};
 pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
 pub use inspect::{Area, Inspect, NothingThere, RegisterRow};
+pub use probes::{BoardProbe, ProbeTable, StageIndex, StageState, StageTotal};
 pub use stops::{Stops, Watch};
 
 /// A programmable NIC.

@@ -12,12 +12,12 @@ use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::header_frame_capacity;
 use defs::probe::stage;
 use emulator::image::Image;
+use emulator::profile::{Profile, ProfileError};
 use emulator::sim::world::RunLimits;
-use emulator::tigon2::timing::Profile;
-use emulator::wire::ethernet::EthernetError;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 
+use crate::builder::WorldError;
 use crate::outcome::{RunError, completed};
 use crate::pairs::{EmpNode, EmpPairs, buffer, text};
 
@@ -29,7 +29,10 @@ const SETTLE_NS: u64 = 200_000;
 pub enum CalibrationError {
     /// The world.
     #[error(transparent)]
-    World(#[from] EthernetError),
+    World(#[from] WorldError),
+    /// The profile has no clock.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// The exchange did not complete.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -72,7 +75,8 @@ pub fn stage_times_of(
 ) -> Result<Vec<StageTime>, CalibrationError> {
     let one = total_cycles(image, profile, 1, bytes)?;
     let two = total_cycles(image, profile, 2, bytes)?;
-    let us = |cycles: u64| cycles as f64 / (profile.timing.core_clock_hz as f64 / 1e6);
+    let clock_hz = profile.reader().rate("core.clock", "Hz")?;
+    let us = |cycles: u64| cycles as f64 / (clock_hz as f64 / 1e6);
     Ok(two
         .into_iter()
         .map(|(stage, cycles)| {

@@ -3,12 +3,22 @@
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use emulator::cpu::mips::asm::{self, AsmError};
 use emulator::cpu::mips::bus::Width;
+use emulator::profile::Profile;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 
-use crate::boards::{self, Parts};
+use crate::boards::{self, BoardError, KB, Parts};
+
+/// A busy node cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The board.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The kernel does not assemble.
+    #[error(transparent)]
+    Kernel(#[from] AsmError),
+}
 
 /// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; endlessly.
 const KERNEL: &str = "
@@ -38,15 +48,15 @@ sum:    lw    $t6, 0($t4)
 /// A node with the kernel on both CPUs: code in the scratchpads (or in SRAM), data in SRAM.
 ///
 /// # Errors
-/// If the kernel does not assemble.
-pub fn busy_node(profile: &Profile, code_in_sram: bool) -> Result<Node, AsmError> {
+/// If the kernel does not assemble, or the profile is for another board.
+pub fn busy_node(profile: &Profile, code_in_sram: bool) -> Result<Node, KernelError> {
     let parts = Parts {
         profile,
         probes: None,
-        sram: SramSize::M1,
+        sram_bytes: 1024 * KB,
         memory_megabytes: 1,
     };
-    let mut node = boards::DEFAULT.node(0, &parts);
+    let mut node = boards::DEFAULT.node(0, &parts)?;
     let Tigon2 { cores, fabric, .. } = node.board_mut();
     for (index, unit) in cores.iter_mut().enumerate() {
         let place = index as u32 * 0x1_0000;

@@ -92,6 +92,7 @@ impl Inspect for Tigon2 {
             time: ticks.time_of(core.clock.now),
             cycle_time: ticks.time_of(core.clock.ticks_per_cycle),
             busy_time: self.busy_time(cpu.index()),
+            idle_ticks: private.idle_ticks(),
             stage: self.stages[cpu.index()].current(),
         })
     }

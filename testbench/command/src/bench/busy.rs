@@ -1,8 +1,8 @@
 //! Speed with both CPUs of a board busy.
 
+use emulator::profile::Profile;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
 use lanigon_worlds::kernel;

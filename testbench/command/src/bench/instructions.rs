@@ -7,9 +7,9 @@ use std::time::Instant;
 use anyhow::Context;
 use emulator::observe::file::{ChunkWriter, Header};
 use emulator::observe::instructions::trace::InstructionTrace;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
 use lanigon_worlds::kernel;

@@ -6,7 +6,6 @@ use anyhow::Context;
 use defs::probe::Kind;
 use defs::tigon2::event;
 use emulator::image::{Image, Memory, MemoryLimits, Probe, stack};
-use emulator::tigon2::sram::SramSize;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
 use serde::Serialize;
 
@@ -24,11 +23,11 @@ const CPUS: [&str; 2] = ["cpu_a", "cpu_b"];
 /// # Errors
 /// If the file is no valid image for the board, or the result cannot be written.
 pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
-    let image = images::read_image(&args.image, args.sram)?;
+    let image = images::read_image(&args.image, args.sram_bytes)?;
     if let Some(path) = &args.linux_form {
-        write_linux_form(&image, path, args.sram)?;
+        write_linux_form(&image, path, args.sram_bytes)?;
     }
-    let limits = boards::DEFAULT.image_limits(args.sram);
+    let limits = boards::DEFAULT.image_limits(args.sram_bytes);
     let document = Document::new(args.image.display().to_string(), &image, &limits);
     if args.json {
         output::print_json(&document)?;
@@ -39,7 +38,7 @@ pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
 }
 
 /// Writes the image in the Linux format, with this program's version.
-fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Result<()> {
+fn write_linux_form(image: &Image, path: &Path, sram_bytes: u32) -> anyhow::Result<()> {
     const fn number(text: &str) -> u8 {
         match u8::from_str_radix(text, 10) {
             Ok(number) => number,
@@ -54,7 +53,7 @@ fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Resul
         },
         firmware: images::firmware(image),
     };
-    let bytes = file.to_file(sram.bytes() as u32)?;
+    let bytes = file.to_file(sram_bytes)?;
     std::fs::write(path, bytes).with_context(|| path.display().to_string())
 }
 

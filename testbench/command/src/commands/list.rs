@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use emulator::image::Image;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use serde::Serialize;
 
 use super::Status;
 use crate::cli::ListArgs;
 use crate::output;
-use lanigon_worlds::boards::BOARDS;
+use lanigon_worlds::boards::{self, BOARDS};
 use lanigon_worlds::images;
 use lanigon_worlds::scenario::{self, Scenario};
 
@@ -67,8 +65,9 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         name: name.into(),
         description: description.into(),
     };
-    let profiles = Profile::names().map(|name| {
-        let profile = Profile::built_in(name)?;
+    let catalog = boards::profiles();
+    let profiles = catalog.names().map(|name| {
+        let profile = catalog.built_in(name)?;
         Ok(named((name, &profile.description)))
     });
     let boards = BOARDS
@@ -103,7 +102,8 @@ fn image(path: &Path) -> Option<ImageRow> {
     if !path.is_file() || name.contains('.') {
         return None;
     }
-    let read = images::read_image(path, SramSize::M2);
+    let largest = boards::DEFAULT.sram_sizes.last().copied();
+    let read = images::read_image(path, largest.unwrap_or_default());
     let loaded_bytes = |image: &Image| image.load_parts().map(|(_, bytes)| bytes.len()).sum();
     Some(ImageRow {
         name: name.into(),

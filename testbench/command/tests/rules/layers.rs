@@ -64,7 +64,8 @@ const EMULATOR: &[(&str, &[&str])] = &[
         "observe",
         &["image", "sim::initiator", "sim::time", "state", "wire"],
     ),
-    ("wire", &["observe", "sim", "state"]),
+    ("profile", &["host::costs", "sim::time"]),
+    ("wire", &["observe", "profile", "sim", "state"]),
     (
         "host",
         &[
@@ -80,6 +81,7 @@ const EMULATOR: &[(&str, &[&str])] = &[
         &[
             "cpu",
             "host",
+            "image",
             "observe",
             "sim::initiator",
             "sim::queue",
