@@ -6,6 +6,7 @@
 
 mod context;
 mod cpu;
+mod fault;
 mod inspect;
 mod probes;
 mod stops;
@@ -21,7 +22,8 @@ use crate::wire::unit::Arrival;
 
 pub use context::{Context, NodeEvent, SharedMemory};
 pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
-pub use inspect::{Area, Inspect, NothingThere, RegisterRow};
+pub use fault::{BoardFault, DmaDirection, NoSuchFault, StallFrom};
+pub use inspect::{Area, BusyUnit, Inspect, NothingThere, RegisterRow};
 pub use probes::{BoardProbe, ProbeTable, StageIndex, StageState, StageTotal};
 pub use stops::{Stops, Watch};
 

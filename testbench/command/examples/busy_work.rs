@@ -14,7 +14,8 @@ use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use lanigon_command::bench::emp::{Work, at_work};
-use lanigon_worlds::{images, kernel, nodes};
+use lanigon_worlds::kernel::{self, Code};
+use lanigon_worlds::{images, nodes};
 
 fn main() -> anyhow::Result<()> {
     let work = std::env::args().nth(1).unwrap_or_default();
@@ -33,7 +34,11 @@ fn main() -> anyhow::Result<()> {
 
 fn busy(code_in_sram: bool, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
     let profile = built_in("tigon2-88mhz")?;
-    let mut node = kernel::busy_node(&profile, code_in_sram)?;
+    let code = match code_in_sram {
+        true => Code::Shared,
+        false => Code::Private,
+    };
+    let mut node = kernel::busy_node(&profile, code)?;
     let Some(path) = trace else {
         node.run_until(span);
         println!("{} instructions", kernel::instructions(&node));

@@ -1,5 +1,6 @@
 //! Construction of worlds: nodes, switches and cables. Every world of the testbench is built here.
 
+use emulator::board::NoSuchFault;
 use emulator::profile::ProfileError;
 use emulator::sim::node::Node;
 use emulator::sim::world::World;
@@ -20,6 +21,9 @@ pub enum WorldError {
     /// The profile of a cable.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// A fault of a board.
+    #[error(transparent)]
+    Fault(#[from] NoSuchFault),
     /// A switch or a cable.
     #[error(transparent)]
     Network(#[from] EthernetError),

@@ -4,13 +4,13 @@
 //! It uses one quiet exchange: a single message that fills a 1500-byte frame, with one CPU per board. Only
 //! a stage's own cycles count, without waits and stalls.
 
-use emulator::tigon2::board::Tigon2;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::header_frame_capacity;
 use defs::probe::stage;
+use emulator::board::CpuId;
 use emulator::image::Image;
 use emulator::profile::{Profile, ProfileError};
 use emulator::sim::world::RunLimits;
@@ -125,10 +125,10 @@ fn total_cycles(
     completed(end)?;
     let mut totals: BTreeMap<_, [u64; 2]> = BTreeMap::new();
     for (index, node) in pair.world.nodes.iter().enumerate() {
-        let stages = node.board::<Tigon2>().probes.stages().iter().enumerate();
+        let board = node.inspect();
+        let stages = board.stages().iter().enumerate();
         for (number, stage) in stages.filter(|(_, stage)| measured_on(stage) == index) {
-            let of_cores =
-                [0, 1].map(|core: usize| node.board::<Tigon2>().stages[core].total(number));
+            let of_cores = [0, 1].map(|cpu| board.stage_total(CpuId::new(cpu), number));
             if of_cores.iter().any(|total| total.visits > 0) {
                 let cycles = of_cores.map(|total| total.cycles);
                 totals.insert(Arc::clone(stage), cycles);

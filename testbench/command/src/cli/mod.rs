@@ -259,14 +259,14 @@ impl Cpu {
 /// Options of `exec`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("program").args(["image", "load"]).required(true).multiple(true))]
-#[command(after_help = "\
+#[command(after_help = with_images("\
 A run ends when each CPU that runs has stopped (`break`, a fault, halted) or has executed
 --max-instructions. A CPU that was not started stays halted.
 
 Examples:
   lanigon exec --load 0x4000=prog.bin --pc 0x4000 --dump 0x70000:16 --json
   lanigon exec --cpu b --load 0xc00000=hot.bin --pc 0xc00000
-  lanigon exec -v firmware/target/tigon2/release/hello")]
+  lanigon exec -v IMAGES/hello"))]
 pub struct ExecArgs {
     /// ELF image to load and start
     pub image: Option<PathBuf>,
@@ -319,7 +319,7 @@ pub enum Assist {
 
 /// Options of `acenic`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = with_images("\
 Each board is driven as an AceNIC driver does it: bring-up, receive rings, \"stack up\", link, frames both
 ways with every byte compared, statistics. The firmware is a file in the Linux form (12 bytes of header)
 or ELF. Times count from the release of CPU A.
@@ -327,7 +327,7 @@ or ELF. Times count from the release of CPU A.
 Examples:
   lanigon acenic --firmware acenic/tg2.bin
   lanigon acenic --firmware tg2.bin --frames 1000 --size 1514 --assist hw --json
-  lanigon acenic --firmware firmware/target/tigon2/release/acenic --negotiate --trace trace.txt")]
+  lanigon acenic --firmware IMAGES/acenic --negotiate --trace trace.txt"))]
 pub struct AcenicArgs {
     /// Firmware for both boards
     #[arg(long, value_name = "FILE")]
@@ -365,9 +365,9 @@ pub struct AcenicArgs {
 
 /// Options of `image`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = with_images("\
 Example:
-  lanigon image firmware/target/tigon2/release/hello")]
+  lanigon image IMAGES/hello"))]
 pub struct ImageArgs {
     /// ELF image
     #[arg(value_name = "FILE")]
@@ -479,6 +479,11 @@ fn sram(text: &str) -> Result<u32, String> {
     let kilobytes: u32 = text.parse().unwrap_or_default();
     let checked = DEFAULT.check_sram(kilobytes.saturating_mul(KB));
     checked.map_err(|error| error.to_string())
+}
+
+/// A help text with the folder of the built images in place of `IMAGES`.
+fn with_images(text: &str) -> String {
+    text.replace("IMAGES", DEFAULT.images)
 }
 
 fn usual_sram() -> &'static str {

@@ -17,6 +17,7 @@ use crate::output;
 use crate::progress::Progress;
 use lanigon_worlds::boards::DEFAULT;
 use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::kernel::Code;
 use lanigon_worlds::{images, nodes, profile};
 
 /// Number of rounds of each measurement, and duration of a round.
@@ -38,8 +39,8 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let progress = Progress::steps("rounds", rounds);
     let mut samples = boards.round(&pace)?;
     let mut measurements: Vec<Box<dyn Measurement>> = vec![
-        Box::new(Busy::new(&profile, false)?),
-        Box::new(Busy::new(&profile, true)?),
+        Box::new(Busy::new(&profile, Code::Private)?),
+        Box::new(Busy::new(&profile, Code::Shared)?),
         Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
         Box::new(Realtime::new(&image, &profile, Work::Stream)?),
         Box::new(Realtime::new(&image, &profile, Work::Idle)?),

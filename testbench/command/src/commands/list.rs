@@ -13,10 +13,14 @@ use lanigon_worlds::images;
 use lanigon_worlds::scenario::{self, Scenario};
 
 /// Experiments with descriptions.
-const EXPERIMENTS: [(&str, &str); 1] = [(
-    "emp",
-    "latency and bandwidth of EMP on the Tigon2 (lanigon reproduce emp)",
-)];
+fn experiments() -> Vec<Named> {
+    let board = boards::DEFAULT.title;
+    let emp = format!("latency and bandwidth of EMP on the {board} (lanigon reproduce emp)");
+    vec![Named {
+        name: "emp".into(),
+        description: emp,
+    }]
+}
 
 /// Command that builds the images.
 const HOW_TO_BUILD: &str = "make firmware";
@@ -70,12 +74,13 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         let profile = catalog.built_in(name)?;
         Ok(named((name, &profile.description)))
     });
-    let boards = BOARDS
-        .iter()
-        .map(|board| named((board.name, board.description)));
+    let boards = BOARDS.iter().map(|board| Named {
+        name: board.name.into(),
+        description: format!("{}: {}", board.title, board.description),
+    });
     let document = Document {
         boards: boards.collect(),
-        experiments: EXPERIMENTS.into_iter().map(named).collect(),
+        experiments: experiments(),
         images: images(&images::image_folder()),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
         scenarios: scenarios(&scenario::examples()),

@@ -2,11 +2,20 @@
 
 mod tigon2;
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
 use emulator::board::ProbeTable;
 use emulator::cpu::architecture::Architecture;
+use emulator::host::machine::Machine;
 use emulator::image::MemoryLimits;
 use emulator::profile::{BoardProfiles, Catalog, Profile, ProfileError};
 use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use host_lib::firmware::Firmware;
+
+use crate::kernel::Code;
 
 /// Bytes of a kilobyte of local memory.
 pub const KB: u32 = 1024;
@@ -33,13 +42,21 @@ pub enum BoardError {
     /// There is no board with this much local memory.
     #[error("the board has {} KB", .0.sram_kilobytes())]
     Sram(&'static BoardType),
+    /// The kernel of busy boards is invalid.
+    #[error("the benchmark kernel: {0}")]
+    Kernel(String),
 }
+
+/// A host program that ends with an error or never.
+pub type Program = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 /// A type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct BoardType {
     /// Name in scenarios: `tigon2`.
     pub name: &'static str,
+    /// Name in texts: `Alteon Tigon2`.
+    pub title: &'static str,
     /// One line about it.
     pub description: &'static str,
     /// Instruction set of its CPUs.
@@ -55,7 +72,11 @@ pub struct BoardType {
     /// Folder of the built firmware images, from the folder of this project.
     pub images: &'static str,
     build: fn(&'static Self, u16, &Parts<'_>) -> Result<Node, BoardError>,
+    /// Package with the interface for firmware.
+    pub hal: &'static str,
     limits: fn(u32) -> MemoryLimits,
+    start: fn(Machine, Arc<Firmware>, SimTime) -> Program,
+    make_busy: fn(&mut Node, Code) -> Result<(), BoardError>,
 }
 
 /// All types; the first is the default.
@@ -108,6 +129,21 @@ impl BoardType {
             true => last,
             false => format!("{others} or {last}"),
         }
+    }
+
+    /// The program that resets the board, loads any firmware, starts it at `time`, or at once if that is past, and waits
+    /// for ever. The board's interrupts are masked: there is no handler for them.
+    #[must_use]
+    pub fn start(&self, machine: Machine, firmware: Arc<Firmware>, time: SimTime) -> Program {
+        (self.start)(machine, firmware, time)
+    }
+
+    /// Loads and starts the kernel of busy boards on all CPUs of a node.
+    ///
+    /// # Errors
+    /// [`BoardError::Kernel`].
+    pub fn make_busy(&self, node: &mut Node, code: Code) -> Result<(), BoardError> {
+        (self.make_busy)(node, code)
     }
 
     /// What an image must fit on a board with this much memory.

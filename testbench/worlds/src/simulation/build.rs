@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use emulator::board::ProbeTable;
+use emulator::board::{BoardFault, ProbeTable, StallFrom};
 use emulator::host::machine::Machine;
 use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::dma::stall::StallFrom;
 use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::{self, SwitchConfig};
 use emulator::wire::fault::RandomFaults;
@@ -21,7 +19,7 @@ use host_lib::firmware::Firmware;
 use super::result::Counters;
 use super::started::Started;
 use super::{Lives, Simulation};
-use crate::boards::Parts;
+use crate::boards::{BoardType, Parts};
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
@@ -30,7 +28,6 @@ use crate::nodes::{self, EMP_SRAM_BYTES, START, mac_address};
 use crate::pairs;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::plan::{Plan, plans};
-use crate::programs::start;
 use crate::programs::traffic::{self, Identity};
 use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
@@ -230,18 +227,12 @@ fn install(
             let end = port(scenario.network.links[*link].ends[0]);
             world.unplug(end, absolute(*from), until.map(absolute))?;
         }
-        &FaultSpec::Stall {
-            node,
-            channel,
-            from,
-            span,
-        } => {
-            let from = match from {
-                StallFrom::Time(time) => StallFrom::Time(absolute(time)),
-                transfer => transfer,
-            };
-            let fabric = &mut world.nodes[node].board_mut::<Tigon2>().fabric;
-            fabric.stall_dma(channel, from, span);
+        &FaultSpec::Board { node, mut fault } => {
+            let BoardFault::DmaStall { from, .. } = &mut fault;
+            if let StallFrom::Time(time) = from {
+                *time = absolute(*time);
+            }
+            world.nodes[node].inspect_mut().inject(&fault)?;
         }
         &FaultSpec::Reset { node, at, pause } => {
             world.nodes[node].schedule_reset(absolute(at), pause);
@@ -306,6 +297,7 @@ fn spawn(
             job,
             lives,
             config,
+            board: node.board,
             firmware: Arc::clone(&firmware),
             seed: scenario.seed,
         });
@@ -323,6 +315,7 @@ struct Task {
     job: Job,
     lives: Lives,
     config: Config,
+    board: &'static BoardType,
     firmware: Arc<Firmware>,
     seed: u64,
 }
@@ -335,7 +328,8 @@ impl Task {
             Job::Start(after) => {
                 // The program has no messages to wait for.
                 deliveries.records().sending_over = true;
-                start::run(machine, &self.firmware, absolute(*after)).await
+                let firmware = Arc::clone(&self.firmware);
+                self.board.start(machine, firmware, absolute(*after)).await
             }
         };
         let mut records = deliveries.records();
