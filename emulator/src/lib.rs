@@ -11,6 +11,7 @@ pub mod debug;
 pub mod host;
 pub mod image;
 pub mod observe;
+pub mod profile;
 pub mod sim;
 pub mod state;
 pub mod tigon2;

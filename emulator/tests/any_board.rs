@@ -15,7 +15,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use emulator::wire::ethernet::Ethernet;
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
@@ -161,12 +161,12 @@ impl Inspect for Toy {
 }
 
 fn toy(index: u16) -> Node {
-    let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+    let timing = Timing::built_in("tigon2-88mhz").unwrap();
     Node::new(index, Toy::default(), &timing.host, 1)
 }
 
 fn tigon2(index: u16) -> Node {
-    let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+    let timing = Timing::built_in("tigon2-88mhz").unwrap();
     let board = Tigon2::new(SramSize::K512, timing);
     Node::new(index, board, &timing.host, 1)
 }

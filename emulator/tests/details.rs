@@ -13,7 +13,7 @@ use emulator::sim::world::{RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::inspect::names;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 
 /// CPU A dispatches its alarm, whose handler takes and releases the semaphore. CPU B holds the semaphore
 /// most of the time, and idles in between.
@@ -72,9 +72,7 @@ impl Observer for Everything {
 }
 
 fn world() -> World {
-    let timing = Profile::built_in("tigon2-88mhz")
-        .expect("a built-in profile")
-        .timing;
+    let timing = Timing::built_in("tigon2-88mhz").expect("a built-in profile");
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     let program = asm::assemble(FIRMWARE).expect("it assembles");
     for (address, word) in program.words() {

@@ -10,7 +10,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 
 /// Watches a ring, a channel and its alarm; follows the ring and counts events.
 const ASSIST: &str = "
@@ -40,9 +40,7 @@ follow: sw    $t1, 0x104($gp)
 type Left = Vec<(u64, u64, Vec<u32>)>;
 
 fn run(skip_idle: bool, host_writes: &[(u64, u32, u32)]) -> Left {
-    let timing = Profile::built_in("tigon2-88mhz")
-        .expect("a built-in profile")
-        .timing;
+    let timing = Timing::built_in("tigon2-88mhz").expect("a built-in profile");
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     node.board_mut::<Tigon2>().skip_idle = skip_idle;
     for (cpu, event, reference) in [(0, "0x060", "0x058"), (1, "0x070", "0x078")] {

@@ -17,7 +17,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use host_lib::window::{System, Window};
 
 const LATENCY_NS: u64 = 2_000;
@@ -33,7 +33,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+        let timing = Timing::built_in("tigon2-88mhz").unwrap();
         assert_eq!(timing.host.interrupt, SimTime::from_ns(LATENCY_NS));
         let board = Tigon2::new(SramSize::M1, timing);
         Self {

@@ -8,7 +8,7 @@ use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::serdes::LinkPartner;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::{Profile, Timing};
+use emulator::tigon2::timing::Timing;
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
 use emulator::{board::Board, wire::ethernet::frame::Departure};
@@ -21,9 +21,7 @@ const NEW_WORD: u32 = MacRxState::ATTENTION_CONFIG.bits();
 const ENABLE: u32 = MacRxState::ENABLE.bits();
 
 fn timing() -> Timing {
-    Profile::built_in("tigon2-88mhz")
-        .expect("a built-in profile")
-        .timing
+    Timing::built_in("tigon2-88mhz").expect("a built-in profile")
 }
 
 /// A step of a test on one board with a cable.
@@ -174,8 +172,8 @@ fn sender() -> Node {
     let timing = timing();
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     node.board_mut::<Tigon2>().plug_in(&Link {
-        byte_time: timing.byte_time(),
-        propagation: timing.wire_propagation,
+        byte_time: timing.wire.byte_time,
+        propagation: timing.wire.propagation,
     });
     for (register, value) in [
         (r::TX_BUFFER_BASE, 0x13_3000),
@@ -269,8 +267,8 @@ fn a_frame_within_another_one_is_lost_and_said_so() {
 fn a_cable_that_is_pulled_out_carries_nothing() {
     let timing = timing();
     let link = Link {
-        byte_time: timing.byte_time(),
-        propagation: timing.wire_propagation,
+        byte_time: timing.wire.byte_time,
+        propagation: timing.wire.propagation,
     };
     let node = |index| Node::new(index, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     let mut world = World::new(vec![node(0), node(1), node(2)]);

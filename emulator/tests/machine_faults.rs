@@ -20,7 +20,7 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::dma::Direction;
 use emulator::tigon2::dma::stall::StallFrom;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use host_lib::window::{System, Watch, Window};
 
 /// Notes of the programs, with times in nanoseconds.
@@ -45,7 +45,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+        let timing = Timing::built_in("tigon2-88mhz").unwrap();
         let board = Tigon2::new(SramSize::K512, timing);
         let mut node = Node::new(0, board, &timing.host, 1);
         node.trace.keep(true);

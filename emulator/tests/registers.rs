@@ -16,7 +16,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
 
@@ -26,11 +26,11 @@ struct Bench(Node);
 
 impl Bench {
     fn new() -> Self {
-        let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+        let timing = Timing::built_in("tigon2-88mhz").unwrap();
         let mut board = Tigon2::new(SramSize::M1, timing);
         board.plug_in(&Link {
-            byte_time: timing.byte_time(),
-            propagation: timing.wire_propagation,
+            byte_time: timing.wire.byte_time,
+            propagation: timing.wire.propagation,
         });
         let mut node = Node::new(0, board, &timing.host, 1);
         node.trace.keep(true);

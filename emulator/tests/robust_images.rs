@@ -23,7 +23,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use host_lib::acenic::{AceNic, Command, Config, SendOptions};
 use host_lib::firmware::Firmware;
 use host_lib::firmware::linux::LinuxFirmware;
@@ -52,7 +52,7 @@ fn cases(cases: u32) -> ProptestConfig {
 /// Starts a firmware with its driver and uses all functions of the driver. Returns the number of mistakes
 /// that the driver found.
 fn drive(sram: SramSize, firmware: Firmware) -> u64 {
-    let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+    let timing = Timing::built_in("tigon2-88mhz").unwrap();
     let mut board = Tigon2::new(sram, timing);
     board.fabric.eeprom.set_mac_address([2, 0, 0, 0, 0, 1]);
     let mut world = World::new(vec![Node::new(0, board, &timing.host, 16)]);

@@ -8,7 +8,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 
 const STEP: u32 = CpuState::STEP.bits();
 const HALT: u32 = CpuState::HALT.bits();
@@ -16,9 +16,7 @@ const HALT: u32 = CpuState::HALT.bits();
 /// A taken branch with its delay slot; the address after each step.
 #[test]
 fn a_host_steps_a_cpu_through_a_branch() {
-    let timing = Profile::built_in("tigon2-88mhz")
-        .expect("a built-in profile")
-        .timing;
+    let timing = Timing::built_in("tigon2-88mhz").expect("a built-in profile");
     for cpu in [0, r::CPU_B] {
         let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
         let program = "again: addiu $t0, $t0, 1\nb again\naddiu $t1, $t1, 1\nnop";
@@ -49,9 +47,7 @@ fn a_host_steps_a_cpu_through_a_branch() {
 /// The debugger's address and data registers reach SRAM and the CPU's own scratchpad.
 #[test]
 fn a_host_reaches_a_cpus_memory() {
-    let timing = Profile::built_in("tigon2-88mhz")
-        .expect("a built-in profile")
-        .timing;
+    let timing = Timing::built_in("tigon2-88mhz").expect("a built-in profile");
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     let mut access = |cpu: u32, address: u32, value: Option<u32>| {
         node.with_board::<Tigon2, _>(|board, ctx| {

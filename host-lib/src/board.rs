@@ -5,7 +5,9 @@
 //! access needs a different base. That is sound because a [`BoardWindow`] is the only user of its window
 //! and its methods take `&mut self`.
 
-use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_REGISTERS, WINDOW_VIEW, WINDOW_VIEW_BYTES};
+use defs::tigon2::map::{
+    WINDOW_LOW_SRAM, WINDOW_REGISTERS, WINDOW_VIEW, WINDOW_VIEW_BYTES, mailbox_low,
+};
 use defs::tigon2::regs::{
     CPU_B, CPU_PC, CPU_STATE, CpuState, HOST_CONTROL, HostControl, LOCAL_CONTROL, LocalControl,
     MISC_CONFIG, MiscConfig, REVISION_SHIFT, REVISION_TIGON2, WINDOW_BASE,
@@ -221,6 +223,11 @@ impl<W: Window> BoardWindow<W> {
             .await;
         self.write_register(MISC_CONFIG, MiscConfig::SYNCHRONOUS_SRAM.bits())
             .await;
+    }
+
+    /// Writes the low word of a mailbox; this raises an event on the NIC.
+    pub async fn write_mailbox(&mut self, index: u32, value: u32) {
+        self.write_sram(mailbox_low(index), value).await;
     }
 
     /// Starts CPU A at `entry`. CPU A starts CPU B.

@@ -118,6 +118,8 @@ pub struct CpuView {
     pub cycle_time: SimTime,
     /// Total time in which it was neither halted nor idle.
     pub busy_time: SimTime,
+    /// Ticks ([`TICKS_PER_CYCLE`](crate::cpu::clock::TICKS_PER_CYCLE) a cycle) that it spent idle.
+    pub idle_ticks: u64,
     /// Current protocol stage, by index, and whether it waits there.
     pub stage: Option<(usize, bool)>,
 }

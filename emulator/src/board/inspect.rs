@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CpuId, CpuInfo, CpuView, Stops};
+use super::{BoardFault, CpuId, CpuInfo, CpuView, NoSuchFault, StageIndex, StageTotal, Stops};
 use crate::observe::names::{BoardNames, NO_BOARD};
 use crate::sim::time::SimTime;
 
@@ -47,6 +47,17 @@ pub struct RegisterRow {
     pub value: u32,
     /// Names of the set bits, if the register holds bits.
     pub bits: String,
+}
+
+/// Total time in which a unit of a board was busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BusyUnit {
+    /// Name in files: `cpu_a`.
+    pub name: &'static str,
+    /// Name in tables: `CPU A`.
+    pub title: &'static str,
+    /// The time; of a CPU, that outside of its idle loop.
+    pub time: SimTime,
 }
 
 /// Inspection of a board by tools. Addresses are those of a CPU. Reads have no side effects, even where a CPU's or a
@@ -124,6 +135,35 @@ pub trait Inspect {
     /// The protocol stages that the firmware's probes mark, by index.
     fn stages(&self) -> &[Arc<str>] {
         &[]
+    }
+
+    /// Own cycles and visits of a stage on a CPU so far.
+    fn stage_total(&self, _cpu: CpuId, _stage: StageIndex) -> StageTotal {
+        StageTotal::default()
+    }
+
+    /// Its units whose utilisation is of interest, always in the same order: by default the CPUs.
+    fn busy_units(&self) -> Vec<BusyUnit> {
+        let cpus = self.cpus().iter().enumerate();
+        let unit = |(index, info): (usize, &CpuInfo)| BusyUnit {
+            name: info.id,
+            title: info.name,
+            time: self
+                .cpu(CpuId::new(index))
+                .map_or(SimTime::ZERO, |cpu| cpu.busy_time),
+        };
+        cpus.map(unit).collect()
+    }
+
+    /// Injects a fault of the hardware. By default no fault is modelled.
+    ///
+    /// # Errors
+    /// If the board does not model the fault.
+    fn inject(&mut self, fault: &BoardFault) -> Result<(), NoSuchFault> {
+        Err(NoSuchFault {
+            board: self.name(),
+            fault: fault.name(),
+        })
     }
 
     /// The registers of a hardware block, by address; none if there is no such block.

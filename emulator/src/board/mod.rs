@@ -6,7 +6,9 @@
 
 mod context;
 mod cpu;
+mod fault;
 mod inspect;
+mod probes;
 mod stops;
 
 use std::fmt::Debug;
@@ -20,7 +22,9 @@ use crate::wire::unit::Arrival;
 
 pub use context::{Context, NodeEvent, SharedMemory};
 pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
-pub use inspect::{Area, DescribeFrame, Inspect, NothingThere, RegisterRow};
+pub use fault::{BoardFault, DmaDirection, NoSuchFault, StallFrom};
+pub use inspect::{Area, BusyUnit, DescribeFrame, Inspect, NothingThere, RegisterRow};
+pub use probes::{BoardProbe, ProbeTable, StageIndex, StageState, StageTotal};
 pub use stops::{Stops, Watch};
 
 /// A programmable NIC.

@@ -6,8 +6,8 @@ use defs::tigon2::regs::{self, HostControl};
 
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
-use super::inspect::probes::StageState;
 use super::map;
+use crate::board::StageState;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::Core;
 use crate::observe::event::{Details, TraceKind};

@@ -9,21 +9,10 @@ pub(super) mod transfer;
 use defs::tigon2::regs::DmaState;
 use defs::tigon2::rings::BURST_BYTES;
 
+pub use crate::board::DmaDirection as Direction;
 use crate::sim::time::SimTime;
 use crate::state;
-use crate::value_enum;
 use crate::value_struct;
-
-/// A channel's direction, as the chip names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Host to NIC.
-    Read,
-    /// NIC to host.
-    Write,
-}
-
-value_enum!(Direction { Read {}, Write {} });
 
 /// A part of the local address space in which the channel's address wraps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -221,10 +221,7 @@ impl Fabric {
             window: Window::default(),
             timing,
             ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
-            link: Link {
-                byte_time: timing.byte_time(),
-                propagation: timing.wire_propagation,
-            },
+            link: timing.wire,
             stops: Stops::default(),
             untold_from: SimTime::ZERO,
             storage: power_on_storage(),

@@ -131,13 +131,13 @@ impl SramSize {
         }
     }
 
-    /// Converts kilobytes, as given by options.
+    /// The size with this number of bytes.
     #[must_use]
-    pub const fn from_kilobytes(kilobytes: u32) -> Option<Self> {
-        match kilobytes {
-            512 => Some(Self::K512),
-            1024 => Some(Self::M1),
-            2048 => Some(Self::M2),
+    pub const fn from_bytes(bytes: u32) -> Option<Self> {
+        match bytes {
+            0x8_0000 => Some(Self::K512),
+            0x10_0000 => Some(Self::M1),
+            0x20_0000 => Some(Self::M2),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use host_lib::window::{MemoryWatch, PolledWord, System, VirtualAddress, Watch};
 
 use crate::script::{Act, INTERRUPT, Script};
@@ -34,7 +34,7 @@ pub struct Bench {
 
 /// One CPU, and costs that are easy to add up.
 pub fn costs() -> HostCosts {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let timing = Timing::built_in("tigon2-88mhz").unwrap();
     HostCosts {
         cpus: 1,
         pci_clock_hz: 100_000_000,
@@ -49,7 +49,7 @@ pub fn costs() -> HostCosts {
         time_slice: us(100),
         memory_poll: ns(10),
         memory_miss: ns(100),
-        ..profile.timing.host
+        ..timing.host
     }
 }
 

@@ -6,7 +6,7 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use emulator::wire::ethernet::Ethernet;
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
@@ -221,8 +221,8 @@ impl Inspect for Station {
 
 /// Stations without cables.
 pub fn stations(count: usize) -> World {
-    let profile = Profile::built_in("tigon2-88mhz").expect("a built-in profile");
-    let costs = profile.timing.host;
+    let timing = Timing::built_in("tigon2-88mhz").expect("a built-in profile");
+    let costs = timing.host;
     let node = |index| {
         let station = Station {
             manner: Manner::Quiet,

@@ -18,7 +18,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 
 /// Address of code in SRAM.
 pub const CODE: u32 = 0x4000;
@@ -55,7 +55,7 @@ pub struct Bench(pub Node);
 impl Bench {
     /// A board after power-on, with a cable and host memory.
     pub fn bare(sram: SramSize) -> Self {
-        let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+        let timing = Timing::built_in("tigon2-88mhz").unwrap();
         let mut board = Tigon2::new(sram, timing);
         let link = board.fabric.link;
         board.plug_in(&link);

@@ -4,6 +4,7 @@
 //! `scratchpad` and `sram` say where the code of two busy CPUs lies; `ping-pong` and `stream` are EMP's, on
 //! two nodes. Into the file TRACE, if one is named, go the events of EMP's nodes, or every instruction of the busy CPUs.
 
+use lanigon_worlds::profile::built_in;
 use std::fs::File;
 
 use anyhow::bail;
@@ -12,9 +13,9 @@ use emulator::observe::file::{BinaryTrace, ChunkWriter, Header};
 use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use emulator::tigon2::timing::Profile;
 use lanigon_command::bench::emp::{Work, at_work};
-use lanigon_worlds::{images, kernel, nodes};
+use lanigon_worlds::kernel::{self, Code};
+use lanigon_worlds::{images, nodes};
 
 fn main() -> anyhow::Result<()> {
     let work = std::env::args().nth(1).unwrap_or_default();
@@ -32,8 +33,12 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn busy(code_in_sram: bool, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
-    let profile = Profile::built_in("tigon2-88mhz")?;
-    let mut node = kernel::busy_node(&profile, code_in_sram)?;
+    let profile = built_in("tigon2-88mhz")?;
+    let code = match code_in_sram {
+        true => Code::Shared,
+        false => Code::Private,
+    };
+    let mut node = kernel::busy_node(&profile, code)?;
     let Some(path) = trace else {
         node.run_until(span);
         println!("{} instructions", kernel::instructions(&node));
@@ -60,8 +65,8 @@ fn pass_time(world: &mut World, span: SimTime) -> anyhow::Result<()> {
 }
 
 fn emp(work: Work, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
-    let profile = Profile::built_in("tigon2-88mhz")?;
-    let image = images::own_image("emp-base", nodes::EMP_SRAM)?;
+    let profile = built_in("tigon2-88mhz")?;
+    let image = images::own_image("emp-base", nodes::EMP_SRAM_BYTES)?;
     let mut world = at_work(&image, &profile, work, 1)?;
     if let Some(path) = trace {
         let (file, header) = (File::create(path)?, Header::default());

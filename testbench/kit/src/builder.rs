@@ -9,11 +9,9 @@ use emulator::image::Image;
 use emulator::observe::event::Details;
 use emulator::observe::file::{Header, ImageInfo};
 use emulator::observe::stream::Observer;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
-use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
 
@@ -25,13 +23,11 @@ use super::{Kit, NodeState, START};
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::{self, RecordOptions};
 use lanigon_worlds::boards;
-use lanigon_worlds::builder::WorldBuilder;
+use lanigon_worlds::builder::{WorldBuilder, WorldError};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::{self, FirmwareError};
 use lanigon_worlds::nodes;
 
-/// Default timing profile: plain hardware.
-const DEFAULT_PROFILE: &str = "tigon2-88mhz";
 /// Default time limit after the start of the programs.
 const DEFAULT_MAX_TIME: SimTime = SimTime::from_us(1_000_000);
 /// Latency of a switch, and size of its output buffers.
@@ -67,7 +63,7 @@ pub struct KitBuilder {
     /// Images with their nodes (`None`: all nodes without their own image).
     images: Vec<(Option<usize>, Source)>,
     profile: String,
-    sram: SramSize,
+    sram_bytes: u32,
     faults: Vec<KitFault>,
     chance: Option<(FaultRates, u64)>,
     schedule: Schedule,
@@ -85,8 +81,8 @@ impl KitBuilder {
             switch,
             silent_from: nodes,
             images: Vec::new(),
-            profile: DEFAULT_PROFILE.into(),
-            sram: nodes::EMP_SRAM,
+            profile: boards::DEFAULT.profile.into(),
+            sram_bytes: nodes::EMP_SRAM_BYTES,
             faults: Vec::new(),
             chance: None,
             schedule: Schedule::default(),
@@ -130,17 +126,18 @@ impl KitBuilder {
         self
     }
 
-    /// Sets the timing profile: a built-in one (`lanigon list`) or a file. Default: `tigon2-88mhz`.
+    /// Sets the timing profile: a built-in one (`lanigon list`) or a file. Default: that of the
+    /// plain hardware.
     #[must_use]
     pub fn profile(mut self, name_or_file: &str) -> Self {
         self.profile = name_or_file.into();
         self
     }
 
-    /// Sets the boards' memory. Default: 512 KB.
+    /// Sets the boards' memory, in bytes. Default: 512 KB.
     #[must_use]
-    pub const fn sram(mut self, size: SramSize) -> Self {
-        self.sram = size;
+    pub const fn sram(mut self, bytes: u32) -> Self {
+        self.sram_bytes = bytes;
         self
     }
 
@@ -223,8 +220,10 @@ impl KitBuilder {
                 Ok::<_, KitError>(nodes::probes(image, &factors))
             });
             let probes = probes.transpose()?;
-            let parts = nodes::parts(&profile, probes.as_ref(), self.sram);
-            world.node(boards::DEFAULT, &parts);
+            let parts = nodes::parts(&profile, probes.as_ref(), self.sram_bytes);
+            world
+                .node(boards::DEFAULT, &parts)
+                .map_err(WorldError::from)?;
             let firmware = image.map(|image| Arc::new(images::firmware(&image)));
             states.push(NodeState::new(firmware, self.schedule.pauses(index as u16)));
         }
@@ -282,7 +281,7 @@ impl KitBuilder {
     fn read_images(&self) -> Result<Vec<Option<(String, Image)>>, KitError> {
         let mut images = vec![None; self.nodes];
         for (node, source) in &self.images {
-            let image = (source.name(), source.read(self.sram)?);
+            let image = (source.name(), source.read(self.sram_bytes)?);
             match node {
                 Some(node) => {
                     let last = self.silent_from - 1;
@@ -329,8 +328,8 @@ fn connected(
     mut world: WorldBuilder,
     switch: Option<usize>,
     profile: &Profile,
-) -> Result<World, EthernetError> {
-    let link = nodes::cable(profile);
+) -> Result<World, WorldError> {
+    let link = nodes::cable(profile)?;
     let Some(ports) = switch else {
         world.pairs(link);
         return world.build();
@@ -354,15 +353,15 @@ impl Source {
         }
     }
 
-    fn read(&self, sram: SramSize) -> Result<Image, KitError> {
+    fn read(&self, sram_bytes: u32) -> Result<Image, KitError> {
         let path = match self {
             Self::Bytes(bytes) => {
-                let limits = boards::DEFAULT.image_limits(sram);
+                let limits = boards::DEFAULT.image_limits(sram_bytes);
                 return Ok(Image::parse(bytes, &limits)?);
             }
             Self::File(path) => path,
         };
-        images::read_image(path, sram).map_err(|error| match error {
+        images::read_image(path, sram_bytes).map_err(|error| match error {
             FirmwareError::File { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
                 KitError::NoImage {
                     path: path.clone(),

@@ -11,6 +11,7 @@ use host_lib::firmware;
 use host_lib::window::VirtualAddress;
 use thiserror::Error;
 
+use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::images::FirmwareError;
 
 /// Error of building a kit or of a run.
@@ -38,9 +39,12 @@ pub enum KitError {
     /// The timing profile is invalid.
     #[error("{0}")]
     Profile(String),
-    /// A fault or a cable is invalid.
+    /// The world cannot be built.
     #[error(transparent)]
-    World(#[from] EthernetError),
+    World(#[from] WorldError),
+    /// A fault cannot be installed.
+    #[error(transparent)]
+    Fault(#[from] EthernetError),
     /// The node does not exist.
     #[error("there is no node {node}: the nodes are 0 to {last}")]
     NoSuchNode {

@@ -1,6 +1,5 @@
 //! Functions of a test's host program.
 
-use defs::tigon2::map::mailbox_low;
 use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
 use host_lib::board::BoardWindow;
@@ -93,7 +92,7 @@ impl HostNode {
 
     /// Writes a mailbox; this raises an event on the NIC.
     pub async fn mailbox(&mut self, index: u32, value: u32) {
-        self.board.write_sram(mailbox_low(index), value).await;
+        self.board.write_mailbox(index, value).await;
     }
 
     /// Polls the SRAM word at `address` until `holds` is true; returns the word.

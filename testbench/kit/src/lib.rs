@@ -49,10 +49,10 @@ mod search;
 use std::future::Future;
 use std::sync::Arc;
 
+use emulator::board::CpuId;
 use emulator::host::machine::Machine;
 use emulator::observe::event::{Place, TraceKind};
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::board::Tigon2;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
@@ -348,11 +348,13 @@ impl Kit {
     }
 
     fn check_cpus(&self, node: usize) -> Result<(), KitError> {
-        let board = self.world.nodes[node].board::<Tigon2>();
-        let Some(core) = (0..2).find(|&core| board.stop_reason(core).is_some()) else {
+        let board = self.world.nodes[node].inspect();
+        let stopped = |cpu: usize| board.cpu(CpuId::new(cpu))?.state.stopped().cloned();
+        let mut cpus = board.cpus().iter().enumerate();
+        let Some((_, cpu)) = cpus.find(|(cpu, _)| stopped(*cpu).is_some()) else {
             return Ok(());
         };
-        let cpu = ["cpu_a", "cpu_b"][core];
+        let cpu = cpu.id;
         let events = self.log.events();
         let of_cpu = events.iter().rev().filter(|event| {
             event.place == Place::Node(node as u16) && event.initiator_name() == cpu

@@ -4,19 +4,19 @@
 
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
-use emulator::tigon2::timing::Profile;
 use lanigon_papers::experiments::scheme::Scheme;
 use lanigon_worlds::calibrate::stage_times_of;
 use lanigon_worlds::images;
-use lanigon_worlds::nodes::EMP_SRAM;
+use lanigon_worlds::nodes::EMP_SRAM_BYTES;
+use lanigon_worlds::profile::built_in;
 
 /// Frames of the longer messages: whole ack groups apart.
 const FRAMES: [u32; 2] = [4, 10];
 
 fn main() -> anyhow::Result<()> {
-    let profile = Profile::built_in("tigon2-88mhz")?;
+    let profile = built_in("tigon2-88mhz")?;
     for scheme in Scheme::ALL {
-        let image = images::own_image(scheme.image(), EMP_SRAM)?;
+        let image = images::own_image(scheme.image(), EMP_SRAM_BYTES)?;
         let times = |frames: u32| {
             let more = (frames - 1) * data_frame_capacity(DEFAULT_FRAME_BYTES);
             let bytes = header_frame_capacity(DEFAULT_FRAME_BYTES) + more;

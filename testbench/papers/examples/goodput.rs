@@ -2,10 +2,10 @@
 //!
 //! `make firmware && cargo run --release -p lanigon-papers --example goodput [MESSAGES]`
 
+use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 
 use anyhow::Context;
-use emulator::tigon2::timing::Profile;
 use lanigon_papers::experiments::goodput::{self, RATES, SIZE};
 use lanigon_papers::experiments::{Setup, rounds::Rounds};
 use lanigon_worlds::images;
@@ -20,8 +20,8 @@ fn main() -> anyhow::Result<()> {
         None => MESSAGES,
     };
     let setup = Setup {
-        image: Arc::new(images::own_image("emp-base", nodes::EMP_SRAM)?),
-        profile: Arc::new(Profile::built_in("tigon2-88mhz")?),
+        image: Arc::new(images::own_image("emp-base", nodes::EMP_SRAM_BYTES)?),
+        profile: Arc::new(built_in("tigon2-88mhz")?),
         factors: Arc::default(),
         switch: None,
         flow_control: false,

@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
 
 fn line(profile: &str, scheme: Scheme) -> anyhow::Result<String> {
     let profile = profile::load(profile)?;
-    let image = images::own_image(scheme.image(), nodes::EMP_SRAM)?;
+    let image = images::own_image(scheme.image(), nodes::EMP_SRAM_BYTES)?;
     let factors = calibrate::factors(&image, &profile)?;
     let setup = Setup {
         image: Arc::new(image),
@@ -98,7 +98,7 @@ fn stalled(setup: &Setup) -> anyhow::Result<String> {
         [0, 1].map(|core: usize| cores[core].core.clock.stalled)
     };
     pair.world.run(&RunLimits::default());
-    let tick_ps = 1e12 / (setup.profile.timing.core_clock_hz as f64 * 1024.0);
+    let tick_ps = 1e12 / (setup.profile.reader().rate("core.clock", "Hz")? as f64 * 1024.0);
     let span = (pair.world.now() - nodes::START).ps() as f64;
     Ok(percent(
         ticks(&pair)

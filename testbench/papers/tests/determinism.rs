@@ -1,20 +1,20 @@
 //! Repeated measurements give identical results.
 
+use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emulator::tigon2::timing::Profile;
 use lanigon_papers::experiments::rounds::Rounds;
 use lanigon_papers::experiments::{Setup, one_way};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::own_image;
-use lanigon_worlds::nodes::EMP_SRAM;
+use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 
 #[test]
 fn a_bandwidth_is_measured_twice_the_same() {
-    let image = Arc::new(own_image("emp-base", EMP_SRAM).unwrap());
+    let image = Arc::new(own_image("emp-base", EMP_SRAM_BYTES).unwrap());
     for profile in ["tigon2-88mhz", "emp-thesis"] {
-        let profile = Profile::built_in(profile).unwrap();
+        let profile = built_in(profile).unwrap();
         let setup = Setup {
             image: Arc::clone(&image),
             factors: Arc::new(calibrate::factors(&image, &profile).unwrap()),

@@ -1,18 +1,18 @@
 //! Cost of losses: `testbench/papers/examples/goodput.rs` draws the whole curve.
 
+use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 
-use emulator::tigon2::timing::Profile;
 use lanigon_papers::experiments::goodput::{SIZE, curve};
 use lanigon_papers::experiments::{Setup, rounds::Rounds};
 use lanigon_worlds::images::own_image;
-use lanigon_worlds::nodes::EMP_SRAM;
+use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 
 #[test]
 fn one_percent_loss_leaves_most_of_the_goodput() {
     let setup = Setup {
-        image: Arc::new(own_image("emp-base", EMP_SRAM).unwrap()),
-        profile: Arc::new(Profile::built_in("tigon2-88mhz").unwrap()),
+        image: Arc::new(own_image("emp-base", EMP_SRAM_BYTES).unwrap()),
+        profile: Arc::new(built_in("tigon2-88mhz").unwrap()),
         factors: Arc::default(),
         switch: None,
         flow_control: false,

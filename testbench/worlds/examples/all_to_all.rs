@@ -1,14 +1,14 @@
 //! EMP messages from every node to every other one through a switch, for tools that measure:
 //! `target/release/examples/all_to_all NODES BYTES MESSAGES_EACH [THREADS [FAULTS_PER_MILLE]]`
 
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, ensure};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use emulator::wire::fault::{FaultRates, RandomFaults};
 use host_lib::emp::{Buffer, Config, Emp, Source, Tag};
@@ -62,13 +62,13 @@ fn star([nodes, bytes, messages]: [u32; 3], rate: f64) -> anyhow::Result<(World,
         longest_delay: SimTime::from_us(50),
         corruption: rate,
     };
-    let image = own_image("emp-base", SramSize::M1)?;
-    let profile = Profile::built_in("tigon2-88mhz")?;
+    let image = own_image("emp-base", 1024 * KB)?;
+    let profile = built_in("tigon2-88mhz")?;
     let probes = probes(&image, &[]);
     let mut world = WorldBuilder::new();
     for _ in 0..nodes {
-        let parts = parts(&profile, Some(&probes), SramSize::M1);
-        world.node(boards::DEFAULT, &parts);
+        let parts = parts(&profile, Some(&probes), 1024 * KB);
+        world.node(boards::DEFAULT, &parts)?;
     }
     let switch = SwitchConfig {
         ports: nodes.into(),
@@ -77,7 +77,7 @@ fn star([nodes, bytes, messages]: [u32; 3], rate: f64) -> anyhow::Result<(World,
         buffer_bytes: 1 << 18,
         routes: Vec::new(),
     };
-    world.star(switch, cable(&profile));
+    world.star(switch, cable(&profile)?);
     let mut world = world.build()?;
     let firmware = Arc::new(firmware(&image));
     let routes: Vec<_> = (0..nodes).map(mac_address).collect();

@@ -4,12 +4,12 @@
 
 use anyhow::{Context, anyhow};
 use emulator::sim::world::{RunEnd, RunLimits};
-use emulator::tigon2::timing::Profile;
 use host_lib::emp::{AnyHandle, Buffer, Cancellation, Source, Tag};
 use host_lib::window::System;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs};
+use lanigon_worlds::profile::built_in;
 
 const QUESTION: u16 = 1;
 const ANSWER: u16 = 2;
@@ -75,8 +75,8 @@ async fn answer(mut emp: EmpNode) -> anyhow::Result<String> {
 
 /// Builds two nodes, runs both programs in simulated time, and prints what they heard.
 pub fn main() -> anyhow::Result<()> {
-    let image = images::own_image("emp-base", nodes::EMP_SRAM)?;
-    let profile = Profile::built_in("tigon2-88mhz")?;
+    let image = images::own_image("emp-base", nodes::EMP_SRAM_BYTES)?;
+    let profile = built_in("tigon2-88mhz")?;
     let mut pair = EmpPairs::one(&image, &profile, &[])?;
     let asked = pair.spawn(0, "ask", async |emp| {
         ask(emp).await.map_err(|error| format!("{error:#}"))

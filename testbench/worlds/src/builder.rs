@@ -1,5 +1,7 @@
 //! Construction of worlds: nodes, switches and cables. Every world of the testbench is built here.
 
+use emulator::board::NoSuchFault;
+use emulator::profile::ProfileError;
 use emulator::sim::node::Node;
 use emulator::sim::world::World;
 use emulator::wire::ethernet::EthernetError;
@@ -7,8 +9,25 @@ use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::SwitchConfig;
 use emulator::wire::port::Port;
 
-use crate::boards::{BoardType, Parts};
+use crate::boards::{BoardError, BoardType, Parts};
 use crate::nodes::mac_address;
+
+/// A world cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// A board.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The profile of a cable.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A fault of a board.
+    #[error(transparent)]
+    Fault(#[from] NoSuchFault),
+    /// A switch or a cable.
+    #[error(transparent)]
+    Network(#[from] EthernetError),
+}
 
 /// A world that is being described.
 #[derive(Debug, Default)]
@@ -27,10 +46,17 @@ impl WorldBuilder {
 
     /// Adds a node with a board of this type; its number is the count of the nodes before it. The firmware is not loaded
     /// yet.
-    pub fn node(&mut self, board: &BoardType, parts: &Parts<'_>) -> &mut Node {
+    ///
+    /// # Errors
+    /// If parts do not fit the board.
+    pub fn node(
+        &mut self,
+        board: &'static BoardType,
+        parts: &Parts<'_>,
+    ) -> Result<&mut Node, BoardError> {
         let index = self.nodes.len();
-        self.nodes.push(board.node(index as u16, parts));
-        &mut self.nodes[index]
+        self.nodes.push(board.node(index as u16, parts)?);
+        Ok(&mut self.nodes[index])
     }
 
     /// Adds a switch; its number is the count of the switches before it.
@@ -66,7 +92,7 @@ impl WorldBuilder {
     ///
     /// # Errors
     /// If a switch or a cable is invalid.
-    pub fn build(self) -> Result<World, EthernetError> {
+    pub fn build(self) -> Result<World, WorldError> {
         let mut world = World::new(self.nodes);
         for config in &self.switches {
             world.add_switch(config)?;

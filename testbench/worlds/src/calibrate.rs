@@ -4,20 +4,20 @@
 //! It uses one quiet exchange: a single message that fills a 1500-byte frame, with one CPU per board. Only
 //! a stage's own cycles count, without waits and stalls.
 
-use emulator::tigon2::board::Tigon2;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::header_frame_capacity;
 use defs::probe::stage;
+use emulator::board::CpuId;
 use emulator::image::Image;
+use emulator::profile::{Profile, ProfileError};
 use emulator::sim::world::RunLimits;
-use emulator::tigon2::timing::Profile;
-use emulator::wire::ethernet::EthernetError;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 
+use crate::builder::WorldError;
 use crate::outcome::{RunError, completed};
 use crate::pairs::{EmpNode, EmpPairs, buffer, text};
 
@@ -29,7 +29,10 @@ const SETTLE_NS: u64 = 200_000;
 pub enum CalibrationError {
     /// The world.
     #[error(transparent)]
-    World(#[from] EthernetError),
+    World(#[from] WorldError),
+    /// The profile has no clock.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// The exchange did not complete.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -72,7 +75,8 @@ pub fn stage_times_of(
 ) -> Result<Vec<StageTime>, CalibrationError> {
     let one = total_cycles(image, profile, 1, bytes)?;
     let two = total_cycles(image, profile, 2, bytes)?;
-    let us = |cycles: u64| cycles as f64 / (profile.timing.core_clock_hz as f64 / 1e6);
+    let clock_hz = profile.reader().rate("core.clock", "Hz")?;
+    let us = |cycles: u64| cycles as f64 / (clock_hz as f64 / 1e6);
     Ok(two
         .into_iter()
         .map(|(stage, cycles)| {
@@ -121,10 +125,10 @@ fn total_cycles(
     completed(end)?;
     let mut totals: BTreeMap<_, [u64; 2]> = BTreeMap::new();
     for (index, node) in pair.world.nodes.iter().enumerate() {
-        let stages = node.board::<Tigon2>().probes.stages().iter().enumerate();
+        let board = node.inspect();
+        let stages = board.stages().iter().enumerate();
         for (number, stage) in stages.filter(|(_, stage)| measured_on(stage) == index) {
-            let of_cores =
-                [0, 1].map(|core: usize| node.board::<Tigon2>().stages[core].total(number));
+            let of_cores = [0, 1].map(|cpu| board.stage_total(CpuId::new(cpu), number));
             if of_cores.iter().any(|total| total.visits > 0) {
                 let cycles = of_cores.map(|total| total.cycles);
                 totals.insert(Arc::clone(stage), cycles);

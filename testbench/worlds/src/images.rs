@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use emulator::image::{Image, ImageError};
-use emulator::tigon2::sram::SramSize;
 use host_lib::firmware::Firmware;
 
 use crate::boards;
@@ -34,14 +33,15 @@ pub enum FirmwareError {
 /// Folder of the built firmware images.
 #[must_use]
 pub fn image_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/target/tigon2/release")
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    project.join(boards::DEFAULT.images)
 }
 
 /// Reads an image file for a board with this SRAM.
 ///
 /// # Errors
 /// If the file cannot be read or is not valid for the board.
-pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
+pub fn read_image(path: &Path, sram_bytes: u32) -> Result<Image, FirmwareError> {
     let bytes = std::fs::read(path).map_err(|error| FirmwareError::File {
         path: path.into(),
         hint: match error.kind() {
@@ -52,7 +52,7 @@ pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
         },
         error,
     })?;
-    let limits = boards::DEFAULT.image_limits(sram);
+    let limits = boards::DEFAULT.image_limits(sram_bytes);
     Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
         path: path.into(),
         error,
@@ -63,8 +63,8 @@ pub fn read_image(path: &Path, sram: SramSize) -> Result<Image, FirmwareError> {
 ///
 /// # Errors
 /// Errors of [`read_image`].
-pub fn own_image(name: &str, sram: SramSize) -> Result<Image, FirmwareError> {
-    read_image(&image_folder().join(name), sram)
+pub fn own_image(name: &str, sram_bytes: u32) -> Result<Image, FirmwareError> {
+    read_image(&image_folder().join(name), sram_bytes)
 }
 
 /// The image for the host library.

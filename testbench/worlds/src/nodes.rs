@@ -1,19 +1,18 @@
 //! Nodes: boards with an image's probes and a timing profile's costs, their addresses and their cables.
 
+use emulator::board::{CpuId, ProbeTable};
 use emulator::cpu::clock::TICKS_PER_CYCLE;
 use emulator::image::Image;
+use emulator::profile::{Profile, ProfileError};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::inspect::probes::ProbeTable;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::link::Link;
 use host_lib::emp::MacAddress;
 
-use crate::boards::{self, Parts};
+use crate::boards::{self, BoardError, KB, Parts};
 
 /// SRAM of the boards of the EMP thesis (emp-022).
-pub const EMP_SRAM: SramSize = SramSize::K512;
+pub const EMP_SRAM_BYTES: u32 = 512 * KB;
 /// Host memory of a node.
 pub const HOST_MEGABYTES: u32 = 256;
 /// Host programs begin at this time, when every board has booted.
@@ -37,16 +36,18 @@ pub fn node_of(address: [u8; 6]) -> Option<u16> {
 pub type StageFactors = [(String, f64)];
 
 /// A node whose board has the image's probes. The image is not loaded yet.
-#[must_use]
+///
+/// # Errors
+/// If the profile or the size of the SRAM does not fit the board.
 pub fn node(
     index: u16,
     image: &Image,
     profile: &Profile,
     factors: &StageFactors,
-    sram: SramSize,
-) -> Node {
+    sram_bytes: u32,
+) -> Result<Node, BoardError> {
     let probes = probes(image, factors);
-    boards::DEFAULT.node(index, &parts(profile, Some(&probes), sram))
+    boards::DEFAULT.node(index, &parts(profile, Some(&probes), sram_bytes))
 }
 
 /// Parts of a node with the usual host memory.
@@ -54,12 +55,12 @@ pub fn node(
 pub const fn parts<'a>(
     profile: &'a Profile,
     probes: Option<&'a ProbeTable>,
-    sram: SramSize,
+    sram_bytes: u32,
 ) -> Parts<'a> {
     Parts {
         profile,
         probes,
-        sram,
+        sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
     }
 }
@@ -75,11 +76,17 @@ pub fn probes(image: &Image, factors: &StageFactors) -> ProbeTable {
     probes
 }
 
-/// The cable of a profile.
+/// A word of the memory of a node's firmware, as its first CPU sees it; 0 where no memory is.
 #[must_use]
-pub const fn cable(profile: &Profile) -> Link {
-    Link {
-        byte_time: profile.timing.byte_time(),
-        propagation: profile.timing.wire_propagation,
-    }
+pub fn firmware_word(node: &Node, address: u32) -> u32 {
+    let seen = node.inspect().peek(CpuId::new(0), address, node.now());
+    seen.unwrap_or_default()
+}
+
+/// The cable of a profile.
+///
+/// # Errors
+/// If the profile is for boards of another medium.
+pub fn cable(profile: &Profile) -> Result<Link, ProfileError> {
+    Link::read(&mut profile.reader())
 }

@@ -5,20 +5,18 @@ use std::sync::Arc;
 
 use emulator::host::machine::Machine;
 use emulator::image::Image;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
-use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::switch::SwitchConfig;
 use host_lib::emp::{Buffer, Config, Emp};
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
 
 use crate::boards;
-use crate::builder::WorldBuilder;
+use crate::builder::{WorldBuilder, WorldError};
 use crate::images::firmware;
-use crate::nodes::{EMP_SRAM, START, StageFactors, cable, mac_address, parts, probes};
+use crate::nodes::{EMP_SRAM_BYTES, START, StageFactors, cable, mac_address, parts, probes};
 use crate::outcome::ResultSlot;
 
 /// EMP library on an emulated machine.
@@ -42,8 +40,8 @@ impl EmpPairs {
         image: &Image,
         profile: &Profile,
         factors: &StageFactors,
-    ) -> Result<Self, EthernetError> {
-        Self::new(1, EMP_SRAM, image, profile, factors)
+    ) -> Result<Self, WorldError> {
+        Self::new(1, EMP_SRAM_BYTES, image, profile, factors)
     }
 
     /// One pair with a switch between its nodes, on ports 0 and 1.
@@ -55,9 +53,9 @@ impl EmpPairs {
         profile: &Profile,
         factors: &StageFactors,
         config: &SwitchConfig,
-    ) -> Result<Self, EthernetError> {
-        let mut world = nodes(1, EMP_SRAM, image, profile, factors);
-        world.star(config.clone(), cable(profile));
+    ) -> Result<Self, WorldError> {
+        let mut world = nodes(1, EMP_SRAM_BYTES, image, profile, factors)?;
+        world.star(config.clone(), cable(profile)?);
         Ok(Self::of(world.build()?, image, profile))
     }
 
@@ -67,13 +65,13 @@ impl EmpPairs {
     /// If the cables cannot be connected.
     pub fn new(
         pairs: u16,
-        sram: SramSize,
+        sram_bytes: u32,
         image: &Image,
         profile: &Profile,
         factors: &StageFactors,
-    ) -> Result<Self, EthernetError> {
-        let mut world = nodes(pairs, sram, image, profile, factors);
-        world.pairs(cable(profile));
+    ) -> Result<Self, WorldError> {
+        let mut world = nodes(pairs, sram_bytes, image, profile, factors)?;
+        world.pairs(cable(profile)?);
         Ok(Self::of(world.build()?, image, profile))
     }
 
@@ -83,7 +81,7 @@ impl EmpPairs {
             let first = index & !1;
             let routes = vec![mac_address(first), mac_address(first + 1)];
             let mut config = Config::new(index & 1, routes);
-            config.post_overhead_ns = profile.timing.host.post.ps() / 1000;
+            config.post_overhead_ns = profile.host.post.ps() / 1000;
             config
         };
         Self {
@@ -131,17 +129,17 @@ impl EmpPairs {
 /// Pairs of nodes without cables.
 fn nodes(
     pairs: u16,
-    sram: SramSize,
+    sram_bytes: u32,
     image: &Image,
     profile: &Profile,
     factors: &StageFactors,
-) -> WorldBuilder {
+) -> Result<WorldBuilder, WorldError> {
     let probes = probes(image, factors);
     let mut world = WorldBuilder::new();
     for _ in 0..pairs.saturating_mul(2) {
-        world.node(boards::DEFAULT, &parts(profile, Some(&probes), sram));
+        world.node(boards::DEFAULT, &parts(profile, Some(&probes), sram_bytes))?;
     }
-    world
+    Ok(world)
 }
 
 /// Loads and starts the firmware, and waits for [`START`].

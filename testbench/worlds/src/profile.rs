@@ -3,25 +3,36 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use emulator::tigon2::timing::{Profile, ProfileError};
+use emulator::profile::{Profile, ProfileError};
+
+use crate::boards;
+
+/// A built-in profile.
+///
+/// # Errors
+/// [`ProfileError::Unknown`].
+pub fn built_in(name: &str) -> Result<Profile, ProfileError> {
+    boards::profiles().built_in(name)
+}
 
 /// The profile with this name, or in this file.
 ///
 /// # Errors
 /// If there is neither, or the file is invalid.
 pub fn load(name_or_file: &str) -> anyhow::Result<Profile> {
-    if Profile::names().any(|name| name == name_or_file) {
-        return Ok(Profile::built_in(name_or_file)?);
+    let profiles = boards::profiles();
+    if profiles.names().any(|name| name == name_or_file) {
+        return Ok(profiles.built_in(name_or_file)?);
     }
     if !Path::new(name_or_file).exists() {
-        let known: Vec<_> = Profile::names().collect();
+        let known: Vec<_> = profiles.names().collect();
         let known = known.join(", ");
         return Err(anyhow!(
             "there is no profile and no file \"{name_or_file}\" (built in: {known})"
         ));
     }
     let text = std::fs::read_to_string(name_or_file).context(name_or_file.to_owned())?;
-    Profile::parse(&text).map_err(|error| match error {
+    profiles.parse(&text).map_err(|error| match error {
         ProfileError::Syntax(syntax) => {
             let before = syntax.span().and_then(|span| text.get(..span.start));
             let line = before.unwrap_or_default().matches('\n').count() + 1;

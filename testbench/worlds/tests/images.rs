@@ -4,6 +4,8 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::profile::built_in;
 use std::time::Duration;
 
 use defs::probe::Kind;
@@ -15,8 +17,6 @@ use emulator::observe::event::TraceKind;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::board::BoardWindow;
 use host_lib::window::{System, VirtualAddress};
@@ -24,7 +24,7 @@ use lanigon_worlds::images;
 use lanigon_worlds::nodes;
 use lanigon_worlds::outcome::ResultSlot;
 
-const SRAM: SramSize = SramSize::K512;
+const SRAM: u32 = 512 * KB;
 /// Limit of simulated time of all images.
 const LIMIT: SimTime = SimTime::from_us(100_000);
 
@@ -64,8 +64,8 @@ where
     F: Future<Output = T> + Send + 'static,
 {
     let image: Image = images::own_image(name, SRAM).unwrap();
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
-    let mut node = nodes::node(0, &image, &profile, &[], SRAM);
+    let profile = built_in("tigon2-88mhz").unwrap();
+    let mut node = nodes::node(0, &image, &profile, &[], SRAM).unwrap();
     let link = node.board::<Tigon2>().fabric.link;
     node.board_mut::<Tigon2>().plug_in(&link);
     node.trace.keep(true);

@@ -1,19 +1,8 @@
 //! Injected stalls of a DMA channel.
 
+pub use crate::board::StallFrom;
 use crate::sim::time::SimTime;
 use crate::state;
-use crate::value_enum;
-
-/// Start of a stall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StallFrom {
-    /// At this time.
-    Time(SimTime),
-    /// At the start of the channel's transfer with this number, counted from 1 since the start of the simulation.
-    Transfer(u64),
-}
-
-value_enum!(StallFrom { Time { 0: time }, Transfer { 0: number } });
 
 /// Stalls of one channel.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use defs::tigon2::map::{
 };
 
 use crate::board::{
-    Area, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect, NothingThere, RegisterRow,
-    Stops,
+    Area, BoardFault, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect,
+    NoSuchFault, NothingThere, RegisterRow, StageIndex, StageTotal, Stops,
 };
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
@@ -20,7 +20,7 @@ use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::CoreUnit;
-use crate::tigon2::fabric::BoardContext;
+use crate::tigon2::fabric::{BoardContext, Fabric};
 use crate::tigon2::inspect::{names, rings};
 use crate::tigon2::map::{self, Place};
 use crate::tigon2::semaphore::Side;
@@ -106,6 +106,7 @@ impl Inspect for Tigon2 {
             time: ticks.time_of(core.clock.now),
             cycle_time: ticks.time_of(core.clock.ticks_per_cycle),
             busy_time: self.busy_time(cpu.index()),
+            idle_ticks: private.idle_ticks(),
             stage: self.stages[cpu.index()].current(),
         })
     }
@@ -172,6 +173,37 @@ impl Inspect for Tigon2 {
 
     fn stages(&self) -> &[Arc<str>] {
         self.probes.stages()
+    }
+
+    fn stage_total(&self, cpu: CpuId, stage: StageIndex) -> StageTotal {
+        let of_cpu = self.stages.get(cpu.index());
+        of_cpu.map_or_else(StageTotal::default, |of_cpu| of_cpu.total(stage))
+    }
+
+    fn busy_units(&self) -> Vec<BusyUnit> {
+        let unit = |name, title, time| BusyUnit { name, title, time };
+        let Fabric {
+            dma_read,
+            dma_write,
+            ..
+        } = &self.fabric;
+        vec![
+            unit("cpu_a", "CPU A", self.busy_time(0)),
+            unit("cpu_b", "CPU B", self.busy_time(1)),
+            unit("dma_read", "DMA read", dma_read.busy()),
+            unit("dma_write", "DMA write", dma_write.busy()),
+        ]
+    }
+
+    fn inject(&mut self, fault: &BoardFault) -> Result<(), NoSuchFault> {
+        match *fault {
+            BoardFault::DmaStall {
+                channel,
+                from,
+                span,
+            } => self.fabric.stall_dma(channel, from, span),
+        }
+        Ok(())
     }
 
     fn block(&self, name: &str, now: SimTime) -> Vec<RegisterRow> {

@@ -2,7 +2,6 @@
 //!
 //! * `debugger`: reads and writes of memory and registers at rest;
 //! * `stops`: breakpoints and watchpoints;
-//! * `probes`: the firmware's probes and the stages that they mark;
 //! * `handlers`: dispatches to event handlers;
 //! * `event_bits`: initiators that set bits of the event registers;
 //! * `instruction_log`: the log of executed instructions;
@@ -18,6 +17,5 @@ mod gauges;
 pub(super) mod handlers;
 pub mod instruction_log;
 pub mod names;
-pub mod probes;
 mod rings;
 pub mod stops;

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
 use crate::board::NodeEvent;
+use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::bus::{Bus, BusStop, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
@@ -20,7 +21,6 @@ use crate::sim::initiator::Actor;
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::fabric::{BoardContext, Fabric};
 use crate::tigon2::inspect::instruction_log::CoreWitness;
-use crate::tigon2::inspect::probes::{ProbeTable, StageState};
 use crate::tigon2::inspect::stops;
 use crate::tigon2::run::private_memory::{Memory, OwnScratchpad};
 

@@ -5,6 +5,7 @@
 //! two nodes may run apart.
 
 use super::frame::{FCS_BYTES, Frame, INTER_FRAME_GAP_BYTES, PREAMBLE_BYTES};
+use crate::profile::{ProfileError, Reader};
 use crate::sim::time::SimTime;
 
 /// Bytes of a frame that a receiver holds before it acts.
@@ -22,6 +23,18 @@ pub struct Link {
 }
 
 impl Link {
+    /// The usual cable of a profile.
+    ///
+    /// # Errors
+    /// If an entry is missing or invalid.
+    pub fn read(from: &mut Reader<'_>) -> Result<Self, ProfileError> {
+        let bits_per_s = from.rate("wire.rate", "bit/s")?;
+        Ok(Self {
+            byte_time: SimTime::from_ps(8_000_000_000_000 / bits_per_s),
+            propagation: from.span("wire.propagation")?,
+        })
+    }
+
     /// The time that `bytes` take to pass.
     #[must_use]
     pub const fn span(&self, bytes: u64) -> SimTime {

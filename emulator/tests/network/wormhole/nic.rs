@@ -6,7 +6,7 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::timing::Profile;
+use emulator::tigon2::timing::Timing;
 use emulator::wire::medium::{Outbox, Sent};
 use emulator::wire::port::Port;
 use emulator::wire::unit::{Arrival, Unit};
@@ -174,8 +174,8 @@ impl Inspect for Nic {
 
 /// Nodes without cables.
 pub fn nics(count: usize) -> World {
-    let profile = Profile::built_in("tigon2-88mhz").expect("a built-in profile");
-    let costs = profile.timing.host;
+    let timing = Timing::built_in("tigon2-88mhz").expect("a built-in profile");
+    let costs = timing.host;
     let node = |index| Node::new(index as u16, Nic::default(), &costs, 1);
     World::new((0..count).map(node).collect())
 }

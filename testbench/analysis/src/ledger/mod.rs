@@ -13,10 +13,9 @@ mod way;
 use std::collections::BTreeMap;
 
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Timing;
 
 use crate::messages::{Cpu, Message, MessageId, Work};
-use lanigon_worlds::wire::frame_time;
+use lanigon_worlds::wire::FrameTimes;
 
 /// Owner of a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,7 +122,7 @@ const SHORTEST: u32 = defs::emp::frame::MINIMUM_FRAME_BYTES;
 /// Activities of all CPUs and MACs, with their messages.
 #[derive(Debug)]
 pub struct Desk {
-    timing: Timing,
+    times: FrameTimes,
     /// Stages by node and CPU, in order.
     works: BTreeMap<(u16, Cpu), Vec<Work>>,
     /// Index of the message of each stage, by node, CPU and start.
@@ -135,7 +134,7 @@ pub struct Desk {
 impl Desk {
     /// Activities of a run, from its messages and all stages of all CPUs.
     #[must_use]
-    pub fn new(timing: &Timing, messages: &[Message], works: Vec<Work>) -> Self {
+    pub fn new(times: &FrameTimes, messages: &[Message], works: Vec<Work>) -> Self {
         let mut by_cpu: BTreeMap<(u16, Cpu), Vec<Work>> = BTreeMap::new();
         for work in works {
             by_cpu.entry((work.node, work.cpu)).or_default().push(work);
@@ -152,7 +151,7 @@ impl Desk {
                 } else {
                     message.id.to
                 };
-                let end = sent.first_bit + frame_time(sent.length.max(SHORTEST), timing);
+                let end = sent.first_bit + times.frame(sent.length.max(SHORTEST));
                 sendings
                     .entry(node)
                     .or_default()
@@ -163,7 +162,7 @@ impl Desk {
             }
         }
         Self {
-            timing: *timing,
+            times: *times,
             works: by_cpu,
             owners,
             sendings,

@@ -6,7 +6,6 @@ use emulator::sim::time::SimTime;
 
 use super::{Desk, Ledger, Owner, SHORTEST, Span};
 use crate::messages::{Arrival, Completion, Cpu, Dma, FrameWay, Message, MishapKind, Work};
-use lanigon_worlds::wire::frame_time;
 
 /// The ledger of a message; `None` if it has not reached its host, or its start is unknown.
 pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Ledger> {
@@ -195,7 +194,7 @@ impl Way<'_> {
         self.transfer(Owner::SenderNic, "read DMA", &frame.reads);
         let start = sent
             .first_bit
-            .saturating_sub(self.desk.timing.mac_transmit_start);
+            .saturating_sub(self.desk.times.transmit_start);
         if let Some(work) = frame.works.last() {
             // While the MAC is free, a fetched frame waits for the CPU to queue it.
             let earlier = self.desk.sendings.get(&work.node);
@@ -227,12 +226,12 @@ impl Way<'_> {
 
     /// Adds spans from the first bit to the frame in the receiver's SRAM.
     fn travel(&mut self, frame: &FrameWay, arrival: &Arrival) {
-        let (Some(sent), timing) = (frame.sent, &self.desk.timing) else {
+        let (Some(sent), times) = (frame.sent, &self.desk.times) else {
             return;
         };
         let (on_wire, flight) = (
-            frame_time(sent.length.max(SHORTEST), timing),
-            timing.wire_propagation,
+            times.frame(sent.length.max(SHORTEST)),
+            times.link.propagation,
         );
         let last_bit = arrival.last_bit.unwrap_or(arrival.received);
         let there = sent.first_bit + on_wire + flight;

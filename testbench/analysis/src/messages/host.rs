@@ -162,7 +162,7 @@ impl Tracker {
                 }
             }
             TraceKind::PollSatisfied { why, .. } if **why == *POST_POLL => {
-                let back = self.timing.host.pio_read_return;
+                let back = self.costs.pio_read_return;
                 self.post_returned(node, event.time.saturating_add(back));
             }
             TraceKind::HostReturn { .. } => {
@@ -226,7 +226,7 @@ impl Tracker {
 
     /// Records the poll that read a completion.
     fn saw(&mut self, side: Side, time: SimTime, number: u64) {
-        let back = self.timing.host.pio_read_return;
+        let back = self.costs.pio_read_return;
         let message = self.message(side.message);
         message.events.push(number);
         if let Some(end) = side.of(message) {

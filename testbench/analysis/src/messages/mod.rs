@@ -23,9 +23,9 @@ mod tracker;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use emulator::host::costs::HostCosts;
 use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
-use emulator::tigon2::timing::Timing;
 
 pub use message::{
     Arrival, Completion, Cpu, Dma, End, Fate, FrameWay, Message, MessageId, Mishap, MishapKind,
@@ -39,8 +39,8 @@ use tracker::Tracker;
 /// ```no_run
 /// # use lanigon_analysis::messages::Messages;
 /// # fn run(world: &mut emulator::sim::world::World,
-/// #     timing: &emulator::tigon2::timing::Timing) {
-/// let messages = Messages::new(timing);
+/// #     costs: &emulator::host::costs::HostCosts) {
+/// let messages = Messages::new(costs);
 /// world.observe(Box::new(messages.clone()));
 /// // ... the world runs ...
 /// world.finish_observing();
@@ -53,10 +53,10 @@ use tracker::Tracker;
 pub struct Messages(Arc<Mutex<Tracker>>);
 
 impl Messages {
-    /// An empty decoder. `timing`: timing of the trace's boards and hosts.
+    /// An empty decoder. `costs`: those of the hosts of the trace.
     #[must_use]
-    pub fn new(timing: &Timing) -> Self {
-        Self(Arc::new(Mutex::new(Tracker::new(timing))))
+    pub fn new(costs: &HostCosts) -> Self {
+        Self(Arc::new(Mutex::new(Tracker::new(costs))))
     }
 
     /// Takes all messages so far, in the order of their first events.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use defs::emp::frame::Kind;
+use emulator::host::costs::HostCosts;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
-use emulator::tigon2::timing::Timing;
 
 use super::cpu::CpuState;
 use super::frames::{Channel, Head, RxFrame};
@@ -68,7 +68,7 @@ pub(super) struct NodeState {
 /// Tracker of all messages.
 #[derive(Debug)]
 pub(super) struct Tracker {
-    pub timing: Timing,
+    pub costs: HostCosts,
     /// Number of the current event.
     pub number: u64,
     messages: Vec<Message>,
@@ -86,9 +86,9 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    pub(super) fn new(timing: &Timing) -> Self {
+    pub(super) fn new(costs: &HostCosts) -> Self {
         Self {
-            timing: *timing,
+            costs: *costs,
             number: 0,
             messages: Vec::new(),
             known: BTreeMap::new(),

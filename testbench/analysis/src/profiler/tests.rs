@@ -10,8 +10,8 @@ use emulator::observe::instructions::steps::{Action, Steps};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::profile::built_in;
 use lanigon_worlds::{boards, nodes};
 
 use super::report::{Row, busy, rows};
@@ -36,8 +36,10 @@ leaf:   lw $t1, 0x1000($zero)
 ";
 
 fn run() -> Node {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
-    let mut node = boards::DEFAULT.node(0, &nodes::parts(&profile, None, SramSize::K512));
+    let profile = built_in("tigon2-88mhz").unwrap();
+    let mut node = boards::DEFAULT
+        .node(0, &nodes::parts(&profile, None, 512 * KB))
+        .unwrap();
     node.trace.keep_instructions(true);
     let program = assemble(&format!(".org {MAIN:#x}\n{PROGRAM}")).unwrap();
     let unit = &mut node.board_mut::<Tigon2>().cores[0];

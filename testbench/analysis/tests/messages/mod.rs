@@ -7,12 +7,14 @@
 mod ledgers;
 mod ways;
 
+use std::sync::Arc;
+
 use emulator::sim::world::RunEnd;
-use emulator::tigon2::board::Tigon2;
 use lanigon_analysis::ledger::{Desk, Ledger};
 use lanigon_analysis::messages::{Message, Messages};
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
+use lanigon_worlds::wire::FrameTimes;
 
 /// Images of all schemes.
 const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
@@ -22,15 +24,16 @@ const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
 fn run(text: &str) -> (Vec<Message>, Vec<Ledger>) {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
-    let timing = simulation.world.nodes[0].board::<Tigon2>().fabric.timing;
-    let seen = Messages::new(&timing);
+    let profile = Arc::clone(&simulation.profiles[0]);
+    let times = FrameTimes::of(&profile).unwrap();
+    let seen = Messages::new(&profile.host);
     simulation.world.observe(Box::new(seen.clone()));
     let outcome = simulation.run(&RunOptions::default(), |_| {});
     assert_eq!(outcome.end, RunEnd::Completed);
     assert!(simulation.world.finish_observing().is_empty());
     let works = seen.take_works();
     let messages = seen.take();
-    let ledgers = Desk::new(&timing, &messages, works).ledgers(&messages);
+    let ledgers = Desk::new(&times, &messages, works).ledgers(&messages);
     (messages, ledgers)
 }
 

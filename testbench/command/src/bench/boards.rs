@@ -1,16 +1,17 @@
 //! Memory use of boards: many of them, booted and idle.
 
-use emulator::tigon2::board::Tigon2;
 use std::fs;
 use std::time::Instant;
 
 use anyhow::bail;
+use emulator::board::CpuId;
 use emulator::image::Image;
+use emulator::profile::Profile;
 use emulator::sim::world::{RunEnd, RunLimits};
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::nodes;
 use lanigon_worlds::pairs::EmpPairs;
 
 const BOARD: Quantity = Quantity {
@@ -30,6 +31,7 @@ const BOOT: Quantity = Quantity {
 };
 
 const BOARDS: u16 = 1024;
+const SRAM_BYTES: u32 = 1024 * KB;
 
 /// Many idle boards. One round suffices: memory use is constant.
 #[derive(Debug)]
@@ -63,7 +65,7 @@ impl Measurement for Boards<'_> {
         self.done = true;
         let before = resident_bytes();
         let clock = Instant::now();
-        let mut cluster = EmpPairs::new(BOARDS / 2, SramSize::M1, self.image, self.profile, &[])?;
+        let mut cluster = EmpPairs::new(BOARDS / 2, SRAM_BYTES, self.image, self.profile, &[])?;
         for node in 0..usize::from(BOARDS) {
             cluster.spawn(node, "start", |_| async { Ok(()) });
         }
@@ -79,7 +81,7 @@ impl Measurement for Boards<'_> {
         let mut samples = vec![(BOOT, clock.elapsed().as_secs_f64())];
         if let Some((before, after)) = before.zip(resident_bytes()) {
             samples.push((MANY, after as f64 / 1e9));
-            samples.push((BOARD, self.board_megabytes(cluster, before)));
+            samples.push((BOARD, self.board_megabytes(cluster, before)?));
         }
         Ok(samples)
     }
@@ -87,16 +89,15 @@ impl Measurement for Boards<'_> {
 
 impl Boards<'_> {
     /// Writes to all SRAM of every board, so that the host's memory for it is really there.
-    fn board_megabytes(&self, mut cluster: EmpPairs, before: u64) -> f64 {
+    fn board_megabytes(&self, mut cluster: EmpPairs, before: u64) -> anyhow::Result<f64> {
         for node in &mut cluster.world.nodes {
-            let sram = &mut node.board_mut::<Tigon2>().fabric.sram;
-            for page in (0..sram.size_bytes() as u32).step_by(4096) {
-                let word = sram.word(page);
-                sram.set_word(page, word);
+            for page in (0..SRAM_BYTES).step_by(4096) {
+                let word = nodes::firmware_word(node, page);
+                node.poke(CpuId::new(0), page, &word.to_be_bytes())?;
             }
         }
         let after = resident_bytes().unwrap_or(before);
-        after.saturating_sub(before) as f64 / 1e6 / f64::from(BOARDS)
+        Ok(after.saturating_sub(before) as f64 / 1e6 / f64::from(BOARDS))
     }
 }
 

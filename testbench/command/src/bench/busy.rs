@@ -1,11 +1,11 @@
 //! Speed with both CPUs of a board busy.
 
+use emulator::profile::Profile;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_worlds::kernel;
+use lanigon_worlds::kernel::{self, Code};
 
 const MIPS: Quantity = Quantity {
     key: "busy_mips",
@@ -30,7 +30,7 @@ const SLICE: SimTime = SimTime::from_us(1_000);
 #[derive(Debug)]
 pub struct Busy {
     node: Node,
-    code_in_sram: bool,
+    code: Code,
 }
 
 impl Busy {
@@ -38,17 +38,17 @@ impl Busy {
     ///
     /// # Errors
     /// If the kernel does not assemble.
-    pub fn new(profile: &Profile, code_in_sram: bool) -> anyhow::Result<Self> {
-        let mut node = kernel::busy_node(profile, code_in_sram)?;
+    pub fn new(profile: &Profile, code: Code) -> anyhow::Result<Self> {
+        let mut node = kernel::busy_node(profile, code)?;
         // Fill the cache of decoded code.
         node.run_until(SLICE);
-        Ok(Self { node, code_in_sram })
+        Ok(Self { node, code })
     }
 }
 
 impl Measurement for Busy {
     fn quantities(&self) -> Vec<Quantity> {
-        if self.code_in_sram {
+        if self.code == Code::Shared {
             vec![MIPS_SRAM]
         } else {
             vec![MIPS, SLOWDOWN]
@@ -63,7 +63,7 @@ impl Measurement for Busy {
         };
         let done = kernel::instructions(node) - instructions;
         let mips = done as f64 / wall.as_secs_f64() / 1e6;
-        if self.code_in_sram {
+        if self.code == Code::Shared {
             return Ok(vec![(MIPS_SRAM, mips)]);
         }
         let slowdown = wall.as_secs_f64() * 1e6 / (node.now() - start).us();

@@ -8,14 +8,14 @@ use emulator::board::{CpuId, Stops, Watch};
 use emulator::debug::{Direction, Found, History, Search};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use emulator::tigon2::timing::Profile;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_worlds::kernel;
+use lanigon_worlds::kernel::{self, Code};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
@@ -315,7 +315,7 @@ impl BusyStopping {
     /// # Errors
     /// If the kernel does not assemble.
     pub fn new(profile: &Profile, armed: Armed) -> anyhow::Result<Self> {
-        let node = kernel::busy_node(profile, false)?;
+        let node = kernel::busy_node(profile, Code::Private)?;
         Ok(Self {
             armed,
             world: World::new(vec![node]),

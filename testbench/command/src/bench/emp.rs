@@ -8,13 +8,13 @@ use anyhow::{Context, bail};
 use emulator::image::Image;
 use emulator::observe::event::Details;
 use emulator::observe::file::{BinaryTrace, Header};
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target, World};
 use lanigon_papers::experiments::{latency, one_way};
-use lanigon_worlds::nodes::{EMP_SRAM, START};
+use lanigon_worlds::nodes::{EMP_SRAM_BYTES, START};
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpPairs;
 
@@ -66,7 +66,7 @@ pub enum Work {
 
 /// A world under load, after its start-up.
 pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyhow::Result<World> {
-    let mut cluster = EmpPairs::new(pairs, EMP_SRAM, image, profile, &[])?;
+    let mut cluster = EmpPairs::new(pairs, EMP_SRAM_BYTES, image, profile, &[])?;
     for first in (0..2 * usize::from(pairs)).step_by(2) {
         let second = first + 1;
         match work {

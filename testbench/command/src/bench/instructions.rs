@@ -7,12 +7,12 @@ use std::time::Instant;
 use anyhow::Context;
 use emulator::observe::file::{ChunkWriter, Header};
 use emulator::observe::instructions::trace::InstructionTrace;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::timing::Profile;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_worlds::kernel;
+use lanigon_worlds::kernel::{self, Code};
 
 const MIPS: Quantity = Quantity {
     key: "instruction_trace_mips",
@@ -43,7 +43,7 @@ impl Instructions {
     pub fn new(profile: &Profile) -> anyhow::Result<Self> {
         let name = format!("lanigon-bench-{}.instructions", std::process::id());
         Ok(Self {
-            world: World::new(vec![kernel::busy_node(profile, false)?]),
+            world: World::new(vec![kernel::busy_node(profile, Code::Private)?]),
             path: std::env::temp_dir().join(name),
         })
     }

@@ -7,12 +7,13 @@ pub mod trace;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use emulator::sim::time::SimTime;
-use emulator::tigon2::sram::SramSize;
 
 use lanigon_papers::experiments::scheme::Scheme;
+use lanigon_worlds::boards::{DEFAULT, KB};
 
 use ledger::LedgerArgs;
 use profile::ProfileArgs;
@@ -258,14 +259,14 @@ impl Cpu {
 /// Options of `exec`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("program").args(["image", "load"]).required(true).multiple(true))]
-#[command(after_help = "\
+#[command(after_help = with_images("\
 A run ends when each CPU that runs has stopped (`break`, a fault, halted) or has executed
 --max-instructions. A CPU that was not started stays halted.
 
 Examples:
   lanigon exec --load 0x4000=prog.bin --pc 0x4000 --dump 0x70000:16 --json
   lanigon exec --cpu b --load 0xc00000=hot.bin --pc 0xc00000
-  lanigon exec -v firmware/target/tigon2/release/hello")]
+  lanigon exec -v IMAGES/hello"))]
 pub struct ExecArgs {
     /// ELF image to load and start
     pub image: Option<PathBuf>,
@@ -285,11 +286,12 @@ pub struct ExecArgs {
     /// Limit of simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,
-    /// Installed SRAM: 512, 1024 or 2048
-    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
-    pub sram: SramSize,
+    /// Installed SRAM
+    #[arg(long = "sram", value_name = "KB", default_value = usual_sram(), value_parser = sram)]
+    #[arg(help = format!("Installed SRAM: {}", DEFAULT.sram_kilobytes()))]
+    pub sram_bytes: u32,
     /// Timing profile (see `lanigon list`)
-    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_PROFILE)]
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT.profile)]
     pub profile: String,
     /// Show memory at the end, as seen by --cpu (repeatable)
     #[arg(long, value_name = "ADDR:LEN", value_parser = dump)]
@@ -305,8 +307,6 @@ const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
 const MOST_MICROSECONDS: f64 = 1e12;
 /// Largest value of `--threads`.
 const MOST_THREADS: usize = 256;
-/// Profile of the plain hardware.
-pub(crate) const DEFAULT_PROFILE: &str = "tigon2-88mhz";
 
 /// Owner of the DMA rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -319,7 +319,7 @@ pub enum Assist {
 
 /// Options of `acenic`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = with_images("\
 Each board is driven as an AceNIC driver does it: bring-up, receive rings, \"stack up\", link, frames both
 ways with every byte compared, statistics. The firmware is a file in the Linux form (12 bytes of header)
 or ELF. Times count from the release of CPU A.
@@ -327,7 +327,7 @@ or ELF. Times count from the release of CPU A.
 Examples:
   lanigon acenic --firmware acenic/tg2.bin
   lanigon acenic --firmware tg2.bin --frames 1000 --size 1514 --assist hw --json
-  lanigon acenic --firmware firmware/target/tigon2/release/acenic --negotiate --trace trace.txt")]
+  lanigon acenic --firmware IMAGES/acenic --negotiate --trace trace.txt"))]
 pub struct AcenicArgs {
     /// Firmware for both boards
     #[arg(long, value_name = "FILE")]
@@ -339,9 +339,10 @@ pub struct AcenicArgs {
     /// ring)
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(60..=9014))]
     pub size: Option<u32>,
-    /// Installed SRAM: 512, 1024 or 2048
-    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
-    pub sram: SramSize,
+    /// Installed SRAM
+    #[arg(long = "sram", value_name = "KB", default_value = usual_sram(), value_parser = sram)]
+    #[arg(help = format!("Installed SRAM: {}", DEFAULT.sram_kilobytes()))]
+    pub sram_bytes: u32,
     /// DMA assist: the chip (hw) or CPU B (sw)
     #[arg(long, value_enum, default_value_t = Assist::Sw, hide_possible_values = true)]
     pub assist: Assist,
@@ -355,7 +356,7 @@ pub struct AcenicArgs {
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,
     /// Timing profile (see `lanigon list`)
-    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_PROFILE)]
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT.profile)]
     pub profile: String,
     /// Print one JSON document
     #[arg(long)]
@@ -364,16 +365,17 @@ pub struct AcenicArgs {
 
 /// Options of `image`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = with_images("\
 Example:
-  lanigon image firmware/target/tigon2/release/hello")]
+  lanigon image IMAGES/hello"))]
 pub struct ImageArgs {
     /// ELF image
     #[arg(value_name = "FILE")]
     pub image: PathBuf,
-    /// Installed SRAM that the image must fit: 512, 1024 or 2048
-    #[arg(long, value_name = "KB", default_value = "1024", value_parser = sram)]
-    pub sram: SramSize,
+    /// Installed SRAM that the image must fit
+    #[arg(long = "sram", value_name = "KB", default_value = usual_sram(), value_parser = sram)]
+    #[arg(help = format!("Installed SRAM that the image must fit: {}", DEFAULT.sram_kilobytes()))]
+    pub sram_bytes: u32,
     /// Write the image in the Linux format of AceNIC firmware
     #[arg(long, value_name = "FILE")]
     pub linux_form: Option<PathBuf>,
@@ -473,9 +475,21 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
     threads.ok_or_else(|| format!("expected a number between 1 and {MOST_THREADS}"))
 }
 
-fn sram(text: &str) -> Result<SramSize, String> {
-    let size = text.parse().ok().and_then(SramSize::from_kilobytes);
-    size.ok_or_else(|| "the board has 512, 1024 or 2048 KB".into())
+fn sram(text: &str) -> Result<u32, String> {
+    let kilobytes: u32 = text.parse().unwrap_or_default();
+    let checked = DEFAULT.check_sram(kilobytes.saturating_mul(KB));
+    checked.map_err(|error| error.to_string())
+}
+
+/// A help text with the folder of the built images in place of `IMAGES`.
+fn with_images(text: &str) -> String {
+    text.replace("IMAGES", DEFAULT.images)
+}
+
+fn usual_sram() -> &'static str {
+    static KILOBYTES: LazyLock<String> =
+        LazyLock::new(|| (DEFAULT.usual_sram_bytes / KB).to_string());
+    &KILOBYTES
 }
 
 fn scheme(text: &str) -> Result<Scheme, String> {

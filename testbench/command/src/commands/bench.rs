@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use emulator::tigon2::timing::Profile;
 use serde_json::{Map, Value};
 
 use super::Status;
@@ -16,8 +15,10 @@ use crate::bench::{Measurement, Pace, Quantity, Sample, median};
 use crate::cli::BenchArgs;
 use crate::output;
 use crate::progress::Progress;
+use lanigon_worlds::boards::DEFAULT;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::{images, nodes};
+use lanigon_worlds::kernel::Code;
+use lanigon_worlds::{images, nodes, profile};
 
 /// Number of rounds of each measurement, and duration of a round.
 const ROUNDS: (u64, Duration) = (9, Duration::from_millis(400));
@@ -29,8 +30,8 @@ const QUICK_ROUNDS: (u64, Duration) = (3, Duration::from_millis(150));
 /// # Errors
 /// If a measurement fails, or the result cannot be written.
 pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let profile = Profile::built_in("tigon2-88mhz")?;
-    let image = images::own_image("emp-base", nodes::EMP_SRAM)?;
+    let profile = profile::built_in(DEFAULT.profile)?;
+    let image = images::own_image("emp-base", nodes::EMP_SRAM_BYTES)?;
     // Boards first: memory left by earlier worlds would be reused.
     let mut boards = Boards::new(&image, &profile);
     let (rounds, span) = if args.quick { QUICK_ROUNDS } else { ROUNDS };
@@ -38,8 +39,8 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let progress = Progress::steps("rounds", rounds);
     let mut samples = boards.round(&pace)?;
     let mut measurements: Vec<Box<dyn Measurement>> = vec![
-        Box::new(Busy::new(&profile, false)?),
-        Box::new(Busy::new(&profile, true)?),
+        Box::new(Busy::new(&profile, Code::Private)?),
+        Box::new(Busy::new(&profile, Code::Shared)?),
         Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
         Box::new(Realtime::new(&image, &profile, Work::Stream)?),
         Box::new(Realtime::new(&image, &profile, Work::Idle)?),

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use defs::probe::Kind;
-use defs::tigon2::event;
+use emulator::boards::names_of;
 use emulator::image::{Image, Memory, MemoryLimits, Probe, stack};
-use emulator::tigon2::sram::SramSize;
+use emulator::observe::names::NO_BOARD;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
 use serde::Serialize;
 
@@ -24,11 +24,11 @@ const CPUS: [&str; 2] = ["cpu_a", "cpu_b"];
 /// # Errors
 /// If the file is no valid image for the board, or the result cannot be written.
 pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
-    let image = images::read_image(&args.image, args.sram)?;
+    let image = images::read_image(&args.image, args.sram_bytes)?;
     if let Some(path) = &args.linux_form {
-        write_linux_form(&image, path, args.sram)?;
+        write_linux_form(&image, path, args.sram_bytes)?;
     }
-    let limits = boards::DEFAULT.image_limits(args.sram);
+    let limits = boards::DEFAULT.image_limits(args.sram_bytes);
     let document = Document::new(args.image.display().to_string(), &image, &limits);
     if args.json {
         output::print_json(&document)?;
@@ -39,7 +39,7 @@ pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
 }
 
 /// Writes the image in the Linux format, with this program's version.
-fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Result<()> {
+fn write_linux_form(image: &Image, path: &Path, sram_bytes: u32) -> anyhow::Result<()> {
     const fn number(text: &str) -> u8 {
         match u8::from_str_radix(text, 10) {
             Ok(number) => number,
@@ -54,7 +54,7 @@ fn write_linux_form(image: &Image, path: &Path, sram: SramSize) -> anyhow::Resul
         },
         firmware: images::firmware(image),
     };
-    let bytes = file.to_file(sram.bytes() as u32)?;
+    let bytes = file.to_file(sram_bytes)?;
     std::fs::write(path, bytes).with_context(|| path.display().to_string())
 }
 
@@ -156,11 +156,12 @@ impl Document {
                 .map(|probe| ProbeRow::new(image, probe))
                 .collect()
         };
+        let names = names_of(limits.board).unwrap_or(&NO_BOARD);
         let handlers = image.handlers.iter().map(|handler| HandlerRow {
             cpu: CPUS[handler.cpu],
             event: handler
                 .event
-                .map_or("none", |bit| event::name(bit).unwrap_or("software")),
+                .map_or("none", |bit| (names.event)(bit).unwrap_or("software")),
             bit: handler.event,
             address: hexadecimal(handler.address),
             name: handler.name.clone(),

@@ -1,12 +1,12 @@
 //! `lanigon ledger`: where the time of messages is spent.
 
-use emulator::tigon2::board::Tigon2;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use emulator::observe::stream::Observer;
+use emulator::profile::Profile;
 use emulator::sim::world::RunEnd;
-use emulator::tigon2::timing::{Profile, Timing};
 
 use super::Status;
 use crate::cli::ledger::LedgerArgs;
@@ -15,9 +15,12 @@ use crate::progress::Progress;
 use lanigon_analysis::ledger::{Desk, Ledger, average, select, svg, text};
 use lanigon_analysis::messages::{Message, Messages};
 use lanigon_analysis::trace::open::{Ending, broken, open};
+use lanigon_worlds::boards::DEFAULT;
 use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::profile;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
+use lanigon_worlds::wire::FrameTimes;
 
 /// Messages and activities of a run.
 struct Found {
@@ -77,22 +80,23 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     Ok(found.status)
 }
 
-fn account(messages: &Messages, timing: &Timing, status: Status) -> Found {
+fn account(messages: &Messages, profile: &Profile, status: Status) -> anyhow::Result<Found> {
+    let times = FrameTimes::of(profile)?;
     let works = messages.take_works();
     let messages = messages.take();
-    let ledgers = Desk::new(timing, &messages, works).ledgers(&messages);
-    Found {
+    let ledgers = Desk::new(&times, &messages, works).ledgers(&messages);
+    Ok(Found {
         messages,
         ledgers,
         status,
-    }
+    })
 }
 
 fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
     let scenario = Scenario::load(path)?;
     let mut simulation = Simulation::new(&scenario)?;
-    let timing = simulation.world.nodes[0].board::<Tigon2>().fabric.timing;
-    let messages = Messages::new(&timing);
+    let profile = Arc::clone(&simulation.profiles[0]);
+    let messages = Messages::new(&profile.host);
     simulation.world.observe(Box::new(messages.clone()));
     let options = RunOptions {
         interrupt: Some(interrupt.flag()),
@@ -106,15 +110,12 @@ fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
         RunEnd::Interrupted => Status::Interrupted,
         _ => Status::Done,
     };
-    Ok(account(&messages, &timing, status))
+    account(&messages, &profile, status)
 }
 
 fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow::Result<Found> {
-    let timing = match profile {
-        Some(name) => lanigon_worlds::profile::load(name)?.timing,
-        None => Profile::built_in(crate::cli::DEFAULT_PROFILE)?.timing,
-    };
-    let mut messages = Messages::new(&timing);
+    let profile = profile::load(profile.unwrap_or(DEFAULT.profile))?;
+    let mut messages = Messages::new(&profile.host);
     let mut status = Status::Done;
     let trace = open(path)?;
     ensure!(
@@ -137,5 +138,5 @@ fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow
             }
         }
     }
-    Ok(account(&messages, &timing, status))
+    account(&messages, &profile, status)
 }

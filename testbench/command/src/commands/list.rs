@@ -3,22 +3,24 @@
 use std::path::Path;
 
 use emulator::image::Image;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use serde::Serialize;
 
 use super::Status;
 use crate::cli::ListArgs;
 use crate::output;
-use lanigon_worlds::boards::BOARDS;
+use lanigon_worlds::boards::{self, BOARDS};
 use lanigon_worlds::images;
 use lanigon_worlds::scenario::{self, Scenario};
 
 /// Experiments with descriptions.
-const EXPERIMENTS: [(&str, &str); 1] = [(
-    "emp",
-    "latency and bandwidth of EMP on the Tigon2 (lanigon reproduce emp)",
-)];
+fn experiments() -> Vec<Named> {
+    let board = boards::DEFAULT.title;
+    let emp = format!("latency and bandwidth of EMP on the {board} (lanigon reproduce emp)");
+    vec![Named {
+        name: "emp".into(),
+        description: emp,
+    }]
+}
 
 /// Command that builds the images.
 const HOW_TO_BUILD: &str = "make firmware";
@@ -67,16 +69,18 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         name: name.into(),
         description: description.into(),
     };
-    let profiles = Profile::names().map(|name| {
-        let profile = Profile::built_in(name)?;
+    let catalog = boards::profiles();
+    let profiles = catalog.names().map(|name| {
+        let profile = catalog.built_in(name)?;
         Ok(named((name, &profile.description)))
     });
-    let boards = BOARDS
-        .iter()
-        .map(|board| named((board.name, board.description)));
+    let boards = BOARDS.iter().map(|board| Named {
+        name: board.name.into(),
+        description: format!("{}: {}", board.title, board.description),
+    });
     let document = Document {
         boards: boards.collect(),
-        experiments: EXPERIMENTS.into_iter().map(named).collect(),
+        experiments: experiments(),
         images: images(&images::image_folder()),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
         scenarios: scenarios(&scenario::examples()),
@@ -103,7 +107,8 @@ fn image(path: &Path) -> Option<ImageRow> {
     if !path.is_file() || name.contains('.') {
         return None;
     }
-    let read = images::read_image(path, SramSize::M2);
+    let largest = boards::DEFAULT.sram_sizes.last().copied();
+    let read = images::read_image(path, largest.unwrap_or_default());
     let loaded_bytes = |image: &Image| image.load_parts().map(|(_, bytes)| bytes.len()).sum();
     Some(ImageRow {
         name: name.into(),

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
 use emulator::image::Image;
-use emulator::tigon2::timing::Profile;
 
 use super::Status;
 use crate::cli::{Paper, ReproduceArgs};
@@ -24,7 +23,7 @@ use lanigon_papers::reproduce::{
 };
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::{images, nodes, profile};
+use lanigon_worlds::{boards, images, nodes, profile};
 
 /// Runs the benchmarks, prints the results, and writes the requested files.
 ///
@@ -90,8 +89,9 @@ fn plan(
 ) -> anyhow::Result<Plan> {
     let profiles = match &args.profile {
         Some(name) => vec![profile::load(name)?],
-        None => Profile::names()
-            .map(Profile::built_in)
+        None => boards::profiles()
+            .names()
+            .map(profile::built_in)
             .collect::<Result<_, _>>()?,
     };
     Ok(Plan {
@@ -113,7 +113,7 @@ fn images(asked: Option<Scheme>) -> anyhow::Result<BTreeMap<Scheme, Arc<Image>>>
     let needed = asked.unwrap_or(Scheme::Base);
     let mut images = BTreeMap::new();
     for scheme in Scheme::ALL {
-        match images::own_image(scheme.image(), nodes::EMP_SRAM) {
+        match images::own_image(scheme.image(), nodes::EMP_SRAM_BYTES) {
             Ok(image) => {
                 images.insert(scheme, Arc::new(image));
             }

@@ -72,7 +72,8 @@ const EMULATOR: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    ("wire", &["observe", "sim", "state"]),
+    ("profile", &["host::costs", "sim::time"]),
+    ("wire", &["observe", "profile", "sim", "state"]),
     (
         "host",
         &[
@@ -88,6 +89,7 @@ const EMULATOR: &[(&str, &[&str])] = &[
         &[
             "cpu",
             "host",
+            "image",
             "observe",
             "sim::initiator",
             "sim::queue",

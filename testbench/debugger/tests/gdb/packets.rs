@@ -1,10 +1,10 @@
 //! Single packets, without gdb.
 
+use lanigon_worlds::boards::KB;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
 use defs::tigon2::regs::RX_BUFFER_BASE;
-use emulator::tigon2::sram::SramSize;
 use lanigon_debugger::gdb::connection::Stream;
 use lanigon_debugger::gdb::server::{Parting, attend};
 use lanigon_worlds::images::{image_folder, own_image};
@@ -15,7 +15,7 @@ use super::support::{changing, cpus, harmless};
 
 /// Start of a function of the image.
 fn function(name: &str) -> u32 {
-    let image = own_image("emp-so", SramSize::M1).unwrap();
+    let image = own_image("emp-so", 1024 * KB).unwrap();
     let symbol = |symbol: &&emulator::image::Symbol| symbol.name.ends_with(name);
     image.symbols.iter().find(symbol).unwrap().address
 }

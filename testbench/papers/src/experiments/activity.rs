@@ -5,8 +5,7 @@ use std::sync::Arc;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Timing;
-use lanigon_worlds::wire::frame_time;
+use lanigon_worlds::wire::FrameTimes;
 
 /// An activity of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +68,7 @@ impl UnitState {
 pub fn of_node(
     events: &[TraceEvent],
     node: u16,
-    timing: &Timing,
+    times: &FrameTimes,
     [start, end]: [SimTime; 2],
 ) -> Vec<Activity> {
     let mut states: [UnitState; UNITS.len()] = Default::default();
@@ -93,7 +92,7 @@ pub fn of_node(
             continue;
         };
         if let TraceKind::FrameSent { length, .. } = event.kind {
-            let sent = event.time + timing.mac_transmit_start + frame_time(length, timing);
+            let sent = event.time + times.transmit_start + times.frame(length);
             add(event.initiator, "frame".into(), event.time, sent);
         } else if let Some(next) = states[index].next(&event.kind)
             && let Some((what, from)) = states[index].turn_to(next, event.time)

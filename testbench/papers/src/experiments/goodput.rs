@@ -1,6 +1,5 @@
 //! Goodput versus loss: one-way messages as in [`one_way`], with random losses in both directions.
 
-use emulator::tigon2::board::Tigon2;
 use std::fmt::Write;
 
 use defs::emp::control::{COUNTERS, Counter};
@@ -8,6 +7,7 @@ use emulator::sim::time::SimTime;
 use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
 
 use super::{ExperimentError, Setup, completed, one_way};
+use lanigon_worlds::nodes;
 use lanigon_worlds::outcome::{ResultSlot, RunError};
 use lanigon_worlds::pairs::EmpPairs;
 
@@ -79,8 +79,7 @@ fn measure(
         .saturating_sub(first.copied().unwrap_or(SimTime::ZERO));
     let bits = f64::from(size) * 8.0 * messages as f64;
     let counter = |counter: Counter| {
-        let at = COUNTERS + 4 * counter as u32;
-        pair.world.nodes[0].board::<Tigon2>().fabric.sram.word(at)
+        nodes::firmware_word(&pair.world.nodes[0], COUNTERS + 4 * counter as u32)
     };
     Ok(Goodput {
         loss,

@@ -15,13 +15,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
+use emulator::profile::{Profile, ProfileError};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
-use emulator::tigon2::timing::{Profile, ProfileError};
 use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::switch::SwitchConfig;
 use emulator::wire::fault::FaultError;
 
+use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::calibrate::CalibrationError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
@@ -42,7 +43,10 @@ pub enum ExperimentError {
     Switch(#[from] testbed::SwitchError),
     /// The world cannot be built.
     #[error(transparent)]
-    World(#[from] EthernetError),
+    World(#[from] WorldError),
+    /// A fault cannot be installed.
+    #[error(transparent)]
+    Install(#[from] EthernetError),
     /// A fault is invalid.
     #[error(transparent)]
     Fault(#[from] FaultError),

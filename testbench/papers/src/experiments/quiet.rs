@@ -10,6 +10,7 @@ use lanigon_analysis::messages::{Message, Messages};
 use super::{ExperimentError, Setup, completed};
 use lanigon_worlds::outcome::RunError;
 use lanigon_worlds::pairs::{EmpNode, buffer, text};
+use lanigon_worlds::wire::FrameTimes;
 
 /// The followed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub struct Quiet {
 /// Whatever keeps the exchange from completing.
 pub fn follow(setup: &Setup, size: u32) -> Result<Option<Quiet>, ExperimentError> {
     let mut pair = setup.pair()?;
-    let timing = &setup.profile.timing;
-    let seen = Messages::new(timing);
+    let times = FrameTimes::of(&setup.profile)?;
+    let seen = Messages::new(&setup.profile.host);
     pair.world.observe(Box::new(seen.clone()));
     let sender = pair.spawn(0, "sender", move |emp| send(emp, size));
     let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size));
@@ -44,7 +45,7 @@ pub fn follow(setup: &Setup, size: u32) -> Result<Option<Quiet>, ExperimentError
     pair.world.finish_observing();
     let works = seen.take_works();
     let messages = seen.take();
-    let ledgers = Desk::new(timing, &messages, works).ledgers(&messages);
+    let ledgers = Desk::new(&times, &messages, works).ledgers(&messages);
     let Some(ledger) = ledgers.into_iter().max_by_key(|ledger| ledger.id.number) else {
         return Ok(None);
     };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use emulator::profile::{Entry, Profile, ProfileError};
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::{Entry, Profile, ProfileError};
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use serde::Deserialize;
 
@@ -175,11 +175,13 @@ fn parse_switch(text: &str) -> Result<SwitchConfig, SwitchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lanigon_worlds::boards;
+    use lanigon_worlds::profile::built_in;
 
     #[test]
     fn the_hosts_differ_in_processor_work_only() {
-        for name in Profile::names() {
-            let fast = Profile::built_in(name).unwrap();
+        for name in boards::profiles().names() {
+            let fast = built_in(name).unwrap();
             for testbed in Testbed::ALL {
                 let profile = testbed.profile(&fast).unwrap();
                 for (entry, value) in &profile.entries {

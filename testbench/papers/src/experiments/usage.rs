@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use defs::emp::control::{COUNTERS, Counter};
+use emulator::board::CpuId;
 use emulator::cpu::clock::TICKS_PER_CYCLE;
 use emulator::observe::event::{DropReason, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::timing::Timing;
 
 use super::activity::{self, Activity};
 use super::{ExperimentError, Run, Setup, one_way, two_way};
+use lanigon_worlds::nodes;
 use lanigon_worlds::pairs::EmpPairs;
+use lanigon_worlds::wire::FrameTimes;
 
 /// Number of rounds before the measurement.
 const WARM_UP: usize = 12;
@@ -128,17 +129,16 @@ struct Counts {
 
 impl Counts {
     fn of(node: &Node) -> Self {
-        let counter = |counter: Counter| {
-            node.board::<Tigon2>()
-                .fabric
-                .sram
-                .word(COUNTERS + 4 * counter as u32)
+        let counter = |counter: Counter| nodes::firmware_word(node, COUNTERS + 4 * counter as u32);
+        let idle = |cpu: usize| {
+            node.inspect()
+                .cpu(CpuId::new(cpu))
+                .map_or(0, |cpu| cpu.idle_ticks)
         };
         Self {
             now: node.now(),
             pci: node.pci().busy(),
-            idle_ticks: [0, 1]
-                .map(|core: usize| node.board::<Tigon2>().cores[core].private.idle_ticks()),
+            idle_ticks: [0, 1].map(idle),
             resources: counter(Counter::DropResources),
             resent: counter(Counter::FramesResent),
         }
@@ -166,47 +166,52 @@ pub fn measure(setup: &Setup, flow: Flow, size: u32) -> Result<Usage, Experiment
         flow,
         message_bytes: size,
         span,
-        nodes: node_usages(setup, &mut pair, &before),
+        nodes: node_usages(setup, &mut pair, &before)?,
     })
 }
 
-fn node_usages(setup: &Setup, pair: &mut EmpPairs, before: &[Counts]) -> Vec<NodeUsage> {
-    let timing = &setup.profile.timing;
+fn node_usages(
+    setup: &Setup,
+    pair: &mut EmpPairs,
+    before: &[Counts],
+) -> Result<Vec<NodeUsage>, ExperimentError> {
+    let times = FrameTimes::of(&setup.profile)?;
+    let clock_hz = setup.profile.reader().rate("core.clock", "Hz")?;
     let nodes = pair.world.nodes.iter_mut().zip(before).enumerate();
-    nodes
-        .map(|(index, (node, before))| {
-            let events = node.trace.take();
-            let after = Counts::of(node);
-            let span = [before.now, after.now];
-            let activities = activity::of_node(&events, index as u16, timing, span);
-            let dropped = |event: &&TraceEvent| {
-                let reason = DropReason::NoSpace;
-                event.kind == TraceKind::FrameDropped { reason }
-            };
-            NodeUsage {
-                resources: resources(node, &activities, before, &after, timing),
-                dropped_no_space: events.iter().filter(dropped).count() as u64,
-                dropped_resources: after.resources.wrapping_sub(before.resources),
-                resent: after.resent.wrapping_sub(before.resent),
-            }
-        })
-        .collect()
+    let usages = nodes.map(|(index, (node, before))| {
+        let events = node.trace.take();
+        let after = Counts::of(node);
+        let span = [before.now, after.now];
+        let activities = activity::of_node(&events, index as u16, &times, span);
+        let dropped = |event: &&TraceEvent| {
+            let reason = DropReason::NoSpace;
+            event.kind == TraceKind::FrameDropped { reason }
+        };
+        NodeUsage {
+            resources: resources(node, &activities, [before, &after], &times, clock_hz),
+            dropped_no_space: events.iter().filter(dropped).count() as u64,
+            dropped_resources: after.resources.wrapping_sub(before.resources),
+            resent: after.resent.wrapping_sub(before.resent),
+        }
+    });
+    Ok(usages.collect())
 }
 
 fn resources(
     node: &Node,
     activities: &[Activity],
-    before: &Counts,
-    after: &Counts,
-    timing: &Timing,
+    [before, after]: [&Counts; 2],
+    times: &FrameTimes,
+    clock_hz: u64,
 ) -> Vec<Resource> {
     let span = (after.now - before.now).ps() as f64;
     let mut resources = Vec::new();
     let cores = [(Initiator::Cpu(0), "CPU A"), (Initiator::Cpu(1), "CPU B")];
     for (index, (unit, name)) in cores.into_iter().enumerate() {
-        if node.board::<Tigon2>().cores[index].private.running() {
+        let cpu = node.inspect().cpu(CpuId::new(index));
+        if cpu.is_some_and(|cpu| cpu.state.executes()) {
             let idle_ticks = after.idle_ticks[index] - before.idle_ticks[index];
-            let tick_ps = 1e12 / (timing.core_clock_hz as f64 * TICKS_PER_CYCLE as f64);
+            let tick_ps = 1e12 / (clock_hz as f64 * TICKS_PER_CYCLE as f64);
             let idle = (idle_ticks as f64 * tick_ps / span).min(1.0);
             resources.push(core_usage(name, unit, activities, span, 1.0 - idle));
         }
@@ -226,9 +231,7 @@ fn resources(
                 .iter()
                 .filter(|activity| activity.unit == unit)
                 .count() as f64;
-            let gap_ps =
-                timing.byte_time().ps() * emulator::wire::ethernet::frame::INTER_FRAME_GAP_BYTES;
-            let more = gap_ps as f64 - timing.mac_transmit_start.ps() as f64;
+            let more = times.link.gap().ps() as f64 - times.transmit_start.ps() as f64;
             resources.push(plain("outgoing wire", busy + frames * more / span));
         }
     }

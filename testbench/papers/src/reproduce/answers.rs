@@ -6,7 +6,8 @@ use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::descriptor::PAGE_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use defs::probe::stage;
-use emulator::tigon2::timing::{Profile, Timing};
+use emulator::host::costs::HostCosts;
+use emulator::profile::Profile;
 
 use super::key::{Experiment, Key};
 use super::results::ProfileResults;
@@ -14,7 +15,7 @@ use super::{FRAME, LARGE, LEDGERS, SMALL, Task};
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::published::{Origin, Published};
-use lanigon_worlds::nodes::EMP_SRAM;
+use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 use lanigon_worlds::wire::wire_bytes;
 
 /// Value of a result as evidence.
@@ -67,10 +68,10 @@ pub enum Cost {
 }
 
 impl Cost {
-    fn of(self, timing: &Timing) -> f64 {
+    fn of(self, host: &HostCosts) -> f64 {
         match self {
-            Self::Poll => timing.host.pio_read.us() * 1e3,
-            Self::Translation => timing.host.translate.us(),
+            Self::Poll => host.pio_read.us() * 1e3,
+            Self::Translation => host.translate.us(),
         }
     }
 }
@@ -225,7 +226,7 @@ impl Quantity {
             } => stage_us(results, *scheme, stages, *cpu),
             Self::ShortestDma => dma_us(results).reduce(f64::min),
             Self::LongestDma => dma_us(results).reduce(f64::max),
-            Self::Cost(cost) => Some(cost.of(&results.profile.timing)),
+            Self::Cost(cost) => Some(cost.of(&results.profile.host)),
             Self::Constant(value) => Some(*value),
             Self::Nothing => None,
         }
@@ -374,7 +375,7 @@ fn cost_answer(number: &Published, head: &str) -> Option<Answer> {
         }
         "host memory that page tables in all of the SRAM could map" => {
             let entries =
-                EMP_SRAM.bytes() as f64 / f64::from(defs::emp::descriptor::PAGE_ENTRY_BYTES);
+                f64::from(EMP_SRAM_BYTES) / f64::from(defs::emp::descriptor::PAGE_ENTRY_BYTES);
             let megabytes = entries * f64::from(PAGE_BYTES) / f64::from(1 << 20);
             Answer::new(Role::Input, Quantity::Constant(megabytes))
                 .note("follows from parameters alone")

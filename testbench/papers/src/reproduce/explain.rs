@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use emulator::tigon2::timing::Profile;
+use emulator::profile::Profile;
 
 use super::results::{ProfileResults, Results};
 use crate::experiments::scheme::Scheme;

@@ -23,8 +23,8 @@ use std::sync::{Mutex, PoisonError};
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::header_frame_capacity;
 use emulator::image::Image;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Profile;
 
 use crate::experiments::quiet::{self, Quiet};
 use crate::experiments::rounds::Rounds;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use emulator::tigon2::timing::Profile;
+use emulator::profile::Profile;
 
 use super::key::Key;
 use crate::experiments::quiet::Quiet;

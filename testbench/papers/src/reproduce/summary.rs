@@ -10,6 +10,7 @@ use super::table::median_line;
 use super::{Selection, explain};
 use crate::experiments::scheme::Scheme;
 use crate::published;
+use lanigon_worlds::boards;
 
 /// File name of a figure under a profile.
 #[must_use]
@@ -20,8 +21,9 @@ pub fn figure_file(figure: &Figure, profile: &ProfileResults) -> String {
 /// The page. `drawn` are the files of the figures.
 #[must_use]
 pub fn markdown(results: &Results, selection: &Selection, drawn: &[String]) -> String {
-    let mut text = String::from(
-        "# EMP on the Alteon Tigon2: what was published, and what comes out here\n\n\
+    let board = boards::DEFAULT.title;
+    let mut text = format!(
+        "# EMP on the {board}: what was published, and what comes out here\n\n\
          Written by `lanigon reproduce emp`. All numbers: [emp.json](emp.json), [emp.csv](emp.csv); the tables as the \
          terminal shows them: [emp.txt](emp.txt). What the roles mean: docs/emp-results.md.\n\n",
     );

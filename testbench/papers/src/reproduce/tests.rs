@@ -3,19 +3,22 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
+use lanigon_worlds::boards;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
+use lanigon_worlds::profile::built_in;
 
 fn plan() -> Plan {
-    let image = images::own_image(Scheme::Base.image(), nodes::EMP_SRAM);
+    let image = images::own_image(Scheme::Base.image(), nodes::EMP_SRAM_BYTES);
     let image = Arc::new(image.unwrap_or_else(|error| panic!("{error}")));
     Plan {
         images: Scheme::ALL
             .into_iter()
             .map(|scheme| (scheme, Arc::clone(&image)))
             .collect(),
-        profiles: Profile::names()
-            .filter_map(|name| Profile::built_in(name).ok())
+        profiles: boards::profiles()
+            .names()
+            .filter_map(|name| built_in(name).ok())
             .collect(),
         tasks: Selection::whole(QUICK_SIZES).tasks,
         rounds: Rounds::QUICK,
@@ -36,12 +39,13 @@ fn no_experiment_has_parameters_of_its_own() -> Result<(), ExperimentError> {
             let (testbed, flow_control) = task.conditions();
             let setup = plan.setup(&calibrated, task.scheme(), testbed, flow_control)?;
             let setup = setup.unwrap_or_else(|| panic!("{task:?} has no image"));
-            let mut timing = setup.profile.timing;
-            timing.host = profile.timing.host;
-            assert_eq!(timing, profile.timing, "{task:?}");
+            for (name, entry) in &setup.profile.entries {
+                let host = name.starts_with("host.");
+                assert!(host || *entry == profile.entries[name], "{task:?} {name}");
+            }
             assert_eq!(setup.profile.stages, profile.stages, "{task:?}");
             assert_eq!(
-                setup.profile.timing.host.pio_read, profile.timing.host.pio_read,
+                setup.profile.host.pio_read, profile.host.pio_read,
                 "{task:?}"
             );
             assert_eq!(

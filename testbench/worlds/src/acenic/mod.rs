@@ -11,21 +11,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use defs::acenic::Link;
+use emulator::board::ProbeTable;
 use emulator::host::machine::Machine;
 use emulator::image::{Image, ImageError, Probe, Symbols};
+use emulator::profile::Profile;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::probes::ProbeTable;
 use emulator::tigon2::serdes::LinkPartner;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
-use emulator::wire::ethernet::EthernetError;
 use host_lib::acenic::{AceNic, Config};
 use host_lib::firmware::Firmware;
 use host_lib::firmware::linux::{FormError, LinuxFirmware, Version};
 
 use crate::boards::{self, Parts};
-use crate::builder::WorldBuilder;
+use crate::builder::{WorldBuilder, WorldError};
 use crate::images;
 use crate::nodes;
 use crate::outcome;
@@ -91,7 +89,7 @@ pub enum FirmwareError {
 ///
 /// # Errors
 /// [`FirmwareError`].
-pub fn read_firmware(path: &Path, sram: SramSize) -> Result<AceFirmware, FirmwareError> {
+pub fn read_firmware(path: &Path, sram_bytes: u32) -> Result<AceFirmware, FirmwareError> {
     let file = read_at_most(path, MOST_FILE_BYTES).map_err(|error| FirmwareError::File {
         path: path.into(),
         error,
@@ -99,9 +97,8 @@ pub fn read_firmware(path: &Path, sram: SramSize) -> Result<AceFirmware, Firmwar
     if file.len() as u64 > MOST_FILE_BYTES {
         return Err(FirmwareError::TooLong { path: path.into() });
     }
-    let sram_bytes = sram.bytes() as u32;
     if file.starts_with(ELF_MAGIC) {
-        return Image::parse(&file, &Tigon2::image_limits(sram_bytes))
+        return Image::parse(&file, &boards::DEFAULT.image_limits(sram_bytes))
             .map(AceFirmware::from)
             .map_err(|error| FirmwareError::Elf {
                 path: path.into(),
@@ -153,9 +150,9 @@ impl From<LinuxFirmware> for AceFirmware {
 pub fn pair(
     firmware: &AceFirmware,
     profile: &Profile,
-    sram: SramSize,
+    sram_bytes: u32,
     link: Link,
-) -> Result<World, EthernetError> {
+) -> Result<World, WorldError> {
     let partner = if link.contains(Link::NEGOTIATE) {
         LinkPartner::FULL_DUPLEX_WITH_PAUSE
     } else {
@@ -165,18 +162,18 @@ pub fn pair(
     let parts = Parts {
         profile,
         probes: Some(&probes),
-        sram,
+        sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
     };
     let mut world = WorldBuilder::new();
     for index in 0..2 {
-        let node = world.node(boards::DEFAULT, &parts);
+        let node = world.node(boards::DEFAULT, &parts)?;
         let fabric = &mut node.board_mut::<Tigon2>().fabric;
         let address = nodes::mac_address(index);
         fabric.eeprom.set_mac_address(address.0);
         fabric.serdes.partner = partner;
     }
-    world.pairs(nodes::cable(profile));
+    world.pairs(nodes::cable(profile)?);
     world.build()
 }
 

@@ -4,6 +4,5 @@
 pub mod content;
 pub mod deliveries;
 pub mod plan;
-pub mod start;
 pub mod traffic;
 pub mod verdict;

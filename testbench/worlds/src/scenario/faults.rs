@@ -1,8 +1,7 @@
 //! Faults of a scenario.
 
+use emulator::board::{BoardFault, DmaDirection, StallFrom};
 use emulator::sim::time::SimTime;
-use emulator::tigon2::dma::Direction;
-use emulator::tigon2::dma::stall::StallFrom;
 use emulator::wire::fault::FaultRates;
 
 use super::error::{Position, ScenarioError, unknown};
@@ -39,16 +38,12 @@ pub enum FaultSpec {
         /// End of the cut; `None`: never.
         until: Option<SimTime>,
     },
-    /// A DMA channel pauses.
-    Stall {
+    /// A fault of a board.
+    Board {
         /// The node.
         node: usize,
-        /// The channel.
-        channel: Direction,
-        /// Start of the pause.
-        from: StallFrom,
-        /// Length of the pause.
-        span: SimTime,
+        /// The fault.
+        fault: BoardFault,
     },
     /// A node is reset.
     Reset {
@@ -264,7 +259,7 @@ fn cut(
 
 fn stall(table: &mut Table<'_>, nodes: &Nodes) -> Result<FaultSpec, ScenarioError> {
     let node = nodes.resolve_one(&table.need("node")?)?;
-    let channels = [("read", Direction::Read), ("write", Direction::Write)];
+    let channels = [("read", DmaDirection::Read), ("write", DmaDirection::Write)];
     let channel = table.need("channel")?.choice("DMA channel", &channels)?;
     let transfer = table.get("transfer");
     let from = match (table.get("at_us"), &transfer) {
@@ -278,12 +273,13 @@ fn stall(table: &mut Table<'_>, nodes: &Nodes) -> Result<FaultSpec, ScenarioErro
             return Err(table.place.refuse(reason));
         }
     };
-    Ok(FaultSpec::Stall {
-        node,
+    let span = span(&table.need("for_us")?, LATEST_US)?;
+    let fault = BoardFault::DmaStall {
         channel,
         from,
-        span: span(&table.need("for_us")?, LATEST_US)?,
-    })
+        span,
+    };
+    Ok(FaultSpec::Board { node, fault })
 }
 
 /// The links of `nodes`, or the link between the two ends in `link`.

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use defs::emp::control::{self, ROUTE_TABLE_ENTRIES};
 use defs::emp::frame::GROUP_LIMIT;
-use emulator::tigon2::timing::Profile;
 use host_lib::emp::{
     Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT,
     MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
@@ -107,8 +106,9 @@ impl ProfileName {
 
     pub(super) fn read(item: Item<'_>) -> Result<Self, ScenarioError> {
         let name = item.text()?;
-        if !is_file(name) && !Profile::names().any(|known| known == name) {
-            let reason = unknown("profile", name, Profile::names());
+        let known = boards::profiles();
+        if !is_file(name) && !known.names().any(|known| known == name) {
+            let reason = unknown("profile", name, known.names());
             return Err(item.place.refuse(reason));
         }
         Ok(Self {

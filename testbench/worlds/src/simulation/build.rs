@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use emulator::board::{BoardFault, ProbeTable, StallFrom};
 use emulator::host::machine::Machine;
 use emulator::image::Image;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::dma::stall::StallFrom;
-use emulator::tigon2::inspect::probes::ProbeTable;
-use emulator::tigon2::timing::Profile;
-use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::{self, SwitchConfig};
 use emulator::wire::fault::RandomFaults;
@@ -22,16 +19,15 @@ use host_lib::firmware::Firmware;
 use super::result::Counters;
 use super::started::Started;
 use super::{Lives, Simulation};
-use crate::boards::Parts;
-use crate::builder::WorldBuilder;
+use crate::boards::{BoardType, Parts};
+use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::images;
-use crate::nodes::{self, EMP_SRAM, START, mac_address};
+use crate::nodes::{self, EMP_SRAM_BYTES, START, mac_address};
 use crate::pairs;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::plan::{Plan, plans};
-use crate::programs::start;
 use crate::programs::traffic::{self, Identity};
 use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
@@ -40,7 +36,7 @@ use crate::scenario::{End, Forwarding, Scenario, ScenarioError};
 /// A timing profile, and the image's probes with the stretch factors of their stages.
 #[derive(Debug)]
 struct Speed {
-    profile: Profile,
+    profile: Arc<Profile>,
     probes: ProbeTable,
 }
 
@@ -60,8 +56,8 @@ impl Blueprint {
     /// If the image or a profile is invalid; with the position in the scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let image = match scenario.image_file() {
-            Some(path) => images::read_image(&path, EMP_SRAM),
-            None => images::own_image(&scenario.image, EMP_SRAM),
+            Some(path) => images::read_image(&path, EMP_SRAM_BYTES),
+            None => images::own_image(&scenario.image, EMP_SRAM_BYTES),
         };
         let image = image.map_err(|error| scenario.image_place.refuse(error.to_string()))?;
         Ok(Self {
@@ -81,7 +77,7 @@ impl Blueprint {
             image,
             speeds,
         } = self;
-        let refuse = |error: EthernetError| scenario.image_place.refuse(error.to_string());
+        let refuse = |error: WorldError| scenario.image_place.refuse(error.to_string());
         let mut world = world(scenario, speeds).map_err(refuse)?;
         let mut resets = Vec::new();
         let mut exact_faults = Vec::new();
@@ -98,10 +94,13 @@ impl Blueprint {
         let counters = Counters::new(world.nodes.len());
         let lives = spawn(&mut world, scenario, image, speeds);
         let started = Started::new(&mut world, scenario);
+        let nodes = scenario.nodes.iter();
+        let profiles = nodes.map(|node| Arc::clone(&speeds[&node.profile.name].profile));
         let names = scenario.nodes.iter().map(|node| node.name.clone());
         Ok(Simulation {
             world,
             image: Arc::clone(image),
+            profiles: profiles.collect(),
             lives,
             started,
             resets,
@@ -139,22 +138,28 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
         let factors = calibrate::factors(image, &profile)
             .map_err(|error| name.place.refuse(error.to_string()))?;
         let probes = nodes::probes(image, &factors);
-        speeds.insert(name.name.clone(), Speed { profile, probes });
+        speeds.insert(
+            name.name.clone(),
+            Speed {
+                profile: Arc::new(profile),
+                probes,
+            },
+        );
     }
     Ok(speeds)
 }
 
-fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, EthernetError> {
+fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, WorldError> {
     let mut world = WorldBuilder::new();
     for node in &scenario.nodes {
         let Speed { profile, probes } = &speeds[&node.profile.name];
         let parts = Parts {
             profile,
             probes: Some(probes),
-            sram: EMP_SRAM,
+            sram_bytes: EMP_SRAM_BYTES,
             memory_megabytes: node.memory_mb,
         };
-        world.node(node.board, &parts);
+        world.node(node.board, &parts)?;
     }
     for spec in &scenario.network.switches {
         let routes = spec.routes.iter().enumerate();
@@ -200,11 +205,11 @@ fn install(
     scenario: &Scenario,
     index: usize,
     fault: &FaultSpec,
-) -> Result<Strikes, EthernetError> {
+) -> Result<Strikes, WorldError> {
     match fault {
         FaultSpec::Exact(fault, _) => {
             let fault = fault.clone().later_by(START);
-            return faults::install(world, &fault);
+            return Ok(faults::install(world, &fault)?);
         }
         FaultSpec::Random { links, rates } => {
             for &link in links {
@@ -222,18 +227,12 @@ fn install(
             let end = port(scenario.network.links[*link].ends[0]);
             world.unplug(end, absolute(*from), until.map(absolute))?;
         }
-        &FaultSpec::Stall {
-            node,
-            channel,
-            from,
-            span,
-        } => {
-            let from = match from {
-                StallFrom::Time(time) => StallFrom::Time(absolute(time)),
-                transfer => transfer,
-            };
-            let fabric = &mut world.nodes[node].board_mut::<Tigon2>().fabric;
-            fabric.stall_dma(channel, from, span);
+        &FaultSpec::Board { node, mut fault } => {
+            let BoardFault::DmaStall { from, .. } = &mut fault;
+            if let StallFrom::Time(time) = from {
+                *time = absolute(*time);
+            }
+            world.nodes[node].inspect_mut().inject(&fault)?;
         }
         &FaultSpec::Reset { node, at, pause } => {
             world.nodes[node].schedule_reset(absolute(at), pause);
@@ -287,8 +286,8 @@ fn spawn(
         let node = &scenario.nodes[index];
         let mut config = Config::new(index as u16, routes.clone());
         node.emp.apply(&mut config);
-        let timing = &speeds[&node.profile.name].profile.timing;
-        config.post_overhead_ns = timing.host.post.ps() / 1000;
+        let host = &speeds[&node.profile.name].profile.host;
+        config.post_overhead_ns = host.post.ps() / 1000;
         let lives = Lives::default();
         all_lives.push(lives.clone());
         let Some((name, job)) = job else {
@@ -298,6 +297,7 @@ fn spawn(
             job,
             lives,
             config,
+            board: node.board,
             firmware: Arc::clone(&firmware),
             seed: scenario.seed,
         });
@@ -315,6 +315,7 @@ struct Task {
     job: Job,
     lives: Lives,
     config: Config,
+    board: &'static BoardType,
     firmware: Arc<Firmware>,
     seed: u64,
 }
@@ -327,7 +328,8 @@ impl Task {
             Job::Start(after) => {
                 // The program has no messages to wait for.
                 deliveries.records().sending_over = true;
-                start::run(machine, &self.firmware, absolute(*after)).await
+                let firmware = Arc::clone(&self.firmware);
+                self.board.start(machine, firmware, absolute(*after)).await
             }
         };
         let mut records = deliveries.records();

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use emulator::image::Image;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 
@@ -69,6 +70,8 @@ pub struct Simulation {
     pub world: World,
     /// Image on the boards.
     pub image: Arc<Image>,
+    /// Timing profile of each node.
+    pub profiles: Vec<Arc<Profile>>,
     /// Incarnations of each node's program.
     lives: Vec<Lives>,
     /// Nodes on which only firmware runs.

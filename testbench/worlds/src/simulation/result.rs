@@ -6,15 +6,15 @@ use defs::emp::control::{COUNTER_COUNT, COUNTERS, Counter};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
-use emulator::tigon2::board::Tigon2;
 use emulator::value_struct;
 use emulator::wire::ethernet::switch::Switch;
 use emulator::wire::fault::FaultKind;
 use emulator::wire::loss::LossReason;
 use emulator::wire::port::Port;
+use serde::Serializer;
 
 use super::Simulation;
-use crate::nodes::START;
+use crate::nodes::{self, START};
 use crate::programs::verdict::{Life, Verdict, judge};
 
 /// Counters of a NIC's firmware.
@@ -45,41 +45,26 @@ value_struct!(Counters {
     busy: busy
 });
 
-/// Busy times of a board, in ps.
-#[derive(Debug, Clone, Copy, Default)]
-struct Busy {
-    cpu_ps: [u64; 2],
-    dma_ps: [u64; 2],
-}
+/// Busy times of the units of a board, in ps.
+type Busy = Vec<u64>;
 
-value_struct!(Busy {
-    cpu_ps: cpu_ps,
-    dma_ps: dma_ps
-});
-
-impl Busy {
-    fn of(node: &Node) -> Self {
-        let board = node.board::<Tigon2>();
-        Self {
-            cpu_ps: [0, 1].map(|cpu| board.busy_time(cpu).ps()),
-            dma_ps: [&board.fabric.dma_read, &board.fabric.dma_write]
-                .map(|channel| channel.busy().ps()),
-        }
-    }
+fn busy(node: &Node) -> Busy {
+    let units = node.inspect().busy_units();
+    units.iter().map(|unit| unit.time.ps()).collect()
 }
 
 impl Counters {
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             ended: vec![[0; COUNTER_COUNT as usize]; nodes],
-            busy: vec![Busy::default(); nodes],
+            busy: vec![Busy::new(); nodes],
         }
     }
 
     /// Samples the counters: at the start of the programs, or before a node's reset.
     pub(super) fn look(&mut self, world: &World, reset: Option<usize>) {
         let Some(node) = reset else {
-            self.busy = world.nodes.iter().map(Busy::of).collect();
+            self.busy = world.nodes.iter().map(busy).collect();
             return;
         };
         let life = nic_counters(&world.nodes[node]);
@@ -91,8 +76,8 @@ impl Counters {
 
 /// Reads the counters from the firmware's memory, without side effects.
 fn nic_counters(node: &Node) -> NicCounters {
-    let sram = &node.board::<Tigon2>().fabric.sram;
-    std::array::from_fn(|index| u64::from(sram.word(COUNTERS + 4 * index as u32)))
+    let word = |index: usize| nodes::firmware_word(node, COUNTERS + 4 * index as u32);
+    std::array::from_fn(|index| u64::from(word(index)))
 }
 
 /// Utilisation of a board since the start of the programs.
@@ -100,14 +85,33 @@ fn nic_counters(node: &Node) -> NicCounters {
 pub struct BoardUse {
     /// Name of the node.
     pub node: String,
-    /// CPU A: share of time outside of its idle loop.
-    pub cpu_a: f64,
-    /// CPU B: share of time outside of its idle loop.
-    pub cpu_b: f64,
-    /// DMA read channel (host to NIC).
-    pub dma_read: f64,
-    /// DMA write channel (NIC to host).
-    pub dma_write: f64,
+    /// Its units, in the order of the board.
+    #[serde(flatten, serialize_with = "by_name")]
+    pub units: Vec<UnitUse>,
+}
+
+impl BoardUse {
+    /// Share of the time in which this unit was busy; `None` if the board has no such unit.
+    #[must_use]
+    pub fn share(&self, unit: &str) -> Option<f64> {
+        let found = self.units.iter().find(|known| known.name == unit);
+        found.map(|unit| unit.share)
+    }
+}
+
+/// Utilisation of a unit of a board.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitUse {
+    /// Name in files: `cpu_a`.
+    pub name: &'static str,
+    /// Name in tables: `CPU A`.
+    pub title: &'static str,
+    /// Share of the time.
+    pub share: f64,
+}
+
+fn by_name<S: Serializer>(units: &[UnitUse], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(units.iter().map(|unit| (unit.name, unit.share)))
 }
 
 /// Result of a run.
@@ -170,7 +174,7 @@ impl RunSummary {
             faults: faults(world),
             idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
             boards: boards
-                .map(|((node, before), name)| board_use(node, *before, name, simulated))
+                .map(|((node, before), name)| board_use(node, before, name, simulated))
                 .collect(),
             problems,
             failures: failures(lives, names),
@@ -236,20 +240,23 @@ fn faults(world: &World) -> BTreeMap<String, u64> {
         .collect()
 }
 
-fn board_use(node: &Node, before: Busy, name: &str, span: SimTime) -> BoardUse {
-    let now = Busy::of(node);
+fn board_use(node: &Node, before: &Busy, name: &str, span: SimTime) -> BoardUse {
     let share = |ps: u64| match span.ps() {
         0 => 0.0,
         span => (ps as f64 / span as f64).min(1.0),
     };
-    let cpu = |cpu: usize| share(now.cpu_ps[cpu].saturating_sub(before.cpu_ps[cpu]));
-    let dma = |channel: usize| share(now.dma_ps[channel].saturating_sub(before.dma_ps[channel]));
+    let units = node.inspect().busy_units().into_iter().enumerate();
+    let units = units.map(|(index, unit)| {
+        let before = before.get(index).copied().unwrap_or_default();
+        UnitUse {
+            name: unit.name,
+            title: unit.title,
+            share: share(unit.time.ps().saturating_sub(before)),
+        }
+    });
     BoardUse {
         node: name.to_owned(),
-        cpu_a: cpu(0),
-        cpu_b: cpu(1),
-        dma_read: dma(0),
-        dma_write: dma(1),
+        units: units.collect(),
     }
 }
 

@@ -12,11 +12,11 @@
 
 use std::path::Path;
 
+use emulator::profile::Entry;
 use emulator::sim::saved::Logs;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
 use emulator::state::{Reader, StateError, Value, Writer};
-use emulator::tigon2::board::Tigon2;
 use serde::{Deserialize, Serialize};
 
 use super::{RunOptions, Simulation};
@@ -26,7 +26,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// Magic bytes of a snapshot.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 /// Version of the file format. Marks within the state detect versions of its parts.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Largest size of a state.
 const MOST_BYTES: usize = 1 << 32;
 
@@ -111,9 +111,10 @@ impl Simulation {
     }
 
     fn timing(&self) -> u32 {
-        let nodes = self.world.nodes.iter();
-        let timing = nodes.map(|node| format!("{:?}", node.board::<Tigon2>().fabric.timing));
-        crc32fast::hash(timing.collect::<String>().as_bytes())
+        let entries = self.profiles.iter().flat_map(|profile| &profile.entries);
+        let line =
+            |(name, entry): (&String, &Entry)| format!("{name}={} {}\n", entry.value, entry.unit);
+        crc32fast::hash(entries.map(line).collect::<String>().as_bytes())
     }
 
     fn label(&self, now: SimTime, name: &str, text: &str, scenario: &Scenario) -> Label {

@@ -140,13 +140,15 @@ mod tests {
     use emulator::sim::node::Node;
     use emulator::sim::time::SimTime;
     use emulator::tigon2::board::Tigon2;
-    use emulator::tigon2::sram::SramSize;
-    use emulator::tigon2::timing::Profile;
+
+    use crate::boards::DEFAULT;
+    use crate::nodes;
 
     /// Transfers 64 bytes from a host address that no memory has, or transfers nothing; then halts its CPU.
     fn ended(transfers: bool) -> Node {
-        let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
-        let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
+        let profile = crate::profile::built_in(DEFAULT.profile).unwrap();
+        let parts = nodes::parts(&profile, None, DEFAULT.usual_sram_bytes);
+        let mut node = DEFAULT.node(0, &parts).unwrap();
         let start = if transfers { 4 } else { 0 };
         let program = format!(
             ".org 0x4000\nlui $gp, 0xC000\nlui $t0, 0x7000\nsw $t0, 0x94($gp)\nli $t1, 64\n\

@@ -1,14 +1,14 @@
 //! Both boards boot, negotiate, and exchange frames, with any memory size and DMA assist.
 
 use emulator::tigon2::board::Tigon2;
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::profile::built_in;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use defs::acenic::Mode;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK, SendRing};
 use lanigon_worlds::acenic;
 use lanigon_worlds::acenic::node::{self, Failure, Plan, Record};
@@ -17,14 +17,14 @@ use super::support::FIRMWARE;
 
 /// Runs the exchange; returns both records, interrupt counts of both boards, and the trace hash.
 fn exchange(
-    sram: SramSize,
+    sram: u32,
     config: &Config,
     frames: u32,
     size: Option<u32>,
     threads: usize,
     skip_idle: bool,
 ) -> ([Record; 2], [u64; 2], u64) {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let profile = built_in("tigon2-88mhz").unwrap();
     let mut world = acenic::pair(&FIRMWARE, &profile, sram, config.link).unwrap();
     for node in &mut world.nodes {
         node.board_mut::<Tigon2>().skip_idle = skip_idle;
@@ -50,7 +50,7 @@ fn exchange(
 }
 
 #[track_caller]
-fn check(sram: SramSize, config: &Config, frames: u32, size: Option<u32>) -> [Record; 2] {
+fn check(sram: u32, config: &Config, frames: u32, size: Option<u32>) -> [Record; 2] {
     let (records, ..) = exchange(sram, config, frames, size, 1, true);
     for record in &records {
         assert_eq!(record.failure, None);
@@ -74,7 +74,7 @@ fn with_mode(mode: Mode) -> Config {
 
 #[test]
 fn every_board_boots_and_exchanges_frames() {
-    for sram in [SramSize::K512, SramSize::M1, SramSize::M2] {
+    for sram in [512 * KB, 1024 * KB, 2048 * KB] {
         for mode in [Mode::empty(), Mode::ONE_DMA] {
             for link in [Config::default().link, NEGOTIATED_LINK] {
                 let config = Config {
@@ -90,7 +90,7 @@ fn every_board_boots_and_exchanges_frames() {
 #[test]
 fn frames_of_every_length_arrive() {
     for size in [60, 61, 62, 63, 64, 65, 127, 128, 129, 1000, 1513, 1514] {
-        check(SramSize::M1, &Config::default(), 12, Some(size));
+        check(1024 * KB, &Config::default(), 12, Some(size));
     }
 }
 
@@ -102,28 +102,28 @@ fn jumbo_frames_arrive() {
         ..Config::default()
     };
     for size in [1515, 4096, 9014] {
-        check(SramSize::K512, &config, 40, Some(size));
+        check(512 * KB, &config, 40, Some(size));
     }
 }
 
 /// More frames than any ring or buffer can hold.
 #[test]
 fn rings_and_buffers_wrap() {
-    check(SramSize::K512, &Config::default(), 1500, Some(60));
-    check(SramSize::K512, &with_mode(Mode::ONE_DMA), 1000, None);
+    check(512 * KB, &Config::default(), 1500, Some(60));
+    check(512 * KB, &with_mode(Mode::ONE_DMA), 1000, None);
     let nic_ring = Config {
         send_ring: SendRing::NIC,
         ..Config::default()
     };
-    check(SramSize::M1, &nic_ring, 400, None);
+    check(1024 * KB, &nic_ring, 400, None);
 }
 
 /// Frames in flight when the cable is cut are lost, and the rest arrives.
 #[test]
 fn lost_frames_are_counted() {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let profile = built_in("tigon2-88mhz").unwrap();
     let config = Config::default();
-    let mut world = acenic::pair(&FIRMWARE, &profile, SramSize::M1, config.link).unwrap();
+    let mut world = acenic::pair(&FIRMWARE, &profile, 1024 * KB, config.link).unwrap();
     let (from, until) = (SimTime::from_us(12_000), SimTime::from_us(12_050));
     world.unplug(0, from, Some(until)).unwrap();
     let image = Arc::new(FIRMWARE.firmware.clone());
@@ -147,7 +147,7 @@ fn lost_frames_are_counted() {
 
 #[test]
 fn statistics_agree_with_the_exchange() {
-    for record in check(SramSize::M1, &Config::default(), 100, Some(200)) {
+    for record in check(1024 * KB, &Config::default(), 100, Some(200)) {
         let statistics = record.statistics.unwrap();
         let get = |name| statistics.get(name).unwrap();
         assert_eq!(get("if_hc_in_ucast_pkts"), 100);
@@ -165,7 +165,7 @@ fn the_same_run_is_the_same_on_any_number_of_threads_stepped_or_skipped() {
         statistics_ticks: 30_000,
         ..Config::default()
     };
-    let run = |threads, skip| exchange(SramSize::M1, &config, 60, None, threads, skip);
+    let run = |threads, skip| exchange(1024 * KB, &config, 60, None, threads, skip);
     let (records, interrupts, hash) = run(1, true);
     for (threads, skip) in [(1, true), (2, true), (1, false)] {
         let (again, interrupts_again, hash_again) = run(threads, skip);
@@ -178,9 +178,9 @@ fn the_same_run_is_the_same_on_any_number_of_threads_stepped_or_skipped() {
 
 #[test]
 fn a_board_that_nobody_answers_gives_up() {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let profile = built_in("tigon2-88mhz").unwrap();
     let config = Config::default();
-    let mut world = acenic::pair(&FIRMWARE, &profile, SramSize::M1, config.link).unwrap();
+    let mut world = acenic::pair(&FIRMWARE, &profile, 1024 * KB, config.link).unwrap();
     let image = Arc::new(FIRMWARE.firmware.clone());
     let plan = Plan {
         node: 0,

@@ -1,22 +1,21 @@
 //! Shared parts of the tests: a pair of boards, and two programs on them.
 
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::profile::built_in;
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
 
 use defs::acenic::Link;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use host_lib::acenic::{Command, Config, Event, LinkChange, Received, SendOptions};
 use host_lib::emp::MacAddress;
 use host_lib::window::System;
 use lanigon_worlds::acenic::{self, AceFirmware, Nic};
 use lanigon_worlds::images::image_folder;
 
-pub static FIRMWARE: LazyLock<AceFirmware> = LazyLock::new(|| {
-    acenic::read_firmware(&image_folder().join("acenic"), SramSize::K512).unwrap()
-});
+pub static FIRMWARE: LazyLock<AceFirmware> =
+    LazyLock::new(|| acenic::read_firmware(&image_folder().join("acenic"), 512 * KB).unwrap());
 
 /// Time at which both interfaces are open.
 const OPEN_PS: u64 = 50_000_000_000;
@@ -33,8 +32,8 @@ pub fn text(error: impl std::fmt::Display) -> String {
 }
 
 pub fn pair(link: Link) -> World {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
-    acenic::pair(&FIRMWARE, &profile, SramSize::M1, link).unwrap()
+    let profile = built_in("tigon2-88mhz").unwrap();
+    acenic::pair(&FIRMWARE, &profile, 1024 * KB, link).unwrap()
 }
 
 /// Runs a program on each node of `world` until both have ended; returns their results.

@@ -1,11 +1,11 @@
 //! Start-up until the firmware-running event, with valid and invalid configurations.
 
+use lanigon_worlds::boards::KB;
 use std::time::Duration;
 
 use defs::acenic::info::RingFlags;
 use defs::acenic::{GIGABIT_STATE, INFO_HIGH, Mode, TRACE_MASK};
 use defs::tigon2::regs::{ASSIST_STATE, PCI_STATE, PciState};
-use emulator::tigon2::sram::SramSize;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, Rings, SendRing};
 use host_lib::window::System;
@@ -18,9 +18,9 @@ use super::support::{
 #[test]
 fn every_memory_size_and_assist_boots() {
     for (sram, megabytes) in [
-        (SramSize::K512, 0x8_0000),
-        (SramSize::M1, 0x10_0000),
-        (SramSize::M2, 0x20_0000),
+        (512 * KB, 0x8_0000),
+        (1024 * KB, 0x10_0000),
+        (2048 * KB, 0x20_0000),
     ] {
         for assist in [Mode::empty(), Mode::ONE_DMA] {
             let mut config = config();
@@ -42,7 +42,7 @@ fn every_memory_size_and_assist_boots() {
 
 #[test]
 fn the_first_words_are_the_protocols() {
-    let mut bench = bench_with(SramSize::M1, config(), |mut nic| async move {
+    let mut bench = bench_with(1024 * KB, config(), |mut nic| async move {
         open(&mut nic).await;
         let link = nic.board_mut().read_sram(GIGABIT_STATE).await;
         let words: Vec<u32> = nic.history().iter().map(|event| event.word).collect();
@@ -84,7 +84,7 @@ fn bad_configurations_do_not_open() {
         ),
     ];
     for (name, config) in cases {
-        let mut bench = bench_with(SramSize::M1, config, |mut nic| async move {
+        let mut bench = bench_with(1024 * KB, config, |mut nic| async move {
             nic.wait_running().await.unwrap();
             let mut events: Vec<Event> = nic.history().iter().map(|item| item.event).collect();
             let more = work_for(&mut nic, 1000).await.events;
@@ -111,10 +111,10 @@ fn bad_configurations_do_not_open() {
 /// Restarts CPU A with a changed SRAM word (or, without one, register). Returns whether it halts, and the
 /// names in its trace.
 fn boot_again(sram: bool, address: u32, value: u32) -> (bool, Vec<String>) {
-    let entry = images::own_image("acenic", SramSize::M1).unwrap().entry;
+    let entry = images::own_image("acenic", 1024 * KB).unwrap().entry;
     let mut config = config();
     config.rings = Rings::offload();
-    let mut bench = bench_with(SramSize::M1, config, move |mut nic| async move {
+    let mut bench = bench_with(1024 * KB, config, move |mut nic| async move {
         nic.wait_running().await.unwrap();
         nic.halt().await.unwrap();
         let board = nic.board_mut();

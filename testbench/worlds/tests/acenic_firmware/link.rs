@@ -5,8 +5,8 @@ use emulator::board::Board;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::serdes::LinkPartner;
-use emulator::tigon2::sram::SramSize;
 use host_lib::acenic::{Command, Config, Event, FIXED_LINK, LinkChange, NEGOTIATED_LINK};
+use lanigon_worlds::boards::KB;
 
 use super::support::{Bench, bench_with, config, open, work_for};
 
@@ -16,7 +16,7 @@ const DOWN: Event = Event::Link(LinkChange::Down);
 /// Runs a board with these link settings and this partner for a fifth of a second; returns its link events
 /// and the final link state.
 fn link(config: Config, partner: LinkPartner) -> Bench<(Vec<Event>, u32)> {
-    let mut bench = bench_with(SramSize::M1, config, |mut nic| async move {
+    let mut bench = bench_with(1024 * KB, config, |mut nic| async move {
         nic.wait_running().await.unwrap();
         let mut events: Vec<_> = nic.history().iter().map(|item| item.event).collect();
         let more = work_for(&mut nic, 200_000).await.events;
@@ -77,7 +77,7 @@ fn a_pulled_cable_is_noticed() {
 
 #[test]
 fn the_host_may_negotiate_anew() {
-    let mut bench = bench_with(SramSize::M1, config(), |mut nic| async move {
+    let mut bench = bench_with(1024 * KB, config(), |mut nic| async move {
         open(&mut nic).await;
         nic.want_link(NEGOTIATED_LINK).await;
         nic.command(Command::NegotiateLink).await.unwrap();

@@ -1,5 +1,6 @@
 //! Frames from the wire to host memory.
 
+use lanigon_worlds::boards::KB;
 use std::time::Duration;
 
 use defs::acenic::RX_TICKS;
@@ -7,7 +8,6 @@ use defs::acenic::descriptor::{Errors, Flags};
 use defs::acenic::info::RingFlags;
 use emulator::observe::event::TraceKind;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::sram::SramSize;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, JUMBO_MTU, Received, RingKind, Rings};
 use host_lib::address::MacAddress;
@@ -101,7 +101,7 @@ fn too_long_and_damaged_frames_are_dropped_and_counted() {
 
 #[test]
 fn frames_count_only_while_the_stack_is_up() {
-    let mut bench = bench_with(SramSize::M1, config(), |mut nic| async move {
+    let mut bench = bench_with(1024 * KB, config(), |mut nic| async move {
         nic.wait_running().await.unwrap();
         nic.fill_rings().await.unwrap();
         let before = work_until(&mut nic, FRAMES_FROM + SimTime::from_us(1_000)).await;

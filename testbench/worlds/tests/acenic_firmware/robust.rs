@@ -1,6 +1,7 @@
 //! Defective hosts: the firmware reports the error and continues.
 
 use emulator::tigon2::board::Tigon2;
+use lanigon_worlds::boards::KB;
 use std::time::Duration;
 
 use defs::acenic::descriptor::{Errors, Flags, RECEIVE_BYTES, SEND_BYTES};
@@ -13,7 +14,6 @@ use defs::acenic::{
 };
 use defs::tigon2::map::{COMMAND_RING_BASE, mailbox_low};
 use emulator::sim::time::SimTime;
-use emulator::tigon2::sram::SramSize;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, Fragment, SendOptions, SendRing};
 use host_lib::window::System;
@@ -219,11 +219,11 @@ fn block_of_nowhere() -> Vec<u8> {
 
 #[test]
 fn rings_that_are_nowhere_stop_nothing() {
-    let entry = images::own_image("acenic", SramSize::M1).unwrap().entry;
+    let entry = images::own_image("acenic", 1024 * KB).unwrap().entry;
     for assist in [Mode::empty(), Mode::ONE_DMA] {
         let mut config = config();
         config.mode |= assist;
-        let mut bench = bench_with(SramSize::M1, config, move |mut nic| async move {
+        let mut bench = bench_with(1024 * KB, config, move |mut nic| async move {
             nic.wait_running().await.unwrap();
             nic.halt().await.unwrap();
             let block = nic.system_mut().allocate(4096).unwrap();

@@ -1,5 +1,7 @@
 //! One board with the firmware and a driver; the test is the other end of the wire.
 
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::profile::built_in;
 use std::time::Duration;
 
 use emulator::board::Board;
@@ -7,8 +9,6 @@ use emulator::host::machine::Machine;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, Statistics, Work};
 use host_lib::address::MacAddress;
@@ -47,7 +47,7 @@ pub struct Bench<T> {
 
 /// A board with this much memory; `program` runs once the firmware has been started.
 pub fn bench_with<T, F>(
-    sram: SramSize,
+    sram: u32,
     config: Config,
     program: impl FnOnce(Nic) -> F + Send + 'static,
 ) -> Bench<T>
@@ -56,8 +56,8 @@ where
     F: Future<Output = T> + Send + 'static,
 {
     let image = images::own_image("acenic", sram).unwrap();
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
-    let mut node = nodes::node(0, &image, &profile, &[], sram);
+    let profile = built_in("tigon2-88mhz").unwrap();
+    let mut node = nodes::node(0, &image, &profile, &[], sram).unwrap();
     let link = node.board::<Tigon2>().fabric.link;
     node.board_mut::<Tigon2>().plug_in(&link);
     let firmware = images::firmware(&image);
@@ -76,7 +76,7 @@ where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    bench_with(SramSize::M1, config, |mut nic| async move {
+    bench_with(1024 * KB, config, |mut nic| async move {
         open(&mut nic).await;
         program(nic).await
     })

@@ -1,14 +1,15 @@
 //! Runs are deterministic: repeated, observed or not, with idle loops stepped or skipped.
 
 use emulator::tigon2::board::Tigon2;
+use lanigon_worlds::profile::built_in;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use emulator::observe::event::{self, TraceEvent};
 use emulator::observe::stream::Observer;
 use emulator::observe::tracer::Sink;
+use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Profile;
 use lanigon_worlds::calibrate;
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpPairs;
@@ -22,7 +23,7 @@ struct Costs {
 }
 
 fn costs(name: &str) -> Costs {
-    let profile = Profile::built_in(name).unwrap();
+    let profile = built_in(name).unwrap();
     let factors = calibrate::factors(&IMAGE, &profile).unwrap();
     Costs { profile, factors }
 }

@@ -8,16 +8,17 @@ use std::ops::Range;
 use defs::emp::control::Counter;
 use defs::emp::frame::HEADER_PAYLOAD;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::profile::Profile;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use emulator::tigon2::timing::Profile;
+use lanigon_worlds::boards;
 use lanigon_worlds::pairs::EmpPairs;
 
 use super::support::{Counters, IMAGE, Streams};
 
 /// The hardware profile with one changed entry.
 fn profile(group: &str, entry: &str, value: u64, unit: &str) -> Profile {
-    Profile::parse(&format!(
+    boards::profiles().parse(&format!(
         "name = \"slow\"\ndescription = \"one cost is higher\"\nbase = \"tigon2-88mhz\"\n\
          [{group}.{entry}]\nvalue = {value}\nunit = \"{unit}\"\nsource = \"GUESS\"\nwhy = \"slow\"\n"
     ))

@@ -1,5 +1,6 @@
 //! Shared parts of the tests: worlds, programs, and messages with known contents.
 
+use lanigon_worlds::profile::built_in;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
@@ -7,7 +8,6 @@ use std::sync::{Arc, LazyLock};
 use defs::emp::control::COUNTER_COUNT;
 use emulator::image::Image;
 use emulator::sim::world::{RunEnd, RunLimits};
-use emulator::tigon2::timing::Profile;
 use host_lib::emp::{Buffer, Source, Tag};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_worlds::images;
@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub static IMAGE: LazyLock<Image> =
-    LazyLock::new(|| images::own_image("emp-base", nodes::EMP_SRAM).unwrap());
+    LazyLock::new(|| images::own_image("emp-base", nodes::EMP_SRAM_BYTES).unwrap());
 
 thread_local! {
     /// Image of this test's pairs, if not the default one.
@@ -27,7 +27,7 @@ thread_local! {
 
 /// Sets the image of the pairs of this thread.
 pub fn use_image(name: &str) {
-    let image = images::own_image(name, nodes::EMP_SRAM).unwrap();
+    let image = images::own_image(name, nodes::EMP_SRAM_BYTES).unwrap();
     OTHER_IMAGE.set(Some(image));
 }
 
@@ -40,7 +40,7 @@ pub fn with_image<T>(what: impl FnOnce(&Image) -> T) -> T {
 }
 
 pub fn pair() -> EmpPairs {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+    let profile = built_in("tigon2-88mhz").unwrap();
     with_image(|image| EmpPairs::one(image, &profile, &[]).unwrap())
 }
 

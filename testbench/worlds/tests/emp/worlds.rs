@@ -1,5 +1,7 @@
 //! Worlds of many nodes: independence of threads, and memory use.
 
+use lanigon_worlds::boards::KB;
+use lanigon_worlds::profile::built_in;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,11 +12,9 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::Profile;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
-use lanigon_worlds::nodes::{EMP_SRAM, START};
+use lanigon_worlds::nodes::{EMP_SRAM_BYTES, START};
 use lanigon_worlds::pairs::EmpPairs;
 
 use super::support::{IMAGE, Streams, buffer, message, text};
@@ -84,8 +84,8 @@ impl Write for Page {
     }
 }
 
-fn pairs(count: u16, sram: SramSize) -> EmpPairs {
-    let profile = Profile::built_in("tigon2-88mhz").unwrap();
+fn pairs(count: u16, sram: u32) -> EmpPairs {
+    let profile = built_in("tigon2-88mhz").unwrap();
     EmpPairs::new(count, sram, &IMAGE, &profile, &[]).unwrap()
 }
 
@@ -95,7 +95,7 @@ fn threads(count: usize) -> NonZeroUsize {
 
 /// Four pairs with different streams, and an idle one.
 fn run(manner: Manner, max_time: Option<SimTime>) -> Seen {
-    let mut pairs = pairs(5, EMP_SRAM);
+    let mut pairs = pairs(5, EMP_SRAM_BYTES);
     for node in &mut pairs.world.nodes {
         node.board_mut::<Tigon2>().skip_idle = manner.skip_idle;
         node.trace.keep(manner.kept);
@@ -216,7 +216,7 @@ impl Write for Full {
 
 #[test]
 fn a_trace_that_cannot_be_written_is_reported_and_harms_nobody() {
-    let mut pairs = pairs(1, EMP_SRAM);
+    let mut pairs = pairs(1, EMP_SRAM_BYTES);
     Streams::new(1, 4, 20_000).spawn(&mut pairs, 0);
     pairs
         .world
@@ -230,7 +230,7 @@ fn a_trace_that_cannot_be_written_is_reported_and_harms_nobody() {
 #[test]
 fn an_interrupt_is_noticed_within_a_slice() {
     let flag = Arc::new(AtomicBool::new(false));
-    let mut pairs = pairs(1, EMP_SRAM);
+    let mut pairs = pairs(1, EMP_SRAM_BYTES);
     let wish = Arc::clone(&flag);
     pairs.spawn(0, "impatient", move |mut emp| async move {
         emp.system_mut().compute(30_000).await;
@@ -256,7 +256,7 @@ fn an_interrupt_is_noticed_within_a_slice() {
 
 /// Time of a message's acknowledgement by a board whose host polls, or computes.
 fn acknowledged(host_polls: bool) -> SimTime {
-    let mut pairs = pairs(1, EMP_SRAM);
+    let mut pairs = pairs(1, EMP_SRAM_BYTES);
     let sender = pairs.spawn(0, "sender", |mut emp| async move {
         let out = message(&mut emp, 0, 0, 4);
         emp.system_mut().compute(10_000).await;
@@ -290,7 +290,7 @@ fn an_answer_comes_in_time_while_the_host_computes() {
 
 #[test]
 fn time_passes_without_programs() {
-    let mut pairs = pairs(1, EMP_SRAM);
+    let mut pairs = pairs(1, EMP_SRAM_BYTES);
     let end = SimTime::from_us(123_456);
     let limits = RunLimits {
         max_time: Some(end),
@@ -302,7 +302,7 @@ fn time_passes_without_programs() {
 
 #[test]
 fn idle_boards_hold_what_they_use() {
-    let mut pairs = pairs(32, SramSize::M1);
+    let mut pairs = pairs(32, 1024 * KB);
     for node in 0..64 {
         pairs.spawn(node, "start", |_| async { Ok(()) });
     }

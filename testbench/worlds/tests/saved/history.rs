@@ -1,5 +1,6 @@
 //! Breakpoints, steps and the way back.
 
+use lanigon_worlds::boards::KB;
 use std::sync::{Arc, Mutex};
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
@@ -11,7 +12,6 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::sram::SramSize;
 use lanigon_worlds::images;
 
 use super::{result, run_to, simulation};
@@ -25,7 +25,7 @@ fn history() -> History {
 
 /// Address of a function of the image.
 fn function(name: &str) -> u32 {
-    let image = images::own_image("emp-so", SramSize::M1).unwrap();
+    let image = images::own_image("emp-so", 1024 * KB).unwrap();
     let symbols: Vec<_> = image
         .symbols
         .iter()

@@ -57,7 +57,8 @@ fn pair() {
     assert_eq!((messages.posted, messages.delivered), (100, 100));
     assert_eq!(outcome.counted(Counter::FramesResent), 0);
     assert!(outcome.drops.values().all(|&count| count == 0));
-    assert!(outcome.boards[0].cpu_a > 0.1 && outcome.boards[0].cpu_b == 0.0);
+    let share = |unit| outcome.boards[0].share(unit).unwrap();
+    assert!(share("cpu_a") > 0.1 && share("cpu_b") == 0.0);
 }
 
 #[test]

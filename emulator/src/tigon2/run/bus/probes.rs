@@ -5,6 +5,7 @@ use std::sync::Arc;
 use defs::probe::Kind;
 
 use super::CpuBus;
+use crate::board::BoardProbe;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::image::Probe;
@@ -13,7 +14,6 @@ use crate::sim::initiator::Actor;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::{CorePrivate, CoreUnit};
 use crate::tigon2::inspect::handlers::{self, Jump};
-use crate::tigon2::inspect::probes::BoardProbe;
 use crate::tigon2::map::{self, Place};
 use crate::tigon2::sram::Sram;
 

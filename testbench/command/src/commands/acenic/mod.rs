@@ -34,10 +34,10 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         &[("--firmware", &args.firmware)],
         &[("--trace", args.record.trace.as_deref())],
     )?;
-    let firmware = acenic::read_firmware(&args.firmware, args.sram)?;
+    let firmware = acenic::read_firmware(&args.firmware, args.sram_bytes)?;
     let profile = profile::load(&args.profile)?;
     let config = config(args);
-    let mut world = acenic::pair(&firmware, &profile, args.sram, config.link)?;
+    let mut world = acenic::pair(&firmware, &profile, args.sram_bytes, config.link)?;
     let recording = args.record.begin(&mut world, || {
         let run = format!("acenic {}", args.firmware.display());
         record::header(

@@ -33,16 +33,16 @@ const HOST_MEGABYTES: u32 = 1;
 pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let profile = profile::load(&args.profile)?;
     let image = args.image.as_deref();
-    let image = image.map(|path| images::read_image(path, args.sram));
+    let image = image.map(|path| images::read_image(path, args.sram_bytes));
     let image = image.transpose()?;
     let probes = image.as_ref().map(|image| nodes::probes(image, &[]));
     let parts = Parts {
         profile: &profile,
         probes: probes.as_ref(),
-        sram: args.sram,
+        sram_bytes: args.sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
     };
-    let mut node = boards::DEFAULT.node(0, &parts);
+    let mut node = boards::DEFAULT.node(0, &parts)?;
     for cpu in 0..node.inspect().cpus().len() {
         let board = node.inspect_mut();
         board.hold_after(CpuId::new(cpu), args.max_instructions);
@@ -77,7 +77,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 
 fn load_files(node: &mut Node, args: &ExecArgs) -> anyhow::Result<()> {
     for load in &args.load {
-        let bytes = read_at_most(&load.file, args.sram.bytes() as u64)?;
+        let bytes = read_at_most(&load.file, u64::from(args.sram_bytes))?;
         let name = || format!("--load {:#x}={}", load.address, load.file.display());
         memory::write(node, CpuId::new(args.cpu.index()), load.address, &bytes)
             .with_context(name)?;

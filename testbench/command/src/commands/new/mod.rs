@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use super::Status;
 use crate::cli::NewArgs;
 use crate::output;
+use lanigon_worlds::boards::DEFAULT;
 
 /// A file of a new project.
 struct File {
@@ -109,10 +110,8 @@ fn name(folder: &Path) -> anyhow::Result<&str> {
             "\"{name}\" cannot be a project's name: small letters, digits, - and _, a letter first"
         );
     }
-    if matches!(
-        name,
-        "test" | "core" | "std" | "defs" | "tigon2-hal" | "tigon2_hal"
-    ) {
+    let taken = ["test", "core", "std", "defs", DEFAULT.hal];
+    if taken.contains(&&*name.replace('_', "-")) {
         bail!("\"{name}\" cannot be a project's name: a crate has it");
     }
     Ok(name)
@@ -180,10 +179,7 @@ fn summary(folder: &Path, name: &str) -> String {
     let rows = [
         ("firmware/src/main.rs".to_owned(), "what the NIC does"),
         (SCRIPT.to_owned(), "builds it"),
-        (
-            format!("firmware/target/tigon2/release/{name}"),
-            "the image, then",
-        ),
+        (format!("{}/{name}", DEFAULT.images), "the image, then"),
         ("src/lib.rs".to_owned(), "what the host does"),
         (
             format!("tests/{name}.rs"),

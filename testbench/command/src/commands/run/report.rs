@@ -276,36 +276,60 @@ fn listed(counts: &BTreeMap<String, u64>) -> String {
 }
 
 fn boards(boards: &[BoardUse]) -> String {
-    let mut text = format!(
-        "{:<10}{:<12}{:>8}{:>8}{:>10}{:>11}\n",
-        "busy", "node", "CPU A", "CPU B", "DMA read", "DMA write"
-    );
-    let shares = |board: &BoardUse| [board.cpu_a, board.cpu_b, board.dma_read, board.dma_write];
-    let mut line = |name: &str, shares: [f64; 4]| {
-        let [a, b, read, write] = shares.map(|share| format!("{:.1} %", share * 100.0));
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{:<10}{name:<12}{a:>8}{b:>8}{read:>10}{write:>11}",
-            ""
-        );
+    let titles = |board: &BoardUse| -> Vec<&str> {
+        let units = board.units.iter();
+        units.map(|unit| unit.title).collect()
     };
+    // Boards with the same units share a table.
+    let mut tables: Vec<(Vec<&str>, Vec<&BoardUse>)> = Vec::new();
+    for board in boards {
+        let titles = titles(board);
+        match tables.iter_mut().find(|(known, _)| *known == titles) {
+            Some((_, same)) => same.push(board),
+            None => tables.push((titles, vec![board])),
+        }
+    }
+    let tables = tables.iter();
+    tables
+        .map(|(titles, boards)| table(titles, boards))
+        .collect()
+}
+
+/// Utilisation of boards whose units have these titles.
+fn table(titles: &[&str], boards: &[&BoardUse]) -> String {
+    let mut text = String::new();
+    let mut line = |first: &str, name: &str, cells: Vec<String>| {
+        text += &format!("{first:<10}{name:<12}");
+        for (cell, title) in cells.iter().zip(titles) {
+            let width = (title.len() + 2).max(8);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{cell:>width$}");
+        }
+        text.push('\n');
+    };
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    line(
+        "busy",
+        "node",
+        titles.iter().map(ToString::to_string).collect(),
+    );
     if boards.len() <= MOST_BOARDS {
         for board in boards {
-            line(&board.node, shares(board));
+            let shares = board.units.iter().map(|unit| percent(unit.share));
+            line("", &board.node, shares.collect());
         }
         return text;
     }
     let count = boards.len() as f64;
-    let mut mean = [0.0; 4];
-    let mut most = [0.0; 4];
+    let mut mean = vec![0.0; titles.len()];
+    let mut most = vec![0.0f64; titles.len()];
     for board in boards {
-        for (index, share) in shares(board).into_iter().enumerate() {
-            mean[index] += share / count;
-            most[index] = share.max(most[index]);
+        for (index, unit) in board.units.iter().enumerate() {
+            mean[index] += unit.share / count;
+            most[index] = unit.share.max(most[index]);
         }
     }
-    line("mean", mean);
-    line("highest", most);
+    line("", "mean", mean.into_iter().map(percent).collect());
+    line("", "highest", most.into_iter().map(percent).collect());
     text
 }

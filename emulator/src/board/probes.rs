@@ -1,4 +1,4 @@
-//! The probes of a board's firmware, by address.
+//! The probes of a board's firmware, by address, and the stages that they mark.
 
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! The program that starts firmware of any kind.
 
+use std::sync::Arc;
+
 use defs::tigon2::regs::{HOST_CONTROL, HostControl};
 use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
@@ -12,7 +14,11 @@ use host_lib::window::System;
 ///
 /// # Errors
 /// If the chip does not come up, or the firmware does not fit it.
-pub async fn run(mut machine: Machine, firmware: &Firmware, time: SimTime) -> Result<(), String> {
+pub(super) async fn run(
+    mut machine: Machine,
+    firmware: Arc<Firmware>,
+    time: SimTime,
+) -> Result<(), String> {
     let mut board = BoardWindow::new(machine.clone());
     board.reset().await.map_err(|error| error.to_string())?;
     let loaded = firmware.load(&mut board).await;

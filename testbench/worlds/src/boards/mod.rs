@@ -1,0 +1,211 @@
+//! The types of boards that scenarios and commands can name. A new type is registered in this folder and nowhere else.
+
+mod tigon2;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use emulator::board::ProbeTable;
+use emulator::cpu::architecture::Architecture;
+use emulator::host::machine::Machine;
+use emulator::image::MemoryLimits;
+use emulator::profile::{BoardProfiles, Catalog, Profile, ProfileError};
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use host_lib::firmware::Firmware;
+
+use crate::kernel::Code;
+
+/// Bytes of a kilobyte of local memory.
+pub const KB: u32 = 1024;
+
+/// Everything that a node is built from.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// Costs of board and host.
+    pub profile: &'a Profile,
+    /// Probes of the firmware.
+    pub probes: Option<&'a ProbeTable>,
+    /// Local memory of the board; one of its [sizes](BoardType::sram_sizes).
+    pub sram_bytes: u32,
+    /// Host memory, in megabytes.
+    pub memory_megabytes: u32,
+}
+
+/// A board cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BoardError {
+    /// The timing profile is for another type of board.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// There is no board with this much local memory.
+    #[error("the board has {} KB", .0.sram_kilobytes())]
+    Sram(&'static BoardType),
+    /// The kernel of busy boards is invalid.
+    #[error("the benchmark kernel: {0}")]
+    Kernel(String),
+}
+
+/// A host program that ends with an error or never.
+pub type Program = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// A type of board.
+#[derive(Debug, Clone, Copy)]
+pub struct BoardType {
+    /// Name in scenarios: `tigon2`.
+    pub name: &'static str,
+    /// Name in texts: `Alteon Tigon2`.
+    pub title: &'static str,
+    /// One line about it.
+    pub description: &'static str,
+    /// Instruction set of its CPUs.
+    pub architecture: &'static dyn Architecture,
+    /// Timing profile of the plain hardware.
+    pub profile: &'static str,
+    /// All its timing profiles.
+    pub profiles: &'static BoardProfiles,
+    /// Sizes of local memory with which it is made, in bytes, smallest first.
+    pub sram_sizes: &'static [u32],
+    /// The size that is taken unless another one is asked for.
+    pub usual_sram_bytes: u32,
+    /// Folder of the built firmware images, from the folder of this project.
+    pub images: &'static str,
+    build: fn(&'static Self, u16, &Parts<'_>) -> Result<Node, BoardError>,
+    /// Package with the interface for firmware.
+    pub hal: &'static str,
+    limits: fn(u32) -> MemoryLimits,
+    start: fn(Machine, Arc<Firmware>, SimTime) -> Program,
+    make_busy: fn(&mut Node, Code) -> Result<(), BoardError>,
+}
+
+/// All types; the first is the default.
+pub static BOARDS: [BoardType; 1] = [tigon2::TIGON2];
+
+/// The default type.
+pub static DEFAULT: &BoardType = &BOARDS[0];
+
+/// The type with this name.
+#[must_use]
+pub fn board_type(name: &str) -> Option<&'static BoardType> {
+    BOARDS.iter().find(|board| board.name == name)
+}
+
+/// The timing profiles of all types.
+#[must_use]
+pub fn profiles() -> Catalog {
+    Catalog::new(BOARDS.iter().map(|board| board.profiles))
+}
+
+impl BoardType {
+    /// Node number `index`, with a board of this type. The firmware is not loaded yet.
+    ///
+    /// # Errors
+    /// If the profile or the size of the local memory does not fit the board.
+    pub fn node(&'static self, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
+        parts.profile.for_board(self.name)?;
+        self.check_sram(parts.sram_bytes)?;
+        (self.build)(self, index, parts)
+    }
+
+    /// Checks that the board is made with this much local memory.
+    ///
+    /// # Errors
+    /// [`BoardError::Sram`].
+    pub fn check_sram(&'static self, bytes: u32) -> Result<u32, BoardError> {
+        match self.sram_sizes.contains(&bytes) {
+            true => Ok(bytes),
+            false => Err(BoardError::Sram(self)),
+        }
+    }
+
+    /// The sizes of its local memory in kilobytes, as text: `512, 1024 or 2048`.
+    #[must_use]
+    pub fn sram_kilobytes(&self) -> String {
+        let mut sizes = self.sram_sizes.iter().map(|bytes| (bytes / KB).to_string());
+        let last = sizes.next_back().unwrap_or_default();
+        let others = sizes.collect::<Vec<_>>().join(", ");
+        match others.is_empty() {
+            true => last,
+            false => format!("{others} or {last}"),
+        }
+    }
+
+    /// The program that resets the board, loads any firmware, starts it at `time`, or at once if that is past, and waits
+    /// for ever. The board's interrupts are masked: there is no handler for them.
+    #[must_use]
+    pub fn start(&self, machine: Machine, firmware: Arc<Firmware>, time: SimTime) -> Program {
+        (self.start)(machine, firmware, time)
+    }
+
+    /// Loads and starts the kernel of busy boards on all CPUs of a node.
+    ///
+    /// # Errors
+    /// [`BoardError::Kernel`].
+    pub fn make_busy(&self, node: &mut Node, code: Code) -> Result<(), BoardError> {
+        (self.make_busy)(node, code)
+    }
+
+    /// What an image must fit on a board with this much memory.
+    #[must_use]
+    pub fn image_limits(&self, sram_bytes: u32) -> MemoryLimits {
+        (self.limits)(sram_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn build(
+        board: &'static BoardType,
+        profile: &str,
+        sram_bytes: u32,
+    ) -> Result<Node, BoardError> {
+        board.node(
+            0,
+            &Parts {
+                profile: &profiles().built_in(profile).expect("its profile"),
+                probes: None,
+                sram_bytes,
+                memory_megabytes: 8,
+            },
+        )
+    }
+
+    #[test]
+    fn each_type_is_found_and_builds_what_it_says() {
+        for known in &BOARDS {
+            let found = board_type(known.name).expect("a registered type");
+            assert_eq!(found.name, known.name);
+            assert_eq!(found.profiles.board, known.name);
+            assert!(found.sram_sizes.contains(&found.usual_sram_bytes));
+            for &bytes in found.sram_sizes {
+                let node = build(found, found.profile, bytes).expect("a node");
+                assert_eq!(node.inspect().name(), known.name);
+                let limits = found.image_limits(bytes);
+                assert_eq!(limits.board, known.name);
+                for cpu in node.inspect().cpus() {
+                    assert_eq!(cpu.architecture, known.architecture);
+                    assert_eq!(limits.architecture, known.architecture);
+                }
+            }
+        }
+        assert!(board_type("tigon3").is_none());
+    }
+
+    #[test]
+    fn profiles_have_different_names() {
+        let names: Vec<_> = profiles().names().collect();
+        let different: BTreeSet<_> = names.iter().collect();
+        assert_eq!(names.len(), different.len(), "{names:?}");
+    }
+
+    #[test]
+    fn a_wrong_size_of_memory_is_refused() {
+        let error = build(DEFAULT, DEFAULT.profile, 300 * KB).expect_err("no such board");
+        assert_eq!(error.to_string(), "the board has 512, 1024 or 2048 KB");
+    }
+}

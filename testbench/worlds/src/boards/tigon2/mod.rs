@@ -1,0 +1,40 @@
+//! The Alteon Tigon2.
+
+mod kernel;
+mod start;
+
+use emulator::cpu::mips::architecture::Mips;
+use emulator::sim::node::Node;
+use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::inspect::debugger::NAME;
+use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::timing::{PROFILES, Timing};
+
+use super::{BoardError, BoardType, KB, Parts};
+
+pub(super) const TIGON2: BoardType = BoardType {
+    name: NAME,
+    title: "Alteon Tigon2",
+    description: "two MIPS CPUs, gigabit Ethernet",
+    architecture: &Mips,
+    profile: "tigon2-88mhz",
+    profiles: &PROFILES,
+    sram_sizes: &[512 * KB, 1024 * KB, 2048 * KB],
+    usual_sram_bytes: 1024 * KB,
+    images: "firmware/target/tigon2/release",
+    hal: "tigon2-hal",
+    build,
+    limits: Tigon2::image_limits,
+    start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
+    make_busy: kernel::load,
+};
+
+fn build(own: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
+    let sram = SramSize::from_bytes(parts.sram_bytes).ok_or(BoardError::Sram(own))?;
+    let mut board = Tigon2::new(sram, Timing::of(parts.profile)?);
+    if let Some(probes) = parts.probes {
+        board.probes = probes.clone();
+    }
+    let costs = &parts.profile.host;
+    Ok(Node::new(index, board, costs, parts.memory_megabytes))
+}
