@@ -102,7 +102,7 @@ fn looking_changes_nothing_and_misses_nothing() {
 #[test]
 fn profiles_add_up() {
     let mut simulation = simulation();
-    let profiler = Profiler::new(&simulation.image, SimTime::ZERO, SimTime::MAX);
+    let profiler = Profiler::new(&simulation.images, SimTime::ZERO, SimTime::MAX);
     simulation.world.observe(profiler.observer());
     let left = run(&mut simulation, 1);
     let cores = profiler.finish();
@@ -147,7 +147,7 @@ fn a_file_shows_every_instruction() {
     let mut simulation = simulation();
     let names = (0..2).map(|node| (format!("n{node}"), DEFAULT));
     let header = header(&"pair", 1, names);
-    let header = with_image(header, "emp-base", &simulation.image);
+    let header = with_image(header, "emp-base", simulation.images.of(0));
     let args = RecordOptions {
         trace: Some(path.clone()),
         instructions: true,

@@ -39,7 +39,7 @@ pub fn run(scenario: &str, threads: usize, options: Option<Options>) -> (Vec<u8>
             1,
             ["0", "1", "2", "3"].map(|node| (node.into(), DEFAULT)),
         );
-        let header = record::with_image(header, "emp-base", &simulation.image);
+        let header = record::with_image(header, "emp-base", simulation.images.of(0));
         let options = Options { header, ..options };
         let timeline = Timeline::new(Box::new(page.clone()), options);
         simulation.world.observe(Box::new(timeline));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use emulator::image::{Image, ImageError};
 use host_lib::firmware::Firmware;
 
-use crate::boards;
+use crate::boards::{BoardType, DEFAULT};
 
 /// A firmware image cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,41 +30,65 @@ pub enum FirmwareError {
     },
 }
 
-/// Folder of the built firmware images.
-#[must_use]
-pub fn image_folder() -> PathBuf {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    project.join(boards::DEFAULT.images)
+impl BoardType {
+    /// Folder of the built firmware images for boards of this type.
+    #[must_use]
+    pub fn image_folder(&self) -> PathBuf {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        project.join(self.images)
+    }
+
+    /// Reads an image file for a board of this type with this SRAM.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not valid for the board.
+    pub fn read_image(&self, path: &Path, sram_bytes: u32) -> Result<Image, FirmwareError> {
+        let bytes = std::fs::read(path).map_err(|error| FirmwareError::File {
+            path: path.into(),
+            hint: match error.kind() {
+                std::io::ErrorKind::NotFound if path.starts_with(self.image_folder()) => {
+                    " (build the firmware first: make firmware)"
+                }
+                _ => "",
+            },
+            error,
+        })?;
+        let limits = self.image_limits(sram_bytes);
+        Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
+            path: path.into(),
+            error,
+        })
+    }
+
+    /// Reads a built-in image for a board of this type.
+    ///
+    /// # Errors
+    /// Errors of [`read_image`](Self::read_image).
+    pub fn own_image(&self, name: &str, sram_bytes: u32) -> Result<Image, FirmwareError> {
+        self.read_image(&self.image_folder().join(name), sram_bytes)
+    }
 }
 
-/// Reads an image file for a board with this SRAM.
+/// Folder of the built firmware images for boards of the default type.
+#[must_use]
+pub fn image_folder() -> PathBuf {
+    DEFAULT.image_folder()
+}
+
+/// Reads an image file for a board of the default type with this SRAM.
 ///
 /// # Errors
 /// If the file cannot be read or is not valid for the board.
 pub fn read_image(path: &Path, sram_bytes: u32) -> Result<Image, FirmwareError> {
-    let bytes = std::fs::read(path).map_err(|error| FirmwareError::File {
-        path: path.into(),
-        hint: match error.kind() {
-            std::io::ErrorKind::NotFound if path.starts_with(image_folder()) => {
-                " (build the firmware first: make firmware)"
-            }
-            _ => "",
-        },
-        error,
-    })?;
-    let limits = boards::DEFAULT.image_limits(sram_bytes);
-    Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
-        path: path.into(),
-        error,
-    })
+    DEFAULT.read_image(path, sram_bytes)
 }
 
-/// Reads a built-in image.
+/// Reads a built-in image for a board of the default type.
 ///
 /// # Errors
 /// Errors of [`read_image`].
 pub fn own_image(name: &str, sram_bytes: u32) -> Result<Image, FirmwareError> {
-    read_image(&image_folder().join(name), sram_bytes)
+    DEFAULT.own_image(name, sram_bytes)
 }
 
 /// The image for the host library.

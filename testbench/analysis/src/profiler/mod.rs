@@ -15,12 +15,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use emulator::cpu::architecture::Architecture;
-use emulator::image::{Image, Probe, Symbols};
 use emulator::observe::event::{Place, TraceEvent};
 use emulator::observe::instructions::InstructionLog;
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
+use lanigon_worlds::simulation::Images;
 
 pub use calls::{CallTree, Costs, Node, Spending};
 pub use collect::CoreProfile;
@@ -28,9 +27,7 @@ pub use collect::CoreProfile;
 /// Common settings of all profiles.
 #[derive(Debug)]
 struct Setting {
-    architecture: &'static dyn Architecture,
-    symbols: Symbols,
-    probes: Vec<Probe>,
+    images: Images,
     from: SimTime,
     until: SimTime,
 }
@@ -46,13 +43,11 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// A profiler for CPUs that run this image, for the time from `from` to `until`.
+    /// A profiler for nodes that run these images, for the time from `from` to `until`.
     #[must_use]
-    pub fn new(image: &Image, from: SimTime, until: SimTime) -> Self {
+    pub fn new(images: &Images, from: SimTime, until: SimTime) -> Self {
         let setting = Setting {
-            architecture: image.architecture,
-            symbols: image.symbols.clone(),
-            probes: image.probes.clone(),
+            images: images.clone(),
             from,
             until,
         };
@@ -95,13 +90,8 @@ impl Observer for Profiler {
         let mut cores = self.cores();
         let core = cores.entry((node, cpu));
         let core = core.or_insert_with(|| {
-            let Setting {
-                architecture,
-                symbols,
-                probes,
-                ..
-            } = &*self.setting;
-            CoreProfile::new(cpu, *architecture, symbols, probes)
+            let image = self.setting.images.of(node.into());
+            CoreProfile::new(cpu, image.architecture, &image.symbols, &image.probes)
         });
         core.window(
             self.setting.from,

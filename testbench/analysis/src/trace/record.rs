@@ -21,6 +21,7 @@ use crate::output::WriteError;
 use lanigon_worlds::boards::BoardType;
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::Images;
 
 /// Details by name.
 pub const DETAILS: [(&str, Details); 7] = [
@@ -258,14 +259,20 @@ pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
 
 /// The header of a scenario's run. `name` is that of its file.
 #[must_use]
-pub fn of_scenario(name: &str, scenario: &Scenario, image: &Image) -> Header {
+pub fn of_scenario(name: &str, scenario: &Scenario, images: &Images) -> Header {
     let nodes = scenario.nodes.iter();
     let nodes = nodes.map(|node| (node.name.clone(), node.board));
-    let header = header(&name, scenario.seed, nodes);
-    Header {
-        switches: scenario.network.switches.len() as u16,
-        ..with_image(header, &scenario.image, image)
+    let mut header = header(&name, scenario.seed, nodes);
+    let known = images.all();
+    header.images = known
+        .map(|(name, image)| ImageInfo::new(name, image))
+        .collect();
+    for (index, node) in header.nodes.iter_mut().enumerate() {
+        let image = Some(images.index_of(index));
+        node.images = vec![image; node.names().cpus.len()];
     }
+    header.switches = scenario.network.switches.len() as u16;
+    header
 }
 
 #[cfg(test)]

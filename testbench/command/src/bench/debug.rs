@@ -243,7 +243,7 @@ impl Stopping {
         let mut plain = blueprint.build()?.world;
         pass_time(&mut plain, begin);
         // The entry point is not executed or written again.
-        let stops = armed.at(blueprint.image.entry);
+        let stops = armed.at(blueprint.images.of(0).entry);
         let mut history = history(blueprint)?;
         history.go_to(begin)?;
         for node in 0..plain.nodes.len() {

@@ -22,7 +22,7 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     // gdb's interrupt ends a run; the user's interrupt ends the server.
     let session = debug::session(&args.what, &Interrupt::default())?;
     let node = node(&session, &args.node)?;
-    let image = session.image_file();
+    let image = session.image_file(node);
     // The file was read before.
     let image = std::fs::canonicalize(&image).unwrap_or(image);
     output::print(&format!(

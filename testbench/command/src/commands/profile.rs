@@ -35,7 +35,7 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let node = args.node.as_deref().map(|name| find(&scenario, name));
     let node = node.transpose()?;
     let mut simulation = Simulation::new(&scenario)?;
-    let profiler = Profiler::new(&simulation.image, from, until);
+    let profiler = Profiler::new(&simulation.images, from, until);
     simulation.world.observe(profiler.observer());
     let options = RunOptions {
         max_time: args.until.map(|_| until.saturating_sub(START)),

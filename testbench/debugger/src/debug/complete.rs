@@ -39,7 +39,7 @@ impl Words {
     /// Collects the words of a session.
     #[must_use]
     pub fn of(session: &Session) -> Self {
-        let symbols = session.image.symbols.iter();
+        let symbols = session.image().symbols.iter();
         let functions = symbols.filter(|symbol| symbol.kind == SymbolKind::Function);
         let images = session.header.images.iter();
         let nodes = 0..session.header.nodes.len();

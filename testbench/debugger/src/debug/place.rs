@@ -158,7 +158,7 @@ impl Session {
     fn by_memory(&self, addresses: &[u32]) -> Code {
         let own = |cpu: usize| {
             let seen = |address: &&u32| {
-                let mut sections = self.image.sections.iter().filter(|section| {
+                let mut sections = self.image().sections.iter().filter(|section| {
                     let end = section.run_address.saturating_add(section.size_bytes);
                     section.executable && (section.run_address..end).contains(address)
                 });
@@ -260,7 +260,7 @@ impl Session {
         name: &str,
         meant: impl Fn(&Symbol) -> bool,
     ) -> Result<Vec<&Symbol>, PlaceError> {
-        let symbols = self.image.symbols.iter();
+        let symbols = self.image().symbols.iter();
         let known: Vec<_> = symbols
             .filter(|symbol| symbol.kind != SymbolKind::Constant && meant(symbol))
             .collect();

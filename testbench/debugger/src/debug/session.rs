@@ -17,9 +17,9 @@ use super::show::address::own_line;
 use super::stop::{Scope, Stop, What};
 use lanigon_analysis::trace::filter::{Filter, Term};
 use lanigon_analysis::trace::record;
-use lanigon_worlds::images::image_folder;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::Images;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
 
 /// The focused CPU.
@@ -48,15 +48,16 @@ struct Origin<'a> {
 pub struct Session {
     /// History of its world.
     pub history: History,
-    /// Image on all boards.
-    pub image: Arc<Image>,
+    /// Images on the boards.
+    pub images: Images,
     /// Names of nodes, probes, stages and functions, as in a trace.
     pub header: Header,
     /// The focused CPU.
     pub focus: Focus,
     /// Set when the user interrupts.
     pub interrupt: Interrupt,
-    lines: Result<Lines, LinesError>,
+    /// Source lines of each image.
+    lines: Vec<Result<Lines, LinesError>>,
     blueprint: Arc<Blueprint>,
     /// The snapshot with which the session began: its bytes, and the base folder of its scenario.
     snapshot: Option<(Vec<u8>, PathBuf)>,
@@ -119,8 +120,8 @@ impl Session {
             blueprint,
             snapshot,
         } = origin;
-        let image = Arc::clone(&blueprint.image);
-        let header = record::of_scenario(name, scenario, &image);
+        let images = blueprint.images.clone();
+        let header = record::of_scenario(name, scenario, &images);
         // What was built once can be built again. (An empty world could not be loaded into.)
         let builder = Arc::clone(&blueprint);
         let build = move || {
@@ -129,8 +130,8 @@ impl Session {
         };
         Ok(Self {
             history: History::from_moment(world, build, Some(interrupt.flag()))?,
-            lines: image.lines(),
-            image,
+            lines: images.all().map(|(_, image)| image.lines()).collect(),
+            images,
             header,
             focus: Focus::default(),
             interrupt: interrupt.clone(),
@@ -143,12 +144,19 @@ impl Session {
         })
     }
 
-    /// Source lines of the image.
+    /// Image of the focused node.
+    #[must_use]
+    pub fn image(&self) -> &Image {
+        self.images.of(self.focus.node)
+    }
+
+    /// Source lines of the focused node's image.
     ///
     /// # Errors
     /// If it has none.
     pub fn lines(&self) -> Result<&Lines, LinesError> {
-        self.lines.as_ref().map_err(Clone::clone)
+        let lines = &self.lines[self.images.index_of(self.focus.node)];
+        lines.as_ref().map_err(Clone::clone)
     }
 
     /// Start addresses of code from other source lines than that of the current instruction.
@@ -160,12 +168,8 @@ impl Session {
         let here = lines.at(self.cpu().pc)?;
         let here = own_line(&here);
         let mut others = Vec::new();
-        for section in self
-            .image
-            .sections
-            .iter()
-            .filter(|section| section.executable)
-        {
+        let sections = self.image().sections.iter();
+        for section in sections.filter(|section| section.executable) {
             let end = section.run_address.saturating_add(section.size_bytes);
             for address in (section.run_address..end).step_by(4) {
                 let frames = lines.at(address)?;
@@ -283,11 +287,12 @@ impl Session {
             .map(CpuId::new)
     }
 
-    /// File of the boards' image.
+    /// File of a node's image.
     #[must_use]
-    pub fn image_file(&self) -> PathBuf {
-        let file = self.scenario.image_file();
-        file.unwrap_or_else(|| image_folder().join(&self.scenario.image))
+    pub fn image_file(&self, node: usize) -> PathBuf {
+        let node = &self.scenario.nodes[node];
+        let file = node.image.file(&self.scenario.folder);
+        file.unwrap_or_else(|| node.board.image_folder().join(&node.image.name))
     }
 
     /// Name of a node.

@@ -190,7 +190,7 @@ impl Cpus {
     /// CPU of the scratchpad meant by an address: that of the image's section. For addresses in both, such
     /// as the stack: the CPU that gdb read last when it first used the address.
     fn whose(&mut self, address: u32, length: u32) -> CpuId {
-        let sections = self.session.image.sections.iter();
+        let sections = self.session.image().sections.iter();
         let mut owners = sections.filter_map(|section| {
             let cpu = match section.memory {
                 Memory::Sram => return None,

@@ -21,7 +21,7 @@ const LATE: SimTime = SimTime::from_us(20_600);
 pub fn cpus(text: &str) -> Cpus {
     let scenario = Scenario::parse("pair.toml", text).unwrap();
     let session = Session::new("pair.toml", text, &scenario, &Interrupt::default()).unwrap();
-    let image = session.image_file();
+    let image = session.image_file(0);
     Cpus::new(session, 0, image)
 }
 

@@ -69,6 +69,8 @@ pub struct BoardType {
     pub sram_sizes: &'static [u32],
     /// The size that is taken unless another one is asked for.
     pub usual_sram_bytes: u32,
+    /// Image that nodes of a scenario run if it names none.
+    pub usual_image: &'static str,
     /// Folder of the built firmware images, from the folder of this project.
     pub images: &'static str,
     build: fn(&'static Self, u16, &Parts<'_>) -> Result<Node, BoardError>,

@@ -23,7 +23,7 @@ use toml::de::DeTable;
 
 pub use error::{Position, ScenarioError};
 pub use network::{End, Forwarding, LinkSpec, Network, SwitchSpec};
-pub use nodes::{EmpSettings, MOST_NODES, Node, ProfileName};
+pub use nodes::{EmpSettings, ImageName, MOST_NODES, Node, ProfileName};
 
 use crate::programs::content::LABEL_BYTES;
 use crate::programs::plan::memory_bytes;
@@ -32,8 +32,6 @@ use nodes::Defaults;
 use programs::ProgramSpec;
 use table::{Source, Table};
 
-/// Default firmware.
-const DEFAULT_IMAGE: &str = "emp-base";
 /// Latest end of a run, in us: eleven days.
 const LATEST_US: f64 = 1e12;
 /// Largest number of messages of a run, whose records are kept in memory.
@@ -54,10 +52,8 @@ pub struct Scenario {
     pub folder: PathBuf,
     /// Random seed.
     pub seed: u64,
-    /// The firmware: a built-in image or a file.
-    pub image: String,
-    /// Position of the image's name in the scenario.
-    pub image_place: Position,
+    /// Position of the scenario's root, for errors of the whole network.
+    pub place: Position,
     /// Time limit of the run, relative to the start of the programs.
     pub max_time: Option<SimTime>,
     /// The nodes.
@@ -102,10 +98,6 @@ impl Scenario {
             None => String::new(),
         };
         let seed = root.integer("seed", 0..=i64::MAX as u64, 1)?;
-        let (image, image_place) = match root.get("image") {
-            Some(item) => (item.text()?.to_owned(), item.place),
-            None => (DEFAULT_IMAGE.to_owned(), root.place.clone()),
-        };
         let max_time = match root.get("max_time_us") {
             Some(item) => Some(microseconds(item.number(1e-3..=LATEST_US)?)),
             None => None,
@@ -120,6 +112,7 @@ impl Scenario {
         if programs.is_empty() {
             return Err(root.place.refuse("no [[program]]: nothing would happen"));
         }
+        let place = root.place.clone();
         let rates = root.table("faults")?;
         let tables = root.tables("fault")?;
         root.finish()?;
@@ -140,8 +133,7 @@ impl Scenario {
             description,
             folder: PathBuf::new(),
             seed,
-            image,
-            image_place,
+            place,
             max_time,
             nodes: nodes.all,
             network,
@@ -169,13 +161,6 @@ impl Scenario {
     #[must_use]
     pub fn uses_emp(&self) -> bool {
         self.programs.iter().any(ProgramSpec::is_emp)
-    }
-
-    /// File of the image, unless it is a built-in one.
-    #[must_use]
-    pub fn image_file(&self) -> Option<PathBuf> {
-        let file = self.image.contains('/');
-        file.then(|| self.folder.join(&self.image))
     }
 
     /// Checks that every program can run.

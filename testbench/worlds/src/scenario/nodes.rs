@@ -1,6 +1,7 @@
 //! The nodes of a scenario, and references to them.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use defs::emp::control::{self, ROUTE_TABLE_ENTRIES};
 use defs::emp::frame::GROUP_LIMIT;
@@ -86,6 +87,39 @@ impl EmpSettings {
     }
 }
 
+/// A firmware image, by name or file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageName {
+    /// Name as written.
+    pub name: String,
+    /// Position in the scenario.
+    pub place: Position,
+}
+
+impl ImageName {
+    /// The image that boards of a type run if none is named.
+    fn of(board: &BoardType, place: &Position) -> Self {
+        Self {
+            name: board.usual_image.into(),
+            place: place.clone(),
+        }
+    }
+
+    fn read(item: Item<'_>) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            name: item.text()?.into(),
+            place: item.place,
+        })
+    }
+
+    /// The file, relative to the scenario's folder; `None` for a built-in image.
+    #[must_use]
+    pub fn file(&self, folder: &Path) -> Option<PathBuf> {
+        let file = self.name.contains('/');
+        file.then(|| folder.join(&self.name))
+    }
+}
+
 /// A timing profile, by name or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileName {
@@ -136,6 +170,8 @@ pub struct Node {
     pub name: String,
     /// Type of its board.
     pub board: &'static BoardType,
+    /// Its firmware.
+    pub image: ImageName,
     /// EMP settings.
     pub emp: EmpSettings,
     /// Timing profile of board and host.
@@ -148,6 +184,7 @@ pub struct Node {
 #[derive(Debug, Clone)]
 pub(super) struct Defaults {
     board: &'static BoardType,
+    pub(super) image: ImageName,
     pub(super) emp: EmpSettings,
     pub(super) profile: ProfileName,
     pub(super) memory_mb: u32,
@@ -159,6 +196,10 @@ impl Defaults {
         let board = board(root)?.unwrap_or(boards::DEFAULT);
         Ok(Self {
             board,
+            image: match root.get("image") {
+                Some(item) => ImageName::read(item)?,
+                None => ImageName::of(board, &root.place),
+            },
             emp: EmpSettings::default().read(emp)?,
             profile: match root.get("profile") {
                 Some(item) => ProfileName::read(item)?,
@@ -231,15 +272,19 @@ impl Nodes {
         }
         let emp = table.table("emp")?;
         let own_board = board(&mut table)?;
+        let other_board = own_board.filter(|board| board.name != defaults.board.name);
         let own = Defaults {
             board: own_board.unwrap_or(defaults.board),
+            image: match (table.get("image"), other_board) {
+                (Some(item), _) => ImageName::read(item)?,
+                (None, Some(board)) => ImageName::of(board, &table.place),
+                (None, None) => defaults.image.clone(),
+            },
             emp: defaults.emp.read(emp)?,
-            profile: match (table.get("profile"), own_board) {
+            profile: match (table.get("profile"), other_board) {
                 (Some(item), _) => ProfileName::read(item)?,
-                (None, Some(board)) if board.name != defaults.board.name => {
-                    ProfileName::of(board, &table.place)
-                }
-                (None, _) => defaults.profile.clone(),
+                (None, Some(board)) => ProfileName::of(board, &table.place),
+                (None, None) => defaults.profile.clone(),
             },
             memory_mb: memory(&mut table, defaults.memory_mb)?,
         };
@@ -327,6 +372,7 @@ impl Defaults {
         Node {
             name,
             board: self.board,
+            image: self.image.clone(),
             emp: self.emp,
             profile: self.profile.clone(),
             memory_mb: self.memory_mb,

@@ -16,6 +16,7 @@ use emulator::wire::port::Port;
 use host_lib::emp::Config;
 use host_lib::firmware::Firmware;
 
+use super::images::Images;
 use super::result::Counters;
 use super::started::Started;
 use super::{Lives, Simulation};
@@ -23,12 +24,13 @@ use crate::boards::{BoardType, Parts};
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
-use crate::images;
+use crate::images::firmware;
 use crate::nodes::{self, EMP_SRAM_BYTES, START, mac_address};
 use crate::pairs;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::plan::{Plan, plans};
 use crate::programs::traffic::{self, Identity};
+use crate::scenario::ProfileName;
 use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
 use crate::scenario::{End, Forwarding, Scenario, ScenarioError};
@@ -44,9 +46,10 @@ struct Speed {
 #[derive(Debug)]
 pub struct Blueprint {
     scenario: Scenario,
-    /// Image on the boards.
-    pub image: Arc<Image>,
-    speeds: BTreeMap<String, Speed>,
+    /// Images on the boards.
+    pub images: Images,
+    /// Speed of each node.
+    speeds: Vec<Arc<Speed>>,
 }
 
 impl Blueprint {
@@ -55,14 +58,10 @@ impl Blueprint {
     /// # Errors
     /// If the image or a profile is invalid; with the position in the scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
-        let image = match scenario.image_file() {
-            Some(path) => images::read_image(&path, EMP_SRAM_BYTES),
-            None => images::own_image(&scenario.image, EMP_SRAM_BYTES),
-        };
-        let image = image.map_err(|error| scenario.image_place.refuse(error.to_string()))?;
+        let images = Images::read(scenario)?;
         Ok(Self {
-            speeds: speeds(scenario, &image)?,
-            image: Arc::new(image),
+            speeds: speeds(scenario, &images)?,
+            images,
             scenario: scenario.clone(),
         })
     }
@@ -74,10 +73,10 @@ impl Blueprint {
     pub fn build(&self) -> Result<Simulation, ScenarioError> {
         let Self {
             scenario,
-            image,
+            images,
             speeds,
         } = self;
-        let refuse = |error: WorldError| scenario.image_place.refuse(error.to_string());
+        let refuse = |error: WorldError| scenario.place.refuse(error.to_string());
         let mut world = world(scenario, speeds).map_err(refuse)?;
         let mut resets = Vec::new();
         let mut exact_faults = Vec::new();
@@ -92,14 +91,13 @@ impl Blueprint {
         }
         resets.sort_unstable();
         let counters = Counters::new(world.nodes.len());
-        let lives = spawn(&mut world, scenario, image, speeds);
+        let lives = spawn(&mut world, scenario, images, speeds);
         let started = Started::new(&mut world, scenario);
-        let nodes = scenario.nodes.iter();
-        let profiles = nodes.map(|node| Arc::clone(&speeds[&node.profile.name].profile));
+        let profiles = speeds.iter().map(|speed| Arc::clone(&speed.profile));
         let names = scenario.nodes.iter().map(|node| node.name.clone());
         Ok(Simulation {
             world,
-            image: Arc::clone(image),
+            images: images.clone(),
             profiles: profiles.collect(),
             lives,
             started,
@@ -123,39 +121,44 @@ impl Simulation {
     }
 }
 
-/// Timing profiles of the nodes.
-fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>, ScenarioError> {
-    let mut speeds = BTreeMap::new();
-    for node in &scenario.nodes {
-        let name = &node.profile;
-        if speeds.contains_key(&name.name) {
-            continue;
-        }
-        let file = scenario.folder.join(&name.name).display().to_string();
-        let path = if name.is_file() { &file } else { &name.name };
-        let profile =
-            crate::profile::load(path).map_err(|error| name.place.refuse(format!("{error:#}")))?;
-        let factors = calibrate::factors(image, &profile)
-            .map_err(|error| name.place.refuse(error.to_string()))?;
-        let probes = nodes::probes(image, &factors);
-        speeds.insert(
-            name.name.clone(),
-            Speed {
-                profile: Arc::new(profile),
-                probes,
-            },
-        );
+/// The speed of each node: one for all nodes with the same profile and image.
+fn speeds(scenario: &Scenario, images: &Images) -> Result<Vec<Arc<Speed>>, ScenarioError> {
+    let mut known = BTreeMap::new();
+    let mut speeds = Vec::with_capacity(scenario.nodes.len());
+    for (index, node) in scenario.nodes.iter().enumerate() {
+        let key = (&node.profile.name, images.index_of(index));
+        let speed = match known.get(&key) {
+            Some(speed) => Arc::clone(speed),
+            None => {
+                let speed = Arc::new(speed(scenario, &node.profile, images.of(index))?);
+                known.insert(key, Arc::clone(&speed));
+                speed
+            }
+        };
+        speeds.push(speed);
     }
     Ok(speeds)
 }
 
-fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, WorldError> {
+fn speed(scenario: &Scenario, name: &ProfileName, image: &Image) -> Result<Speed, ScenarioError> {
+    let file = scenario.folder.join(&name.name).display().to_string();
+    let path = if name.is_file() { &file } else { &name.name };
+    let profile =
+        crate::profile::load(path).map_err(|error| name.place.refuse(format!("{error:#}")))?;
+    let factors = calibrate::factors(image, &profile);
+    let factors = factors.map_err(|error| name.place.refuse(error.to_string()))?;
+    Ok(Speed {
+        profile: Arc::new(profile),
+        probes: nodes::probes(image, &factors),
+    })
+}
+
+fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError> {
     let mut world = WorldBuilder::new();
-    for node in &scenario.nodes {
-        let Speed { profile, probes } = &speeds[&node.profile.name];
+    for (node, speed) in scenario.nodes.iter().zip(speeds) {
         let parts = Parts {
-            profile,
-            probes: Some(probes),
+            profile: &speed.profile,
+            probes: Some(&speed.probes),
             sram_bytes: EMP_SRAM_BYTES,
             memory_megabytes: node.memory_mb,
         };
@@ -275,10 +278,11 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
 fn spawn(
     world: &mut World,
     scenario: &Scenario,
-    image: &Image,
-    speeds: &BTreeMap<String, Speed>,
+    images: &Images,
+    speeds: &[Arc<Speed>],
 ) -> Vec<Lives> {
-    let firmware = Arc::new(images::firmware(image));
+    let firmware = images.all().map(|(_, image)| Arc::new(firmware(image)));
+    let firmware: Vec<_> = firmware.collect();
     let count = scenario.nodes.len();
     let routes: Vec<_> = (0..count).map(|node| mac_address(node as u16)).collect();
     let mut all_lives = Vec::with_capacity(count);
@@ -286,7 +290,7 @@ fn spawn(
         let node = &scenario.nodes[index];
         let mut config = Config::new(index as u16, routes.clone());
         node.emp.apply(&mut config);
-        let host = &speeds[&node.profile.name].profile.host;
+        let host = &speeds[index].profile.host;
         config.post_overhead_ns = host.post.ps() / 1000;
         let lives = Lives::default();
         all_lives.push(lives.clone());
@@ -298,7 +302,7 @@ fn spawn(
             lives,
             config,
             board: node.board,
-            firmware: Arc::clone(&firmware),
+            firmware: Arc::clone(&firmware[images.index_of(index)]),
             seed: scenario.seed,
         });
         let programs = &mut world.nodes[index].programs;

@@ -1,6 +1,7 @@
 //! Running scenarios: world, programs, and results.
 
 mod build;
+mod images;
 pub mod result;
 pub mod snapshot;
 mod started;
@@ -9,12 +10,12 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 
 pub use build::Blueprint;
+pub use images::Images;
 
 use crate::faults::Strikes;
 use crate::nodes::START;
@@ -68,8 +69,8 @@ impl Lives {
 pub struct Simulation {
     /// The world. Its time counts from power-on; the programs start at [`START`].
     pub world: World,
-    /// Image on the boards.
-    pub image: Arc<Image>,
+    /// Images on the boards.
+    pub images: Images,
     /// Timing profile of each node.
     pub profiles: Vec<Arc<Profile>>,
     /// Incarnations of each node's program.

@@ -167,7 +167,7 @@ impl RunSummary {
         let idle_faults = simulation.exact_faults.iter();
         let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
         let mut problems = host_problems(lives, names);
-        problems.extend(started.problems(world, &simulation.image, names));
+        problems.extend(started.problems(world, &simulation.images, names));
         Self {
             verdict: judge(lives, over),
             drops: drops(world, &nics),

@@ -41,9 +41,9 @@ pub struct Label {
     pub text: String,
     /// Random seed.
     pub seed: u64,
-    /// Name of the firmware.
+    /// Names of the firmware images.
     pub image: String,
-    /// Identity of the firmware: hash of its loaded bytes.
+    /// Identities of the images: hashes of their loaded bytes.
     pub identity: String,
     /// Hash of the nodes' timing.
     pub timing: u32,
@@ -123,8 +123,8 @@ impl Simulation {
             scenario: name.into(),
             text: text.into(),
             seed: scenario.seed,
-            image: scenario.image.clone(),
-            identity: self.image.identity().to_string(),
+            image: self.images.names(),
+            identity: self.images.identity(),
             timing: self.timing(),
             time_ps: i128::from(now.ps()) - i128::from(START.ps()),
         }
@@ -183,7 +183,7 @@ impl Simulation {
         scenario.folder = folder.into();
         scenario.seed = label.seed;
         let mut simulation = Self::new(&scenario)?;
-        let here = simulation.image.identity().to_string();
+        let here = simulation.images.identity();
         if here != label.identity {
             let hint = format!("{} was {}, and is {here} here", label.image, label.identity);
             let what = "firmware";

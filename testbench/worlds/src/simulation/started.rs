@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::images::Images;
 use emulator::board::{CpuId, CpuState, Inspect, StopReason};
 use emulator::image::Image;
 use emulator::observe::event::{TraceEvent, TraceKind};
@@ -76,7 +77,7 @@ impl Started {
 
     /// One line per CPU that stopped by mistake. EMP firmware never stops; other firmware may stop when it
     /// is done.
-    pub(super) fn problems(&self, world: &World, image: &Image, names: &[String]) -> Vec<String> {
+    pub(super) fn problems(&self, world: &World, images: &Images, names: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for (index, (node, name)) in world.nodes.iter().zip(names).enumerate() {
             let board = node.inspect();
@@ -86,7 +87,7 @@ impl Started {
                 problems.extend(
                     halt_after_failure(board, cpu).map(|why| format!("node {name}: {why}")),
                 );
-                let reason = reason(board, cpu, image).filter(|_| wrong);
+                let reason = reason(board, cpu, images.of(index)).filter(|_| wrong);
                 let line =
                     reason.map(|why| format!("node {name}: {} has stopped: {why}", info.name));
                 problems.extend(line);

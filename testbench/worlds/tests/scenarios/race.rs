@@ -30,7 +30,9 @@ struct Access {
 fn simulation(image: &str) -> Simulation {
     let path = scenario::examples().join("race.toml");
     let mut scenario = Scenario::load(&path).unwrap();
-    image.clone_into(&mut scenario.image);
+    for node in &mut scenario.nodes {
+        image.clone_into(&mut node.image.name);
+    }
     Simulation::new(&scenario).unwrap()
 }
 
@@ -77,8 +79,8 @@ impl Observer for Keep {
 /// All accesses to the count until the end of the run, and the final count.
 fn watched(image: &str) -> (Vec<Access>, u32, RunEnd) {
     let mut simulation = simulation(image);
-    let take = accesses(&simulation.image, "take_buffer");
-    let give = accesses(&simulation.image, "give_back");
+    let take = accesses(simulation.images.of(0), "take_buffer");
+    let give = accesses(simulation.images.of(0), "give_back");
     assert_eq!((take.len(), give.len()), (2, 2), "a read and a write each");
     let places = |of: &[(u32, bool)]| of.iter().map(|(pc, _)| *pc).collect();
     let stops = Stops::at([places(&take), places(&give)]);

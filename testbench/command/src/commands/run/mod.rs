@@ -44,7 +44,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         at.check(&simulation, [args.max_time, scenario.max_time])?;
         simulation.keep_logs();
     }
-    let known = record::of_scenario(&name, &scenario, &simulation.image);
+    let known = record::of_scenario(&name, &scenario, &simulation.images);
     let observers = Observers::begin(args, &mut simulation.world, &known)?;
     let options = RunOptions {
         max_time: args.max_time,

@@ -145,7 +145,7 @@ fn places(session: &Session, what: &What) -> String {
             address, length, ..
         } => {
             let who = session.info(session.focus).initiator;
-            let found = session.image.symbols.seen_by(who, *address);
+            let found = session.image().symbols.seen_by(who, *address);
             let name = found.map_or(String::new(), |(symbol, _)| format!(", {}", symbol.name));
             format!("  ({length} bytes at {address:#x}{name})")
         }

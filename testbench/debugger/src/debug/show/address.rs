@@ -26,7 +26,7 @@ pub fn describe(session: &Session, address: u32) -> String {
 pub fn describe_for(session: &Session, focus: Focus, address: u32) -> String {
     let symbol = || {
         session
-            .image
+            .image()
             .symbols
             .describe_for(session.info(focus).initiator, address)
     };
@@ -37,7 +37,7 @@ pub fn describe_for(session: &Session, focus: Focus, address: u32) -> String {
 /// An address with its symbol, if any: `00004010 <name+0x10>`.
 pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> String {
     match session
-        .image
+        .image()
         .symbols
         .seen_by(session.info(focus).initiator, address)
     {
@@ -49,7 +49,7 @@ pub(super) fn with_symbol(session: &Session, focus: Focus, address: u32) -> Stri
 /// The symbol of a value that is an address.
 pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<String> {
     let found = session
-        .image
+        .image()
         .symbols
         .seen_by(session.info(focus).initiator, value);
     let is_named = found.is_some_and(|(symbol, offset)| offset == 0 || symbol.size_bytes > 0);
@@ -60,7 +60,7 @@ pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<Strin
 /// The function that contains an address of a CPU's code.
 pub(super) fn function(session: &Session, focus: Focus, address: u32) -> Option<&Symbol> {
     let (symbol, _) = session
-        .image
+        .image()
         .symbols
         .seen_by(session.info(focus).initiator, address)?;
     (symbol.kind == SymbolKind::Function).then_some(symbol)

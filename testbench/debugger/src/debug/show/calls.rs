@@ -13,7 +13,7 @@ fn frames(session: &Session, focus: Focus) -> (Vec<Frame>, Option<String>) {
         0 => code::word(session, focus, at),
         _ => None,
     };
-    let image = &session.image;
+    let image = session.image();
     let who = session.info(focus).initiator;
     let (frames, error) = image.unwind(who, pc, registers, word);
     (frames, error.map(|error| error.to_string()))
@@ -33,7 +33,7 @@ pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
         .rev()
         .filter_map(|frame| address::function(session, focus, frame.address));
     functions.find_map(|function| {
-        let mut handlers = session.image.handlers.iter();
+        let mut handlers = session.image().handlers.iter();
         let is = handlers.find(|handler| {
             handler.cpu == focus.cpu.index() && handler.address == function.address
         })?;

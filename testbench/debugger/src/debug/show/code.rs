@@ -87,7 +87,7 @@ pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Res
 /// `<function+0x10>` without path.
 fn symbol(session: &Session, focus: Focus, at: u32) -> String {
     let found = session
-        .image
+        .image()
         .symbols
         .seen_by(session.info(focus).initiator, at);
     found.map_or(String::new(), |(symbol, offset)| {

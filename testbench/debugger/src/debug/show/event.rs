@@ -50,7 +50,7 @@ fn numbers(bits: u32) -> String {
 
 /// Handler of a bit.
 fn handler(session: &Session, focus: Focus, bit: u32) -> String {
-    let mut handlers = session.image.handlers.iter();
+    let mut handlers = session.image().handlers.iter();
     let found = handlers.find(|one| one.cpu == focus.cpu.index() && one.event == Some(bit));
     match found {
         Some(handler) => address::with_symbol(session, focus, handler.address),

@@ -23,7 +23,7 @@ const fn memory_name(memory: Option<Memory>) -> &'static str {
 /// If there are none.
 pub fn symbols(session: &Session, pattern: &str) -> anyhow::Result<String> {
     let is_wanted = |kind| matches!(kind, SymbolKind::Function | SymbolKind::Object);
-    let all = session.image.symbols.iter();
+    let all = session.image().symbols.iter();
     let found = all.filter(|symbol| is_wanted(symbol.kind) && symbol.name.contains(pattern));
     let lines: Vec<_> = found
         .map(|symbol| {

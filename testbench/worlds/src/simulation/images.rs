@@ -1,0 +1,91 @@
+//! The firmware images of a scenario.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use emulator::image::Image;
+
+use crate::nodes::EMP_SRAM_BYTES;
+use crate::scenario::{Scenario, ScenarioError};
+
+/// An image for a type of board.
+#[derive(Debug, Clone)]
+struct Known {
+    name: String,
+    board: &'static str,
+    image: Arc<Image>,
+}
+
+/// The images of a scenario, each once, and the image of each node.
+#[derive(Debug, Clone)]
+pub struct Images {
+    all: Vec<Known>,
+    /// Index of each node's image.
+    nodes: Vec<usize>,
+}
+
+impl Images {
+    /// Reads the images.
+    ///
+    /// # Errors
+    /// If one is invalid for its board; with the position in the scenario.
+    pub(super) fn read(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let mut all = Vec::new();
+        let mut nodes = Vec::new();
+        for node in &scenario.nodes {
+            let name = &node.image.name;
+            let same = |known: &Known| known.name == *name && known.board == node.board.name;
+            let index = match all.iter().position(same) {
+                Some(index) => index,
+                None => {
+                    let image = match node.image.file(&scenario.folder) {
+                        Some(path) => node.board.read_image(&path, EMP_SRAM_BYTES),
+                        None => node.board.own_image(name, EMP_SRAM_BYTES),
+                    };
+                    let place = &node.image.place;
+                    let image = image.map_err(|error| place.refuse(error.to_string()))?;
+                    all.push(Known {
+                        name: name.clone(),
+                        board: node.board.name,
+                        image: Arc::new(image),
+                    });
+                    all.len() - 1
+                }
+            };
+            nodes.push(index);
+        }
+        Ok(Self { all, nodes })
+    }
+
+    /// The image of a node.
+    #[must_use]
+    pub fn of(&self, node: usize) -> &Arc<Image> {
+        &self.all[self.nodes[node]].image
+    }
+
+    /// The index of a node's image in [`all`](Self::all).
+    #[must_use]
+    pub fn index_of(&self, node: usize) -> usize {
+        self.nodes[node]
+    }
+
+    /// Each image once, with its name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Arc<Image>)> {
+        self.all.iter().map(|known| (&*known.name, &known.image))
+    }
+
+    /// Identities of the images, in the order of the first nodes that run them.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let all = self.all.iter();
+        let identities = all.map(|known| known.image.identity().to_string());
+        identities.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Names of the images.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let names: BTreeSet<_> = self.all.iter().map(|known| &*known.name).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    }
+}
