@@ -4,9 +4,13 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::simulation::RunOptions;
+use lanigon_worlds::images::own_image;
+use lanigon_worlds::nodes::EMP_SRAM_BYTES;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::{pair, run, stream};
 
@@ -73,6 +77,57 @@ bytes = 50000
         (50.0..100.0).contains(&rate),
         "{rate} Mb/s over a link of 100"
     );
+}
+
+/// Two nodes with images of their own, as they are in the world.
+const TWO_IMAGES: &str = "
+image = \"emp-so\"
+[network]
+topology = \"custom\"
+[[node]]
+name = \"one\"
+image = \"emp-base\"
+[[node]]
+name = \"two\"
+[[link]]
+between = [\"one\", \"two\"]
+[[program]]
+run = \"stream\"
+from = \"one\"
+to = \"two\"
+messages = 5
+bytes = 3000
+";
+
+#[test]
+fn each_node_runs_its_own_image() {
+    let outcome = run(TWO_IMAGES, &RunOptions::default());
+    assert!(outcome.is_good(), "{outcome:?}");
+    assert_eq!(outcome.verdict.messages.delivered, 5);
+    let scenario = Scenario::parse("two.toml", TWO_IMAGES).unwrap();
+    let simulation = Simulation::new(&scenario).unwrap();
+    let images = &simulation.images;
+    assert_eq!(images.all().count(), 2);
+    for (node, name) in ["emp-base", "emp-so"].into_iter().enumerate() {
+        let own = own_image(name, EMP_SRAM_BYTES).unwrap();
+        assert_eq!(images.of(node).identity(), own.identity());
+        let (address, bytes) = own.load_parts().next().unwrap();
+        let word = u32::from_be_bytes(bytes[..4].try_into().unwrap());
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        simulation.run(&RunOptions::default(), |_| ());
+        let board = simulation.world.nodes[node].inspect();
+        let found = board.peek(CpuId::new(0), address, SimTime::ZERO);
+        assert_eq!(found, Some(word), "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_image_is_refused_where_it_is_named() {
+    let text = TWO_IMAGES.replace("emp-base", "emp-bse");
+    let scenario = Scenario::parse("two.toml", &text).unwrap();
+    let error = Simulation::new(&scenario).unwrap_err().to_string();
+    assert!(error.starts_with("two.toml:7:"), "{error}");
+    assert!(error.contains("emp-bse"), "{error}");
 }
 
 #[test]
