@@ -99,6 +99,38 @@ impl BoardUse {
     }
 }
 
+/// Time of a host program, in microseconds, since power-on.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ProgramUse {
+    /// Name of the node.
+    pub node: String,
+    /// Name of the program.
+    pub program: String,
+    /// On a CPU: computation, system calls, single accesses to the board's window.
+    pub computing_us: f64,
+    /// On a CPU: polls of window and memory.
+    pub polling_us: f64,
+    /// On a CPU, which served an interrupt or the delivery of a signal.
+    pub stolen_us: f64,
+    /// Runnable, without a CPU.
+    pub ready_us: f64,
+    /// Blocked: asleep until an interrupt, a signal, or a time.
+    pub blocked_us: f64,
+}
+
+fn program_use<'a>(node: &'a Node, name: &'a str) -> impl Iterator<Item = ProgramUse> + 'a {
+    let times = node.programs.cpu_times(node.now());
+    times.map(|(program, time)| ProgramUse {
+        node: name.to_owned(),
+        program: program.to_owned(),
+        computing_us: time.computing.us(),
+        polling_us: time.polling.us(),
+        stolen_us: time.stolen.us(),
+        ready_us: time.ready.us(),
+        blocked_us: time.blocked.us(),
+    })
+}
+
 /// Utilisation of a unit of a board.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnitUse {
@@ -131,6 +163,8 @@ pub struct RunSummary {
     pub idle_faults: Vec<String>,
     /// Utilisation of each board.
     pub boards: Vec<BoardUse>,
+    /// Time of each host program.
+    pub programs: Vec<ProgramUse>,
     /// Errors of programs, and stopped CPUs.
     pub problems: Vec<String>,
     /// Error statuses of transfers: the first of each node.
@@ -175,6 +209,12 @@ impl RunSummary {
             idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
             boards: boards
                 .map(|((node, before), name)| board_use(node, before, name, simulated))
+                .collect(),
+            programs: world
+                .nodes
+                .iter()
+                .zip(names)
+                .flat_map(|(node, name)| program_use(node, name))
                 .collect(),
             problems,
             failures: failures(lives, names),

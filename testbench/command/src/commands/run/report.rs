@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::output::grouped;
 use lanigon_worlds::programs::verdict::Messages;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::result::{BoardUse, RunSummary};
+use lanigon_worlds::simulation::result::{BoardUse, ProgramUse, RunSummary};
 
 /// Largest number of boards shown individually; otherwise mean and maximum.
 const MOST_BOARDS: usize = 16;
@@ -49,6 +49,7 @@ pub struct Document<'a> {
     bandwidth_mbit: Option<f64>,
     simulated_us: f64,
     boards: &'a [BoardUse],
+    programs: &'a [ProgramUse],
     problems: &'a [String],
     failures: &'a [String],
     waiting: &'a [String],
@@ -112,6 +113,7 @@ impl Report<'_> {
             bandwidth_mbit: outcome.verdict.megabits_per_s(),
             simulated_us: outcome.simulated.us(),
             boards: &outcome.boards,
+            programs: &outcome.programs,
             problems: &outcome.problems,
             failures: &outcome.failures,
             waiting: self.waiting(),
