@@ -19,19 +19,19 @@ use host_lib::firmware::Firmware;
 use super::result::Counters;
 use super::started::Started;
 use super::{Lives, Simulation};
-use crate::boards::{BoardType, Parts};
+use crate::boards::{self, BoardType, Parts};
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::images;
-use crate::nodes::{self, EMP_SRAM_BYTES, START, mac_address};
+use crate::nodes::{self, START, mac_address};
 use crate::pairs;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::plan::{Plan, plans};
 use crate::programs::traffic::{self, Identity};
 use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
-use crate::scenario::{End, Forwarding, Scenario, ScenarioError};
+use crate::scenario::{End, Forwarding, Node, Scenario, ScenarioError};
 
 /// A timing profile, and the image's probes with the stretch factors of their stages.
 #[derive(Debug)]
@@ -55,9 +55,14 @@ impl Blueprint {
     /// # Errors
     /// If the image or a profile is invalid; with the position in the scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let board = scenario
+            .nodes
+            .first()
+            .map_or(boards::DEFAULT, |node| node.board);
+        let sram_bytes = board.scenario_sram_bytes;
         let image = match scenario.image_file() {
-            Some(path) => images::read_image(&path, EMP_SRAM_BYTES),
-            None => images::own_image(&scenario.image, EMP_SRAM_BYTES),
+            Some(path) => board.read_image(&path, sram_bytes),
+            None => board.own_image(&scenario.image, sram_bytes),
         };
         let image = image.map_err(|error| scenario.image_place.refuse(error.to_string()))?;
         Ok(Self {
@@ -128,13 +133,15 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
     let mut speeds = BTreeMap::new();
     for node in &scenario.nodes {
         let name = &node.profile;
-        if speeds.contains_key(&name.name) {
+        if let Some(Speed { profile, .. }) = speeds.get(&name.name) {
+            check_board(profile, node)?;
             continue;
         }
         let file = scenario.folder.join(&name.name).display().to_string();
         let path = if name.is_file() { &file } else { &name.name };
         let profile =
             crate::profile::load(path).map_err(|error| name.place.refuse(format!("{error:#}")))?;
+        check_board(&profile, node)?;
         let factors = calibrate::factors(image, &profile)
             .map_err(|error| name.place.refuse(error.to_string()))?;
         let probes = nodes::probes(image, &factors);
@@ -149,6 +156,13 @@ fn speeds(scenario: &Scenario, image: &Image) -> Result<BTreeMap<String, Speed>,
     Ok(speeds)
 }
 
+/// Refuses a profile of another board.
+fn check_board(profile: &Profile, node: &Node) -> Result<(), ScenarioError> {
+    let fits = profile.for_board(node.board.name);
+    fits.map(drop)
+        .map_err(|error| node.profile.place.refuse(error.to_string()))
+}
+
 fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World, WorldError> {
     let mut world = WorldBuilder::new();
     for node in &scenario.nodes {
@@ -156,7 +170,7 @@ fn world(scenario: &Scenario, speeds: &BTreeMap<String, Speed>) -> Result<World,
         let parts = Parts {
             profile,
             probes: Some(probes),
-            sram_bytes: EMP_SRAM_BYTES,
+            sram_bytes: node.board.scenario_sram_bytes,
             memory_megabytes: node.memory_mb,
         };
         world.node(node.board, &parts)?;

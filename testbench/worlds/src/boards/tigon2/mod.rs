@@ -21,6 +21,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     profiles: &PROFILES,
     sram_sizes: &[512 * KB, 1024 * KB, 2048 * KB],
     usual_sram_bytes: 1024 * KB,
+    scenario_sram_bytes: 512 * KB,
     images: "firmware/target/tigon2/release",
     hal: "tigon2-hal",
     build,
