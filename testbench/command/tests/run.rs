@@ -60,8 +60,15 @@ fn a_run_prints_one_document_with_everything() {
     assert!(latency("p99") <= latency("max"));
     assert!(document["simulated_us"].as_f64() > Some(latency("max")));
     let programs = document["programs"].as_array().expect("a list");
-    assert_eq!(programs.len(), document["nodes"].as_u64().expect("a number") as usize);
-    assert!(programs.iter().all(|program| program["polling_us"].as_f64() > Some(0.0)));
+    assert_eq!(
+        programs.len(),
+        document["nodes"].as_u64().expect("a number") as usize
+    );
+    assert!(
+        programs
+            .iter()
+            .all(|program| program["polling_us"].as_f64() > Some(0.0))
+    );
     assert_eq!(document["trace_hash"].as_str().unwrap().len(), 16);
     assert_eq!(document["seed"], 5);
     let again = json("run-again.toml", &text, &["--seed", "5", "--threads", "2"]).1;

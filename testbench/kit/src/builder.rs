@@ -22,7 +22,7 @@ use super::schedule::Schedule;
 use super::{Kit, NodeState, START};
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::{self, RecordOptions};
-use lanigon_worlds::boards;
+use lanigon_worlds::boards::{self, BoardType};
 use lanigon_worlds::builder::{WorldBuilder, WorldError};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::{self, FirmwareError};
@@ -82,7 +82,7 @@ impl KitBuilder {
             silent_from: nodes,
             images: Vec::new(),
             profile: boards::DEFAULT.profile.into(),
-            sram_bytes: nodes::EMP_SRAM_BYTES,
+            sram_bytes: boards::DEFAULT.scenario_sram_bytes,
             faults: Vec::new(),
             chance: None,
             schedule: Schedule::default(),
@@ -208,7 +208,7 @@ impl KitBuilder {
     pub fn build(self) -> Result<Kit, KitError> {
         let profile = lanigon_worlds::profile::load(&self.profile)
             .map_err(|error| KitError::Profile(format!("{error:#}")))?;
-        let images = self.read_images()?;
+        let images = self.read_images(boards::of(&profile))?;
         let header = self.header(&images);
         let mut world = WorldBuilder::new();
         let mut states = Vec::new();
@@ -222,7 +222,7 @@ impl KitBuilder {
             let probes = probes.transpose()?;
             let parts = nodes::parts(&profile, probes.as_ref(), self.sram_bytes);
             world
-                .node(boards::DEFAULT, &parts)
+                .node(boards::of(&profile), &parts)
                 .map_err(WorldError::from)?;
             let firmware = image.map(|image| Arc::new(images::firmware(&image)));
             states.push(NodeState::new(firmware, self.schedule.pauses(index as u16)));
@@ -278,10 +278,10 @@ impl KitBuilder {
     }
 
     /// Images of the nodes.
-    fn read_images(&self) -> Result<Vec<Option<(String, Image)>>, KitError> {
+    fn read_images(&self, board: &BoardType) -> Result<Vec<Option<(String, Image)>>, KitError> {
         let mut images = vec![None; self.nodes];
         for (node, source) in &self.images {
-            let image = (source.name(), source.read(self.sram_bytes)?);
+            let image = (source.name(), source.read(board, self.sram_bytes)?);
             match node {
                 Some(node) => {
                     let last = self.silent_from - 1;
@@ -353,23 +353,27 @@ impl Source {
         }
     }
 
-    fn read(&self, sram_bytes: u32) -> Result<Image, KitError> {
+    fn read(&self, board: &BoardType, sram_bytes: u32) -> Result<Image, KitError> {
         let path = match self {
             Self::Bytes(bytes) => {
-                let limits = boards::DEFAULT.image_limits(sram_bytes);
+                let limits = board.image_limits(sram_bytes);
                 return Ok(Image::parse(bytes, &limits)?);
             }
             Self::File(path) => path,
         };
-        images::read_image(path, sram_bytes).map_err(|error| match error {
-            FirmwareError::File { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
-                KitError::NoImage {
-                    path: path.clone(),
-                    hint: how_to_build(path),
+        board
+            .read_image(path, sram_bytes)
+            .map_err(|error| match error {
+                FirmwareError::File { error, .. }
+                    if error.kind() == std::io::ErrorKind::NotFound =>
+                {
+                    KitError::NoImage {
+                        path: path.clone(),
+                        hint: how_to_build(path),
+                    }
                 }
-            }
-            other => other.into(),
-        })
+                other => other.into(),
+            })
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Code {
 /// # Errors
 /// If the profile is for another board, or the kernel does not assemble.
 pub fn busy_node(profile: &Profile, code: Code) -> Result<Node, BoardError> {
-    let board = boards::DEFAULT;
+    let board = boards::of(profile);
     let parts = Parts {
         profile,
         probes: None,

@@ -47,7 +47,7 @@ pub fn node(
     sram_bytes: u32,
 ) -> Result<Node, BoardError> {
     let probes = probes(image, factors);
-    boards::DEFAULT.node(index, &parts(profile, Some(&probes), sram_bytes))
+    boards::of(profile).node(index, &parts(profile, Some(&probes), sram_bytes))
 }
 
 /// Parts of a node with the usual host memory.

@@ -137,7 +137,10 @@ fn nodes(
     let probes = probes(image, factors);
     let mut world = WorldBuilder::new();
     for _ in 0..pairs.saturating_mul(2) {
-        world.node(boards::DEFAULT, &parts(profile, Some(&probes), sram_bytes))?;
+        world.node(
+            boards::of(profile),
+            &parts(profile, Some(&probes), sram_bytes),
+        )?;
     }
     Ok(world)
 }

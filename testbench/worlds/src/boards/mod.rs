@@ -71,6 +71,8 @@ pub struct BoardType {
     pub usual_sram_bytes: u32,
     /// Image that nodes of a scenario run if it names none.
     pub usual_image: &'static str,
+    /// The size in scenarios and tests, where all firmware must fit.
+    pub scenario_sram_bytes: u32,
     /// Folder of the built firmware images, from the folder of this project.
     pub images: &'static str,
     build: fn(&'static Self, u16, &Parts<'_>) -> Result<Node, BoardError>,
@@ -91,6 +93,13 @@ pub static DEFAULT: &BoardType = &BOARDS[0];
 #[must_use]
 pub fn board_type(name: &str) -> Option<&'static BoardType> {
     BOARDS.iter().find(|board| board.name == name)
+}
+
+/// The type of board that a profile is for.
+#[must_use]
+pub fn of(profile: &Profile) -> &'static BoardType {
+    // Profiles of other types come from other catalogs; no node takes them.
+    board_type(profile.board()).unwrap_or(DEFAULT)
 }
 
 /// The timing profiles of all types.
@@ -183,7 +192,9 @@ mod tests {
             let found = board_type(known.name).expect("a registered type");
             assert_eq!(found.name, known.name);
             assert_eq!(found.profiles.board, known.name);
-            assert!(found.sram_sizes.contains(&found.usual_sram_bytes));
+            for bytes in [found.usual_sram_bytes, found.scenario_sram_bytes] {
+                assert!(found.sram_sizes.contains(&bytes));
+            }
             for &bytes in found.sram_sizes {
                 let node = build(found, found.profile, bytes).expect("a node");
                 assert_eq!(node.inspect().name(), known.name);

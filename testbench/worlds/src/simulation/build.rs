@@ -25,7 +25,7 @@ use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::images::firmware;
-use crate::nodes::{self, EMP_SRAM_BYTES, START, mac_address};
+use crate::nodes::{self, START, mac_address};
 use crate::pairs;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::plan::{Plan, plans};
@@ -135,6 +135,8 @@ fn speeds(scenario: &Scenario, images: &Images) -> Result<Vec<Arc<Speed>>, Scena
                 speed
             }
         };
+        let fits = speed.profile.for_board(node.board.name);
+        fits.map_err(|error| node.profile.place.refuse(error.to_string()))?;
         speeds.push(speed);
     }
     Ok(speeds)
@@ -159,7 +161,7 @@ fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError
         let parts = Parts {
             profile: &speed.profile,
             probes: Some(&speed.probes),
-            sram_bytes: EMP_SRAM_BYTES,
+            sram_bytes: node.board.scenario_sram_bytes,
             memory_megabytes: node.memory_mb,
         };
         world.node(node.board, &parts)?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use emulator::image::Image;
 
-use crate::nodes::EMP_SRAM_BYTES;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// An image for a type of board.
@@ -38,9 +37,10 @@ impl Images {
             let index = match all.iter().position(same) {
                 Some(index) => index,
                 None => {
+                    let sram_bytes = node.board.scenario_sram_bytes;
                     let image = match node.image.file(&scenario.folder) {
-                        Some(path) => node.board.read_image(&path, EMP_SRAM_BYTES),
-                        None => node.board.own_image(name, EMP_SRAM_BYTES),
+                        Some(path) => node.board.read_image(&path, sram_bytes),
+                        None => node.board.own_image(name, sram_bytes),
                     };
                     let place = &node.image.place;
                     let image = image.map_err(|error| place.refuse(error.to_string()))?;

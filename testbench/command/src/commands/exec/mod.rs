@@ -19,7 +19,7 @@ use crate::cli::ExecArgs;
 use crate::{logging, output};
 use lanigon_worlds::boards::{self, Parts};
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::{images, nodes, profile};
+use lanigon_worlds::{nodes, profile};
 use report::Report;
 use stop::Stop;
 
@@ -32,8 +32,9 @@ const HOST_MEGABYTES: u32 = 1;
 /// If the request is invalid, or the result cannot be written.
 pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let profile = profile::load(&args.profile)?;
+    let board = boards::of(&profile);
     let image = args.image.as_deref();
-    let image = image.map(|path| images::read_image(path, args.sram_bytes));
+    let image = image.map(|path| board.read_image(path, args.sram_bytes));
     let image = image.transpose()?;
     let probes = image.as_ref().map(|image| nodes::probes(image, &[]));
     let parts = Parts {
@@ -42,7 +43,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         sram_bytes: args.sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
     };
-    let mut node = boards::DEFAULT.node(0, &parts)?;
+    let mut node = board.node(0, &parts)?;
     for cpu in 0..node.inspect().cpus().len() {
         let board = node.inspect_mut();
         board.hold_after(CpuId::new(cpu), args.max_instructions);

@@ -22,6 +22,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     sram_sizes: &[512 * KB, 1024 * KB, 2048 * KB],
     usual_sram_bytes: 1024 * KB,
     usual_image: "emp-base",
+    scenario_sram_bytes: 512 * KB,
     images: "firmware/target/tigon2/release",
     hal: "tigon2-hal",
     build,
