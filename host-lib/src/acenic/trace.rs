@@ -68,12 +68,12 @@ impl TraceRange {
         told.or_else(|| Self::new(VENDOR_START, VENDOR_END, next))
     }
 
-    /// The slots from the oldest (if the buffer has wrapped: the next slot) to the newest. The firmware
-    /// writes downwards.
+    /// The slots from the oldest to the newest. The firmware writes downwards. The next slot holds no record: release
+    /// 12.4.11 marks it, and other firmware has its oldest record there.
     fn slots(self) -> impl Iterator<Item = u32> {
         let slots = (self.end - self.start) / RECORD_BYTES;
         let from = (self.next - self.start) / RECORD_BYTES;
-        (0..slots)
+        (1..slots)
             .map(move |back| (from + slots - back) % slots)
             .map(move |slot| self.start + slot * RECORD_BYTES)
     }
@@ -146,6 +146,12 @@ mod tests {
         sram
     }
 
+    /// The firmware's mark in the next slot.
+    fn mark_next(sram: &mut BTreeMap<u32, u32>) {
+        let next = sram[&TRACE_NEXT];
+        sram.insert(next + NAME, u32::from_be_bytes(*b"NEXT"));
+    }
+
     fn names(sram: &BTreeMap<u32, u32>) -> Option<Vec<String>> {
         let records = decode(|address| sram.get(&address).copied().unwrap_or(0))?;
         Some(records.into_iter().map(|record| record.name).collect())
@@ -163,8 +169,20 @@ mod tests {
         };
         check(&[], &[]);
         check(&["probeMem", "hwVer"], &["probeMem", "hwVer"]);
-        check(&["a", "b", "c", "d"], &["a", "b", "c", "d"]);
-        check(&["a", "b", "c", "d", "e", "f"], &["c", "d", "e", "f"]);
+        check(&["a", "b", "c", "d"], &["b", "c", "d"]);
+        check(&["a", "b", "c", "d", "e", "f"], &["d", "e", "f"]);
+    }
+
+    #[test]
+    fn the_mark_of_the_next_slot_is_no_record() {
+        for (written, expected) in [
+            (&["a", "b"][..], &["a", "b"][..]),
+            (&["a", "b", "c", "d", "e"], &["c", "d", "e"]),
+        ] {
+            let mut sram = sram(0x5000, 0x5080, written, true);
+            mark_next(&mut sram);
+            assert_eq!(names(&sram).unwrap(), expected);
+        }
     }
 
     #[test]
