@@ -103,6 +103,11 @@ pub trait Inspect {
         None
     }
 
+    /// Number of transfers to or from host memory that failed so far.
+    fn failed_transfers(&self) -> u64 {
+        0
+    }
+
     /// The protocol stages that the firmware's probes mark, by index.
     fn stages(&self) -> &[Arc<str>] {
         &[]

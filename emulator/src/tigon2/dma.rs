@@ -83,6 +83,8 @@ pub struct Channel {
     began: SimTime,
     /// Total duration of complete transfers.
     busy: SimTime,
+    /// Number of transfers that failed.
+    failures: u64,
 }
 
 state!(Channel {
@@ -96,7 +98,8 @@ state!(Channel {
     by_assist,
     generation,
     began,
-    busy
+    busy,
+    failures
 });
 
 type DmaStateBits = u32;
@@ -241,10 +244,17 @@ impl Channel {
         self.busy += now.saturating_sub(self.began);
     }
 
+    /// Number of transfers that failed so far; resets do not clear it.
+    #[must_use]
+    pub const fn failures(&self) -> u64 {
+        self.failures
+    }
+
     /// Ends the transfer with these error bits.
     pub fn fail(&mut self, errors: DmaState) {
         self.active = false;
         self.state |= errors.bits();
+        self.failures += 1;
     }
 }
 

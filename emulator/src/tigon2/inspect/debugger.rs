@@ -70,6 +70,10 @@ impl Inspect for Tigon2 {
         &CPUS
     }
 
+    fn failed_transfers(&self) -> u64 {
+        self.fabric.dma_read.failures() + self.fabric.dma_write.failures()
+    }
+
     fn cpu(&self, cpu: CpuId) -> Option<CpuView> {
         let CoreUnit { core, private } = self.cores.get(cpu.index())?;
         let ticks = &self.fabric.ticks;

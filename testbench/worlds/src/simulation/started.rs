@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use emulator::board::{CpuId, Inspect, StopReason};
+use emulator::board::{CpuId, CpuState, Inspect, StopReason};
 use emulator::image::Image;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
@@ -83,6 +83,9 @@ impl Started {
             for (cpu, info) in board.cpus().iter().enumerate() {
                 let cpu = CpuId::new(cpu);
                 let wrong = !self.contains(index) || is_mistake(board, cpu);
+                problems.extend(
+                    halt_after_failure(board, cpu).map(|why| format!("node {name}: {why}")),
+                );
                 let reason = reason(board, cpu, image).filter(|_| wrong);
                 let line =
                     reason.map(|why| format!("node {name}: {} has stopped: {why}", info.name));
@@ -91,6 +94,18 @@ impl Started {
         }
         problems
     }
+}
+
+/// The report of a CPU that is halted by its state register on a board with failed transfers: firmware that gives up
+/// after a failed transfer halts its CPU.
+fn halt_after_failure(board: &dyn Inspect, cpu: CpuId) -> Option<String> {
+    let (view, failures) = (board.cpu(cpu)?, board.failed_transfers());
+    let halted = view.state == CpuState::Halted && view.instructions > 0;
+    let name = board.cpus().get(cpu.index())?.name;
+    (halted && failures > 0).then(|| {
+        let pc = view.pc;
+        format!("{name} is halted at pc {pc:#010x}; failed DMA transfers: {failures}")
+    })
 }
 
 /// Whether a CPU stopped for another reason than a plain `break`, the regular end of firmware.
@@ -116,4 +131,47 @@ fn reason(board: &dyn Inspect, cpu: CpuId, image: &Image) -> Option<String> {
         StopReason::Break { code } => format!("break {code:#x} at pc {pc:#010x} ({place})"),
         StopReason::Fault(fault) => format!("{fault}, at pc {pc:#010x} ({place})"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use emulator::cpu::mips::asm;
+    use emulator::sim::node::Node;
+    use emulator::sim::time::SimTime;
+    use emulator::tigon2::board::Tigon2;
+    use emulator::tigon2::sram::SramSize;
+    use emulator::tigon2::timing::Profile;
+
+    /// Transfers 64 bytes from a host address that no memory has, or transfers nothing; then halts its CPU.
+    fn ended(transfers: bool) -> Node {
+        let timing = Profile::built_in("tigon2-88mhz").unwrap().timing;
+        let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
+        let start = if transfers { 4 } else { 0 };
+        let program = format!(
+            ".org 0x4000\nlui $gp, 0xC000\nlui $t0, 0x7000\nsw $t0, 0x94($gp)\nli $t1, 64\n\
+             sw $t1, 0x9C($gp)\nli $t2, {start}\nsw $t2, 0xB0($gp)\nwait: lw $t3, 0xB0($gp)\n\
+             andi $t3, $t3, 4\nbne $t3, $zero, wait\nnop\nlui $t4, 1\nsw $t4, 0x140($gp)\nnop\n"
+        );
+        for (address, word) in asm::assemble(&program).unwrap().words() {
+            node.board_mut::<Tigon2>()
+                .fabric
+                .sram
+                .set_word(address, word);
+        }
+        node.with_board::<Tigon2, _>(|board, ctx| board.start_core(0, 0x4000, ctx));
+        node.run_until(SimTime::from_us(50));
+        node
+    }
+
+    #[test]
+    fn a_cpu_that_halts_itself_after_a_failed_transfer_has_failed() {
+        let node = ended(true);
+        let report = halt_after_failure(node.inspect(), CpuId::new(0));
+        let expected = "CPU A is halted at pc 0x00004034; failed DMA transfers: 1";
+        assert_eq!(report.as_deref(), Some(expected));
+        assert_eq!(halt_after_failure(node.inspect(), CpuId::new(1)), None);
+        let node = ended(false);
+        assert_eq!(halt_after_failure(node.inspect(), CpuId::new(0)), None);
+    }
 }
