@@ -1,7 +1,7 @@
 //! A core's accesses outside SRAM and its scratchpad: registers, the stack-overflow map, unmapped addresses.
 
 use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
-use defs::tigon2::regs;
+use defs::tigon2::regs::{self, HostControl};
 
 use super::CpuBus;
 use crate::cpu::mips::bus::{BusStop, Width};
@@ -157,7 +157,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             );
             Fabric::mistake(self.who(core), text, self.ctx);
         }
-        if owner_of(offset).is_some_and(|owner| owner != self.private.index()) {
+        let resets = offset & !3 == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0;
+        if resets || owner_of(offset).is_some_and(|owner| owner != self.private.index()) {
             self.observe_other(core, offset & !3, true);
         }
         core.clock
@@ -199,8 +200,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     }
 }
 
-/// Whether an access to a debug register of a running CPU depends on how far that CPU has come.
+/// Whether an access to a debug register of a running CPU depends on how far that CPU has come; a reset of the chip
+/// does too, since it halts that CPU.
 const fn shows_progress(private: &CorePrivate, offset: u32, store: bool) -> bool {
+    if offset == regs::HOST_CONTROL {
+        return true;
+    }
     match offset - regs::CPU_B * private.index() as u32 {
         regs::CPU_STATE => store,
         regs::CPU_PC | regs::CPU_REGISTERS..regs::CPU_PRIVATE_END => !store,
