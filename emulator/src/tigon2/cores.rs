@@ -102,6 +102,13 @@ impl CorePrivate {
         self.idle.idle_ticks()
     }
 
+    /// Whether the core repeats a round or a period of its idle loop.
+    #[must_use]
+    #[inline(always)]
+    pub const fn does_nothing(&self) -> bool {
+        self.idle.idle().is_some() || self.idle.rest().is_some()
+    }
+
     /// Whether the core executes instructions.
     #[must_use]
     #[inline(always)]
