@@ -491,6 +491,24 @@ fn a_limit_of_instructions_is_reached() {
     }
 }
 
+/// A run up to 10^12 instructions ends, as `lanigon exec` does it: slice by slice up to the next activity.
+#[test]
+fn a_very_large_limit_of_instructions_is_reached() {
+    const LIMIT: u64 = 1_000_000_000_000;
+    for program in [ALARMS, TIMES] {
+        let mut node = board(([Some(program), None], false), Skips::Periods);
+        node.board_mut::<Tigon2>().instruction_limit = LIMIT;
+        let count = |node: &Node| node.board::<Tigon2>().cores[0].core.instructions();
+        let mut slices = 0;
+        while count(&node) < LIMIT && slices < 100_000 {
+            let slice = node.now() + SimTime::from_us(10);
+            node.run_until(slice.max(node.next_activity()));
+            slices += 1;
+        }
+        assert_eq!(count(&node), LIMIT, "after {slices} slices: {program}");
+    }
+}
+
 /// A loop with a period never ends, so that a run with it ends at its time limit only.
 #[test]
 fn a_loop_with_a_period_is_alive() {
