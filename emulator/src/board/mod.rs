@@ -179,7 +179,7 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     }
 
     /// Starts, or continues, the recording of state changes caused by time alone, for
-    /// [`tell_before`](Self::tell_before). By default there are none.
+    /// [`tell_before`](Self::tell_before), and of all details. By default there is nothing to do.
     fn begin_telling(&mut self, _now: SimTime) {}
 
     /// Records state changes caused by time alone before `time`, which the node has reached

@@ -119,6 +119,12 @@ impl Tracer {
         self.instructions.is_some()
     }
 
+    /// Whether anything is recorded beside the events of each run: details or instructions.
+    #[must_use]
+    pub const fn is_watched(&self) -> bool {
+        !self.details.is_empty() || self.instructions.is_some()
+    }
+
     /// Whether instruction logs are kept and this is the first call since their start.
     #[inline(always)]
     pub(crate) const fn begins_instructions(&mut self) -> bool {

@@ -270,7 +270,7 @@ impl<B: Board> Slot<B> {
     fn run_to(&mut self, horizon: SimTime, round_trip: SimTime, at: &mut Surroundings<'_>) {
         let (_, programs, mut ctx) = self.parts(at);
         programs.start_new(&mut ctx);
-        if at.trace.wants(Details::EVENTS) {
+        if at.trace.is_watched() {
             self.board.begin_telling(*at.now);
         }
         *at.horizon = horizon;

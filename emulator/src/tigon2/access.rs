@@ -11,7 +11,7 @@ use crate::board::StageState;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::Core;
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::initiator::Actor;
+use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::SimTime;
 
 /// Everything that a register access can reach.
@@ -60,11 +60,7 @@ impl Chip<'_> {
             ctx.trace
                 .record_detail(ctx.now, who.initiator, who.pc, kind);
         }
-        for (_, private) in &mut self.cores {
-            if private.who != who.initiator {
-                private.idle.wake();
-            }
-        }
+        self.wake_others(offset, who);
         if let Some(owner) = owner_of(offset)
             && let Some(stops) = self.write_control(owner, offset, value, who, tick, ctx)
         {
@@ -78,6 +74,22 @@ impl Chip<'_> {
             self.reset(ctx.now);
         }
         self.fabric.write_register(offset, value, who, ctx) || resets
+    }
+
+    /// Ends the idle rounds of each CPU except the writer. A CPU's own alarm concerns the other one only if that one's
+    /// loop reads it.
+    fn wake_others(&mut self, offset: u32, who: Actor) {
+        let alarm = match who.initiator {
+            Initiator::Cpu(0) => Some(regs::TIMER_REFERENCE_A),
+            Initiator::Cpu(1) => Some(regs::TIMER_REFERENCE_B),
+            _ => None,
+        };
+        for (_, private) in &mut self.cores {
+            let concerned = alarm != Some(offset) || private.idle.has_read(offset);
+            if private.who != who.initiator && concerned {
+                private.idle.wake();
+            }
+        }
     }
 
     /// Registers as after power-on, both CPUs halted, no pending work; memory is kept.

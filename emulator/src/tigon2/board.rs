@@ -34,6 +34,9 @@ use crate::wire::ethernet::link::Link;
 use crate::wire::medium::Outbox;
 use crate::wire::unit::Arrival;
 
+/// The time up to which a core that repeats a period is left alone at most.
+const LONGEST_REST: SimTime = SimTime::from_us(1_000_000);
+
 /// A board.
 #[derive(Debug)]
 pub struct Tigon2 {
@@ -47,6 +50,8 @@ pub struct Tigon2 {
     pub stages: [StageState; 2],
     /// Whether idle loops may be skipped (with identical results).
     pub skip_idle: bool,
+    /// Whether whole periods of idle loops that follow the timer may be skipped too.
+    pub skip_periods: bool,
     /// Whether each `JOFF` carries a probe, because an observer records handlers.
     pub(super) marks_dispatch: bool,
     /// Largest number of instructions of each core.
@@ -58,6 +63,7 @@ pub struct Tigon2 {
 state!(Tigon2 { fabric } lists { cores, stages } fixed {
     probes,
     skip_idle,
+    skip_periods,
     marks_dispatch,
     instruction_limit,
     held_after
@@ -96,6 +102,7 @@ impl Tigon2 {
             probes: ProbeTable::default(),
             stages: Default::default(),
             skip_idle: true,
+            skip_periods: true,
             marks_dispatch: false,
             instruction_limit: u64::MAX,
             held_after: [u64::MAX; 2],
@@ -162,6 +169,18 @@ impl Tigon2 {
         self.fabric.mailbox = mailbox;
     }
 
+    /// Whether an event leaves all decoded code in SRAM as it is.
+    fn spares_code(&self, event: &BoardEvent) -> bool {
+        let spared = |(at, length)| !self.fabric.sram.holds_decoded(at, length);
+        match event {
+            BoardEvent::Dma(step) => self.fabric.dma_writes(step).is_none_or(spared),
+            BoardEvent::RxBurst { offset, .. } => {
+                self.fabric.rx_writes(*offset).into_iter().all(spared)
+            }
+            _ => true,
+        }
+    }
+
     /// Whether a core's idle loop reads more than its event register.
     fn watching(&self) -> bool {
         self.cores.iter().any(|unit| unit.private.idle.watches())
@@ -215,6 +234,7 @@ impl Board for Tigon2 {
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
         let before = self.fabric.event_inputs();
+        let writes_code = !self.spares_code(&event);
         let inputs = (self.fabric.events.clone(), self.fabric.mailbox.clone());
         self.fabric.handle(event, ctx);
         let changed = self.fabric.event_inputs() != before;
@@ -224,6 +244,8 @@ impl Board for Tigon2 {
         for unit in &mut self.cores {
             if changed || unit.private.idle.watches() {
                 unit.private.idle.wake();
+            } else if writes_code {
+                unit.private.idle.end_period();
             }
         }
     }
@@ -291,6 +313,9 @@ impl Board for Tigon2 {
 
     fn begin_telling(&mut self, now: SimTime) {
         self.fabric.untold_from = now;
+        for unit in &mut self.cores {
+            unit.private.idle.end_period();
+        }
     }
 
     fn tell_before(&mut self, time: SimTime, trace: &mut Tracer) {
@@ -350,12 +375,17 @@ impl Board for Tigon2 {
         }
         let mut next = SimTime::MAX;
         for (index, unit) in self.cores.iter().enumerate() {
-            let Some(value) = unit.private.idle.idle_at() else {
-                continue;
-            };
             if activities[index] == Activity::Stopped {
                 continue;
             }
+            if let Some(rest) = unit.private.idle.rest() {
+                // The loop goes on by itself for ever: the board never waits for somebody else.
+                next = next.min(rest.until).min(now.saturating_add(LONGEST_REST));
+                continue;
+            }
+            let Some(value) = unit.private.idle.idle_at() else {
+                continue;
+            };
             let seen = value & 1 << defs::tigon2::event::TIMER != 0;
             // A set bit is cleared half an hour from now, which no firmware waits for.
             if !seen && self.fabric.timer.reached(index, now) {
@@ -372,15 +402,8 @@ impl Board for Tigon2 {
         // They take the SRAM bus, which an idle loop does not use, and may write to SRAM, which
         // only matters to the loop's own code. If they set an event bit after all, `handle`
         // brings the cores to this time.
-        let spared = |(at, length)| !self.fabric.sram.holds_decoded(at, length);
-        let spares_code = match event {
-            BoardEvent::Dma(step) => self.fabric.dma_writes(step).is_none_or(spared),
-            BoardEvent::RxBurst { offset, .. } => {
-                self.fabric.rx_writes(*offset).into_iter().all(spared)
-            }
-            _ => false,
-        };
-        spares_code && !self.watching()
+        let only_writes = matches!(event, BoardEvent::Dma(_) | BoardEvent::RxBurst { .. });
+        only_writes && self.spares_code(event) && !self.watching()
     }
 
     fn is_memory(&self, offset: u32) -> bool {

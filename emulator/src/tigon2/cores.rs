@@ -39,7 +39,8 @@ pub struct CorePrivate {
     /// Stack-overflow map register.
     pub(super) stack_map: u32,
     scratch_address: u32,
-    /// The other CPU has used this one's debug registers since it was started: it executes in turn.
+    /// The other CPU has used this one's debug registers since it was started, or `SCRATCH_ADDRESS` points into the
+    /// scratchpad: it executes in turn.
     observed: bool,
     /// Tick up to which its being ahead has been recorded.
     pub(super) seen_ahead_until: u64,
@@ -101,6 +102,13 @@ impl CorePrivate {
         self.idle.idle_ticks()
     }
 
+    /// Whether the core repeats a round or a period of its idle loop.
+    #[must_use]
+    #[inline(always)]
+    pub const fn does_nothing(&self) -> bool {
+        self.idle.idle().is_some() || self.idle.rest().is_some()
+    }
+
     /// Whether the core executes instructions.
     #[must_use]
     #[inline(always)]
@@ -113,7 +121,7 @@ impl CorePrivate {
         self.scratch_address & !3
     }
 
-    /// Whether the other CPU has used this one's debug registers since it was started.
+    /// Whether its accesses to its scratchpad may be seen: it executes in turn.
     #[inline(always)]
     pub(super) const fn observed(&self) -> bool {
         self.observed
@@ -122,6 +130,11 @@ impl CorePrivate {
     /// Notes that the other CPU uses this one's debug registers.
     pub(super) const fn observe(&mut self) {
         self.observed = self.running();
+    }
+
+    /// Whether `SCRATCH_DATA` shows a word of the scratchpad.
+    const fn shows_scratchpad(&self) -> bool {
+        self.scratch_address() >= SRAM_LIMIT
     }
 
     /// Halts the core.
@@ -223,7 +236,7 @@ pub fn write_control(
             private.step_until = step.then(|| core.instructions() + 1);
             Some(match (was_running, running) {
                 (false, true) => {
-                    private.observed = false;
+                    private.observed = private.shows_scratchpad();
                     private.in_turn_until = core.instructions();
                     ControlEffect::Started
                 }
@@ -250,6 +263,7 @@ pub fn write_control(
         }
         r::SCRATCH_ADDRESS => {
             private.scratch_address = value;
+            private.observed |= private.running() && private.shows_scratchpad();
             Some(ControlEffect::Stored)
         }
         r::SCRATCH_DATA => {

@@ -53,6 +53,11 @@ impl InstructionCache {
         self.tags[self.slot(line)] == line
     }
 
+    /// Whether a fetch at `pc` costs nothing.
+    pub(super) fn holds(&self, pc: u32) -> bool {
+        self.holds_line(pc & !(LINE_BYTES - 1))
+    }
+
     /// Whether a fetch at `pc` costs nothing. If so, that goes for the [`block`](Self::block) then.
     pub(super) fn hits(&mut self, pc: u32) -> bool {
         let line = pc & !(LINE_BYTES - 1);

@@ -64,7 +64,13 @@ impl Timer {
     /// The next time after `now` at which [`reached`](Self::reached) changes.
     #[must_use]
     pub fn next_change(&self, cpu: usize, now: SimTime) -> SimTime {
-        let ahead = self.references[cpu].wrapping_sub(self.read(now));
+        self.next_change_for(self.references[cpu], now)
+    }
+
+    /// The same for any reference.
+    #[must_use]
+    pub fn next_change_for(&self, reference: u32, now: SimTime) -> SimTime {
+        let ahead = reference.wrapping_sub(self.read(now));
         let ticks = if ahead != 0 && ahead <= 1 << 31 {
             ahead
         } else {

@@ -114,13 +114,15 @@ impl Bench {
         }
     }
 
-    /// Writes words to a CPU's scratchpad.
+    /// Writes words to a CPU's scratchpad. `SCRATCH_ADDRESS` does not point there any more in the end: the CPU need
+    /// not execute in turn.
     pub fn load_scratchpad(&mut self, cpu: usize, address: u32, words: &[u32]) {
         let registers = CPU_B * cpu as u32;
         for (address, word) in (address..).step_by(4).zip(words) {
             self.write(registers + SCRATCH_ADDRESS, address);
             self.write(registers + SCRATCH_DATA, *word);
         }
+        self.write(registers + SCRATCH_ADDRESS, 0);
     }
 
     /// Writes words to the host's memory, in the host's byte order.

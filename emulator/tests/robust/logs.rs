@@ -209,6 +209,7 @@ fn what_was_taken_back_is_told_once() {
     let scene = Scene {
         programs: [count, words("nop\n nop\n sw $a1, 4($at)\n nop")],
         in_scratchpad: [false, false],
+        shown: [false, false],
         values,
         patches: Vec::new(),
     };

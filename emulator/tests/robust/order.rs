@@ -38,6 +38,8 @@ pub(super) const INSTANT: SimTime = SimTime::from_ns(8);
 pub(super) struct Scene {
     pub(super) programs: [Vec<u32>; 2],
     pub(super) in_scratchpad: [bool; 2],
+    /// Whether `SCRATCH_ADDRESS` of each CPU points into its scratchpad from the start.
+    pub(super) shown: [bool; 2],
     pub(super) values: Vec<u32>,
     /// Host writes to the programs' memory: time, address, value.
     pub(super) patches: Vec<(u64, u32, u32)>,
@@ -128,14 +130,16 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
     (
         [program(), program()],
         prop_oneof![6 => Just([false, false]), 1 => any::<[bool; 2]>()],
+        any::<[bool; 2]>(),
         vec(value, 16),
         vec(patch, 0..4),
     )
-        .prop_map(|(programs, in_scratchpad, values, mut patches)| {
+        .prop_map(|(programs, in_scratchpad, shown, values, mut patches)| {
             patches.sort_by_key(|patch| patch.0);
             Scene {
                 programs,
                 in_scratchpad,
+                shown,
                 values,
                 patches,
             }
@@ -156,6 +160,9 @@ pub(super) fn prepare(scene: &Scene) -> Bench {
         let words = endless(program);
         bench.load(PROGRAMS[cpu], &words);
         bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words);
+        if scene.shown[cpu] {
+            bench.write(SCRATCH_ADDRESS + CPU_B * cpu as u32, SCRATCHPAD_BASE + 4);
+        }
         let core = &mut bench.0.board_mut::<Tigon2>().cores[cpu].core;
         for (index, &value) in scene.values.iter().enumerate() {
             core.set_register(index, value);
@@ -305,13 +312,15 @@ fn what_was_ahead_leaves_nothing_in_the_scratchpad() {
     let scene = Scene {
         programs: [count, words("nop\n nop\n sw $a1, 4($at)\n nop")],
         in_scratchpad: [false, false],
+        shown: [false, false],
         values,
         patches: Vec::new(),
     };
     assert!(check(&scene, &[100, 7, 1]));
 }
 
-/// Both CPUs execute code in their scratchpads; CPU B writes `SCRATCH_DATA` of CPU A and jumps to code in SRAM.
+/// Both CPUs execute code in their scratchpads; CPU B writes `SCRATCH_DATA` of CPU A and jumps to code in SRAM. A executes
+/// in turn from the start, since `SCRATCH_ADDRESS` points into its scratchpad.
 #[test]
 fn the_debug_registers_of_a_cpu_with_code_in_its_scratchpad() {
     let load = words("lb $a1, 0($at)")[0];
@@ -337,6 +346,7 @@ fn the_debug_registers_of_a_cpu_with_code_in_its_scratchpad() {
     let scene = Scene {
         programs: [a, b],
         in_scratchpad: [true, true],
+        shown: [true, true],
         values: vec![
             413_204_473,
             18,
@@ -361,21 +371,35 @@ fn the_debug_registers_of_a_cpu_with_code_in_its_scratchpad() {
             (8449, 7, 2_691_170_360),
         ],
     };
-    let promised = check(&scene, &[100, 7, 1]);
-    assert!(
-        !promised,
-        "B wrote to a CPU that was ahead, and nobody was told"
-    );
+    assert!(check(&scene, &[100, 7, 1]), "A executes in turn");
 }
 
-/// However far a CPU is ahead, the other one that looks at it is told, and from then on both are in turn: what it
-/// reads the second time is exact.
+/// CPU B resets the chip through `HOST_CONTROL` while CPU A executes code in its scratchpad.
 #[test]
-fn a_look_at_a_cpu_that_is_ahead_is_recorded_once() {
+fn a_reset_while_the_other_cpu_is_in_its_scratchpad() {
+    let load = words("lb $a1, 0($at)")[0];
+    let [mut a, mut b] = [vec![load; LENGTH], vec![load; LENGTH]];
+    a[1] = words("lb $a1, 0($v1)")[0];
+    b[..2].copy_from_slice(&words("lw $a1, 0x48($a0)\n sw $t1, 0x40($a0)"));
+    let mut values = vec![0; 16];
+    values[9] = 0x8025_0038;
+    let mut scene = Scene {
+        programs: [a, b],
+        in_scratchpad: [true, true],
+        shown: [true, true],
+        values,
+        patches: Vec::new(),
+    };
+    assert!(check(&scene, &[1]), "in turn from the start");
+    scene.shown = [false, false];
+    assert!(!check(&scene, &[1]), "A was ahead");
+}
+
+/// CPU A counts in its scratchpad, and CPU B executes this there; gives the number of recorded mistakes.
+fn mistakes_beside_a_counter(program: &str) -> usize {
     let count = "lui $t0, 0\n again: addiu $t0, $t0, 1\n b again\n nop";
-    let look = "lui $gp, 0xC000\n again: lw $t0, 0x1A0($gp)\n b again\n nop";
     let mut bench = Bench::new(SramSize::K512);
-    for (cpu, source) in [count, look].into_iter().enumerate() {
+    for (cpu, source) in [count, program].into_iter().enumerate() {
         bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words(source));
         bench.start(cpu, SCRATCHPAD_BASE);
     }
@@ -385,7 +409,25 @@ fn a_look_at_a_cpu_that_is_ahead_is_recorded_once() {
     let mistakes = events
         .iter()
         .filter(|event| matches!(event.kind, TraceKind::GuestMistake { .. }));
-    assert_eq!(mistakes.count(), 1);
+    mistakes.count()
+}
+
+/// The read of a register of a CPU that is ahead is recorded. From then on both are in turn: later reads are exact.
+#[test]
+fn a_look_at_a_cpu_that_is_ahead_is_recorded_once() {
+    let look = "lui $gp, 0xC000\n again: lw $t0, 0x1A0($gp)\n b again\n nop";
+    assert_eq!(mistakes_beside_a_counter(look), 1);
+    let word = "lui $gp, 0xC000\n lui $t0, 0xC0\n sw $t0, 0x154($gp)\n again: lw $t1, 0x158($gp)\n b again\n nop";
+    assert_eq!(mistakes_beside_a_counter(word), 1);
+    let idle = "again: b again\n nop";
+    assert_eq!(mistakes_beside_a_counter(idle), 0);
+}
+
+/// A reset of the chip halts the other CPU where it stands.
+#[test]
+fn a_reset_by_a_cpu_while_the_other_is_ahead_is_recorded() {
+    let reset = "lui $gp, 0xC000\n li $t0, 8\n sw $t0, 0x40($gp)\n nop";
+    assert_eq!(mistakes_beside_a_counter(reset), 1);
 }
 
 /// The order of scenes is what it is cycle by cycle; hardly any is excepted.

@@ -30,7 +30,7 @@ impl Default for CoreTiming {
 
 /// Registers have 32 places; results for register 0 go to a place behind them. The rest lets any
 /// byte of an [`Op`] be an index that needs neither a check nor a mask.
-const PLACES: usize = 256;
+pub(super) const PLACES: usize = 256;
 
 /// The registers with the places behind them.
 pub(super) type Registers = [u32; PLACES];
@@ -52,6 +52,8 @@ pub struct Core {
     pc: u32,
     next_pc: u32,
     instructions: u64,
+    /// Those among them that were skipped.
+    skipped: u64,
     /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
     pub(super) held: Option<Op>,
     /// What [`Pause::Exit`] stands for, until it is taken.
@@ -59,7 +61,7 @@ pub struct Core {
 }
 
 // An exit is taken before the core comes to rest.
-state!(Core { registers, clock, pc, next_pc, instructions, held } fixed { timing, exit });
+state!(Core { registers, clock, pc, next_pc, instructions, skipped, held } fixed { timing, exit });
 
 /// What a core was like once ([`Core::save`]).
 #[derive(Debug, Clone, Default)]
@@ -80,6 +82,7 @@ impl Default for Core {
             pc: 0,
             next_pc: 4,
             instructions: 0,
+            skipped: 0,
             held: None,
             exit: None,
         }
@@ -120,6 +123,12 @@ impl Core {
     #[must_use]
     pub const fn instructions(&self) -> u64 {
         self.instructions
+    }
+
+    /// Instructions that were passed over by [`skip`](Self::skip) so far.
+    #[must_use]
+    pub const fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// The value of register `index`, of which the low five bits count.
@@ -175,6 +184,7 @@ impl Core {
     /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.
     pub const fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
         self.instructions += instructions;
+        self.skipped += instructions;
         self.clock.cycles += cycles;
         self.clock.now += ticks;
     }

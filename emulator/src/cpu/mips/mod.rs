@@ -10,6 +10,7 @@ pub mod disasm;
 pub mod exec;
 mod flow;
 pub mod isa;
+pub mod linear;
 mod op;
 mod private;
 pub mod witness;

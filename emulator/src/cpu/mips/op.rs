@@ -65,7 +65,7 @@ impl Op {
 
     /// The same instruction without a probe.
     #[must_use]
-    pub(super) const fn without_probe(self) -> Self {
+    pub const fn without_probe(self) -> Self {
         match NonZeroU64::new(self.0.get() & !PROBE) {
             Some(bits) => Self(bits),
             None => self,

@@ -49,6 +49,8 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub goes_first: u64,
     /// The core may stop when it idles: nobody but an event can wake it.
     pub may_idle: bool,
+    /// Whole periods of loops that follow the timer are skipped.
+    pub skips_periods: bool,
     /// Whether it went on past an event.
     pub went_on: bool,
 }
@@ -107,6 +109,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
             if changed || private.idle.watches() {
                 private.idle.wake();
             }
+            private.idle.end_period();
         }
         self.fabric.outbox.units() == units
     }
@@ -149,6 +152,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.in_turn(core)?;
         if self.fabric.sram.holds_code(address) {
             self.alone_with_board(core)?;
+            self.other_private.idle.wake();
         }
         self.private.idle.disturb();
         self.watch(core, address, width);

@@ -5,11 +5,13 @@
 //! the same general registers, having read the same values at the same places and written nothing,
 //! then every further round is like the last one until somebody changes what it reads: an event of a
 //! device, the timer, the other core or the host. The board may then skip whole rounds: clock, cycles
-//! and instruction count advance by multiples of one round.
+//! and instruction count advance by multiples of one round. Loops that follow the timer are the matter of
+//! [`period`](super::period).
 
 use defs::tigon2::regs;
 
 use crate::cpu::mips::exec::Core;
+use crate::sim::time::SimTime;
 use crate::state;
 use crate::tigon2::cores::owner_of;
 use crate::value_struct;
@@ -19,7 +21,7 @@ const MOST_READS: usize = 16;
 
 /// Whether only an event, a store or the host changes what the register at `offset` reads: nothing
 /// that goes on by itself, as time does.
-const fn stands_still(offset: u32) -> bool {
+pub(super) const fn stands_still(offset: u32) -> bool {
     let moves = matches!(
         offset,
         regs::TIMER | regs::EVENT_A | regs::EVENT_B | regs::WINDOW_DATA
@@ -44,12 +46,28 @@ impl Reads {
         &self.registers[..self.count]
     }
 
+    fn offsets(&self) -> impl Iterator<Item = u32> {
+        self.all().iter().map(|(offset, _)| *offset)
+    }
+
+    /// What the reads find `times` periods later; those of `before` were one period earlier.
+    fn repeat(&mut self, before: &Self, times: u64) {
+        for ((_, value), (_, before)) in self.registers.iter_mut().zip(&before.registers) {
+            *value = later(*value, *before, times);
+        }
+    }
+
     /// Notes a read; tells whether there was room.
     fn note(&mut self, offset: u32, value: u32) -> bool {
         let room = self.registers.get_mut(self.count);
         self.count += usize::from(room.is_some());
         room.map(|place| *place = (offset, value)).is_some()
     }
+}
+
+/// A value `times` periods after `value`; `before` was one period earlier.
+const fn later(value: u32, before: u32, times: u64) -> u32 {
+    value.wrapping_add(value.wrapping_sub(before).wrapping_mul(times as u32))
 }
 
 /// One round of an idle loop.
@@ -94,8 +112,62 @@ value_struct!(Poll {
     instructions: instructions,
 });
 
+/// Polls before the first search for a period, and most polls between two of them: each that fails makes the next one
+/// four times as late, so that loops without a period lose little time.
+const PATIENCE: [u32; 2] = [16, 1 << 16];
+
+/// What is known of a core that repeats a period: while it is left alone, it does nothing that others can see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// Ticks of a period.
+    pub ticks: u64,
+    /// Those among them in idle rounds that are skipped.
+    pub skipped: u64,
+    /// When the loop changes by itself, at the earliest.
+    pub until: SimTime,
+    /// The loop reads registers that others change, besides its event register.
+    pub watches: bool,
+}
+
+value_struct!(Rest {
+    ticks: ticks,
+    skipped: skipped,
+    until: until,
+    watches: watches
+});
+
+/// The search for a period.
+#[derive(Debug, Clone, Copy)]
+struct Search {
+    /// Polls since the last search.
+    polls: u32,
+    /// Polls before the next search.
+    patience: u32,
+    found: Option<Rest>,
+    /// Before this tick the core does not return to the board to skip periods.
+    pause_until: u64,
+}
+
+value_struct!(Search {
+    polls: polls,
+    patience: patience,
+    found: found,
+    pause_until: pause_until
+});
+
+impl Default for Search {
+    fn default() -> Self {
+        Self {
+            polls: 0,
+            patience: PATIENCE[0],
+            found: None,
+            pause_until: 0,
+        }
+    }
+}
+
 /// Watches one core.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct IdleDetector {
     last: Option<Box<Poll>>,
     /// Something other than pure work happened since the last poll.
@@ -110,6 +182,7 @@ pub struct IdleDetector {
     idle_ticks: u64,
     /// Instructions of those among them that were executed.
     repeated: u64,
+    search: Search,
 }
 
 state!(IdleDetector {
@@ -119,7 +192,8 @@ state!(IdleDetector {
     idle,
     skipped_ticks,
     idle_ticks,
-    repeated
+    repeated,
+    search
 });
 
 impl IdleDetector {
@@ -141,13 +215,98 @@ impl IdleDetector {
     #[must_use]
     pub fn watches(&self) -> bool {
         let reads = self.last.as_ref().map_or(0, |last| last.reads.count);
-        self.reads.count > 0 || self.idle.is_some() && reads > 0
+        self.reads.count > 0
+            || self.idle.is_some() && reads > 0
+            || self.search.found.is_some_and(|rest| rest.watches)
+    }
+
+    /// Whether the core's present or last round has read the register at `offset`.
+    #[must_use]
+    pub fn has_read(&self, offset: u32) -> bool {
+        let last = self.last.iter().flat_map(|last| last.reads.offsets());
+        self.reads.offsets().chain(last).any(|read| read == offset)
     }
 
     /// What the core waits for may have changed, or the core itself was: it must look again.
     pub fn wake(&mut self) {
         self.idle = None;
         self.disturbed = true;
+        self.end_period();
+    }
+
+    /// The core may not repeat its period any more. A new one is searched soon.
+    pub fn end_period(&mut self) {
+        if self.search.found.take().is_some() {
+            self.search.polls = self.search.patience - 2;
+        }
+    }
+
+    /// The core is at a poll that does not repeat a round. Tells whether a period is to be searched.
+    pub const fn wants_search(&mut self) -> bool {
+        self.search.polls += 1;
+        self.search.polls >= self.search.patience
+    }
+
+    /// The result of a search.
+    pub fn end_search(&mut self, found: Option<Rest>) {
+        let [least, most] = PATIENCE;
+        self.search.patience = match found {
+            Some(_) => least,
+            None => self.search.patience.saturating_mul(4).min(most),
+        };
+        self.search.polls = 0;
+        self.search.found = found;
+    }
+
+    /// What is known of the core if it repeats a period.
+    #[must_use]
+    #[inline(always)]
+    pub const fn rest(&self) -> Option<Rest> {
+        self.search.found
+    }
+
+    /// The core does not return to the board before this tick to skip periods.
+    pub const fn pause_until(&mut self, tick: u64) {
+        self.search.pause_until = tick;
+    }
+
+    /// Whether the core may return to the board to skip periods.
+    #[must_use]
+    pub const fn may_skip_periods(&self, core: &Core) -> bool {
+        core.clock.now >= self.search.pause_until
+    }
+
+    /// Whether the core's state is that of `before`, one period later.
+    pub(super) fn is_like(&self, before: &Self) -> bool {
+        let kind = |detector: &Self| {
+            let last = detector.last.as_ref();
+            let last = last.map(|last| (last.pc, last.value, last.stalled));
+            (last, detector.disturbed, detector.idle)
+        };
+        let reads = |detector: &Self| -> Vec<u32> {
+            let last = detector.last.iter().flat_map(|last| last.reads.offsets());
+            last.chain(detector.reads.offsets()).collect()
+        };
+        kind(self) == kind(before) && reads(self) == reads(before)
+    }
+
+    /// The state `times` periods after `second`, which is one period after `first`.
+    pub(super) fn repeat(&mut self, first: &Self, second: &Self, times: u64, other: Option<Rest>) {
+        let (search, skipped) = (self.search, self.skipped_ticks);
+        self.clone_from(second);
+        self.search = search;
+        for (count, before) in [
+            (&mut self.skipped_ticks, first.skipped_ticks),
+            (&mut self.idle_ticks, first.idle_ticks),
+            (&mut self.repeated, first.repeated),
+        ] {
+            *count += times * (*count - before);
+        }
+        self.count_beside(self.skipped_ticks - skipped, other);
+        self.reads.repeat(&first.reads, times);
+        if let (Some(last), Some(before)) = (&mut self.last, &first.last) {
+            last.repeat(before, times);
+        }
     }
 
     /// The round that the core repeats, if it idles.
@@ -215,9 +374,43 @@ impl IdleDetector {
         self.skipped_ticks
     }
 
+    /// Counts `ticks` of the skipped ones as busy if the `other` core repeats a period: a core counts as idle only while the
+    /// other one is in idle rounds too.
+    fn count_beside(&mut self, ticks: u64, other: Option<Rest>) {
+        if let Some(other) = other {
+            let both = u128::from(ticks) * u128::from(other.skipped) / u128::from(other.ticks);
+            self.skipped_ticks -= ticks - both as u64;
+        }
+    }
+
+    /// Skips whole rounds up to the tick `target`, at most `room` instructions; `other`: what the other core repeats.
+    /// Returns the round and their number.
+    pub fn skip_rounds(
+        &mut self,
+        core: &mut Core,
+        target: u64,
+        room: u64,
+        other: Option<Rest>,
+    ) -> Option<(Round, u64)> {
+        let round = self.idle?;
+        let rounds = target.saturating_sub(core.clock.now) / round.ticks.max(1);
+        let rounds = rounds.min(room / round.instructions.max(1));
+        if rounds == 0 {
+            return None;
+        }
+        core.skip(
+            rounds * round.instructions,
+            rounds * round.cycles,
+            rounds * round.ticks,
+        );
+        self.skipped(round, rounds);
+        self.count_beside(rounds * round.ticks, other);
+        Some((round, rounds))
+    }
+
     /// `rounds` whole rounds were skipped, wherever in its loop the core stands: the last read moves
     /// along, so that the next one is still one round away from it.
-    pub fn skipped(&mut self, round: Round, rounds: u64) {
+    fn skipped(&mut self, round: Round, rounds: u64) {
         self.skipped_ticks += rounds * round.ticks;
         if let Some(last) = &mut self.last {
             self.idle_ticks += rounds * round.ticks;
@@ -258,6 +451,17 @@ impl Poll {
         self.cycles = core.clock.cycles;
         self.stalled = core.clock.stalled;
         self.instructions = core.instructions();
+    }
+
+    /// The read `times` periods later; `before` was one period earlier.
+    fn repeat(&mut self, before: &Self, times: u64) {
+        for (value, before) in self.registers.iter_mut().zip(&before.registers) {
+            *value = later(*value, *before, times);
+        }
+        self.reads.repeat(&before.reads, times);
+        self.ticks += times * (self.ticks - before.ticks);
+        self.cycles += times * (self.cycles - before.cycles);
+        self.instructions += times * (self.instructions - before.instructions);
     }
 
     /// Whether the core still stands at that read.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use defs::tigon2::regs;
+
 use crate::board::Board;
 use crate::board::StopReason;
 use crate::cpu::mips::exec::{self, Exit, Pause};
@@ -9,17 +11,23 @@ use crate::host::poller;
 use crate::observe::event::Details;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
+use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::BoardContext;
 use crate::tigon2::inspect::handlers::Dispatch;
 use crate::tigon2::inspect::instruction_log;
 use crate::tigon2::run::bus::CpuBus;
+use crate::tigon2::run::idle::Rest;
+use crate::tigon2::run::period;
+
+/// Fewer periods than that are not worth a search.
+const LEAST_PERIODS: u64 = 4;
 
 /// Activity of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tigon2) enum Activity {
     /// It is halted, or may not execute more.
     Stopped,
-    /// It repeats the rounds of its idle loop.
+    /// It repeats the rounds or periods of its idle loop.
     Idle,
     /// It executes.
     Busy,
@@ -54,7 +62,7 @@ impl Tigon2 {
         [0, 1].map(|cpu| {
             if !self.runnable(cpu) {
                 Activity::Stopped
-            } else if self.cores[cpu].private.idle.idle().is_some() {
+            } else if self.cores[cpu].private.does_nothing() {
                 Activity::Idle
             } else {
                 Activity::Busy
@@ -82,38 +90,97 @@ impl Tigon2 {
         idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
     }
 
-    /// Skips whole rounds of an idle loop up to `end`, or to the timer's next change. Only an
-    /// event can wake the core: the other one is halted or idle.
-    fn skip_idle_rounds(&mut self, index: usize, end: u64, ctx: &mut BoardContext) {
-        let Some(round) = self.cores[index].private.idle.idle() else {
+    /// The period that a running core repeats.
+    fn rest_of(&self, cpu: usize) -> Option<Rest> {
+        let private = &self.cores[cpu].private;
+        private.idle.rest().filter(|_| private.running())
+    }
+
+    /// Until when an idle or stopped core surely affects no other one.
+    fn quiet_until(&self, cpu: usize, now: SimTime) -> SimTime {
+        match self.cores[cpu].private.idle.rest() {
+            Some(rest) => rest.until.max(now),
+            None if self.timer_is_news(cpu, now) => now,
+            None => self.fabric.timer.next_change(cpu, now),
+        }
+    }
+
+    /// Skips whole periods or rounds of an idle core up to `end`. Only an event can wake it: the other core is halted
+    /// or idle.
+    fn skip_idle_loop(&mut self, index: usize, end: u64, ctx: &mut BoardContext) {
+        let unit = &mut self.cores[index];
+        if !unit.private.does_nothing() {
+            return;
+        }
+        // What is skipped cannot be rolled back.
+        unit.go_back(ctx.trace.instructions_mut(index), 0);
+        let now = self.fabric.ticks.time_of(unit.core.clock.now);
+        // The other core's timer may wake it, and it may wake this one.
+        let quiet = self.fabric.ticks.first_at(self.quiet_until(1 - index, now));
+        let end = end.min(quiet);
+        if ctx.trace.is_watched() {
+            self.cores[index].private.idle.end_period();
+        } else {
+            self.skip_periods(index, end);
+        }
+        self.skip_rounds(index, end, ctx);
+    }
+
+    /// Skips whole rounds up to `end`, or to the next change of the core's own timer event.
+    fn skip_rounds(&mut self, index: usize, end: u64, ctx: &mut BoardContext) {
+        let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
+        if self.timer_is_news(index, now) {
+            return;
+        }
+        let change = self.fabric.timer.next_change(index, now);
+        let target = end.min(self.fabric.ticks.first_at(change));
+        let room = self.limit_of(index) - self.cores[index].core.instructions();
+        let other = self.rest_of(1 - index);
+        let CoreUnit { core, private } = &mut self.cores[index];
+        let skipped = private.idle.skip_rounds(core, target, room, other);
+        if let (Some((round, rounds)), Some(log)) = (skipped, ctx.trace.instructions_mut(index)) {
+            log.rounds(round.instructions, rounds, round.ticks);
+        }
+    }
+
+    /// Skips whole periods of a loop that follows the timer, up to `end`. The period is proved for the state in which the
+    /// core stands.
+    fn skip_periods(&mut self, index: usize, end: u64) {
+        let limit = self.limit_of(index);
+        let other = self.rest_of(1 - index);
+        let reads_alarm = self.cores[1 - index]
+            .private
+            .idle
+            .has_read(regs::timer_reference(index));
+        let CoreUnit { core, private } = &mut self.cores[index];
+        let Some(rest) = private.idle.rest() else {
             return;
         };
-        // Skipped rounds cannot be rolled back.
-        let log = ctx.trace.instructions_mut(index);
-        self.cores[index].go_back(log, 0);
-        let now = self.fabric.ticks.time_of(self.cores[index].core.clock.now);
-        if (0..2).any(|cpu| self.timer_is_news(cpu, now)) {
+        // In the middle of idle rounds the search would pass over the end of a period.
+        if private.idle.idle().is_some() || !private.idle.may_skip_periods(core) {
             return;
         }
-        let limit = self.limit_of(index);
-        let unit = &mut self.cores[index];
-        // The other core idles too, if it runs: its timer may wake it, and it this one.
-        let change = [0, 1].map(|cpu| self.fabric.timer.next_change(cpu, now));
-        let target = end.min(self.fabric.ticks.first_at(change[0].min(change[1])));
-        let rounds = target.saturating_sub(unit.core.clock.now) / round.ticks.max(1);
-        let room = limit - unit.core.instructions();
-        let rounds = rounds.min(room / round.instructions.max(1));
-        if rounds > 0 {
-            unit.core.skip(
-                rounds * round.instructions,
-                rounds * round.cycles,
-                rounds * round.ticks,
-            );
-            unit.private.idle.skipped(round, rounds);
-            if let Some(log) = ctx.trace.instructions_mut(index) {
-                log.rounds(round.instructions, rounds, round.ticks);
-            }
+        let now = core.clock.now;
+        private.idle.pause_until(now + rest.ticks);
+        let end = end.min(self.fabric.ticks.first_at(rest.until));
+        if end.saturating_sub(now) < LEAST_PERIODS * rest.ticks {
+            return;
         }
+        let found = period::find(core, private, &self.fabric, &self.probes);
+        private
+            .idle
+            .end_search(found.as_ref().map(period::Period::rest));
+        let Some(period) = found else {
+            return;
+        };
+        let end = end.min(self.fabric.ticks.first_at(period.until));
+        let times = end.saturating_sub(now) / period.round.ticks;
+        let times = times.min((limit - core.instructions()) / period.round.instructions);
+        if times < LEAST_PERIODS || period.moves_alarm && reads_alarm {
+            return;
+        }
+        period.repeat(times, core, private, other, &mut self.fabric);
+        private.idle.pause_until(end);
     }
 
     /// Runs the core `first` up to `end` or until it must yield; if both cores are busy, they
@@ -137,6 +204,7 @@ impl Tigon2 {
         let mut until = end.min(safe_until);
         let other = activities[1 - first];
         let may_idle = self.skip_idle && other != Activity::Busy;
+        let skips_periods = self.skip_idle && self.skip_periods && !ctx.trace.is_watched();
         let [a, b] = &mut self.cores;
         let (me, other) = if first == 0 { (a, b) } else { (b, a) };
         let mut core = &mut me.core;
@@ -152,6 +220,7 @@ impl Tigon2 {
             limit: end,
             turns_until: if take_turns { until } else { 0 },
             may_idle,
+            skips_periods,
             went_on: false,
         };
         if ALONE {
@@ -193,7 +262,7 @@ impl Tigon2 {
                 return true;
             }
             if self.skip_idle && activities[1 - behind] != Activity::Busy {
-                self.skip_idle_rounds(behind, end, ctx);
+                self.skip_idle_loop(behind, end, ctx);
             }
             let far = match activities[behind] {
                 Activity::Busy => far,

@@ -1,7 +1,7 @@
 //! A core's accesses outside SRAM and its scratchpad: registers, the stack-overflow map, unmapped addresses.
 
 use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
-use defs::tigon2::regs;
+use defs::tigon2::regs::{self, HostControl};
 
 use super::CpuBus;
 use crate::cpu::mips::bus::{BusStop, Width};
@@ -12,6 +12,8 @@ use crate::tigon2::access::{Chip, read_register};
 use crate::tigon2::cores::{CorePrivate, owner_of};
 use crate::tigon2::fabric::Fabric;
 use crate::tigon2::map::{self, Place};
+use crate::tigon2::run::idle::Rest;
+use crate::tigon2::run::period;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// An access outside SRAM and scratchpad.
@@ -54,7 +56,15 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
                 self.record_detail(core, TraceKind::HandlerExit);
             }
-            if self.poll_event(core, value) && self.may_idle {
+            let returns = match self.poll_event(core, value) {
+                true => self.may_idle,
+                // Within idle rounds the core stands there once more after a skip.
+                false => {
+                    let in_rounds = self.private.idle.idle().is_some();
+                    self.skips_periods && !in_rounds && self.rests(core)
+                }
+            };
+            if returns {
                 return Err(BusStop::Wait);
             }
         } else {
@@ -82,6 +92,37 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             self.log(|log| log.note(Record::Idle { instructions }));
         }
         idles
+    }
+
+    /// Whether the core, which polls, repeats a period and returns to the board.
+    fn rests(&mut self, core: &Core) -> bool {
+        let over = |rest: Rest| rest.until <= self.ctx.now;
+        if self.private.idle.rest().is_some_and(over) {
+            self.private.idle.end_period();
+        }
+        if self.private.idle.rest().is_none() {
+            if !self.private.idle.wants_search() {
+                return false;
+            }
+            self.search_period(core);
+        }
+        let other = &*self.other_private;
+        let rests = self.private.idle.rest().is_some()
+            && self.private.idle.may_skip_periods(core)
+            && (ALONE || !other.running() || other.does_nothing());
+        if rests {
+            // The activities have changed: taking turns is over.
+            self.turns_until = 0;
+        }
+        rests
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn search_period(&mut self, core: &Core) {
+        let found = period::find(core, self.private, self.fabric, self.probes);
+        let rest = found.map(|period| period.rest());
+        self.private.idle.end_search(rest);
     }
 
     fn read_any_register(&self, core: &Core, offset: u32) -> u32 {
@@ -157,7 +198,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             );
             Fabric::mistake(self.who(core), text, self.ctx);
         }
-        if owner_of(offset).is_some_and(|owner| owner != self.private.index()) {
+        let resets = offset & !3 == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0;
+        if resets || owner_of(offset).is_some_and(|owner| owner != self.private.index()) {
             self.observe_other(core, offset & !3, true);
         }
         core.clock
@@ -199,8 +241,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     }
 }
 
-/// Whether an access to a debug register of a running CPU depends on how far that CPU has come.
+/// Whether an access to a debug register of a running CPU depends on how far that CPU has come; a reset of the chip
+/// does too, since it halts that CPU.
 const fn shows_progress(private: &CorePrivate, offset: u32, store: bool) -> bool {
+    if offset == regs::HOST_CONTROL {
+        return true;
+    }
     match offset - regs::CPU_B * private.index() as u32 {
         regs::CPU_STATE => store,
         regs::CPU_PC | regs::CPU_REGISTERS..regs::CPU_PRIVATE_END => !store,
