@@ -140,7 +140,7 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     /// Whether a host's read at this window offset reads memory: it only uses buses, returns the value of
     /// [`window_peek`](Self::window_peek), and idle cores ignore it. Allows polls of that word to be executed
-    /// without events ([`poll_in_vain`](Self::poll_in_vain)), and idle cores to lag behind them. By default no offset is
+    /// without events ([`fruitless_poll`](Self::fruitless_poll)), and idle cores to lag behind them. By default no offset is
     /// known to be memory.
     fn is_memory(&self, _offset: u32) -> bool {
         false
@@ -148,7 +148,7 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     /// Executes a host's poll of memory at `now` if its condition is false, and returns whether it did. Allows
     /// fruitless polls without events. By default every poll is an event.
-    fn poll_in_vain(&mut self, _poll: &PollRequest, _now: SimTime) -> bool {
+    fn fruitless_poll(&mut self, _poll: &PollRequest, _now: SimTime) -> bool {
         false
     }
 
@@ -179,10 +179,10 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     }
 
     /// Starts, or continues, the recording of state changes caused by time alone, for
-    /// [`tell_before`](Self::tell_before), and of all details. By default there is nothing to do.
-    fn begin_telling(&mut self, _now: SimTime) {}
+    /// [`record_before`](Self::record_before), and of all details. By default there is nothing to do.
+    fn start_recording(&mut self, _now: SimTime) {}
 
     /// Records state changes caused by time alone before `time`, which the node has reached
     /// ([`Details::EVENTS`](crate::observe::event::Details::EVENTS)).
-    fn tell_before(&mut self, _time: SimTime, _trace: &mut Tracer) {}
+    fn record_before(&mut self, _time: SimTime, _trace: &mut Tracer) {}
 }

@@ -134,7 +134,7 @@ fn start_read<E>(mut polling: Polling, ctx: &mut HostContext<'_, E>) {
 }
 
 /// Carries out the next step of a poll. `polled` carries out the access at the board, if that is
-/// [fruitless](Board::poll_in_vain). If it is not, the step becomes an event; tells whether it did not.
+/// [fruitless](Board::fruitless_poll). If it is not, the step becomes an event; tells whether it did not.
 #[inline]
 pub fn step<E>(
     ctx: &mut HostContext<'_, E>,
@@ -204,7 +204,7 @@ pub fn carry_on<B: Board>(
     ctx: &mut HostContext<'_, B::Event>,
 ) -> bool {
     while ctx.poller.next_time() < until {
-        if !step(ctx, |poll, now| board.poll_in_vain(poll, now)) {
+        if !step(ctx, |poll, now| board.fruitless_poll(poll, now)) {
             return false;
         }
         skip(board, until, ctx);

@@ -155,7 +155,7 @@ impl Programs {
         }
     }
 
-    /// From now on keeps the log of what programs are told, so that they can be saved. Those that have begun cannot.
+    /// From now on keeps the log of the answers to programs, so that they can be saved. Those that have begun cannot.
     pub fn keep_log(&mut self) {
         self.keeps_log = true;
         for program in self.programs.iter_mut().filter(|program| !program.started) {
@@ -297,7 +297,7 @@ impl Programs {
 
     /// Whether every poll of the window is an idle poll: its condition does not hold, and comes to hold by events alone,
     /// since it is one of memory; and no program waits for its end.
-    pub(crate) fn polls_in_vain<B: Board>(&self, board: &B, now: SimTime) -> bool {
+    pub(crate) fn polls_fruitlessly<B: Board>(&self, board: &B, now: SimTime) -> bool {
         let of_memory = |program: &Program| match (&program.work.rotation, program.work.polling) {
             (Some(rotation), _) => rotation.is_of_memory(board),
             (None, Some(poll)) => board.is_memory(poll.offset),

@@ -335,7 +335,7 @@ impl HostEvent {
     }
 
     /// Whether it has no effect on the board, but for a read of the window without one, as `ignored` says.
-    pub(crate) fn spares_board(&self, ignored: impl Fn(u32) -> bool) -> bool {
+    pub(crate) fn ignores_board(&self, ignored: impl Fn(u32) -> bool) -> bool {
         match self {
             Self::Resume { .. }
             | Self::Interrupt

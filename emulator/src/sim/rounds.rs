@@ -2,7 +2,7 @@
 //!
 //! In a round all nodes run up to one horizon, on whatever threads there are; then the segment takes the
 //! units and controls that left, in an order of its own, and tells nodes of those that will reach them. The horizon is the
-//! first moment at which something that no node has been told of could matter to a node: it follows from the state at the
+//! first moment at which a unit that no node knows of yet can reach a node: it follows from the state at the
 //! round's begin alone. A node from which nothing can leave before the horizon stays where it is, and follows when something can.
 
 use super::component::Member;

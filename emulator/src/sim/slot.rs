@@ -116,7 +116,7 @@ impl<B: Board> AnySlot for Slot<B> {
     }
 
     fn next_effect(&self, host: Hosting<'_>) -> SimTime {
-        let polls = host.programs.polls_in_vain(&self.board, host.now);
+        let polls = host.programs.polls_fruitlessly(&self.board, host.now);
         let counts = |event: &NodeEvent<B::Event>| match event {
             NodeEvent::Host(event) => !(polls && event.is_poll()),
             _ => true,
@@ -271,7 +271,7 @@ impl<B: Board> Slot<B> {
         let (_, programs, mut ctx) = self.parts(at);
         programs.start_new(&mut ctx);
         if at.trace.is_watched() {
-            self.board.begin_telling(*at.now);
+            self.board.start_recording(*at.now);
         }
         *at.horizon = horizon;
         loop {
@@ -315,7 +315,7 @@ impl<B: Board> Slot<B> {
                 Some((key, event)) if key.time <= next => match event {
                     NodeEvent::Board(event) => self.board.idle_cores_ignore(event),
                     NodeEvent::Host(event) => {
-                        event.spares_board(|offset| self.board.is_memory(offset))
+                        event.ignores_board(|offset| self.board.is_memory(offset))
                     }
                     NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
                 },
@@ -336,7 +336,7 @@ impl<B: Board> Slot<B> {
     /// Records the events that came up by time alone before now, if an observer wants them.
     fn tell(&mut self, at: &mut Surroundings<'_>) {
         if at.trace.wants(Details::EVENTS) {
-            self.board.tell_before(*at.now, at.trace);
+            self.board.record_before(*at.now, at.trace);
         }
     }
 

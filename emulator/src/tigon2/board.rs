@@ -311,14 +311,14 @@ impl Board for Tigon2 {
         }
     }
 
-    fn begin_telling(&mut self, now: SimTime) {
-        self.fabric.untold_from = now;
+    fn start_recording(&mut self, now: SimTime) {
+        self.fabric.unrecorded_from = now;
         for unit in &mut self.cores {
             unit.private.idle.end_period();
         }
     }
 
-    fn tell_before(&mut self, time: SimTime, trace: &mut Tracer) {
+    fn record_before(&mut self, time: SimTime, trace: &mut Tracer) {
         self.fabric.tell_timer_before(time, trace);
     }
 
@@ -379,7 +379,7 @@ impl Board for Tigon2 {
                 continue;
             }
             if let Some(rest) = unit.private.idle.rest() {
-                // The loop goes on by itself for ever: the board never waits for somebody else.
+                // The loop goes on by itself for ever: the board is never idle for good.
                 next = next.min(rest.until).min(now.saturating_add(LONGEST_REST));
                 continue;
             }
@@ -410,8 +410,8 @@ impl Board for Tigon2 {
         matches!(self.fabric.window.target(offset), Target::Sram(_))
     }
 
-    fn poll_in_vain(&mut self, poll: &PollRequest, now: SimTime) -> bool {
-        self.fabric.poll_in_vain(poll, now)
+    fn fruitless_poll(&mut self, poll: &PollRequest, now: SimTime) -> bool {
+        self.fabric.fruitless_poll(poll, now)
     }
 
     fn skip_polls(

@@ -137,7 +137,7 @@ pub struct Fabric {
     /// Breakpoints and watchpoints.
     pub(super) stops: Stops,
     /// Time from which bits set by the timer are not recorded yet.
-    pub(super) untold_from: SimTime,
+    pub(super) unrecorded_from: SimTime,
     /// Registers that are storage.
     pub(super) storage: Box<[u32; 256]>,
     /// The interrupt, as the host reads it.
@@ -177,7 +177,7 @@ state!(Fabric {
     ticks,
     link,
     stops,
-    untold_from,
+    unrecorded_from,
     outbox
 });
 
@@ -223,7 +223,7 @@ impl Fabric {
             ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
             link: timing.wire,
             stops: Stops::default(),
-            untold_from: SimTime::ZERO,
+            unrecorded_from: SimTime::ZERO,
             storage: power_on_storage(),
             interrupt: false,
             interrupt_line: false,
@@ -357,8 +357,8 @@ impl Fabric {
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
     }
 
-    /// [`Board::poll_in_vain`](crate::board::Board::poll_in_vain).
-    pub(super) fn poll_in_vain(&mut self, poll: &PollRequest, now: SimTime) -> bool {
+    /// [`Board::fruitless_poll`](crate::board::Board::fruitless_poll).
+    pub(super) fn fruitless_poll(&mut self, poll: &PollRequest, now: SimTime) -> bool {
         let Target::Sram(address) = self.window.target(poll.offset) else {
             return false;
         };
@@ -381,7 +381,7 @@ impl Fabric {
         // Each must find the bus free: then the last one represents all.
         let last = first + SimTime::from_ps(period_ps * (times - 1));
         let (from, until) = (self.ticks.first_at(first), self.ticks.first_at(last));
-        self.sram.bus_stays_free(from, until) && self.poll_in_vain(poll, last)
+        self.sram.bus_stays_free(from, until) && self.fruitless_poll(poll, last)
     }
 
     /// Handles a host write in the fixed part of its window: a mailbox's low word sets its

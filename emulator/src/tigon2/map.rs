@@ -11,7 +11,7 @@ use crate::tigon2::inspect::names::NAMES;
 
 /// Target of an access by a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CpuTarget {
     /// SRAM.
     Sram,
     /// The stack-overflow map.
@@ -26,21 +26,21 @@ pub enum Place {
 
 /// Target of an access of `initiator` to `address`.
 #[must_use]
-pub const fn place(initiator: Initiator, address: u32) -> Place {
+pub const fn cpu_target(initiator: Initiator, address: u32) -> CpuTarget {
     let scratchpad_bytes = match initiator {
         Initiator::Cpu(1) => SCRATCHPAD_B_BYTES,
         _ => SCRATCHPAD_A_BYTES,
     };
     if address < SRAM_LIMIT {
-        Place::Sram
+        CpuTarget::Sram
     } else if STACK_MAP_BASE <= address && address < STACK_MAP_LIMIT {
-        Place::StackMap
+        CpuTarget::StackMap
     } else if address.wrapping_sub(SCRATCHPAD_BASE) < scratchpad_bytes {
-        Place::Scratchpad
+        CpuTarget::Scratchpad
     } else if address.wrapping_sub(REGISTER_BASE) < REGISTER_BYTES {
-        Place::Register(address - REGISTER_BASE)
+        CpuTarget::Register(address - REGISTER_BASE)
     } else {
-        Place::Nothing
+        CpuTarget::Nothing
     }
 }
 
@@ -48,15 +48,15 @@ pub const fn place(initiator: Initiator, address: u32) -> Place {
 #[must_use]
 pub fn probe(initiator: Initiator, address: u32) -> String {
     let name = NAMES.initiator(initiator);
-    match place(initiator, address) {
-        Place::Sram => format!("{name} > sram > {address:#x}"),
-        Place::StackMap => format!("{name} > stack_map > {address:#x}"),
-        Place::Scratchpad => format!("{name} > scratchpad > {:#x}", address - SCRATCHPAD_BASE),
-        Place::Register(offset) => registers::find(offset).map_or_else(
+    match cpu_target(initiator, address) {
+        CpuTarget::Sram => format!("{name} > sram > {address:#x}"),
+        CpuTarget::StackMap => format!("{name} > stack_map > {address:#x}"),
+        CpuTarget::Scratchpad => format!("{name} > scratchpad > {:#x}", address - SCRATCHPAD_BASE),
+        CpuTarget::Register(offset) => registers::find(offset).map_or_else(
             || format!("{name} > storage > {offset:#05x}"),
             |register| format!("{name} > {} > {}", register.block, register.name),
         ),
-        Place::Nothing => format!("{name} > nothing > {address:#010x}"),
+        CpuTarget::Nothing => format!("{name} > nothing > {address:#010x}"),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probe_names_every_place() {
+    fn probe_names_every_target() {
         let check = |initiator, address, expected: &str| {
             assert_eq!(probe(initiator, address), expected);
         };

@@ -9,7 +9,7 @@ use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RIN
 
 use super::dma::Direction;
 use super::fabric::{BoardContext, Fabric};
-use super::semaphore::{Outcome, Side};
+use super::semaphore::{Side, ToggleEffect};
 use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::Actor;
 use crate::sim::time::SimTime;
@@ -211,9 +211,9 @@ impl Fabric {
         let outcome = self.semaphore.write(side);
         if ctx.trace.wants(Details::SEMAPHORE) {
             let kind = match outcome {
-                Outcome::Taken => TraceKind::SemaphoreTaken,
-                Outcome::Released => TraceKind::SemaphoreReleased,
-                Outcome::Refused => TraceKind::SemaphoreRefused,
+                ToggleEffect::Taken => TraceKind::SemaphoreTaken,
+                ToggleEffect::Released => TraceKind::SemaphoreReleased,
+                ToggleEffect::Refused => TraceKind::SemaphoreRefused,
             };
             ctx.trace
                 .record_detail(ctx.now, who.initiator, who.pc, kind);

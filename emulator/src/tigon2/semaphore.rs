@@ -20,7 +20,7 @@ value_enum!(Side { A {}, B {} });
 
 /// Effect of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ToggleEffect {
     /// The semaphore was free: the side owns it now.
     Taken,
     /// The side owned it: it is free now.
@@ -39,17 +39,17 @@ state!(Semaphore { owner });
 
 impl Semaphore {
     /// Writes any value to `side`'s register.
-    pub fn write(&mut self, side: Side) -> Outcome {
+    pub fn write(&mut self, side: Side) -> ToggleEffect {
         match self.owner {
             None => {
                 self.owner = Some(side);
-                Outcome::Taken
+                ToggleEffect::Taken
             }
             Some(owner) if owner == side => {
                 self.owner = None;
-                Outcome::Released
+                ToggleEffect::Released
             }
-            Some(_) => Outcome::Refused,
+            Some(_) => ToggleEffect::Refused,
         }
     }
 
@@ -71,9 +71,9 @@ mod tests {
             assert_eq!(semaphore.write(side), outcome);
             assert_eq!((semaphore.read(Side::A), semaphore.read(Side::B)), reads);
         };
-        check(Side::A, Outcome::Taken, (1, 0));
-        check(Side::B, Outcome::Refused, (1, 0));
-        check(Side::A, Outcome::Released, (0, 0));
-        check(Side::B, Outcome::Taken, (0, 1));
+        check(Side::A, ToggleEffect::Taken, (1, 0));
+        check(Side::B, ToggleEffect::Refused, (1, 0));
+        check(Side::A, ToggleEffect::Released, (0, 0));
+        check(Side::B, ToggleEffect::Taken, (0, 1));
     }
 }

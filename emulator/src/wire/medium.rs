@@ -4,7 +4,7 @@
 //!
 //! A medium names three types. A *unit* travels forward: an Ethernet frame, a packet of a wormhole network. Its head and its
 //! tail have times of their own. A *control* travels in the reverse direction: STOP, GO, the refusal of a receiver that is
-//! not ready. A *cable* has the properties that a board is told when one is plugged in: rates and lengths. Each board names the medium that
+//! not ready. A *cable* has the properties that a board learns when one is plugged in: rates and lengths. Each board names the medium that
 //! its port fits, so units reach a board with their own type; a cable of another medium is refused when the world is built.
 //!
 //! # Board side
@@ -21,7 +21,7 @@
 //! of a run a network falls into *segments*, whose nodes can reach each other. A segment decides how far its nodes may run:
 //!
 //! * Two nodes may take *turns* if all that passes between them is units with a constant delay.
-//! * All other nodes run in rounds up to a *horizon*, the earliest time at which a unit or a control that no node has been told of
+//! * All other nodes run in rounds up to a *horizon*, the earliest time at which a unit or a control that no node knows of yet
 //!   could matter to any node. It follows from the earliest unit and the earliest control that a node could still send, from
 //!   the segment's own next event, and from the look-ahead of each direction. After each round the segment takes the
 //!   units and controls that left, in an order of its own that does not depend on threads, and tells nodes what will reach them.
@@ -52,7 +52,7 @@ pub trait Medium: Debug + Sized + Send + 'static {
     /// travel. [`NoControl`] if there are none.
     type Control: Debug + Send + 'static;
 
-    /// The properties of a cable that a board is told.
+    /// The properties of a cable that a board learns.
     type Cable: Debug + Send + 'static;
 
     /// All links and switches of this kind in a world.

@@ -59,7 +59,7 @@ pub trait Segment: Debug + Send {
         SimTime::MAX
     }
 
-    /// The earliest time at which something that no node has been told of could matter to any node, if no further unit leaves a
+    /// The earliest time at which a unit that no node knows of yet can reach any node, if no further unit leaves a
     /// node before `unit`, and no control before `control`. It must be later than the earliest of these times and of
     /// [`next_time`](Self::next_time).
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;

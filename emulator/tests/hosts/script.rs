@@ -131,12 +131,12 @@ impl Board for Script {
         true
     }
 
-    fn poll_in_vain(&mut self, poll: &PollRequest, _: SimTime) -> bool {
+    fn fruitless_poll(&mut self, poll: &PollRequest, _: SimTime) -> bool {
         self.word(poll.offset) & poll.mask != poll.expected
     }
 
     fn skip_polls(&mut self, poll: &PollRequest, first: SimTime, _: u64, _: u64) -> bool {
-        self.poll_in_vain(poll, first)
+        self.fruitless_poll(poll, first)
     }
 
     fn bus_lead(&self) -> SimTime {

@@ -136,7 +136,7 @@ impl Pool {
     }
 
     /// Buffer size for the ring control block; 0 for a ring without buffers.
-    pub(super) const fn told_bytes(&self) -> u32 {
+    pub(super) const fn announced_bytes(&self) -> u32 {
         if self.posted.is_empty() {
             0
         } else {

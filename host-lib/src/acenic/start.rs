@@ -109,7 +109,7 @@ impl<W: Window, S: System> AceNic<W, S> {
             (
                 info::JUMBO_RING,
                 receiver.jumbo.ring_address(),
-                receiver.jumbo.told_bytes(),
+                receiver.jumbo.announced_bytes(),
                 rings.jumbo,
             ),
             (

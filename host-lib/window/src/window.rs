@@ -146,7 +146,7 @@ pub trait System: Send {
     fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress>;
 
     /// Whether these bytes stand in the program's own memory. Who only compares should ask this: a machine that keeps
-    /// what its programs were told keeps one bit of it.
+    /// the log of answers to its programs keeps one bit of it.
     ///
     /// # Errors
     /// The first address that is not mapped.

@@ -78,7 +78,7 @@ pub struct PlaceTracks {
     /// Calls that wrote a mailbox, or mailbox writes, whose messages are not known yet.
     posted: VecDeque<Drawn>,
     /// Ring details are recorded: they tell when a frame has been sent.
-    ends_are_told: bool,
+    ends_are_recorded: bool,
 }
 
 impl PlaceTracks {
@@ -119,7 +119,7 @@ impl PlaceTracks {
             fetched: VecDeque::new(),
             stored: VecDeque::new(),
             posted: VecDeque::new(),
-            ends_are_told: false,
+            ends_are_recorded: false,
         }
     }
 
@@ -452,7 +452,7 @@ impl PlaceTracks {
             .with("bytes", Value::Number(length.into()));
         self.end(Lane::MacTx, &Label::Only, canvas);
         self.begin(Lane::MacTx, Label::Only, slice, canvas);
-        if !self.ends_are_told {
+        if !self.ends_are_recorded {
             let until = canvas.now_ns + gigabit_ns(length + FCS_BYTES);
             self.track(Lane::MacTx, canvas).until(until);
         }
@@ -480,7 +480,7 @@ impl PlaceTracks {
     fn may_have_left(&mut self, who: Initiator, address: u32, canvas: &mut Canvas<'_>) {
         let left = self.names.frame_buffers.frame_left == Some(address);
         if who == Initiator::Transmitter && left {
-            self.ends_are_told = true;
+            self.ends_are_recorded = true;
             self.end(Lane::MacTx, &Label::Only, canvas);
         }
     }

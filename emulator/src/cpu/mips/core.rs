@@ -6,15 +6,15 @@ use super::isa::Op;
 use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
 use crate::state;
 
-/// What a core charges for its own work, in cycles. What an access costs beyond that, its bus
-/// charges.
+/// Cycles that a core charges for its own work. Its bus charges additional costs of
+/// accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoreTiming {
     /// Each executed instruction: 1 at least.
     pub instruction_cycles: u32,
-    /// A branch or jump that is taken, on top.
+    /// Additional cycles of a taken branch or jump.
     pub taken_branch_cycles: u32,
-    /// A likely branch that is not taken, on top: its annulled slot is a bubble in the pipeline.
+    /// Additional cycles of a likely branch that is not taken: its annulled slot is a bubble in the pipeline.
     pub annulled_slot_cycles: u32,
 }
 
@@ -28,8 +28,8 @@ impl Default for CoreTiming {
     }
 }
 
-/// Registers have 32 places; results for register 0 go to a place behind them. The rest lets any
-/// byte of an [`Op`] be an index that needs neither a check nor a mask.
+/// Size of the register array: 32 registers, and an entry behind them for results for register 0. The size makes any
+/// byte of an [`Op`] a valid index without a check or a mask.
 pub(super) const PLACES: usize = 256;
 
 /// The registers with the places behind them.
@@ -90,15 +90,15 @@ impl Default for Core {
 }
 
 impl Core {
-    /// Continues at `pc`; registers keep their values. Whatever stood between a branch and its
-    /// target is forgotten.
+    /// Continues at `pc`; registers keep their values. A pending branch is
+    /// cancelled.
     pub fn start_at(&mut self, pc: u32) {
         self.pc = pc;
         self.next_pc = pc.wrapping_add(4);
         self.held = None;
     }
 
-    /// Address of the instruction that comes now.
+    /// Address of the current instruction.
     #[must_use]
     #[inline(always)]
     pub const fn pc(&self) -> u32 {
@@ -152,16 +152,16 @@ impl Core {
             .expect("the places begin with the 32 registers")
     }
 
-    /// A tick up to which the core surely executes no more than `limit` instructions in all: each
-    /// takes one tick at least. Up to there a loop need not compare their number. It comes closer to
-    /// the limit each time that it is asked for, by a tick at least.
+    /// A tick up to which the core executes no more than `limit` instructions in total, since each
+    /// takes at least one tick. Up to there a loop need not compare their number. Repeated calls approach
+    /// the limit, by at least a tick each.
     #[must_use]
     pub const fn safe_until(&self, limit: u64) -> u64 {
         let room = limit.saturating_sub(self.instructions);
         self.clock.now.saturating_add(room)
     }
 
-    /// Remembers what the core is like, before a fetch.
+    /// Creates a checkpoint, before a fetch.
     #[inline(always)]
     pub fn save(&self, checkpoint: &mut Checkpoint) {
         checkpoint.registers.copy_from_slice(self.registers());
@@ -171,7 +171,7 @@ impl Core {
         checkpoint.clock.clone_from(&self.clock);
     }
 
-    /// Makes the core what it was like.
+    /// Rolls the core back to a checkpoint.
     pub fn restore(&mut self, checkpoint: &Checkpoint) {
         self.registers[..32].copy_from_slice(&checkpoint.registers);
         self.pc = checkpoint.pc;
@@ -212,7 +212,7 @@ impl Core {
         self.registers[op.dst() as usize] = value;
     }
 
-    /// Remembers why the core comes back. Rare, and so kept out of the loop.
+    /// Stores the reason of a return. Rare, and so kept out of the loop.
     #[cold]
     #[inline(never)]
     pub(super) fn leave(&mut self, exit: Exit) -> Pause {
@@ -220,7 +220,7 @@ impl Core {
         Pause::Exit
     }
 
-    /// Why [`run_until`](super::exec::run_until) came back.
+    /// Reason why [`run_until`](super::exec::run_until) returned.
     pub fn take_exit(&mut self, pause: Pause) -> Exit {
         match pause {
             Pause::Until => Exit::Until,
@@ -238,7 +238,7 @@ impl Core {
         self.clock.charge(u64::from(cycles));
     }
 
-    /// How many cycles of the core begin before the clock reaches `until`, which it has not.
+    /// Number of the core's cycles that begin before the clock reaches `until`, a later time.
     #[inline(always)]
     pub(super) fn room(&self, until: u64) -> i64 {
         debug_assert!(self.clock.now < until);

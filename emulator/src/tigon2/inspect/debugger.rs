@@ -22,7 +22,7 @@ use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::{BoardContext, Fabric};
 use crate::tigon2::inspect::{names, rings};
-use crate::tigon2::map::{self, Place};
+use crate::tigon2::map::{self, CpuTarget};
 use crate::tigon2::semaphore::Side;
 
 /// The name of this type of board.
@@ -129,24 +129,24 @@ impl Inspect for Tigon2 {
 
     fn peek(&self, cpu: CpuId, address: u32, now: SimTime) -> Option<u32> {
         let (cpu, address) = (cpu.index() & 1, address & !3);
-        match map::place(who(cpu), address) {
-            Place::Sram => Some(self.fabric.sram.word(address)),
-            Place::Scratchpad => {
+        match map::cpu_target(who(cpu), address) {
+            CpuTarget::Sram => Some(self.fabric.sram.word(address)),
+            CpuTarget::Scratchpad => {
                 let scratchpad = &self.cores[cpu].private.scratchpad;
                 scratchpad.get(address, Width::Word)
             }
-            Place::Register(offset) => Some(self.register(offset, now)),
-            Place::StackMap | Place::Nothing => None,
+            CpuTarget::Register(offset) => Some(self.register(offset, now)),
+            CpuTarget::StackMap | CpuTarget::Nothing => None,
         }
     }
 
     fn area(&self, cpu: CpuId, address: u32) -> Option<Area> {
         let own_bytes = [SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES][cpu.index() & 1];
-        let (name, start, bytes, memory) = match map::place(who(cpu.index() & 1), address) {
-            Place::Sram => ("SRAM", 0, SRAM_LIMIT, true),
-            Place::Scratchpad => ("the scratchpad", SCRATCHPAD_BASE, own_bytes, true),
-            Place::Register(_) => ("the register file", REGISTER_BASE, REGISTER_BYTES, false),
-            Place::StackMap | Place::Nothing => return None,
+        let (name, start, bytes, memory) = match map::cpu_target(who(cpu.index() & 1), address) {
+            CpuTarget::Sram => ("SRAM", 0, SRAM_LIMIT, true),
+            CpuTarget::Scratchpad => ("the scratchpad", SCRATCHPAD_BASE, own_bytes, true),
+            CpuTarget::Register(_) => ("the register file", REGISTER_BASE, REGISTER_BYTES, false),
+            CpuTarget::StackMap | CpuTarget::Nothing => return None,
         };
         let end = start + bytes;
         let installed_end = match start {
@@ -302,13 +302,15 @@ impl Tigon2 {
         width: Width,
         ctx: &mut BoardContext,
     ) -> Result<(), NothingThere> {
-        match map::place(who(cpu), address) {
-            Place::Sram if address < SRAM_LIMIT => self.fabric.sram.write(address, width, value),
-            Place::Scratchpad => {
+        match map::cpu_target(who(cpu), address) {
+            CpuTarget::Sram if address < SRAM_LIMIT => {
+                self.fabric.sram.write(address, width, value)
+            }
+            CpuTarget::Scratchpad => {
                 let scratchpad = &mut self.cores[cpu & 1].private.scratchpad;
                 scratchpad.write(address, width, value);
             }
-            Place::Register(offset) => {
+            CpuTarget::Register(offset) => {
                 let (shift, mask) = (width.shift(address), width.mask());
                 let rest = match width {
                     Width::Word => 0,

@@ -50,7 +50,7 @@ impl Fabric {
             .enumerate()
         {
             let changes = |time| self.timer.next_change(cpu, time);
-            let mut time = changes(self.untold_from.saturating_sub(INSTANT));
+            let mut time = changes(self.unrecorded_from.saturating_sub(INSTANT));
             while time < until {
                 if self.timer.reached(cpu, time) {
                     let (cpu, bits) = (cpu as u32, 1 << TIMER);
@@ -59,6 +59,6 @@ impl Fabric {
                 time = changes(time);
             }
         }
-        self.untold_from = self.untold_from.max(until);
+        self.unrecorded_from = self.unrecorded_from.max(until);
     }
 }

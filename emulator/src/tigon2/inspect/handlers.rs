@@ -7,7 +7,7 @@
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::{self, Kind};
-use crate::tigon2::map::{self, Place};
+use crate::tigon2::map::{self, CpuTarget};
 
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::sram::Sram;
@@ -53,8 +53,8 @@ pub(in crate::tigon2) fn jump(
     private: &CorePrivate,
     sram: &Sram,
 ) -> Option<Option<Jump>> {
-    let word = |address: u32| match map::place(private.who, address) {
-        Place::Scratchpad => private.scratchpad.read(address, Width::Word),
+    let word = |address: u32| match map::cpu_target(private.who, address) {
+        CpuTarget::Scratchpad => private.scratchpad.read(address, Width::Word),
         _ => sram.word(address),
     };
     let kind = |word| isa::lookup(word).map(|row| row.kind);

@@ -10,7 +10,7 @@ use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::Fabric;
-use crate::tigon2::map::{self, Place};
+use crate::tigon2::map::{self, CpuTarget};
 
 /// The log of a core, or nothing if none is `KEPT`.
 #[derive(Debug)]
@@ -32,9 +32,9 @@ impl<const KEPT: bool> CoreWitness<'_, KEPT> {
         if address < SRAM_LIMIT {
             return Cause::Sram;
         }
-        match map::place(self.who, address) {
-            Place::Scratchpad => Cause::Scratchpad,
-            Place::StackMap => Cause::Sram,
+        match map::cpu_target(self.who, address) {
+            CpuTarget::Scratchpad => Cause::Scratchpad,
+            CpuTarget::StackMap => Cause::Sram,
             _ => Cause::Register,
         }
     }

@@ -1,23 +1,23 @@
-//! Code in SRAM that is executed ahead of the other core (ARCHITECTURE.md, "The fast path").
+//! Speculative execution of SRAM code ahead of the other core (ARCHITECTURE.md, "The fast path").
 //!
-//! An instruction in SRAM that is in the cache costs no bus time, and so its place in the order of shared
-//! accesses matters to one thing only: a store into code. Waiting for the other core before each
-//! instruction would be exact and slow. So a core runs on, and keeps what it was like when it was last in
-//! turn. If the other core then writes to code, or looks at this one, the core goes back there and
-//! executes once more, in turn. Until it is in turn again it does nothing that anybody could see.
+//! A cached instruction in SRAM costs no bus time, so its place in the order of shared
+//! accesses matters only to a store into code. Waiting for the other core before each
+//! instruction would be exact and slow. So a core runs on, and keeps a checkpoint of its last moment in
+//! turn. If the other core writes to code, or reads this one's registers, the core rolls back to the checkpoint and
+//! executes again, in turn. While it is ahead it has no effects outside of its registers.
 
 use crate::cpu::mips::exec::{Checkpoint, Core};
 use crate::observe::instructions::InstructionLog;
 use crate::state;
 
-/// Whether a core is ahead, and where it would go back to.
+/// Whether a core is ahead, and its checkpoint.
 #[derive(Debug, Default)]
 pub(in crate::tigon2) struct RunAhead {
-    /// The core has perhaps executed code of SRAM that was not in turn.
+    /// The core may have executed SRAM code out of turn.
     active: bool,
-    /// The core when it was last in turn.
+    /// The core at its last moment in turn.
     checkpoint: Checkpoint,
-    /// Before this tick the core must not run ahead: somebody waits for it.
+    /// The core must not run ahead before this tick, because another actor waits for it.
     careful_until: u64,
 }
 
@@ -25,7 +25,7 @@ pub(in crate::tigon2) struct RunAhead {
 state!(RunAhead { careful_until } fixed { active, checkpoint });
 
 impl RunAhead {
-    /// Whether `core` may execute code of SRAM without being in turn.
+    /// Whether `core` may execute SRAM code out of turn.
     #[inline(always)]
     pub(in crate::tigon2) fn begin(&mut self, core: &Core) -> bool {
         if !self.active {
@@ -44,14 +44,14 @@ impl RunAhead {
         self.active
     }
 
-    /// The core is in turn: what it executed was right.
+    /// Confirms the execution: the core is in turn.
     #[inline(always)]
     pub(in crate::tigon2) const fn settle(&mut self) {
         self.active = false;
     }
 
-    /// Takes the core back, if it is ahead, and makes it go on in turn up to `tick`. What it did since leaves
-    /// its log.
+    /// Rolls the core back, if it is ahead, and makes it continue in turn up to `tick`. Removes the undone
+    /// execution from its log.
     pub(in crate::tigon2) fn go_back(
         &mut self,
         core: &mut Core,

@@ -1,4 +1,4 @@
-//! A core's bus: where its accesses go, in which order, and what they cost
+//! A core's bus: targets, order and costs of its accesses
 //! (docs/tigon2.md, sections 1 and 9).
 
 mod fetch;
@@ -24,14 +24,14 @@ use crate::tigon2::inspect::instruction_log::CoreWitness;
 use crate::tigon2::inspect::stops;
 use crate::tigon2::run::private_memory::{Memory, OwnScratchpad};
 
-/// The bus of one core while it runs; `ALONE`: the other one does not; `LOGGED`: somebody looks at what is
-/// executed.
+/// The bus of one running core. `ALONE`: the other core is halted or idle; `LOGGED`: executed instructions are
+/// logged.
 pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
-    /// The core's own surroundings.
+    /// The core's private memory and state.
     pub private: &'a mut CorePrivate,
     /// The other core.
     pub other_core: &'a mut Core,
-    /// The other core's surroundings.
+    /// The other core's private memory and state.
     pub other_private: &'a mut CorePrivate,
     /// All other blocks.
     pub fabric: &'a mut Fabric,
@@ -47,7 +47,7 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub turns_until: u64,
     /// 1 if the core goes first when both are at the same tick (CPU A), else 0.
     pub goes_first: u64,
-    /// The core may stop when it idles: nobody but an event can wake it.
+    /// The core may return to the board when it idles: only an event can wake it.
     pub may_idle: bool,
     /// Whole periods of loops that follow the timer are skipped.
     pub skips_periods: bool,
@@ -66,21 +66,21 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.set_limit(end);
     }
 
-    /// Shared accesses must wait from `end` on, or from where they would overtake the other core.
+    /// Limits shared accesses to `end`, and to the time of the other core.
     #[inline(always)]
     pub fn set_limit(&mut self, end: u64) {
         self.limit = end.min(self.other_core.clock.now + self.goes_first);
     }
 
-    /// Carries out what is due, a poll of the host or an event of the board, and goes on up to what comes
-    /// next, at most up to `far`; `false` if the node must look first.
+    /// Executes the poll of the host or event of the board that is due, and extends the limit to the next
+    /// one, at most to `far`; `false` if the node must handle it.
     pub fn go_on(&mut self, far: u64) -> bool {
         let (poll, event) = (self.ctx.poller.next_time(), self.ctx.queue.next_time());
         debug_assert!(self.fabric.ticks.first_at(poll.min(event)) <= self.limit);
         let went_on = match poll.cmp(&event) {
             Ordering::Less => {
                 let fabric = &mut *self.fabric;
-                poller::step(self.ctx, |poll, now| fabric.poll_in_vain(poll, now))
+                poller::step(self.ctx, |poll, now| fabric.fruitless_poll(poll, now))
             }
             Ordering::Equal => false,
             Ordering::Greater => self.handle_event(),
@@ -90,7 +90,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         went_on
     }
 
-    /// Handles the board's event that is due, if it is the board's and no frame begins to leave with it.
+    /// Handles the event that is due, if it is the board's and does not start the transmission of a frame.
     fn handle_event(&mut self) -> bool {
         if !matches!(self.ctx.queue.next(), Some((_, NodeEvent::Board(_)))) {
             return false;
@@ -114,8 +114,8 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.fabric.outbox.units() == units
     }
 
-    /// A shared access must not overtake another actor. When it does not, all that the core has done is
-    /// right.
+    /// Checks that a shared access does not overtake another actor, which confirms all earlier execution of the
+    /// core.
     #[inline(always)]
     const fn in_turn(&mut self, core: &Core) -> Result<(), BusStop> {
         if core.clock.now < self.limit {
@@ -165,7 +165,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         Ok(())
     }
 
-    /// The core begins an instruction: its fetch has taken no time yet.
+    /// Starts an instruction, before the time of its fetch.
     fn break_at(&mut self, core: &Core, pc: u32) {
         if stops::breaks_at(&self.fabric.stops, self.private.index(), pc) {
             self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
@@ -173,7 +173,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
     }
 
-    /// The core is about to write to memory.
+    /// Prepares a write to memory.
     #[inline(always)]
     fn watch(&mut self, core: &Core, address: u32, width: Width) {
         if self.fabric.watches_memory() {
@@ -184,8 +184,8 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
     }
 
-    /// Before an access that may concern what the other core has executed ahead, or is seen of it: that
-    /// core goes back, and this one waits for it.
+    /// Prepares an access that may affect or observe the speculative execution of the other core: rolls that
+    /// core back and waits for it.
     #[inline(always)]
     fn alone_with_board(&mut self, core: &Core) -> Result<(), BusStop> {
         if !ALONE && self.other_private.ahead.is_active() {
@@ -203,14 +203,14 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.other_private
             .ahead
             .go_back(self.other_core, log, careful_until);
-        // The board begins anew: the other core is farther from its bounds than it was.
+        // The board starts a new turn: the other core is farther from its bounds than before.
         self.limit = 0;
         self.turns_until = 0;
         BusStop::Wait
     }
 
-    /// Whether the core may execute code in SRAM without being in turn. It is always in turn when it runs
-    /// alone.
+    /// Whether the core may execute SRAM code out of turn. A core that runs alone is always in
+    /// turn.
     #[inline(always)]
     fn may_run_ahead(&mut self, core: &Core) -> bool {
         let single_step = self.private.step_until.is_some();
@@ -220,7 +220,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         ALONE || (!single_step && self.private.ahead.begin(core))
     }
 
-    /// Records something of the core, if somebody looks.
+    /// Records an entry in the core's log, if there is one.
     #[inline(always)]
     fn log(&mut self, record: impl FnOnce(&mut InstructionLog)) {
         if LOGGED && let Some(log) = self.ctx.trace.instructions_mut(self.private.index()) {
@@ -228,7 +228,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
     }
 
-    /// The core is about to do something that is its own affair, but cannot be taken back.
+    /// Prepares a private action that cannot be rolled back.
     #[inline(always)]
     fn no_way_back(&mut self, core: &Core) -> Result<(), BusStop> {
         if !ALONE && self.private.ahead.is_active() {
@@ -238,7 +238,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
     }
 
-    /// The core, at its present instruction.
+    /// The core as initiator, with its current instruction.
     const fn who(&self, core: &Core) -> Actor {
         Actor {
             initiator: self.private.who,

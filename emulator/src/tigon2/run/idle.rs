@@ -1,12 +1,12 @@
-//! Recognises a core that idles in its dispatch loop, so that the loop can be skipped exactly.
+//! Detection of a core that idles in its dispatch loop, so that the loop can be skipped exactly.
 //!
-//! Firmware idles by reading its event register over and over, and perhaps a few other registers on
-//! the way (a software DMA assist looks at its rings). When the core comes back to the same read with
-//! the same general registers, having read the same values at the same places and written nothing,
-//! then every further round is like the last one until somebody changes what it reads: an event of a
+//! Idle firmware polls its event register, and perhaps a few other registers on
+//! the way (a software DMA assist polls its rings). When the core returns to a read with unchanged
+//! general registers, having read unchanged values at the same addresses and written nothing,
+//! then every further round is identical until a value that it reads changes, by an event of a
 //! device, the timer, the other core or the host. The board may then skip whole rounds: clock, cycles
-//! and instruction count advance by multiples of one round. Loops that follow the timer are the matter of
-//! [`period`](super::period).
+//! and instruction count advance by multiples of one round. [`period`](super::period) handles loops that follow the
+//! timer.
 
 use defs::tigon2::regs;
 
@@ -19,8 +19,8 @@ use crate::value_struct;
 /// Most registers that a round may read besides its event register.
 const MOST_READS: usize = 16;
 
-/// Whether only an event, a store or the host changes what the register at `offset` reads: nothing
-/// that goes on by itself, as time does.
+/// Whether only an event, a store or the host changes the value of the register at `offset`, and not
+/// time alone.
 pub(super) const fn stands_still(offset: u32) -> bool {
     let moves = matches!(
         offset,
@@ -29,7 +29,7 @@ pub(super) const fn stands_still(offset: u32) -> bool {
     !moves && owner_of(offset).is_none()
 }
 
-/// What a round read on its way: offsets and values.
+/// Other reads of a round: offsets and values.
 #[derive(Debug, Clone, Default)]
 struct Reads {
     count: usize,
@@ -87,13 +87,13 @@ value_struct!(Round {
     instructions: instructions
 });
 
-/// What a core was like at its last read of the event register.
+/// State of a core at its last read of the event register.
 #[derive(Debug, Clone)]
 struct Poll {
     pc: u32,
     value: u32,
     registers: [u32; 32],
-    /// What the round before it read.
+    /// Reads of the round before it.
     reads: Reads,
     ticks: u64,
     cycles: u64,
@@ -210,8 +210,8 @@ impl IdleDetector {
         }
     }
 
-    /// Whether the core's loop looks at more than its event register: any event may concern it, also
-    /// one that comes in the round that shows whether it idles, after the look.
+    /// Whether the core's loop reads more than its event register: any event may affect it, even
+    /// one in the round that determines whether it idles, after the read.
     #[must_use]
     pub fn watches(&self) -> bool {
         let reads = self.last.as_ref().map_or(0, |last| last.reads.count);
@@ -343,7 +343,7 @@ impl IdleDetector {
 
     fn look(&mut self, core: &Core, value: u32, clean: bool) -> bool {
         match &mut self.last {
-            // Directly after a skip no instruction has passed: the core carries on.
+            // Directly after a skip no instruction was executed: the core continues.
             Some(last) if clean && last.is_now(core, value) => false,
             Some(last) if clean && last.repeats(core, value, &self.reads) => {
                 let round = last.round(core);

@@ -1,9 +1,9 @@
 //! The machinery that runs the cores: exact, and in as few host instructions as possible.
 //!
-//! * `bus`: where a core's access goes and when it may take effect;
-//! * `turns`: the cores take turns, idle rounds are skipped, host polls happen on the way;
+//! * `bus`: target and time of a core's accesses;
+//! * `turns`: scheduling of the cores, skipping of idle rounds, host polls in between;
 //! * `ahead`: execution of cached SRAM code ahead of the other core, with a checkpoint to go back to;
-//! * `private_memory`: memory that a core reaches within its inner loop, without the bus;
+//! * `private_memory`: memory accessed by a core's inner loop without the bus;
 //! * `idle`: detection of idle loops;
 //! * `period`: idle loops that follow the timer and repeat periodically.
 

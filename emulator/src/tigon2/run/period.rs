@@ -22,7 +22,7 @@ use crate::cpu::mips::linear::{Linear, LinearBus, LinearCore};
 use crate::sim::time::SimTime;
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::fabric::Fabric;
-use crate::tigon2::map::{self, Place};
+use crate::tigon2::map::{self, CpuTarget};
 use crate::tigon2::run::idle::{IdleDetector, Rest, Round, stands_still};
 
 /// Most instructions that a search executes.
@@ -270,12 +270,12 @@ impl LinearBus for Trial<'_> {
         if !self.probes.at(pc).is_empty() {
             return None;
         }
-        let op = match map::place(self.private.who, pc) {
+        let op = match map::cpu_target(self.private.who, pc) {
             _ if pc < SRAM_LIMIT => {
                 let held = self.private.cache.holds(pc);
                 held.then(|| self.fabric.sram.op(pc))?
             }
-            Place::Scratchpad => self.private.scratchpad.op(pc),
+            CpuTarget::Scratchpad => self.private.scratchpad.op(pc),
             _ => return None,
         };
         Some(op.without_probe())
@@ -283,9 +283,9 @@ impl LinearBus for Trial<'_> {
 
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Option<Linear> {
         let timing = &self.fabric.timing;
-        let (word, cycles) = match map::place(self.private.who, address) {
-            Place::Scratchpad => (self.word(address & !3)?, timing.scratchpad_load_cycles),
-            Place::Register(offset) if width == Width::Word => {
+        let (word, cycles) = match map::cpu_target(self.private.who, address) {
+            CpuTarget::Scratchpad => (self.word(address & !3)?, timing.scratchpad_load_cycles),
+            CpuTarget::Register(offset) if width == Width::Word => {
                 let cycles = timing.register_load_cycles;
                 (self.load_register(core, offset)?, cycles)
             }
@@ -302,8 +302,8 @@ impl LinearBus for Trial<'_> {
     fn store(&mut self, core: &mut Core, address: u32, width: Width, value: Linear) -> Option<()> {
         let timing = &self.fabric.timing;
         let alarm = regs::timer_reference(self.private.index());
-        let cycles = match map::place(self.private.who, address) {
-            Place::Scratchpad => {
+        let cycles = match map::cpu_target(self.private.who, address) {
+            CpuTarget::Scratchpad => {
                 let cycles = timing.scratchpad_store_cycles;
                 match width {
                     Width::Word => self.set_word(address, value)?,
@@ -311,7 +311,7 @@ impl LinearBus for Trial<'_> {
                 }
                 cycles
             }
-            Place::Register(offset) if width == Width::Word && offset == alarm => {
+            CpuTarget::Register(offset) if width == Width::Word && offset == alarm => {
                 let moves = value.slope == self.shift;
                 let cycles = timing.register_store_cycles;
                 self.reference = value;

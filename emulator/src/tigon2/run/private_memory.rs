@@ -1,4 +1,4 @@
-//! What a core reaches without asking its bus: its scratchpad, and all of SRAM while it runs alone.
+//! Memory that a core accesses without its bus: its scratchpad, and all of SRAM while it runs alone.
 
 use defs::tigon2::map::SRAM_LIMIT;
 
@@ -9,12 +9,12 @@ use crate::tigon2::scratchpad::Scratchpad;
 use crate::tigon2::sram::AloneSram;
 use crate::tigon2::timing::Timing;
 
-/// A scratchpad as its core sees it while it asks nobody.
+/// A scratchpad, accessed by its core without the bus.
 pub struct OwnScratchpad<'a> {
     pub(in crate::tigon2) scratchpad: &'a Scratchpad,
     pub(in crate::tigon2) idle: &'a mut IdleDetector,
     pub(in crate::tigon2) timing: &'a Timing,
-    /// What the core writes need not be taken back, nor does anybody want to know of it.
+    /// Stores may bypass the bus: no rollback is pending and no watchpoint is set.
     pub(in crate::tigon2) writable: bool,
 }
 
@@ -38,15 +38,15 @@ impl OwnMemory for OwnScratchpad<'_> {
     }
 }
 
-/// A scratchpad, and SRAM too if the core runs `ALONE`: until its time is over nobody else can use SRAM
-/// then, so each of its accesses is in turn. One that has to wait for the SRAM bus is left to
+/// A scratchpad, and SRAM too if the core runs `ALONE`: it is then the only user of SRAM until its time is
+/// over, so each of its accesses is in turn. An access that must wait for the SRAM bus is left to
 /// [`CpuBus`](crate::tigon2::run::bus::CpuBus).
 pub struct Memory<'a, const ALONE: bool> {
     pub(in crate::tigon2) own: OwnScratchpad<'a>,
     pub(in crate::tigon2) sram: AloneSram<'a>,
-    /// Nobody wants to know of what the core writes to SRAM.
+    /// Stores to SRAM may bypass the bus: no watchpoint is set.
     sram_writable: bool,
-    /// When all its cycles will be over, in ticks, and how many of them a cycle takes.
+    /// End of all its cycles, in ticks, and the ticks per cycle.
     end: u64,
     ticks_per_cycle: u64,
 }

@@ -351,7 +351,7 @@ impl Tigon2 {
                 return true;
             }
             let due = ctx.poller.next_time() == poll;
-            if due && !poller::step(ctx, |poll, now| self.fabric.poll_in_vain(poll, now)) {
+            if due && !poller::step(ctx, |poll, now| self.fabric.fruitless_poll(poll, now)) {
                 return false;
             }
         }

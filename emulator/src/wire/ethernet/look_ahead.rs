@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::places::Places;
-use super::segment::TOLD_AHEAD;
+use super::segment::ANNOUNCED_AHEAD;
 use super::switch::{Forwarding, Switch};
 use crate::sim::time::SimTime;
 use crate::wire::port::Port;
@@ -12,7 +12,7 @@ use crate::wire::port::Port;
 pub(super) struct LookAhead {
     /// From the first bit that leaves a node to the first moment at which it can matter to another one.
     pub(super) path: SimTime,
-    /// From any event of the segment to the first moment at which it can matter to a node that has not been told of it.
+    /// From any event of the segment to the first moment at which it can reach a node to which it is not announced yet.
     pub(super) inside: SimTime,
     /// From the first bit that leaves a node to the first event of the segment. Zero when a line of a
     /// node has fault layers.
@@ -37,7 +37,7 @@ impl LookAhead {
         let in_layers = layered.map(|&(.., whole)| whole);
         Self {
             path: least(&mut of_nodes().map(|&(.., whole)| whole)),
-            inside: least(&mut in_layers.chain(to_node.iter().copied())).min(TOLD_AHEAD),
+            inside: least(&mut in_layers.chain(to_node.iter().copied())).min(ANNOUNCED_AHEAD),
             first_link: least(
                 &mut of_nodes().map(|&(line, first, _)| match line.lane.layers() {
                     0 => first,

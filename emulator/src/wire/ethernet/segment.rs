@@ -29,9 +29,9 @@ use crate::wire::unit::Arrival;
 /// A frame that has passed this many switches is in a loop.
 const MOST_SWITCHES: u8 = 64;
 
-/// Nodes are told of a frame at most this long before its first bit leaves for them, so that frames in deep buffers do not
+/// Frames are announced to nodes at most this long before their first bit leaves, so that frames in deep buffers do not
 /// fill their event queues.
-pub(super) const TOLD_AHEAD: SimTime = SimTime::from_us(20);
+pub(super) const ANNOUNCED_AHEAD: SimTime = SimTime::from_us(20);
 
 /// The next step of a frame under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ enum Step {
     Header,
     /// The frame is in as a whole at that switch, which has chosen the egress port already, or not.
     Whole(Option<usize>),
-    /// The node at the line's end is told of it, [`TOLD_AHEAD`] before it leaves.
+    /// It is announced to the node at the line's end, [`ANNOUNCED_AHEAD`] before it leaves.
     Tell,
     /// It reaches the line's fault layer of this number, or after the last one the wire.
     Layer(usize),
@@ -144,7 +144,7 @@ pub(super) struct Switched<'a> {
     queue: &'a mut BinaryHeap<Event>,
     /// Everything before that time has happened.
     now: SimTime,
-    /// Frames that nodes are to be told of.
+    /// Frames to announce to nodes.
     told: Vec<Told>,
     /// The output of a fault layer.
     passage: Passage<Frame>,
@@ -231,7 +231,7 @@ impl<'a> Switched<'a> {
         let begins = first_bit.saturating_add(link.propagation);
         match line.lane.to() {
             Port::Node(_) => {
-                let told = first_bit.saturating_sub(TOLD_AHEAD);
+                let told = first_bit.saturating_sub(ANNOUNCED_AHEAD);
                 if told <= self.now {
                     self.tell(index, first_bit, frame);
                 } else {
@@ -280,7 +280,7 @@ impl<'a> Switched<'a> {
                 self.carry(event.line, event.time, noted, event.switches);
             }
             Step::Tell => {
-                let first_bit = event.time.saturating_add(TOLD_AHEAD);
+                let first_bit = event.time.saturating_add(ANNOUNCED_AHEAD);
                 self.tell(event.line, first_bit, event.frame);
             }
             Step::Header => self.header_arrives(event),

@@ -137,3 +137,35 @@ fn paths_in_the_documents_exist() {
     }
     check("every path that a document names exists", &broken);
 }
+
+/// Comments name actors by the field's nouns: firmware, CPU, host, observer.
+#[test]
+fn comments_use_technical_nouns() {
+    let refused = [
+        "somebody",
+        "nobody",
+        "anybody",
+        "whoever",
+        "whomever",
+        "how-manieth",
+        "in vain",
+    ];
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        for (index, line) in text.lines().enumerate() {
+            let Some((_, comment)) = line.split_once("//") else {
+                continue;
+            };
+            let comment = comment.to_lowercase();
+            let between = |c: char| !c.is_alphabetic() && c != '-';
+            let is_used = |word: &&&str| match word.contains(' ') {
+                true => comment.contains(**word),
+                false => comment.split(between).any(|one| one == **word),
+            };
+            if let Some(word) = refused.iter().find(is_used) {
+                broken.push(format!("{path}:{}: {word}", index + 1));
+            }
+        }
+    }
+    check("comments use technical nouns", &broken);
+}

@@ -1,4 +1,4 @@
-//! Instruction fetches that the core's own loop leaves to the bus, and decoding.
+//! Instruction fetches outside the core's private loop, and decoding.
 
 use super::CpuBus;
 use crate::cpu::mips::bus::{BusStop, Fault, Width};
@@ -7,11 +7,11 @@ use crate::cpu::mips::isa::Op;
 use crate::observe::event::Details;
 use crate::observe::instructions::Record;
 use crate::tigon2::inspect::stops;
-use crate::tigon2::map::{self, Place};
+use crate::tigon2::map::{self, CpuTarget};
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
-    /// An instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
-    /// probe, or comes when the core must not run ahead.
+    /// Fetches an instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
+    /// probe, or while the core must not run ahead.
     #[inline(never)]
     pub(super) fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
         let hit = self.private.cache.hits(pc);
@@ -36,12 +36,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         Ok(op)
     }
 
-    /// An instruction of the scratchpad that carries a probe or was not decoded yet, or none. A probe is
+    /// Fetches an instruction outside SRAM: from the scratchpad, with a probe or not decoded yet. A probe is
     /// recorded in the order of shared accesses.
     #[inline(never)]
     pub(super) fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
-        let op = match map::place(self.private.who, pc) {
-            Place::Scratchpad => self.decode_scratchpad(pc),
+        let op = match map::cpu_target(self.private.who, pc) {
+            CpuTarget::Scratchpad => self.decode_scratchpad(pc),
             _ => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
         };
         if op.has_probe() {
@@ -53,7 +53,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         Ok(op)
     }
 
-    /// An instruction of the scratchpad that carries a probe or was not decoded yet.
+    /// Fetches an instruction of the scratchpad that carries a probe or was not decoded yet.
     #[inline(never)]
     fn decode_scratchpad(&mut self, pc: u32) -> Op {
         let mut op = self.private.scratchpad.op(pc);
@@ -66,14 +66,14 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         op
     }
 
-    /// An instruction in SRAM that was not decoded yet.
+    /// Decodes an instruction in SRAM.
     #[inline(never)]
     fn decode_sram(&mut self, pc: u32) -> Op {
         let word = self.fabric.sram.word(pc);
         let op = self.decode(pc, word);
         self.fabric.sram.set_op(pc, op);
         if LOGGED {
-            // Whoever comes next finds it decoded.
+            // Later fetches find it decoded.
             let address = pc & (self.fabric.sram.size_bytes() as u32 - 1);
             for cpu in 0..2 {
                 if let Some(log) = self.ctx.trace.instructions_mut(cpu) {

@@ -1,4 +1,4 @@
-//! What a core passes that is marked: the firmware's probes, and dispatches.
+//! Marked instructions: the firmware's probes, and dispatches.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::sim::initiator::Actor;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::{CorePrivate, CoreUnit};
 use crate::tigon2::inspect::handlers::{self, Jump};
-use crate::tigon2::map::{self, Place};
+use crate::tigon2::map::{self, CpuTarget};
 use crate::tigon2::sram::Sram;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
@@ -48,8 +48,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
     }
 
-    /// The core stands at an instruction that carries a probe. If it dispatches, tells what begins and ends.
-    /// What it does is not disturbed by that.
+    /// Records the handlers that begin and end, if the core's current instruction dispatches. Does not affect its
+    /// execution.
     #[cold]
     pub(super) fn dispatch(&mut self, core: &Core) {
         let Some(jump) = handlers::jump(core, self.private, &self.fabric.sram) else {
@@ -67,13 +67,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 }
 
 impl Probe {
-    /// Its text with what the core's registers say; a text argument is an address and a length in the core's memory.
+    /// Its text with values of the core's registers; a text argument is an address and a length in the core's memory.
     fn fill_in(&self, core: &Core, private: &CorePrivate, sram: &Sram) -> String {
         let registers = self.registers.iter();
         let values: Vec<u32> = registers.map(|&r| core.register(usize::from(r))).collect();
         crate::image::probes::format(&self.text, &values, |address| {
-            match map::place(private.who, address) {
-                Place::Scratchpad => private.scratchpad.read(address, Width::Byte) as u8,
+            match map::cpu_target(private.who, address) {
+                CpuTarget::Scratchpad => private.scratchpad.read(address, Width::Byte) as u8,
                 _ => sram.read(address, Width::Byte) as u8,
             }
         })
@@ -81,7 +81,7 @@ impl Probe {
 }
 
 impl Tigon2 {
-    /// The panic of the firmware to which a core has come: it stands at that instruction, before it or after.
+    /// The firmware's panic at the core's current instruction, before or after its execution.
     pub(in crate::tigon2) fn panic_text(&self, cpu: usize) -> Option<String> {
         let CoreUnit { core, private } = &self.cores[cpu & 1];
         let mut probes = self.probes.at(core.pc()).iter().map(|place| &place.probe);

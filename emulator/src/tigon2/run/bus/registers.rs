@@ -11,7 +11,7 @@ use crate::observe::instructions::Record;
 use crate::tigon2::access::{Chip, read_register};
 use crate::tigon2::cores::{CorePrivate, owner_of};
 use crate::tigon2::fabric::Fabric;
-use crate::tigon2::map::{self, Place};
+use crate::tigon2::map::{self, CpuTarget};
 use crate::tigon2::run::idle::Rest;
 use crate::tigon2::run::period;
 
@@ -24,12 +24,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         address: u32,
         width: Width,
     ) -> Result<u32, BusStop> {
-        match map::place(self.private.who, address) {
-            Place::Register(offset) => {
+        match map::cpu_target(self.private.who, address) {
+            CpuTarget::Register(offset) => {
                 let value = self.load_register(core, offset & !3)?;
                 Ok(part_of(value, offset, width))
             }
-            Place::StackMap => {
+            CpuTarget::StackMap => {
                 let address = self.stack_address(address);
                 self.load_sram(core, address, width)
             }
@@ -79,7 +79,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         Ok(value)
     }
 
-    /// The core is about to read `value` from its event register. Tells whether it idles.
+    /// Handles a read of `value` from the event register. Returns whether the core idles.
     #[inline(always)]
     fn poll_event(&mut self, core: &Core, value: u32) -> bool {
         if !LOGGED {
@@ -136,8 +136,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         read_register(self.fabric, owner_core, offset, self.ctx.now)
     }
 
-    /// The core is about to use a debug register of the other one, which executes in turn from here on. If that
-    /// one has executed later instructions already, from its scratchpad, they cannot be taken back: recorded once.
+    /// Prepares an access to a debug register of the other core, which executes in turn from here on. If that
+    /// core has executed later instructions already, from its scratchpad, they cannot be rolled back: recorded once.
     #[cold]
     fn observe_other(&mut self, core: &Core, offset: u32, store: bool) {
         self.other_private.observe();
@@ -164,9 +164,9 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         width: Width,
         value: u32,
     ) -> Result<(), BusStop> {
-        match map::place(self.private.who, address) {
-            Place::Register(offset) => self.store_register(core, offset, width, value),
-            Place::StackMap => {
+        match map::cpu_target(self.private.who, address) {
+            CpuTarget::Register(offset) => self.store_register(core, offset, width, value),
+            CpuTarget::StackMap => {
                 let address = self.stack_address(address);
                 self.store_sram(core, address, width, value)
             }
@@ -222,7 +222,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
     }
 
-    /// Where the stack-overflow map leads (docs/tigon2.md, section 1). Its base counts words, so that
+    /// SRAM address of an access to the stack-overflow map (docs/tigon2.md, section 1). Its base counts words, so that
     /// an aligned access stays aligned.
     const fn stack_address(&self, address: u32) -> u32 {
         address.wrapping_sub(self.private.stack_map & !3) & STACK_MAP_MASK
@@ -255,7 +255,7 @@ const fn shows_progress(private: &CorePrivate, offset: u32, store: bool) -> bool
     }
 }
 
-/// The part of a register that a narrow read sees.
+/// The part of a register returned by a narrow read.
 const fn part_of(value: u32, offset: u32, width: Width) -> u32 {
     match width {
         Width::Word => value,
