@@ -12,4 +12,5 @@ mod flow;
 pub mod isa;
 mod op;
 mod private;
-pub mod witness;
+
+pub use super::witness;
