@@ -5,5 +5,6 @@ pub mod asm;
 pub mod bus;
 pub mod clock;
 pub mod exit;
+pub mod lanai;
 pub mod mips;
 pub mod witness;
