@@ -76,7 +76,7 @@ fn any_word() -> impl Strategy<Value = u32> {
             encode(
                 &row,
                 match row.operands {
-                    [Operand::Target] => bits & 0xfe00_0003 | 4 * target,
+                    [Operand::Target] => bits & 0xfe00_0003 | target << 2,
                     [Operand::Direct, _] | [_, Operand::Direct] => {
                         bits & 0xff83_0000 | near & 0xfff
                     }

@@ -232,7 +232,7 @@ impl Reference {
                     } else {
                         0
                     };
-                    value = value / 2 | top;
+                    value = top + value / 2;
                 }
                 let (value, mut flags) = logic(value);
                 flags[3] = last;
@@ -308,7 +308,7 @@ impl Reference {
                 let ones = (0..32).filter(|bit| a >> bit & 1 == 1);
                 let value = match field(0, 3) {
                     1 => ones.count() as u32,
-                    2 => ones.last().map_or(32, |bit| 31 - bit),
+                    2 => ones.max().map_or(32, |bit| 31 - bit),
                     3 => ones.clone().next().unwrap_or(32),
                     _ => return None,
                 };

@@ -423,10 +423,9 @@ impl Core {
         })
     }
 
-    /// Takes over the end of a stretch, in which instructions took `cycles`, `extra_cycles` of them beyond what
-    /// each one takes.
+    /// Takes over the end of a stretch of instructions.
     #[inline(always)]
-    pub(super) fn end(&mut self, position: &Position, cycles: u64, extra_cycles: u64) {
+    pub(super) fn end(&mut self, position: &Position, cycles: u64, instructions: u64) {
         let Position {
             pc, next, third, ..
         } = *position;
@@ -440,10 +439,7 @@ impl Core {
         self.flags = position.flags;
         self.arrivals = position.arrivals;
         self.loaded = position.loaded;
-        self.instructions += match self.timing.instruction_cycles {
-            0 | 1 => cycles - extra_cycles,
-            each => (cycles - extra_cycles) / u64::from(each),
-        };
+        self.instructions += instructions;
         self.clock.charge(cycles);
     }
 

@@ -169,21 +169,6 @@ fn decode_access(row: &Row, word: u32) -> Op {
         };
         return Op::new(Kind::Combined, NOWHERE, rs, rt, access.pack());
     }
-    let number = match (stores, width, signed) {
-        (false, Width::Word, _) => 0,
-        (false, Width::Half, true) => 1,
-        (false, Width::Half, false) => 2,
-        (false, Width::Byte, true) => 3,
-        (false, Width::Byte, false) => 4,
-        (true, Width::Word, _) => 5,
-        (true, Width::Half, _) => 6,
-        (true, Width::Byte, _) => 7,
-    };
-    let first = match update {
-        Update::After => Kind::LoadWordAfter,
-        Update::Before => Kind::LoadWordBefore,
-        _ => Kind::LoadWord,
-    };
-    let kind = Kind::from_number(first as u8 + number);
+    let kind = Kind::of_access(width, signed, stores, update);
     Op::new(kind, register, rs, rt, imm)
 }

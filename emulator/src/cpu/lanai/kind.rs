@@ -63,28 +63,28 @@ kinds! {
     OwnAddress,
     /// Likewise, the address of the next instruction.
     NextAddress,
-    // Accesses: without update of the base register, update after the access, before it.
+    // Accesses: without update of the base register, update after the access, before it. The executor counts on their order.
     LoadWord,
     LoadHalf,
     LoadHalfUnsigned,
     LoadByte,
     LoadByteUnsigned,
-    StoreWord,
-    StoreHalf,
-    StoreByte,
     LoadWordAfter,
     LoadHalfAfter,
     LoadHalfUnsignedAfter,
     LoadByteAfter,
     LoadByteUnsignedAfter,
-    StoreWordAfter,
-    StoreHalfAfter,
-    StoreByteAfter,
     LoadWordBefore,
     LoadHalfBefore,
     LoadHalfUnsignedBefore,
     LoadByteBefore,
     LoadByteUnsignedBefore,
+    StoreWord,
+    StoreHalf,
+    StoreByte,
+    StoreWordAfter,
+    StoreHalfAfter,
+    StoreByteAfter,
     StoreWordBefore,
     StoreHalfBefore,
     StoreByteBefore,
@@ -112,8 +112,17 @@ kinds! {
 }
 
 impl Kind {
+    /// Whether the instruction writes memory, from a register in `dst`.
+    #[inline(always)]
     pub(super) const fn is_store(self) -> bool {
-        matches!(self.access(), Some((_, _, true, _)))
+        let number = (self as u8).wrapping_sub(Self::StoreWord as u8);
+        number <= Self::StoreByteBefore as u8 - Self::StoreWord as u8
+    }
+
+    /// Whether the constant holds a register.
+    #[inline(always)]
+    pub(super) const fn has_packed_register(self) -> bool {
+        matches!(self, Self::Nested | Self::Combined)
     }
 
     /// Whether the result has flags that the core takes over.
@@ -129,23 +138,56 @@ impl Kind {
     /// Width, sign extension, direction (`true`: a store) and update of an access.
     pub(super) const fn access(self) -> Option<(Width, bool, bool, Update)> {
         let number = (self as u8).wrapping_sub(Self::LoadWord as u8);
-        let (width, signed, stores) = match number % 8 {
-            0 => (Width::Word, false, false),
-            1 => (Width::Half, true, false),
-            2 => (Width::Half, false, false),
-            3 => (Width::Byte, true, false),
-            4 => (Width::Byte, false, false),
-            5 => (Width::Word, false, true),
-            6 => (Width::Half, false, true),
-            _ => (Width::Byte, false, true),
+        let (width, signed, stores, update) = if number < 15 {
+            let (width, signed) = match number % 5 {
+                0 => (Width::Word, false),
+                1 => (Width::Half, true),
+                2 => (Width::Half, false),
+                3 => (Width::Byte, true),
+                _ => (Width::Byte, false),
+            };
+            (width, signed, false, number / 5)
+        } else if number < 24 {
+            let width = match number % 3 {
+                0 => Width::Word,
+                1 => Width::Half,
+                _ => Width::Byte,
+            };
+            (width, false, true, (number - 15) / 3)
+        } else {
+            return None;
         };
-        let update = match number / 8 {
+        let update = match update {
             0 => Update::None,
             1 => Update::After,
-            2 => Update::Before,
-            _ => return None,
+            _ => Update::Before,
         };
         Some((width, signed, stores, update))
+    }
+
+    /// The access with these properties.
+    pub(super) const fn of_access(
+        width: Width,
+        signed: bool,
+        stores: bool,
+        update: Update,
+    ) -> Self {
+        let update = match update {
+            Update::None | Update::Ignored => 0,
+            Update::After => 1,
+            Update::Before => 2,
+        };
+        let number = match (stores, width, signed) {
+            (false, Width::Word, _) => 5 * update,
+            (false, Width::Half, true) => 5 * update + 1,
+            (false, Width::Half, false) => 5 * update + 2,
+            (false, Width::Byte, true) => 5 * update + 3,
+            (false, Width::Byte, false) => 5 * update + 4,
+            (true, Width::Word, _) => 15 + 3 * update,
+            (true, Width::Half, _) => 16 + 3 * update,
+            (true, Width::Byte, _) => 17 + 3 * update,
+        };
+        Self::from_number(Self::LoadWord as u8 + number)
     }
 
     pub(super) const fn updates(self) -> bool {

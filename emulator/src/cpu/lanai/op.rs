@@ -156,18 +156,32 @@ impl Op {
     }
 
     /// Whether the instruction reads a register (not a constant one).
+    #[inline(always)]
     pub(super) const fn reads(self, register: u8) -> bool {
+        let kind = self.kind();
         self.rs() == register
             || self.rt() == register
-            || (self.kind().is_store() && self.dst() == register)
-            || match self.kind() {
-                Kind::Nested => Nested::of(self).third == register,
-                Kind::Combined => {
-                    let access = Combined::of(self);
-                    access.stores && access.register == register
-                }
-                _ => false,
-            }
+            || (self.dst() == register && kind.is_store())
+            || (kind.has_packed_register() && self.reads_packed(register))
+    }
+
+    /// Whether one of the three registers that every instruction has a place for is this one. An instruction on plain
+    /// registers that [reads](Self::reads) it is among these.
+    #[inline(always)]
+    pub(super) const fn may_read(self, register: u8) -> bool {
+        // A byte of 0 borrows from above.
+        let bytes = (self.0.get() >> 8) as u32 ^ (register as u32 * 0x01_0101);
+        bytes.wrapping_sub(0x01_0101) & !bytes & 0x80_8080 != 0
+    }
+
+    /// Whether the constant names a register that the instruction reads.
+    #[cold]
+    const fn reads_packed(self, register: u8) -> bool {
+        let access = Combined::of(self);
+        match self.kind() {
+            Kind::Nested => Nested::of(self).third == register,
+            _ => access.stores && access.register == register,
+        }
     }
 
     /// Whether the instruction needs more than plain registers: it reads or writes the program counter, the status, or the

@@ -1,8 +1,10 @@
 //! The fast path: instructions on plain registers and private memory.
 
+use std::cell::Cell;
+
 use super::alu::{self, Computed};
 use super::bus::{Bus, OwnMemory, Private, Width};
-use super::core::{Core, CoreTiming, Position, Registers};
+use super::core::{Core, Position, Registers};
 use super::exec::extend;
 use super::fields::Update;
 use super::kind::Kind;
@@ -26,8 +28,8 @@ struct Progress {
     position: Position,
     /// The cycles that are left: an instruction begins in time as long as there are any.
     left: i64,
-    /// Cycles beyond the ones that each instruction takes.
-    extra_cycles: i64,
+    /// Instructions executed.
+    instructions: u64,
 }
 
 /// Executes instructions from the program counter on, as long as they are private and begin before
@@ -43,10 +45,15 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     let mut progress = Progress {
         position,
         left: room,
-        extra_cycles: 0,
+        instructions: 0,
     };
     let cycle = core.clock.ticks_per_cycle;
     let (registers, timing, pipeline) = core.parts();
+    let costs = Costs {
+        each: timing.instruction_cycles.into(),
+        wait: timing.load_use_cycles.into(),
+        cycle,
+    };
     // One loop for each pipeline that real chips and compilers have.
     let loop_of = match shape(pipeline) {
         Some((0, 1)) => carry_out::<_, _, 0, 1>,
@@ -54,10 +61,9 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
         Some((2, 2)) => carry_out::<_, _, 2, 2>,
         _ => return Stop::Unknown,
     };
-    let stop = loop_of(registers, timing, cycle, &mut private, &mut progress);
+    let stop = loop_of(registers, costs, &mut private, &mut progress);
     let cycles = (room - progress.left).cast_unsigned();
-    let extra = progress.extra_cycles.cast_unsigned();
-    core.end(&progress.position, cycles, extra);
+    core.end(&progress.position, cycles, progress.instructions);
     stop
 }
 
@@ -71,118 +77,188 @@ const fn shape(pipeline: &Pipeline) -> Option<(u8, u8)> {
     }
 }
 
-/// The loop of [`run`], with the ticks per cycle. `LOADS` is the number of slots behind a load, `SLOTS` behind a branch.
+/// The loop of [`run`]. `LOADS` is the number of slots behind a load, `SLOTS` behind a branch.
+///
+/// Most instructions follow their predecessor in memory: an inner loop executes these, and counts only an index. Behind a jump
+/// the slots are executed one by one.
 fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     registers: &mut Registers,
-    timing: &CoreTiming,
-    cycle: u64,
+    costs: Costs,
     private: &mut Private<'_, M, W>,
     progress: &mut Progress,
 ) -> Stop {
-    let mut at = progress.position;
-    let mut left = progress.left;
-    let mut extra = progress.extra_cycles;
-    let each = i64::from(timing.instruction_cycles);
-    let stop = loop {
-        if left <= 0 {
-            break Stop::Time;
-        }
-        let Some(op) = private.at(at.pc) else {
-            break Stop::Unknown;
-        };
-        let kind = op.plain_kind();
-        let pc = at.pc;
-        let mut wait = 0;
-        if LOADS == 0 && at.loaded != NOWHERE && op.reads(at.loaded) {
-            wait = i64::from(timing.load_use_cycles);
-        }
-        if let Some(Computed { value, flags }) =
-            alu::result(kind, op, registers, at.flags, pc, at.next)
-        {
-            at.step::<LOADS>(registers);
-            registers[op.dst() as usize] = value;
-            at.flags = flags;
-        } else if let Some(access) = kind.access() {
-            let Some((address, cycles)) = carry_out_access::<M, LOADS>(
-                registers,
-                &mut at,
-                op,
-                access,
-                &mut private.memory,
-                (left - wait).cast_unsigned(),
-            ) else {
-                break Stop::Op(op);
-            };
-            left -= i64::from(cycles);
-            extra += i64::from(cycles);
-            private
-                .witness
-                .accessed(address, 0, u64::from(cycles) * cycle);
-        } else {
-            match kind {
-                Kind::Jump => at.jump::<LOADS, SLOTS>(registers, op.imm()),
-                Kind::Branch => {
-                    if alu::holds(op.dst().into(), at.flags) {
-                        at.jump::<LOADS, SLOTS>(registers, op.imm());
-                    } else {
-                        at.step::<LOADS>(registers);
-                    }
-                }
-                Kind::Conditional => {
-                    let computed = alu::conditional(op, registers, at.flags);
-                    at.step::<LOADS>(registers);
-                    if let Some(Computed { value, flags }) = computed {
-                        registers[op.dst() as usize] = value;
-                        at.flags = flags;
-                    }
-                }
-                Kind::LoadPc if SLOTS == 1 => {
-                    let address = registers[op.rs() as usize]
-                        .wrapping_add(registers[op.rt() as usize].wrapping_add(op.imm()))
-                        & !3;
-                    let room = (left - wait).cast_unsigned();
-                    let Some((target, cycles)) = private.memory.load(address, Width::Word, room)
-                    else {
-                        break Stop::Op(op);
-                    };
-                    at.step::<LOADS>(registers);
-                    at.third = target & !3;
-                    left -= i64::from(cycles);
-                    extra += i64::from(cycles);
-                    private
-                        .witness
-                        .accessed(address, 0, u64::from(cycles) * cycle);
-                }
-                _ => {
-                    break if op.has_probe() {
-                        Stop::Unknown
-                    } else {
-                        Stop::Op(op)
-                    };
-                }
+    loop {
+        while !progress.position.is_straight() {
+            if let Some(stop) =
+                execute_slot::<M, W, LOADS, SLOTS>(registers, costs, private, progress)
+            {
+                return stop;
             }
         }
-        if wait != 0 {
-            left -= wait;
-            extra += wait;
-            private.witness.branched(wait.cast_unsigned() * cycle);
+        // Copies, whose parts are registers of the host.
+        let Progress {
+            position: mut at,
+            mut left,
+            instructions,
+        } = *progress;
+        let first = at.pc;
+        let offset = (first.wrapping_sub(private.base) >> 2) as usize;
+        let ops = private.ops.get(offset..).unwrap_or(&[]);
+        let mut count = 0;
+        let stop = loop {
+            if left <= 0 {
+                break Some(Stop::Time);
+            }
+            let Some(op) = ops.get(count).map(Cell::get) else {
+                break Some(Stop::Unknown);
+            };
+            at.pc = first.wrapping_add((count as u32) << 2);
+            let done =
+                one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, private, &mut left);
+            match done {
+                Done::Unfit => break Some(stop_at(op)),
+                Done::Straight => count += 1,
+                Done::Jump => {
+                    count += 1;
+                    break None;
+                }
+            }
+        };
+        if stop.is_some() {
+            at.pc = first.wrapping_add((count as u32) << 2);
+            at.next = at.pc.wrapping_add(4);
+            at.third = at.pc.wrapping_add(8);
         }
-        left -= each;
-        private.witness.executed(pc, each.cast_unsigned() * cycle);
+        *progress = Progress {
+            position: at,
+            left,
+            instructions: instructions + count as u64,
+        };
+        if let Some(stop) = stop {
+            return stop;
+        }
+    }
+}
+
+/// Executes an instruction that stands before a target.
+///
+/// Kept out of the loop, whose numbers would not fit into the registers of the host otherwise.
+#[inline(never)]
+fn execute_slot<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
+    registers: &mut Registers,
+    costs: Costs,
+    private: &mut Private<'_, M, W>,
+    progress: &mut Progress,
+) -> Option<Stop> {
+    if progress.left <= 0 {
+        return Some(Stop::Time);
+    }
+    let Some(op) = private.at(progress.position.pc) else {
+        return Some(Stop::Unknown);
     };
-    progress.position = at;
-    progress.left = left;
-    progress.extra_cycles = extra;
-    stop
+    let (at, left) = (&mut progress.position, &mut progress.left);
+    match one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, private, left) {
+        Done::Unfit => Some(stop_at(op)),
+        Done::Straight | Done::Jump => {
+            progress.instructions += 1;
+            None
+        }
+    }
+}
+
+/// The stop before an instruction that the loop does not execute.
+#[cold]
+const fn stop_at(op: Op) -> Stop {
+    if op.has_probe() {
+        Stop::Unknown
+    } else {
+        Stop::Op(op)
+    }
+}
+
+/// Costs of instructions.
+#[derive(Debug, Clone, Copy)]
+struct Costs {
+    /// Cycles of each instruction.
+    each: i64,
+    /// Cycles of a wait for a loaded value.
+    wait: i64,
+    /// Ticks per cycle.
+    cycle: u64,
+}
+
+/// Executes an instruction and takes its cycles from those that are left.
+#[inline(always)]
+fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+    at: &mut Position,
+    registers: &mut Registers,
+    op: Op,
+    costs: Costs,
+    private: &mut Private<'_, M, W>,
+    left: &mut i64,
+) -> Done {
+    let pc = at.pc;
+    let waits = LOADS == 0 && at.loaded != NOWHERE && op.may_read(at.loaded) && op.reads(at.loaded);
+    let wait = if waits { costs.wait } else { 0 };
+    let mut reach = Reach {
+        memory: &mut private.memory,
+        left: (*left - wait).cast_unsigned(),
+        accessed: None,
+    };
+    let done = at.execute::<M, LOADS, SLOTS, STRAIGHT>(registers, op, &mut reach);
+    if matches!(done, Done::Unfit) {
+        return done;
+    }
+    let mut cycles = costs.each + wait;
+    if let Some((address, spent)) = reach.accessed {
+        cycles += i64::from(spent);
+        let spent = u64::from(spent) * costs.cycle;
+        private.witness.accessed(address, 0, spent);
+    }
+    if waits {
+        let spent = wait.cast_unsigned() * costs.cycle;
+        private.witness.branched(spent);
+    }
+    *left -= cycles;
+    let own = costs.each.cast_unsigned() * costs.cycle;
+    private.witness.executed(pc, own);
+    done
+}
+
+/// Private memory and the cycles that are left before an access.
+struct Reach<'a, M> {
+    memory: &'a mut M,
+    left: u64,
+    /// Address and cycles of the access that was carried out.
+    accessed: Option<(u32, u32)>,
+}
+
+/// What became of an instruction.
+enum Done {
+    /// It is not for this path: nothing has changed.
+    Unfit,
+    /// It was executed; the next one follows it unless a jump before it says otherwise.
+    Straight,
+    /// It was executed and determines an instruction to come.
+    Jump,
 }
 
 impl Position {
-    /// Goes on to the next instruction, and lets loaded values arrive.
+    /// Whether the next two instructions follow this one in memory.
     #[inline(always)]
-    const fn step<const LOADS: u8>(&mut self, registers: &mut Registers) {
-        self.pc = self.next;
-        self.next = self.third;
-        self.third = self.next.wrapping_add(4);
+    const fn is_straight(&self) -> bool {
+        self.next == self.pc.wrapping_add(4) && self.third == self.pc.wrapping_add(8)
+    }
+
+    /// Goes on to the next instruction, and lets loaded values arrive. On a straight way the loop counts instructions, and the
+    /// position is that of the instruction until a jump.
+    #[inline(always)]
+    const fn step<const LOADS: u8, const STRAIGHT: bool>(&mut self, registers: &mut Registers) {
+        if !STRAIGHT {
+            self.pc = self.next;
+            self.next = self.third;
+            self.third = self.next.wrapping_add(4);
+        }
         if LOADS == 0 {
             self.loaded = NOWHERE;
         } else {
@@ -201,17 +277,29 @@ impl Position {
 
     /// Likewise; the instruction is a jump.
     #[inline(always)]
-    const fn jump<const LOADS: u8, const SLOTS: u8>(
+    const fn jump<const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
         &mut self,
         registers: &mut Registers,
         target: u32,
-    ) {
-        self.step::<LOADS>(registers);
+    ) -> Done {
+        self.step::<LOADS, STRAIGHT>(registers);
+        self.leave_straight::<STRAIGHT>();
         if SLOTS == 1 {
             self.next = target;
             self.third = target.wrapping_add(4);
         } else {
             self.third = target;
+        }
+        Done::Jump
+    }
+
+    /// Brings the position behind an instruction on a straight way.
+    #[inline(always)]
+    const fn leave_straight<const STRAIGHT: bool>(&mut self) {
+        if STRAIGHT {
+            self.pc = self.pc.wrapping_add(4);
+            self.next = self.pc.wrapping_add(4);
+            self.third = self.pc.wrapping_add(8);
         }
     }
 
@@ -227,42 +315,212 @@ impl Position {
             _ => self.arrivals[1] = (place, value),
         }
     }
-}
 
-/// Reads or writes the core's own memory; gives the address and what that costs. `None` if the core must use its bus:
-/// then nothing has changed.
-#[inline(always)]
-fn carry_out_access<M: OwnMemory, const LOADS: u8>(
-    registers: &mut Registers,
-    at: &mut Position,
-    op: Op,
-    (width, signed, stores, update): (Width, bool, bool, Update),
-    memory: &mut M,
-    left: u64,
-) -> Option<(u32, u32)> {
-    let base = registers[op.rs() as usize];
-    let sum = base.wrapping_add(registers[op.rt() as usize].wrapping_add(op.imm()));
-    let address = if matches!(update, Update::After) {
-        base
-    } else {
-        sum
-    } & !(width as u32 - 1);
-    let updates = matches!(update, Update::After | Update::Before);
-    if stores {
-        let value = registers[op.dst() as usize] & width.mask();
-        let cycles = memory.store(address, width, value, left)?;
-        at.step::<LOADS>(registers);
-        if updates {
+    /// Executes an instruction. All kinds stand in one choice, so that the executor jumps once for each instruction.
+    #[inline(always)]
+    fn execute<M: OwnMemory, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M>,
+    ) -> Done {
+        use Update::{After, Before, None as Plain};
+        use Width::{Byte, Half, Word};
+
+        macro_rules! load {
+            ($width:ident, $signed:literal, $update:ident) => {
+                self.load::<M, LOADS, STRAIGHT>(registers, op, reach, $width, $signed, $update)
+            };
+        }
+        macro_rules! store {
+            ($width:ident, $update:ident) => {
+                self.store::<M, LOADS, STRAIGHT>(registers, op, reach, $width, $update)
+            };
+        }
+        // With a constant kind the choice within `result` vanishes.
+        macro_rules! compute {
+            ($kind:ident) => {{
+                let (flags, pc) = (self.flags, self.pc);
+                let next = if STRAIGHT {
+                    pc.wrapping_add(4)
+                } else {
+                    self.next
+                };
+                let computed = alu::result(Kind::$kind, op, registers, flags, pc, next);
+                self.finish::<LOADS, STRAIGHT>(registers, op, computed);
+                Done::Straight
+            }};
+        }
+        match op.plain_kind() {
+            Kind::LoadWord => load!(Word, false, Plain),
+            Kind::LoadHalf => load!(Half, true, Plain),
+            Kind::LoadHalfUnsigned => load!(Half, false, Plain),
+            Kind::LoadByte => load!(Byte, true, Plain),
+            Kind::LoadByteUnsigned => load!(Byte, false, Plain),
+            Kind::StoreWord => store!(Word, Plain),
+            Kind::StoreHalf => store!(Half, Plain),
+            Kind::StoreByte => store!(Byte, Plain),
+            Kind::LoadWordAfter => load!(Word, false, After),
+            Kind::LoadHalfAfter => load!(Half, true, After),
+            Kind::LoadHalfUnsignedAfter => load!(Half, false, After),
+            Kind::LoadByteAfter => load!(Byte, true, After),
+            Kind::LoadByteUnsignedAfter => load!(Byte, false, After),
+            Kind::StoreWordAfter => store!(Word, After),
+            Kind::StoreHalfAfter => store!(Half, After),
+            Kind::StoreByteAfter => store!(Byte, After),
+            Kind::LoadWordBefore => load!(Word, false, Before),
+            Kind::LoadHalfBefore => load!(Half, true, Before),
+            Kind::LoadHalfUnsignedBefore => load!(Half, false, Before),
+            Kind::LoadByteBefore => load!(Byte, true, Before),
+            Kind::LoadByteUnsignedBefore => load!(Byte, false, Before),
+            Kind::StoreWordBefore => store!(Word, Before),
+            Kind::StoreHalfBefore => store!(Half, Before),
+            Kind::StoreByteBefore => store!(Byte, Before),
+            Kind::Jump => self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm()),
+            Kind::Branch => {
+                if alu::holds(op.dst().into(), self.flags) {
+                    self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm())
+                } else {
+                    self.step::<LOADS, STRAIGHT>(registers);
+                    Done::Straight
+                }
+            }
+            Kind::Conditional => {
+                let computed = alu::conditional(op, registers, self.flags);
+                self.finish::<LOADS, STRAIGHT>(registers, op, computed);
+                Done::Straight
+            }
+            Kind::LoadPc => {
+                if SLOTS == 1 {
+                    self.load_pc::<M, LOADS, STRAIGHT>(registers, op, reach)
+                } else {
+                    Done::Unfit
+                }
+            }
+            Kind::BranchRelative
+            | Kind::Nested
+            | Kind::Combined
+            | Kind::Missing
+            | Kind::Illegal => Done::Unfit,
+            Kind::Add => compute!(Add),
+            Kind::Addc => compute!(Addc),
+            Kind::Sub => compute!(Sub),
+            Kind::Subb => compute!(Subb),
+            Kind::And => compute!(And),
+            Kind::Or => compute!(Or),
+            Kind::Xor => compute!(Xor),
+            Kind::Shift => compute!(Shift),
+            Kind::ShiftArithmetic => compute!(ShiftArithmetic),
+            Kind::AddFlags => compute!(AddFlags),
+            Kind::AddcFlags => compute!(AddcFlags),
+            Kind::SubFlags => compute!(SubFlags),
+            Kind::SubbFlags => compute!(SubbFlags),
+            Kind::AndFlags => compute!(AndFlags),
+            Kind::OrFlags => compute!(OrFlags),
+            Kind::XorFlags => compute!(XorFlags),
+            Kind::ShiftFlags => compute!(ShiftFlags),
+            Kind::ShiftArithmeticFlags => compute!(ShiftArithmeticFlags),
+            Kind::ShiftLeft => compute!(ShiftLeft),
+            Kind::ShiftRight => compute!(ShiftRight),
+            Kind::ShiftRightSigned => compute!(ShiftRightSigned),
+            Kind::OwnAddress => compute!(OwnAddress),
+            Kind::NextAddress => compute!(NextAddress),
+            Kind::SetCondition => compute!(SetCondition),
+            Kind::Select => compute!(Select),
+            Kind::PopulationCount => compute!(PopulationCount),
+            Kind::LeadingZeros => compute!(LeadingZeros),
+            Kind::TrailingZeros => compute!(TrailingZeros),
+        }
+    }
+
+    /// Ends an instruction that computes.
+    #[inline(always)]
+    fn finish<const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        computed: Option<Computed>,
+    ) {
+        self.step::<LOADS, STRAIGHT>(registers);
+        if let Some(Computed { value, flags }) = computed {
+            registers[op.dst() as usize] = value;
+            self.flags = flags;
+        }
+    }
+
+    /// Reads the core's own memory.
+    #[inline(always)]
+    fn load<M: OwnMemory, const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M>,
+        width: Width,
+        signed: bool,
+        update: Update,
+    ) -> Done {
+        let (address, sum) = address_of(registers, op, width, update);
+        let Some((value, cycles)) = reach.memory.load(address, width, reach.left) else {
+            return Done::Unfit;
+        };
+        let value = if signed { extend(value, width) } else { value };
+        self.step::<LOADS, STRAIGHT>(registers);
+        if update != Update::None {
             registers[op.rs() as usize] = sum;
         }
-        return Some((address, cycles));
+        self.receive::<LOADS>(registers, op.dst(), value);
+        reach.accessed = Some((address, cycles));
+        Done::Straight
     }
-    let (value, cycles) = memory.load(address, width, left)?;
-    let value = if signed { extend(value, width) } else { value };
-    at.step::<LOADS>(registers);
-    if updates {
-        registers[op.rs() as usize] = sum;
+
+    /// Writes the core's own memory.
+    #[inline(always)]
+    fn store<M: OwnMemory, const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M>,
+        width: Width,
+        update: Update,
+    ) -> Done {
+        let (address, sum) = address_of(registers, op, width, update);
+        let value = registers[op.dst() as usize] & width.mask();
+        let Some(cycles) = reach.memory.store(address, width, value, reach.left) else {
+            return Done::Unfit;
+        };
+        self.step::<LOADS, STRAIGHT>(registers);
+        if update != Update::None {
+            registers[op.rs() as usize] = sum;
+        }
+        reach.accessed = Some((address, cycles));
+        Done::Straight
     }
-    at.receive::<LOADS>(registers, op.dst(), value);
-    Some((address, cycles))
+
+    /// Reads the program counter from the core's own memory.
+    #[inline(always)]
+    fn load_pc<M: OwnMemory, const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M>,
+    ) -> Done {
+        let (address, _) = address_of(registers, op, Width::Word, Update::None);
+        let Some((target, cycles)) = reach.memory.load(address, Width::Word, reach.left) else {
+            return Done::Unfit;
+        };
+        self.step::<LOADS, STRAIGHT>(registers);
+        self.leave_straight::<STRAIGHT>();
+        self.third = target & !3;
+        reach.accessed = Some((address, cycles));
+        Done::Jump
+    }
+}
+
+/// The address of an access, and the sum of base and displacement.
+#[inline(always)]
+fn address_of(registers: &Registers, op: Op, width: Width, update: Update) -> (u32, u32) {
+    let base = registers[op.rs() as usize];
+    let sum = base.wrapping_add(registers[op.rt() as usize].wrapping_add(op.imm()));
+    let address = if update == Update::After { base } else { sum };
+    (address & !(width as u32 - 1), sum)
 }
