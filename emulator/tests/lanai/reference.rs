@@ -243,7 +243,7 @@ impl Reference {
 
     fn outcome(&mut self, word: u32) -> Option<Outcome> {
         let field = |low: u32, bits: u32| word >> low & ((1 << bits) - 1);
-        let (rd, rs1, rs2) = (field(23, 5), field(18, 5), field(11, 5));
+        let (rd, rs1) = (field(23, 5), field(18, 5));
         let half = field(0, 16);
         match word >> 28 {
             operation @ 0..=7 => {
@@ -272,34 +272,9 @@ impl Reference {
                 )
             }
             10 | 11 => self.indexed(word),
-            12 => {
-                let condition = field(0, 3) * 2 + field(16, 1);
-                let (operation, junction) = (field(8, 3), field(3, 5));
-                let select = operation == 7 && junction == 0;
-                let valid = operation < 7
-                    || junction == 16
-                    || junction == 24
-                    || (select && field(17, 1) == 0);
-                if !valid || ((select || condition != 0) && !self.pipeline.predicates) {
-                    return None;
-                }
-                let (a, b) = (self.get(rs1), self.get(rs2));
-                let holds = self.condition(condition);
-                if select {
-                    return Some(written(rd, if holds { a } else { b }));
-                }
-                if !holds {
-                    return Some(nothing());
-                }
-                let operation = if junction == 24 && operation == 7 {
-                    8
-                } else {
-                    operation
-                };
-                Some(self.computed(rd, operation, a, b, field(17, 1) == 1))
-            }
+            12 => self.two_registers(word),
             13 if self.pipeline.nested => {
-                let (a, b, c) = (self.get(rs1), self.get(rs2), self.get(field(3, 5)));
+                let (a, b, c) = (self.get(rs1), self.get(field(11, 5)), self.get(field(3, 5)));
                 let (inner, _) = self.operate(field(0, 3), b, c);
                 Some(self.computed(rd, field(8, 3), a, inner, field(17, 1) == 1))
             }
@@ -318,6 +293,33 @@ impl Reference {
             14 => self.branch(word),
             _ => self.short(word),
         }
+    }
+
+    fn two_registers(&mut self, word: u32) -> Option<Outcome> {
+        let field = |low: u32, bits: u32| word >> low & ((1 << bits) - 1);
+        let (rd, rs1, rs2) = (field(23, 5), field(18, 5), field(11, 5));
+        let condition = field(0, 3) * 2 + field(16, 1);
+        let (operation, junction) = (field(8, 3), field(3, 5));
+        let select = operation == 7 && junction == 0;
+        let valid =
+            operation < 7 || junction == 16 || junction == 24 || (select && field(17, 1) == 0);
+        if !valid || ((select || condition != 0) && !self.pipeline.predicates) {
+            return None;
+        }
+        let (a, b) = (self.get(rs1), self.get(rs2));
+        let holds = self.condition(condition);
+        if select {
+            return Some(written(rd, if holds { a } else { b }));
+        }
+        if !holds {
+            return Some(nothing());
+        }
+        let operation = if junction == 24 && operation == 7 {
+            8
+        } else {
+            operation
+        };
+        Some(self.computed(rd, operation, a, b, field(17, 1) == 1))
     }
 
     fn branch(&mut self, word: u32) -> Option<Outcome> {

@@ -103,6 +103,12 @@ impl Op {
         self.0.get() & PROBE != 0
     }
 
+    /// Whether the instruction carries a probe, or uses a register that is no plain storage.
+    #[inline(always)]
+    pub(super) const fn is_marked(self) -> bool {
+        self.0.get() & (PROBE | SPECIAL) != 0
+    }
+
     /// Whether the instruction uses a register that is no plain storage.
     #[must_use]
     #[inline(always)]

@@ -95,26 +95,36 @@ fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
                 return stop;
             }
         }
-        // Copies, whose parts are registers of the host.
+        // Copies, whose parts are registers of the host. From the budget only cycles beyond those of each instruction are taken.
         let Progress {
             position: mut at,
-            mut left,
+            left: mut budget,
             instructions,
         } = *progress;
         let first = at.pc;
         let offset = (first.wrapping_sub(private.base) >> 2) as usize;
         let ops = private.ops.get(offset..).unwrap_or(&[]);
         let mut count = 0;
+        // One comparison for the end of the time and the end of the code.
+        let mut timely = costs.timely(ops, budget);
         let stop = loop {
-            if left <= 0 {
-                break Some(Stop::Time);
-            }
-            let Some(op) = ops.get(count).map(Cell::get) else {
-                break Some(Stop::Unknown);
+            let Some(op) = timely.get(count).map(Cell::get) else {
+                let in_time = costs.begin_within(budget) > count;
+                break Some(if in_time { Stop::Unknown } else { Stop::Time });
             };
             at.pc = first.wrapping_add((count as u32) << 2);
-            let done =
-                one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, private, &mut left);
+            let wait = wait::<W, LOADS>(&mut at, op, costs, &mut private.witness);
+            if wait != 0 {
+                budget -= wait;
+                timely = costs.timely(ops, budget);
+            }
+            let left = budget - costs.each * count.cast_signed() as i64;
+            let (done, cycles) =
+                one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, private, left);
+            if cycles != 0 {
+                budget -= cycles;
+                timely = costs.timely(ops, budget);
+            }
             match done {
                 Done::Unfit => break Some(stop_at(op)),
                 Done::Straight => count += 1,
@@ -131,7 +141,7 @@ fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
         }
         *progress = Progress {
             position: at,
-            left,
+            left: budget - costs.each * count.cast_signed() as i64,
             instructions: instructions + count as u64,
         };
         if let Some(stop) = stop {
@@ -156,10 +166,13 @@ fn execute_slot<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     let Some(op) = private.at(progress.position.pc) else {
         return Some(Stop::Unknown);
     };
-    let (at, left) = (&mut progress.position, &mut progress.left);
+    let at = &mut progress.position;
+    progress.left -= wait::<W, LOADS>(at, op, costs, &mut private.witness);
+    let left = progress.left;
     match one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, private, left) {
-        Done::Unfit => Some(stop_at(op)),
-        Done::Straight | Done::Jump => {
+        (Done::Unfit, _) => Some(stop_at(op)),
+        (Done::Straight | Done::Jump, cycles) => {
+            progress.left -= costs.each + cycles;
             progress.instructions += 1;
             None
         }
@@ -187,7 +200,27 @@ struct Costs {
     cycle: u64,
 }
 
-/// Executes an instruction and takes its cycles from those that are left.
+impl Costs {
+    /// The instructions that begin within so many cycles.
+    #[inline(always)]
+    fn timely(self, ops: &[Cell<Op>], cycles: i64) -> &[Cell<Op>] {
+        ops.get(..self.begin_within(cycles)).unwrap_or(ops)
+    }
+
+    /// The number of instructions that begin within so many cycles.
+    #[inline(always)]
+    fn begin_within(self, cycles: i64) -> usize {
+        let cycles = cycles.max(0).cast_unsigned();
+        let count = if self.each == 1 {
+            cycles
+        } else {
+            cycles.div_ceil(self.each.max(1).cast_unsigned())
+        };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+}
+
+/// Executes an instruction before which so many cycles are left. Returns its cycles beyond those of each instruction, too.
 #[inline(always)]
 fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
     at: &mut Position,
@@ -195,42 +228,66 @@ fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGH
     op: Op,
     costs: Costs,
     private: &mut Private<'_, M, W>,
-    left: &mut i64,
-) -> Done {
+    left: i64,
+) -> (Done, i64) {
     let pc = at.pc;
-    let waits = LOADS == 0 && at.loaded != NOWHERE && op.may_read(at.loaded) && op.reads(at.loaded);
-    let wait = if waits { costs.wait } else { 0 };
     let mut reach = Reach {
         memory: &mut private.memory,
-        left: (*left - wait).cast_unsigned(),
-        accessed: None,
+        witness: &mut private.witness,
+        left: left.cast_unsigned(),
+        cycle: costs.cycle,
+        cycles: 0,
     };
-    let done = at.execute::<M, LOADS, SLOTS, STRAIGHT>(registers, op, &mut reach);
-    if matches!(done, Done::Unfit) {
-        return done;
+    let done = at.execute::<M, W, LOADS, SLOTS, STRAIGHT>(registers, op, &mut reach);
+    let cycles = i64::from(reach.cycles);
+    if !matches!(done, Done::Unfit) {
+        let own = costs.each.cast_unsigned() * costs.cycle;
+        private.witness.executed(pc, own);
     }
-    let mut cycles = costs.each + wait;
-    if let Some((address, spent)) = reach.accessed {
-        cycles += i64::from(spent);
-        let spent = u64::from(spent) * costs.cycle;
-        private.witness.accessed(address, 0, spent);
+    (done, cycles)
+}
+
+/// Lets the core wait if an instruction reads the register that the one before it has loaded. Returns the cycles of the wait.
+///
+/// An instruction with a mark waits later, when it is executed. One that is unfit for this path is executed at once:
+/// it has waited already.
+#[inline(always)]
+fn wait<W: Witness, const LOADS: u8>(
+    at: &mut Position,
+    op: Op,
+    costs: Costs,
+    witness: &mut W,
+) -> i64 {
+    if LOADS != 0 || at.loaded == NOWHERE || !op.may_read(at.loaded) {
+        return 0;
     }
-    if waits {
-        let spent = wait.cast_unsigned() * costs.cycle;
-        private.witness.branched(spent);
+    if op.is_marked() || !op.reads(at.loaded) {
+        return 0;
     }
-    *left -= cycles;
-    let own = costs.each.cast_unsigned() * costs.cycle;
-    private.witness.executed(pc, own);
-    done
+    at.loaded = NOWHERE;
+    witness.branched(costs.wait.cast_unsigned() * costs.cycle);
+    costs.wait
 }
 
 /// Private memory and the cycles that are left before an access.
-struct Reach<'a, M> {
+struct Reach<'a, M, W> {
     memory: &'a mut M,
+    witness: &'a mut W,
     left: u64,
-    /// Address and cycles of the access that was carried out.
-    accessed: Option<(u32, u32)>,
+    /// Ticks per cycle.
+    cycle: u64,
+    /// Cycles of the access that was carried out.
+    cycles: u32,
+}
+
+impl<M, W: Witness> Reach<'_, M, W> {
+    /// Notes an access that was carried out.
+    #[inline(always)]
+    fn note(&mut self, address: u32, cycles: u32) {
+        self.cycles = cycles;
+        let spent = u64::from(cycles) * self.cycle;
+        self.witness.accessed(address, 0, spent);
+    }
 }
 
 /// What became of an instruction.
@@ -318,119 +375,105 @@ impl Position {
 
     /// Executes an instruction. All kinds stand in one choice, so that the executor jumps once for each instruction.
     #[inline(always)]
-    fn execute<M: OwnMemory, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+    fn execute<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M>,
+        reach: &mut Reach<'_, M, W>,
     ) -> Done {
         use Update::{After, Before, None as Plain};
         use Width::{Byte, Half, Word};
 
-        macro_rules! load {
-            ($width:ident, $signed:literal, $update:ident) => {
-                self.load::<M, LOADS, STRAIGHT>(registers, op, reach, $width, $signed, $update)
-            };
-        }
-        macro_rules! store {
-            ($width:ident, $update:ident) => {
-                self.store::<M, LOADS, STRAIGHT>(registers, op, reach, $width, $update)
-            };
-        }
-        // With a constant kind the choice within `result` vanishes.
-        macro_rules! compute {
-            ($kind:ident) => {{
-                let (flags, pc) = (self.flags, self.pc);
-                let next = if STRAIGHT {
-                    pc.wrapping_add(4)
-                } else {
-                    self.next
-                };
-                let computed = alu::result(Kind::$kind, op, registers, flags, pc, next);
-                self.finish::<LOADS, STRAIGHT>(registers, op, computed);
-                Done::Straight
-            }};
-        }
-        match op.plain_kind() {
-            Kind::LoadWord => load!(Word, false, Plain),
-            Kind::LoadHalf => load!(Half, true, Plain),
-            Kind::LoadHalfUnsigned => load!(Half, false, Plain),
-            Kind::LoadByte => load!(Byte, true, Plain),
-            Kind::LoadByteUnsigned => load!(Byte, false, Plain),
-            Kind::StoreWord => store!(Word, Plain),
-            Kind::StoreHalf => store!(Half, Plain),
-            Kind::StoreByte => store!(Byte, Plain),
-            Kind::LoadWordAfter => load!(Word, false, After),
-            Kind::LoadHalfAfter => load!(Half, true, After),
-            Kind::LoadHalfUnsignedAfter => load!(Half, false, After),
-            Kind::LoadByteAfter => load!(Byte, true, After),
-            Kind::LoadByteUnsignedAfter => load!(Byte, false, After),
-            Kind::StoreWordAfter => store!(Word, After),
-            Kind::StoreHalfAfter => store!(Half, After),
-            Kind::StoreByteAfter => store!(Byte, After),
-            Kind::LoadWordBefore => load!(Word, false, Before),
-            Kind::LoadHalfBefore => load!(Half, true, Before),
-            Kind::LoadHalfUnsignedBefore => load!(Half, false, Before),
-            Kind::LoadByteBefore => load!(Byte, true, Before),
-            Kind::LoadByteUnsignedBefore => load!(Byte, false, Before),
-            Kind::StoreWordBefore => store!(Word, Before),
-            Kind::StoreHalfBefore => store!(Half, Before),
-            Kind::StoreByteBefore => store!(Byte, Before),
-            Kind::Jump => self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm()),
-            Kind::Branch => {
-                if alu::holds(op.dst().into(), self.flags) {
-                    self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm())
-                } else {
-                    self.step::<LOADS, STRAIGHT>(registers);
-                    Done::Straight
+        macro_rules! choose {
+            (
+                compute { $($computed:ident)* }
+                load { $($load:ident $load_width:ident $signed:literal $load_update:ident;)* }
+                store { $($store:ident $width:ident $update:ident;)* }
+                $($rest:tt)*
+            ) => {
+                match op.plain_kind() {
+                    // With a constant kind the choice within `compute` vanishes.
+                    $(Kind::$computed => {
+                        self.compute::<LOADS, STRAIGHT>(registers, op, Kind::$computed)
+                    })*
+                    $(Kind::$load => self.load::<M, W, LOADS, STRAIGHT>(
+                        registers, op, reach, $load_width, $signed, $load_update,
+                    ),)*
+                    $(Kind::$store => {
+                        self.store::<M, W, LOADS, STRAIGHT>(registers, op, reach, $width, $update)
+                    })*
+                    $($rest)*
                 }
+            };
+        }
+        choose! {
+            compute {
+                Add Addc Sub Subb And Or Xor Shift ShiftArithmetic
+                AddFlags AddcFlags SubFlags SubbFlags AndFlags OrFlags XorFlags ShiftFlags ShiftArithmeticFlags
+                ShiftLeft ShiftRight ShiftRightSigned OwnAddress NextAddress SetCondition Select
+                PopulationCount LeadingZeros TrailingZeros
             }
+            load {
+                LoadWord Word false Plain; LoadWordAfter Word false After; LoadWordBefore Word false Before;
+                LoadHalf Half true Plain; LoadHalfAfter Half true After; LoadHalfBefore Half true Before;
+                LoadByte Byte true Plain; LoadByteAfter Byte true After; LoadByteBefore Byte true Before;
+                LoadHalfUnsigned Half false Plain; LoadHalfUnsignedAfter Half false After;
+                LoadHalfUnsignedBefore Half false Before; LoadByteUnsigned Byte false Plain;
+                LoadByteUnsignedAfter Byte false After; LoadByteUnsignedBefore Byte false Before;
+            }
+            store {
+                StoreWord Word Plain; StoreWordAfter Word After; StoreWordBefore Word Before;
+                StoreHalf Half Plain; StoreHalfAfter Half After; StoreHalfBefore Half Before;
+                StoreByte Byte Plain; StoreByteAfter Byte After; StoreByteBefore Byte Before;
+            }
+            Kind::Jump => self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm()),
+            Kind::Branch => self.branch::<LOADS, SLOTS, STRAIGHT>(registers, op),
             Kind::Conditional => {
                 let computed = alu::conditional(op, registers, self.flags);
-                self.finish::<LOADS, STRAIGHT>(registers, op, computed);
-                Done::Straight
+                self.finish::<LOADS, STRAIGHT>(registers, op, computed)
             }
-            Kind::LoadPc => {
-                if SLOTS == 1 {
-                    self.load_pc::<M, LOADS, STRAIGHT>(registers, op, reach)
-                } else {
-                    Done::Unfit
-                }
+            Kind::LoadPc if SLOTS == 1 => {
+                self.load_pc::<M, W, LOADS, STRAIGHT>(registers, op, reach)
             }
-            Kind::BranchRelative
+            Kind::LoadPc
+            | Kind::BranchRelative
             | Kind::Nested
             | Kind::Combined
             | Kind::Missing
             | Kind::Illegal => Done::Unfit,
-            Kind::Add => compute!(Add),
-            Kind::Addc => compute!(Addc),
-            Kind::Sub => compute!(Sub),
-            Kind::Subb => compute!(Subb),
-            Kind::And => compute!(And),
-            Kind::Or => compute!(Or),
-            Kind::Xor => compute!(Xor),
-            Kind::Shift => compute!(Shift),
-            Kind::ShiftArithmetic => compute!(ShiftArithmetic),
-            Kind::AddFlags => compute!(AddFlags),
-            Kind::AddcFlags => compute!(AddcFlags),
-            Kind::SubFlags => compute!(SubFlags),
-            Kind::SubbFlags => compute!(SubbFlags),
-            Kind::AndFlags => compute!(AndFlags),
-            Kind::OrFlags => compute!(OrFlags),
-            Kind::XorFlags => compute!(XorFlags),
-            Kind::ShiftFlags => compute!(ShiftFlags),
-            Kind::ShiftArithmeticFlags => compute!(ShiftArithmeticFlags),
-            Kind::ShiftLeft => compute!(ShiftLeft),
-            Kind::ShiftRight => compute!(ShiftRight),
-            Kind::ShiftRightSigned => compute!(ShiftRightSigned),
-            Kind::OwnAddress => compute!(OwnAddress),
-            Kind::NextAddress => compute!(NextAddress),
-            Kind::SetCondition => compute!(SetCondition),
-            Kind::Select => compute!(Select),
-            Kind::PopulationCount => compute!(PopulationCount),
-            Kind::LeadingZeros => compute!(LeadingZeros),
-            Kind::TrailingZeros => compute!(TrailingZeros),
         }
+    }
+
+    /// Executes a branch.
+    #[inline(always)]
+    const fn branch<const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+    ) -> Done {
+        if alu::holds(op.dst() as u32, self.flags) {
+            return self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm());
+        }
+        self.step::<LOADS, STRAIGHT>(registers);
+        Done::Straight
+    }
+
+    /// Executes an instruction that computes.
+    #[inline(always)]
+    fn compute<const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        kind: Kind,
+    ) -> Done {
+        let pc = self.pc;
+        let next = if STRAIGHT {
+            pc.wrapping_add(4)
+        } else {
+            self.next
+        };
+        let computed = alu::result(kind, op, registers, self.flags, pc, next);
+        self.finish::<LOADS, STRAIGHT>(registers, op, computed)
     }
 
     /// Ends an instruction that computes.
@@ -440,21 +483,22 @@ impl Position {
         registers: &mut Registers,
         op: Op,
         computed: Option<Computed>,
-    ) {
+    ) -> Done {
         self.step::<LOADS, STRAIGHT>(registers);
         if let Some(Computed { value, flags }) = computed {
             registers[op.dst() as usize] = value;
             self.flags = flags;
         }
+        Done::Straight
     }
 
     /// Reads the core's own memory.
     #[inline(always)]
-    fn load<M: OwnMemory, const LOADS: u8, const STRAIGHT: bool>(
+    fn load<M: OwnMemory, W: Witness, const LOADS: u8, const STRAIGHT: bool>(
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M>,
+        reach: &mut Reach<'_, M, W>,
         width: Width,
         signed: bool,
         update: Update,
@@ -469,17 +513,17 @@ impl Position {
             registers[op.rs() as usize] = sum;
         }
         self.receive::<LOADS>(registers, op.dst(), value);
-        reach.accessed = Some((address, cycles));
+        reach.note(address, cycles);
         Done::Straight
     }
 
     /// Writes the core's own memory.
     #[inline(always)]
-    fn store<M: OwnMemory, const LOADS: u8, const STRAIGHT: bool>(
+    fn store<M: OwnMemory, W: Witness, const LOADS: u8, const STRAIGHT: bool>(
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M>,
+        reach: &mut Reach<'_, M, W>,
         width: Width,
         update: Update,
     ) -> Done {
@@ -492,17 +536,17 @@ impl Position {
         if update != Update::None {
             registers[op.rs() as usize] = sum;
         }
-        reach.accessed = Some((address, cycles));
+        reach.note(address, cycles);
         Done::Straight
     }
 
     /// Reads the program counter from the core's own memory.
     #[inline(always)]
-    fn load_pc<M: OwnMemory, const LOADS: u8, const STRAIGHT: bool>(
+    fn load_pc<M: OwnMemory, W: Witness, const LOADS: u8, const STRAIGHT: bool>(
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M>,
+        reach: &mut Reach<'_, M, W>,
     ) -> Done {
         let (address, _) = address_of(registers, op, Width::Word, Update::None);
         let Some((target, cycles)) = reach.memory.load(address, Width::Word, reach.left) else {
@@ -511,7 +555,7 @@ impl Position {
         self.step::<LOADS, STRAIGHT>(registers);
         self.leave_straight::<STRAIGHT>();
         self.third = target & !3;
-        reach.accessed = Some((address, cycles));
+        reach.note(address, cycles);
         Done::Jump
     }
 }
