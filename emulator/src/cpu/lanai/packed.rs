@@ -5,7 +5,7 @@ use super::isa::Operator;
 use super::op::Op;
 use crate::cpu::bus::Width;
 
-/// The constant of [`Kind::Conditional`] and [`Kind::Select`].
+/// The constant of [`Kind::Conditional`](super::Kind::Conditional) and [`Kind::Select`](super::Kind::Select).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conditional {
     pub operator: Operator,
@@ -28,7 +28,7 @@ impl Conditional {
     }
 }
 
-/// The constant of [`Kind::Nested`].
+/// The constant of [`Kind::Nested`](super::Kind::Nested).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nested {
     pub outer: Operator,
@@ -57,7 +57,7 @@ impl Nested {
     }
 }
 
-/// The constant of [`Kind::Combined`].
+/// The constant of [`Kind::Combined`](super::Kind::Combined).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Combined {
     pub operator: Operator,
