@@ -110,7 +110,7 @@ impl Architecture for Lanai {
         let row = isa::lookup(word, &self.0)?;
         let registers = [18, 23].map(|at| fields::register_at(word, at));
         let constant = word >> 31 == 0 && word & HIGH_HALF == 0 && registers == [SP, SP];
-        let amount = (word & 0xFFFF) as i32;
+        let amount = i32::from(word as u16);
         match row.mnemonic {
             "add" if constant => Some(amount),
             "sub" if constant => Some(-amount),
