@@ -13,6 +13,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-emp", &["defs"]),
     ("lanigon-acenic", &["defs"]),
     ("lanigon-tigon2-hal", &["defs", "rings"]),
+    ("lanigon-lanai-link", &[]),
     ("lanigon-window", &[]),
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),
