@@ -4,6 +4,7 @@
 //! range checks, and refuses code that is known to be miscompiled. [`driver`] is what `rustc` calls as its linker: it leads
 //! bitcode through LLVM's tools to objects, and links these. `docs/lanai-toolchain.md` describes both.
 
+pub mod driver;
 mod error;
 mod fingerprint;
 mod input;

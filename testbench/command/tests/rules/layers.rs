@@ -14,6 +14,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-acenic", &["defs"]),
     ("lanigon-tigon2-hal", &["defs", "rings"]),
     ("lanigon-lanai-link", &[]),
+    ("lanigon-lanai-rt", &[]),
     ("lanigon-window", &[]),
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),
