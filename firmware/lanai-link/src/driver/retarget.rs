@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compiled_is_refused() {
-        let f = "define void @_ZN2nic4poll17h0123456789abcdefE() {\n";
+        let f = "define void @_ZN3nic4poll17h0123456789abcdefE() {\n";
         check_error(
             &format!("{f}  %2 = atomicrmw add ptr %1, i32 1 seq_cst"),
             "nic::poll uses an atomic operation, which the LANai's back end cannot compile",

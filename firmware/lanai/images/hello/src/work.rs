@@ -89,7 +89,9 @@ pub fn results(a: u32, b: u32) -> [u32; RESULTS] {
         (long << (b & 63) >> 32) as u32,
         a.checked_add(b).map_or(7, u32::leading_zeros),
         a.count_ones() << 8 | b.trailing_zeros(),
-        table.iter().fold(1, |sum, one| sum * 31 + u32::from(*one) & 0xFFFF),
+        table
+            .iter()
+            .fold(1, |sum, one| (sum * 31 + u32::from(*one)) & 0xFFFF),
         a.saturating_sub(b),
     ];
     results[4..].copy_from_slice(&more);
