@@ -24,9 +24,12 @@ impl Tools {
     /// Looks for the tools: in the folder that `LANIGON_LLVM` names, else in `PATH`.
     pub fn from_environment() -> Tools {
         let folder = env::var_os("LANIGON_LLVM").filter(|folder| !folder.is_empty());
-        Tools {
-            folder: folder.map(PathBuf::from),
-        }
+        Tools::in_folder(folder.map(PathBuf::from))
+    }
+
+    /// The tools in `folder`, with plain names; without one, those in `PATH`.
+    pub fn in_folder(folder: Option<PathBuf>) -> Tools {
+        Tools { folder }
     }
 
     /// The program `name`.
@@ -151,9 +154,7 @@ mod tests {
 
     #[test]
     fn missing_programs_are_named() {
-        let tools = Tools {
-            folder: Some("/nonexistent".into()),
-        };
+        let tools = Tools::in_folder(Some("/nonexistent".into()));
         let error = tools.check().expect_err("no tools").to_string();
         assert!(error.starts_with("llvm-link is missing; "), "{error}");
     }
