@@ -119,7 +119,7 @@ fn left(world: &World) -> Left {
 /// Time, place and instruction of an event, as a line.
 fn line(event: &TraceEvent) -> String {
     let pc = event.pc.map_or(String::new(), |pc| format!("{pc:#x}"));
-    let text = event.kind.to_string();
+    let text = event.text();
     let words = text.split(' ').map(|word| {
         let address = word.strip_prefix("0xc0").and_then(|_| {
             let digits = word.trim_start_matches("0x");

@@ -1,5 +1,10 @@
 //! Processor cores. A core does not depend on a board: it accesses everything through its bus.
 
 pub mod architecture;
+pub mod asm;
+pub mod bus;
 pub mod clock;
+pub mod exit;
+pub mod lanai;
 pub mod mips;
+pub mod witness;

@@ -8,38 +8,7 @@ use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Sh, Sw
 use super::isa::{self, Op};
 use super::private::{self, Stop};
 use super::witness::Witness;
-
-/// Reason why [`run`] returned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Exit {
-    /// The clock has reached the time given.
-    Until,
-    /// The number of instructions given was executed.
-    Limit,
-    /// Another actor must go first. The next [`run`] continues with this instruction.
-    Wait,
-    /// The instruction was executed, and the board must act before the core continues.
-    Yield,
-    /// The core executed a `break` and stays at it.
-    Break {
-        /// The instruction's 20-bit code (assemblers put a single operand into its upper half).
-        code: u32,
-    },
-    /// The core cannot execute the instruction at its `pc` and stays there.
-    Fault(Fault),
-}
-
-/// Reason why [`run_until`] returned: [`Exit`] in a byte. With two busy cores it is needed every few
-/// instructions, and is almost always [`Wait`](Self::Wait).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pause {
-    /// [`Exit::Until`].
-    Until,
-    /// [`Exit::Wait`].
-    Wait,
-    /// Anything else: [`Core::take_exit`] tells.
-    Exit,
-}
+pub use crate::cpu::exit::{Exit, Pause};
 
 /// Lets `core` run until its clock reaches `until` (ticks) or it has executed `max_instructions`,
 /// or something happens.
@@ -279,12 +248,14 @@ fn broken<B: Bus>(core: &mut Core, bus: &mut B, code: u32) -> Pause {
 /// Faults on an instruction that the chip does not have.
 #[cold]
 fn unknown<B: Bus>(core: &mut Core, bus: &mut B, word: u32) -> Pause {
+    let address = core.pc();
     let fault = match isa::lookup(word) {
         Some(row) => Fault::Missing {
+            address,
             mnemonic: row.mnemonic,
             word,
         },
-        None => Fault::Illegal { word },
+        None => Fault::Illegal { address, word },
     };
     stop(core, bus, Exit::Fault(fault))
 }

@@ -13,4 +13,5 @@ pub mod isa;
 pub mod linear;
 mod op;
 mod private;
-pub mod witness;
+
+pub use super::witness;

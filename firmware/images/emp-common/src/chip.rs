@@ -13,7 +13,7 @@ use tigon2_hal::mac::{self, RxRing, TxRing};
 use tigon2_hal::queue::{Consumer, Inbox, Producer, Sram};
 use tigon2_hal::rings::{Region, ReleaseOrder, TxSpace};
 use tigon2_hal::{
-    event, fail, log, regs, semaphore, sram, stage_enter, stage_exit, stage_idle, timer, wait_enter,
+    event, log, regs, semaphore, sram, stage_enter, stage_exit, stage_idle, timer, wait_enter,
     wait_exit,
 };
 
@@ -246,10 +246,8 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
         cookie: u32,
     ) {
         let release = release_tx.then_some(DmaState::RELEASE_TX);
-        if ReadRing::push(&transfer(host, local, length, release, cookie)).is_err() {
-            fail!("no free descriptor in the read DMA ring");
-        }
-        if release_tx {
+        let queued = ReadRing::push(&transfer(host, local, length, release, cookie));
+        if queued.is_ok() && release_tx {
             self.tx_order.dma_queued();
         }
     }
@@ -291,10 +289,8 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
         cookie: u32,
     ) {
         let release = free_rx.then_some(DmaState::FREE_RX);
-        if WriteRing::push(&transfer(host, local, length, release, cookie)).is_err() {
-            fail!("no free descriptor in the write DMA ring");
-        }
-        if free_rx {
+        let queued = WriteRing::push(&transfer(host, local, length, release, cookie));
+        if queued.is_ok() && free_rx {
             self.rx_order.dma_queued();
         }
     }

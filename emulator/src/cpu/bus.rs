@@ -1,0 +1,146 @@
+//! What the buses of all cores have in common: accesses, their failures, private memory.
+
+use std::cell::Cell;
+
+/// Reason why an access did not complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BusStop {
+    /// Another actor of the board must act first. There were no effects and no costs:
+    /// the core will repeat the instruction.
+    Wait,
+    /// The instruction was executed, and the board must handle its effect (a device was
+    /// started, a core was halted) before the core continues.
+    Yield,
+    /// The access is impossible; the core stops at the instruction.
+    Fault(Fault),
+}
+
+/// Reason why a core stopped for good.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A word or halfword access that is not aligned.
+    #[error("misaligned {width}-byte access to {address:#010x}")]
+    Misaligned {
+        /// The address.
+        address: u32,
+        /// Bytes of the access.
+        width: u32,
+    },
+    /// The program counter left all memory that holds code.
+    #[error("no memory to execute at {address:#010x}")]
+    NoCode {
+        /// The address.
+        address: u32,
+    },
+    /// An instruction that the chip does not have.
+    #[error("the chip has no instruction {word:#010x}")]
+    Illegal {
+        /// Its address.
+        address: u32,
+        /// The instruction word.
+        word: u32,
+    },
+    /// An instruction that the core knows but the chip lacks (a MIPS multiply, a LANai bit count, ...).
+    #[error("the chip has no {mnemonic} instruction ({word:#010x})")]
+    Missing {
+        /// Its address.
+        address: u32,
+        /// The instruction's name in the manuals.
+        mnemonic: &'static str,
+        /// The instruction word.
+        word: u32,
+    },
+}
+
+/// Memory that only the core accesses while it runs.
+///
+/// `left` is the number of the core's remaining cycles before the access.
+pub trait OwnMemory {
+    /// Starts a run of this many cycles.
+    fn begin(&mut self, cycles: u64);
+
+    /// Reads a value, zero-extended, and returns it with the cycles of the access. `None` if the core must use its
+    /// bus. `address` is aligned to `width`.
+    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)>;
+
+    /// Writes the `width` low bytes of a value, and returns the cycles of the access; `None` as for
+    /// [`load`](Self::load).
+    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32>;
+}
+
+/// No memory.
+impl OwnMemory for () {
+    fn begin(&mut self, _: u64) {}
+
+    fn load(&mut self, _: u32, _: Width, _: u64) -> Option<(u32, u32)> {
+        None
+    }
+
+    fn store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Option<u32> {
+        None
+    }
+}
+
+/// Code and memory that a core accesses without its bus. `O` is a pre-decoded instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Private<'a, O: Copy, M, W> {
+    /// Pre-decoded instructions whose fetch has no cost. The core stops before one with a probe or
+    /// without a decoding.
+    pub ops: &'a [Cell<O>],
+    /// Address of the first one.
+    pub base: u32,
+    /// Data.
+    pub memory: M,
+    /// Witness of the execution.
+    pub witness: W,
+}
+
+impl<O: Copy, M: Default, W: Default> Default for Private<'_, O, M, W> {
+    fn default() -> Self {
+        Self {
+            ops: &[],
+            base: 0,
+            memory: M::default(),
+            witness: W::default(),
+        }
+    }
+}
+
+impl<O: Copy, M, W> Private<'_, O, M, W> {
+    /// The instruction at `pc`, if it is among these.
+    ///
+    /// The rotation makes one comparison of two: the low bits of an unaligned address become high bits
+    /// of the index.
+    #[inline(always)]
+    pub(super) fn at(&self, pc: u32) -> Option<O> {
+        let index = pc.wrapping_sub(self.base).rotate_right(2);
+        self.ops.get(index as usize).map(Cell::get)
+    }
+}
+
+/// Width of a memory access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// One byte.
+    Byte = 1,
+    /// Two bytes.
+    Half = 2,
+    /// Four bytes.
+    Word = 4,
+}
+
+impl Width {
+    /// The bits of a value of this width.
+    #[must_use]
+    #[inline(always)]
+    pub const fn mask(self) -> u32 {
+        u32::MAX >> (32 - 8 * self as u32)
+    }
+
+    /// Shift of a value at `address`, aligned, within its big-endian word.
+    #[must_use]
+    #[inline(always)]
+    pub const fn shift(self, address: u32) -> u32 {
+        8 * (4 - self as u32 - (address & (4 - self as u32)))
+    }
+}

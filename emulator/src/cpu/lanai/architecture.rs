@@ -1,0 +1,190 @@
+//! The LANai instruction set, as tools see it.
+
+use super::disasm::{self, register_names};
+use super::fields;
+use super::isa::{self, Action};
+use super::pipeline::{PC, Pipeline, RCA};
+use crate::cpu::architecture::{Architecture, Transfer};
+
+/// The number of the machine in the head of an ELF file.
+pub const EM_LANAI: u16 = 244;
+
+/// The instruction set of a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanai(pub Pipeline);
+
+/// The instruction set of LLVM.
+pub static LANAI: Lanai = Lanai(Pipeline::LLVM);
+/// The instruction set of LANai 3 and 4.
+pub static LANAI_4: Lanai = Lanai(Pipeline::L4);
+/// The instruction set of LANai 7.
+pub static LANAI_7: Lanai = Lanai(Pipeline::L7);
+/// The instruction set of LANai 9.
+pub static LANAI_9: Lanai = Lanai(Pipeline::L9);
+
+impl Architecture for Lanai {
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    fn elf_machine(&self) -> u16 {
+        EM_LANAI
+    }
+
+    fn registers(&self) -> &'static [&'static str] {
+        register_names(&self.0)
+    }
+
+    fn register(&self, name: &str) -> Option<usize> {
+        let known = self.registers();
+        let number = name.strip_prefix('r').unwrap_or(name);
+        let number = || number.parse().ok().filter(|&number| number < known.len());
+        known
+            .iter()
+            .position(|&known| known == name)
+            .or_else(number)
+    }
+
+    fn mnemonic(&self, word: u32) -> Option<&'static str> {
+        isa::lookup(word, &self.0).map(|row| row.name(word))
+    }
+
+    fn is_executable(&self, word: u32) -> bool {
+        isa::is_executable(word, &self.0)
+    }
+
+    fn disassemble(&self, word: u32, _: u32) -> String {
+        disasm::disassemble(word, &self.0)
+    }
+
+    fn target(&self, word: u32, _: u32) -> Option<u32> {
+        let row = isa::lookup(word, &self.0)?;
+        (row.action == Action::Branch).then(|| fields::target(word))
+    }
+
+    /// A function call is several instructions: the one that writes the return address into `rca`, the push of it, and the
+    /// jump. Only the jump passes control on, so no instruction is a [`Transfer::Call`].
+    fn transfer(&self, word: u32) -> Option<Transfer> {
+        match isa::lookup(word, &self.0)?.action {
+            Action::Branch | Action::BranchRelative if fields::branch_condition(word) == 0 => {
+                Some(Transfer::Jump)
+            }
+            Action::Load(..) if fields::register_at(word, 23) == PC => Some(Transfer::Return),
+            _ if !self.writes_pc(word) => None,
+            _ if fields::register_at(word, 18) == RCA => Some(Transfer::Return),
+            _ => Some(Transfer::Jump),
+        }
+    }
+
+    fn delay_slots(&self, word: u32) -> u32 {
+        let action = isa::lookup(word, &self.0).map(|row| row.action);
+        let slots = match action {
+            Some(Action::Branch | Action::BranchRelative) => self.0.branch_slots,
+            Some(Action::Load(..)) if fields::register_at(word, 23) == PC => self.0.pc_load_slots,
+            _ if self.writes_pc(word) => self.0.pc_write_slots,
+            _ => 0,
+        };
+        slots.into()
+    }
+
+    fn stored_register(&self, word: u32) -> Option<usize> {
+        let row = isa::lookup(word, &self.0)?;
+        matches!(row.action, Action::Store(_)).then(|| fields::register_at(word, 23).into())
+    }
+}
+
+impl Lanai {
+    /// Whether an instruction computes a value for the program counter.
+    fn writes_pc(&self, word: u32) -> bool {
+        let action = isa::lookup(word, &self.0).map(|row| row.action);
+        let unconditional = isa::is_executable(word, &self.0)
+            && !matches!(action, Some(Action::Alu(_)) if word >> 28 == 0xc && fields::short_condition(word) != 0);
+        match action {
+            Some(Action::SetCondition) => fields::register_at(word, 18) == PC,
+            Some(
+                Action::Alu(_)
+                | Action::Select
+                | Action::Nested(_)
+                | Action::Count(_)
+                | Action::Constant,
+            ) => unconditional && fields::register_at(word, 23) == PC,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::lanai::asm::assemble;
+
+    fn word(text: &str) -> u32 {
+        let program = assemble(text).unwrap();
+        program.words().next().unwrap().1
+    }
+
+    #[test]
+    fn instructions_say_where_control_goes() {
+        let check = |text, transfer, target, slots: [u32; 4]| {
+            let word = word(text);
+            let architectures = [LANAI, LANAI_4, LANAI_7, LANAI_9];
+            for (architecture, slots) in architectures.iter().zip(slots) {
+                let found = (
+                    architecture.transfer(word),
+                    architecture.target(word, 0x1000),
+                    architecture.delay_slots(word),
+                );
+                assert_eq!(found, (transfer, target, slots), "{text}: {architecture:?}");
+            }
+        };
+        check(
+            "bt 0x2000",
+            Some(Transfer::Jump),
+            Some(0x2000),
+            [1, 1, 2, 1],
+        );
+        check("bne 0x2000", None, Some(0x2000), [1, 1, 2, 1]);
+        check("bt.r %r5, 0x10", Some(Transfer::Jump), None, [1, 1, 2, 1]);
+        check("mov %r9, %pc", Some(Transfer::Jump), None, [1, 1, 2, 1]);
+        check("bt %r9", Some(Transfer::Jump), None, [1, 1, 2, 1]);
+        check("mov %rca, %pc", Some(Transfer::Return), None, [1, 1, 2, 1]);
+        check(
+            "ld -4[%fp], %pc",
+            Some(Transfer::Return),
+            None,
+            [2, 2, 3, 2],
+        );
+        check("add %pc, 0x10, %rca", None, None, [0; 4]);
+    }
+
+    #[test]
+    fn words_are_known_by_what_the_pipeline_makes_of_them() {
+        let popc = word("popc %r5, %r6");
+        let check = |architecture: &Lanai, word, mnemonic, executable| {
+            assert_eq!(architecture.mnemonic(word), mnemonic);
+            assert_eq!(architecture.is_executable(word), executable);
+        };
+        check(&LANAI, popc, Some("popc"), true);
+        check(&LANAI_4, popc, Some("add"), true);
+        check(&LANAI_7, popc, Some("popc"), false);
+        check(&LANAI_9, word("seq %r5"), Some("seq"), true);
+        check(&LANAI_7, word("seq %r5"), Some("seq"), false);
+        check(&LANAI, 0xffff_ffff, None, false);
+        assert_eq!(LANAI.stored_register(word("st %rca, [--%sp]")), Some(15));
+        assert_eq!(LANAI.stored_register(word("ld 4[%sp], %r8")), None);
+    }
+
+    #[test]
+    fn registers_have_names_and_numbers() {
+        let check = |name, llvm, real| {
+            assert_eq!(LANAI.register(name), llvm, "{name}");
+            assert_eq!(LANAI_4.register(name), real, "{name}");
+        };
+        check("sp", Some(4), Some(4));
+        check("rca", Some(15), Some(15));
+        check("r15", Some(15), Some(15));
+        check("isr", None, Some(31));
+        check("31", Some(31), Some(31));
+        check("r32", None, None);
+    }
+}

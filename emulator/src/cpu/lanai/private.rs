@@ -1,0 +1,570 @@
+//! The fast path: instructions on plain registers and private memory.
+
+use std::cell::Cell;
+
+use super::alu::{self, Computed};
+use super::bus::{Bus, OwnMemory, Private, Width};
+use super::core::{Core, Position, Registers};
+use super::exec::extend;
+use super::fields::Update;
+use super::kind::Kind;
+use super::op::{NOWHERE, Op};
+use super::pipeline::Pipeline;
+use crate::cpu::witness::Witness;
+
+/// Reason why [`run`] returned.
+pub(super) enum Stop {
+    /// The core stands before this instruction, which carries no probe and begins in time.
+    Op(Op),
+    /// The time may be over.
+    Time,
+    /// The core stands before an instruction that must be fetched.
+    Unknown,
+}
+
+/// State of the loop besides registers and memory, in few numbers, so that they
+/// stay in registers of the host.
+struct Progress {
+    position: Position,
+    /// The cycles that are left: an instruction begins in time as long as there are any.
+    left: i64,
+    /// Instructions executed.
+    instructions: u64,
+}
+
+/// Executes instructions from the program counter on, as long as they are private and begin before
+/// `until`.
+#[inline(always)]
+pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
+    let Some(position) = core.position() else {
+        return Stop::Unknown;
+    };
+    let mut private = bus.private(core);
+    let room = core.room(until);
+    private.memory.begin(room.cast_unsigned());
+    let mut progress = Progress {
+        position,
+        left: room,
+        instructions: 0,
+    };
+    let cycle = core.clock.ticks_per_cycle;
+    let (registers, timing, pipeline) = core.parts();
+    let costs = Costs {
+        each: timing.instruction_cycles.into(),
+        wait: timing.load_use_cycles.into(),
+        cycle,
+    };
+    // One loop for each pipeline that real chips and compilers have.
+    let loop_of = match shape(pipeline) {
+        Some((0, 1)) => carry_out::<_, _, 0, 1>,
+        Some((1, 1)) => carry_out::<_, _, 1, 1>,
+        Some((2, 2)) => carry_out::<_, _, 2, 2>,
+        _ => return Stop::Unknown,
+    };
+    let stop = loop_of(registers, costs, &mut private, &mut progress);
+    let cycles = (room - progress.left).cast_unsigned();
+    core.end(&progress.position, cycles, progress.instructions);
+    stop
+}
+
+/// The slots behind a load and behind a branch. `None` if the loop does not know the slots behind a load of the program
+/// counter: those of a branch and one more.
+const fn shape(pipeline: &Pipeline) -> Option<(u8, u8)> {
+    if pipeline.pc_load_slots == pipeline.branch_slots + 1 {
+        Some((pipeline.load_slots, pipeline.branch_slots))
+    } else {
+        None
+    }
+}
+
+/// The loop of [`run`]. `LOADS` is the number of slots behind a load, `SLOTS` behind a branch.
+///
+/// Most instructions follow their predecessor in memory: an inner loop executes these, and counts only an index. Behind a jump
+/// the slots are executed one by one.
+fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
+    registers: &mut Registers,
+    costs: Costs,
+    private: &mut Private<'_, M, W>,
+    progress: &mut Progress,
+) -> Stop {
+    loop {
+        while !progress.position.is_straight() {
+            if let Some(stop) =
+                execute_slot::<M, W, LOADS, SLOTS>(registers, costs, private, progress)
+            {
+                return stop;
+            }
+        }
+        // Copies, whose parts are registers of the host. From the budget only cycles beyond those of each instruction are taken.
+        let Progress {
+            position: mut at,
+            left: mut budget,
+            instructions,
+        } = *progress;
+        let first = at.pc;
+        let offset = (first.wrapping_sub(private.base) >> 2) as usize;
+        let ops = private.ops.get(offset..).unwrap_or(&[]);
+        let mut count = 0;
+        // One comparison for the end of the time and the end of the code.
+        let mut timely = costs.timely(ops, budget);
+        let stop = loop {
+            let Some(op) = timely.get(count).map(Cell::get) else {
+                let in_time = costs.begin_within(budget) > count;
+                break Some(if in_time { Stop::Unknown } else { Stop::Time });
+            };
+            at.pc = first.wrapping_add((count as u32) << 2);
+            let wait = wait::<W, LOADS>(&mut at, op, costs, &mut private.witness);
+            if wait != 0 {
+                budget -= wait;
+                timely = costs.timely(ops, budget);
+            }
+            let left = budget - costs.each * count.cast_signed() as i64;
+            let (done, cycles) =
+                one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, private, left);
+            if cycles != 0 {
+                budget -= cycles;
+                timely = costs.timely(ops, budget);
+            }
+            match done {
+                Done::Unfit => break Some(stop_at(op)),
+                Done::Straight => count += 1,
+                Done::Jump => {
+                    count += 1;
+                    break None;
+                }
+            }
+        };
+        if stop.is_some() {
+            at.pc = first.wrapping_add((count as u32) << 2);
+            at.next = at.pc.wrapping_add(4);
+            at.third = at.pc.wrapping_add(8);
+        }
+        *progress = Progress {
+            position: at,
+            left: budget - costs.each * count.cast_signed() as i64,
+            instructions: instructions + count as u64,
+        };
+        if let Some(stop) = stop {
+            return stop;
+        }
+    }
+}
+
+/// Executes an instruction that stands before a target.
+///
+/// Kept out of the loop, whose numbers would not fit into the registers of the host otherwise.
+#[inline(never)]
+fn execute_slot<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
+    registers: &mut Registers,
+    costs: Costs,
+    private: &mut Private<'_, M, W>,
+    progress: &mut Progress,
+) -> Option<Stop> {
+    if progress.left <= 0 {
+        return Some(Stop::Time);
+    }
+    let Some(op) = private.at(progress.position.pc) else {
+        return Some(Stop::Unknown);
+    };
+    let at = &mut progress.position;
+    progress.left -= wait::<W, LOADS>(at, op, costs, &mut private.witness);
+    let left = progress.left;
+    match one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, private, left) {
+        (Done::Unfit, _) => Some(stop_at(op)),
+        (Done::Straight | Done::Jump, cycles) => {
+            progress.left -= costs.each + cycles;
+            progress.instructions += 1;
+            None
+        }
+    }
+}
+
+/// The stop before an instruction that the loop does not execute.
+#[cold]
+const fn stop_at(op: Op) -> Stop {
+    if op.has_probe() {
+        Stop::Unknown
+    } else {
+        Stop::Op(op)
+    }
+}
+
+/// Costs of instructions.
+#[derive(Debug, Clone, Copy)]
+struct Costs {
+    /// Cycles of each instruction.
+    each: i64,
+    /// Cycles of a wait for a loaded value.
+    wait: i64,
+    /// Ticks per cycle.
+    cycle: u64,
+}
+
+impl Costs {
+    /// The instructions that begin within so many cycles.
+    #[inline(always)]
+    fn timely(self, ops: &[Cell<Op>], cycles: i64) -> &[Cell<Op>] {
+        ops.get(..self.begin_within(cycles)).unwrap_or(ops)
+    }
+
+    /// The number of instructions that begin within so many cycles.
+    #[inline(always)]
+    fn begin_within(self, cycles: i64) -> usize {
+        let cycles = cycles.max(0).cast_unsigned();
+        let count = if self.each == 1 {
+            cycles
+        } else {
+            cycles.div_ceil(self.each.max(1).cast_unsigned())
+        };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+}
+
+/// Executes an instruction before which so many cycles are left. Returns its cycles beyond those of each instruction, too.
+#[inline(always)]
+fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+    at: &mut Position,
+    registers: &mut Registers,
+    op: Op,
+    costs: Costs,
+    private: &mut Private<'_, M, W>,
+    left: i64,
+) -> (Done, i64) {
+    let pc = at.pc;
+    let mut reach = Reach {
+        memory: &mut private.memory,
+        witness: &mut private.witness,
+        left: left.cast_unsigned(),
+        cycle: costs.cycle,
+        cycles: 0,
+    };
+    let done = at.execute::<M, W, LOADS, SLOTS, STRAIGHT>(registers, op, &mut reach);
+    let cycles = i64::from(reach.cycles);
+    if !matches!(done, Done::Unfit) {
+        let own = costs.each.cast_unsigned() * costs.cycle;
+        private.witness.executed(pc, own);
+    }
+    (done, cycles)
+}
+
+/// Lets the core wait if an instruction reads the register that the one before it has loaded. Returns the cycles of the wait.
+///
+/// An instruction with a mark waits later, when it is executed. One that is unfit for this path is executed at once:
+/// it has waited already.
+#[inline(always)]
+fn wait<W: Witness, const LOADS: u8>(
+    at: &mut Position,
+    op: Op,
+    costs: Costs,
+    witness: &mut W,
+) -> i64 {
+    if LOADS != 0 || at.loaded == NOWHERE || !op.may_read(at.loaded) {
+        return 0;
+    }
+    if op.is_marked() || !op.reads(at.loaded) {
+        return 0;
+    }
+    at.loaded = NOWHERE;
+    witness.branched(costs.wait.cast_unsigned() * costs.cycle);
+    costs.wait
+}
+
+/// Private memory and the cycles that are left before an access.
+struct Reach<'a, M, W> {
+    memory: &'a mut M,
+    witness: &'a mut W,
+    left: u64,
+    /// Ticks per cycle.
+    cycle: u64,
+    /// Cycles of the access that was carried out.
+    cycles: u32,
+}
+
+impl<M, W: Witness> Reach<'_, M, W> {
+    /// Notes an access that was carried out.
+    #[inline(always)]
+    fn note(&mut self, address: u32, cycles: u32) {
+        self.cycles = cycles;
+        let spent = u64::from(cycles) * self.cycle;
+        self.witness.accessed(address, 0, spent);
+    }
+}
+
+/// What became of an instruction.
+enum Done {
+    /// It is not for this path: nothing has changed.
+    Unfit,
+    /// It was executed; the next one follows it unless a jump before it says otherwise.
+    Straight,
+    /// It was executed and determines an instruction to come.
+    Jump,
+}
+
+impl Position {
+    /// Whether the next two instructions follow this one in memory.
+    #[inline(always)]
+    const fn is_straight(&self) -> bool {
+        self.next == self.pc.wrapping_add(4) && self.third == self.pc.wrapping_add(8)
+    }
+
+    /// Goes on to the next instruction, and lets loaded values arrive. On a straight way the loop counts instructions, and the
+    /// position is that of the instruction until a jump.
+    #[inline(always)]
+    const fn step<const LOADS: u8, const STRAIGHT: bool>(&mut self, registers: &mut Registers) {
+        if !STRAIGHT {
+            self.pc = self.next;
+            self.next = self.third;
+            self.third = self.next.wrapping_add(4);
+        }
+        if LOADS == 0 {
+            self.loaded = NOWHERE;
+        } else {
+            let (place, value) = self.arrivals[0];
+            registers[place as usize] = value;
+            self.arrivals[0] = if LOADS > 1 {
+                self.arrivals[1]
+            } else {
+                (NOWHERE, 0)
+            };
+            if LOADS > 1 {
+                self.arrivals[1] = (NOWHERE, 0);
+            }
+        }
+    }
+
+    /// Likewise; the instruction is a jump.
+    #[inline(always)]
+    const fn jump<const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        target: u32,
+    ) -> Done {
+        self.step::<LOADS, STRAIGHT>(registers);
+        self.leave_straight::<STRAIGHT>();
+        if SLOTS == 1 {
+            self.next = target;
+            self.third = target.wrapping_add(4);
+        } else {
+            self.third = target;
+        }
+        Done::Jump
+    }
+
+    /// Brings the position behind an instruction on a straight way.
+    #[inline(always)]
+    const fn leave_straight<const STRAIGHT: bool>(&mut self) {
+        if STRAIGHT {
+            self.pc = self.pc.wrapping_add(4);
+            self.next = self.pc.wrapping_add(4);
+            self.third = self.pc.wrapping_add(8);
+        }
+    }
+
+    /// Sends a loaded value to its register.
+    #[inline(always)]
+    const fn receive<const LOADS: u8>(&mut self, registers: &mut Registers, place: u8, value: u32) {
+        match LOADS {
+            0 => {
+                registers[place as usize] = value;
+                self.loaded = place;
+            }
+            1 => self.arrivals[0] = (place, value),
+            _ => self.arrivals[1] = (place, value),
+        }
+    }
+
+    /// Executes an instruction. All kinds stand in one choice, so that the executor jumps once for each instruction.
+    #[inline(always)]
+    fn execute<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M, W>,
+    ) -> Done {
+        use Update::{After, Before, None as Plain};
+        use Width::{Byte, Half, Word};
+
+        macro_rules! choose {
+            (
+                compute { $($computed:ident)* }
+                load { $($load:ident $load_width:ident $signed:literal $load_update:ident;)* }
+                store { $($store:ident $width:ident $update:ident;)* }
+                $($rest:tt)*
+            ) => {
+                match op.plain_kind() {
+                    // With a constant kind the choice within `compute` vanishes.
+                    $(Kind::$computed => {
+                        self.compute::<LOADS, STRAIGHT>(registers, op, Kind::$computed)
+                    })*
+                    $(Kind::$load => self.load::<M, W, LOADS, STRAIGHT>(
+                        registers, op, reach, $load_width, $signed, $load_update,
+                    ),)*
+                    $(Kind::$store => {
+                        self.store::<M, W, LOADS, STRAIGHT>(registers, op, reach, $width, $update)
+                    })*
+                    $($rest)*
+                }
+            };
+        }
+        choose! {
+            compute {
+                Add Addc Sub Subb And Or Xor Shift ShiftArithmetic
+                AddFlags AddcFlags SubFlags SubbFlags AndFlags OrFlags XorFlags ShiftFlags ShiftArithmeticFlags
+                ShiftLeft ShiftRight ShiftRightSigned OwnAddress NextAddress SetCondition Select
+                PopulationCount LeadingZeros TrailingZeros
+            }
+            load {
+                LoadWord Word false Plain; LoadWordAfter Word false After; LoadWordBefore Word false Before;
+                LoadHalf Half true Plain; LoadHalfAfter Half true After; LoadHalfBefore Half true Before;
+                LoadByte Byte true Plain; LoadByteAfter Byte true After; LoadByteBefore Byte true Before;
+                LoadHalfUnsigned Half false Plain; LoadHalfUnsignedAfter Half false After;
+                LoadHalfUnsignedBefore Half false Before; LoadByteUnsigned Byte false Plain;
+                LoadByteUnsignedAfter Byte false After; LoadByteUnsignedBefore Byte false Before;
+            }
+            store {
+                StoreWord Word Plain; StoreWordAfter Word After; StoreWordBefore Word Before;
+                StoreHalf Half Plain; StoreHalfAfter Half After; StoreHalfBefore Half Before;
+                StoreByte Byte Plain; StoreByteAfter Byte After; StoreByteBefore Byte Before;
+            }
+            Kind::Jump => self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm()),
+            Kind::Branch => self.branch::<LOADS, SLOTS, STRAIGHT>(registers, op),
+            Kind::Conditional => {
+                let computed = alu::conditional(op, registers, self.flags);
+                self.finish::<LOADS, STRAIGHT>(registers, op, computed)
+            }
+            Kind::LoadPc if SLOTS == 1 => {
+                self.load_pc::<M, W, LOADS, STRAIGHT>(registers, op, reach)
+            }
+            Kind::LoadPc
+            | Kind::BranchRelative
+            | Kind::Nested
+            | Kind::Combined
+            | Kind::Missing
+            | Kind::Illegal => Done::Unfit,
+        }
+    }
+
+    /// Executes a branch.
+    #[inline(always)]
+    const fn branch<const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+    ) -> Done {
+        if alu::holds(op.dst() as u32, self.flags) {
+            return self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm());
+        }
+        self.step::<LOADS, STRAIGHT>(registers);
+        Done::Straight
+    }
+
+    /// Executes an instruction that computes.
+    #[inline(always)]
+    fn compute<const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        kind: Kind,
+    ) -> Done {
+        let pc = self.pc;
+        let next = if STRAIGHT {
+            pc.wrapping_add(4)
+        } else {
+            self.next
+        };
+        let computed = alu::result(kind, op, registers, self.flags, pc, next);
+        self.finish::<LOADS, STRAIGHT>(registers, op, computed)
+    }
+
+    /// Ends an instruction that computes.
+    #[inline(always)]
+    fn finish<const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        computed: Option<Computed>,
+    ) -> Done {
+        self.step::<LOADS, STRAIGHT>(registers);
+        if let Some(Computed { value, flags }) = computed {
+            registers[op.dst() as usize] = value;
+            self.flags = flags;
+        }
+        Done::Straight
+    }
+
+    /// Reads the core's own memory.
+    #[inline(always)]
+    fn load<M: OwnMemory, W: Witness, const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M, W>,
+        width: Width,
+        signed: bool,
+        update: Update,
+    ) -> Done {
+        let (address, sum) = address_of(registers, op, width, update);
+        let Some((value, cycles)) = reach.memory.load(address, width, reach.left) else {
+            return Done::Unfit;
+        };
+        let value = if signed { extend(value, width) } else { value };
+        self.step::<LOADS, STRAIGHT>(registers);
+        if update != Update::None {
+            registers[op.rs() as usize] = sum;
+        }
+        self.receive::<LOADS>(registers, op.dst(), value);
+        reach.note(address, cycles);
+        Done::Straight
+    }
+
+    /// Writes the core's own memory.
+    #[inline(always)]
+    fn store<M: OwnMemory, W: Witness, const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M, W>,
+        width: Width,
+        update: Update,
+    ) -> Done {
+        let (address, sum) = address_of(registers, op, width, update);
+        let value = registers[op.dst() as usize] & width.mask();
+        let Some(cycles) = reach.memory.store(address, width, value, reach.left) else {
+            return Done::Unfit;
+        };
+        self.step::<LOADS, STRAIGHT>(registers);
+        if update != Update::None {
+            registers[op.rs() as usize] = sum;
+        }
+        reach.note(address, cycles);
+        Done::Straight
+    }
+
+    /// Reads the program counter from the core's own memory.
+    #[inline(always)]
+    fn load_pc<M: OwnMemory, W: Witness, const LOADS: u8, const STRAIGHT: bool>(
+        &mut self,
+        registers: &mut Registers,
+        op: Op,
+        reach: &mut Reach<'_, M, W>,
+    ) -> Done {
+        let (address, _) = address_of(registers, op, Width::Word, Update::None);
+        let Some((target, cycles)) = reach.memory.load(address, Width::Word, reach.left) else {
+            return Done::Unfit;
+        };
+        self.step::<LOADS, STRAIGHT>(registers);
+        self.leave_straight::<STRAIGHT>();
+        self.third = target & !3;
+        reach.note(address, cycles);
+        Done::Jump
+    }
+}
+
+/// The address of an access, and the sum of base and displacement.
+#[inline(always)]
+fn address_of(registers: &Registers, op: Op, width: Width, update: Update) -> (u32, u32) {
+    let base = registers[op.rs() as usize];
+    let sum = base.wrapping_add(registers[op.rt() as usize].wrapping_add(op.imm()));
+    let address = if update == Update::After { base } else { sum };
+    (address & !(width as u32 - 1), sum)
+}
