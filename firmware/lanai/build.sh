@@ -13,8 +13,9 @@ export CARGO_TARGET_LANAI_LINKER
 LANIGON_LANAI_LINKER_HASH=$(cksum <"$CARGO_TARGET_LANAI_LINKER")
 export LANIGON_LANAI_LINKER_HASH
 # Where LLVM's tools are, unless they are in PATH. Without them the linker says what is missing.
-LANIGON_LLVM=$("$root/scripts/llvm" find) || LANIGON_LLVM=
-export LANIGON_LLVM
+if tools=$("$root/scripts/llvm" find); then
+    export LANIGON_LLVM="$tools"
+fi
 # build-std and a custom target are unstable features of the pinned stable compiler.
 export RUSTC_BOOTSTRAP=1
 exec cargo build --release --target-dir "$root/firmware/target" "$@"
