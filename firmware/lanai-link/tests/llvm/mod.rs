@@ -11,9 +11,9 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The tools, as the build finds them. Without them a line on the terminal, past the capture of the test's output, says what is
-/// skipped: such a test must not look like one that passed.
-pub fn tools(what: &str) -> Option<Tools> {
+/// Where the tools are, as the build finds them: a folder, or an empty text for `PATH`. Without them a line on the terminal, past
+/// the capture of the test's output, says what is skipped: such a test must not look like one that passed.
+pub fn find(what: &str) -> Option<String> {
     let mut find = Command::new(root().join("scripts/llvm"));
     let found = find.arg("find").output().expect("scripts/llvm runs");
     if !found.status.success() {
@@ -22,7 +22,13 @@ pub fn tools(what: &str) -> Option<Tools> {
         return None;
     }
     let folder = String::from_utf8(found.stdout).expect("a folder's name");
-    let folder = Some(folder.trim_end()).filter(|folder| !folder.is_empty());
+    Some(folder.trim_end().to_owned())
+}
+
+/// The tools, if they are there.
+pub fn tools(what: &str) -> Option<Tools> {
+    let folder = find(what)?;
+    let folder = Some(folder).filter(|folder| !folder.is_empty());
     Some(Tools::in_folder(folder.map(PathBuf::from)))
 }
 
