@@ -8,7 +8,7 @@ pub fn is_installed(program: &str, what: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).any(|folder| folder.join(program).is_file());
     if !found {
-        // Nobody to tell is no failure.
+        // A closed standard output is no failure.
         let _ = writeln!(std::io::stderr(), "SKIPPED for lack of {program}: {what}");
     }
     found

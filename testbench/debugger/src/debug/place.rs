@@ -214,7 +214,7 @@ impl Session {
         };
         let mut found = self.symbols("object, function or register", name, |_| true)?;
         if found.iter().any(is_seen) {
-            found.retain(|symbol| is_seen(&symbol));
+            found.retain(|symbol| is_seen(symbol));
         }
         if found.iter().any(|symbol| symbol.kind == SymbolKind::Object) {
             found.retain(|symbol| symbol.kind == SymbolKind::Object);
