@@ -17,15 +17,16 @@ help:
 	@echo 'make run       build everything and reproduce the EMP results (ARGS=--quick: a shorter run)'
 	@echo 'make test      build everything and run all tests'
 	@echo 'make test-independent  compare the core with Unicorn, timelines with Perfetto (optional; needs Python packages)'
-	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release)'
+	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
 	@echo 'make bench     measure how fast the emulator is'
 	@echo 'make soak      send a million messages over bad links; fails if EMP breaks a promise (minutes)'
 	@echo 'make check     formatting, lints, documentation and project rules'
-	@echo 'make setup     install the pinned Rust toolchain, if it is not there'
+	@echo 'make setup     install the pinned Rust toolchain and LLVM for the LANai, if they are not there'
 	@echo 'make clean     remove everything that was built or written'
 
 setup:
 	@scripts/setup
+	@scripts/llvm
 
 firmware: setup
 	@$(FIRMWARE) images

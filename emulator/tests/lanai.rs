@@ -1,6 +1,8 @@
 //! Tests of the LANai core: data files in `lanai/` through one `check` function per kind of file, and
 //! random programs against an independent model.
 
+#[path = "lanai/compiled.rs"]
+mod compiled;
 #[path = "lanai/encodings.rs"]
 mod encodings;
 #[path = "lanai/flat.rs"]

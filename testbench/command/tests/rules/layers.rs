@@ -13,6 +13,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-emp", &["defs"]),
     ("lanigon-acenic", &["defs"]),
     ("lanigon-tigon2-hal", &["defs", "rings"]),
+    ("lanigon-lanai-link", &[]),
+    ("lanigon-lanai-rt", &[]),
     ("lanigon-window", &[]),
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),

@@ -43,6 +43,9 @@ fn wanted() -> BTreeSet<String> {
             // The map shows their parts.
             "emulator" | "firmware" => {}
             _ if folder.starts_with("examples/") => {}
+            _ if folder.starts_with("firmware/lanai/images/") => {
+                wanted.insert("firmware/lanai/images".to_owned());
+            }
             _ if folder.starts_with("firmware/images/") => {
                 wanted.insert("firmware/images".to_owned());
             }
