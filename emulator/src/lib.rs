@@ -1,6 +1,6 @@
 //! Cycle-approximate emulation of programmable NICs.
 //!
-//! ARCHITECTURE.md tells how the parts fit together. [`tigon2`] is the first board; [`sim`] joins
+//! ARCHITECTURE.md tells how the parts fit together. [`tigon2`] and [`lanai`] are the boards; [`sim`] joins
 //! boards, [`host`]s and [`wire`]s into a world.
 #![deny(missing_docs)]
 
@@ -10,6 +10,7 @@ pub mod cpu;
 pub mod debug;
 pub mod host;
 pub mod image;
+pub mod lanai;
 pub mod observe;
 pub mod profile;
 pub mod sim;

@@ -190,6 +190,12 @@ impl Core {
         }
     }
 
+    /// The values of all registers; 0 for those that are no plain storage, which [`register`](Self::register) knows.
+    #[must_use]
+    pub fn registers(&self) -> &[u32] {
+        &self.registers[..32]
+    }
+
     /// Sets register `index`, of which the low five bits count. Constant registers stay; a value for the program counter
     /// [starts](Self::start_at) the core there.
     pub fn set_register(&mut self, index: usize, value: u32) {

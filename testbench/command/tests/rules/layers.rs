@@ -57,7 +57,7 @@ const NOT_IN_THE_KIT: &[&str] = &[
     "rustyline",
 ];
 
-/// Paths that the files of each folder of the emulator may name, beside their own. The Tigon2 may name all.
+/// Paths that the files of each folder of the emulator may name, beside their own. The boards may name all.
 const EMULATOR: &[(&str, &[&str])] = &[
     ("state", &[]),
     ("cpu", &["state"]),
@@ -203,7 +203,7 @@ fn folders_of_the_emulator_use_lower_ones() {
         let Some((folder, file)) = inside.split_once('/') else {
             continue;
         };
-        if folder == "tigon2" || file.contains("tests") {
+        if ["lanai", "tigon2"].contains(&folder) || file.contains("tests") {
             continue;
         }
         let Some((_, allowed)) = EMULATOR.iter().find(|(known, _)| *known == folder) else {

@@ -1,0 +1,323 @@
+//! The board: one CPU, and the blocks around it.
+
+use super::arbitration::Engine;
+use super::chip::Generation;
+use super::fabric::{BoardContext, BoardEvent, Fabric};
+use super::idle::Idle;
+use super::isr::Cause;
+use super::medium::{Incoming, NoNetwork, Packet};
+use super::run::CPU;
+use super::special::find;
+use super::timing::Timing;
+use super::window::{Commands, Target, target};
+use crate::board::{Board, Context, CpuId, NothingThere, StopReason};
+use crate::cpu::lanai::bus::Width;
+use crate::cpu::lanai::exec::{Core, CoreTiming};
+use crate::cpu::lanai::pipeline::Pipeline;
+use crate::observe::event::{Details, TraceKind};
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+use crate::state;
+use crate::wire::medium::Outbox;
+use crate::wire::unit::{Arrival, Unit};
+
+/// A board with a LANai.
+#[derive(Debug)]
+pub struct Lanai {
+    /// The CPU.
+    pub core: Core,
+    /// Everything else.
+    pub fabric: Fabric,
+    /// Whether idle loops may be skipped (with identical results).
+    pub skip_idle: bool,
+    /// Largest number of instructions of the CPU.
+    pub instruction_limit: u64,
+    pub(super) running: bool,
+    /// Reason why the CPU stopped, until it is started again.
+    pub(super) stopped: Option<StopReason>,
+    pub(super) idle: Idle,
+    /// For a debugger: the CPU stops once it has executed this many instructions.
+    pub(super) held_after: u64,
+}
+
+state!(Lanai { core, fabric, running, stopped, idle } fixed {
+    skip_idle,
+    instruction_limit,
+    held_after
+});
+
+impl Lanai {
+    /// A board after power-on, with a pipeline that may be that of another generation or of LLVM
+    /// (docs/lanai.md, section 1).
+    #[must_use]
+    pub fn new(sram_bytes: u32, timing: Timing, pipeline: Pipeline) -> Self {
+        let mut core = Core::new(pipeline);
+        core.timing = CoreTiming {
+            instruction_cycles: timing.instruction_cycles,
+            load_use_cycles: timing.load_use_cycles,
+        };
+        Self {
+            core,
+            fabric: Fabric::new(sram_bytes, timing),
+            skip_idle: true,
+            instruction_limit: u64::MAX,
+            running: false,
+            stopped: None,
+            idle: Idle::default(),
+            held_after: u64::MAX,
+        }
+    }
+
+    /// The generation of the chip.
+    #[must_use]
+    pub const fn generation(&self) -> Generation {
+        self.fabric.generation()
+    }
+
+    /// Plugs the port into itself by a cable with this delay. No other cable may be plugged in.
+    pub const fn loop_back(&mut self, delay: SimTime) {
+        self.fabric.looped = Some(delay);
+    }
+
+    /// A packet will come in: its head at `head`, at the rate of the board's own link.
+    pub fn packet_arrives(&self, packet: Packet, head: SimTime, ctx: &mut BoardContext) {
+        let byte_time = self.fabric.timing.byte_time;
+        let event = BoardEvent::Head(Incoming {
+            packet,
+            head,
+            byte_time,
+        });
+        ctx.schedule(head, Initiator::Receiver, event);
+    }
+
+    /// Whether the CPU executes instructions.
+    #[must_use]
+    pub const fn is_running(&self) -> bool {
+        self.running
+    }
+
+    /// The CPU begins at `pc`.
+    fn release(&mut self, pc: u32, ctx: &mut BoardContext) {
+        let tick = self.fabric.tick(ctx.now);
+        self.core.reset();
+        self.core.start_at(pc);
+        self.core.clock.start_at(tick);
+        self.running = true;
+        self.stopped = None;
+        self.idle.wake(&self.core);
+        ctx.trace
+            .record(ctx.now, CPU, TraceKind::CoreStarted { pc });
+    }
+
+    fn halt(&mut self) {
+        self.running = false;
+        self.idle.wake(&self.core);
+    }
+
+    /// Carries out a write of the control register.
+    fn command(&mut self, value: u32, ctx: &mut BoardContext) {
+        let Commands {
+            reset,
+            release,
+            wake,
+            channels,
+        } = self.fabric.control.write(value);
+        if reset {
+            self.halt();
+            self.fabric.reset_chip(ctx.now);
+        }
+        if release {
+            self.release(0, ctx);
+        }
+        if wake {
+            self.fabric.isr.raise(Cause::Wake);
+        }
+        if channels != 0 {
+            self.fabric.chains.wake(channels);
+            self.fabric.next_block(ctx);
+        }
+        self.fabric.update_line(ctx);
+    }
+
+    /// A doorbell rings.
+    fn doorbell(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) {
+        let Fabric {
+            doorbells,
+            control,
+            sram,
+            ..
+        } = &mut self.fabric;
+        doorbells.ring(control.queue_size(), offset, value, sram);
+        if control.doorbell_wakes() {
+            self.fabric.raise(Cause::Wake, ctx);
+        }
+    }
+
+    /// The host takes the memory bus for a word.
+    fn take_bus(&mut self, now: SimTime) {
+        let tick = self.fabric.tick(now);
+        self.fabric.bus.take(Engine::Host, tick, 4);
+    }
+
+    fn detail(&self, offset: u32, kind: impl FnOnce(u32) -> TraceKind, ctx: &mut BoardContext) {
+        if ctx.trace.wants(Details::REGISTERS) {
+            let address = self.generation().register_base() + offset;
+            ctx.trace
+                .record_detail(ctx.now, Initiator::Host, None, kind(address));
+        }
+    }
+}
+
+impl Board for Lanai {
+    type Event = BoardEvent;
+    type Medium = NoNetwork;
+
+    fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
+        self.fabric.handle(event, ctx);
+        self.idle.wake(&self.core);
+    }
+
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> bool {
+        self.run_to(until, ctx)
+    }
+
+    fn next_activity(&self, now: SimTime) -> SimTime {
+        match self.runnable() && !(self.skip_idle && self.idle.is_idle()) {
+            true => now,
+            false => SimTime::MAX,
+        }
+    }
+
+    fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {
+        let value = self.window_peek(offset, ctx.now);
+        match target(self.generation(), offset) {
+            Target::Sram(_) => {
+                self.take_bus(ctx.now);
+                self.idle.wake(&self.core);
+            }
+            Target::Special(offset) => {
+                let kind = |address| TraceKind::RegisterRead { address, value };
+                self.detail(offset, kind, ctx);
+            }
+            Target::Nothing => {
+                let text = format!("read of window offset {offset:#x}: nothing answers");
+                Fabric::mistake(text, Initiator::Host, ctx);
+            }
+            _ => {}
+        }
+        value
+    }
+
+    fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, BoardEvent>) {
+        self.idle.wake(&self.core);
+        match target(self.generation(), offset) {
+            Target::Sram(address) => {
+                self.take_bus(ctx.now);
+                self.fabric.sram.set_word(address, value);
+            }
+            Target::Special(offset) => {
+                let kind = |address| TraceKind::RegisterWrite { address, value };
+                self.detail(offset, kind, ctx);
+                if let Some(row) = find(self.generation(), offset) {
+                    self.fabric.write_special(row, value, Initiator::Host, ctx);
+                }
+            }
+            Target::Control => self.command(value, ctx),
+            Target::Chain(channel) => self.fabric.chains.set_pointer(channel, value),
+            Target::DoorbellBase(index) => self.fabric.doorbells.set_base(index, value),
+            Target::Doorbell => self.doorbell(offset, value, ctx),
+            Target::Eeprom(_) | Target::Nothing => {
+                let text = format!("write of window offset {offset:#x}: nothing answers");
+                Fabric::mistake(text, Initiator::Host, ctx);
+            }
+        }
+    }
+
+    fn window_peek(&self, offset: u32, now: SimTime) -> u32 {
+        let fabric = &self.fabric;
+        match target(self.generation(), offset) {
+            Target::Sram(address) => fabric.sram.word(address),
+            Target::Special(offset) => {
+                let row = find(self.generation(), offset);
+                row.map_or(0, |row| fabric.read_special(row, now))
+            }
+            Target::Control => fabric.control.read(),
+            Target::Chain(channel) => fabric.chains.pointer(channel),
+            Target::DoorbellBase(index) => fabric.doorbells.base(index),
+            Target::Eeprom(offset) => fabric.eeprom.word(offset),
+            Target::Doorbell | Target::Nothing => 0,
+        }
+    }
+
+    fn interrupt_line(&self) -> bool {
+        self.fabric.interrupt_line
+    }
+
+    fn reset(&mut self, now: SimTime) {
+        self.halt();
+        self.stopped = None;
+        self.fabric.reset_board(now);
+    }
+
+    fn outlives_reset(event: &BoardEvent) -> bool {
+        matches!(event, BoardEvent::Head(_))
+    }
+
+    fn plug_in(&mut self, (): &()) {}
+
+    fn schedule_carrier(&mut self, _: bool, _: SimTime, _: &mut Context<'_, BoardEvent>) {}
+
+    fn unit_arrives(&mut self, arrival: Arrival<Packet>, ctx: &mut Context<'_, BoardEvent>) {
+        let Arrival { head, tail, unit } = arrival;
+        let span = tail.map(|tail| tail.saturating_sub(head).ps() / unit.length().max(1));
+        let byte_time = span.map_or(self.fabric.timing.byte_time, SimTime::from_ps);
+        let event = BoardEvent::Head(Incoming {
+            packet: unit,
+            head,
+            byte_time,
+        });
+        ctx.schedule(head, Initiator::Receiver, event);
+    }
+
+    fn outbox(&mut self) -> &mut Outbox<NoNetwork> {
+        &mut self.fabric.outbox
+    }
+
+    fn start_cpu(&mut self, _: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
+        self.fabric.control.in_reset = false;
+        self.release(pc, ctx);
+    }
+
+    fn poke(
+        &mut self,
+        _: CpuId,
+        address: u32,
+        bytes: &[u8],
+        ctx: &mut Context<'_, BoardEvent>,
+    ) -> Result<(), NothingThere> {
+        self.idle.wake(&self.core);
+        for (offset, &byte) in (0..).zip(bytes) {
+            let at = address.wrapping_add(offset);
+            if at < super::sram::SPACE {
+                self.fabric.sram.write(at, Width::Byte, byte.into());
+                continue;
+            }
+            let nothing = NothingThere {
+                address: at,
+                cpu: "CPU",
+            };
+            let row = super::run::row_at(&self.fabric, at & !3).ok_or(nothing)?;
+            // A register is changed as a whole word, by its first byte.
+            let word = bytes.get(offset as usize..offset as usize + 4);
+            if let Some(word) = word
+                .filter(|_| at & 3 == 0)
+                .and_then(|word| word.try_into().ok())
+            {
+                let value = u32::from_be_bytes(word);
+                self.fabric
+                    .write_special(row, value, Initiator::Debugger, ctx);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Check sequences of packets: CRC-8 of links and CRC-32 between NICs (docs/lanai.md, section 3.7).
+
+/// x^8 + x^2 + x + 1.
+const POLYNOMIAL_8: u8 = 0x07;
+/// The polynomial of Ethernet.
+const POLYNOMIAL_32: u32 = 0x04C1_1DB7;
+
+const TABLE_8: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut rest = byte as u8;
+        let mut bit = 0;
+        while bit < 8 {
+            let carry = rest & 0x80 != 0;
+            rest = (rest << 1) ^ if carry { POLYNOMIAL_8 } else { 0 };
+            bit += 1;
+        }
+        table[byte] = rest;
+        byte += 1;
+    }
+    table
+};
+
+const TABLE_32: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut rest = (byte as u32) << 24;
+        let mut bit = 0;
+        while bit < 8 {
+            let carry = rest & 0x8000_0000 != 0;
+            rest = (rest << 1) ^ if carry { POLYNOMIAL_32 } else { 0 };
+            bit += 1;
+        }
+        table[byte] = rest;
+        byte += 1;
+    }
+    table
+};
+
+/// CRC-8, most significant bit first, from 0. Of bytes that end with their own CRC-8 it is 0.
+#[must_use]
+pub fn crc8(bytes: &[u8]) -> u8 {
+    let step = |rest: u8, &byte: &u8| TABLE_8[usize::from(rest ^ byte)];
+    bytes.iter().fold(0, step)
+}
+
+/// CRC-32, most significant bit first, from 0. Of bytes that end with their own CRC-32 it is 0.
+#[must_use]
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let step =
+        |rest: u32, &byte: &u8| (rest << 8) ^ TABLE_32[(rest >> 24) as usize ^ byte as usize];
+    bytes.iter().fold(0, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bit by bit: the remainder of the division by the polynomial.
+    fn reference(bytes: &[u8], width: u32, polynomial: u64) -> u64 {
+        let bits = bytes
+            .iter()
+            .flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
+        let zeros = (0..width).map(|_| 0);
+        bits.chain(zeros).fold(0, |rest, bit| {
+            let next = rest << 1 | u64::from(bit);
+            next ^ if next >> width & 1 != 0 {
+                1 << width | polynomial
+            } else {
+                0
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn tables_agree_with_the_division(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            prop_assert_eq!(u64::from(crc8(&bytes)), reference(&bytes, 8, 0x07));
+            prop_assert_eq!(u64::from(crc32(&bytes)), reference(&bytes, 32, 0x04C1_1DB7));
+            let with_8 = [&bytes[..], &[crc8(&bytes)]].concat();
+            prop_assert_eq!(crc8(&with_8), 0);
+            let with_32 = [&bytes[..], &crc32(&bytes).to_be_bytes()].concat();
+            prop_assert_eq!(crc32(&with_32), 0);
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! All blocks of the board but the CPU, and the meaning of accesses to special registers.
+
+use std::sync::Arc;
+
+use super::arbitration::Arbitration;
+use super::chip::Generation;
+use super::dma_blocks::{Chains, pulsed};
+use super::doorbell::Doorbells;
+use super::eeprom::Eeprom;
+use super::host_dma::HostDma;
+use super::isr::{Cause, Isr};
+use super::medium::{Incoming, NoNetwork};
+use super::receiver::{Checking, Receiver};
+use super::special::{Row, Special, Storage};
+use super::sram::Sram;
+use super::timers::Timers;
+use super::timing::Timing;
+use super::transmitter::{Appending, Transmitter};
+use super::window::Control;
+use crate::board::{Context, NodeEvent, Stops};
+use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::host::request::HostEvent;
+use crate::observe::event::TraceKind;
+use crate::sim::initiator::Initiator;
+use crate::sim::time::{ClockDomain, SimTime};
+use crate::wire::medium::Outbox;
+use crate::{state, value_enum};
+
+/// An event of the board.
+#[derive(Debug)]
+pub enum BoardEvent {
+    /// An interval timer may have passed 0.
+    Timer(u8),
+    /// The transfer with this number may ask for the PCI bus.
+    DmaReady(u32),
+    /// A burst of the transfer with this number is over.
+    DmaBurst {
+        /// Number of the transfer.
+        number: u32,
+        /// Bytes of the burst.
+        bytes: u32,
+    },
+    /// The head of a packet is there.
+    Head(Incoming),
+    /// A part of a packet is there.
+    ReceivePart(u32),
+    /// A part of a segment has left.
+    SendPart {
+        /// Number of the segment.
+        segment: u32,
+        /// Whether it ends its packet.
+        tail: bool,
+    },
+}
+
+value_enum!(BoardEvent {
+    Timer { 0: index },
+    DmaReady { 0: number },
+    DmaBurst {
+        number: number,
+        bytes: bytes
+    },
+    Head { 0: incoming },
+    ReceivePart { 0: step },
+    SendPart {
+        segment: segment,
+        tail: tail
+    },
+});
+
+/// Context of an action of the board.
+pub type BoardContext<'a> = Context<'a, BoardEvent>;
+
+/// The port is plugged into itself: what leaves comes back after a span.
+pub(super) type Loop = Option<SimTime>;
+
+/// All blocks but the CPU.
+#[derive(Debug)]
+pub struct Fabric {
+    /// Costs.
+    pub timing: Timing,
+    /// Converts ticks of the CPU's clock to time.
+    pub(super) ticks: ClockDomain,
+    /// Local memory.
+    pub sram: Sram,
+    pub(super) bus: Arbitration,
+    pub(super) isr: Isr,
+    pub(super) timers: Timers,
+    pub(super) storage: Storage,
+    pub(super) dma: HostDma,
+    pub(super) chains: Chains,
+    pub(super) receiver: Receiver,
+    pub(super) transmitter: Transmitter,
+    pub(super) control: Control,
+    pub(super) doorbells: Doorbells,
+    pub(super) eeprom: Eeprom,
+    pub(super) interrupt_line: bool,
+    pub(super) outbox: Outbox<NoNetwork>,
+    pub(super) looped: Loop,
+    pub(super) stops: Stops,
+}
+
+state!(Fabric {
+    sram,
+    bus,
+    isr,
+    timers,
+    storage,
+    dma,
+    chains,
+    receiver,
+    transmitter,
+    control,
+    doorbells,
+    interrupt_line
+} fixed {
+    timing,
+    ticks,
+    eeprom,
+    outbox,
+    looped,
+    stops
+});
+
+impl Fabric {
+    /// All blocks after power-on.
+    #[must_use]
+    pub fn new(sram_bytes: u32, timing: Timing) -> Self {
+        let generation = timing.generation;
+        let sram = Sram::new(sram_bytes);
+        let version = Eeprom::version(generation, timing.chip_minor);
+        let address = [0x00, 0x60, 0xDD, 0, 0, 1];
+        Self {
+            ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
+            bus: Arbitration::new(timing.memory_width_bytes, timing.memory_cycles_per_clock),
+            eeprom: Eeprom::new(version, 0xA0, sram.size(), address, 1),
+            sram,
+            isr: Isr::new(generation),
+            timers: Timers::new(generation),
+            storage: Storage::default(),
+            dma: HostDma::default(),
+            chains: Chains::default(),
+            receiver: Receiver::new(generation),
+            transmitter: Transmitter::new(generation),
+            control: Control::new(generation),
+            doorbells: Doorbells::default(),
+            interrupt_line: false,
+            outbox: Outbox::default(),
+            looped: None,
+            stops: Stops::default(),
+            timing,
+        }
+    }
+
+    /// The generation of the chip.
+    #[must_use]
+    pub const fn generation(&self) -> Generation {
+        self.timing.generation
+    }
+
+    /// The chip's reset: registers are 0, engines stop, packets in the link are lost. Memory stays.
+    pub(super) fn reset_chip(&mut self, now: SimTime) {
+        self.bus.reset();
+        self.isr.reset();
+        self.timers.reset(now);
+        self.storage.reset();
+        self.dma.reset(now);
+        self.receiver.reset();
+        self.transmitter.reset();
+    }
+
+    /// The reset of the board by its bus.
+    pub(super) fn reset_board(&mut self, now: SimTime) {
+        self.reset_chip(now);
+        self.chains = Chains::default();
+        self.doorbells = Doorbells::default();
+        self.control = Control::new(self.generation());
+        self.interrupt_line = false;
+    }
+
+    /// The tick of a time.
+    pub(super) fn tick(&self, now: SimTime) -> u64 {
+        self.ticks.first_at(now)
+    }
+
+    /// A guest did something that the board does not define.
+    pub(super) fn mistake(text: String, who: Initiator, ctx: &mut BoardContext) {
+        let text: Arc<str> = text.into();
+        let kind = TraceKind::GuestMistake { text };
+        ctx.trace.record(ctx.now, who, kind);
+    }
+
+    /// The interrupt status.
+    pub(super) fn status(&self, now: SimTime) -> u32 {
+        let generation = self.generation();
+        let mut bits = self.isr.bits();
+        for index in 0..generation.timers() {
+            if self.timers.has_passed(index, now) {
+                bits |= Cause::Timer(index).bit(generation);
+            }
+        }
+        if !self.transmitter.is_busy() {
+            bits |= Cause::SendReady.bit(generation);
+        }
+        bits
+    }
+
+    /// Notes in the interrupt status which timers have passed 0.
+    fn settle_timers(&mut self, now: SimTime) {
+        for index in 0..self.generation().timers() {
+            if self.timers.take(index, now) {
+                self.isr.raise(Cause::Timer(index));
+            }
+        }
+    }
+
+    /// The event of a timer has come.
+    pub(super) fn timer_event(&mut self, index: u8, ctx: &mut BoardContext) {
+        self.settle_timers(ctx.now);
+        let next = self.timers.event_came(index.into(), ctx.now);
+        self.schedule_timer(index, next, ctx);
+        self.update_line(ctx);
+    }
+
+    fn schedule_timer(&self, index: u8, time: Option<SimTime>, ctx: &mut BoardContext) {
+        if let Some(time) = time {
+            let block = Initiator::Block(0);
+            ctx.schedule(time, block, BoardEvent::Timer(index));
+        }
+    }
+
+    /// Raises or releases the interrupt to the host.
+    pub(super) fn update_line(&mut self, ctx: &mut BoardContext) {
+        let status = self.status(ctx.now);
+        let line = self.control.interrupts && status & self.isr.mask != 0;
+        if line == self.interrupt_line {
+            return;
+        }
+        self.interrupt_line = line;
+        let kind = TraceKind::Interrupt { asserted: line };
+        ctx.trace.record(ctx.now, Initiator::Block(0), kind);
+        if line {
+            let event = NodeEvent::Host(HostEvent::Interrupt);
+            ctx.queue.schedule(ctx.now, Initiator::Host, event);
+        }
+    }
+
+    /// A cause comes up in the interrupt status.
+    pub(super) fn raise(&mut self, cause: Cause, ctx: &mut BoardContext) {
+        self.isr.raise(cause);
+        self.update_line(ctx);
+    }
+
+    /// The options of the network port: value of MYRINET.
+    fn network_options(&self) -> u32 {
+        let rows = super::special::rows(self.generation()).iter();
+        let mut rows = rows.filter(|row| row.special == Special::Network);
+        rows.next().map_or(0, |row| self.storage.get(row))
+    }
+
+    /// What the receiver stores in place of check sequences.
+    pub(super) fn checking(&self) -> Checking {
+        let options = self.network_options();
+        match self.generation() {
+            Generation::L4 if options & 2 == 0 => Checking::Off,
+            Generation::L4 => Checking::Crc8,
+            _ if options & 2 != 0 => Checking::Crc32,
+            Generation::L9 if options & 8 == 0 => Checking::Off,
+            Generation::L7 | Generation::L9 => Checking::Crc8,
+        }
+    }
+
+    /// What the sender appends.
+    pub(super) fn appending(&self) -> Appending {
+        let options = self.network_options();
+        let crc32 = self.generation() != Generation::L4 && options & 2 != 0;
+        let crc8 = match self.generation() {
+            Generation::L4 => options & 2 != 0,
+            Generation::L7 => true,
+            Generation::L9 => crc32 || options & 4 != 0,
+        };
+        Appending { crc32, crc8 }
+    }
+
+    /// The value of a special register, without side effects: no register has any.
+    pub(super) fn read_special(&self, row: &Row, now: SimTime) -> u32 {
+        match row.special {
+            Special::Isr => self.status(now),
+            Special::Eimr => self.isr.mask,
+            Special::Timer(index) => self.timers.interval(index, now),
+            Special::Rtc => self.timers.clock(now),
+            Special::Cycles => self.storage.get(row).wrapping_add(self.cycles(now)),
+            Special::Checksum => self.dma.sum,
+            Special::HostAddress => self.dma.host,
+            Special::LocalAddress => self.dma.local,
+            Special::Count => self.dma.count(),
+            Special::Direction => self.dma.direction,
+            Special::ReceivePointer => self.receiver.pointer,
+            Special::ReceiveLimit => self.receiver.limit,
+            Special::SendPointer => self.transmitter.pointer,
+            Special::SendLimit | Special::SendLimitTail => self.transmitter.limit,
+            Special::SendAlign => self.transmitter.skip,
+            Special::SendHeader => self.transmitter.header,
+            Special::Network | Special::Storage => self.storage.get(row),
+            Special::Pulse | Special::Programmed | Special::Context => 0,
+        }
+    }
+
+    fn cycles(&self, now: SimTime) -> u32 {
+        (self.ticks.last_at(now) / TICKS_PER_CYCLE) as u32
+    }
+
+    /// Writes a special register for the LANai or the host.
+    pub(super) fn write_special(
+        &mut self,
+        row: &Row,
+        value: u32,
+        who: Initiator,
+        ctx: &mut BoardContext,
+    ) {
+        match row.special {
+            Special::Isr => {
+                self.settle_timers(ctx.now);
+                match who {
+                    Initiator::Host => self.isr.write_by_host(value),
+                    _ => self.isr.write_by_lanai(value),
+                }
+                self.update_line(ctx);
+            }
+            Special::Eimr => {
+                self.isr.mask = value;
+                self.update_line(ctx);
+            }
+            Special::Timer(index) => {
+                self.settle_timers(ctx.now);
+                let next = self.timers.set_interval(index, value, ctx.now);
+                self.schedule_timer(index as u8, next, ctx);
+            }
+            Special::Rtc => self.timers.set_clock(value, ctx.now),
+            Special::Cycles => {
+                let base = value.wrapping_sub(self.cycles(ctx.now));
+                self.storage.set(row, base);
+            }
+            Special::Checksum => self.dma.sum = value,
+            Special::HostAddress => self.dma.host = value,
+            Special::LocalAddress => self.dma.local = value,
+            Special::Count => self.start_transfer(value, who, ctx),
+            Special::Direction => self.dma.direction = value,
+            Special::Pulse => {
+                self.chains.wake(pulsed(value));
+                self.next_block(ctx);
+            }
+            Special::ReceivePointer => self.receiver.pointer = value,
+            Special::ReceiveLimit => {
+                self.receiver.arm(value);
+                self.isr.clear(Cause::Receive);
+                self.isr.clear(Cause::Buffer);
+                self.update_line(ctx);
+                self.receive_more(ctx);
+            }
+            Special::SendPointer => self.transmitter.pointer = value,
+            Special::SendLimit => self.send(value, false, who, ctx),
+            Special::SendLimitTail => self.send(value, true, who, ctx),
+            Special::SendAlign => self.transmitter.skip = value,
+            Special::SendHeader => self.transmitter.header = value,
+            Special::Network | Special::Storage => self.storage.set(row, value),
+            Special::Programmed | Special::Context => {
+                let text = format!("write of {value:#x} to {}, which is not modelled", row.name);
+                Self::mistake(text, who, ctx);
+            }
+        }
+    }
+
+    /// Handles an event.
+    pub(super) fn handle(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
+        match event {
+            BoardEvent::Timer(index) => self.timer_event(index, ctx),
+            BoardEvent::DmaReady(number) => self.dma_ready(number, ctx),
+            BoardEvent::DmaBurst { number, bytes } => self.dma_burst(number, bytes, ctx),
+            BoardEvent::Head(incoming) => self.packet_comes(incoming, ctx),
+            BoardEvent::ReceivePart(step) => self.part_is_there(step, ctx),
+            BoardEvent::SendPart { segment, tail } => self.part_has_left(segment, tail, ctx),
+        }
+    }
+}

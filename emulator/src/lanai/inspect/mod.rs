@@ -1,0 +1,4 @@
+//! The board as tools see it.
+
+mod debugger;
+pub mod names;

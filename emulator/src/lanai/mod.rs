@@ -1,0 +1,26 @@
+//! Boards with Myricom's LANai: LANai 4, 7 and 9 (docs/lanai.md, section 3).
+//!
+//! One file for each hardware block; [`fabric`](mod@fabric) carries out what the blocks decide, [`run`](mod@run) executes the CPU.
+
+pub mod arbitration;
+pub mod board;
+pub mod chip;
+pub mod crc;
+pub mod dma_blocks;
+pub mod doorbell;
+pub mod eeprom;
+mod engines;
+pub mod fabric;
+pub mod host_dma;
+mod idle;
+pub mod inspect;
+pub mod isr;
+pub mod medium;
+pub mod receiver;
+mod run;
+pub mod special;
+pub mod sram;
+pub mod timers;
+pub mod timing;
+pub mod transmitter;
+pub mod window;

@@ -1,0 +1,303 @@
+//! Execution of the CPU: its bus, and how far it runs (docs/lanai.md, section 3.10).
+//!
+//! There is one CPU, so nothing takes turns: it runs up to the next event, and every access before that is in order.
+
+use std::sync::Arc;
+
+use super::board::Lanai;
+use super::fabric::{BoardContext, Fabric};
+use super::special::{Row, Special, find, offset_of, rows};
+use super::sram::{OwnSram, SPACE};
+use crate::board::{CpuId, StopReason};
+use crate::cpu::bus::OwnMemory;
+use crate::cpu::lanai::Op;
+use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Private, Width};
+use crate::cpu::lanai::exec::{self, Core, Exit};
+use crate::observe::event::{Details, TraceKind};
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+
+/// The CPU.
+pub const CPU: Initiator = Initiator::Cpu(0);
+
+/// Bits of a register's word that an access of this width concerns, and their shift.
+pub(super) const fn part(address: u32, width: Width) -> (u32, u32) {
+    (width.mask(), width.shift(address))
+}
+
+/// The interrupt status of this chip.
+pub(super) fn status_row(fabric: &Fabric) -> Option<&'static Row> {
+    let mut rows = rows(fabric.generation()).iter();
+    rows.find(|row| row.special == Special::Isr)
+}
+
+/// The special register at a CPU's address.
+pub(super) fn row_at(fabric: &Fabric, address: u32) -> Option<&'static Row> {
+    let generation = fabric.generation();
+    find(generation, offset_of(generation, address)?)
+}
+
+/// The bus of the running CPU.
+struct CpuBus<'a, 'c> {
+    fabric: &'a mut Fabric,
+    ctx: &'a mut BoardContext<'c>,
+    /// Accesses must wait from this tick on.
+    limit: u64,
+}
+
+/// Memory that the CPU accesses without its bus, if there is any.
+struct Perhaps<'a>(Option<OwnSram<'a>>);
+
+impl OwnMemory for Perhaps<'_> {
+    fn begin(&mut self, _: u64) {}
+
+    #[inline(always)]
+    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)> {
+        self.0.as_mut()?.load(address, width, left)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32> {
+        self.0.as_mut()?.store(address, width, value, left)
+    }
+}
+
+impl CpuBus<'_, '_> {
+    /// Checks that an access is in order, and brings the node's time to it.
+    fn in_turn(&mut self, core: &Core) -> Result<(), BusStop> {
+        if core.clock.now >= self.limit {
+            return Err(BusStop::Wait);
+        }
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        Ok(())
+    }
+
+    /// Waits for the cycles of the memory bus that an access to memory takes.
+    fn wait_for_memory(&self, core: &mut Core) {
+        let demand = self.fabric.bus.demand(core.pc(), 1);
+        let tick = self.fabric.bus.wait(core.clock.now, demand);
+        core.clock.stall_until(tick);
+    }
+
+    fn detail(&mut self, core: &Core, kind: TraceKind) {
+        let pc = Some(core.pc());
+        self.ctx.trace.record_detail(self.ctx.now, CPU, pc, kind);
+    }
+
+    fn mistake(&mut self, text: String) {
+        Fabric::mistake(text, CPU, self.ctx);
+    }
+
+    /// Whether something is due before the CPU's limit, or has left the board.
+    fn must_yield(&mut self) -> bool {
+        let next = self.ctx.queue.next_time();
+        self.fabric.ticks.first_at(next) < self.limit || self.fabric.outbox.units() > 0
+    }
+
+    fn write_register(&mut self, core: &Core, row: &Row, value: u32) -> Result<(), BusStop> {
+        if self.ctx.trace.wants(Details::REGISTERS) {
+            let address = self.fabric.generation().register_base() + row.offset;
+            self.detail(core, TraceKind::RegisterWrite { address, value });
+        }
+        self.fabric.write_special(row, value, CPU, self.ctx);
+        match self.must_yield() {
+            true => Err(BusStop::Yield),
+            false => Ok(()),
+        }
+    }
+
+    fn read_register(&mut self, core: &Core, row: &Row) -> u32 {
+        let value = self.fabric.read_special(row, self.ctx.now);
+        if self.ctx.trace.wants(Details::REGISTERS) {
+            let address = self.fabric.generation().register_base() + row.offset;
+            self.detail(core, TraceKind::RegisterRead { address, value });
+        }
+        value
+    }
+
+    fn watch(&mut self, core: &Core, address: u32, width: Width) {
+        let end = address + width as u32;
+        let watches = self.fabric.stops.watches.iter();
+        let hit = watches.filter(|watch| {
+            let last = watch.address.saturating_add(watch.length);
+            watch.address < end && address < last
+        });
+        let hits: Vec<_> = hit.map(|watch| (watch.address, watch.length)).collect();
+        for (address, length) in hits {
+            self.detail(core, TraceKind::MemoryWrite { address, length });
+        }
+    }
+}
+
+impl Bus for CpuBus<'_, '_> {
+    type Own<'b>
+        = Perhaps<'b>
+    where
+        Self: 'b;
+
+    type Witness<'b>
+        = ()
+    where
+        Self: 'b;
+
+    const WITNESSED: bool = false;
+
+    fn witness(&mut self) {}
+
+    fn private(&mut self, core: &Core) -> Private<'_, Perhaps<'_>, ()> {
+        // Engines end their use of the bus with time alone, and begin it only at events.
+        let left = self.fabric.bus.left(core.clock.now);
+        let watched = !self.fabric.stops.watches.is_empty();
+        let (ops, base, memory) = self.fabric.sram.open(core.pc());
+        Private {
+            ops: if left > 0 { ops } else { &[] },
+            base,
+            memory: Perhaps((left > 1 && !watched).then_some(memory)),
+            witness: (),
+        }
+    }
+
+    fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
+        if pc >= SPACE {
+            return Err(BusStop::Fault(Fault::NoCode { address: pc }));
+        }
+        self.in_turn(core)?;
+        let demand = self.fabric.bus.demand(pc, 0);
+        let tick = self.fabric.bus.wait(core.clock.now, demand);
+        core.clock.stall_until(tick);
+        let breakpoints = self.fabric.stops.breakpoints(CpuId::new(0));
+        let mark = |pc: u32| breakpoints.binary_search(&pc).is_ok();
+        Ok(self.fabric.sram.fetch(pc, core.pipeline(), mark))
+    }
+
+    fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
+        self.in_turn(core)?;
+        if address < SPACE {
+            self.wait_for_memory(core);
+            return Ok(self.fabric.sram.read(address, width));
+        }
+        let Some(row) = row_at(self.fabric, address) else {
+            self.mistake(format!("load from {address:#x}: nothing answers"));
+            return Ok(0);
+        };
+        core.clock
+            .charge(self.fabric.timing.register_load_cycles.into());
+        let (mask, shift) = part(address, width);
+        Ok(self.read_register(core, row) >> shift & mask)
+    }
+
+    fn store(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusStop> {
+        self.in_turn(core)?;
+        if address < SPACE {
+            self.wait_for_memory(core);
+            if !self.fabric.stops.watches.is_empty() {
+                self.watch(core, address, width);
+            }
+            self.fabric.sram.write(address, width, value);
+            return Ok(());
+        }
+        let Some(row) = row_at(self.fabric, address) else {
+            self.mistake(format!("store to {address:#x}: nothing answers"));
+            return Ok(());
+        };
+        core.clock
+            .charge(self.fabric.timing.register_store_cycles.into());
+        let (mask, shift) = part(address, width);
+        self.write_register(core, row, (value & mask) << shift)
+    }
+
+    fn interrupt_status(&mut self, core: &mut Core) -> Result<u32, BusStop> {
+        self.in_turn(core)?;
+        Ok(self.fabric.status(self.ctx.now))
+    }
+
+    fn set_interrupt_status(&mut self, core: &mut Core, value: u32) -> Result<(), BusStop> {
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        match status_row(self.fabric) {
+            Some(row) => self.write_register(core, row, value),
+            None => Ok(()),
+        }
+    }
+
+    fn probe(&mut self, core: &mut Core, pc: u32) -> bool {
+        let breakpoints = self.fabric.stops.breakpoints(CpuId::new(0));
+        if breakpoints.binary_search(&pc).is_ok() {
+            self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+            self.detail(core, TraceKind::Breakpoint);
+        }
+        false
+    }
+}
+
+impl Lanai {
+    /// Largest number of instructions of the CPU.
+    fn limit(&self) -> u64 {
+        self.instruction_limit.min(self.held_after)
+    }
+
+    /// Whether the CPU executes instructions and may execute more.
+    pub(super) fn runnable(&self) -> bool {
+        self.running && self.core.instructions() < self.limit()
+    }
+
+    /// Runs the CPU up to `until`; `false` if an event was scheduled that may be due earlier.
+    pub(super) fn run_to(&mut self, until: SimTime, ctx: &mut BoardContext) -> bool {
+        let end = self.fabric.ticks.first_at(until);
+        while self.runnable() && self.core.clock.now < end {
+            if self.skip_idle {
+                self.skip_rounds(end);
+                if self.core.clock.now >= end || !self.runnable() {
+                    break;
+                }
+            }
+            let safe = self.core.safe_until(self.limit());
+            let bound = self.idle.bound(&self.core);
+            let mut bus = CpuBus {
+                fabric: &mut self.fabric,
+                ctx,
+                limit: end,
+            };
+            let pause = exec::run_until(&mut self.core, &mut bus, end.min(safe).min(bound));
+            match self.core.take_exit(pause) {
+                Exit::Until | Exit::Limit | Exit::Wait => {}
+                Exit::Yield => return false,
+                Exit::Break { code } => self.stop(StopReason::Break { code }, ctx),
+                Exit::Fault(fault) => {
+                    let text: Arc<str> = fault.to_string().into();
+                    self.stop(StopReason::Fault(text), ctx);
+                }
+            }
+        }
+        true
+    }
+
+    /// The CPU stops by itself.
+    fn stop(&mut self, reason: StopReason, ctx: &mut BoardContext) {
+        let text: Arc<str> = match &reason {
+            StopReason::Break { code } => format!("break {code}").into(),
+            StopReason::Fault(fault) => Arc::clone(fault),
+        };
+        let pc = self.core.pc();
+        let kind = TraceKind::CoreStopped { pc, reason: text };
+        let now = self.fabric.ticks.time_of(self.core.clock.now);
+        ctx.trace.record_at(now, CPU, Some(pc), kind);
+        self.running = false;
+        self.stopped = Some(reason);
+        self.idle.wake(&self.core);
+    }
+
+    /// Skips whole rounds of an idle loop up to `end`.
+    fn skip_rounds(&mut self, end: u64) {
+        if !self.idle.wants_search(&self.core) && !self.idle.is_idle() {
+            return;
+        }
+        let room = self.limit() - self.core.instructions();
+        self.idle.skip(&mut self.core, &mut self.fabric, end, room);
+    }
+}

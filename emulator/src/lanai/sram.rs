@@ -1,0 +1,209 @@
+//! Local memory: bytes, and their decoded form as code (docs/lanai.md, section 3.1).
+
+use std::cell::Cell;
+
+use crate::cpu::lanai::Op;
+use crate::cpu::lanai::bus::{OwnMemory, Width};
+use crate::cpu::lanai::pipeline::Pipeline;
+use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
+
+/// Installed memory repeats up to this address.
+pub const SPACE: u32 = 0x0100_0000;
+
+/// Bytes of a page of decoded code.
+const PAGE_BYTES: usize = 4096;
+const PAGE_OPS: usize = PAGE_BYTES / 4;
+
+type Page = Box<[Cell<Op>; PAGE_OPS]>;
+
+/// Decoded instructions, by page, allocated at the first execution in a page.
+#[derive(Debug)]
+struct Code {
+    pages: Vec<Option<Page>>,
+}
+
+impl Code {
+    /// Discards the decoded instruction at index `at`, after a write.
+    #[inline(always)]
+    fn forget(&self, at: usize) {
+        if let Some(Some(page)) = self.pages.get(at / PAGE_BYTES) {
+            page[at % PAGE_BYTES / 4].set(Op::UNDECODED);
+        }
+    }
+}
+
+/// Local memory.
+#[derive(Debug)]
+pub struct Sram {
+    bytes: Vec<u8>,
+    code: Code,
+}
+
+impl State for Sram {
+    fn save(&self, out: &mut Writer) {
+        save_memory(&self.bytes, out);
+    }
+
+    /// Discards decoded code, which is decoded again at its next execution.
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        load_memory("bytes of SRAM", &mut self.bytes, from)?;
+        self.forget_code();
+        Ok(())
+    }
+}
+
+/// Whether a board can have this much memory: a power of two from 256 KB to 8 MB.
+#[must_use]
+pub const fn is_size(bytes: u32) -> bool {
+    bytes.is_power_of_two() && bytes >= 256 << 10 && bytes <= 8 << 20
+}
+
+impl Sram {
+    /// Cleared memory; `bytes` becomes the nearest [size](is_size) that is not smaller, but 8 MB at most.
+    #[must_use]
+    pub fn new(bytes: u32) -> Self {
+        let bytes = bytes.clamp(256 << 10, 8 << 20).next_power_of_two() as usize;
+        let mut pages = Vec::new();
+        pages.resize_with(bytes / PAGE_BYTES, || None);
+        Self {
+            bytes: vec![0; bytes],
+            code: Code { pages },
+        }
+    }
+
+    /// Installed bytes.
+    #[must_use]
+    pub const fn size(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    const fn at(&self, address: u32) -> usize {
+        address as usize & (self.bytes.len() - 1)
+    }
+
+    /// Discards all decoded code.
+    pub fn forget_code(&mut self) {
+        self.code.pages.fill_with(|| None);
+    }
+
+    /// Reads a value at an aligned address.
+    #[must_use]
+    pub fn read(&self, address: u32, width: Width) -> u32 {
+        read(&self.bytes, self.at(address), width)
+    }
+
+    /// The word that holds an address.
+    #[must_use]
+    pub fn word(&self, address: u32) -> u32 {
+        self.read(address & !3, Width::Word)
+    }
+
+    /// Writes a value at an aligned address.
+    pub fn write(&mut self, address: u32, width: Width, value: u32) {
+        let at = self.at(address);
+        self.code.forget(at);
+        write(&mut self.bytes, at, width, value);
+    }
+
+    /// Writes the word that holds an address.
+    pub fn set_word(&mut self, address: u32, value: u32) {
+        self.write(address & !3, Width::Word, value);
+    }
+
+    /// Copies bytes out; memory repeats.
+    #[must_use]
+    pub fn copy(&self, address: u32, length: u32) -> Vec<u8> {
+        let places = (0..length).map(|offset| self.at(address.wrapping_add(offset)));
+        places.map(|at| self.bytes[at]).collect()
+    }
+
+    /// Copies bytes in; memory repeats.
+    pub fn store(&mut self, address: u32, bytes: &[u8]) {
+        for (offset, &byte) in (0..).zip(bytes) {
+            let at = self.at(address.wrapping_add(offset));
+            if offset == 0 || at.is_multiple_of(4) {
+                self.code.forget(at);
+            }
+            self.bytes[at] = byte;
+        }
+    }
+
+    /// The instruction at `pc`, decoded; `mark` says whether it carries a probe.
+    pub fn fetch(&mut self, pc: u32, pipeline: &Pipeline, mark: impl Fn(u32) -> bool) -> Op {
+        let at = self.at(pc) & !3;
+        let word = read(&self.bytes, at, Width::Word);
+        let page = &mut self.code.pages[at / PAGE_BYTES];
+        let page =
+            page.get_or_insert_with(|| Box::new([const { Cell::new(Op::UNDECODED) }; PAGE_OPS]));
+        let place = &page[at % PAGE_BYTES / 4];
+        if place.get() == Op::UNDECODED {
+            let op = Op::decode(word, pipeline);
+            place.set(if mark(pc) { op.with_probe() } else { op });
+        }
+        place.get()
+    }
+
+    /// The decoded instructions of the page that holds `pc`, its address, and memory.
+    pub(super) fn open(&mut self, pc: u32) -> (&[Cell<Op>], u32, OwnSram<'_>) {
+        let at = self.at(pc);
+        let ops: &[Cell<Op>] = match self.code.pages.get(at / PAGE_BYTES) {
+            Some(Some(page)) if pc < SPACE => &page[..],
+            _ => &[],
+        };
+        let memory = OwnSram {
+            bytes: &mut self.bytes,
+            code: &self.code,
+        };
+        (ops, pc & !(PAGE_BYTES as u32 - 1), memory)
+    }
+}
+
+/// Memory while the CPU has a cycle for each fetch and each access.
+#[derive(Debug)]
+pub(super) struct OwnSram<'a> {
+    bytes: &'a mut [u8],
+    code: &'a Code,
+}
+
+impl OwnMemory for OwnSram<'_> {
+    fn begin(&mut self, _: u64) {}
+
+    #[inline(always)]
+    fn load(&mut self, address: u32, width: Width, _: u64) -> Option<(u32, u32)> {
+        let at = address as usize & (self.bytes.len() - 1);
+        (address < SPACE).then(|| (read(self.bytes, at, width), 0))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, width: Width, value: u32, _: u64) -> Option<u32> {
+        let at = address as usize & (self.bytes.len() - 1);
+        (address < SPACE).then(|| {
+            self.code.forget(at);
+            write(self.bytes, at, width, value);
+            0
+        })
+    }
+}
+
+#[inline(always)]
+fn read(bytes: &[u8], at: usize, width: Width) -> u32 {
+    match width {
+        Width::Word => bytes
+            .get(at..at + 4)
+            .and_then(|word| word.try_into().ok())
+            .map_or(0, u32::from_be_bytes),
+        Width::Half => bytes
+            .get(at..at + 2)
+            .and_then(|half| half.try_into().ok())
+            .map_or(0, |half| u32::from(u16::from_be_bytes(half))),
+        Width::Byte => bytes.get(at).copied().map_or(0, u32::from),
+    }
+}
+
+#[inline(always)]
+fn write(bytes: &mut [u8], at: usize, width: Width, value: u32) {
+    let from = 4 - width as usize;
+    if let Some(place) = bytes.get_mut(at..at + width as usize) {
+        place.copy_from_slice(&value.to_be_bytes()[from..]);
+    }
+}

@@ -1,0 +1,10 @@
+//! Boards with a LANai, by small programs in its assembler (docs/lanai.md, section 3).
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod bench;
+mod engines;
+mod registers;
+mod robust;
