@@ -102,6 +102,12 @@ impl Arbitration {
         self.taken(tick) == 0
     }
 
+    /// The tick from which on no engine takes a cycle, as far as is known.
+    #[must_use]
+    pub fn quiet_from(&self) -> u64 {
+        self.busy_until.iter().copied().max().unwrap_or(0)
+    }
+
     /// All engines are stopped.
     pub const fn reset(&mut self) {
         self.busy_until = [0; 3];

@@ -191,10 +191,7 @@ impl Board for Lanai {
     fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {
         let value = self.window_peek(offset, ctx.now);
         match target(self.generation(), offset) {
-            Target::Sram(_) => {
-                self.take_bus(ctx.now);
-                self.idle.wake(&self.core);
-            }
+            Target::Sram(_) => self.take_bus(ctx.now),
             Target::Special(offset) => {
                 let kind = |address| TraceKind::RegisterRead { address, value };
                 self.detail(offset, kind, ctx);

@@ -89,9 +89,11 @@ impl Idle {
     }
 
     /// A tick up to which the CPU runs before it is time for a search.
-    pub(super) fn bound(&self, core: &Core) -> u64 {
+    pub(super) fn bound(&self, core: &Core, fabric: &Fabric) -> u64 {
         let left = self.next_search.saturating_sub(core.instructions()).max(1);
         match self.round {
+            // It repeats the round, but waits for the bus now and then: the round as such is skipped behind that.
+            Some(_) if !fabric.bus.is_quiet(core.clock.now) => fabric.bus.quiet_from(),
             Some(_) => u64::MAX,
             None => core.clock.now.saturating_add(left * TICKS_PER_CYCLE),
         }
@@ -107,6 +109,9 @@ impl Idle {
         let now = fabric.ticks.time_of(core.clock.now);
         if self.round.is_some() && now >= self.until {
             self.wake(core);
+            return;
+        }
+        if self.round.is_some() && !fabric.bus.is_quiet(core.clock.now) {
             return;
         }
         if self.round.is_none() {

@@ -257,7 +257,7 @@ impl Lanai {
                 }
             }
             let safe = self.core.safe_until(self.limit());
-            let bound = self.idle.bound(&self.core);
+            let bound = self.idle.bound(&self.core, &self.fabric);
             let mut bus = CpuBus {
                 fabric: &mut self.fabric,
                 ctx,

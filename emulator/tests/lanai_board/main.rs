@@ -6,5 +6,6 @@
 
 mod bench;
 mod engines;
+mod host;
 mod registers;
 mod robust;
