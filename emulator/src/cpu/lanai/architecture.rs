@@ -3,7 +3,7 @@
 use super::disasm::{self, register_names};
 use super::fields;
 use super::isa::{self, Action};
-use super::pipeline::{PC, Pipeline, RCA};
+use super::pipeline::{PC, Pipeline, RCA, SP};
 use crate::cpu::architecture::{Architecture, Transfer};
 
 /// The number of the machine in the head of an ELF file.
@@ -91,6 +91,32 @@ impl Architecture for Lanai {
         let row = isa::lookup(word, &self.0)?;
         matches!(row.action, Action::Store(_)).then(|| fields::register_at(word, 23).into())
     }
+
+    fn falls_through(&self, word: u32) -> bool {
+        self.is_executable(word) && self.transfer(word).is_none() && self.delay_slots(word) == 0
+    }
+
+    fn stack_pointer(&self) -> usize {
+        SP.into()
+    }
+
+    fn return_address(&self) -> usize {
+        RCA.into()
+    }
+
+    /// Compilers move the stack pointer by `add` and `sub` with a constant of 16 bits.
+    fn stack_change(&self, word: u32) -> Option<i32> {
+        const HIGH_HALF: u32 = 1 << 16;
+        let row = isa::lookup(word, &self.0)?;
+        let registers = [18, 23].map(|at| fields::register_at(word, at));
+        let constant = word >> 31 == 0 && word & HIGH_HALF == 0 && registers == [SP, SP];
+        let amount = (word & 0xFFFF) as i32;
+        match row.mnemonic {
+            "add" if constant => Some(amount),
+            "sub" if constant => Some(-amount),
+            _ => None,
+        }
+    }
 }
 
 impl Lanai {
@@ -172,6 +198,12 @@ mod tests {
         check(&LANAI, 0xffff_ffff, None, false);
         assert_eq!(LANAI.stored_register(word("st %rca, [--%sp]")), Some(15));
         assert_eq!(LANAI.stored_register(word("ld 4[%sp], %r8")), None);
+        assert_eq!(LANAI.stack_change(word("sub %sp, 0x18, %sp")), Some(-24));
+        assert_eq!(LANAI.stack_change(word("add %sp, 0x18, %sp")), Some(24));
+        assert_eq!(LANAI.stack_change(word("add %sp, 0x18, %fp")), None);
+        assert_eq!(LANAI.stack_change(word("sub %sp, %r5, %sp")), None);
+        assert!(LANAI.falls_through(word("sub %sp, 0x18, %sp")));
+        assert!(!LANAI.falls_through(word("bne 0x2000")));
     }
 
     #[test]
