@@ -168,7 +168,8 @@ fn nres_ends_a_blocked_packet() {
     let (stopped, _) = heard[0];
     // Reset 20 us after STOP; the port answers one cable later.
     let ended = (stopped + 20_065, Sent { whole: false });
-    assert_eq!(heard[1..], [ended]);
+    // Then the buffer behind it is empty.
+    assert_eq!(heard[1..], [ended, (stopped + 20_069, Go)]);
     // The cable is free for the other packet.
     let tags = received(&world, 4).into_iter().map(|packet| packet.0);
     assert_eq!(Vec::from_iter(tags), [13, 12]);

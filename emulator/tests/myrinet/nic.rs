@@ -8,7 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::tigon2::timing::Timing;
 use emulator::wire::medium::{Outbox, Sent};
-use emulator::wire::myrinet::{Control, Direction, Link, Myrinet, Packet};
+use emulator::wire::myrinet::{Control, Direction, FabricCounts, Link, Myrinet, Packet};
 use emulator::wire::unit::{Arrival, Unit};
 use emulator::{state, value_enum};
 
@@ -251,11 +251,18 @@ pub fn run_us(world: &mut World, us: u64, threads: usize) {
 }
 
 /// Checks that what became of packets adds up, and returns the counts.
-pub fn settled(world: &World) -> emulator::wire::myrinet::FabricCounts {
+pub fn accounted(world: &World) -> FabricCounts {
     let counts = world.fabric_counts();
-    let under_way = world.network::<Myrinet>().expect("a fabric").under_way() as u64;
+    let fabric = world.network::<Myrinet>().expect("a fabric");
+    let under_way = fabric.under_way() as u64;
     let found = counts.delivered + counts.cut_short + counts.lost + under_way;
     assert_eq!(counts.sent + counts.doubled, found, "{counts:?}");
+    counts
+}
+
+/// Checks besides that nodes heard of all of that: nothing is on a cable any more.
+pub fn settled(world: &World) -> FabricCounts {
+    let counts = accounted(world);
     let of_nodes = |count: &dyn Fn(&Nic) -> usize| {
         let nodes = (0..world.nodes.len()).map(|node| count(nic(world, node)));
         nodes.sum::<usize>() as u64
