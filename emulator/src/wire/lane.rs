@@ -214,8 +214,13 @@ impl<U: Unit> Lane<U> {
 
     /// Counts a unit that goes on the wire.
     pub fn carried(&mut self, unit: &U) {
+        self.carried_bytes(unit.length());
+    }
+
+    /// Counts a unit of this length, with the check sequence, that goes on the wire.
+    pub const fn carried_bytes(&mut self, length: u64) {
         self.counts.units += 1;
-        self.counts.bytes += unit.length();
+        self.counts.bytes += length;
     }
 
     /// Counts and records a unit that does not get further than this lane.

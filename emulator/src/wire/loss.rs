@@ -21,11 +21,13 @@ pub enum LossReason {
     BufferFull,
     /// It passed so many switches that its route must be a loop.
     TooManySwitches,
+    /// It was blocked for so long that a watchdog took it out of the network.
+    Blocked,
 }
 
 impl LossReason {
     /// All reasons.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Cut,
         Self::Length,
         Self::Damaged,
@@ -34,6 +36,7 @@ impl LossReason {
         Self::Unconnected,
         Self::BufferFull,
         Self::TooManySwitches,
+        Self::Blocked,
     ];
 
     /// The name in traces and reports.
@@ -48,6 +51,7 @@ impl LossReason {
             Self::Unconnected => "nothing plugged in",
             Self::BufferFull => "buffer full",
             Self::TooManySwitches => "too many switches",
+            Self::Blocked => "blocked too long",
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Media, which join nodes, the units that travel on them, and faults.
 //!
-//! [`medium`] explains how media, boards and the simulation work together. [`ethernet`] is the first medium.
+//! [`medium`] explains how media, boards and the simulation work together. [`ethernet`] is the first medium, [`myrinet`] the second.
 
 pub mod ethernet;
 pub mod fault;
 pub mod lane;
 pub mod loss;
 pub mod medium;
+pub mod myrinet;
 pub mod network;
 pub mod port;
 pub mod unit;

@@ -1,0 +1,56 @@
+//! Crossbars: switches of 8, 16 or 32 ports that pass a packet on as soon as its egress is free.
+
+use crate::sim::time::SimTime;
+
+/// How full a slack buffer is when a port sends STOP and GO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watermarks {
+    /// STOP at this number of bytes or more.
+    pub stop_bytes: u64,
+    /// GO at this number of bytes or less, after STOP.
+    pub go_bytes: u64,
+}
+
+impl Default for Watermarks {
+    /// GUESS: no source states them. They keep the buffer of a 25 m cable below 256 bytes.
+    fn default() -> Self {
+        Self {
+            stop_bytes: 48,
+            go_bytes: 32,
+        }
+    }
+}
+
+/// A crossbar's properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrossbarConfig {
+    /// Number of ports: 8, 16 or 32.
+    pub ports: usize,
+    /// From a byte at a port to that byte in the slack buffer, ready to leave.
+    pub latency: SimTime,
+    /// STOP and GO of its ports.
+    pub watermarks: Watermarks,
+    /// A packet whose head has waited for so long is taken out of the network. `None`: it waits forever.
+    pub watchdog: Option<SimTime>,
+}
+
+impl CrossbarConfig {
+    /// A crossbar of `ports` ports with the usual properties: 200 ns (GUESS, from 100 to 300 ns for each crossbar) and no watchdog.
+    #[must_use]
+    pub fn new(ports: usize) -> Self {
+        Self {
+            ports,
+            latency: SimTime::from_ns(200),
+            watermarks: Watermarks::default(),
+            watchdog: None,
+        }
+    }
+}
+
+/// A crossbar.
+#[derive(Debug)]
+pub(super) struct Crossbar {
+    pub config: CrossbarConfig,
+    /// For each port, the channel that leads away from it.
+    pub ports: Vec<Option<usize>>,
+}

@@ -1,0 +1,307 @@
+//! The fabric of a world: channels, crossbars, and the packets under way.
+
+use super::channel::Channel;
+use super::crossbar::{Crossbar, CrossbarConfig};
+use super::error::MyrinetError;
+use super::event::{Event, Pending, Step};
+use super::link::Link;
+use super::segment::Joined;
+use super::worm::{Hop, HopId, Worm};
+use super::{LINK_TYPE, Myrinet};
+use crate::observe::capture::{Interface, Tap};
+use crate::observe::tracer::Tracer;
+use crate::sim::time::SimTime;
+use crate::wire::medium::MediumId;
+use crate::wire::network::{Network, Segment};
+use crate::wire::port::Port;
+use crate::{state, value_struct};
+
+/// The longest cable, and the slowest crossbar: sums of times stay far from their limit.
+const LONGEST: SimTime = SimTime::from_us(1_000);
+const SLOWEST_BYTE: SimTime = SimTime::from_us(1);
+/// Traces number crossbars with 16 bits.
+const MOST: usize = 1 << 16;
+
+/// What became of packets. `sent + doubled` is the sum of the others and of the packets under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FabricCounts {
+    /// Packets that boards sent.
+    pub sent: u64,
+    /// Copies that fault layers added.
+    pub doubled: u64,
+    /// Packets that reached a board as a whole, damaged or not.
+    pub delivered: u64,
+    /// Packets of which a board received only the beginning.
+    pub cut_short: u64,
+    /// Packets that reached no board.
+    pub lost: u64,
+}
+
+value_struct!(FabricCounts {
+    sent: sent,
+    doubled: doubled,
+    delivered: delivered,
+    cut_short: cut_short,
+    lost: lost
+});
+
+/// Channels and crossbars of a world.
+#[derive(Debug, Default)]
+pub struct MyrinetNetwork {
+    /// The directions of a cable are neighbours: `index ^ 1` is the other one.
+    pub(super) channels: Vec<Channel>,
+    pub(super) crossbars: Vec<Crossbar>,
+    /// For each node, the channel that leads away from it.
+    node_channels: Vec<Option<usize>>,
+    /// Packets under way, in the order of their numbers.
+    pub(super) worms: Vec<Worm>,
+    pub(super) next_number: u64,
+    pub(super) pending: Pending,
+    /// The time of the last event.
+    pub(super) now: SimTime,
+    pub(super) counts: FabricCounts,
+}
+
+state!(MyrinetNetwork { worms, next_number, pending, now, counts } lists { channels } fixed { crossbars, node_channels });
+
+impl MyrinetNetwork {
+    /// The world has this number of nodes.
+    pub(super) fn set_nodes(&mut self, count: usize) {
+        self.node_channels.resize(count, None);
+    }
+
+    /// What became of packets.
+    #[must_use]
+    pub const fn counts(&self) -> &FabricCounts {
+        &self.counts
+    }
+
+    /// Number of packets under way, without those that have not begun to leave their sender.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.worms.len()
+    }
+
+    /// The channel that leads away from a node.
+    pub(super) fn node_channel(&self, node: usize) -> Option<usize> {
+        self.node_channels.get(node).copied().flatten()
+    }
+
+    /// The channel that leads away from a port: none if no cable is plugged in, an error if there is no such port.
+    pub(super) fn channel_from(&self, port: Port) -> Result<Option<usize>, MyrinetError> {
+        let channel = match port {
+            Port::Node(node) => self.node_channels.get(node).copied(),
+            Port::Switch { switch, port } => {
+                let crossbar = self.crossbars.get(switch);
+                crossbar.and_then(|crossbar| crossbar.ports.get(port).copied())
+            }
+        };
+        channel.ok_or(MyrinetError::NoSuchPort(port))
+    }
+
+    /// The channel that leads away from a port with a cable.
+    pub(super) fn connected(&self, port: Port) -> Result<usize, MyrinetError> {
+        self.channel_from(port)?.ok_or(MyrinetError::NoCable(port))
+    }
+
+    /// Adds a crossbar; returns its number.
+    pub(super) fn add_crossbar(&mut self, config: &CrossbarConfig) -> Result<usize, MyrinetError> {
+        let (go, stop) = (config.watermarks.go_bytes, config.watermarks.stop_bytes);
+        if !matches!(config.ports, 8 | 16 | 32) {
+            return Err(MyrinetError::Ports(config.ports));
+        }
+        if config.latency > LONGEST {
+            return Err(MyrinetError::Latency(config.latency));
+        }
+        if go >= stop {
+            return Err(MyrinetError::Watermarks { go, stop });
+        }
+        if config.watchdog == Some(SimTime::ZERO) {
+            return Err(MyrinetError::Watchdog);
+        }
+        if self.crossbars.len() >= MOST {
+            return Err(MyrinetError::TooManyCrossbars);
+        }
+        self.crossbars.push(Crossbar {
+            config: *config,
+            ports: vec![None; config.ports],
+        });
+        Ok(self.crossbars.len() - 1)
+    }
+
+    /// Joins two ports.
+    pub(super) fn connect(&mut self, a: Port, b: Port, link: Link) -> Result<(), MyrinetError> {
+        for end in [a, b] {
+            if self.channel_from(end)?.is_some() {
+                return Err(MyrinetError::Occupied(end));
+            }
+        }
+        if a == b {
+            return Err(MyrinetError::Loop(a));
+        }
+        if link.byte_time == SimTime::ZERO || link.propagation == SimTime::ZERO {
+            return Err(MyrinetError::NoTime(a, b));
+        }
+        if link.byte_time > SLOWEST_BYTE || link.propagation > LONGEST {
+            return Err(MyrinetError::TooSlow(a, b));
+        }
+        for (from, to) in [(a, b), (b, a)] {
+            let index = Some(self.channels.len());
+            match from {
+                Port::Node(node) => self.node_channels[node] = index,
+                Port::Switch { switch, port } => self.crossbars[switch].ports[port] = index,
+            }
+            self.channels.push(Channel::new(from, to, link));
+        }
+        Ok(())
+    }
+
+    /// Cuts the cable of a channel for a span of time. `crossbar`: the crossbar at an end fails with it.
+    pub(super) fn cut(
+        &mut self,
+        channel: usize,
+        span: (SimTime, Option<SimTime>),
+        crossbar: Option<usize>,
+    ) {
+        for channel in [channel, channel ^ 1] {
+            let lane = &mut self.channels[channel].lane;
+            lane.cut(span.0, span.1.unwrap_or(SimTime::MAX));
+            let end = lane.to();
+            let fails = matches!(end, Port::Switch { switch, .. } if Some(switch) == crossbar);
+            self.schedule(span.0.max(self.now), channel, Step::Cut(fails));
+        }
+    }
+
+    pub(super) fn schedule(&mut self, time: SimTime, channel: usize, step: Step) {
+        let sequence = self.channels[channel].lane.next_sequence();
+        self.pending.0.push(Event {
+            time,
+            channel,
+            step,
+            sequence,
+        });
+    }
+
+    /// From a byte at a channel's beginning to that byte in the slack buffer at its end; `None` if a node is there.
+    pub(super) fn delay(&self, channel: usize) -> Option<SimTime> {
+        let channel = &self.channels[channel];
+        let Port::Switch { switch, .. } = channel.lane.to() else {
+            return None;
+        };
+        let latency = self.crossbars.get(switch)?.config.latency;
+        Some(channel.link.propagation.saturating_add(latency))
+    }
+
+    fn place(&self, number: u64) -> Option<usize> {
+        let place = self.worms.binary_search_by_key(&number, |worm| worm.number);
+        place.ok()
+    }
+
+    /// A packet under way.
+    pub(super) fn worm(&self, number: u64) -> Option<&Worm> {
+        self.worms.get(self.place(number)?)
+    }
+
+    /// A packet under way.
+    pub(super) fn worm_mut(&mut self, number: u64) -> Option<&mut Worm> {
+        let place = self.place(number)?;
+        self.worms.get_mut(place)
+    }
+
+    pub(super) fn remove_worm(&mut self, number: u64) -> Option<Worm> {
+        let place = self.place(number)?;
+        Some(self.worms.remove(place))
+    }
+
+    pub(super) fn hop(&self, (number, hop): HopId) -> Option<&Hop> {
+        self.worm(number)?.hops.get(hop)
+    }
+
+    pub(super) fn hop_mut(&mut self, (number, hop): HopId) -> Option<&mut Hop> {
+        self.worm_mut(number)?.hops.get_mut(hop)
+    }
+
+    /// The port where a packet began.
+    fn sender_of(&self, (number, _): HopId) -> Option<Port> {
+        let first = self.hop((number, 0))?;
+        Some(self.channels[first.channel].lane.from())
+    }
+
+    fn describe(&self, channel: &Channel) -> Vec<String> {
+        let (place, to) = (channel.lane.from(), channel.lane.to());
+        let holder = channel.holder.and_then(|holder| self.sender_of(holder));
+        let stopped = channel.gate.is_stopped(self.now);
+        let held = holder.filter(|_| stopped).map(|holder| match to {
+            Port::Node(_) => format!("packet from {holder} stops at {place}, {to} is not ready"),
+            Port::Switch { .. } => format!("packet from {holder} stops at {place}, {to} is full"),
+        });
+        let waiting = channel.waiting.iter().map(|&waiting| {
+            let from = match self.sender_of(waiting) {
+                Some(from) => from.to_string(),
+                None => "an unknown port".to_owned(),
+            };
+            match holder {
+                Some(holder) => {
+                    format!("packet from {from} waits at {place}, held by a packet from {holder}")
+                }
+                None => format!("packet from {from} waits at {place}"),
+            }
+        });
+        held.into_iter().chain(waiting).collect()
+    }
+}
+
+impl Network for MyrinetNetwork {
+    fn medium(&self) -> MediumId {
+        MediumId::of::<Myrinet>()
+    }
+
+    /// All nodes are one segment, even if they cannot reach each other.
+    fn segments(&mut self) -> Vec<(Vec<usize>, Box<dyn Segment + '_>)> {
+        let nodes = self.node_channels.iter().enumerate();
+        let nodes = nodes.filter(|(_, channel)| channel.is_some());
+        let nodes: Vec<usize> = nodes.map(|(node, _)| node).collect();
+        if nodes.is_empty() {
+            return Vec::new();
+        }
+        vec![(nodes.clone(), Box::new(Joined::new(self, nodes)))]
+    }
+
+    fn traces(&self) -> Box<dyn Iterator<Item = &Tracer> + '_> {
+        Box::new(self.channels.iter().map(|channel| &channel.lane.trace))
+    }
+
+    fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
+        let channels = self.channels.iter_mut();
+        Box::new(channels.map(|channel| &mut channel.lane.trace))
+    }
+
+    fn begin_capture(&mut self, first: usize) -> Vec<Interface> {
+        let channels = self.channels.iter_mut().enumerate();
+        channels
+            .map(|(index, channel)| {
+                channel.lane.tap = Some(Tap::new(first + index));
+                let bits_per_s = channel.link.bits_per_s();
+                channel.lane.interface(LINK_TYPE, bits_per_s)
+            })
+            .collect()
+    }
+
+    fn end_capture(&mut self) {
+        for channel in &mut self.channels {
+            channel.lane.tap = None;
+        }
+    }
+
+    fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {
+        let channels = self.channels.iter_mut();
+        Box::new(channels.filter_map(|channel| channel.lane.tap.as_mut()))
+    }
+
+    fn describe_waiting(&self) -> Vec<String> {
+        let channels = self.channels.iter();
+        channels
+            .flat_map(|channel| self.describe(channel))
+            .collect()
+    }
+}

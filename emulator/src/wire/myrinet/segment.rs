@@ -1,0 +1,390 @@
+//! The run of the fabric: heads that go on, packets that wait for channels, and what nodes send and hear.
+
+use std::any::Any;
+
+use super::event::{Event, Step};
+use super::network::MyrinetNetwork;
+use super::packet::{MINIMUM_BYTES, Packet, RouteByte};
+use super::worm::{Hop, HopId, Worm};
+use super::{Control, Myrinet};
+use crate::observe::capture::Tap;
+use crate::observe::tracer::Tracer;
+use crate::sim::time::SimTime;
+use crate::wire::fault::Passage;
+use crate::wire::loss::LossReason;
+use crate::wire::medium::{Delivery, Sent};
+use crate::wire::network::{Segment, outbox_of, pass_on};
+use crate::wire::port::Port;
+use crate::wire::unit::{Departure, Unit};
+
+/// All nodes and channels.
+#[derive(Debug)]
+pub(super) struct Joined<'a> {
+    pub network: &'a mut MyrinetNetwork,
+    /// The nodes with a cable, in order.
+    nodes: Vec<usize>,
+    /// From any event, unit or control to the first moment at which a node can hear of it.
+    ahead: SimTime,
+    /// The time of the event that is handled.
+    pub now: SimTime,
+    told: Vec<(usize, SimTime, Delivery<Myrinet>)>,
+}
+
+impl<'a> Joined<'a> {
+    pub fn new(network: &'a mut MyrinetNetwork, nodes: Vec<usize>) -> Self {
+        let at_nodes = network.channels.iter();
+        let at_nodes = at_nodes.filter(|c| c.sender().is_some() || c.receiver().is_some());
+        // Nodes hear of each other after one cable at least; of their own tail after the shortest packet.
+        let spans = at_nodes.map(|c| c.link.propagation.min(c.link.span(MINIMUM_BYTES)));
+        Self {
+            ahead: spans.min().unwrap_or(SimTime::MAX),
+            now: network.now,
+            network,
+            nodes,
+            told: Vec::new(),
+        }
+    }
+
+    pub fn schedule(&mut self, time: SimTime, channel: usize, step: Step) {
+        self.network.schedule(time, channel, step);
+    }
+
+    /// Passes something on to a node.
+    pub fn tell(&mut self, node: usize, time: SimTime, delivery: Delivery<Myrinet>) {
+        debug_assert!(
+            time >= self.now.saturating_add(self.ahead),
+            "{delivery:?} too late"
+        );
+        if let Ok(member) = self.nodes.binary_search(&node) {
+            self.told.push((member, time, delivery));
+        }
+    }
+
+    pub fn tell_control(&mut self, node: usize, time: SimTime, control: Control) {
+        self.tell(node, time, Delivery::Control(Sent { time, control }));
+    }
+
+    fn handle(&mut self, event: Event) {
+        let Event {
+            time,
+            channel,
+            step,
+            ..
+        } = event;
+        self.now = time;
+        match step {
+            Step::TailOut(hop, version) if self.is_current(hop, version) => self.tail_out(hop),
+            Step::Begin(hop, version) if self.is_current(hop, version) => self.begin(hop),
+            Step::Settle(hop, version) if self.is_current(hop, version) => self.settle(hop),
+            Step::Replan(hop, version) if self.is_current(hop, version) => self.replan(hop, time),
+            Step::TailOut(..) | Step::Begin(..) | Step::Settle(..) | Step::Replan(..) => {}
+            Step::Gate(stop) => self.gate_changes(channel, stop),
+            Step::Heard(control) => self.hear(channel, control),
+            Step::Flow(hop, flow) => self.flow_changes(hop, flow),
+            Step::Head(hop) => self.head_arrives(hop),
+            Step::Watermark(prediction) => {
+                if self.network.channels[channel].prediction == prediction {
+                    self.watch(channel);
+                }
+            }
+            Step::Free => {
+                self.admit(channel);
+                self.go_on(channel);
+                self.watch(channel);
+            }
+            Step::Leave(packet, layer, reports) => self.leave(channel, packet, layer, reports),
+            Step::Cut(crossbar) => self.cut(channel, crossbar),
+            Step::Watchdog(hop) => self.bark(channel, hop),
+        }
+    }
+
+    fn is_current(&self, id: HopId, version: u64) -> bool {
+        self.network
+            .hop(id)
+            .is_some_and(|hop| hop.version == version)
+    }
+
+    /// A packet leaves a node: it passes the lane's fault layers, then it asks for the channel.
+    fn leave(&mut self, channel: usize, packet: Packet, layer: usize, reports: bool) {
+        if layer == 0 {
+            self.network.counts.sent += 1;
+        }
+        let now = self.now;
+        let lane = &mut self.network.channels[channel].lane;
+        if layer >= lane.layers() {
+            return self.enter(channel, packet, reports);
+        }
+        let length = packet.length();
+        let mut passage = Passage::default();
+        let departure = Departure {
+            head: now,
+            unit: packet,
+        };
+        lane.pass(layer, departure, &mut passage);
+        let copies = passage.units().len() as u64;
+        for (index, Departure { head, unit }) in passage.take_units().enumerate() {
+            let step = Step::Leave(unit, layer + 1, reports && index == 0);
+            self.schedule(head, channel, step);
+        }
+        self.network.counts.doubled += copies.saturating_sub(1);
+        if copies == 0 {
+            self.vanish(channel, length, reports);
+        }
+    }
+
+    /// A packet that a node sends gets no further than the node's port. The sender does not know.
+    fn vanish(&mut self, channel: usize, length: u64, reports: bool) {
+        self.network.counts.lost += 1;
+        let channel = &self.network.channels[channel];
+        let gone = self.now + channel.link.span(length.max(MINIMUM_BYTES));
+        if let Some(node) = channel.sender().filter(|_| reports) {
+            self.tell_control(node, gone, Control::Sent { whole: true });
+        }
+    }
+
+    /// A packet of a node asks for its first channel.
+    fn enter(&mut self, channel: usize, packet: Packet, reports: bool) {
+        let length = packet.length();
+        if length < MINIMUM_BYTES {
+            let lane = &mut self.network.channels[channel].lane;
+            lane.lose(self.now, LossReason::Length, &packet);
+            return self.vanish(channel, length, reports);
+        }
+        let number = self.network.next_number;
+        self.network.next_number += 1;
+        let hop = Hop {
+            channel,
+            length,
+            ..Hop::default()
+        };
+        self.network.worms.push(Worm {
+            number,
+            packet,
+            base: 0,
+            hops: vec![hop],
+            reports,
+        });
+        self.network.channels[channel]
+            .waiting
+            .push_back((number, 0));
+        self.admit(channel);
+    }
+
+    /// A head is in at a crossbar.
+    pub fn head_arrives(&mut self, id: HopId) {
+        let now = self.now;
+        let Some(hop) = self.network.hop_mut(id) else {
+            return;
+        };
+        if hop.head_in || hop.arrived.passed(now) == 0 {
+            return;
+        }
+        hop.head_in = true;
+        let channel = hop.channel;
+        self.go_on(channel);
+        self.watch(channel);
+    }
+
+    /// The first packet in the buffer at a channel's end goes on, if its head is in and has not been sent on yet.
+    pub fn go_on(&mut self, channel: usize) {
+        let Some(&id) = self.network.channels[channel].inside.front() else {
+            return;
+        };
+        let Some(worm) = self.network.worm(id.0) else {
+            return;
+        };
+        let first = worm.hops.len() == id.1 + 1 && worm.hops[id.1].head_in;
+        if !first {
+            return;
+        }
+        match self.egress(channel, id) {
+            Ok(out) => self.ask(out, id),
+            Err(reason) => self.lose(id, channel, reason),
+        }
+    }
+
+    /// The channel to which a packet's route leads from the end of another one.
+    fn egress(&self, channel: usize, (number, hop): HopId) -> Result<usize, LossReason> {
+        let nowhere = LossReason::UnknownDestination;
+        let Port::Switch { switch, port } = self.network.channels[channel].lane.to() else {
+            return Err(nowhere);
+        };
+        let crossbar = self.network.crossbars.get(switch).ok_or(nowhere)?;
+        let worm = self.network.worm(number).ok_or(nowhere)?;
+        let byte = worm.route_byte(hop).and_then(RouteByte::read);
+        let egress = byte.and_then(|byte| byte.egress(port, crossbar.ports.len()));
+        crossbar.ports[egress.ok_or(nowhere)?].ok_or(LossReason::Unconnected)
+    }
+
+    /// A packet asks for a channel behind the hop that it is on.
+    fn ask(&mut self, out: usize, (number, hop): HopId) {
+        let next = (number, hop + 1);
+        let Some(worm) = self.network.worm_mut(number) else {
+            return;
+        };
+        let length = worm.hops[hop].length.saturating_sub(1);
+        worm.hops.push(Hop {
+            channel: out,
+            length,
+            ..Hop::default()
+        });
+        self.network.channels[out].waiting.push_back(next);
+        self.admit(out);
+        let out_channel = &self.network.channels[out];
+        let Port::Switch { switch, .. } = out_channel.lane.from() else {
+            return;
+        };
+        let crossbar = self.network.crossbars.get(switch);
+        if let Some(span) = crossbar.and_then(|crossbar| crossbar.config.watchdog)
+            && out_channel.waiting.contains(&next)
+        {
+            let time = self.now.saturating_add(span);
+            self.schedule(time, out, Step::Watchdog(next));
+        }
+    }
+
+    /// Gives a free channel to the packet that has waited longest.
+    pub fn admit(&mut self, channel: usize) {
+        loop {
+            let free = &self.network.channels[channel];
+            if free.holder.is_some() || self.now < free.free_at {
+                return;
+            }
+            let Some(id) = self.network.channels[channel].waiting.pop_front() else {
+                return;
+            };
+            self.grant(channel, id);
+        }
+    }
+
+    /// Gives a channel to a packet, unless it gets lost there.
+    fn grant(&mut self, index: usize, id: HopId) {
+        let now = self.now;
+        let channel = &self.network.channels[index];
+        if channel
+            .lane
+            .is_cut(now, now.saturating_add(channel.link.propagation))
+        {
+            return self.lose(id, index, LossReason::Cut);
+        }
+        let start = match channel.lane.layers() {
+            0 => now,
+            _ if id.1 == 0 => now,
+            _ => match self.pass_layers(index, id) {
+                Some(start) => start,
+                None => return,
+            },
+        };
+        self.capture(index, id);
+        let channel = &mut self.network.channels[index];
+        channel.holder = Some(id);
+        if channel.receiver().is_none() {
+            channel.inside.push_back(id);
+        }
+        let mut changes = vec![start];
+        if id.1 == 0 {
+            changes.extend(channel.gate.changes_after(start));
+        }
+        let Some(hop) = self.network.hop_mut(id) else {
+            return;
+        };
+        hop.granted = true;
+        let version = hop.version;
+        if start > now {
+            return self.schedule(start, index, Step::Replan(id, version));
+        }
+        for time in changes {
+            self.replan(id, time);
+        }
+    }
+
+    /// A packet passes the fault layers of a crossbar's port. Returns when its head may leave, unless it is lost. A packet that is under
+    /// way cannot be doubled, and cannot change its length.
+    fn pass_layers(&mut self, channel: usize, id: HopId) -> Option<SimTime> {
+        let mut unit = self.network.worm(id.0)?.packet_at(id.1);
+        let (mut head, length) = (self.now, unit.length());
+        let mut passage = Passage::default();
+        let lane = &mut self.network.channels[channel].lane;
+        for layer in 0..lane.layers() {
+            lane.pass(layer, Departure { head, unit }, &mut passage);
+            let first = passage.take_units().next();
+            let Some(departure) = first else {
+                self.clear(id.0);
+                return None;
+            };
+            (head, unit) = (departure.head, departure.unit);
+        }
+        if unit.length() != length {
+            self.lose(id, channel, LossReason::Length);
+            return None;
+        }
+        let worm = self.network.worm_mut(id.0)?;
+        (worm.packet, worm.base) = (unit, id.1);
+        Some(head)
+    }
+
+    fn capture(&mut self, channel: usize, (number, hop): HopId) {
+        if self.network.channels[channel].lane.tap.is_none() {
+            return;
+        }
+        let packet = self.network.worm(number).map(|worm| worm.packet_at(hop));
+        if let Some(packet) = packet {
+            let lane = &mut self.network.channels[channel].lane;
+            lane.capture(self.now, &packet, Vec::new());
+        }
+    }
+}
+
+impl Segment for Joined<'_> {
+    fn next_time(&self) -> SimTime {
+        let first = self.network.pending.0.peek();
+        first.map_or(SimTime::MAX, |event| event.time)
+    }
+
+    fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime {
+        let next = self.next_time().min(unit).min(control);
+        next.saturating_add(self.ahead)
+    }
+
+    fn take(&mut self, from: usize, outbox: &mut dyn Any) {
+        let outbox = outbox_of::<Myrinet>(outbox);
+        let Some(away) = self.network.node_channel(self.nodes[from]) else {
+            return outbox.clear();
+        };
+        for departure in outbox.take_unheard() {
+            let lane = &mut self.network.channels[away].lane;
+            lane.capture(departure.head, &departure.unit, Vec::new());
+        }
+        for Departure { head, unit } in outbox.take_units() {
+            self.schedule(head, away, Step::Leave(unit, 0, true));
+        }
+        for Sent { time, control } in outbox.take_controls() {
+            self.schedule(time, away ^ 1, Step::Heard(control));
+        }
+    }
+
+    fn run_until(&mut self, time: SimTime) {
+        while self.next_time() < time {
+            if let Some(event) = self.network.pending.0.pop() {
+                self.handle(event);
+            }
+        }
+        self.network.now = self.network.now.max(self.now);
+    }
+
+    fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any)) {
+        for (node, matters, delivery) in self.told.drain(..) {
+            pass_on(node, matters, delivery, to);
+        }
+    }
+
+    fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
+        let channels = self.network.channels.iter_mut();
+        Box::new(channels.map(|channel| &mut channel.lane.trace))
+    }
+
+    fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {
+        let channels = self.network.channels.iter_mut();
+        Box::new(channels.filter_map(|channel| channel.lane.tap.as_mut()))
+    }
+}
