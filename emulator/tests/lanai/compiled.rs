@@ -88,7 +88,11 @@ fn compiled_code_computes_what_the_host_computes() {
         let mut core = Core::new(Pipeline::LLVM);
         core.start_at(image.entry);
         let _ = run(&mut core, &mut bus, u64::MAX, 50_000);
-        assert_eq!(bus.read(shared(2), Width::Word), 0x600D_600D, "{a:#x} {b:#x}: no end");
+        assert_eq!(
+            bus.read(shared(2), Width::Word),
+            0x600D_600D,
+            "{a:#x} {b:#x}: no end"
+        );
         let results: [u32; work::RESULTS] = std::array::from_fn(|index| {
             let index = u32::try_from(index).expect("few results");
             bus.read(shared(3 + index), Width::Word)
