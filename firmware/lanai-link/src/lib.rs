@@ -1,6 +1,6 @@
 //! From bitcode of `rustc` to images for the Myricom LANai.
 //!
-//! [`link`] joins objects for the LANai to an image: it resolves symbols, removes what nothing refers to, applies relocations with
+//! [`link()`] joins objects for the LANai to an image: it resolves symbols, removes what nothing refers to, applies relocations with
 //! range checks, and refuses code that is known to be miscompiled. [`driver`] is what `rustc` calls as its linker: it leads
 //! bitcode through LLVM's tools to objects, and links these. `docs/lanai-toolchain.md` describes both.
 
