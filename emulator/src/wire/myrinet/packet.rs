@@ -51,7 +51,7 @@ impl RouteByte {
     /// From port `ingress` to port `egress` of a crossbar. `None` if they are too far apart.
     #[must_use]
     pub fn between(ingress: usize, egress: usize) -> Option<Self> {
-        let delta = i8::try_from(egress.cast_signed().wrapping_sub(ingress.cast_signed())).ok()?;
+        let delta = i8::try_from(egress.checked_signed_diff(ingress)?).ok()?;
         (-Self::MOST..=Self::MOST)
             .contains(&delta)
             .then_some(Self(delta))

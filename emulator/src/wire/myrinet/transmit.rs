@@ -85,11 +85,13 @@ impl Joined<'_> {
                 ..idle
             },
         };
-        if hop.sent.continues(&flow, next) {
-            return None;
-        }
         let stopped = flow.limit == next;
         let known = supply.map_or(hop.length, |supply| supply.limit.saturating_sub(1));
+        // An unchanged line may end where it did because the supply was short, and now because it catches up: then it must be planned again.
+        let catches_up = flow.limit < known && !stopped;
+        if !catches_up && hop.sent.continues(&flow, next) {
+            return None;
+        }
         let mut plan = Plan {
             channel: hop.channel,
             flow,
@@ -102,7 +104,7 @@ impl Joined<'_> {
         };
         if flow.limit == hop.length {
             plan.tail = Some(flow.time_of(hop.length - 1).saturating_add(step));
-        } else if flow.limit < known && !stopped {
+        } else if catches_up {
             plan.caught_up = Some(flow.time_of(flow.limit));
         }
         let hop = self.network.hop_mut((number, index))?;
