@@ -95,22 +95,22 @@ impl Plan {
     fn world(&self) -> World {
         let topology = self.topology();
         let nodes = topology.nodes().len();
-        let routes = routes(&topology).unwrap();
-        check(&topology, &routes).unwrap();
+        let routes = routes(&topology).expect("a valid world");
+        check(&topology, &routes).expect("a valid world");
         let mut world = nics(nodes);
         for &ports in &topology.crossbars {
             let mut config = CrossbarConfig::new(ports);
             config.latency = SimTime::from_ns(self.latency_ns);
             // A damaged route byte can lead a packet into a circle.
             config.watchdog = self.faults.then_some(SimTime::from_us(200));
-            world.add_crossbar(&config).unwrap();
+            world.add_crossbar(&config).expect("a valid world");
         }
         for (index, &(a, b)) in topology.cables.iter().enumerate() {
             let link = match self.slow[index % self.slow.len()] {
                 true => Link::at_1_28_gbps(index as u64 % 25 + 1),
                 false => Link::at_2_gbps(index as u64 % 7 + 1),
             };
-            world.connect_myrinet(a, b, link).unwrap();
+            world.connect_myrinet(a, b, link).expect("a valid world");
         }
         for node in 0..nodes {
             let board = nic_mut(&mut world, node);
@@ -128,9 +128,11 @@ impl Plan {
                 corruption: 0.1,
             };
             for (stream, &(a, b)) in topology.cables.iter().enumerate() {
-                let layer = RandomFaults::new(rates, 3, stream as u64).unwrap();
+                let layer = RandomFaults::new(rates, 3, stream as u64).expect("a valid world");
                 let port = if stream % 2 == 0 { a } else { b };
-                world.add_myrinet_fault(port, Box::new(layer)).unwrap();
+                world
+                    .add_myrinet_fault(port, Box::new(layer))
+                    .expect("a valid world");
             }
         }
         if let Some((cable, ns)) = self.cut {
@@ -138,7 +140,7 @@ impl Plan {
             let until = Some(SimTime::from_ns(ns + 10_000));
             world
                 .unplug_myrinet(a, SimTime::from_ns(ns), until)
-                .unwrap();
+                .expect("a valid world");
         }
         for &(from, to, ns, length) in &self.packets {
             let (from, to) = (from % nodes, to % nodes);
@@ -166,25 +168,25 @@ fn check_plan(plan: &Plan, middle_us: u64) {
         // Packets that a layer holds back are nowhere else.
         accounted(&whole);
     }
-    let (state, logs) = (whole.save().unwrap(), whole.logs());
+    let (state, logs) = (whole.save().expect("a valid world"), whole.logs());
     run_us(&mut whole, END_US, 1);
     let counts = settled(&whole);
     // Routes without circles, or a watchdog, and receivers that always go on: no packet is left.
-    let fabric = whole.network::<Myrinet>().unwrap();
+    let fabric = whole.network::<Myrinet>().expect("a valid world");
     let waiting = fabric.describe_waiting();
     assert_eq!(fabric.under_way(), 0, "{waiting:#?}");
     if !plan.faults && plan.cut.is_none() && !plan.nres {
         assert_eq!(counts.lost + counts.cut_short, 0);
     }
     let mut loaded = plan.world();
-    loaded.load(&state, &logs).unwrap();
-    assert_eq!(loaded.save().unwrap(), state);
+    loaded.load(&state, &logs).expect("a valid world");
+    assert_eq!(loaded.save().expect("a valid world"), state);
     run_us(&mut loaded, END_US, 2);
     assert!(
         outcome(&loaded) == outcome(&whole),
         "a snapshot at {middle_us} us"
     );
-    assert!(loaded.save().unwrap() == whole.save().unwrap());
+    assert!(loaded.save().expect("a valid world") == whole.save().expect("a valid world"));
     let mut threads = plan.world();
     run_us(&mut threads, END_US, 2);
     assert!(outcome(&threads) == outcome(&whole), "two threads");

@@ -18,7 +18,9 @@ fn star() -> World {
     let mut world = nics(4);
     let topology = Topology::one_crossbar(8, 4);
     let config = CrossbarConfig::new(8);
-    world.build_myrinet(&topology, &config, CABLE).unwrap();
+    world
+        .build_myrinet(&topology, &config, CABLE)
+        .expect("a valid world");
     world
 }
 
@@ -56,7 +58,7 @@ fn routes_that_lead_nowhere_lose_the_packet() {
 fn packets_of_any_bytes_do_no_harm() {
     let mut world = star();
     let shortest = (0..4).map(|length| vec![0x81; length]);
-    let routes_alone = [vec![0x80; 300], vec![0x81, 0xBF].repeat(100), vec![0xFF; 9]];
+    let routes_alone = [vec![0x80; 300], [0x81, 0xBF].repeat(100), vec![0xFF; 9]];
     for bytes in shortest.chain(routes_alone) {
         at(&mut world, 0, 1_000, Event::Send(Packet::new(bytes)));
     }
@@ -184,7 +186,10 @@ struct Disk(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
 impl std::io::Write for Disk {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0
+            .lock()
+            .expect("a valid world")
+            .extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

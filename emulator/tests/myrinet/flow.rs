@@ -27,7 +27,9 @@ fn build(topology: &Topology, watchdog: Option<SimTime>) -> World {
         watchdog,
         ..CrossbarConfig::new(8)
     };
-    world.build_myrinet(topology, &config, CABLE).unwrap();
+    world
+        .build_myrinet(topology, &config, CABLE)
+        .expect("a valid world");
     world
 }
 

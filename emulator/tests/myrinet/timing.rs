@@ -15,11 +15,17 @@ fn row(crossbars: usize, link: Link) -> World {
     let mut world = nics(2);
     let mut place = Port::Node(0);
     for _ in 0..crossbars {
-        let switch = world.add_crossbar(&CrossbarConfig::new(8)).unwrap();
-        world.connect_myrinet(place, (switch, 2), link).unwrap();
+        let switch = world
+            .add_crossbar(&CrossbarConfig::new(8))
+            .expect("a valid world");
+        world
+            .connect_myrinet(place, (switch, 2), link)
+            .expect("a valid world");
         place = (switch, 5).into();
     }
-    world.connect_myrinet(place, 1, link).unwrap();
+    world
+        .connect_myrinet(place, 1, link)
+        .expect("a valid world");
     world
 }
 
