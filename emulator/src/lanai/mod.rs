@@ -1,6 +1,6 @@
 //! Boards with Myricom's LANai: LANai 4, 7 and 9 (docs/lanai.md, section 3).
 //!
-//! One file for each hardware block; [`fabric`](mod@fabric) carries out what the blocks decide, [`run`](mod@run) executes the CPU.
+//! One file for each hardware block; [`fabric`](mod@fabric) carries out what the blocks decide, `run` executes the CPU.
 
 pub mod arbitration;
 pub mod board;
