@@ -40,6 +40,17 @@ struct Outcome {
     target: Option<u32>,
 }
 
+/// An access to memory, as its word describes it.
+struct Access {
+    rd: u32,
+    rs1: u32,
+    /// When the base register moves: bit 0: it moves; bit 1: before the access.
+    update: u32,
+    bytes: u32,
+    stores: bool,
+    signed: bool,
+}
+
 impl Reference {
     pub fn new(pipeline: Pipeline, registers: &[u32], memory: Vec<u8>) -> Self {
         let mut all = [0; 32];
@@ -262,13 +273,15 @@ impl Reference {
             8 | 9 => {
                 let offset = half as u16 as i16 as u32;
                 self.access(
-                    rd,
-                    rs1,
-                    field(16, 2),
+                    &Access {
+                        rd,
+                        rs1,
+                        update: field(16, 2),
+                        bytes: 4,
+                        stores: word >> 28 == 9,
+                        signed: false,
+                    },
                     |a| a.wrapping_add(offset),
-                    4,
-                    word >> 28 == 9,
-                    false,
                 )
             }
             10 | 11 => self.indexed(word),
@@ -356,7 +369,17 @@ impl Reference {
         let rd = field(23, 5);
         let long = field(18, 5) * 65536 + field(0, 16);
         match field(16, 2) {
-            0 | 1 => self.access(rd, 0, 2, |_| long, 4, field(16, 2) == 1, false),
+            0 | 1 => self.access(
+                &Access {
+                    rd,
+                    rs1: 0,
+                    update: 2,
+                    bytes: 4,
+                    stores: field(16, 2) == 1,
+                    signed: false,
+                },
+                |_| long,
+            ),
             2 => Some(written(rd, long)),
             _ if field(15, 1) == 1 => None,
             _ => {
@@ -368,13 +391,15 @@ impl Reference {
                 let sum = |a: u32| a.wrapping_add(offset);
                 let signed = !stores && !zero;
                 self.access(
-                    rd,
-                    field(18, 5),
-                    field(10, 2),
+                    &Access {
+                        rd,
+                        rs1: field(18, 5),
+                        update: field(10, 2),
+                        bytes: 2 - byte,
+                        stores,
+                        signed,
+                    },
                     sum,
-                    2 - byte,
-                    stores,
-                    signed,
                 )
             }
         }
@@ -412,27 +437,27 @@ impl Reference {
         let (sum, _) = self.operate(operation, a, b);
         let signed = !zero && !stores && bytes != 4;
         self.access(
-            field(23, 5),
-            field(18, 5),
-            update,
+            &Access {
+                rd: field(23, 5),
+                rs1: field(18, 5),
+                update,
+                bytes,
+                stores,
+                signed,
+            },
             |_| sum,
-            bytes,
-            stores,
-            signed,
         )
     }
 
-    #[allow(clippy::too_many_arguments, reason = "fields of a word")]
-    fn access(
-        &mut self,
-        rd: u32,
-        rs1: u32,
-        update: u32,
-        sum: impl Fn(u32) -> u32,
-        bytes: u32,
-        stores: bool,
-        signed: bool,
-    ) -> Option<Outcome> {
+    fn access(&mut self, access: &Access, sum: impl Fn(u32) -> u32) -> Option<Outcome> {
+        let &Access {
+            rd,
+            rs1,
+            update,
+            bytes,
+            stores,
+            signed,
+        } = access;
         let base = self.get(rs1);
         let sum = sum(base);
         let address = if update >= 2 { sum } else { base } / bytes * bytes;
