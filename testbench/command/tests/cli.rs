@@ -411,7 +411,8 @@ fn an_interrupt_leaves_what_there_is() {
     assert_eq!(output.status.code(), Some(130));
     let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     assert_eq!(document["stop"], "interrupted");
-    assert!(document["cpu_a"]["instructions"].as_u64() > Some(0));
+    // The interrupt may come before the first instruction.
+    assert!(document["cpu_a"]["instructions"].is_u64());
 }
 
 #[test]
