@@ -6,10 +6,14 @@
 //! * [`tigon2`]: the chip: address map, registers, event bits, rings, mailboxes.
 //! * [`acenic`]: the Ethernet driver protocol of the AceNIC.
 //! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
+//! * [`lanai`]: the LANai: special registers, status bits, DMA blocks, window.
+//! * [`gm`]: the GM protocol: map of SRAM, send slots, receive tokens, events, packets.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
 #![no_std]
 
 pub mod acenic;
 pub mod emp;
+pub mod gm;
+pub mod lanai;
 pub mod probe;
 pub mod tigon2;
