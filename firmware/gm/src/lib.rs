@@ -36,7 +36,6 @@ mod transmit;
 pub use nic::Nic;
 
 use defs::gm::map::{COUNTERS, Counter};
-use nic::{DMA, RECEIVED, SENT, TICK};
 use state::STARTED;
 
 /// A node's firmware.
@@ -73,16 +72,16 @@ impl<N: Nic> Gm<N> {
                 return false;
             }
         } else {
-            if events & RECEIVED != 0 {
+            if events & N::RECEIVED != 0 {
                 self.on_received();
             }
-            if events & SENT != 0 {
+            if events & N::SENT != 0 {
                 self.on_sent();
             }
-            if events & DMA != 0 {
+            if events & N::DMA != 0 {
                 self.on_dma();
             }
-            if events & TICK != 0 {
+            if events & N::TICK != 0 {
                 self.on_tick();
             }
         }

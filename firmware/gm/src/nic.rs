@@ -14,23 +14,22 @@ pub struct HostAddress {
     pub low: u32,
 }
 
-/// Event: a packet was received, or ended the armed buffer.
-pub const RECEIVED: u32 = 1;
-/// Event: the packet that was given to the sender has left.
-pub const SENT: u32 = 2;
-/// Event: a DMA is complete.
-pub const DMA: u32 = 4;
-/// Event: a tick after [`Nic::set_timer`].
-pub const TICK: u32 = 8;
-
 /// The hardware that GM runs on.
 pub trait Nic {
+    /// Bit of an event: a packet was received, or ended the armed buffer.
+    const RECEIVED: u32;
+    /// Bit of an event: the packet that was given to the sender has left.
+    const SENT: u32;
+    /// Bit of an event: a DMA is complete.
+    const DMA: u32;
+    /// Bit of an event: a tick after [`set_timer`](Self::set_timer).
+    const TICK: u32;
+
     /// Reads the word of SRAM at `address`.
     fn load(&self, address: u32) -> u32;
     /// Writes the word of SRAM at `address`.
     fn store(&mut self, address: u32, value: u32);
-    /// Takes the events that have come up: [`RECEIVED`], [`SENT`], [`DMA`], [`TICK`]. Changes nothing when
-    /// there are none.
+    /// Takes the events that have come up, a bit for each. Changes nothing when there are none.
     fn events(&mut self) -> u32;
 
     /// Starts a DMA from the host. At most two are under way; they complete in order.
@@ -50,7 +49,7 @@ pub trait Nic {
     fn arm(&mut self, buffer: u32);
     /// Length of the packet that was received into `buffer`, without check sequences; 0 if it is damaged or too long.
     fn received(&mut self, buffer: u32) -> u32;
-    /// Asks for [`TICK`] after [`TICK_HALF_US`](defs::gm::map::TICK_HALF_US).
+    /// Asks for [`TICK`](Self::TICK) after [`TICK_HALF_US`](defs::gm::map::TICK_HALF_US).
     fn set_timer(&mut self);
 
     /// Marks an event for observers: a connection's number and a sequence number. Takes no time.

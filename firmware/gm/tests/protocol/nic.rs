@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use defs::gm::map::{BUFFER_BYTES, SRAM_BYTES};
 use defs::gm::packet::HEADER_BYTES;
-use gm::nic::{DMA, HostAddress, Nic, RECEIVED, SENT, TICK};
+use gm::nic::{HostAddress, Nic};
 
 /// Bytes of host memory.
 pub const HOST_BYTES: usize = 4 << 20;
@@ -90,7 +90,7 @@ impl Fake {
         let length = transfer.length as usize;
         self.sram[to..to + length].copy_from_slice(&self.host[from..from + length]);
         self.reads_done += 1;
-        self.events |= DMA;
+        self.events |= Self::DMA;
         true
     }
 
@@ -104,7 +104,7 @@ impl Fake {
         self.host[to..to + length].copy_from_slice(&self.sram[from..from + length]);
         if transfer.cookie != 0 {
             self.writes_done.push_back(transfer.cookie);
-            self.events |= DMA;
+            self.events |= Self::DMA;
         }
         true
     }
@@ -112,7 +112,7 @@ impl Fake {
     /// The packet leaves that was given to the sender.
     pub fn leave(&mut self) -> Option<Wire> {
         let packet = self.sending.take()?;
-        self.events |= SENT;
+        self.events |= Self::SENT;
         Some(packet)
     }
 
@@ -133,7 +133,7 @@ impl Fake {
             true => u32::try_from(packet.bytes.len()).expect("in range"),
             false => 0,
         };
-        self.events |= RECEIVED;
+        self.events |= Self::RECEIVED;
     }
 
     /// A tick, if one was asked for.
@@ -141,7 +141,7 @@ impl Fake {
         let asked = self.timer;
         self.timer = false;
         if asked {
-            self.events |= TICK;
+            self.events |= Self::TICK;
         }
         asked
     }
@@ -156,6 +156,11 @@ impl Fake {
 }
 
 impl Nic for Fake {
+    const RECEIVED: u32 = 1;
+    const SENT: u32 = 2;
+    const DMA: u32 = 4;
+    const TICK: u32 = 8;
+
     fn load(&self, address: u32) -> u32 {
         self.word(address)
     }
