@@ -1,5 +1,5 @@
-//! Host library: drives a Tigon2 board through its memory-mapped PCI window, with EMP or the AceNIC host
-//! protocol.
+//! Host library: drives a board through its memory-mapped PCI window: a Tigon2 with EMP or the AceNIC host
+//! protocol, a LANai with GM.
 //!
 //! It depends on the traits [`Window`](window::Window) and [`System`](window::System), not on the emulator.
 //! The layers, from the bottom:
@@ -8,7 +8,8 @@
 //! * [`board`]: registers, SRAM through the movable view, chip bring-up;
 //! * [`firmware`]: loading an image;
 //! * [`emp`]: EMP's posts and completions;
-//! * [`acenic`]: a driver for the firmware of an Ethernet adapter.
+//! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
+//! * [`gm`]: GM on boards with a LANai: start-up, ports, messages.
 //!
 //! A node that sends a received message back:
 //!
@@ -45,6 +46,7 @@ pub mod acenic;
 pub mod board;
 pub mod emp;
 pub mod firmware;
+pub mod gm;
 
 pub use lanigon_window::{address, window};
 

@@ -6,7 +6,7 @@ use defs::gm::packet::{DATA, MTU, SIZES, capacity, first_word};
 use defs::gm::port::{
     PORT_COUNT, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES,
     RECEIVE_SLOTS, RECEIVE_TAG, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW, SEND_LENGTH,
-    SEND_SLOT_BYTES, SEND_TYPE,
+    SEND_SLOT_BYTES, SEND_TOKEN, SEND_TYPE,
 };
 
 use crate::nic::Event;
@@ -82,7 +82,7 @@ impl<N: Nic> Gm<N> {
         let next = slot & !SEND_QUEUE_MASK | (slot + SEND_SLOT_BYTES) & SEND_QUEUE_MASK;
         self.nic.store(port + P_SEND, next);
         self.nic.store(slot + SEND_TYPE, 0);
-        let token = port | (slot & SEND_QUEUE_MASK) >> 5;
+        let token = port | self.nic.load(slot + SEND_TOKEN) & 0x3F;
         let node = word >> 16;
         let subport = word >> 8 & 0xFF;
         let size = (word & 0xFF).wrapping_sub(SEND);

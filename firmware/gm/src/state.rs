@@ -132,7 +132,7 @@ pub const R_LENGTH: u32 = 12;
 pub const R_SEQUENCE: u32 = 16;
 /// Word of a record: header word with type and subtype.
 pub const R_TYPE: u32 = 20;
-/// Word of a record: the port's control block and the send slot, for the report; 0 if it is reported already.
+/// Word of a record: the port's control block and the send token, for the report; 0 if it is reported already.
 pub const R_TOKEN: u32 = 24;
 
 /// Word of a token's record: next one of its list, or next free one.

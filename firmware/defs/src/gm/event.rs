@@ -12,7 +12,7 @@
 //! | 62 | 0 | pairs |
 //! | 63 | size; sender's subport; target's subport; type | a pair; number of pairs; type |
 //!
-//! A pair is the number of a send slot and the status of its send, a byte each. The first pair is in the
+//! A pair is the number of a send token and the status of its send, a byte each. The first pair is in the
 //! upper half of word 63, the next ones lie before it, the later the lower: two in each word, the earlier
 //! one in the lower half. A short message lies before its event in the slot and is padded to a
 //! multiple of 4 bytes.

@@ -48,6 +48,10 @@ pub const BUFFER_BYTES: u32 = 0x1100;
 pub const BUFFER_HEADER: u32 = 64;
 /// Blocks of DMA (LANai 7 and 9) and the hardware abstraction's own words.
 pub const HARDWARE: u32 = BUFFERS + 6 * BUFFER_BYTES;
+/// First DMA block of LANai 7 and 9 to the host: channel 0.
+pub const WRITE_BLOCKS: u32 = HARDWARE;
+/// First DMA block of LANai 7 and 9 from the host: channel 2.
+pub const READ_BLOCKS: u32 = HARDWARE + 0x100;
 /// SRAM that the firmware needs.
 pub const SRAM_BYTES: u32 = 0x8_0000;
 

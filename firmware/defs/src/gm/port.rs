@@ -16,7 +16,10 @@ pub const RECEIVE_TOKENS: u32 = 254;
 pub const SEND_SLOTS: u32 = 64;
 /// Bytes of a send slot.
 pub const SEND_SLOT_BYTES: u32 = 32;
-/// Word of a send slot: host address, upper half. The words before it are not used.
+/// Word of a send slot: number of the send token, below [`SEND_SLOTS`], which the report names. The words before it are
+/// not used.
+pub const SEND_TOKEN: u32 = 12;
+/// Word of a send slot: host address, upper half.
 pub const SEND_ADDRESS_HIGH: u32 = 16;
 /// Word of a send slot: host address, lower half.
 pub const SEND_ADDRESS_LOW: u32 = 20;

@@ -13,8 +13,8 @@ use defs::gm::map::{
 use defs::gm::port::{
     PORT_QUEUE_HIGH, PORT_QUEUE_LOW, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY,
     RECEIVE_READY_WORD, RECEIVE_SLOTS, RECEIVE_TAG, RECEIVE_TOKENS, SEND, SEND_ADDRESS_HIGH,
-    SEND_ADDRESS_LOW, SEND_LENGTH, SEND_SLOTS, SEND_TOKENS, SEND_TYPE, control_block, receive_slot,
-    send_slot,
+    SEND_ADDRESS_LOW, SEND_LENGTH, SEND_SLOTS, SEND_TOKEN, SEND_TOKENS, SEND_TYPE, control_block,
+    receive_slot, send_slot,
 };
 use gm::Gm;
 
@@ -47,7 +47,7 @@ pub struct Port {
     next_token: u32,
     tokens: u32,
     next_event: u32,
-    /// Slots under way.
+    /// Send tokens under way.
     under_way: BTreeMap<u32, u32>,
 }
 
@@ -154,12 +154,16 @@ impl Node {
         port.sends += 1;
         let slot = port.next_slot;
         port.next_slot = (slot + 1) % SEND_SLOTS;
-        assert!(port.under_way.insert(slot, self.sends).is_none());
+        let token = (0..SEND_TOKENS)
+            .find(|token| !port.under_way.contains_key(token))
+            .expect("a token");
+        port.under_way.insert(token, self.sends);
         let word = message.target_node << 16
             | (message.target_port << 1 | message.priority) << 8
             | (SEND + message.size);
         let at = send_slot(message.port, slot);
         assert_eq!(fake.word(at + SEND_TYPE), 0);
+        fake.set_word(at + SEND_TOKEN, token);
         fake.set_word(at + SEND_ADDRESS_HIGH, HIGH);
         fake.set_word(at + SEND_ADDRESS_LOW, address);
         fake.set_word(

@@ -106,7 +106,7 @@ const COOKIE: u32 = 24;
 const BLOCKS: u32 = 8;
 const RING_BYTES: u32 = BLOCKS * BLOCK_BYTES;
 
-/// DMA through two rings of blocks at [`Dma::NEW`]'s address: from the host in channel 2, to the host in channel 0. The host
+/// DMA through two rings of blocks in SRAM: from the host in channel 2, to the host in channel 0. The host
 /// has set the channels to the beginnings of the rings.
 ///
 /// Memory from `BASE` on, a multiple of 1024: ring to the host, ring from the host, four words.
@@ -114,8 +114,10 @@ const RING_BYTES: u32 = BLOCKS * BLOCK_BYTES;
 pub struct Dma<const BASE: u32>;
 
 impl<const BASE: u32> Dma<BASE> {
-    const WRITES: u32 = BASE;
-    const READS: u32 = BASE + RING_BYTES;
+    /// First block of the ring to the host.
+    pub const WRITES: u32 = BASE;
+    /// First block of the ring from the host.
+    pub const READS: u32 = BASE + RING_BYTES;
     const WRITE_NEXT: u32 = BASE + 2 * RING_BYTES;
     const WRITE_OLDEST: u32 = Self::WRITE_NEXT + 4;
     const READ_NEXT: u32 = Self::WRITE_NEXT + 8;

@@ -3,7 +3,7 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use defs::gm::map::{BUFFER_BYTES, HARDWARE, TICK_HALF_US};
+use defs::gm::map::{BUFFER_BYTES, HARDWARE, READ_BLOCKS, TICK_HALF_US, WRITE_BLOCKS};
 use gm::Gm;
 use gm::nic::{HostAddress, Nic};
 use lanai_hal::{entry, l9, sram};
@@ -12,6 +12,8 @@ entry!(main);
 
 /// The rings of DMA blocks.
 type Dma = l9::Dma<HARDWARE>;
+
+const _: () = assert!(Dma::WRITES == WRITE_BLOCKS && Dma::READS == READ_BLOCKS);
 
 /// Word: the packet in the buffer was too long.
 const LONG: u32 = HARDWARE + 0x300;
