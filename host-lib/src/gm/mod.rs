@@ -41,6 +41,8 @@ mod port;
 mod receive;
 mod send;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use defs::gm::map::{COUNTERS, Counter};
 

@@ -57,11 +57,11 @@ pub const fn first_word(subtype: u32) -> u32 {
     TYPE << 16 | subtype
 }
 
-/// Bytes that a message of a size holds at most.
+/// Bytes that a message of a size holds at most; 0 for a size that does not exist.
 #[doc(alias = "GM_MAX_LENGTH_FOR_SIZE")]
 #[must_use]
 pub const fn capacity(size: u32) -> u32 {
-    if size < 3 { 0 } else { (1 << (size & 31)) - 8 }
+    (1_u32 << (size & 31)).saturating_sub(8)
 }
 
 /// The smallest size that holds `length` bytes.
