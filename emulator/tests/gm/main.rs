@@ -2,3 +2,5 @@
 
 mod bench;
 mod exchange;
+mod registers;
+mod traffic;
