@@ -1,5 +1,5 @@
 //! Host library: drives a board through its memory-mapped PCI window: a Tigon2 with EMP or the AceNIC host
-//! protocol, a LANai up to the start of its firmware.
+//! protocol, a LANai with GM or up to the start of any firmware.
 //!
 //! It depends on the traits [`Window`](window::Window) and [`System`](window::System), not on the emulator.
 //! The layers, from the bottom:
@@ -9,7 +9,8 @@
 //! * [`firmware`]: loading an image;
 //! * [`lanai`]: the same two layers for boards with a LANai;
 //! * [`emp`]: EMP's posts and completions;
-//! * [`acenic`]: a driver for the firmware of an Ethernet adapter.
+//! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
+//! * [`gm`]: GM on boards with a LANai: start-up, ports, messages.
 //!
 //! A node that sends a received message back:
 //!
@@ -46,6 +47,7 @@ pub mod acenic;
 pub mod board;
 pub mod emp;
 pub mod firmware;
+pub mod gm;
 pub mod lanai;
 
 pub use lanigon_window::{address, window};

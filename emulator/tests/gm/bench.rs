@@ -1,0 +1,132 @@
+//! Nodes with GM's control program, joined by a crossbar.
+
+use std::fs;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex};
+
+use emulator::cpu::lanai::architecture::LANAI;
+use emulator::cpu::lanai::pipeline::Pipeline;
+use emulator::host::machine::Machine;
+use emulator::image::{Image, MemoryLimits};
+use emulator::lanai::board::Lanai;
+use emulator::lanai::chip::Generation;
+use emulator::lanai::timing::Timing;
+use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::wire::myrinet::{CrossbarConfig, Link};
+use host_lib::firmware::Firmware;
+use host_lib::gm::{Config, Family, Gm};
+
+pub const SRAM_BYTES: u32 = 1 << 20;
+
+/// A host's library on its emulated machine.
+pub type Host = Gm<Machine, Machine>;
+
+/// What programs have found out.
+pub type Shared<T> = Arc<Mutex<T>>;
+
+/// Nodes of one profile.
+pub struct Bench {
+    pub world: World,
+    firmware: Firmware,
+    family: Family,
+    nodes: u16,
+}
+
+/// Reads an image, if it was built.
+fn image(name: &str) -> Option<Firmware> {
+    let path = format!(
+        "{}/../firmware/target/lanai/release/{name}",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let Ok(file) = fs::read(&path) else {
+        // Past the capture of the test harness, which hides the output of tests that pass.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED for lack of the image {name} (`make firmware` builds it where llc of LLVM 22 is installed)"
+        );
+        return None;
+    };
+    let limits = MemoryLimits {
+        board: "a board with a LANai",
+        architecture: &LANAI,
+        sram_bytes: SRAM_BYTES,
+        scratchpad_base: u32::MAX,
+        scratchpad_a_bytes: 0,
+        scratchpad_b_bytes: 0,
+        dispatch_tables: (&[], 0),
+    };
+    let image = Image::parse(&file, &limits).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let parts = image.load_parts();
+    Some(Firmware {
+        segments: parts.map(|(at, bytes)| (at, bytes.to_vec())).collect(),
+        entry: image.entry,
+    })
+}
+
+impl Bench {
+    /// Boards of a profile on one crossbar; `None` without the image.
+    pub fn new(profile: &str, nodes: u16) -> Option<Self> {
+        let timing = Timing::built_in(profile).expect("a profile");
+        let (name, family, link) = match timing.generation {
+            Generation::L4 => ("gm-l4", Family::Lanai4, Link::at_1_28_gbps(3)),
+            Generation::L7 => ("gm", Family::Lanai9, Link::at_1_28_gbps(3)),
+            Generation::L9 => ("gm", Family::Lanai9, Link::at_2_gbps(3)),
+        };
+        let firmware = image(name)?;
+        let node = |index| {
+            let board = Lanai::new(SRAM_BYTES, timing, Pipeline::LLVM);
+            Node::new(index, board, &timing.host, 1)
+        };
+        let mut world = World::new((0..nodes).map(node).collect());
+        let ports = if nodes > 8 { 16 } else { 8 };
+        let crossbar = world
+            .add_crossbar(&CrossbarConfig::new(ports))
+            .expect("a crossbar");
+        for node in 0..usize::from(nodes) {
+            world
+                .connect_myrinet(node, (crossbar, node), link)
+                .expect("a free port");
+        }
+        Some(Self {
+            world,
+            firmware,
+            family,
+            nodes,
+        })
+    }
+
+    fn config(&self, node: u16) -> Config {
+        let route = |other: u16| {
+            let delta = other.wrapping_sub(node) as u8;
+            Some(vec![0x80 | delta & 0x3F])
+        };
+        let routes = (0..self.nodes).map(route).collect();
+        Config::new(self.family, node, routes)
+    }
+
+    /// Runs a program on a node: start-up, then `run`.
+    pub fn program<F>(&mut self, node: u16, run: impl FnOnce(Host) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let config = self.config(node);
+        let firmware = self.firmware.clone();
+        let programs = &mut self.world.nodes[usize::from(node)].programs;
+        programs.spawn("gm", |machine| async move {
+            let gm = Gm::start(machine.clone(), machine, Some(&firmware), config).await;
+            run(gm.unwrap_or_else(|error| panic!("{error}"))).await;
+        });
+    }
+
+    /// Runs until all programs have ended.
+    pub fn run(&mut self) {
+        let limits = RunLimits {
+            max_time: Some(SimTime::from_us(3_000_000)),
+            ..RunLimits::default()
+        };
+        let end = self.world.run(&limits);
+        assert_eq!(end, RunEnd::Completed);
+    }
+}

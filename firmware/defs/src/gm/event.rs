@@ -1,0 +1,109 @@
+//! Events in the receive queue of a port, which is in host memory, and status codes.
+//!
+//! A slot has 256 bytes. Its last byte is the type: the firmware writes it last and adds [`NEW`], the host
+//! clears it. Words, counted from the slot's beginning:
+//!
+//! | word | received message | report of sends |
+//! |------|------------------|-----------------|
+//! | 56, 57 | address of the message (upper, lower half) | |
+//! | 58, 59 | address of the buffer | |
+//! | 60 | length in bytes | pairs, see below |
+//! | 61 | sending node (16 bits); 16 bits of tag | pairs |
+//! | 62 | 0 | pairs |
+//! | 63 | size; sender's subport; target's subport; type | a pair; number of pairs; type |
+//!
+//! A pair is the number of a send token and the status of its send, a byte each. The first pair is in the
+//! upper half of word 63, the next ones lie before it, the later the lower: two in each word, the earlier
+//! one in the lower half. A short message lies before its event in the slot and is padded to a
+//! multiple of 4 bytes.
+
+/// Bytes of a slot.
+pub const SLOT_BYTES: u32 = 256;
+/// Number of slots of a port's queue.
+pub const SLOTS: u32 = 319;
+/// Bytes of a port's queue.
+pub const QUEUE_BYTES: u32 = SLOT_BYTES * SLOTS;
+/// Bytes of the event of a received message, at the end of a slot.
+pub const EVENT_BYTES: u32 = 32;
+/// Offset of that event in its slot.
+pub const EVENT: u32 = SLOT_BYTES - EVENT_BYTES;
+/// Offset of a slot's last word.
+pub const LAST_WORD: u32 = SLOT_BYTES - 4;
+/// Most bytes of a message that is placed in the slot.
+pub const FAST_BYTES: u32 = 128;
+/// Most pairs of a report.
+pub const REPORT_PAIRS: u32 = 31;
+
+/// Words of the event of a received message, in bytes from its beginning: address of the message.
+pub const WORD_MESSAGE: u32 = 0;
+/// Address of the buffer.
+pub const WORD_BUFFER: u32 = 8;
+/// Length in bytes.
+pub const WORD_LENGTH: u32 = 16;
+/// Sending node and tag.
+pub const WORD_NODE: u32 = 20;
+/// Size, subports and type.
+pub const WORD_TYPE: u32 = 28;
+
+/// Added to the type of an event that the host has not seen.
+pub const NEW: u32 = 0x80;
+/// Type: no event.
+pub const NO_RECEIVE: u32 = 0;
+/// Type: a message of low priority.
+#[doc(alias = "GM_RECV_EVENT")]
+pub const RECEIVE: u32 = 11;
+/// Added for a message of high priority.
+pub const HIGH: u32 = 1;
+/// Added for a message of the port with the receiver's own number.
+pub const PEER: u32 = 2;
+/// Added for a message that lies in the slot.
+pub const FAST: u32 = 4;
+/// Type: a report of sends.
+#[doc(alias = "GM_SENT_TOKENS_EVENT")]
+pub const SENT_TOKENS: u32 = 29;
+
+/// Result of a send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Status {
+    /// The message is in the target's memory, or on its way there from the target's board.
+    #[doc(alias = "GM_SUCCESS")]
+    Success = 0,
+    /// The send slot held no valid request.
+    #[doc(alias = "GM_INVALID_PARAMETER")]
+    InvalidParameter = 8,
+    /// No receive token fitted, or no answer came, for too long.
+    #[doc(alias = "GM_SEND_TIMED_OUT")]
+    TimedOut = 15,
+    /// The target refused the message.
+    #[doc(alias = "GM_SEND_REJECTED")]
+    Rejected = 16,
+    /// The target port is not open.
+    #[doc(alias = "GM_SEND_TARGET_PORT_CLOSED")]
+    TargetPortClosed = 17,
+    /// There is no route to the target.
+    #[doc(alias = "GM_SEND_TARGET_NODE_UNREACHABLE")]
+    NodeUnreachable = 18,
+    /// The sending port was closed.
+    #[doc(alias = "GM_SEND_PORT_CLOSED")]
+    PortClosed = 20,
+}
+
+impl Status {
+    /// All results.
+    pub const ALL: [Self; 7] = [
+        Self::Success,
+        Self::InvalidParameter,
+        Self::TimedOut,
+        Self::Rejected,
+        Self::TargetPortClosed,
+        Self::NodeUnreachable,
+        Self::PortClosed,
+    ];
+
+    /// Decodes a status code; `None` for an unused one.
+    #[must_use]
+    pub fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| *status as u32 == code)
+    }
+}

@@ -1,0 +1,10 @@
+//! GM's layouts: SRAM shared by host library and firmware ([`map`], [`port`]), events in host memory ([`event`]),
+//! packets between firmware ([`packet`]).
+//!
+//! All words are big-endian, in SRAM, in host memory and on the wire. `docs/gm.md` describes their use.
+
+pub mod event;
+pub mod map;
+pub mod packet;
+pub mod port;
+pub mod probe;

@@ -1,0 +1,116 @@
+//! The GM protocol on a NIC, independent of the hardware (docs/gm.md).
+//!
+//! GM carries messages between ports of nodes over one reliable connection for each pair of nodes and priority.
+//! [`Gm`] is the NIC's firmware. [`Gm::step`] takes the events of the hardware, lets the four machines go on
+//! (SDMA: host to SRAM, SEND, RECV, RDMA: SRAM to host) and looks for what the host has posted.
+//!
+//! | module | contents |
+//! |--------|----------|
+//! | [`nic`] | interface to the hardware |
+//! | `state` | words in SRAM, states of the machines |
+//! | `post` | send slots and receive tokens that the host has written |
+//! | `transmit` | SDMA and SEND: packets from records |
+//! | `receive` | RECV and RDMA: packets to receive tokens |
+//! | `ack` | acks, both ways |
+//! | `timer` | packets that are sent again, sends that fail |
+//! | `report` | completed sends to the host |
+//! | `control` | start, ports |
+//!
+//! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
+//! division, no multiplication and no copies of payload.
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+mod ack;
+mod control;
+pub mod nic;
+mod post;
+mod receive;
+mod report;
+mod state;
+mod timer;
+mod transmit;
+
+pub use nic::Nic;
+
+use defs::gm::map::{COUNTERS, Counter};
+use state::STARTED;
+
+/// A node's firmware.
+#[derive(Debug)]
+pub struct Gm<N> {
+    nic: N,
+}
+
+impl<N: Nic> Gm<N> {
+    /// Prepares SRAM and tells the host that it can start.
+    pub fn new(nic: N) -> Self {
+        let mut gm = Self { nic };
+        gm.prepare();
+        gm
+    }
+
+    /// The hardware.
+    pub const fn nic(&self) -> &N {
+        &self.nic
+    }
+
+    /// The hardware, mutable.
+    pub const fn nic_mut(&mut self) -> &mut N {
+        &mut self.nic
+    }
+
+    /// Handles the events that have come up, or one post of the host. Returns whether there was any. Without, no word of
+    /// SRAM is written.
+    #[inline(always)]
+    pub fn step(&mut self) -> bool {
+        let events = self.nic.events();
+        if events == 0 {
+            if !self.posted() {
+                return false;
+            }
+        } else {
+            if events & N::RECEIVED != 0 {
+                self.on_received();
+            }
+            if events & N::SENT != 0 {
+                self.on_sent();
+            }
+            if events & N::DMA != 0 {
+                self.on_dma();
+            }
+            if events & N::TICK != 0 {
+                self.on_tick();
+            }
+        }
+        if self.nic.load(STARTED) != 0 {
+            self.read_machine();
+            self.send_machine();
+            self.report_machine();
+        }
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count(&mut self, counter: Counter) {
+        let at = COUNTERS + ((counter as u32) << 2);
+        let value = self.nic.load(at).wrapping_add(1);
+        self.nic.store(at, value);
+    }
+
+    /// Appends `item` to the list whose first and last item are at `list`; `next` is the offset of an item's link.
+    #[inline(always)]
+    fn append(&mut self, list: u32, item: u32, next: u32) {
+        self.nic.store(item + next, 0);
+        if self.nic.load(list) == 0 {
+            self.nic.store(list, item);
+        } else {
+            let last = self.nic.load(list + 4);
+            self.nic.store(last + next, item);
+        }
+        self.nic.store(list + 4, item);
+    }
+}

@@ -1,0 +1,7 @@
+//! GM's protocol between nodes of fake hardware.
+
+mod cases;
+mod nic;
+mod node;
+mod random;
+mod world;

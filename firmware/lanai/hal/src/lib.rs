@@ -1,0 +1,21 @@
+//! Hardware abstraction layer for LANai firmware.
+//!
+//! | to ... | LANai 7, 9 | LANai 4 |
+//! |--------|------------|---------|
+//! | access words that the host or an engine shares | [`sram`] | [`sram`] |
+//! | see events | [`l9::take_status`] | [`l4::take_status`] |
+//! | move bytes from and to the host | [`l9::Dma`] | [`l4::Dma`] |
+//! | send and receive packets | [`l9::send`], [`l9::arm`], [`l9::received`] | [`l4::send`], [`l4::arm`], [`l4::received`] |
+//! | keep time | [`l9::set_timer`] | [`l4::set_timer`] |
+//!
+//! Images forbid `unsafe`: unsafe code is in this crate and in `lanai_rt`. Rules for firmware are in
+//! `docs/lanai-toolchain.md`, registers in `docs/lanai.md`.
+#![no_std]
+#![feature(asm_experimental_arch)]
+#![allow(unsafe_code)]
+
+pub mod l4;
+pub mod l9;
+pub mod sram;
+
+pub use lanai_rt::{Register, entry, stop};

@@ -1,0 +1,102 @@
+//! GM's control program for the LANai 4: the protocol of `firmware/gm` on the chip's engines.
+#![no_std]
+#![no_main]
+#![forbid(unsafe_code)]
+
+use defs::gm::map::{BUFFER_BYTES, HARDWARE, TICK_HALF_US};
+use gm::Gm;
+use gm::nic::{HostAddress, Nic};
+use lanai_hal::{entry, l4, sram};
+
+entry!(main);
+
+/// The queues of the DMA engine.
+type Dma = l4::Dma<HARDWARE>;
+
+/// Word: the packet in the buffer was too long.
+const LONG: u32 = HARDWARE + 0x300;
+/// Bytes of a buffer that a packet may fill.
+const ROOM: u32 = BUFFER_BYTES - 0x40;
+
+struct Chip;
+
+impl Nic for Chip {
+    const RECEIVED: u32 = l4::RECEIVED;
+    const SENT: u32 = l4::SENT;
+    const DMA: u32 = l4::DMA;
+    const TICK: u32 = l4::TICK;
+
+    #[inline(always)]
+    fn load(&self, address: u32) -> u32 {
+        sram::load(address)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, value: u32) {
+        sram::store(address, value);
+    }
+
+    #[inline(always)]
+    fn events(&mut self) -> u32 {
+        let status = l4::take_status(LONG);
+        if status & l4::DMA != 0 {
+            Dma::completed();
+        }
+        status
+    }
+
+    #[inline(always)]
+    fn start_read(&mut self, host: HostAddress, local: u32, length: u32) {
+        Dma::start_read(host.low, local, length);
+    }
+
+    #[inline(always)]
+    fn read_done(&mut self) -> bool {
+        Dma::read_done()
+    }
+
+    #[inline(always)]
+    fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+        Dma::start_write(host.low, local, length, cookie);
+    }
+
+    #[inline(always)]
+    fn write_done(&mut self) -> u32 {
+        Dma::write_done()
+    }
+
+    #[inline(always)]
+    fn send(&mut self, start: u32, _header: u32, end: u32) {
+        l4::send(start, end);
+    }
+
+    #[inline(always)]
+    fn arm(&mut self, buffer: u32) {
+        l4::arm(buffer, ROOM);
+    }
+
+    #[inline(always)]
+    fn received(&mut self, buffer: u32) -> u32 {
+        let length = l4::received(buffer);
+        if sram::load(LONG) != 0 {
+            sram::store(LONG, 0);
+            return 0;
+        }
+        length
+    }
+
+    #[inline(always)]
+    fn set_timer(&mut self) {
+        l4::set_timer(TICK_HALF_US);
+    }
+}
+
+fn main() -> ! {
+    l4::initialise();
+    Dma::initialise();
+    sram::store(LONG, 0);
+    let mut gm = Gm::new(Chip);
+    loop {
+        gm.step();
+    }
+}

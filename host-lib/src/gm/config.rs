@@ -1,0 +1,76 @@
+//! A node's settings for its firmware.
+
+use defs::gm::map::{DEFAULT_FATAL_TICKS, DEFAULT_RESEND_TICKS};
+use defs::lanai::{window4, window9};
+
+/// Boards whose windows are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// A LANai 4 on PCI: the image `gm-l4`.
+    Lanai4,
+    /// A LANai 7 or 9: the image `gm`.
+    Lanai9,
+}
+
+impl Family {
+    /// Window offset of SRAM.
+    pub(super) const fn sram(self) -> u32 {
+        match self {
+            Self::Lanai4 => window4::SRAM,
+            Self::Lanai9 => window9::SRAM,
+        }
+    }
+
+    /// Window offset of the control register.
+    pub(super) const fn control(self) -> u32 {
+        match self {
+            Self::Lanai4 => window4::CONTROL,
+            Self::Lanai9 => window9::CONTROL,
+        }
+    }
+
+    /// Control bit that switches interrupts off.
+    pub(super) const fn interrupt_off(self) -> u32 {
+        match self {
+            Self::Lanai4 => window4::INTERRUPT_OFF,
+            Self::Lanai9 => window9::INTERRUPT_OFF,
+        }
+    }
+}
+
+/// Settings of one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The board.
+    pub family: Family,
+    /// Own node number: an index into `routes`.
+    pub node: u16,
+    /// The route to every node, in the order of their numbers: a byte for each switch, none for a cable; `None` if the
+    /// node cannot be reached.
+    pub routes: Vec<Option<Vec<u8>>>,
+    /// Session of this run. Each start of the node needs a later session than the one before (sessions wrap: later means
+    /// by less than 0x8000), so that nodes that keep running can tell its packets from older ones.
+    pub session: u16,
+    /// Ticks of 0.1 ms after which unacknowledged packets are sent again.
+    pub resend_ticks: u32,
+    /// Ticks of 0.1 ms without progress after which a send fails.
+    pub fatal_ticks: u32,
+    /// Processor time of the library's own instructions in each send, provided buffer and event, in nanoseconds.
+    pub overhead_ns: u64,
+}
+
+impl Config {
+    /// The usual settings, for node `node` of `routes`.
+    #[must_use]
+    pub const fn new(family: Family, node: u16, routes: Vec<Option<Vec<u8>>>) -> Self {
+        Self {
+            family,
+            node,
+            routes,
+            session: 1,
+            resend_ticks: DEFAULT_RESEND_TICKS,
+            fatal_ticks: DEFAULT_FATAL_TICKS,
+            overhead_ns: 0,
+        }
+    }
+}

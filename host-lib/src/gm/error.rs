@@ -1,0 +1,180 @@
+//! Errors: at start-up, of ports and memory, of sends and receives.
+
+use defs::gm::map::{NODE_LIMIT, ROUTE_LIMIT};
+use thiserror::Error;
+
+use crate::firmware::ImageError;
+use crate::window::VirtualAddress;
+
+/// Start-up failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum StartError {
+    /// The own node is not in the route table.
+    #[error("own node {node} is not one of the {nodes} routes")]
+    Node {
+        /// Own node number.
+        node: u16,
+        /// Routes given.
+        nodes: usize,
+    },
+    /// More nodes than the firmware's tables hold.
+    #[error("{nodes} nodes are more than {NODE_LIMIT}")]
+    TooManyNodes {
+        /// Routes given.
+        nodes: usize,
+    },
+    /// A route has too many bytes.
+    #[error("the route to node {node} has {length_bytes} bytes, more than {ROUTE_LIMIT}")]
+    LongRoute {
+        /// The node that it leads to.
+        node: usize,
+        /// Its length.
+        length_bytes: usize,
+    },
+    /// The image cannot be loaded.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A LANai begins at address 0.
+    #[error("the image begins at {entry:#x}, a LANai at 0")]
+    Entry {
+        /// The image's entry.
+        entry: u32,
+    },
+    /// The firmware does not answer.
+    #[error("the firmware does not answer: waited for {waited_for} {polls} times")]
+    Silent {
+        /// The awaited state.
+        waited_for: &'static str,
+        /// Number of polls.
+        polls: u32,
+    },
+}
+
+/// A port cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum PortError {
+    /// There is no such port.
+    #[error("there is no port {port}")]
+    Unknown {
+        /// The port.
+        port: u8,
+    },
+    /// The port is open already.
+    #[error("port {port} is open already")]
+    AlreadyOpen {
+        /// The port.
+        port: u8,
+    },
+    /// The port is not open.
+    #[error("port {port} is not open")]
+    NotOpen {
+        /// The port.
+        port: u8,
+    },
+    /// There is no memory for the receive queue.
+    #[error("there is no contiguous memory for the receive queue")]
+    NoMemory,
+    /// The firmware does not answer.
+    #[error("the firmware does not carry out a command on port {port}")]
+    Silent {
+        /// The port.
+        port: u8,
+    },
+}
+
+/// Memory cannot be used by the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum MemoryError {
+    /// The memory is not registered.
+    #[error("{length} bytes at {:#x} are not registered", address.0)]
+    Unregistered {
+        /// First byte.
+        address: VirtualAddress,
+        /// Number of bytes.
+        length: u32,
+    },
+    /// The bytes lie on pages that are not adjacent for the board.
+    #[error("{length} bytes at {:#x} lie on pages that are not adjacent in physical memory", address.0)]
+    Scattered {
+        /// First byte.
+        address: VirtualAddress,
+        /// Number of bytes.
+        length: u32,
+    },
+    /// Pages are not mapped.
+    #[error("the memory at {:#x} is not mapped", .0.0)]
+    NotMapped(VirtualAddress),
+    /// There is no more contiguous memory.
+    #[error("there is no contiguous memory for DMA")]
+    NoMemory,
+}
+
+/// A message was not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SendError {
+    /// The own port cannot be used.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The buffer cannot be used.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// All send tokens of the port are in use.
+    #[error("port {port} has no free send token")]
+    NoToken {
+        /// The port.
+        port: u8,
+    },
+    /// There is no such node.
+    #[error("there is no node {node}: the route table has {nodes}")]
+    UnknownNode {
+        /// The node.
+        node: u16,
+        /// Nodes of the route table.
+        nodes: u16,
+    },
+    /// There is no such port.
+    #[error("no node has a port {port}")]
+    UnknownPort {
+        /// The port.
+        port: u8,
+    },
+    /// The message is longer than its size, or than a packet.
+    #[error("a message of {length} bytes does not fit size {size} and one packet")]
+    TooLong {
+        /// Length in bytes.
+        length: u32,
+        /// Size of the receive buffer that it is for.
+        size: u8,
+    },
+}
+
+/// A receive buffer was not provided, or no event was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ReceiveError {
+    /// The port cannot be used.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The buffer cannot be used.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// All receive tokens of the port are in use.
+    #[error("port {port} has no free receive token")]
+    NoToken {
+        /// The port.
+        port: u8,
+    },
+    /// The size does not exist, or the buffer is smaller than a message of the size.
+    #[error("a buffer of {length} bytes cannot take messages of size {size}")]
+    Size {
+        /// Bytes of the buffer.
+        length: u32,
+        /// The size.
+        size: u8,
+    },
+    /// The firmware has written an event that does not exist.
+    #[error("the receive queue holds the unknown event {event:#x}")]
+    UnknownEvent {
+        /// The event's last word.
+        event: u32,
+    },
+}

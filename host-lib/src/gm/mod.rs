@@ -1,0 +1,143 @@
+//! The host side of GM on boards with a LANai: start-up, ports, sends, receives (docs/gm.md).
+//!
+//! A program owns its buffers. It names a send's buffer and gets it back in the send's callback; it provides receive
+//! buffers and gets them back, one for each message, in the event of the message. Sends and receives each have a limited
+//! number of tokens. A message finds a receive buffer of its own size and priority: the sender names both.
+//!
+//! * [`Gm::start`] brings the board up and loads the firmware;
+//! * [`Gm::open`] and [`Gm::close`] open and close a port;
+//! * [`Gm::allocate_dma`] and [`Gm::register`] give memory that the board may use;
+//! * [`Gm::send`] and [`Gm::send_with_callback`] send, [`Gm::provide_receive_buffer`] provides a buffer;
+//! * [`Gm::receive`], [`Gm::receive_pending`] and [`Gm::try_receive`] take events.
+//!
+//! ```
+//! use host_lib::gm::{Buffer, Event, Gm, Priority, Request, size_for};
+//! use host_lib::window::{System, Window};
+//!
+//! async fn pong<W: Window, S: System>(
+//!     gm: &mut Gm<W, S>,
+//! ) -> Result<(), Box<dyn std::error::Error>> {
+//!     gm.open(2).await?;
+//!     let room = gm.allocate_dma(4096)?;
+//!     let size = size_for(1000);
+//!     gm.provide_receive_buffer(2, room, size, Priority::Low, 0).await?;
+//!     loop {
+//!         if let Event::Received(message) = gm.receive(2).await? {
+//!             gm.memorize_message(&message)?;
+//!             let buffer = Buffer { address: message.buffer, length: message.length };
+//!             let (node, port) = (message.node, message.port);
+//!             let answer = Request { buffer, size, priority: Priority::Low, node, port };
+//!             gm.send(2, answer).await?;
+//!             return Ok(());
+//!         }
+//!     }
+//! }
+//! ```
+
+mod config;
+mod error;
+mod memory;
+mod port;
+mod receive;
+mod send;
+mod start;
+#[cfg(test)]
+mod tests;
+
+use defs::gm::map::{COUNTERS, Counter};
+
+pub use config::{Config, Family};
+pub use defs::gm::event::Status;
+pub use error::{MemoryError, PortError, ReceiveError, SendError, StartError};
+pub use memory::Buffer;
+pub use receive::{Event, Received};
+pub use send::{Priority, Request, SendId};
+
+use crate::window::{System, Window};
+use memory::Regions;
+use port::Port;
+
+/// Bytes that a message of a size holds at most.
+#[doc(alias = "gm_max_length_for_size")]
+#[must_use]
+pub const fn capacity(size: u8) -> u32 {
+    defs::gm::packet::capacity(size as u32)
+}
+
+/// The smallest size that holds `length` bytes.
+#[doc(alias = "gm_min_size_for_length")]
+#[must_use]
+pub const fn size_for(length: u32) -> u8 {
+    defs::gm::packet::size_for(length) as u8
+}
+
+/// A node that runs GM: its board, its host system, and the library's state.
+#[derive(Debug)]
+pub struct Gm<W, S> {
+    board: Board<W>,
+    system: S,
+    node: u16,
+    nodes: u16,
+    overhead_ns: u64,
+    regions: Regions,
+    ports: [Option<Port>; defs::gm::port::PORT_COUNT as usize],
+    next_send: u64,
+}
+
+/// A board with a LANai, seen through its window.
+#[derive(Debug)]
+struct Board<W> {
+    window: W,
+    family: Family,
+}
+
+impl<W: Window> Board<W> {
+    async fn read(&mut self, address: u32) -> u32 {
+        self.window.read(self.family.sram() + address).await
+    }
+
+    async fn write(&mut self, address: u32, value: u32) {
+        let offset = self.family.sram() + address;
+        self.window.write(offset, value).await;
+    }
+
+    async fn write_burst(&mut self, address: u32, words: &[u32]) {
+        let offset = self.family.sram() + address;
+        self.window.write_burst(offset, words).await;
+    }
+}
+
+impl<W: Window, S: System> Gm<W, S> {
+    /// The own node.
+    #[doc(alias = "gm_get_node_id")]
+    pub const fn node(&self) -> u16 {
+        self.node
+    }
+
+    /// Number of nodes.
+    #[doc(alias = "gm_max_node_id")]
+    pub const fn nodes(&self) -> u16 {
+        self.nodes
+    }
+
+    /// The host system: memory and time.
+    pub const fn system(&self) -> &S {
+        &self.system
+    }
+
+    /// The host system, mutable: to spend time on it or write its memory.
+    pub const fn system_mut(&mut self) -> &mut S {
+        &mut self.system
+    }
+
+    /// Reads one of the firmware's counters (one PIO read).
+    pub async fn counter(&mut self, counter: Counter) -> u32 {
+        self.board.read(COUNTERS + 4 * counter as u32).await
+    }
+
+    fn port(&mut self, number: u8) -> Result<&mut Port, PortError> {
+        let port = self.ports.get_mut(usize::from(number));
+        let port = port.ok_or(PortError::Unknown { port: number })?;
+        port.as_mut().ok_or(PortError::NotOpen { port: number })
+    }
+}

@@ -1,0 +1,161 @@
+//! Start-up: reset, firmware, routes, host words (`defs::gm::map`).
+
+use defs::gm::map::{
+    COMMAND, COMMAND_START, FATAL_TICKS, GLOBALS, NODE, NODE_LIMIT, NODES, READ_BLOCKS, READY,
+    READY_MAGIC, RESEND_TICKS, ROUTE_BYTES, ROUTE_LIMIT, ROUTE_VALID, ROUTES, SESSION,
+    WRITE_BLOCKS,
+};
+use defs::lanai::{RESET_OFF, RESET_ON, window9};
+
+use super::config::{Config, Family};
+use super::error::StartError;
+use super::memory::Regions;
+use super::port::{POLL_NS, POLLS};
+use super::{Board, Gm};
+use crate::firmware::{Firmware, ImageError, words};
+use crate::window::{System, Window};
+
+impl<W: Window, S: System> Gm<W, S> {
+    /// Starts GM on the board behind `window`, which must have no other user from now on.
+    ///
+    /// With a `firmware`, resets the LANai, loads the image and releases it; without, it expects a firmware that has just
+    /// been started. Then it writes node, routes and settings. Each wait for the firmware ends after 200 ms.
+    ///
+    /// # Errors
+    /// [`StartError`]: settings, image or firmware are not usable.
+    #[doc(alias = "gm_init")]
+    pub async fn start(
+        window: W,
+        mut system: S,
+        firmware: Option<&Firmware>,
+        config: Config,
+    ) -> Result<Self, StartError> {
+        check(&config)?;
+        let family = config.family;
+        let mut board = Board { window, family };
+        if let Some(firmware) = firmware {
+            boot(&mut board, firmware).await?;
+        }
+        await_word(&mut board, &mut system, READY, READY_MAGIC, "the start").await?;
+        configure(&mut board, &config).await;
+        await_word(&mut board, &mut system, COMMAND, 0, "the settings").await?;
+        Ok(Self {
+            board,
+            system,
+            node: config.node,
+            nodes: config.routes.len() as u16,
+            overhead_ns: config.overhead_ns,
+            regions: Regions::default(),
+            ports: Default::default(),
+            next_send: 0,
+        })
+    }
+}
+
+fn check(config: &Config) -> Result<(), StartError> {
+    let nodes = config.routes.len();
+    let node = config.node;
+    if nodes > NODE_LIMIT as usize {
+        return Err(StartError::TooManyNodes { nodes });
+    }
+    if usize::from(node) >= nodes {
+        return Err(StartError::Node { node, nodes });
+    }
+    for (node, route) in config.routes.iter().enumerate() {
+        let length_bytes = route.as_ref().map_or(0, Vec::len);
+        if length_bytes > ROUTE_LIMIT as usize {
+            return Err(StartError::LongRoute { node, length_bytes });
+        }
+    }
+    Ok(())
+}
+
+/// Resets the LANai, loads the image and lets it run.
+async fn boot<W: Window>(board: &mut Board<W>, firmware: &Firmware) -> Result<(), StartError> {
+    let entry = firmware.entry;
+    if entry != 0 {
+        return Err(StartError::Entry { entry });
+    }
+    for (address, bytes) in &firmware.segments {
+        let (address, length_bytes) = (*address, bytes.len());
+        if !address.is_multiple_of(4) {
+            return Err(ImageError::Unaligned { address }.into());
+        }
+        if u64::from(address) + length_bytes as u64 > u64::from(GLOBALS) {
+            return Err(ImageError::OutsideSram {
+                address,
+                length_bytes,
+            }
+            .into());
+        }
+    }
+    let control = board.family.control();
+    let hold = RESET_ON | board.family.interrupt_off();
+    board.window.write(control, hold).await;
+    for (address, bytes) in &firmware.segments {
+        board.write_burst(*address, &words(bytes)).await;
+    }
+    // SRAM survives a reset: clear the words of an earlier run.
+    board.write(READY, 0).await;
+    board.write(COMMAND, 0).await;
+    if board.family == Family::Lanai9 {
+        let channels = [WRITE_BLOCKS, 0, READ_BLOCKS];
+        board.window.write_burst(window9::CHANNELS, &channels).await;
+    }
+    board.window.write(control, RESET_OFF).await;
+    Ok(())
+}
+
+/// Words of a route's entry: the route ends where the entry ends.
+fn entry(route: Option<&Vec<u8>>) -> [u32; ROUTE_BYTES as usize / 4] {
+    let mut bytes = [0; ROUTE_BYTES as usize];
+    if let Some(route) = route {
+        let first = ROUTE_VALID | route.len() as u32;
+        bytes[..4].copy_from_slice(&first.to_be_bytes());
+        bytes[ROUTE_BYTES as usize - route.len()..].copy_from_slice(route);
+    }
+    let mut words = [0; ROUTE_BYTES as usize / 4];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = bytes
+            .iter()
+            .fold(0, |word, byte| word << 8 | u32::from(*byte));
+    }
+    words
+}
+
+/// Writes everything that the firmware needs.
+async fn configure<W: Window>(board: &mut Board<W>, config: &Config) {
+    for (at, route) in (ROUTES..).step_by(ROUTE_BYTES as usize).zip(&config.routes) {
+        board.write_burst(at, &entry(route.as_ref())).await;
+    }
+    for (address, value) in [
+        (NODE, config.node.into()),
+        (NODES, config.routes.len() as u32),
+        (SESSION, config.session.into()),
+        (RESEND_TICKS, config.resend_ticks),
+        (FATAL_TICKS, config.fatal_ticks),
+        (COMMAND, COMMAND_START),
+    ] {
+        board.write(address, value).await;
+    }
+}
+
+/// Polls an SRAM word until it is `expected`.
+async fn await_word<W: Window, S: System>(
+    board: &mut Board<W>,
+    system: &mut S,
+    address: u32,
+    expected: u32,
+    waited_for: &'static str,
+) -> Result<(), StartError> {
+    for _ in 0..POLLS {
+        if board.read(address).await == expected {
+            return Ok(());
+        }
+        system.compute(POLL_NS).await;
+    }
+    Err(StartError::Silent {
+        waited_for,
+        polls: POLLS,
+    })
+}

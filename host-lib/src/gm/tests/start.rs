@@ -1,0 +1,112 @@
+//! Start-up.
+
+use defs::gm::map::{READ_BLOCKS, ROUTES, WRITE_BLOCKS};
+use defs::lanai::{RESET_OFF, RESET_ON, window4, window9};
+
+use super::{config, hosts, image, run};
+use crate::firmware::{Firmware, ImageError};
+use crate::gm::{Config, Family, Gm, StartError};
+
+/// Starts node 0 of 2; returns the error, and the writes outside of SRAM.
+fn start(config: Config, image: &Firmware, starts: bool) -> (Option<StartError>, Vec<(u32, u32)>) {
+    let host = hosts(2, config.family).remove(0);
+    host.lock().nodes[0].starts = starts;
+    let result = run(Gm::start(host.clone(), host.clone(), Some(image), config));
+    let writes = host.lock().nodes[0].writes.clone();
+    (result.err(), writes)
+}
+
+#[test]
+fn the_board_is_reset_and_released() {
+    let check = |family, control: u32, hold, channels: &[(u32, u32)]| {
+        let (error, writes) = start(config(family, 0, 2), &image(), true);
+        assert_eq!(error, None);
+        let mut expected = vec![(control, RESET_ON | hold)];
+        expected.extend(channels);
+        expected.push((control, RESET_OFF));
+        assert_eq!(writes, expected);
+    };
+    check(Family::Lanai4, window4::CONTROL, 1 << 28, &[]);
+    let channels = [
+        (window9::CHANNELS, WRITE_BLOCKS),
+        (window9::CHANNELS + 4, 0),
+        (window9::CHANNELS + 8, READ_BLOCKS),
+    ];
+    check(Family::Lanai9, window9::CONTROL, 1 << 24, &channels);
+}
+
+#[test]
+fn routes_end_where_their_entries_end() {
+    let host = hosts(2, Family::Lanai9).remove(0);
+    let config = config(host.family, 0, 2);
+    run(Gm::start(
+        host.clone(),
+        host.clone(),
+        Some(&image()),
+        config,
+    ))
+    .expect("it starts");
+    let mut world = host.lock();
+    let fake = world.nodes[0].fake();
+    let word = |at| fake.word(ROUTES + at);
+    assert_eq!((word(0), word(28)), (0, 0));
+    assert_eq!((word(32), word(56), word(60)), (0x8000_0002, 0, 0x8581));
+}
+
+#[test]
+fn unusable_settings_and_images_are_refused() {
+    let check = |config, image: Firmware, error| {
+        assert_eq!(start(config, &image, true).0, Some(error));
+    };
+    let usual = || config(Family::Lanai9, 0, 2);
+    let other = |node, routes| Config {
+        node,
+        routes,
+        ..usual()
+    };
+    let none = |count| vec![None; count];
+    check(
+        other(2, none(2)),
+        image(),
+        StartError::Node { node: 2, nodes: 2 },
+    );
+    check(
+        other(0, none(257)),
+        image(),
+        StartError::TooManyNodes { nodes: 257 },
+    );
+    let length_bytes = 17;
+    let long = vec![None, Some(vec![0x80; length_bytes])];
+    check(
+        other(0, long),
+        image(),
+        StartError::LongRoute {
+            node: 1,
+            length_bytes,
+        },
+    );
+    let entry = 4;
+    check(
+        usual(),
+        Firmware { entry, ..image() },
+        StartError::Entry { entry },
+    );
+    let part = |address, length| Firmware {
+        segments: vec![(address, vec![0; length])],
+        entry: 0,
+    };
+    let (address, length_bytes) = (0x3_FFFC, 5);
+    let outside = ImageError::OutsideSram {
+        address,
+        length_bytes,
+    };
+    check(usual(), part(address, length_bytes), outside.into());
+    let address = 2;
+    check(
+        usual(),
+        part(address, 4),
+        ImageError::Unaligned { address }.into(),
+    );
+    let (error, _) = start(usual(), &image(), false);
+    assert!(matches!(error, Some(StartError::Silent { .. })));
+}
