@@ -1,5 +1,6 @@
 //! Reproduction of published results: experiments, published numbers, tables, plots and claims.
 
 pub mod experiments;
+pub mod gm;
 pub mod published;
 pub mod reproduce;

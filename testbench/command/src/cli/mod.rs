@@ -80,6 +80,8 @@ Examples:
 pub enum Paper {
     /// EMP on the Tigon2
     Emp,
+    /// GM on boards with a LANai
+    Gm,
 }
 
 /// Options of `reproduce`.
@@ -91,9 +93,10 @@ Examples:
   lanigon reproduce emp --figure emp-004 --json
   lanigon reproduce emp --figure 3.5
   lanigon reproduce emp --explain base
-  lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml")]
+  lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml
+  lanigon reproduce gm --profile lanai9.1-133 --out results")]
 pub struct ReproduceArgs {
-    /// Which results: emp
+    /// Which results: emp, gm
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

@@ -1,5 +1,7 @@
 //! `lanigon reproduce`: published results.
 
+mod gm;
+
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -30,11 +32,17 @@ use lanigon_worlds::{boards, images, nodes, profile};
 /// # Errors
 /// If the request is invalid, or an experiment fails.
 pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let Paper::Emp = args.paper;
+    match args.paper {
+        Paper::Emp => emp(args, interrupt),
+        Paper::Gm => gm::run(args, interrupt),
+    }
+}
+
+fn emp(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let selection = selection(args)?;
     let plan = plan(args, &selection, interrupt)?;
     if let Some(folder) = &args.out {
-        prepare(folder)?;
+        prepare(folder, FIRST_FILE)?;
     }
     let progress = Progress::steps("measurements", plan.steps() as u64);
     let results = plan.run(|done| progress.set(done as u64))?;
@@ -147,17 +155,19 @@ fn sizes(args: &ReproduceArgs) -> anyhow::Result<Vec<u32>> {
 const FIRST_FILE: &str = "emp.txt";
 
 /// Creates the folder for results, and checks that it is writable.
-fn prepare(folder: &Path) -> anyhow::Result<()> {
+fn prepare(folder: &Path, first_file: &str) -> anyhow::Result<()> {
     let refuse = || format!("--out {}: cannot be written", folder.display());
     std::fs::create_dir_all(folder).with_context(refuse)?;
-    std::fs::write(folder.join(FIRST_FILE), "").with_context(refuse)
+    std::fs::write(folder.join(first_file), "").with_context(refuse)
+}
+
+fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), output::WriteError> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).map_err(|error| output::WriteError::new(path.display(), error))
 }
 
 fn write_files(folder: &Path, results: &Results, selection: &Selection) -> anyhow::Result<()> {
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| output::WriteError::new(path.display(), error))
-    };
+    let write = |name: &str, text: &str| write_file(folder, name, text);
     let mut drawn = Vec::new();
     for figure in &selection.figures {
         for profile in &results.profiles {

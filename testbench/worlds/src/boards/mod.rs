@@ -72,6 +72,15 @@ impl Medium {
     }
 }
 
+/// GM's firmware for a type of board.
+#[derive(Debug, Clone, Copy)]
+pub struct GmFirmware {
+    /// Name of the image.
+    pub image: &'static str,
+    /// How the host sees the board.
+    pub family: host_lib::gm::Family,
+}
+
 /// A type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct BoardType {
@@ -85,6 +94,8 @@ pub struct BoardType {
     pub link_mbit: u32,
     /// Whether it can run EMP firmware.
     pub runs_emp: bool,
+    /// Its firmware for GM, if there is one.
+    pub gm: Option<GmFirmware>,
     /// Name in texts: `Alteon Tigon2`.
     pub title: &'static str,
     /// One line about it.

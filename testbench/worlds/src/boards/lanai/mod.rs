@@ -10,9 +10,10 @@ use emulator::lanai::board::Lanai;
 use emulator::lanai::chip::Generation;
 use emulator::lanai::timing::{PROFILES_4, PROFILES_7, PROFILES_9, Timing};
 use emulator::sim::node::Node;
+use host_lib::gm;
 use host_lib::lanai::Family;
 
-use super::{BoardError, BoardType, KB, Medium, Parts};
+use super::{BoardError, BoardType, GmFirmware, KB, Medium, Parts};
 use crate::nodes::mac_address;
 
 /// What all generations have in common, with the values of a LANai 9.
@@ -22,6 +23,10 @@ pub(super) const LANAI_9: BoardType = BoardType {
     medium: Medium::Myrinet,
     link_mbit: 2000,
     runs_emp: false,
+    gm: Some(GmFirmware {
+        image: "gm",
+        family: gm::Family::Lanai9,
+    }),
     title: "Myricom LANai 9",
     description: "one CPU, Myrinet of 2 Gb/s (PCI64B, PCI64C)",
     architecture: &LANAI,
@@ -55,6 +60,10 @@ pub(super) const LANAI_4: BoardType = BoardType {
     name: Generation::L4.board(),
     title: "Myricom LANai 4",
     description: "one CPU, Myrinet of 1.28 Gb/s, 32-bit PCI",
+    gm: Some(GmFirmware {
+        image: "gm-l4",
+        family: gm::Family::Lanai4,
+    }),
     profile: "lanai4.3-33",
     profiles: &PROFILES_4,
     sram_sizes: &[256 * KB, 512 * KB, 1024 * KB],

@@ -18,6 +18,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     medium: Medium::Ethernet,
     link_mbit: 1000,
     runs_emp: true,
+    gm: None,
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",
     architecture: &Mips,

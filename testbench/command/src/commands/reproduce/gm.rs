@@ -1,0 +1,89 @@
+//! `lanigon reproduce gm`: GM on boards with a LANai.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::bail;
+use lanigon_papers::gm::report::{self, Document};
+use lanigon_papers::gm::{LONG, PROFILES, Plan, QUICK_SIZES, SIZES};
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::profile;
+
+use super::{Status, prepare, write_file};
+use crate::cli::ReproduceArgs;
+use crate::output;
+use crate::progress::Progress;
+
+const TEXT_FILE: &str = "gm.txt";
+const JSON_FILE: &str = "gm.json";
+
+/// Runs the measurements, prints the results, and writes the requested files.
+///
+/// # Errors
+/// If the request is invalid, or a measurement fails.
+pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let plan = plan(args, interrupt)?;
+    if let Some(folder) = &args.out {
+        prepare(folder, TEXT_FILE)?;
+    }
+    let progress = Progress::steps("measurements", plan.steps() as u64);
+    let done = AtomicUsize::new(0);
+    let results = plan.run(|| progress.set(1 + done.fetch_add(1, Ordering::Relaxed) as u64))?;
+    drop(progress);
+    let document = serde_json::to_string_pretty(&Document::new(&results.profiles))? + "\n";
+    let text = report::render(&results.profiles);
+    if let Some(folder) = &args.out {
+        write_file(folder, JSON_FILE, &document)?;
+        write_file(folder, TEXT_FILE, &text)?;
+    }
+    output::print(match args.json {
+        true => &document,
+        false => &text,
+    })?;
+    Ok(match results.partial {
+        true => Status::Interrupted,
+        false => Status::Done,
+    })
+}
+
+fn plan(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Plan> {
+    for (given, option) in [
+        (args.figure.is_some(), "--figure"),
+        (args.explain.is_some(), "--explain"),
+        (args.max_time.is_some(), "--max-time"),
+    ] {
+        if given {
+            bail!("{option} is for `reproduce emp`");
+        }
+    }
+    let names = match &args.profile {
+        Some(name) => vec![name.as_str()],
+        None => PROFILES.to_vec(),
+    };
+    let profiles = names.into_iter().map(profile::load);
+    let (rounds, messages) = match (args.quick, args.full) {
+        (true, _) => (10, 80),
+        (_, true) => (1000, 2000),
+        _ => (50, 300),
+    };
+    Ok(Plan {
+        profiles: profiles.collect::<Result<_, _>>()?,
+        sizes: sizes(args)?,
+        rounds,
+        messages,
+        interrupt: interrupt.flag(),
+    })
+}
+
+fn sizes(args: &ReproduceArgs) -> anyhow::Result<Vec<u32>> {
+    let mut sizes = match (args.sizes.as_slice(), args.quick) {
+        ([], true) => QUICK_SIZES.to_vec(),
+        ([], false) => SIZES.to_vec(),
+        (sizes, _) => sizes.to_vec(),
+    };
+    if let Some(size) = sizes.iter().find(|&&size| size > LONG) {
+        bail!("--size {size}: a message has at most {LONG} bytes");
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}

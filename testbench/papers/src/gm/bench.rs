@@ -1,0 +1,315 @@
+//! The programs of the measurements.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::board::CpuId;
+use emulator::image::Image;
+use emulator::profile::Profile;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunLimits, World};
+use host_lib::gm::{Buffer, Event, Priority, Request, Status, size_for};
+use host_lib::window::System;
+use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
+use lanigon_worlds::pairs::text;
+
+use super::{GmError, LONG, SHORT};
+
+/// The port of all programs.
+const PORT: u8 = 2;
+/// Messages that a sender has under way.
+const WINDOW: u32 = 16;
+/// Buffers that a receiver has provided.
+const BUFFERS: u32 = 48;
+/// Senders begin so long after receivers.
+const LEAD_NS: u64 = 500_000;
+/// The share of a stream before the measured part.
+const WARM_UP: u32 = 4;
+/// Time in which a message and its acknowledgement are complete.
+const REST_NS: u64 = 300_000;
+/// Limit of simulated time.
+const LIMIT: SimTime = SimTime::from_us(60_000_000);
+
+/// Directions of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Node 0 sends.
+    OneWay,
+    /// Both send.
+    TwoWay,
+}
+
+/// What is measured on.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// The firmware.
+    pub image: &'a Image,
+    /// The costs.
+    pub profile: &'a Profile,
+    /// Set when the user interrupts.
+    pub interrupt: &'a Arc<AtomicBool>,
+}
+
+type Outcome<T> = ResultSlot<Result<T, String>>;
+
+impl Setup<'_> {
+    fn world(&self) -> Result<GmWorld, GmError> {
+        Ok(GmWorld::new(2, self.image, self.profile)?)
+    }
+
+    /// Runs the world until both programs have ended; their results.
+    fn run<T>(&self, world: &mut World, ends: &[Outcome<T>; 2]) -> Result<[T; 2], GmError> {
+        let limits = RunLimits {
+            max_time: Some(LIMIT),
+            interrupt: Some(Arc::clone(self.interrupt)),
+            ..RunLimits::default()
+        };
+        let end = world.run(&limits);
+        let mut results = Vec::new();
+        for (program, end) in ["node 0", "node 1"].into_iter().zip(ends) {
+            match end.take() {
+                Some(Ok(result)) => results.push(result),
+                Some(Err(message)) => return Err(RunError::Program { program, message }.into()),
+                None => {}
+            }
+        }
+        completed(end)?;
+        let missing = |_| RunError::TimeLimit(vec!["a program has not ended".into()]);
+        Ok(<[T; 2]>::try_from(results).map_err(missing)?)
+    }
+
+    /// Half of the mean round trip of messages, in microseconds.
+    ///
+    /// # Errors
+    /// If a program fails.
+    pub fn latency(&self, bytes: u32, rounds: u32) -> Result<f64, GmError> {
+        let mut gm = self.world()?;
+        let ends = [0, 1].map(|node| {
+            gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, bytes, rounds))
+        });
+        let [span_ps, _] = self.run(&mut gm.world, &ends)?;
+        Ok(span_ps as f64 / f64::from(rounds) / 2e6)
+    }
+
+    /// Bandwidth of a stream of messages, in 10^6 bytes a second; both directions are added.
+    ///
+    /// # Errors
+    /// If a program fails.
+    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<f64, GmError> {
+        let mut gm = self.world()?;
+        let ends = [0, 1].map(|node| {
+            let both = flow == Flow::TwoWay;
+            let sends = if both || node == 0 { messages } else { 0 };
+            let receives = if both || node == 1 { messages } else { 0 };
+            gm.spawn(node, "stream", move |gm| stream(gm, bytes, sends, receives))
+        });
+        let rates = self.run(&mut gm.world, &ends)?;
+        Ok(rates.iter().sum())
+    }
+
+    /// Processor time of a send, its event, a receive and the next buffer, in microseconds.
+    ///
+    /// # Errors
+    /// If a program fails.
+    pub fn host(&self) -> Result<f64, GmError> {
+        let mut gm = self.world()?;
+        let ends = [0, 1].map(|node| gm.spawn(node, "host", overhead));
+        let [sending, receiving] = self.run(&mut gm.world, &ends)?;
+        Ok((sending + receiving) as f64 / 1e6)
+    }
+
+    /// Cycles in which the CPU was busy for a short message: at the sender, at the receiver.
+    ///
+    /// # Errors
+    /// If a program fails.
+    pub fn cycles(&self, rounds: u32) -> Result<[f64; 2], GmError> {
+        let counts = |rounds| {
+            let mut gm = self.world()?;
+            let ends = [0, 1].map(|node| {
+                gm.spawn(node, "spaced", move |gm| spaced(gm, rounds))
+            });
+            self.run(&mut gm.world, &ends)?;
+            Ok([0, 1].map(|node| busy_cycles(&gm.world, node)))
+        };
+        let (few, many) = (counts(1)?, counts(1 + rounds)?);
+        Ok([0, 1].map(|node| (many[node] - few[node]) / f64::from(rounds)))
+    }
+}
+
+/// Cycles in which a node's CPU was not idle.
+fn busy_cycles(world: &World, node: usize) -> f64 {
+    let view = world.nodes[node].inspect().cpu(CpuId::new(0));
+    view.map_or(0.0, |view| {
+        view.busy_time.ps() as f64 / view.cycle_time.ps().max(1) as f64
+    })
+}
+
+/// Opens the port; memory for messages out and in.
+async fn open(gm: &mut GmNode, buffers: u32) -> Result<(Buffer, Vec<Buffer>), String> {
+    gm.open(PORT).await.map_err(text)?;
+    let out = gm.allocate_dma(LONG).map_err(text)?;
+    let rooms = (0..buffers).map(|_| gm.allocate_dma(LONG).map_err(text));
+    let rooms = rooms.collect::<Result<_, _>>()?;
+    Ok((out, rooms))
+}
+
+async fn provide(gm: &mut GmNode, room: Buffer, bytes: u32) -> Result<(), String> {
+    let size = size_for(bytes);
+    gm.provide_receive_buffer(PORT, room, size, Priority::Low, 0)
+        .await
+        .map_err(text)
+}
+
+async fn send(gm: &mut GmNode, out: Buffer, length: u32) -> Result<(), String> {
+    let request = Request {
+        buffer: Buffer { length, ..out },
+        size: size_for(length),
+        priority: Priority::Low,
+        node: 1 - gm.node(),
+        port: PORT,
+    };
+    gm.send(PORT, request).await.map_err(text)?;
+    Ok(())
+}
+
+/// What an event brought: the buffer of a message, or a number of complete sends.
+enum Came {
+    Message(Buffer),
+    Sends(u32),
+}
+
+async fn next(gm: &mut GmNode) -> Result<Came, String> {
+    match gm.receive(PORT).await.map_err(text)? {
+        Event::Received(message) => Ok(Came::Message(Buffer {
+            address: message.buffer,
+            length: LONG,
+        })),
+        Event::Sent(sent) => {
+            let failed = sent.iter().find(|(_, status)| *status != Status::Success);
+            match failed {
+                Some((_, status)) => Err(format!("a send ended with {status:?}")),
+                None => Ok(Came::Sends(sent.len() as u32)),
+            }
+        }
+    }
+}
+
+/// Waits for a message; completed sends pass.
+async fn message(gm: &mut GmNode) -> Result<Buffer, String> {
+    loop {
+        if let Came::Message(room) = next(gm).await? {
+            return Ok(room);
+        }
+    }
+}
+
+/// A side of a ping-pong: picoseconds of all rounds but the first.
+async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<u64, String> {
+    let (out, rooms) = open(&mut gm, 2).await?;
+    let first = gm.node() == 0;
+    for room in rooms {
+        provide(&mut gm, room, bytes).await?;
+    }
+    if first {
+        gm.system_mut().compute(LEAD_NS).await;
+    }
+    let mut start = 0;
+    for round in 0..=rounds {
+        if round == 1 {
+            start = gm.system().now_ps();
+        }
+        if first {
+            send(&mut gm, out, bytes).await?;
+        }
+        let room = message(&mut gm).await?;
+        if !first {
+            send(&mut gm, out, bytes).await?;
+        }
+        provide(&mut gm, room, bytes).await?;
+    }
+    Ok(gm.system().now_ps() - start)
+}
+
+/// A side of a stream: the bandwidth of what it receives, in 10^6 bytes a second.
+async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<f64, String> {
+    let (out, rooms) = open(&mut gm, BUFFERS.min(receives)).await?;
+    let mut provided = 0;
+    for room in rooms {
+        provide(&mut gm, room, bytes).await?;
+        provided += 1;
+    }
+    if sends > 0 {
+        gm.system_mut().compute(LEAD_NS).await;
+    }
+    let warm = receives / WARM_UP;
+    let (mut posted, mut complete, mut received) = (0, 0, 0);
+    let (mut from, mut to) = (0, 0);
+    while complete < sends || received < receives {
+        while posted < sends && posted - complete < WINDOW {
+            send(&mut gm, out, bytes).await?;
+            posted += 1;
+        }
+        match next(&mut gm).await? {
+            Came::Sends(count) => complete += count,
+            Came::Message(room) => {
+                received += 1;
+                to = gm.system().now_ps();
+                if received == warm {
+                    from = to;
+                }
+                if provided < receives {
+                    provided += 1;
+                    provide(&mut gm, room, bytes).await?;
+                }
+            }
+        }
+    }
+    let measured = f64::from(bytes) * f64::from(receives - warm);
+    Ok(match receives {
+        0 => 0.0,
+        _ => measured / (to.saturating_sub(from)) as f64 * 1e6,
+    })
+}
+
+/// Picoseconds of the library's calls: node 0 sends a message, node 1 receives it.
+async fn overhead(mut gm: GmNode) -> Result<u64, String> {
+    let (out, rooms) = open(&mut gm, 2).await?;
+    let spare = rooms[1];
+    provide(&mut gm, rooms[0], SHORT).await?;
+    if gm.node() == 0 {
+        gm.system_mut().compute(LEAD_NS).await;
+        let start = gm.system().now_ps();
+        send(&mut gm, out, SHORT).await?;
+        let sent = gm.system().now_ps();
+        gm.system_mut().compute(REST_NS).await;
+        let done = gm.system().now_ps();
+        next(&mut gm).await?;
+        return Ok(sent - start + gm.system().now_ps() - done);
+    }
+    gm.system_mut().compute(LEAD_NS + REST_NS).await;
+    let start = gm.system().now_ps();
+    next(&mut gm).await?;
+    provide(&mut gm, spare, SHORT).await?;
+    Ok(gm.system().now_ps() - start)
+}
+
+/// Node 0 sends short messages, each after the one before is complete; node 1 receives them.
+async fn spaced(mut gm: GmNode, rounds: u32) -> Result<(), String> {
+    let (out, rooms) = open(&mut gm, 1).await?;
+    if gm.node() == 0 {
+        gm.system_mut().compute(LEAD_NS).await;
+        for _ in 0..rounds {
+            send(&mut gm, out, SHORT).await?;
+            next(&mut gm).await?;
+            gm.system_mut().compute(REST_NS).await;
+        }
+        return Ok(());
+    }
+    provide(&mut gm, rooms[0], SHORT).await?;
+    for _ in 0..rounds {
+        let room = message(&mut gm).await?;
+        provide(&mut gm, room, SHORT).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! `lanigon reproduce gm`: GM on boards with a LANai, beside the published figures (docs/gm.md).
+//!
+//! Each measurement is a world of its own: two nodes, one crossbar, the built firmware. Nothing is calibrated: the costs are
+//! those of the profiles, so every figure is a prediction.
+
+pub mod bench;
+pub mod published;
+pub mod report;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::image::Image;
+use emulator::profile::Profile;
+use lanigon_worlds::boards;
+use lanigon_worlds::gm::GmWorldError;
+use lanigon_worlds::images::FirmwareError;
+use lanigon_worlds::outcome::RunError;
+use rayon::prelude::*;
+use serde::Serialize;
+
+pub use bench::Flow;
+
+/// Profiles that are measured, fastest first.
+pub const PROFILES: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
+
+/// Lengths of messages, in bytes. A packet holds up to 4,096.
+pub const SIZES: &[u32] = &[
+    0, 1, 8, 32, 64, 128, 129, 256, 512, 768, 1024, 1280, 1536, 2048, 3072, 4096,
+];
+/// Lengths of the quick run.
+pub const QUICK_SIZES: &[u32] = &[8, 128, 1024, 4096];
+
+/// The short message of the published latencies.
+pub const SHORT: u32 = 8;
+/// The longest message.
+pub const LONG: u32 = 4096;
+
+/// An experiment with GM failed.
+#[derive(Debug, thiserror::Error)]
+pub enum GmError {
+    /// The world cannot be built.
+    #[error(transparent)]
+    World(#[from] GmWorldError),
+    /// The image.
+    #[error(transparent)]
+    Firmware(#[from] FirmwareError),
+    /// The run did not complete.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The profiles.
+    pub profiles: Vec<Profile>,
+    /// Lengths of messages.
+    pub sizes: Vec<u32>,
+    /// Rounds of a ping-pong.
+    pub rounds: u32,
+    /// Messages of a stream.
+    pub messages: u32,
+    /// Set when the user interrupts.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// A point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// Length of the messages.
+    pub bytes: u32,
+    /// Half of the mean round trip, in microseconds.
+    pub latency_us: f64,
+    /// Bandwidth in one direction, in 10^6 bytes a second.
+    pub one_way: f64,
+    /// Sum of both directions, when both are used at once.
+    pub two_way: f64,
+}
+
+/// The results of a profile.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    /// Name of the profile.
+    pub profile: String,
+    /// Its description.
+    pub description: String,
+    /// A point for each length.
+    pub points: Vec<Point>,
+    /// Processor time of the library for a send, its event, a receive and the next buffer, in microseconds.
+    pub host_us: f64,
+    /// Cycles in which the CPU was busy for a short message: at the sender, at the receiver.
+    pub cycles: [f64; 2],
+}
+
+impl Measured {
+    /// The point of a length.
+    #[must_use]
+    pub fn at(&self, bytes: u32) -> Option<&Point> {
+        self.points.iter().find(|point| point.bytes == bytes)
+    }
+
+    /// The length at which half of the bandwidth of the longest messages is reached, between the measured lengths; `None` if
+    /// all of them, or none, reach it.
+    #[must_use]
+    pub fn half_power_bytes(&self) -> Option<f64> {
+        let half = self.points.last()?.one_way / 2.0;
+        let above = self.points.iter().position(|point| point.one_way >= half)?;
+        let (before, after) = (self.points.get(above.checked_sub(1)?)?, self.points[above]);
+        let share = (half - before.one_way) / (after.one_way - before.one_way);
+        Some(f64::from(before.bytes) + share * f64::from(after.bytes - before.bytes))
+    }
+}
+
+/// A measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Task {
+    Latency(u32),
+    OneWay(u32),
+    TwoWay(u32),
+    Host,
+    Cycles,
+}
+
+/// The results of all profiles.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Results {
+    /// Of each profile.
+    pub profiles: Vec<Measured>,
+    /// Whether the user interrupted: the profiles before that are there.
+    pub partial: bool,
+}
+
+impl Plan {
+    fn tasks(&self) -> Vec<Task> {
+        let sizes = self.sizes.iter();
+        let curves = sizes.flat_map(|&bytes| {
+            [
+                Task::Latency(bytes),
+                Task::OneWay(bytes),
+                Task::TwoWay(bytes),
+            ]
+        });
+        curves.chain([Task::Host, Task::Cycles]).collect()
+    }
+
+    /// Number of measurements.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.tasks().len() * self.profiles.len()
+    }
+
+    /// Carries out all measurements, those of a profile on all threads; `done` is called after each.
+    ///
+    /// # Errors
+    /// [`GmError`]. An interrupt is no error.
+    pub fn run(&self, done: impl Fn() + Sync) -> Result<Results, GmError> {
+        let mut results = Results::default();
+        for profile in &self.profiles {
+            match self.measure(profile, &done) {
+                Ok(measured) => results.profiles.push(measured),
+                Err(GmError::Run(RunError::Interrupted)) => {
+                    results.partial = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(results)
+    }
+
+    /// The measurements of a profile.
+    fn measure(&self, profile: &Profile, done: &(impl Fn() + Sync)) -> Result<Measured, GmError> {
+        let setup = bench::Setup {
+            image: &image(profile)?,
+            profile,
+            interrupt: &self.interrupt,
+        };
+        let carry_out = |task: Task| {
+            let values = match task {
+                Task::Latency(bytes) => vec![setup.latency(bytes, self.rounds)?],
+                Task::OneWay(bytes) => vec![setup.stream(bytes, self.messages, Flow::OneWay)?],
+                Task::TwoWay(bytes) => vec![setup.stream(bytes, self.messages, Flow::TwoWay)?],
+                Task::Host => vec![setup.host()?],
+                Task::Cycles => setup.cycles(self.rounds)?.to_vec(),
+            };
+            done();
+            Ok((task, values))
+        };
+        let found = self.tasks().into_par_iter().map(carry_out);
+        let found: BTreeMap<_, _> = found.collect::<Result<_, GmError>>()?;
+        let value = |task, at: usize| found[&task][at];
+        let point = |&bytes: &u32| Point {
+            bytes,
+            latency_us: value(Task::Latency(bytes), 0),
+            one_way: value(Task::OneWay(bytes), 0),
+            two_way: value(Task::TwoWay(bytes), 0),
+        };
+        Ok(Measured {
+            profile: profile.name.clone(),
+            description: profile.description.clone(),
+            points: self.sizes.iter().map(point).collect(),
+            host_us: value(Task::Host, 0),
+            cycles: [0, 1].map(|at| value(Task::Cycles, at)),
+        })
+    }
+}
+
+/// GM's image for the boards of a profile.
+fn image(profile: &Profile) -> Result<Image, GmError> {
+    let board = boards::of(profile);
+    let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
+    Ok(board.own_image(gm.image, board.scenario_sram_bytes)?)
+}

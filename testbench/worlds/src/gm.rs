@@ -1,0 +1,164 @@
+//! Nodes on which GM programs run: boards with a LANai around one crossbar.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use emulator::host::machine::Machine;
+use emulator::image::Image;
+use emulator::profile::{Profile, ProfileError};
+use emulator::sim::time::SimTime;
+use emulator::sim::world::World;
+use emulator::wire::myrinet::routes::{self, RouteError};
+use emulator::wire::myrinet::topology::Topology;
+use emulator::wire::myrinet::{CrossbarConfig, Link};
+use host_lib::firmware::Firmware;
+use host_lib::gm::{Config, Gm};
+use host_lib::window::System;
+
+use crate::boards::{self, BoardType, Medium};
+use crate::builder::{WorldBuilder, WorldError};
+use crate::images::firmware;
+use crate::nodes::{START, parts, probes};
+use crate::outcome::ResultSlot;
+
+/// GM's library on an emulated machine.
+pub type GmNode = Gm<Machine, Machine>;
+
+/// Length of the cables.
+const CABLE_METRES: u64 = 3;
+
+/// Sizes in which crossbars are made.
+const CROSSBAR_PORTS: [usize; 3] = [8, 16, 32];
+
+/// Nodes for GM programs cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum GmWorldError {
+    /// The boards cannot run GM.
+    #[error("boards of type {0} run no GM")]
+    Board(&'static str),
+    /// A node or a cable.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// The profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The routes.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// More nodes than the largest crossbar has ports.
+    #[error("{0} nodes do not fit on a crossbar of 32 ports")]
+    Nodes(u16),
+}
+
+/// Nodes around one crossbar.
+#[derive(Debug)]
+pub struct GmWorld {
+    /// The world.
+    pub world: World,
+    firmware: Arc<Firmware>,
+    configs: Vec<Config>,
+}
+
+impl GmWorld {
+    /// `count` nodes with boards of a profile.
+    ///
+    /// # Errors
+    /// [`GmWorldError`].
+    pub fn new(count: u16, image: &Image, profile: &Profile) -> Result<Self, GmWorldError> {
+        let board = boards::of(profile);
+        let family = board.gm.ok_or(GmWorldError::Board(board.name))?.family;
+        let nodes = usize::from(count);
+        let ports = CROSSBAR_PORTS.into_iter().find(|&ports| ports >= nodes);
+        let ports = ports.ok_or(GmWorldError::Nodes(count))?;
+        let world = world(board, count, ports, image, profile)?;
+        let ways = routes::routes(&Topology::one_crossbar(ports, nodes))?;
+        let config = |node: u16| {
+            let route = |to| match to == usize::from(node) {
+                // A crossbar returns a packet by a difference of 0.
+                true => Some(vec![OWN_PORT]),
+                false => ways.get(&(usize::from(node), to)).cloned(),
+            };
+            let mut config = Config::new(family, node, (0..nodes).map(route).collect());
+            config.overhead_ns = profile.host.post.ps() / 1000;
+            config
+        };
+        Ok(Self {
+            firmware: Arc::new(firmware(image)),
+            configs: (0..count).map(config).collect(),
+            world,
+        })
+    }
+
+    /// Runs `program` on a node after its board has booted. The outcome is the program's result, or the
+    /// message of an error at start-up.
+    pub fn spawn<T, P, F>(
+        &mut self,
+        node: usize,
+        name: &str,
+        program: P,
+    ) -> ResultSlot<Result<T, String>>
+    where
+        T: Send + 'static,
+        P: FnOnce(GmNode) -> F + Send + 'static,
+        F: Future<Output = Result<T, String>> + Send + 'static,
+    {
+        let outcome = ResultSlot::default();
+        let left = outcome.clone();
+        let firmware = Arc::clone(&self.firmware);
+        let config = self.configs[node].clone();
+        self.world.nodes[node]
+            .programs
+            .spawn(name, move |machine| async move {
+                let result = match boot(machine, &firmware, config).await {
+                    Ok(gm) => program(gm).await,
+                    Err(error) => Err(error),
+                };
+                left.set(result);
+            });
+        outcome
+    }
+}
+
+/// Route byte back to the sender's own port.
+const OWN_PORT: u8 = 0x80;
+
+fn world(
+    board: &'static BoardType,
+    count: u16,
+    ports: usize,
+    image: &Image,
+    profile: &Profile,
+) -> Result<World, WorldError> {
+    let probes = probes(image, &[]);
+    let link = match board.medium {
+        Medium::Myrinet if board.link_mbit >= 2000 => Link::at_2_gbps(CABLE_METRES),
+        _ => Link::at_1_28_gbps(CABLE_METRES),
+    };
+    let mut world = WorldBuilder::new();
+    for _ in 0..count {
+        world.node(board, &parts(profile, Some(&probes), board.scenario_sram_bytes))?;
+    }
+    let switch = world.crossbar(CrossbarConfig::new(ports));
+    for node in 0..usize::from(count) {
+        world.myrinet_cable(node, (switch, node), link);
+    }
+    world.build()
+}
+
+/// Loads and starts the firmware, and waits for [`START`].
+///
+/// # Errors
+/// If board or firmware fail to start.
+pub async fn boot(
+    machine: Machine,
+    firmware: &Firmware,
+    config: Config,
+) -> Result<GmNode, String> {
+    let mut clock = machine.clone();
+    let gm = Gm::start(machine.clone(), machine, Some(firmware), config)
+        .await
+        .map_err(|error| error.to_string())?;
+    let rest = START.saturating_sub(SimTime::from_ps(clock.now_ps()));
+    clock.compute(rest.ps() / 1000).await;
+    Ok(gm)
+}
