@@ -7,6 +7,7 @@
 //! * [`window`]: the interface to the host system;
 //! * [`board`]: registers, SRAM through the movable view, chip bring-up;
 //! * [`firmware`]: loading an image;
+//! * [`lanai`]: the same two layers for boards with a LANai;
 //! * [`emp`]: EMP's posts and completions;
 //! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
 //! * [`gm`]: GM on boards with a LANai: start-up, ports, messages.
@@ -47,6 +48,7 @@ pub mod board;
 pub mod emp;
 pub mod firmware;
 pub mod gm;
+pub mod lanai;
 
 pub use lanigon_window::{address, window};
 
