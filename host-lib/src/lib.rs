@@ -1,5 +1,5 @@
 //! Host library: drives a board through its memory-mapped PCI window: a Tigon2 with EMP or the AceNIC host
-//! protocol, a LANai with GM or up to the start of any firmware.
+//! protocol, a LANai with GM.
 //!
 //! It depends on the traits [`Window`](window::Window) and [`System`](window::System), not on the emulator.
 //! The layers, from the bottom:

@@ -16,7 +16,8 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::wire::myrinet::{CrossbarConfig, Link};
 use host_lib::firmware::Firmware;
-use host_lib::gm::{Config, Family, Gm};
+use host_lib::gm::{Config, Gm};
+use host_lib::lanai::Family;
 
 pub const SRAM_BYTES: u32 = 1 << 20;
 
@@ -70,9 +71,9 @@ impl Bench {
     pub fn new(profile: &str, nodes: u16) -> Option<Self> {
         let timing = Timing::built_in(profile).expect("a profile");
         let (name, family, link) = match timing.generation {
-            Generation::L4 => ("gm-l4", Family::Lanai4, Link::at_1_28_gbps(3)),
-            Generation::L7 => ("gm", Family::Lanai9, Link::at_1_28_gbps(3)),
-            Generation::L9 => ("gm", Family::Lanai9, Link::at_2_gbps(3)),
+            Generation::L4 => ("gm-l4", Family::Four, Link::at_1_28_gbps(3)),
+            Generation::L7 => ("gm", Family::Later, Link::at_1_28_gbps(3)),
+            Generation::L9 => ("gm", Family::Later, Link::at_2_gbps(3)),
         };
         let firmware = image(name)?;
         let node = |index| {

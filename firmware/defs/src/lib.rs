@@ -4,9 +4,9 @@
 //! Nothing in this crate allocates or depends on a host or a NIC.
 //!
 //! * [`tigon2`]: the chip: address map, registers, event bits, rings, mailboxes.
+//! * [`lanai`]: boards with Myricom's LANai: special registers, status bits, DMA blocks, the host's window, the EEPROM.
 //! * [`acenic`]: the Ethernet driver protocol of the AceNIC.
 //! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
-//! * [`lanai`]: boards with Myricom's LANai: special registers, status bits, DMA blocks, the host's window, the EEPROM.
 //! * [`gm`]: the GM protocol: map of SRAM, send slots, receive tokens, events, packets.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
 #![no_std]

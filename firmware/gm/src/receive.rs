@@ -248,9 +248,6 @@ impl<N: Nic> Gm<N> {
         let high = self.nic.load(token + T_HIGH);
         let low = self.nic.load(token + T_LOW);
         let tag = self.nic.load(token + T_TAG);
-        let free = self.nic.load(port + P_FREE_TOKEN);
-        self.nic.store(token + T_NEXT, free);
-        self.nic.store(port + P_FREE_TOKEN, token);
         let slot = self.event_slot(port);
         let length = packet.lengths >> 16;
         let bytes = padded(length);
@@ -297,6 +294,10 @@ impl<N: Nic> Gm<N> {
             };
             self.nic.start_write(host, event, EVENT_BYTES, cookie);
         }
+        // The rest is not urgent.
+        let free = self.nic.load(port + P_FREE_TOKEN);
+        self.nic.store(token + T_NEXT, free);
+        self.nic.store(port + P_FREE_TOKEN, token);
         let counter = COUNTERS + ((Counter::Delivered as u32) << 2);
         let delivered = self.nic.load(counter).wrapping_add(1);
         self.nic.store(counter, delivered);

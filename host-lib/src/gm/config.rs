@@ -1,42 +1,8 @@
 //! A node's settings for its firmware.
 
 use defs::gm::map::{DEFAULT_FATAL_TICKS, DEFAULT_RESEND_TICKS};
-use defs::lanai::{window4, window9};
 
-/// Boards whose windows are alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// A LANai 4 on PCI: the image `gm-l4`.
-    Lanai4,
-    /// A LANai 7 or 9: the image `gm`.
-    Lanai9,
-}
-
-impl Family {
-    /// Window offset of SRAM.
-    pub(super) const fn sram(self) -> u32 {
-        match self {
-            Self::Lanai4 => window4::SRAM,
-            Self::Lanai9 => window9::SRAM,
-        }
-    }
-
-    /// Window offset of the control register.
-    pub(super) const fn control(self) -> u32 {
-        match self {
-            Self::Lanai4 => window4::CONTROL,
-            Self::Lanai9 => window9::CONTROL,
-        }
-    }
-
-    /// Control bit that switches interrupts off.
-    pub(super) const fn interrupt_off(self) -> u32 {
-        match self {
-            Self::Lanai4 => window4::INTERRUPT_OFF,
-            Self::Lanai9 => window9::INTERRUPT_OFF,
-        }
-    }
-}
+use crate::lanai::Family;
 
 /// Settings of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]

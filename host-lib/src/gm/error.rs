@@ -1,9 +1,9 @@
 //! Errors: at start-up, of ports and memory, of sends and receives.
 
-use defs::gm::map::{NODE_LIMIT, ROUTE_LIMIT};
+use defs::gm::map::{GLOBALS, NODE_LIMIT, ROUTE_LIMIT, SRAM_BYTES};
 use thiserror::Error;
 
-use crate::firmware::ImageError;
+use crate::lanai::LanaiError;
 use crate::window::VirtualAddress;
 
 /// Start-up failed.
@@ -31,14 +31,22 @@ pub enum StartError {
         /// Its length.
         length_bytes: usize,
     },
-    /// The image cannot be loaded.
+    /// The board cannot be brought up, or the image cannot be loaded.
     #[error(transparent)]
-    Image(#[from] ImageError),
-    /// A LANai begins at address 0.
-    #[error("the image begins at {entry:#x}, a LANai at 0")]
-    Entry {
-        /// The image's entry.
-        entry: u32,
+    Board(#[from] LanaiError),
+    /// The image reaches into the memory that it shares with the host.
+    #[error("the segment at {address:#x} ({length_bytes} bytes) ends above {GLOBALS:#x}")]
+    Image {
+        /// Start of the segment.
+        address: u32,
+        /// Its length in bytes.
+        length_bytes: usize,
+    },
+    /// The board has too little memory.
+    #[error("the board has {sram_bytes:#x} bytes of memory, GM needs {SRAM_BYTES:#x}")]
+    Sram {
+        /// Bytes that the board has.
+        sram_bytes: u32,
     },
     /// The firmware does not answer.
     #[error("the firmware does not answer: waited for {waited_for} {polls} times")]

@@ -46,13 +46,14 @@ mod tests;
 
 use defs::gm::map::{COUNTERS, Counter};
 
-pub use config::{Config, Family};
+pub use config::Config;
 pub use defs::gm::event::Status;
 pub use error::{MemoryError, PortError, ReceiveError, SendError, StartError};
 pub use memory::Buffer;
 pub use receive::{Event, Received};
 pub use send::{Priority, Request, SendId};
 
+use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
 use memory::Regions;
 use port::Port;
@@ -74,7 +75,7 @@ pub const fn size_for(length: u32) -> u8 {
 /// A node that runs GM: its board, its host system, and the library's state.
 #[derive(Debug)]
 pub struct Gm<W, S> {
-    board: Board<W>,
+    board: LanaiBoard<W>,
     system: S,
     node: u16,
     nodes: u16,
@@ -82,29 +83,6 @@ pub struct Gm<W, S> {
     regions: Regions,
     ports: [Option<Port>; defs::gm::port::PORT_COUNT as usize],
     next_send: u64,
-}
-
-/// A board with a LANai, seen through its window.
-#[derive(Debug)]
-struct Board<W> {
-    window: W,
-    family: Family,
-}
-
-impl<W: Window> Board<W> {
-    async fn read(&mut self, address: u32) -> u32 {
-        self.window.read(self.family.sram() + address).await
-    }
-
-    async fn write(&mut self, address: u32, value: u32) {
-        let offset = self.family.sram() + address;
-        self.window.write(offset, value).await;
-    }
-
-    async fn write_burst(&mut self, address: u32, words: &[u32]) {
-        let offset = self.family.sram() + address;
-        self.window.write_burst(offset, words).await;
-    }
 }
 
 impl<W: Window, S: System> Gm<W, S> {
@@ -132,7 +110,7 @@ impl<W: Window, S: System> Gm<W, S> {
 
     /// Reads one of the firmware's counters (one PIO read).
     pub async fn counter(&mut self, counter: Counter) -> u32 {
-        self.board.read(COUNTERS + 4 * counter as u32).await
+        self.board.read_sram(COUNTERS + 4 * counter as u32).await
     }
 
     fn port(&mut self, number: u8) -> Result<&mut Port, PortError> {

@@ -64,7 +64,7 @@ impl<W: Window, S: System> Gm<W, S> {
         let block = control_block(port.into());
         let words = [(physical.0 >> 32) as u32, physical.0 as u32];
         self.board
-            .write_burst(block + PORT_QUEUE_HIGH, &words)
+            .write_sram_burst(block + PORT_QUEUE_HIGH, &words)
             .await;
         self.command(COMMAND_OPEN, port).await?;
         self.ports[usize::from(port)] = Some(Port {
@@ -97,10 +97,10 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn command(&mut self, command: u32, port: u8) -> Result<(), PortError> {
         const { assert!(PORT_COUNT <= 256) }
         self.board
-            .write(COMMAND, command | u32::from(port) << 8)
+            .write_sram(COMMAND, command | u32::from(port) << 8)
             .await;
         for _ in 0..POLLS {
-            if self.board.read(COMMAND).await == 0 {
+            if self.board.read_sram(COMMAND).await == 0 {
                 return Ok(());
             }
             self.system.sleep(POLL_NS).await;

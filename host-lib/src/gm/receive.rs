@@ -100,7 +100,7 @@ impl<W: Window, S: System> Gm<W, S> {
         ];
         self.system.compute(self.overhead_ns).await;
         let at = receive_slot(number.into(), slot);
-        self.board.write_burst(at, &words).await;
+        self.board.write_sram_burst(at, &words).await;
         Ok(())
     }
 

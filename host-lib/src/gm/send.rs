@@ -136,7 +136,7 @@ impl<W: Window, S: System> Gm<W, S> {
         ];
         self.system.compute(self.overhead_ns).await;
         let at = send_slot(number.into(), slot) + SEND_TOKEN;
-        self.board.write_burst(at, &words).await;
+        self.board.write_sram_burst(at, &words).await;
         Ok(id)
     }
 }

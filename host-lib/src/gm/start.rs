@@ -2,17 +2,17 @@
 
 use defs::gm::map::{
     COMMAND, COMMAND_START, FATAL_TICKS, GLOBALS, NODE, NODE_LIMIT, NODES, READ_BLOCKS, READY,
-    READY_MAGIC, RESEND_TICKS, ROUTE_BYTES, ROUTE_LIMIT, ROUTE_VALID, ROUTES, SESSION,
+    READY_MAGIC, RESEND_TICKS, ROUTE_BYTES, ROUTE_LIMIT, ROUTE_VALID, ROUTES, SESSION, SRAM_BYTES,
     WRITE_BLOCKS,
 };
-use defs::lanai::{RESET_OFF, RESET_ON, window9};
 
-use super::config::{Config, Family};
+use super::Gm;
+use super::config::Config;
 use super::error::StartError;
 use super::memory::Regions;
 use super::port::{POLL_NS, POLLS};
-use super::{Board, Gm};
-use crate::firmware::{Firmware, ImageError, words};
+use crate::firmware::Firmware;
+use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Gm<W, S> {
@@ -31,8 +31,7 @@ impl<W: Window, S: System> Gm<W, S> {
         config: Config,
     ) -> Result<Self, StartError> {
         check(&config)?;
-        let family = config.family;
-        let mut board = Board { window, family };
+        let mut board = LanaiBoard::new(window, config.family);
         if let Some(firmware) = firmware {
             boot(&mut board, firmware).await?;
         }
@@ -71,38 +70,27 @@ fn check(config: &Config) -> Result<(), StartError> {
 }
 
 /// Resets the LANai, loads the image and lets it run.
-async fn boot<W: Window>(board: &mut Board<W>, firmware: &Firmware) -> Result<(), StartError> {
-    let entry = firmware.entry;
-    if entry != 0 {
-        return Err(StartError::Entry { entry });
-    }
+async fn boot<W: Window>(board: &mut LanaiBoard<W>, firmware: &Firmware) -> Result<(), StartError> {
     for (address, bytes) in &firmware.segments {
         let (address, length_bytes) = (*address, bytes.len());
-        if !address.is_multiple_of(4) {
-            return Err(ImageError::Unaligned { address }.into());
-        }
         if u64::from(address) + length_bytes as u64 > u64::from(GLOBALS) {
-            return Err(ImageError::OutsideSram {
+            return Err(StartError::Image {
                 address,
                 length_bytes,
-            }
-            .into());
+            });
         }
     }
-    let control = board.family.control();
-    let hold = RESET_ON | board.family.interrupt_off();
-    board.window.write(control, hold).await;
-    for (address, bytes) in &firmware.segments {
-        board.write_burst(*address, &words(bytes)).await;
+    let sram_bytes = board.reset().await?.sram_bytes;
+    if sram_bytes < SRAM_BYTES {
+        return Err(StartError::Sram { sram_bytes });
     }
+    board.load(firmware).await?;
     // SRAM survives a reset: clear the words of an earlier run.
-    board.write(READY, 0).await;
-    board.write(COMMAND, 0).await;
-    if board.family == Family::Lanai9 {
-        let channels = [WRITE_BLOCKS, 0, READ_BLOCKS];
-        board.window.write_burst(window9::CHANNELS, &channels).await;
-    }
-    board.window.write(control, RESET_OFF).await;
+    board.write_sram(READY, 0).await;
+    board.write_sram(COMMAND, 0).await;
+    board.set_chain(0, WRITE_BLOCKS).await;
+    board.set_chain(2, READ_BLOCKS).await;
+    board.release().await;
     Ok(())
 }
 
@@ -124,9 +112,9 @@ fn entry(route: Option<&Vec<u8>>) -> [u32; ROUTE_BYTES as usize / 4] {
 }
 
 /// Writes everything that the firmware needs.
-async fn configure<W: Window>(board: &mut Board<W>, config: &Config) {
+async fn configure<W: Window>(board: &mut LanaiBoard<W>, config: &Config) {
     for (at, route) in (ROUTES..).step_by(ROUTE_BYTES as usize).zip(&config.routes) {
-        board.write_burst(at, &entry(route.as_ref())).await;
+        board.write_sram_burst(at, &entry(route.as_ref())).await;
     }
     for (address, value) in [
         (NODE, config.node.into()),
@@ -136,20 +124,20 @@ async fn configure<W: Window>(board: &mut Board<W>, config: &Config) {
         (FATAL_TICKS, config.fatal_ticks),
         (COMMAND, COMMAND_START),
     ] {
-        board.write(address, value).await;
+        board.write_sram(address, value).await;
     }
 }
 
 /// Polls an SRAM word until it is `expected`.
 async fn await_word<W: Window, S: System>(
-    board: &mut Board<W>,
+    board: &mut LanaiBoard<W>,
     system: &mut S,
     address: u32,
     expected: u32,
     waited_for: &'static str,
 ) -> Result<(), StartError> {
     for _ in 0..POLLS {
-        if board.read(address).await == expected {
+        if board.read_sram(address).await == expected {
             return Ok(());
         }
         system.compute(POLL_NS).await;

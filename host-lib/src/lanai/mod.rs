@@ -290,6 +290,14 @@ impl<W: Window> LanaiBoard<W> {
         Ok(())
     }
 
+    /// Sets the address of the next block of a channel of DMA. Boards with a LANai 4 have none.
+    pub async fn set_chain(&mut self, channel: u32, address: u32) {
+        if self.family == Family::Later {
+            let offset = later::CHAINS + WORD_BYTES * channel;
+            self.window.write(offset, address).await;
+        }
+    }
+
     /// Lets the chip go: it begins at address 0.
     pub async fn release(&mut self) {
         self.control(RESET_OFF).await;

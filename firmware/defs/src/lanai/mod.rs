@@ -1,5 +1,5 @@
-//! The LANai: special registers, status bits and DMA blocks as the firmware uses them, and the host's window
-//! (docs/lanai.md, sections 3.2, 3.3, 3.9 and 3.11).
+//! Myricom's LANai and its boards: special registers, status bits and DMA blocks as the firmware uses them (docs/lanai.md,
+//! sections 3.2, 3.3 and 3.9); the host's [`window`].
 
 pub mod window;
 
@@ -122,36 +122,3 @@ pub const BLOCK_FROM_HOST: u32 = 1;
 pub const BLOCK_TERMINAL: u32 = 2;
 /// Flag of a DMA block: raises WAKE.
 pub const BLOCK_WAKE: u32 = 4;
-
-/// The host's window of boards with a LANai 4.
-pub mod window4 {
-    /// SRAM, up to 512 KB.
-    pub const SRAM: u32 = 0;
-    /// SRAM, up to 1 MB.
-    pub const SRAM_LARGE: u32 = 0x10_0000;
-    /// Special registers.
-    pub const REGISTERS: u32 = 0xC_0000;
-    /// Control.
-    pub const CONTROL: u32 = 0xE_0000;
-    /// Control: interrupts of the host off.
-    pub const INTERRUPT_OFF: u32 = 1 << 28;
-}
-
-/// The host's window of boards with a LANai 7 or 9.
-pub mod window9 {
-    /// SRAM.
-    pub const SRAM: u32 = 0;
-    /// Control.
-    pub const CONTROL: u32 = 0x80_0040;
-    /// Next block of DMA channel 0; the others follow.
-    pub const CHANNELS: u32 = 0x80_0100;
-    /// Special registers.
-    pub const REGISTERS: u32 = 0x80_4000;
-    /// Control: interrupts of the host off.
-    pub const INTERRUPT_OFF: u32 = 1 << 24;
-}
-
-/// Control: ends the reset of the LANai.
-pub const RESET_OFF: u32 = 1 << 31;
-/// Control: begins the reset of the LANai.
-pub const RESET_ON: u32 = 1 << 30;

@@ -9,10 +9,11 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use defs::gm::map::{READY, READY_MAGIC, SRAM_BYTES};
-use defs::lanai::{RESET_OFF, RESET_ON, window4, window9};
+use defs::lanai::window::{RESET_OFF, RESET_ON, four, later, record};
 
-use super::{Config, Family, Gm};
+use super::{Config, Gm};
 use crate::fake::block_on;
+use crate::lanai::Family;
 use crate::window::{
     FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
     Window,
@@ -44,6 +45,8 @@ struct World {
     nodes: Vec<Node>,
     time_ns: u64,
     translations: usize,
+    /// Memory of each board, as its EEPROM says.
+    sram_bytes: u32,
 }
 
 impl Node {
@@ -142,6 +145,19 @@ impl Host {
         self.world.lock().expect("no test panics while it holds it")
     }
 
+    /// A word of the EEPROM.
+    fn eeprom(&self, offset: u32, sram_bytes: u32) -> u32 {
+        let (base, version) = match self.family {
+            Family::Four => (four::EEPROM, 0x0403),
+            Family::Later => (later::EEPROM, 0x0901),
+        };
+        match offset - base {
+            record::VERSION => version << 16,
+            record::SRAM_BYTES => sram_bytes,
+            _ => 0,
+        }
+    }
+
     fn physical(address: u64) -> Option<u64> {
         if address >= VIRTUAL {
             let page = (address - VIRTUAL) / PAGE;
@@ -170,6 +186,7 @@ fn hosts(count: usize, family: Family) -> Vec<Host> {
         nodes: (0..count).map(|_| node()).collect(),
         time_ns: 0,
         translations: 0,
+        sram_bytes: 1 << 20,
     }));
     let host = |node| Host {
         world: Arc::clone(&world),
@@ -194,7 +211,7 @@ fn image() -> crate::firmware::Firmware {
 
 /// Two started nodes.
 fn pair() -> [Library; 2] {
-    let mut hosts = hosts(2, Family::Lanai9).into_iter();
+    let mut hosts = hosts(2, Family::Later).into_iter();
     let mut start = || {
         let host = hosts.next().expect("two");
         let config = config(host.family, host.node, 2);
@@ -209,14 +226,16 @@ impl Window for Host {
     async fn read(&mut self, offset: u32) -> u32 {
         let mut world = self.lock();
         world.settle();
-        assert!(offset < SRAM_BYTES, "{offset:#x} is read");
+        if offset >= SRAM_BYTES {
+            return self.eeprom(offset, world.sram_bytes);
+        }
         world.nodes[self.node].fake().word(offset)
     }
 
     async fn write(&mut self, offset: u32, value: u32) {
         let control = match self.family {
-            Family::Lanai4 => window4::CONTROL,
-            Family::Lanai9 => window9::CONTROL,
+            Family::Four => four::CONTROL,
+            Family::Later => later::CONTROL,
         };
         let mut world = self.lock();
         let node = &mut world.nodes[self.node];

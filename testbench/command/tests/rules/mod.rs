@@ -10,7 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The only packages that may contain `unsafe`: what firmware touches hardware with.
-const UNSAFE_PACKAGES: [&str; 2] = ["firmware/tigon2-hal/", "firmware/lanai/rt/"];
+const UNSAFE_PACKAGES: [&str; 3] = [
+    "firmware/tigon2-hal/",
+    "firmware/lanai/hal/",
+    "firmware/lanai/rt/",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -15,6 +15,7 @@ use emulator::profile::{BoardProfiles, Catalog, Profile, ProfileError};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use host_lib::firmware::Firmware;
+use host_lib::lanai::Family;
 
 use crate::kernel::Code;
 
@@ -78,7 +79,7 @@ pub struct GmFirmware {
     /// Name of the image.
     pub image: &'static str,
     /// How the host sees the board.
-    pub family: host_lib::gm::Family,
+    pub family: Family,
 }
 
 /// A type of board.

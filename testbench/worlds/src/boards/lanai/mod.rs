@@ -10,7 +10,6 @@ use emulator::lanai::board::Lanai;
 use emulator::lanai::chip::Generation;
 use emulator::lanai::timing::{PROFILES_4, PROFILES_7, PROFILES_9, Timing};
 use emulator::sim::node::Node;
-use host_lib::gm;
 use host_lib::lanai::Family;
 
 use super::{BoardError, BoardType, GmFirmware, KB, Medium, Parts};
@@ -25,7 +24,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     runs_emp: false,
     gm: Some(GmFirmware {
         image: "gm",
-        family: gm::Family::Lanai9,
+        family: Family::Later,
     }),
     title: "Myricom LANai 9",
     description: "one CPU, Myrinet of 2 Gb/s (PCI64B, PCI64C)",
@@ -62,7 +61,7 @@ pub(super) const LANAI_4: BoardType = BoardType {
     description: "one CPU, Myrinet of 1.28 Gb/s, 32-bit PCI",
     gm: Some(GmFirmware {
         image: "gm-l4",
-        family: gm::Family::Lanai4,
+        family: Family::Four,
     }),
     profile: "lanai4.3-33",
     profiles: &PROFILES_4,
