@@ -114,6 +114,8 @@ pub struct CpuView {
     pub cycles: u64,
     /// Local time: start of the instruction at `pc`, or start of the wait before it.
     pub time: SimTime,
+    /// Whether the instruction at `pc` was fetched and is not executed yet: then `time` is the end of its fetch.
+    pub is_fetched: bool,
     /// Shortest time between the starts of two instructions.
     pub cycle_time: SimTime,
     /// Total time in which it was neither halted nor idle.

@@ -9,6 +9,10 @@ use crate::image::Probe;
 use crate::state;
 use crate::value_struct;
 
+const WORD_BYTES: u32 = 4;
+/// An image has some hundred probes.
+const BUCKETS: u32 = 1024;
+
 /// Own cycles and visits of one stage on one core.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageTotal {
@@ -39,21 +43,29 @@ pub struct BoardProbe {
 /// All probes, and the stages' stretch factors. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ProbeTable {
-    /// Sorted by address; several may mark the same one, in the order of the image.
+    /// Sorted by bucket and address; several may mark the same one, in the order of the image.
     probes: Arc<[BoardProbe]>,
     /// Their addresses, contiguous for the search.
     addresses: Arc<[u32]>,
+    /// Index of the first probe of each [bucket], and the number of probes.
+    buckets: Arc<[u32]>,
     /// The names of all stages, sorted.
     stages: Arc<[Arc<str>]>,
     /// Ticks that one cycle of own work takes within each stage.
     stretch: Arc<[u64]>,
 }
 
+/// The part of the table in which the probes of an address are.
+const fn bucket(address: u32) -> u32 {
+    address / WORD_BYTES % BUCKETS
+}
+
 impl ProbeTable {
     /// The probes of an image.
     #[must_use]
     pub fn new(mut probes: Vec<Probe>) -> Self {
-        probes.sort_by_key(|probe| probe.address);
+        probes.sort_by_key(|probe| (bucket(probe.address), probe.address));
+        let before = |of| probes.partition_point(|probe| bucket(probe.address) < of) as u32;
         let entered = |probe: &&Probe| probe.kind == Kind::StageEnter;
         let names = probes.iter().filter(entered);
         let mut stages: Vec<_> = names.map(|probe| Arc::clone(&probe.text)).collect();
@@ -66,6 +78,7 @@ impl ProbeTable {
         };
         Self {
             addresses: probes.iter().map(|probe| probe.address).collect(),
+            buckets: (0..=BUCKETS).map(before).collect(),
             probes: probes.into_iter().map(place).collect(),
             stretch: vec![TICKS_PER_CYCLE; stages.len()].into(),
             stages: stages.into(),
@@ -94,10 +107,18 @@ impl ProbeTable {
     /// The probes that mark `address`.
     #[must_use]
     pub fn at(&self, address: u32) -> &[BoardProbe] {
-        let first = self.addresses.partition_point(|&place| place < address);
-        let marks = |place: &&u32| **place == address;
-        let count = self.addresses[first..].iter().take_while(marks).count();
-        &self.probes[first..first + count]
+        let of = bucket(address) as usize;
+        let Some(&[first, end]) = self.buckets.get(of..of + 2) else {
+            return &[];
+        };
+        let (mut first, mut end) = (first as usize, end as usize);
+        while first < end && self.addresses[first] != address {
+            first += 1;
+        }
+        while first < end && self.addresses[end - 1] != address {
+            end -= 1;
+        }
+        &self.probes[first..end]
     }
 
     /// The names of all stages, sorted.

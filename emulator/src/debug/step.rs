@@ -113,7 +113,8 @@ impl History {
 
     fn step_forward(&mut self, node: usize, cpu: CpuId) -> Result<(), DebugError> {
         let start = self.now();
-        if self.begins(node, cpu) > start {
+        let in_progress = self.look(node, cpu, |view| view.is_fetched);
+        if self.begins(node, cpu) > start && !in_progress {
             // The world is between two instructions of the core: the current instruction is the next one.
             return self.go_to(self.begins(node, cpu));
         }

@@ -44,6 +44,7 @@ impl PciBus {
     }
 
     /// Takes the bus for `clocks` bus clocks, from `now` or when it becomes free; returns the end.
+    #[inline]
     pub fn acquire(&mut self, now: SimTime, clocks: u64) -> SimTime {
         let span = self.clock.time_of(clocks);
         let start = now.max(self.free_at);

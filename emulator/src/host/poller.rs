@@ -6,6 +6,7 @@
 
 use super::costs::HostCosts;
 use super::dispatch::{HostContext, schedule};
+use super::pci::PciBus;
 use super::request::{HostEvent, PollRequest, Read, Response};
 use crate::board::Board;
 use crate::sim::time::SimTime;
@@ -57,6 +58,15 @@ enum PollStep {
 
 value_enum!(PollStep { Start {}, Sample {} });
 
+impl Polling {
+    /// The request is at the bus.
+    #[inline]
+    fn start_read(&mut self, costs: &HostCosts, pci: &mut PciBus) {
+        self.step = PollStep::Sample;
+        self.due = pci.acquire(self.due, u64::from(costs.pio_read_bus_clocks));
+    }
+}
+
 impl Poller {
     /// A poller without a program.
     #[must_use]
@@ -71,7 +81,10 @@ impl Poller {
     #[must_use]
     #[inline]
     pub fn next_time(&self) -> SimTime {
-        self.polling.map_or(SimTime::MAX, |polling| polling.due)
+        match &self.polling {
+            Some(polling) => polling.due,
+            None => SimTime::MAX,
+        }
     }
 
     /// Ends the polls.
@@ -109,28 +122,25 @@ pub(super) fn begin<E>(
         step: PollStep::Start,
         due: ctx.now,
     };
-    ask(polling, asked, ctx.now, ctx);
+    ctx.poller.polling = Some(polling);
+    ask(asked, ctx.now, ctx);
 }
 
 /// The processor asks once more. The request's way to the bus is no step of its own if no other request can reach the
 /// bus before it.
-fn ask<E>(mut polling: Polling, asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
-    let start = asked + ctx.poller.costs.pio_read_request;
+#[inline]
+fn ask<E>(asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+    let Poller { costs, polling } = &mut *ctx.poller;
+    let Some(polling) = polling else {
+        return;
+    };
+    let start = asked + costs.pio_read_request;
     polling.asked = asked;
     polling.step = PollStep::Start;
     polling.due = start;
-    ctx.poller.polling = Some(polling);
     if ctx.queue.next_time() > start && now + ctx.bus_lead > start {
-        start_read(polling, ctx);
+        polling.start_read(costs, ctx.pci);
     }
-}
-
-/// The request is at the bus.
-fn start_read<E>(mut polling: Polling, ctx: &mut HostContext<'_, E>) {
-    let clocks = u64::from(ctx.poller.costs.pio_read_bus_clocks);
-    polling.step = PollStep::Sample;
-    polling.due = ctx.pci.acquire(polling.due, clocks);
-    ctx.poller.polling = Some(polling);
 }
 
 /// Carries out the next step of a poll. `polled` carries out the access at the board, if that is
@@ -140,18 +150,20 @@ pub fn step<E>(
     ctx: &mut HostContext<'_, E>,
     polled: impl FnOnce(&PollRequest, SimTime) -> bool,
 ) -> bool {
-    let Some(polling) = ctx.poller.polling else {
+    let Poller { costs, polling } = &mut *ctx.poller;
+    let Some(polling) = polling else {
         return true;
     };
     match polling.step {
-        PollStep::Start => start_read(polling, ctx),
+        PollStep::Start => polling.start_read(costs, ctx.pci),
         PollStep::Sample if polled(&polling.poll, polling.due) => {
-            let back = ctx.poller.costs.back_at(polling.asked, polling.due);
+            let sampled = polling.due;
+            let back = costs.back_at(polling.asked, sampled);
             if back >= polling.deadline {
-                time_out(polling, back, ctx);
+                time_out(*polling, back, ctx);
                 return false;
             }
-            ask(polling, back, polling.due, ctx);
+            ask(back, sampled, ctx);
         }
         PollStep::Sample => {
             hand_over(ctx);

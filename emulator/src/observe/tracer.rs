@@ -217,16 +217,11 @@ impl Tracer {
         self.record_at(time, initiator, None, kind);
     }
 
-    /// Records an event that the instruction at `pc` caused.
-    pub fn record_at(
-        &mut self,
-        time: SimTime,
-        initiator: Initiator,
-        pc: Option<u32>,
-        kind: TraceKind,
-    ) {
+    /// Passes a mistake or a line of the firmware on to the log of this process.
+    #[cold]
+    fn tell(&mut self, time: SimTime, initiator: Initiator, kind: &TraceKind) {
         let names = self.names;
-        if let TraceKind::GuestMistake { text } = &kind {
+        if let TraceKind::GuestMistake { text } = kind {
             self.mistakes += 1;
             let level = match self.mistakes {
                 0..=MISTAKES_SHOWN => log::Level::Warn,
@@ -240,8 +235,21 @@ impl Tracer {
                 log::warn!(target: "guest", "{}: {MISTAKES_SHOWN} mistakes so far; more are logged at level debug", self.place);
             }
         }
-        if let TraceKind::Log { text } = &kind {
+        if let TraceKind::Log { text } = kind {
             log::info!(target: "firmware", "{} {} at {time}: {text}", self.place, names.initiator(initiator));
+        }
+    }
+
+    /// Records an event that the instruction at `pc` caused.
+    pub fn record_at(
+        &mut self,
+        time: SimTime,
+        initiator: Initiator,
+        pc: Option<u32>,
+        kind: TraceKind,
+    ) {
+        if matches!(kind, TraceKind::GuestMistake { .. } | TraceKind::Log { .. }) {
+            self.tell(time, initiator, &kind);
         }
         let event = TraceEvent {
             time,

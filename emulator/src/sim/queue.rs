@@ -71,7 +71,8 @@ impl<E> EventQueue<E> {
             initiator,
             sequence: *sequence,
         };
-        let later = self.pending.iter().rposition(|(other, _)| *other > key);
+        let is_later = |other: &EventKey| other.time > time || (other.time == time && *other > key);
+        let later = self.pending.iter().rposition(|(other, _)| is_later(other));
         self.pending
             .insert(later.map_or(0, |at| at + 1), (key, event));
     }

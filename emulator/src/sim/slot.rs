@@ -274,22 +274,21 @@ impl<B: Board> Slot<B> {
     /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
     /// leaves can be there: `round_trip` after its head. Idle cores may fall behind.
     fn run_to(&mut self, horizon: SimTime, round_trip: SimTime, at: &mut Surroundings<'_>) {
-        let (_, programs, mut ctx) = self.parts(at);
-        programs.start_new(&mut ctx);
-        if at.trace.is_watched() {
-            self.board.start_recording(*at.now);
-        }
         *at.horizon = horizon;
+        let mut now = *at.now;
+        let (board, programs, mut ctx) = self.parts(at);
+        programs.start_new(&mut ctx);
+        if ctx.trace.is_watched() {
+            board.start_recording(now);
+        }
         loop {
-            if let Some(head) = self.board.outbox().first_head() {
+            if let Some(head) = board.outbox().first_head() {
                 let reply = head.saturating_add(round_trip);
-                *at.horizon = horizon.min(reply);
+                ctx.horizon = horizon.min(reply);
             }
-            let horizon = *at.horizon;
-            let next = self.queue.next_time().min(horizon);
-            let lag = self.cores_may_lag(next, *at.now);
-            let (board, _, mut ctx) = self.parts(at);
-            let there = match lag {
+            ctx.now = now;
+            let next = ctx.queue.next_time().min(ctx.horizon);
+            let there = match cores_may_lag(board, ctx.queue, next, now) {
                 true => poller::carry_on(board, next, &mut ctx),
                 false => board.run_cores(next, &mut ctx),
             };
@@ -297,79 +296,90 @@ impl<B: Board> Slot<B> {
                 // A core or a poll has scheduled an event, perhaps earlier than `next`.
                 continue;
             }
-            if next < horizon && ctx.poller.next_time() == next {
+            if next < ctx.horizon && ctx.poller.next_time() == next {
                 // The queue decides the order.
                 poller::hand_over(&mut ctx);
                 continue;
             }
-            let Some((key, event)) = self.queue.pop_before(horizon) else {
-                *at.now = (*at.now).max(horizon);
-                self.tell(at);
-                return;
+            let Some((key, event)) = ctx.queue.pop_before(ctx.horizon) else {
+                break;
             };
-            debug_assert!(key.time >= *at.now, "{key:?} is due before {}", at.now);
-            *at.now = (*at.now).max(key.time);
-            self.handle(event, at);
+            debug_assert!(key.time >= now, "{key:?} is due before {now}");
+            now = now.max(key.time);
+            ctx.now = now;
+            handle(event, board, programs, &mut ctx);
+        }
+        ctx.now = now.max(ctx.horizon);
+        tell(board, &mut ctx);
+        (*at.now, *at.horizon) = (ctx.now, ctx.horizon);
+    }
+}
+
+/// Whether every core is idle beyond `next` and independent of the event there. Running them to that
+/// time would step through part of a round of their idle loops unnecessarily.
+fn cores_may_lag<B: Board>(
+    board: &B,
+    queue: &EventQueue<NodeEvent<B::Event>>,
+    next: SimTime,
+    now: SimTime,
+) -> bool {
+    board.next_activity(now) > next
+        && match queue.next() {
+            Some((key, event)) if key.time <= next => match event {
+                NodeEvent::Board(event) => board.idle_cores_ignore(event),
+                NodeEvent::Host(event) => event.ignores_board(|offset| board.is_memory(offset)),
+                NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
+            },
+            _ => true,
+        }
+}
+
+fn handle<B: Board>(
+    event: NodeEvent<B::Event>,
+    board: &mut B,
+    programs: &mut Programs,
+    ctx: &mut Context<'_, B::Event>,
+) {
+    match event {
+        NodeEvent::Board(event) => board.handle(event, ctx),
+        NodeEvent::Host(event) => programs.handle(event, board, ctx),
+        NodeEvent::Reset { pause } => reset(pause, board, programs, ctx),
+        NodeEvent::PowerOn => {
+            ctx.trace
+                .record(ctx.now, Initiator::Power, TraceKind::PowerOn);
+            programs.power_on();
+            programs.start_new(ctx);
         }
     }
+}
 
-    /// Whether every core is idle beyond `next` and independent of the event there. Running them to that
-    /// time would step through part of a round of their idle loops unnecessarily.
-    fn cores_may_lag(&self, next: SimTime, now: SimTime) -> bool {
-        self.board.next_activity(now) > next
-            && match self.queue.next() {
-                Some((key, event)) if key.time <= next => match event {
-                    NodeEvent::Board(event) => self.board.idle_cores_ignore(event),
-                    NodeEvent::Host(event) => {
-                        event.ignores_board(|offset| self.board.is_memory(offset))
-                    }
-                    NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
-                },
-                _ => true,
-            }
+/// Records the events that came up by time alone before now, if an observer wants them.
+fn tell<B: Board>(board: &mut B, ctx: &mut Context<'_, B::Event>) {
+    if ctx.trace.wants(Details::EVENTS) {
+        board.record_before(ctx.now, ctx.trace);
     }
+}
 
-    fn handle(&mut self, event: NodeEvent<B::Event>, at: &mut Surroundings<'_>) {
-        let (board, programs, mut ctx) = self.parts(at);
-        match event {
-            NodeEvent::Board(event) => board.handle(event, &mut ctx),
-            NodeEvent::Host(event) => programs.handle(event, board, &mut ctx),
-            NodeEvent::Reset { pause } => self.reset(pause, at),
-            NodeEvent::PowerOn => self.power_on(at),
-        }
-    }
-
-    /// Records the events that came up by time alone before now, if an observer wants them.
-    fn tell(&mut self, at: &mut Surroundings<'_>) {
-        if at.trace.wants(Details::EVENTS) {
-            self.board.record_before(*at.now, at.trace);
-        }
-    }
-
-    fn reset(&mut self, pause: Option<SimTime>, at: &mut Surroundings<'_>) {
-        self.tell(at);
-        at.trace.record(*at.now, Initiator::Power, TraceKind::Reset);
-        self.queue.retain(|event| match event {
-            NodeEvent::Board(event) => B::outlives_reset(event),
-            NodeEvent::Host(_) | NodeEvent::PowerOn => false,
-            NodeEvent::Reset { .. } => true,
-        });
-        let (board, programs, ctx) = self.parts(at);
-        board.reset(ctx.now);
-        programs.reset(ctx.now, pause.is_some());
-        ctx.poller.stop();
-        ctx.with_memory(HostMemory::clear);
-        if let Some(pause) = pause {
-            let on = ctx.now.saturating_add(pause);
-            ctx.queue.schedule(on, Initiator::Power, NodeEvent::PowerOn);
-        }
-    }
-
-    fn power_on(&mut self, at: &mut Surroundings<'_>) {
-        at.trace
-            .record(*at.now, Initiator::Power, TraceKind::PowerOn);
-        let (_, programs, mut ctx) = self.parts(at);
-        programs.power_on();
-        programs.start_new(&mut ctx);
+fn reset<B: Board>(
+    pause: Option<SimTime>,
+    board: &mut B,
+    programs: &mut Programs,
+    ctx: &mut Context<'_, B::Event>,
+) {
+    tell(board, ctx);
+    ctx.trace
+        .record(ctx.now, Initiator::Power, TraceKind::Reset);
+    ctx.queue.retain(|event| match event {
+        NodeEvent::Board(event) => B::outlives_reset(event),
+        NodeEvent::Host(_) | NodeEvent::PowerOn => false,
+        NodeEvent::Reset { .. } => true,
+    });
+    board.reset(ctx.now);
+    programs.reset(ctx.now, pause.is_some());
+    ctx.poller.stop();
+    ctx.with_memory(HostMemory::clear);
+    if let Some(pause) = pause {
+        let on = ctx.now.saturating_add(pause);
+        ctx.queue.schedule(on, Initiator::Power, NodeEvent::PowerOn);
     }
 }

@@ -22,10 +22,12 @@ use super::window::Target;
 use crate::board::{Board, Context, CpuId, NothingThere, StopReason};
 use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::exec::{Core, CoreTiming};
+use crate::host::costs::HostCosts;
 use crate::host::request::PollRequest;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
+use crate::sim::node::Node;
 use crate::sim::time::SimTime;
 use crate::state;
 use crate::wire::ethernet::Ethernet;
@@ -76,6 +78,13 @@ impl Tigon2 {
         for unit in &self.cores {
             unit.private.scratchpad.forget_all_code();
         }
+    }
+
+    /// A node with this board. The code that runs nodes is generic: here it is compiled together with the board, so that
+    /// the compiler optimises both as a whole.
+    #[must_use]
+    pub fn into_node(self, index: u16, costs: &HostCosts, memory_megabytes: u32) -> Node {
+        Node::new(index, self, costs, memory_megabytes)
     }
 
     /// A board after power-on: both cores halted.

@@ -22,6 +22,7 @@ use crate::state;
 pub struct CorePrivate {
     /// CPU A or CPU B.
     pub who: Initiator,
+    index: usize,
     /// Its scratchpad.
     pub scratchpad: Scratchpad,
     /// Its instruction cache.
@@ -63,7 +64,7 @@ state!(CorePrivate {
     seen_ahead_until,
     in_turn_until,
     stopped
-} fixed { who, dispatch });
+} fixed { who, index, dispatch });
 
 impl CorePrivate {
     /// Halted, with an empty cache.
@@ -71,6 +72,7 @@ impl CorePrivate {
     pub fn new(who: Initiator, scratchpad_bytes: u32, cache_bytes: u32) -> Self {
         Self {
             who,
+            index: who.cpu().unwrap_or_default() & 1,
             scratchpad: Scratchpad::new(scratchpad_bytes),
             cache: InstructionCache::new(cache_bytes),
             ahead: RunAhead::default(),
@@ -90,10 +92,7 @@ impl CorePrivate {
     /// Index in per-core tables: 0 = A, 1 = B.
     #[must_use]
     pub const fn index(&self) -> usize {
-        match self.who {
-            Initiator::Cpu(1) => 1,
-            _ => 0,
-        }
+        self.index
     }
 
     /// Ticks spent idle so far.

@@ -98,9 +98,14 @@ impl Scratchpad {
     /// it was last written, and outside.
     #[must_use]
     pub fn op(&self, pc: u32) -> Op {
-        self.code
-            .get(Self::index(pc))
-            .map_or(Op::UNDECODED, Cell::get)
+        self.find_op(pc).unwrap_or(Op::UNDECODED)
+    }
+
+    /// As [`op`](Self::op); `None` outside.
+    #[must_use]
+    #[inline(always)]
+    pub fn find_op(&self, pc: u32) -> Option<Op> {
+        self.code.get(Self::index(pc)).map(Cell::get)
     }
 
     /// All code must be decoded anew.

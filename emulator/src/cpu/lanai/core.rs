@@ -162,6 +162,12 @@ impl Core {
         self.arrivals.iter().any(|&(place, _)| place != NOWHERE)
     }
 
+    /// Whether the next instruction was fetched: its execution must wait.
+    #[must_use]
+    pub const fn is_fetched(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Instructions executed so far.
     #[must_use]
     pub const fn instructions(&self) -> u64 {

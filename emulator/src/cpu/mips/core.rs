@@ -119,6 +119,12 @@ impl Core {
         self.next_pc != self.pc.wrapping_add(4)
     }
 
+    /// Whether the next instruction was fetched: its execution must wait.
+    #[must_use]
+    pub const fn is_fetched(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Instructions executed so far.
     #[must_use]
     pub const fn instructions(&self) -> u64 {

@@ -85,6 +85,7 @@ impl Inspect for Lanai {
             instructions: self.core.instructions(),
             cycles: clock.cycles,
             time: ticks.time_of(clock.now),
+            is_fetched: self.core.is_fetched(),
             cycle_time: ticks.time_of(clock.ticks_per_cycle),
             busy_time: self.busy_time(),
             idle_ticks: self.idle.skipped(),

@@ -104,6 +104,7 @@ impl Inspect for Tigon2 {
             instructions: core.instructions(),
             cycles: core.clock.cycles,
             time: ticks.time_of(core.clock.now),
+            is_fetched: core.is_fetched(),
             cycle_time: ticks.time_of(core.clock.ticks_per_cycle),
             busy_time: self.busy_time(cpu.index()),
             idle_ticks: private.idle_ticks(),

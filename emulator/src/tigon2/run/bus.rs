@@ -166,6 +166,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     }
 
     /// Starts an instruction, before the time of its fetch.
+    #[inline(always)]
     fn break_at(&mut self, core: &Core, pc: u32) {
         if stops::breaks_at(&self.fabric.stops, self.private.index(), pc) {
             self.ctx.now = self.fabric.ticks.time_of(core.clock.now);

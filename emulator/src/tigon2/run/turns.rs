@@ -187,6 +187,7 @@ impl Tigon2 {
     /// take turns, each until it would overtake the other. A core that runs `ALONE` continues up to `far`,
     /// past fruitless polls and the board's events. Returns the core that returned last, the reason, and
     /// whether events happened.
+    #[inline(always)]
     fn run_from<const ALONE: bool, const LOGGED: bool>(
         &mut self,
         first: usize,
@@ -250,6 +251,21 @@ impl Tigon2 {
         }
     }
 
+    /// As [`run_from`](Self::run_from), and logs the executed instructions.
+    #[inline(never)]
+    fn run_logged(
+        &mut self,
+        first: usize,
+        activities: [Activity; 2],
+        ends: (u64, u64),
+        ctx: &mut BoardContext,
+    ) -> (usize, Exit, bool) {
+        match activities[1 - first] {
+            Activity::Stopped => self.run_from::<true, true>(first, activities, ends, ctx),
+            _ => self.run_from::<false, true>(first, activities, ends, ctx),
+        }
+    }
+
     /// Runs the cores up to `end`; a busy one that runs alone continues up to `far`. `false` if an event was
     /// scheduled or has happened.
     fn run_cores_to(&mut self, end: u64, far: u64, ctx: &mut BoardContext) -> bool {
@@ -273,8 +289,7 @@ impl Tigon2 {
             let (index, exit, went_on) = match (alone, ctx.trace.keeps_instructions()) {
                 (true, false) => self.run_from::<true, false>(behind, activities, ends, ctx),
                 (false, false) => self.run_from::<false, false>(behind, activities, ends, ctx),
-                (true, true) => self.run_from::<true, true>(behind, activities, ends, ctx),
-                (false, true) => self.run_from::<false, true>(behind, activities, ends, ctx),
+                (_, true) => self.run_logged(behind, activities, ends, ctx),
             };
             self.end_steps();
             match exit {

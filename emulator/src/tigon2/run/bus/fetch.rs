@@ -7,7 +7,6 @@ use crate::cpu::mips::isa::Op;
 use crate::observe::event::Details;
 use crate::observe::instructions::Record;
 use crate::tigon2::inspect::stops;
-use crate::tigon2::map::{self, CpuTarget};
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// Fetches an instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
@@ -40,9 +39,10 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// recorded in the order of shared accesses.
     #[inline(never)]
     pub(super) fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
-        let op = match map::cpu_target(self.private.who, pc) {
-            CpuTarget::Scratchpad => self.decode_scratchpad(pc),
-            _ => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
+        let op = match self.private.scratchpad.find_op(pc) {
+            Some(Op::UNDECODED) => self.decode_scratchpad(pc),
+            Some(op) => op,
+            None => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
         };
         if op.has_probe() {
             self.in_turn(core)?;
@@ -53,16 +53,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         Ok(op)
     }
 
-    /// Fetches an instruction of the scratchpad that carries a probe or was not decoded yet.
+    /// Decodes an instruction in the scratchpad.
     #[inline(never)]
     fn decode_scratchpad(&mut self, pc: u32) -> Op {
-        let mut op = self.private.scratchpad.op(pc);
-        if op == Op::UNDECODED {
-            let word = self.private.scratchpad.read(pc, Width::Word);
-            op = self.decode(pc, word);
-            self.private.scratchpad.set_op(pc, op);
-            self.log(|log| log.note(Record::Word { address: pc, word }));
-        }
+        let word = self.private.scratchpad.read(pc, Width::Word);
+        let op = self.decode(pc, word);
+        self.private.scratchpad.set_op(pc, op);
+        self.log(|log| log.note(Record::Word { address: pc, word }));
         op
     }
 

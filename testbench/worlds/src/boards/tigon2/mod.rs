@@ -43,5 +43,5 @@ fn build(own: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node,
         board.probes = probes.clone();
     }
     let costs = &parts.profile.host;
-    Ok(Node::new(index, board, costs, parts.memory_megabytes))
+    Ok(board.into_node(index, costs, parts.memory_megabytes))
 }
