@@ -14,8 +14,10 @@ use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::bus::Width;
 use crate::cpu::lanai::exec::{Core, CoreTiming};
 use crate::cpu::lanai::pipeline::Pipeline;
+use crate::host::costs::HostCosts;
 use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::Initiator;
+use crate::sim::node::Node;
 use crate::sim::time::SimTime;
 use crate::state;
 use crate::wire::medium::{Outbox, Sent};
@@ -50,6 +52,13 @@ state!(Lanai { core, fabric, running, stopped, idle, stage } fixed {
 });
 
 impl Lanai {
+    /// A node with this board, compiled together with it: see
+    /// [`Tigon2::into_node`](crate::tigon2::board::Tigon2::into_node).
+    #[must_use]
+    pub fn into_node(self, index: u16, costs: &HostCosts, memory_megabytes: u32) -> Node {
+        Node::new(index, self, costs, memory_megabytes)
+    }
+
     /// A board after power-on, with a pipeline that may be that of another generation or of LLVM
     /// (docs/lanai.md, section 1).
     #[must_use]

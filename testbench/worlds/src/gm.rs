@@ -136,7 +136,10 @@ fn world(
     };
     let mut world = WorldBuilder::new();
     for _ in 0..count {
-        world.node(board, &parts(profile, Some(&probes), board.scenario_sram_bytes))?;
+        world.node(
+            board,
+            &parts(profile, Some(&probes), board.scenario_sram_bytes),
+        )?;
     }
     let switch = world.crossbar(CrossbarConfig::new(ports));
     for node in 0..usize::from(count) {
@@ -149,11 +152,7 @@ fn world(
 ///
 /// # Errors
 /// If board or firmware fail to start.
-pub async fn boot(
-    machine: Machine,
-    firmware: &Firmware,
-    config: Config,
-) -> Result<GmNode, String> {
+pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<GmNode, String> {
     let mut clock = machine.clone();
     let gm = Gm::start(machine.clone(), machine, Some(firmware), config)
         .await

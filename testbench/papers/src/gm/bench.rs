@@ -85,9 +85,8 @@ impl Setup<'_> {
     /// If a program fails.
     pub fn latency(&self, bytes: u32, rounds: u32) -> Result<f64, GmError> {
         let mut gm = self.world()?;
-        let ends = [0, 1].map(|node| {
-            gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, bytes, rounds))
-        });
+        let ends =
+            [0, 1].map(|node| gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, bytes, rounds)));
         let [span_ps, _] = self.run(&mut gm.world, &ends)?;
         Ok(span_ps as f64 / f64::from(rounds) / 2e6)
     }
@@ -124,11 +123,9 @@ impl Setup<'_> {
     /// # Errors
     /// If a program fails.
     pub fn cycles(&self, rounds: u32) -> Result<[f64; 2], GmError> {
-        let counts = |rounds| {
+        let counts = |rounds| -> Result<_, GmError> {
             let mut gm = self.world()?;
-            let ends = [0, 1].map(|node| {
-                gm.spawn(node, "spaced", move |gm| spaced(gm, rounds))
-            });
+            let ends = [0, 1].map(|node| gm.spawn(node, "spaced", move |gm| spaced(gm, rounds)));
             self.run(&mut gm.world, &ends)?;
             Ok([0, 1].map(|node| busy_cycles(&gm.world, node)))
         };

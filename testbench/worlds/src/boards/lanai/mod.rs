@@ -82,5 +82,5 @@ fn build(_: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, B
         board.set_probes(probes.clone());
     }
     let costs = &parts.profile.host;
-    Ok(Node::new(index, board, costs, parts.memory_megabytes))
+    Ok(board.into_node(index, costs, parts.memory_megabytes))
 }
