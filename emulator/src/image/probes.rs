@@ -21,9 +21,37 @@ pub struct Probe {
     pub registers: Vec<u8>,
 }
 
-/// Encoding of registers in an entry: `addu $zero, rs, rt` without its registers.
-const REGISTER_PAIR: u32 = 0x0000_0021;
-const REGISTER_PAIR_MASK: u32 = 0xFC00_FFFF;
+/// How an instruction that only names two registers encodes them in an entry.
+struct PairForm {
+    /// The instruction without its registers.
+    word: u32,
+    /// Bits of the registers' numbers, from which on they stand.
+    places: [u32; 2],
+}
+
+impl PairForm {
+    /// The registers that a word names, if it has this form.
+    fn read(&self, word: u32) -> Option<[u8; 2]> {
+        let [first, second] = self.places;
+        let fields = 31 << first | 31 << second;
+        let registers = self.places.map(|place| (word >> place & 31) as u8);
+        (word & !fields == self.word).then_some(registers)
+    }
+}
+
+/// The forms of all processors.
+const PAIR_FORMS: [PairForm; 2] = [
+    // MIPS: addu $zero, rs, rt.
+    PairForm {
+        word: 0x0000_0021,
+        places: [21, 16],
+    },
+    // LANai: add %rs1, %rs2, %r0.
+    PairForm {
+        word: 0xC000_0000,
+        places: [18, 11],
+    },
+];
 /// Longest displayed text argument, whose address and length come from the guest.
 const MAX_TEXT_BYTES: u32 = 256;
 
@@ -72,10 +100,8 @@ fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {
     let kind = Kind::from_word(kind).ok_or("an unknown kind")?;
     let mut registers = Vec::new();
     for pair in [first, second] {
-        if pair & REGISTER_PAIR_MASK != REGISTER_PAIR {
-            return Err("an argument that names no registers");
-        }
-        registers.extend([(pair >> 21 & 31) as u8, (pair >> 16 & 31) as u8]);
+        let named = PAIR_FORMS.iter().find_map(|form| form.read(pair));
+        registers.extend(named.ok_or("an argument that names no registers")?);
     }
     let count = registers
         .iter()

@@ -10,3 +10,4 @@ mod host;
 mod network;
 mod registers;
 mod robust;
+mod tools;

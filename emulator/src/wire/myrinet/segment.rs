@@ -23,8 +23,10 @@ pub(super) struct Joined<'a> {
     pub network: &'a mut MyrinetNetwork,
     /// The nodes with a cable, in order.
     nodes: Vec<usize>,
-    /// From any event, unit or control to the first moment at which a node can hear of it.
-    ahead: SimTime,
+    /// From a packet that begins to leave to the first moment at which its sender can hear of the tail.
+    shortest: SimTime,
+    /// From anything else to the first moment at which a node can hear of it: the shortest cable of a node.
+    far: SimTime,
     /// The time of the event that is handled.
     pub now: SimTime,
     told: Vec<(usize, SimTime, Delivery<Myrinet>)>,
@@ -34,10 +36,13 @@ impl<'a> Joined<'a> {
     pub fn new(network: &'a mut MyrinetNetwork, nodes: Vec<usize>) -> Self {
         let at_nodes = network.channels.iter();
         let at_nodes = at_nodes.filter(|c| c.sender().is_some() || c.receiver().is_some());
-        // Nodes hear of each other after one cable at least; of their own tail after the shortest packet.
-        let spans = at_nodes.map(|c| c.link.propagation.min(c.link.span(MINIMUM_BYTES)));
+        let links = at_nodes.map(|channel| channel.link);
+        let far = links.clone().map(|link| link.propagation).min();
+        let far = far.unwrap_or(SimTime::MAX);
+        let shortest = links.map(|link| link.span(MINIMUM_BYTES)).min();
         Self {
-            ahead: spans.min().unwrap_or(SimTime::MAX),
+            shortest: shortest.unwrap_or(SimTime::MAX).min(far),
+            far,
             now: network.now,
             network,
             nodes,
@@ -52,7 +57,7 @@ impl<'a> Joined<'a> {
     /// Passes something on to a node.
     pub fn tell(&mut self, node: usize, time: SimTime, delivery: Delivery<Myrinet>) {
         debug_assert!(
-            time >= self.now.saturating_add(self.ahead),
+            time >= self.now.saturating_add(self.shortest),
             "{delivery:?} too late"
         );
         if let Ok(member) = self.nodes.binary_search(&node) {
@@ -102,6 +107,31 @@ impl<'a> Joined<'a> {
         self.network
             .hop(id)
             .is_some_and(|hop| hop.version == version)
+    }
+
+    /// Whether a packet waits in a node's port for the one before it: anything may let it go, and its sender then hears of its tail.
+    fn node_waits(&self) -> bool {
+        let mut away = self
+            .nodes
+            .iter()
+            .filter_map(|&node| self.network.node_channel(node));
+        away.any(|channel| !self.network.channels[channel].waiting.is_empty())
+    }
+
+    /// The first moment at which a node can hear of the tail of its own packet because of a pending event. `None` if that is no sooner
+    /// than it can hear of anything else.
+    fn own_tail(&self, event: &Event) -> Option<SimTime> {
+        let channel = &self.network.channels[event.channel];
+        channel.sender()?;
+        let bytes = match &event.step {
+            // Fault layers may make it shorter.
+            Step::Leave(packet, layer, _) if *layer >= channel.lane.layers() => {
+                packet.length().max(MINIMUM_BYTES)
+            }
+            Step::Leave(..) | Step::Free | Step::Replan(..) => MINIMUM_BYTES,
+            _ => return None,
+        };
+        Some(event.time.saturating_add(channel.link.span(bytes)))
     }
 
     /// A packet leaves a node: it passes the lane's fault layers, then it asks for the channel.
@@ -342,8 +372,17 @@ impl Segment for Joined<'_> {
     }
 
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime {
-        let next = self.next_time().min(unit).min(control);
-        next.saturating_add(self.ahead)
+        let lead = if self.node_waits() {
+            self.shortest
+        } else {
+            self.far
+        };
+        let next = self.next_time().saturating_add(lead);
+        let far = next.min(control.saturating_add(lead));
+        let pending = self.network.pending.0.iter();
+        let own = pending.filter_map(|event| self.own_tail(event)).min();
+        let unit = unit.saturating_add(self.shortest);
+        far.min(unit).min(own.unwrap_or(SimTime::MAX))
     }
 
     fn take(&mut self, from: usize, outbox: &mut dyn Any) {

@@ -53,7 +53,8 @@ fn one_place_registers_the_boards() {
 }
 
 /// Files that build nodes and worlds for the testbench.
-const BUILDERS: [&str; 2] = [
+const BUILDERS: [&str; 3] = [
+    "testbench/worlds/src/boards/lanai/mod.rs",
     "testbench/worlds/src/boards/tigon2/mod.rs",
     "testbench/worlds/src/builder.rs",
 ];
@@ -66,7 +67,14 @@ fn worlds_are_built_in_one_place() {
             continue;
         }
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for call in [" Node::new(", "(Node::new(", "Tigon2::new(", ".add_switch("] {
+        for call in [
+            " Node::new(",
+            "(Node::new(",
+            "Tigon2::new(",
+            "Lanai::new(",
+            ".add_switch(",
+            ".add_crossbar(",
+        ] {
             if code.contains(call) && !BUILDERS.contains(&&*path) {
                 broken.push(format!("{path}: {call}..)"));
             }
