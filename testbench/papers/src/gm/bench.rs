@@ -118,19 +118,19 @@ impl Setup<'_> {
         Ok((sending + receiving) as f64 / 1e6)
     }
 
-    /// Cycles in which the CPU was busy for a short message: at the sender, at the receiver.
+    /// Cycles in which a board's CPU is not idle in a round of a ping-pong of short messages: it sends one and receives one.
     ///
     /// # Errors
     /// If a program fails.
-    pub fn cycles(&self, rounds: u32) -> Result<[f64; 2], GmError> {
-        let counts = |rounds| -> Result<_, GmError> {
+    pub fn cycles(&self, rounds: u32) -> Result<f64, GmError> {
+        let count = |rounds| -> Result<_, GmError> {
             let mut gm = self.world()?;
-            let ends = [0, 1].map(|node| gm.spawn(node, "spaced", move |gm| spaced(gm, rounds)));
+            let ends = [0, 1]
+                .map(|node| gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, SHORT, rounds)));
             self.run(&mut gm.world, &ends)?;
-            Ok([0, 1].map(|node| busy_cycles(&gm.world, node)))
+            Ok(busy_cycles(&gm.world, 0))
         };
-        let (few, many) = (counts(1)?, counts(1 + rounds)?);
-        Ok([0, 1].map(|node| (many[node] - few[node]) / f64::from(rounds)))
+        Ok((count(1 + rounds)? - count(1)?) / f64::from(rounds))
     }
 }
 
@@ -289,24 +289,4 @@ async fn overhead(mut gm: GmNode) -> Result<u64, String> {
     next(&mut gm).await?;
     provide(&mut gm, spare, SHORT).await?;
     Ok(gm.system().now_ps() - start)
-}
-
-/// Node 0 sends short messages, each after the one before is complete; node 1 receives them.
-async fn spaced(mut gm: GmNode, rounds: u32) -> Result<(), String> {
-    let (out, rooms) = open(&mut gm, 1).await?;
-    if gm.node() == 0 {
-        gm.system_mut().compute(LEAD_NS).await;
-        for _ in 0..rounds {
-            send(&mut gm, out, SHORT).await?;
-            next(&mut gm).await?;
-            gm.system_mut().compute(REST_NS).await;
-        }
-        return Ok(());
-    }
-    provide(&mut gm, rooms[0], SHORT).await?;
-    for _ in 0..rounds {
-        let room = message(&mut gm).await?;
-        provide(&mut gm, room, SHORT).await?;
-    }
-    Ok(())
 }

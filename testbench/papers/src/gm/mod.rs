@@ -90,8 +90,8 @@ pub struct Measured {
     pub points: Vec<Point>,
     /// Processor time of the library for a send, its event, a receive and the next buffer, in microseconds.
     pub host_us: f64,
-    /// Cycles in which the CPU was busy for a short message: at the sender, at the receiver.
-    pub cycles: [f64; 2],
+    /// Cycles in which a board's CPU is not idle in a round of a ping-pong of short messages.
+    pub cycles: f64,
 }
 
 impl Measured {
@@ -178,31 +178,31 @@ impl Plan {
             interrupt: &self.interrupt,
         };
         let carry_out = |task: Task| {
-            let values = match task {
-                Task::Latency(bytes) => vec![setup.latency(bytes, self.rounds)?],
-                Task::OneWay(bytes) => vec![setup.stream(bytes, self.messages, Flow::OneWay)?],
-                Task::TwoWay(bytes) => vec![setup.stream(bytes, self.messages, Flow::TwoWay)?],
-                Task::Host => vec![setup.host()?],
-                Task::Cycles => setup.cycles(self.rounds)?.to_vec(),
+            let value = match task {
+                Task::Latency(bytes) => setup.latency(bytes, self.rounds)?,
+                Task::OneWay(bytes) => setup.stream(bytes, self.messages, Flow::OneWay)?,
+                Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Flow::TwoWay)?,
+                Task::Host => setup.host()?,
+                Task::Cycles => setup.cycles(self.rounds)?,
             };
             done();
-            Ok((task, values))
+            Ok((task, value))
         };
         let found = self.tasks().into_par_iter().map(carry_out);
         let found: BTreeMap<_, _> = found.collect::<Result<_, GmError>>()?;
-        let value = |task, at: usize| found[&task][at];
+        let value = |task| found[&task];
         let point = |&bytes: &u32| Point {
             bytes,
-            latency_us: value(Task::Latency(bytes), 0),
-            one_way: value(Task::OneWay(bytes), 0),
-            two_way: value(Task::TwoWay(bytes), 0),
+            latency_us: value(Task::Latency(bytes)),
+            one_way: value(Task::OneWay(bytes)),
+            two_way: value(Task::TwoWay(bytes)),
         };
         Ok(Measured {
             profile: profile.name.clone(),
             description: profile.description.clone(),
             points: self.sizes.iter().map(point).collect(),
-            host_us: value(Task::Host, 0),
-            cycles: [0, 1].map(|at| value(Task::Cycles, at)),
+            host_us: value(Task::Host),
+            cycles: value(Task::Cycles),
         })
     }
 }
