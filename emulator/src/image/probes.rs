@@ -24,6 +24,9 @@ pub struct Probe {
 /// Encoding of registers in an entry: `addu $zero, rs, rt` without its registers.
 const REGISTER_PAIR: u32 = 0x0000_0021;
 const REGISTER_PAIR_MASK: u32 = 0xFC00_FFFF;
+/// The same of a LANai: `add rs1, rs2, %r0`.
+const LANAI_PAIR: u32 = 0xC000_0000;
+const LANAI_PAIR_MASK: u32 = 0xFF83_07FF;
 /// Longest displayed text argument, whose address and length come from the guest.
 const MAX_TEXT_BYTES: u32 = 256;
 
@@ -72,10 +75,14 @@ fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {
     let kind = Kind::from_word(kind).ok_or("an unknown kind")?;
     let mut registers = Vec::new();
     for pair in [first, second] {
-        if pair & REGISTER_PAIR_MASK != REGISTER_PAIR {
+        let shifts = if pair & REGISTER_PAIR_MASK == REGISTER_PAIR {
+            [21, 16]
+        } else if pair & LANAI_PAIR_MASK == LANAI_PAIR {
+            [18, 11]
+        } else {
             return Err("an argument that names no registers");
-        }
-        registers.extend([(pair >> 21 & 31) as u8, (pair >> 16 & 31) as u8]);
+        };
+        registers.extend(shifts.map(|shift| (pair >> shift & 31) as u8));
     }
     let count = registers
         .iter()

@@ -9,8 +9,8 @@
 //!
 //! An entry is five big-endian words: the marked address; the [`Kind`]; the offset of a
 //! NUL-terminated text in the section [`TEXT_SECTION`]; two words that name registers. The latter
-//! are MIPS instructions `addu $zero, rs, rt`, since the assembler can place a register's number
-//! only inside an instruction; a register number of 0 means "no argument".
+//! are instructions `addu $zero, rs, rt` (MIPS) or `add rs1, rs2, %r0` (LANai), since the assembler can place a
+//! register's number only inside an instruction; a register number of 0 means "no argument".
 //!
 //! The text is the probe's name (event), the stage's name (stage, wait) or a format in which each
 //! `{}` (decimal) or `{x}` (hexadecimal) stands for the next argument, and `{s}` for a text in the
