@@ -8,7 +8,8 @@
 //! * [`board`]: registers, SRAM through the movable view, chip bring-up;
 //! * [`firmware`]: loading an image;
 //! * [`emp`]: EMP's posts and completions;
-//! * [`acenic`]: a driver for the firmware of an Ethernet adapter.
+//! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
+//! * [`myrinet`]: hosts of control programs of Myrinet adapters, which have a window of their own.
 //!
 //! A node that sends a received message back:
 //!
@@ -45,6 +46,7 @@ pub mod acenic;
 pub mod board;
 pub mod emp;
 pub mod firmware;
+pub mod myrinet;
 
 pub use lanigon_window::{address, window};
 

@@ -79,6 +79,13 @@ impl Lanai {
         self.fabric.looped = Some(delay);
     }
 
+    /// Plugs the port into a switch without other cables, at which packets turn back: it takes the first byte of
+    /// their route.
+    pub const fn loop_over_switch(&mut self, delay: SimTime) {
+        self.loop_back(delay);
+        self.fabric.over_switch = true;
+    }
+
     /// A packet will come in: its head at `head`, at the rate of the board's own link.
     pub fn packet_arrives(&self, packet: Packet, head: SimTime, ctx: &mut BoardContext) {
         let byte_time = self.fabric.timing.byte_time;

@@ -265,6 +265,7 @@ impl Fabric {
         match self.looped {
             Some(delay) => {
                 let head = head + delay;
+                let packet = self.turned_back(packet);
                 let event = BoardEvent::Head(Incoming {
                     packet,
                     head,

@@ -9,8 +9,9 @@ use super::doorbell::Doorbells;
 use super::eeprom::Eeprom;
 use super::host_dma::HostDma;
 use super::isr::{Cause, Isr};
-use super::medium::{Incoming, NoNetwork};
+use super::medium::{Incoming, NoNetwork, Packet};
 use super::receiver::{Checking, Receiver};
+use super::recent::{RecentWrites, RegisterWrite};
 use super::special::{Row, Special, Storage};
 use super::sram::Sram;
 use super::timers::Timers;
@@ -24,6 +25,7 @@ use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::wire::medium::Outbox;
+use crate::wire::unit::Unit;
 use crate::{state, value_enum};
 
 /// An event of the board.
@@ -97,7 +99,11 @@ pub struct Fabric {
     pub(super) interrupt_line: bool,
     pub(super) outbox: Outbox<NoNetwork>,
     pub(super) looped: Loop,
+    /// The loop is a switch that sends packets back: it takes the first byte of their route.
+    pub(super) over_switch: bool,
     pub(super) stops: Stops,
+    /// The last writes of special registers.
+    pub recent: RecentWrites,
 }
 
 state!(Fabric {
@@ -119,7 +125,9 @@ state!(Fabric {
     eeprom,
     outbox,
     looped,
-    stops
+    over_switch,
+    stops,
+    recent
 });
 
 impl Fabric {
@@ -147,15 +155,33 @@ impl Fabric {
             interrupt_line: false,
             outbox: Outbox::default(),
             looped: None,
+            over_switch: false,
             stops: Stops::default(),
+            recent: RecentWrites::default(),
             timing,
         }
+    }
+
+    /// Transfers of host DMA so far: from the host, to the host.
+    #[must_use]
+    pub const fn dma_transfers(&self) -> [u64; 2] {
+        self.dma.started
     }
 
     /// The generation of the chip.
     #[must_use]
     pub const fn generation(&self) -> Generation {
         self.timing.generation
+    }
+
+    /// The packet as it comes back over the loop.
+    pub(super) fn turned_back(&self, packet: Packet) -> Packet {
+        match packet.bytes().split_first() {
+            Some((route, rest)) if self.over_switch && route & 0x80 != 0 => {
+                Packet::new(rest.to_vec())
+            }
+            _ => packet,
+        }
     }
 
     /// The chip's reset: registers are 0, engines stop, packets in the link are lost. Memory stays.
@@ -318,6 +344,12 @@ impl Fabric {
         who: Initiator,
         ctx: &mut BoardContext,
     ) {
+        self.recent.note(RegisterWrite {
+            time: ctx.now,
+            who,
+            name: row.name,
+            value,
+        });
         match row.special {
             Special::Isr => {
                 self.settle_timers(ctx.now);

@@ -17,6 +17,7 @@ pub mod inspect;
 pub mod isr;
 pub mod medium;
 pub mod receiver;
+pub mod recent;
 mod run;
 pub mod special;
 pub mod sram;

@@ -8,6 +8,7 @@ pub mod faults;
 pub mod images;
 pub mod interrupt;
 pub mod kernel;
+pub mod myrinet;
 pub mod nodes;
 pub mod outcome;
 pub mod pairs;

@@ -1,0 +1,86 @@
+//! `lanigon myrinet`: a control program for a real Myrinet adapter, with the host that it expects.
+
+mod report;
+
+use emulator::sim::world::{RunEnd, RunLimits};
+use host_lib::myrinet::Journal;
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::myrinet::program::{ControlProgram, Format, ProgramError, read_file};
+use lanigon_worlds::myrinet::{self, HostKind, Session, Setup};
+
+use super::Status;
+use crate::cli::myrinet::MyrinetArgs;
+use crate::{logging, output};
+use report::Report;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the request is invalid, or a result cannot be written.
+pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let file = read_file(&args.firmware)?;
+    let format = args.format.map_or_else(|| Format::of(&file), Format::from);
+    let kind = args
+        .host
+        .map_or_else(|| HostKind::of(format), HostKind::from);
+    let setup = Setup {
+        timing: myrinet::timing(&args.board)?,
+        sram_bytes: args.sram_bytes.unwrap_or(kind.sram_bytes()),
+        kind,
+        way_back: args.way_back.map_or_else(|| kind.way_back(), Into::into),
+    };
+    let program = ControlProgram::parse(&file, Some(format), args.skip, setup.sram_bytes);
+    let program = program.map_err(|problem| ProgramError {
+        path: args.firmware.clone(),
+        problem,
+    })?;
+    let mut session = Session::new(&program, &setup);
+    logging::show_trace(&mut session.world.nodes[0].trace);
+    let limits = RunLimits {
+        max_time: Some(args.max_time),
+        interrupt: Some(interrupt.flag()),
+        ..RunLimits::default()
+    };
+    let mut shown = Shown {
+        entries: 0,
+        outcome: Ok(()),
+    };
+    if !args.json {
+        output::print(&report::title(&program, kind, &args.board))?;
+    }
+    let end = session.run(&limits, |journal| {
+        if !args.json {
+            shown.show(journal);
+        }
+    });
+    shown.outcome?;
+    let report = Report::new(&mut session, &program, kind, &args.board, &end);
+    if args.json {
+        output::print_json(&report.json())?;
+    } else {
+        output::print(&report.text())?;
+    }
+    Ok(match end {
+        RunEnd::Interrupted => Status::Interrupted,
+        _ if report.is_good() => Status::Done,
+        _ => Status::Failed,
+    })
+}
+
+/// Number of entries of the journal that are shown already.
+struct Shown {
+    entries: usize,
+    outcome: Result<(), output::WriteError>,
+}
+
+impl Shown {
+    /// Shows new entries.
+    fn show(&mut self, journal: &Journal) {
+        let entries = journal.entries_from(self.entries);
+        self.entries += entries.len();
+        let text: String = entries.iter().map(report::line).collect();
+        if self.outcome.is_ok() && !text.is_empty() {
+            self.outcome = output::print(&text);
+        }
+    }
+}
