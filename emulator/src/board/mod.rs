@@ -131,6 +131,18 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
         SimTime::ZERO
     }
 
+    /// The shortest time from whatever makes the board send a unit (an event, an instruction, an access of the host) to the
+    /// unit's head. Allows the nodes that this one can reach to run further. By default a head may leave at once.
+    fn unit_lead(&self) -> SimTime {
+        SimTime::ZERO
+    }
+
+    /// The shortest time from whatever makes the board send a control to the control. Allows the nodes that this one can
+    /// reach to run further. By default a control may leave at once.
+    fn control_lead(&self) -> SimTime {
+        SimTime::ZERO
+    }
+
     /// Whether idle cores are independent of `event`: it changes neither what they read nor what
     /// they execute, and does not read their state. Allows them to lag behind it, so that no part of a round of an idle
     /// loop need be executed. By default they depend on every event.

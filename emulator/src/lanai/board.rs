@@ -5,7 +5,6 @@ use super::chip::Generation;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::idle::Idle;
 use super::isr::Cause;
-use super::medium::{Incoming, NoNetwork, Packet};
 use super::run::CPU;
 use super::special::find;
 use super::timing::Timing;
@@ -18,8 +17,9 @@ use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::state;
-use crate::wire::medium::Outbox;
-use crate::wire::unit::{Arrival, Unit};
+use crate::wire::medium::{Outbox, Sent};
+use crate::wire::myrinet::{Control, Link, Myrinet, Packet};
+use crate::wire::unit::Arrival;
 
 /// A board with a LANai.
 #[derive(Debug)]
@@ -72,29 +72,6 @@ impl Lanai {
     #[must_use]
     pub const fn generation(&self) -> Generation {
         self.fabric.generation()
-    }
-
-    /// Plugs the port into itself by a cable with this delay. No other cable may be plugged in.
-    pub const fn loop_back(&mut self, delay: SimTime) {
-        self.fabric.looped = Some(delay);
-    }
-
-    /// Plugs the port into a switch without other cables, at which packets turn back: it takes the first byte of
-    /// their route.
-    pub const fn loop_over_switch(&mut self, delay: SimTime) {
-        self.loop_back(delay);
-        self.fabric.over_switch = true;
-    }
-
-    /// A packet will come in: its head at `head`, at the rate of the board's own link.
-    pub fn packet_arrives(&self, packet: Packet, head: SimTime, ctx: &mut BoardContext) {
-        let byte_time = self.fabric.timing.byte_time;
-        let event = BoardEvent::Head(Incoming {
-            packet,
-            head,
-            byte_time,
-        });
-        ctx.schedule(head, Initiator::Receiver, event);
     }
 
     /// Whether the CPU executes instructions.
@@ -177,7 +154,7 @@ impl Lanai {
 
 impl Board for Lanai {
     type Event = BoardEvent;
-    type Medium = NoNetwork;
+    type Medium = Myrinet;
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
         self.fabric.handle(event, ctx);
@@ -264,27 +241,39 @@ impl Board for Lanai {
     }
 
     fn outlives_reset(event: &BoardEvent) -> bool {
-        matches!(event, BoardEvent::Head(_))
+        matches!(event, BoardEvent::Head(_) | BoardEvent::Heard(_))
     }
 
-    fn plug_in(&mut self, (): &()) {}
+    fn plug_in(&mut self, cable: &Link) {
+        self.fabric.port.plug_in(*cable);
+    }
 
     fn schedule_carrier(&mut self, _: bool, _: SimTime, _: &mut Context<'_, BoardEvent>) {}
 
     fn unit_arrives(&mut self, arrival: Arrival<Packet>, ctx: &mut Context<'_, BoardEvent>) {
-        let Arrival { head, tail, unit } = arrival;
-        let span = tail.map(|tail| tail.saturating_sub(head).ps() / unit.length().max(1));
-        let byte_time = span.map_or(self.fabric.timing.byte_time, SimTime::from_ps);
-        let event = BoardEvent::Head(Incoming {
-            packet: unit,
-            head,
-            byte_time,
-        });
+        let head = arrival.head;
+        let event = BoardEvent::Head(self.fabric.incoming(arrival));
         ctx.schedule(head, Initiator::Receiver, event);
     }
 
-    fn outbox(&mut self) -> &mut Outbox<NoNetwork> {
+    fn control_arrives(&mut self, sent: Sent<Control>, ctx: &mut Context<'_, BoardEvent>) {
+        let who = match sent.control {
+            Control::Tail { .. } => Initiator::Receiver,
+            _ => Initiator::Transmitter,
+        };
+        ctx.schedule(sent.time, who, BoardEvent::Heard(sent.control));
+    }
+
+    fn outbox(&mut self) -> &mut Outbox<Myrinet> {
         &mut self.fabric.outbox
+    }
+
+    fn unit_lead(&self) -> SimTime {
+        self.fabric.timing.packet_send_start
+    }
+
+    fn control_lead(&self) -> SimTime {
+        self.fabric.timing.port_delay
     }
 
     fn start_cpu(&mut self, _: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {

@@ -1,26 +1,7 @@
-//! Check sequences of packets: CRC-8 of links and CRC-32 between NICs (docs/lanai.md, section 3.7).
+//! The CRC-32 between boards (docs/lanai.md, section 3.7). The CRC-8 of links is [`crc8`](crate::wire::myrinet::crc8).
 
-/// x^8 + x^2 + x + 1.
-const POLYNOMIAL_8: u8 = 0x07;
 /// The polynomial of Ethernet.
 const POLYNOMIAL_32: u32 = 0x04C1_1DB7;
-
-const TABLE_8: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut rest = byte as u8;
-        let mut bit = 0;
-        while bit < 8 {
-            let carry = rest & 0x80 != 0;
-            rest = (rest << 1) ^ if carry { POLYNOMIAL_8 } else { 0 };
-            bit += 1;
-        }
-        table[byte] = rest;
-        byte += 1;
-    }
-    table
-};
 
 const TABLE_32: [u32; 256] = {
     let mut table = [0; 256];
@@ -39,13 +20,6 @@ const TABLE_32: [u32; 256] = {
     table
 };
 
-/// CRC-8, most significant bit first, from 0. Of bytes that end with their own CRC-8 it is 0.
-#[must_use]
-pub fn crc8(bytes: &[u8]) -> u8 {
-    let step = |rest: u8, &byte: &u8| TABLE_8[usize::from(rest ^ byte)];
-    bytes.iter().fold(0, step)
-}
-
 /// CRC-32, most significant bit first, from 0. Of bytes that end with their own CRC-32 it is 0.
 #[must_use]
 pub fn crc32(bytes: &[u8]) -> u32 {
@@ -59,6 +33,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::wire::myrinet::crc8;
 
     /// Bit by bit: the remainder of the division by the polynomial.
     fn reference(bytes: &[u8], width: u32, polynomial: u64) -> u64 {

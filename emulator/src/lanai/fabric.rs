@@ -9,8 +9,8 @@ use super::doorbell::Doorbells;
 use super::eeprom::Eeprom;
 use super::host_dma::HostDma;
 use super::isr::{Cause, Isr};
-use super::medium::{Incoming, NoNetwork, Packet};
-use super::receiver::{Checking, Receiver};
+use super::port::Port;
+use super::receiver::{Checking, Incoming, Receiver};
 use super::recent::{RecentWrites, RegisterWrite};
 use super::special::{Row, Special, Storage};
 use super::sram::Sram;
@@ -25,7 +25,7 @@ use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::wire::medium::Outbox;
-use crate::wire::unit::Unit;
+use crate::wire::myrinet::{Control as NetworkControl, Myrinet};
 use crate::{state, value_enum};
 
 /// An event of the board.
@@ -46,6 +46,10 @@ pub enum BoardEvent {
     Head(Incoming),
     /// A part of a packet is there.
     ReceivePart(u32),
+    /// Bytes have waited in the port for the span with this number.
+    PortFills(u32),
+    /// The network says something.
+    Heard(NetworkControl),
     /// A part of a segment has left.
     SendPart {
         /// Number of the segment.
@@ -64,6 +68,8 @@ value_enum!(BoardEvent {
     },
     Head { 0: incoming },
     ReceivePart { 0: step },
+    PortFills { 0: span },
+    Heard { 0: control },
     SendPart {
         segment: segment,
         tail: tail
@@ -72,9 +78,6 @@ value_enum!(BoardEvent {
 
 /// Context of an action of the board.
 pub type BoardContext<'a> = Context<'a, BoardEvent>;
-
-/// The port is plugged into itself: what leaves comes back after a span.
-pub(super) type Loop = Option<SimTime>;
 
 /// All blocks but the CPU.
 #[derive(Debug)]
@@ -97,10 +100,8 @@ pub struct Fabric {
     pub(super) doorbells: Doorbells,
     pub(super) eeprom: Eeprom,
     pub(super) interrupt_line: bool,
-    pub(super) outbox: Outbox<NoNetwork>,
-    pub(super) looped: Loop,
-    /// The loop is a switch that sends packets back: it takes the first byte of their route.
-    pub(super) over_switch: bool,
+    pub(super) port: Port,
+    pub(super) outbox: Outbox<Myrinet>,
     pub(super) stops: Stops,
     /// The last writes of special registers.
     pub recent: RecentWrites,
@@ -118,14 +119,13 @@ state!(Fabric {
     transmitter,
     control,
     doorbells,
-    interrupt_line
+    interrupt_line,
+    port
 } fixed {
     timing,
     ticks,
     eeprom,
     outbox,
-    looped,
-    over_switch,
     stops,
     recent
 });
@@ -153,9 +153,8 @@ impl Fabric {
             control: Control::new(generation),
             doorbells: Doorbells::default(),
             interrupt_line: false,
+            port: Port::new(&timing),
             outbox: Outbox::default(),
-            looped: None,
-            over_switch: false,
             stops: Stops::default(),
             recent: RecentWrites::default(),
             timing,
@@ -174,17 +173,7 @@ impl Fabric {
         self.timing.generation
     }
 
-    /// The packet as it comes back over the loop.
-    pub(super) fn turned_back(&self, packet: Packet) -> Packet {
-        match packet.bytes().split_first() {
-            Some((route, rest)) if self.over_switch && route & 0x80 != 0 => {
-                Packet::new(rest.to_vec())
-            }
-            _ => packet,
-        }
-    }
-
-    /// The chip's reset: registers are 0, engines stop, packets in the link are lost. Memory stays.
+    /// The chip's reset: registers are 0, engines stop, packets that come and go are lost. Memory stays.
     pub(super) fn reset_chip(&mut self, now: SimTime) {
         self.bus.reset();
         self.isr.reset();
@@ -193,6 +182,7 @@ impl Fabric {
         self.dma.reset(now);
         self.receiver.reset();
         self.transmitter.reset();
+        self.port.reset(now, &mut self.outbox);
     }
 
     /// The reset of the board by its bus.
@@ -383,13 +373,7 @@ impl Fabric {
                 self.next_block(ctx);
             }
             Special::ReceivePointer => self.receiver.pointer = value,
-            Special::ReceiveLimit => {
-                self.receiver.arm(value);
-                self.isr.clear(Cause::Receive);
-                self.isr.clear(Cause::Buffer);
-                self.update_line(ctx);
-                self.receive_more(ctx);
-            }
+            Special::ReceiveLimit => self.arm_receiver(value, ctx),
             Special::SendPointer => self.transmitter.pointer = value,
             Special::SendLimit => self.send(value, false, who, ctx),
             Special::SendLimitTail => self.send(value, true, who, ctx),
@@ -411,6 +395,8 @@ impl Fabric {
             BoardEvent::DmaBurst { number, bytes } => self.dma_burst(number, bytes, ctx),
             BoardEvent::Head(incoming) => self.packet_comes(incoming, ctx),
             BoardEvent::ReceivePart(step) => self.part_is_there(step, ctx),
+            BoardEvent::PortFills(span) => self.port_is_full(span, ctx.now),
+            BoardEvent::Heard(control) => self.hear(control, ctx),
             BoardEvent::SendPart { segment, tail } => self.part_has_left(segment, tail, ctx),
         }
     }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::chip::Generation;
-use super::crc::{crc8, crc32};
-use super::medium::{Incoming, Packet};
+use super::crc::crc32;
 use crate::sim::time::SimTime;
-use crate::state;
+use crate::wire::myrinet::{Packet, crc8};
 use crate::wire::unit::Unit;
+use crate::{state, value_struct};
 
 /// What is stored in place of the check sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,106 @@ pub enum Checking {
     Crc32,
 }
 
+/// When bytes are there: one after the other at the rate of the link, but for the time in which the port's STOP keeps them away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Line {
+    from: SimTime,
+    /// Bytes that are there at that time.
+    first: u64,
+    byte_time: SimTime,
+    /// The most bytes that come before the port says GO.
+    most: u64,
+}
+
+value_struct!(Line {
+    from: from,
+    first: first,
+    byte_time: byte_time,
+    most: most
+});
+
+impl Line {
+    /// Bytes that are there at `time`.
+    fn passed(&self, time: SimTime) -> u64 {
+        let span = time.saturating_sub(self.from).ps();
+        let bytes = span.checked_div(self.byte_time.ps()).unwrap_or(0);
+        self.first.saturating_add(bytes).min(self.most)
+    }
+
+    /// When that many bytes are there; `None` if not before GO.
+    fn time_of(&self, bytes: u64) -> Option<SimTime> {
+        if bytes > self.most {
+            return None;
+        }
+        let rest = bytes.saturating_sub(self.first);
+        let span = self.byte_time.ps().saturating_mul(rest);
+        Some(self.from.saturating_add(SimTime::from_ps(span)))
+    }
+
+    fn stop(&mut self, time: SimTime) {
+        self.most = self.passed(time);
+    }
+
+    fn go(&mut self, time: SimTime) {
+        if self.most != u64::MAX {
+            (self.from, self.first, self.most) = (time, self.most, u64::MAX);
+        }
+    }
+}
+
+/// A packet that comes in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incoming {
+    packet: Packet,
+    line: Line,
+    /// When its tail came.
+    tail: Option<SimTime>,
+}
+
+value_struct!(Incoming {
+    packet: packet,
+    line: line,
+    tail: tail
+});
+
+impl Incoming {
+    /// A packet whose head is there at `head`. The time of its tail is not known unless `tail` says it.
+    #[must_use]
+    pub const fn new(
+        packet: Packet,
+        head: SimTime,
+        tail: Option<SimTime>,
+        byte_time: SimTime,
+    ) -> Self {
+        let line = Line {
+            from: head,
+            first: 0,
+            byte_time,
+            most: u64::MAX,
+        };
+        Self { packet, line, tail }
+    }
+
+    /// The port's STOP keeps bytes away from then on.
+    pub fn stop(&mut self, time: SimTime) {
+        self.line.stop(time);
+    }
+
+    /// Bytes come again from then on.
+    pub fn go(&mut self, time: SimTime) {
+        self.line.go(time);
+    }
+
+    /// The beginning of a packet whose tail came too early: its last byte stands in the place of the CRC-8.
+    fn cut(&mut self, bytes: u64) {
+        let whole = [&**self.packet.bytes(), &[self.packet.crc()]].concat();
+        let bytes = (bytes as usize).min(whole.len().saturating_sub(1)).max(1);
+        if let Some((&last, rest)) = whole.get(..bytes).and_then(<[u8]>::split_last) {
+            self.packet = Packet::with_crc(rest.to_vec(), last);
+        }
+    }
+}
+
 /// The receiver.
 #[derive(Debug)]
 pub struct Receiver {
@@ -30,7 +130,7 @@ pub struct Receiver {
     pub limit: u32,
     /// The limit was written since it was last reached, and since the last tail.
     armed: bool,
-    /// Packets in the link; the first one is being stored once part of it is.
+    /// Packets in the port; the first one is being stored once part of it is. Only the last one can be without its tail.
     waiting: VecDeque<Incoming>,
     /// What is stored of the first packet, once its storing has begun: bytes and residue.
     form: Vec<u8>,
@@ -40,6 +140,8 @@ pub struct Receiver {
     step: u32,
     /// Bytes of that step; 0 if none is under way.
     pending: u32,
+    /// Since when nothing but its bytes has kept the next step from beginning.
+    ready: SimTime,
 }
 
 state!(Receiver {
@@ -50,7 +152,8 @@ state!(Receiver {
     form,
     stored,
     step,
-    pending
+    pending,
+    ready
 } fixed { generation });
 
 /// A part of a packet that comes in next.
@@ -82,7 +185,7 @@ pub enum Outcome {
 
 fn form(packet: &Packet, checking: Checking) -> Vec<u8> {
     let bytes = packet.bytes();
-    let check = packet.check() as u8;
+    let check = packet.crc();
     match checking {
         Checking::Off => [bytes, &[check][..]].concat(),
         Checking::Crc8 => [bytes, &[crc8(bytes) ^ check][..]].concat(),
@@ -95,7 +198,7 @@ fn form(packet: &Packet, checking: Checking) -> Vec<u8> {
 }
 
 impl Receiver {
-    /// Not armed, no packet in the link.
+    /// Not armed, no packet in the port.
     #[must_use]
     pub const fn new(generation: Generation) -> Self {
         Self {
@@ -108,10 +211,11 @@ impl Receiver {
             stored: 0,
             step: 0,
             pending: 0,
+            ready: SimTime::ZERO,
         }
     }
 
-    /// After a reset. Packets in the link are absorbed.
+    /// After a reset. Packets in the port are absorbed.
     pub fn reset(&mut self) {
         let step = self.step.wrapping_add(1);
         *self = Self {
@@ -120,20 +224,53 @@ impl Receiver {
         };
     }
 
-    /// Number of packets in the link.
+    /// Whether bytes wait because the receiver is not armed.
     #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
+    pub fn holds_up(&self) -> bool {
+        !self.armed && !self.waiting.is_empty()
     }
 
-    /// A packet is in the link.
+    /// The head of a packet is there.
     pub fn push(&mut self, incoming: Incoming) {
         self.waiting.push_back(incoming);
     }
 
+    /// The packet that is still coming in.
+    pub fn coming(&mut self) -> Option<&mut Incoming> {
+        self.waiting
+            .back_mut()
+            .filter(|incoming| incoming.tail.is_none())
+    }
+
+    /// The tail of the last packet is there. If not `whole`, it came too early.
+    pub fn tail(&mut self, now: SimTime, whole: bool, checking: Checking) {
+        let first = self.waiting.len() == 1;
+        let taken = match first {
+            true => self.stored as u64 + u64::from(self.pending),
+            false => 0,
+        };
+        let Some(incoming) = self.coming() else {
+            return;
+        };
+        incoming.tail = Some(now);
+        if whole {
+            return;
+        }
+        incoming.cut(incoming.line.passed(now).max(taken + 1));
+        if first && !self.form.is_empty() {
+            let packet = &self.waiting[0].packet;
+            let mut cut = form(packet, checking);
+            cut.resize(cut.len().max(taken as usize), 0);
+            self.form = cut;
+        }
+    }
+
     /// The limit was written.
-    pub const fn arm(&mut self, limit: u32) {
+    pub fn arm(&mut self, limit: u32, now: SimTime) {
         self.limit = limit;
+        if !self.armed {
+            self.ready = now;
+        }
         self.armed = true;
     }
 
@@ -145,8 +282,10 @@ impl Receiver {
             .map_or(0, |room| room.saturating_add(unit))
     }
 
-    /// The part that comes in next, if the receiver is armed and a packet is in the link.
+    /// The part that comes in next, if the receiver is armed and its bytes are on their way. The last part is known once the tail is
+    /// there.
     pub fn next(&mut self, now: SimTime, burst: u32, checking: Checking) -> Option<Part> {
+        let room = self.room();
         let first = self.waiting.front()?;
         if !self.armed || self.pending != 0 {
             return None;
@@ -156,18 +295,21 @@ impl Receiver {
             self.stored = 0;
         }
         let left = (self.form.len() - self.stored) as u32;
-        let part = left.min(burst.max(8) & !7).min(self.room());
-        let span = |bytes: u64| SimTime::from_ps(first.byte_time.ps().saturating_mul(bytes));
+        let part = left.min(burst.max(8) & !7).min(room);
+        let there = first.line.time_of(self.stored as u64 + u64::from(part));
+        let there = match first.tail {
+            Some(tail) => there.map_or(tail, |time| time.min(tail)),
+            None if part == left => return None,
+            None => there?,
+        };
         // A packet that waited goes on at the rate of the link.
-        let at_rate = first
-            .head
-            .saturating_add(span(self.stored as u64 + u64::from(part)));
-        let end = at_rate.max(now.saturating_add(span(part.into())));
+        let span = first.line.byte_time.ps().saturating_mul(part.into());
+        let at_rate = self.ready.saturating_add(SimTime::from_ps(span));
         self.step = self.step.wrapping_add(1);
         self.pending = part.max(1);
         Some(Part {
             step: self.step,
-            end,
+            end: there.max(at_rate).max(now),
             last: part == left,
         })
     }
@@ -187,8 +329,9 @@ impl Receiver {
     }
 
     /// That part of `length` bytes is stored.
-    pub fn stored(&mut self, length: u32) -> Outcome {
+    pub fn stored(&mut self, length: u32, now: SimTime) -> Outcome {
         self.pending = 0;
+        self.ready = now;
         self.stored += length as usize;
         let unit = self.generation.unit_bytes();
         let units = length.next_multiple_of(unit);
@@ -214,11 +357,9 @@ mod tests {
     use super::*;
 
     fn incoming(bytes: &[u8]) -> Incoming {
-        Incoming {
-            packet: Packet::new(bytes.to_vec()),
-            head: SimTime::from_ns(100),
-            byte_time: SimTime::from_ns(10),
-        }
+        let tail = 100 + 10 * (bytes.len() as u64 + 1);
+        let [head, tail, byte_time] = [100, tail, 10].map(SimTime::from_ns);
+        Incoming::new(Packet::new(bytes.to_vec()), head, Some(tail), byte_time)
     }
 
     fn all(receiver: &mut Receiver, checking: Checking) -> (Vec<u8>, Vec<u32>, Outcome) {
@@ -229,7 +370,7 @@ mod tests {
             places.push(at);
             bytes.extend(piece);
             let length = piece.len() as u32;
-            match receiver.stored(length) {
+            match receiver.stored(length, part.end) {
                 Outcome::More => {}
                 outcome => return (bytes, places, outcome),
             }
@@ -244,7 +385,7 @@ mod tests {
             receiver.push(incoming(&bytes));
             assert_eq!(receiver.next(SimTime::ZERO, 8, Checking::Crc8), None);
             receiver.pointer = 0x100;
-            receiver.arm(0x1FC);
+            receiver.arm(0x1FC, SimTime::ZERO);
             let (stored, places, outcome) = all(&mut receiver, Checking::Crc8);
             assert_eq!(stored, [&bytes[..], &[0]].concat());
             assert_eq!(places.first(), Some(&0x100));
@@ -263,11 +404,11 @@ mod tests {
         let mut receiver = Receiver::new(Generation::L4);
         receiver.push(incoming(&[7; 20]));
         receiver.pointer = 0x100;
-        receiver.arm(0x108);
+        receiver.arm(0x108, SimTime::ZERO);
         let (stored, _, outcome) = all(&mut receiver, Checking::Crc8);
         assert_eq!((stored.len(), outcome), (12, Outcome::Full));
         assert_eq!(receiver.next(SimTime::ZERO, 8, Checking::Crc8), None);
-        receiver.arm(0x200);
+        receiver.arm(0x200, SimTime::ZERO);
         let (rest, places, outcome) = all(&mut receiver, Checking::Crc8);
         assert_eq!((rest.len(), places[0]), (9, 0x10C));
         let (length, overshoot) = (21, 3);
@@ -284,15 +425,82 @@ mod tests {
         };
         check(Packet::new(bytes.to_vec()), Checking::Crc8, &[0]);
         check(
-            Packet::with_check(bytes.to_vec(), crc8(&bytes) ^ 5),
+            Packet::with_crc(bytes.to_vec(), crc8(&bytes) ^ 5),
             Checking::Crc8,
             &[5],
         );
-        check(Packet::with_check(bytes.to_vec(), 9), Checking::Off, &[9]);
+        check(Packet::with_crc(bytes.to_vec(), 9), Checking::Off, &[9]);
         check(Packet::new(long), Checking::Crc32, &[0; 4]);
         assert_eq!(
             form(&Packet::new(vec![1]), Checking::Crc32),
             crc32(&[1]).to_be_bytes()
         );
+    }
+
+    #[test]
+    fn the_last_part_waits_for_the_tail() {
+        let mut receiver = Receiver::new(Generation::L9);
+        let [head, byte_time] = [100, 10].map(SimTime::from_ns);
+        let packet = Packet::new(vec![7; 20]);
+        receiver.push(Incoming::new(packet, head, None, byte_time));
+        receiver.arm(0x200, SimTime::ZERO);
+        let mut store = |now: u64| {
+            let now = SimTime::from_ns(now);
+            let part = receiver.next(now, 16, Checking::Crc8)?;
+            let length = receiver.part(part.step).unwrap().1.len() as u32;
+            let outcome = receiver.stored(length, part.end);
+            Some((part.end.ps() / 1000, outcome))
+        };
+        assert_eq!(store(100), Some((260, Outcome::More)));
+        assert_eq!(store(260), None);
+        receiver.tail(SimTime::from_ns(400), true, Checking::Crc8);
+        let part = receiver.next(SimTime::from_ns(400), 16, Checking::Crc8);
+        // As the bytes came: the rest is there since 310 ns.
+        assert_eq!(part.map(|part| part.end), Some(SimTime::from_ns(400)));
+    }
+
+    #[test]
+    fn stop_keeps_bytes_away() {
+        let mut line = Incoming::new(
+            Packet::new(vec![7; 20]),
+            SimTime::from_ns(100),
+            None,
+            SimTime::from_ns(10),
+        )
+        .line;
+        line.stop(SimTime::from_ns(157));
+        assert_eq!(line.passed(SimTime::from_ns(500)), 5);
+        assert_eq!(line.time_of(5), Some(SimTime::from_ns(150)));
+        assert_eq!(line.time_of(6), None);
+        line.go(SimTime::from_ns(300));
+        assert_eq!(line.time_of(6), Some(SimTime::from_ns(310)));
+        assert_eq!(line.passed(SimTime::from_ns(325)), 7);
+    }
+
+    #[test]
+    fn a_packet_that_is_cut_ends_early() {
+        let check = |time, checking, stored: u32, length| {
+            let mut receiver = Receiver::new(Generation::L9);
+            let [head, byte_time] = [100, 10].map(SimTime::from_ns);
+            let packet = Packet::new((1..41).collect());
+            receiver.push(Incoming::new(packet, head, None, byte_time));
+            receiver.arm(0x200, SimTime::ZERO);
+            let mut left = stored;
+            while left > 0 {
+                let part = receiver.next(SimTime::ZERO, 8, checking).unwrap();
+                assert!(receiver.part(part.step).is_some());
+                receiver.stored(8, part.end);
+                left -= 8;
+            }
+            receiver.tail(SimTime::from_ns(time), false, checking);
+            let (bytes, _, outcome) = all(&mut receiver, checking);
+            assert_eq!(bytes.len() as u32, length - stored);
+            assert!(matches!(outcome, Outcome::Tail { length: told, .. } if told == length));
+        };
+        check(300, Checking::Crc8, 16, 20);
+        check(300, Checking::Off, 0, 20);
+        check(300, Checking::Crc32, 8, 19);
+        check(100, Checking::Crc8, 0, 1);
+        check(9_999, Checking::Crc8, 0, 40);
     }
 }

@@ -56,6 +56,8 @@ pub struct Timing {
     pub packet_send_start: SimTime,
     pub packet_receive_end: SimTime,
     pub byte_time: SimTime,
+    pub port_stop: u32,
+    pub port_delay: SimTime,
     pub host: HostCosts,
 }
 
@@ -107,6 +109,8 @@ impl Timing {
             packet_send_start: from.span("packet.send_start")?,
             packet_receive_end: from.span("packet.receive_end")?,
             byte_time: SimTime::from_ps(8_000_000_000_000 / from.rate("link.rate", "bit/s")?),
+            port_stop: from.count("port.stop", "bytes", 1)?,
+            port_delay: from.span("port.delay")?,
             host: from.host()?,
         })
     }

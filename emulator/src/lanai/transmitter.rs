@@ -2,9 +2,8 @@
 
 use super::chip::Generation;
 use super::crc::crc32;
-use super::medium::Packet;
-use crate::sim::time::SimTime;
 use crate::state;
+use crate::wire::myrinet::Packet;
 
 /// The sender.
 #[derive(Debug)]
@@ -27,8 +26,10 @@ pub struct Transmitter {
     busy: bool,
     /// Number of the segment that is under way; steps of other ones are over.
     segment: u32,
-    /// When the link is done with the last packet.
-    link_free: SimTime,
+    /// The packet whose tail is leaving, by the port's number: the segment is over when the network says so.
+    packet: Option<u64>,
+    /// The next part waits for GO.
+    paused: bool,
 }
 
 state!(Transmitter {
@@ -41,7 +42,8 @@ state!(Transmitter {
     left,
     busy,
     segment,
-    link_free
+    packet,
+    paused
 } fixed { generation });
 
 /// Check sequences of packets that leave.
@@ -68,16 +70,16 @@ impl Transmitter {
             left: 0,
             busy: false,
             segment: 0,
-            link_free: SimTime::ZERO,
+            packet: None,
+            paused: false,
         }
     }
 
     /// After a reset.
     pub fn reset(&mut self) {
-        let (segment, link_free) = (self.segment.wrapping_add(1), self.link_free);
+        let segment = self.segment.wrapping_add(1);
         *self = Self {
             segment,
-            link_free,
             ..Self::new(self.generation)
         };
     }
@@ -88,15 +90,29 @@ impl Transmitter {
         self.busy
     }
 
-    /// When the link is free for the next packet.
-    #[must_use]
-    pub const fn link_free(&self) -> SimTime {
-        self.link_free
+    /// The network has the packet with this number, and says when its tail has left.
+    pub const fn hand_over(&mut self, packet: u64) {
+        self.packet = Some(packet);
     }
 
-    /// The link is busy up to `time`.
-    pub const fn occupy_link(&mut self, time: SimTime) {
-        self.link_free = time;
+    /// Whether the packet with this number is the one whose tail is leaving.
+    #[must_use]
+    pub fn is_leaving(&self, packet: u64) -> bool {
+        self.busy && self.packet == Some(packet)
+    }
+
+    /// The next part waits for GO.
+    pub const fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// The segment whose next part waited, if one did.
+    pub const fn go_on(&mut self) -> Option<u32> {
+        if self.paused && self.busy {
+            self.paused = false;
+            return Some(self.segment);
+        }
+        None
     }
 
     /// Start and length of the segment that ends at `limit`.
@@ -135,27 +151,35 @@ impl Transmitter {
             return Packet::new(bytes);
         }
         let check = bytes.pop().unwrap_or(0);
-        Packet::with_check(bytes, check)
+        Packet::with_crc(bytes, check)
     }
 
-    /// Bytes of the segment with this number that leave next, at most `burst`; `None` if it is over.
+    /// Bytes of the segment with this number that leave next, at most `burst`; `None` if it is over or all have left.
     #[must_use]
     pub fn next(&self, segment: u32, burst: u32) -> Option<u32> {
-        (self.busy && segment == self.segment).then(|| self.left.min(burst.max(1)))
+        let over = !self.busy || segment != self.segment;
+        (!over && (self.left > 0 || self.packet.is_none())).then(|| self.left.min(burst.max(1)))
     }
 
     /// That many bytes have left. Returns whether the segment is complete.
     pub const fn left(&mut self, bytes: u32) -> bool {
         self.left = self.left.saturating_sub(bytes);
-        if self.left == 0 {
-            self.busy = false;
-            let unit = self.generation.unit_bytes();
-            self.pointer = match self.generation {
-                Generation::L4 => (self.limit & !(unit - 1)).wrapping_add(unit),
-                Generation::L7 | Generation::L9 => self.limit,
-            };
+        if self.left == 0 && self.packet.is_none() {
+            self.complete();
         }
         !self.busy
+    }
+
+    /// The segment is over. Returns how many of its bytes the model has not counted yet.
+    pub const fn complete(&mut self) -> u32 {
+        let rest = self.left;
+        (self.left, self.busy, self.paused, self.packet) = (0, false, false, None);
+        let unit = self.generation.unit_bytes();
+        self.pointer = match self.generation {
+            Generation::L4 => (self.limit & !(unit - 1)).wrapping_add(unit),
+            Generation::L7 | Generation::L9 => self.limit,
+        };
+        rest
     }
 }
 

@@ -20,13 +20,16 @@ pub(super) struct Member<'a> {
     pub(super) transmitter_free_at: SimTime,
     /// Before that time no control leaves.
     pub(super) next_control: SimTime,
+    /// From whatever makes the board send a unit, or a control, to that at the earliest.
+    pub(super) leads: [SimTime; 2],
     /// Something may have left it since its outbox was taken.
     pub(super) ran: bool,
 }
 
 impl<'a> Member<'a> {
-    const fn new(node: &'a mut Node) -> Self {
+    fn new(node: &'a mut Node) -> Self {
         Self {
+            leads: node.leads(),
             node,
             effect: SimTime::ZERO,
             transmitter_free_at: SimTime::ZERO,

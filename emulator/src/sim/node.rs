@@ -250,6 +250,11 @@ impl Node {
         self.slot.next_control()
     }
 
+    /// From whatever makes the board send a unit, or a control, to that at the earliest.
+    pub(super) fn leads(&self) -> [SimTime; 2] {
+        self.slot.leads()
+    }
+
     /// Resets the machine at `time`, or now if that is over: its programs end wherever they are, the
     /// board stands as after a reset of its bus, host memory is empty, and nothing that either had begun
     /// goes on. Units that have begun to leave stay on the wire; one that is coming in is lost. After

@@ -16,12 +16,14 @@ const SHARED_FROM: usize = 8;
 impl Member<'_> {
     /// The earliest time at which the head of another unit could leave.
     fn next_unit(&self) -> SimTime {
-        self.effect.max(self.transmitter_free_at)
+        let caused = self.effect.saturating_add(self.leads[0]);
+        caused.max(self.transmitter_free_at)
     }
 
     /// The earliest time at which a control could leave.
     fn next_control(&self) -> SimTime {
-        self.effect.max(self.next_control)
+        let caused = self.effect.saturating_add(self.leads[1]);
+        caused.max(self.next_control)
     }
 
     /// The earliest time at which anything could leave.

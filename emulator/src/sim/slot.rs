@@ -54,6 +54,8 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn pending_events(&self) -> usize;
     fn transmitter_free_at(&self) -> SimTime;
     fn next_control(&self) -> SimTime;
+    /// The leads of units and controls.
+    fn leads(&self) -> [SimTime; 2];
 
     fn start_cpu(&mut self, cpu: CpuId, pc: u32, at: Surroundings<'_>);
     fn poke(
@@ -161,6 +163,10 @@ impl<B: Board> AnySlot for Slot<B> {
             true => self.board.next_control(),
             false => SimTime::MAX,
         }
+    }
+
+    fn leads(&self) -> [SimTime; 2] {
+        [self.board.unit_lead(), self.board.control_lead()]
     }
 
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {

@@ -9,6 +9,9 @@ use emulator::lanai::timing::Timing;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
+use emulator::wire::medium::Sent;
+use emulator::wire::myrinet::{Control, Link, Packet};
+use emulator::wire::unit::{Arrival, Unit};
 
 pub const MEMORY: u32 = 512 << 10;
 
@@ -18,6 +21,8 @@ pub const PROFILES: [&str; 4] = ["lanai4.3-33", "lanai7.2-66", "lanai9.1-133", "
 pub struct Bench {
     pub world: World,
     pub generation: Generation,
+    /// The node that the methods act on.
+    pub node: usize,
 }
 
 impl Bench {
@@ -28,12 +33,30 @@ impl Bench {
     }
 
     pub fn with_pipeline(profile: &str, pipeline: Pipeline) -> Self {
+        Self::nodes(profile, pipeline, 1)
+    }
+
+    /// A number of nodes, whose boards have this pipeline and no program.
+    pub fn nodes(profile: &str, pipeline: Pipeline, count: u16) -> Self {
         let timing = Timing::built_in(profile).unwrap();
-        let board = Lanai::new(MEMORY, timing, pipeline);
+        let node = |index| {
+            let board = Lanai::new(MEMORY, timing, pipeline);
+            Node::new(index, board, &timing.host, 1)
+        };
         Self {
-            world: World::new(vec![Node::new(0, board, &timing.host, 1)]),
+            world: World::new((0..count).map(node).collect()),
             generation: timing.generation,
+            node: 0,
         }
+    }
+
+    /// Two nodes with the chip's own pipeline, joined by a cable.
+    pub fn pair(profile: &str) -> Self {
+        let timing = Timing::built_in(profile).unwrap();
+        let mut pair = Self::nodes(profile, timing.generation.pipeline(), 2);
+        let cable = pair.cable(6);
+        pair.world.connect_myrinet(0, 1, cable).unwrap();
+        pair
     }
 
     /// A board that executes `source` from address 0 on. `{NAME}` stands for the address of a special register.
@@ -42,6 +65,41 @@ impl Bench {
         bench.load(source);
         bench.write(bench.control(), 1 << 31);
         bench
+    }
+
+    /// The cable of the board's generation.
+    pub const fn cable(&self, metres: u64) -> Link {
+        match self.generation {
+            Generation::L9 => Link::at_2_gbps(metres),
+            _ => Link::at_1_28_gbps(metres),
+        }
+    }
+
+    /// Plugs the port into itself.
+    pub fn loop_back(&mut self) {
+        let cable = self.cable(6);
+        self.world.connect_myrinet(0, 0, cable).unwrap();
+    }
+
+    /// A packet comes in without gaps, as from a network.
+    pub fn arrive(&mut self, packet: Packet, head: SimTime) {
+        let tail = head + self.cable(1).span(packet.length());
+        self.world.nodes[self.node].with_board::<Lanai, _>(|board, ctx| {
+            let arrival = Arrival {
+                head,
+                tail: None,
+                unit: packet,
+            };
+            board.unit_arrives(arrival, ctx);
+            let control = Control::Tail { whole: true };
+            board.control_arrives(
+                Sent {
+                    time: tail,
+                    control,
+                },
+                ctx,
+            );
+        });
     }
 
     pub fn load(&mut self, source: &str) {
@@ -61,7 +119,7 @@ impl Bench {
     }
 
     pub fn board(&mut self) -> &mut Lanai {
-        self.world.nodes[0].board_mut()
+        self.world.nodes[self.node].board_mut()
     }
 
     pub const fn control(&self) -> u32 {
@@ -82,13 +140,14 @@ impl Bench {
     }
 
     pub fn write(&mut self, offset: u32, value: u32) {
-        self.world.nodes[0].with_board::<Lanai, _>(|board, ctx| {
+        self.world.nodes[self.node].with_board::<Lanai, _>(|board, ctx| {
             board.window_write(offset, value, ctx);
         });
     }
 
     pub fn read(&mut self, offset: u32) -> u32 {
-        self.world.nodes[0].with_board::<Lanai, _>(|board, ctx| board.window_read(offset, ctx))
+        self.world.nodes[self.node]
+            .with_board::<Lanai, _>(|board, ctx| board.window_read(offset, ctx))
     }
 
     pub fn run_us(&mut self, us: u64) {

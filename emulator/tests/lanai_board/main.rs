@@ -7,5 +7,6 @@
 mod bench;
 mod engines;
 mod host;
+mod network;
 mod registers;
 mod robust;

@@ -47,7 +47,7 @@ proptest! {
         let run = |slices: u64, skip: bool| {
             let mut bench = Bench::running(PROFILES[profile], &noise(&stores));
             bench.board().skip_idle = skip;
-            bench.board().loop_back(emulator::sim::time::SimTime::from_ns(50));
+            bench.loop_back();
             for (four, later, value) in &window {
                 let offset = if profile == 0 { *four } else { *later };
                 bench.write(offset, *value);

@@ -8,5 +8,6 @@ mod acenic;
 mod acenic_firmware;
 mod emp;
 mod images;
+mod myrinet;
 mod saved;
 mod scenarios;

@@ -12,7 +12,7 @@ impl Joined<'_> {
         match control {
             Control::Stop => self.send_gate(channel, true),
             Control::Go => self.send_gate(channel, false),
-            Control::Reset(Direction::Send) => self.reset(channel ^ 1),
+            Control::Reset(Direction::Send) => self.reset(self.network.back(channel)),
             Control::Reset(Direction::Receive) => self.reset(channel),
             // Only ports say these.
             Control::Sent { .. } | Control::Tail { .. } => {}

@@ -87,6 +87,16 @@ impl MyrinetNetwork {
         self.node_channels.get(node).copied().flatten()
     }
 
+    /// The channel that leads to the node from which a channel leads away: the other direction of its cable, or, if the cable
+    /// ends where it begins, that channel itself.
+    pub(super) fn back(&self, away: usize) -> usize {
+        let lane = &self.channels[away].lane;
+        match lane.from() == lane.to() {
+            true => away,
+            false => away ^ 1,
+        }
+    }
+
     /// The channel that leads away from a port: none if no cable is plugged in, an error if there is no such port.
     pub(super) fn channel_from(&self, port: Port) -> Result<Option<usize>, MyrinetError> {
         let channel = match port {
@@ -136,7 +146,7 @@ impl MyrinetNetwork {
                 return Err(MyrinetError::Occupied(end));
             }
         }
-        if a == b {
+        if a == b && matches!(a, Port::Switch { .. }) {
             return Err(MyrinetError::Loop(a));
         }
         if link.byte_time == SimTime::ZERO || link.propagation == SimTime::ZERO {

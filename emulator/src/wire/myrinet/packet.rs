@@ -108,20 +108,6 @@ impl Packet {
         Self { bytes, crc }
     }
 
-    /// A packet with a CRC-32 (that of Ethernet) at its end, over everything behind the route. The CRC-8 covers it too.
-    #[must_use]
-    pub fn with_crc32(route: &[u8], rest: &[u8]) -> Self {
-        let check = crc32fast::hash(rest).to_be_bytes();
-        Self::new([route, rest, &check].concat())
-    }
-
-    /// Whether a packet without a route ends with the CRC-32 of its other bytes.
-    #[must_use]
-    pub fn has_crc32(&self) -> bool {
-        let parts = self.bytes.split_last_chunk::<4>();
-        parts.is_some_and(|(rest, check)| crc32fast::hash(rest).to_be_bytes() == *check)
-    }
-
     /// The CRC-8 that follows the bytes.
     #[must_use]
     pub const fn crc(&self) -> u8 {
@@ -217,14 +203,5 @@ mod tests {
         let back = RouteByte::read(0xBF).unwrap();
         assert_eq!(back.egress(0, 8), None);
         assert_eq!(RouteByte::read(0x81).unwrap().egress(7, 8), None);
-    }
-
-    #[test]
-    fn the_crc_32_covers_what_follows_the_route() {
-        let packet = Packet::with_crc32(&[0x81, 0x82], &[0, 8, 1, 2, 3]);
-        assert!(packet.is_intact());
-        assert!(packet.stripped(2).has_crc32());
-        assert!(!packet.has_crc32());
-        assert!(!Packet::new(vec![1, 2]).has_crc32());
     }
 }

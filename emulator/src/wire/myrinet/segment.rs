@@ -351,6 +351,7 @@ impl Segment for Joined<'_> {
         let Some(away) = self.network.node_channel(self.nodes[from]) else {
             return outbox.clear();
         };
+        let back = self.network.back(away);
         for departure in outbox.take_unheard() {
             let lane = &mut self.network.channels[away].lane;
             lane.capture(departure.head, &departure.unit, Vec::new());
@@ -359,7 +360,7 @@ impl Segment for Joined<'_> {
             self.schedule(head, away, Step::Leave(unit, 0, true));
         }
         for Sent { time, control } in outbox.take_controls() {
-            self.schedule(time, away ^ 1, Step::Heard(control));
+            self.schedule(time, back, Step::Heard(control));
         }
     }
 

@@ -11,6 +11,7 @@ use emulator::profile::{Catalog, ProfileError};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::wire::myrinet::{CrossbarConfig, Link, MyrinetError};
 use host_lib::myrinet::{Adapter, Chip, HostError, Journal, mailbox, mcpshmem};
 
 use crate::outcome::ResultSlot;
@@ -19,8 +20,10 @@ use program::{ControlProgram, Format};
 
 /// Host memory, in megabytes.
 const HOST_MEGABYTES: u32 = 64;
-/// Delay of the loop from the adapter's port back to it.
-const LOOP_DELAY: SimTime = SimTime::from_ns(50);
+/// Length of the cable.
+const CABLE_METRES: u64 = 3;
+/// Ports of the switch at which packets turn back.
+const CROSSBAR_PORTS: usize = 8;
 
 /// The host that a control program expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,18 +161,27 @@ pub struct Outcome {
 
 impl Session {
     /// Builds an adapter with a control program and its host.
-    #[must_use]
-    pub fn new(program: &ControlProgram, setup: &Setup) -> Self {
+    ///
+    /// # Errors
+    /// If the cable cannot be plugged in.
+    pub fn new(program: &ControlProgram, setup: &Setup) -> Result<Self, MyrinetError> {
         let timing = setup.timing;
         let generation = timing.generation;
-        let mut board = Lanai::new(setup.sram_bytes, timing, generation.pipeline());
-        match setup.way_back {
-            WayBack::Cable => board.loop_back(LOOP_DELAY),
-            WayBack::Switch => board.loop_over_switch(LOOP_DELAY),
-            WayBack::None => {}
-        }
+        let board = Lanai::new(setup.sram_bytes, timing, generation.pipeline());
         let node = Node::new(0, board, &timing.host, HOST_MEGABYTES);
         let mut world = World::new(vec![node]);
+        let cable = match generation {
+            Generation::L4 | Generation::L7 => Link::at_1_28_gbps(CABLE_METRES),
+            Generation::L9 => Link::at_2_gbps(CABLE_METRES),
+        };
+        match setup.way_back {
+            WayBack::Cable => world.connect_myrinet(0, 0, cable)?,
+            WayBack::Switch => {
+                let crossbar = world.add_crossbar(&CrossbarConfig::new(CROSSBAR_PORTS))?;
+                world.connect_myrinet(0, (crossbar, 0), cable)?;
+            }
+            WayBack::None => {}
+        }
         let journal = Journal::default();
         let result = ResultSlot::default();
         let (shared, left) = (journal.clone(), result.clone());
@@ -184,13 +196,13 @@ impl Session {
                 HostKind::Mcpshmem => mcpshmem::run(&mut adapter, &image).await,
             });
         });
-        Self {
+        Ok(Self {
             world,
             journal,
             kind,
             generation,
             result,
-        }
+        })
     }
 
     /// Runs up to the host's end or a limit. `look` is called between slices of time, with the journal.

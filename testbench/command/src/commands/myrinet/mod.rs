@@ -34,7 +34,7 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         path: args.firmware.clone(),
         problem,
     })?;
-    let mut session = Session::new(&program, &setup);
+    let mut session = Session::new(&program, &setup)?;
     logging::show_trace(&mut session.world.nodes[0].trace);
     let limits = RunLimits {
         max_time: Some(args.max_time),

@@ -1,0 +1,207 @@
+//! The network port: STOP and GO both ways, and which of the board's packets the network has (docs/lanai.md, section 3.14).
+
+use super::timing::Timing;
+use crate::sim::time::SimTime;
+use crate::wire::medium::Outbox;
+use crate::wire::myrinet::{Control, Direction, Link, Myrinet};
+use crate::{state, value_struct};
+
+/// The span in which the port's own STOP keeps bytes away, as seen at the port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    /// No more bytes come from then on.
+    pub from: SimTime,
+    /// Bytes come again; [`SimTime::MAX`] before GO.
+    pub until: SimTime,
+}
+
+value_struct!(Hold {
+    from: from,
+    until: until
+});
+
+/// The network port.
+#[derive(Debug)]
+pub struct Port {
+    /// The cable, if one is plugged in.
+    link: Option<Link>,
+    /// From a decision about STOP, GO or NRES to that symbol on the link.
+    delay: SimTime,
+    /// Bytes that may wait in the port before it says STOP.
+    mark_bytes: u32,
+    /// Time of a byte of the chip's own link, without a cable.
+    own_byte_time: SimTime,
+    /// The far end has stopped what the board sends.
+    sender_stopped: bool,
+    /// Packets that were given to the network.
+    given: u64,
+    /// Packets of which the network said that the board is done with them.
+    answered: u64,
+    /// Bytes wait in the port; STOP follows if they still do at the end of a span. The number of the span.
+    filling: Option<u32>,
+    spans: u32,
+    /// The port has said STOP.
+    stopping: bool,
+    hold: Option<Hold>,
+    /// The packet whose head came last is absorbed.
+    absorbing: bool,
+}
+
+state!(Port {
+    sender_stopped,
+    given,
+    answered,
+    filling,
+    spans,
+    stopping,
+    hold,
+    absorbing
+} fixed {
+    link,
+    delay,
+    mark_bytes,
+    own_byte_time
+});
+
+impl Port {
+    /// Without a cable.
+    #[must_use]
+    pub const fn new(timing: &Timing) -> Self {
+        Self {
+            link: None,
+            delay: timing.port_delay,
+            mark_bytes: timing.port_stop,
+            own_byte_time: timing.byte_time,
+            sender_stopped: false,
+            given: 0,
+            answered: 0,
+            filling: None,
+            spans: 0,
+            stopping: false,
+            hold: None,
+            absorbing: false,
+        }
+    }
+
+    /// A cable is plugged in.
+    pub const fn plug_in(&mut self, link: Link) {
+        self.link = Some(link);
+    }
+
+    /// Whether a cable is plugged in.
+    #[must_use]
+    pub const fn has_cable(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Time of a byte on the link.
+    #[must_use]
+    pub fn byte_time(&self) -> SimTime {
+        self.link.map_or(self.own_byte_time, |link| link.byte_time)
+    }
+
+    /// From a symbol that leaves to the first byte that it concerns: both ways of the cable.
+    fn round_trip(&self) -> SimTime {
+        let way = self.link.map_or(SimTime::ZERO, |link| link.propagation);
+        way.saturating_add(way)
+    }
+
+    /// A packet is given to the network. Returns its number.
+    pub const fn give(&mut self) -> u64 {
+        self.given += 1;
+        self.given
+    }
+
+    /// The network is done with a packet. Returns its number.
+    pub const fn answer(&mut self) -> u64 {
+        self.answered += 1;
+        self.answered
+    }
+
+    /// Whether the far end has stopped what the board sends.
+    #[must_use]
+    pub const fn is_sender_stopped(&self) -> bool {
+        self.sender_stopped
+    }
+
+    /// The far end stops what the board sends, or lets it go on.
+    pub const fn stop_sender(&mut self, stop: bool) {
+        self.sender_stopped = stop;
+    }
+
+    /// A head came. `absorb`: its packet is absorbed.
+    pub const fn head_came(&mut self, absorb: bool) {
+        self.absorbing = absorb;
+    }
+
+    /// Whether the packet whose head came last is absorbed.
+    #[must_use]
+    pub const fn is_absorbing(&self) -> bool {
+        self.absorbing
+    }
+
+    /// The span of the last STOP, which may concern a packet whose head comes behind it.
+    #[must_use]
+    pub const fn hold(&self) -> Option<Hold> {
+        self.hold
+    }
+
+    /// Bytes wait in the port from `now` on. Returns a span and its number, if STOP follows at the end of it.
+    pub fn fill(&mut self) -> Option<(SimTime, u32)> {
+        if self.stopping || self.filling.is_some() {
+            return None;
+        }
+        self.spans = self.spans.wrapping_add(1);
+        self.filling = Some(self.spans);
+        let mark = self.byte_time().ps().saturating_mul(self.mark_bytes.into());
+        Some((
+            SimTime::from_ps(mark).saturating_sub(self.delay),
+            self.spans,
+        ))
+    }
+
+    /// The span with this number is over: says STOP if bytes still wait. Returns when no more bytes come.
+    pub fn full(
+        &mut self,
+        span: u32,
+        now: SimTime,
+        outbox: &mut Outbox<Myrinet>,
+    ) -> Option<SimTime> {
+        if self.filling != Some(span) {
+            return None;
+        }
+        self.filling = None;
+        self.stopping = true;
+        let leaves = now.saturating_add(self.delay);
+        outbox.control(leaves, Control::Stop);
+        let from = leaves.saturating_add(self.round_trip());
+        let until = SimTime::MAX;
+        self.hold = Some(Hold { from, until });
+        Some(from)
+    }
+
+    /// The port takes bytes: says GO if it has said STOP. Returns when they come again.
+    pub fn take(&mut self, now: SimTime, outbox: &mut Outbox<Myrinet>) -> Option<SimTime> {
+        self.filling = None;
+        if !std::mem::take(&mut self.stopping) {
+            return None;
+        }
+        let leaves = now.saturating_add(self.delay);
+        outbox.control(leaves, Control::Go);
+        let until = leaves.saturating_add(self.round_trip());
+        if let Some(hold) = &mut self.hold {
+            hold.until = until;
+        }
+        Some(until)
+    }
+
+    /// The chip is reset: what it sends is taken out of the network, what comes in is absorbed.
+    pub fn reset(&mut self, now: SimTime, outbox: &mut Outbox<Myrinet>) {
+        self.take(now, outbox);
+        self.absorbing = true;
+        if self.has_cable() && self.given > self.answered {
+            let leaves = now.saturating_add(self.delay);
+            outbox.control(leaves, Control::Reset(Direction::Send));
+        }
+    }
+}
