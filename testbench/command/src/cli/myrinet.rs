@@ -73,7 +73,7 @@ pub struct MyrinetArgs {
     /// Host: mailbox or mcpshmem (default: by format)
     #[arg(long, value_enum, hide_possible_values = true)]
     pub host: Option<HostArg>,
-    /// Way of packets back: cable, switch or none (default: cable for mailbox, switch for mcpshmem)
+    /// Way of packets back: cable, switch or none (default: cable for mailbox and switch for mcpshmem, then the other one)
     #[arg(
         long = "loop",
         value_name = "WAY",

@@ -93,6 +93,28 @@ pub enum WayBack {
     None,
 }
 
+impl WayBack {
+    /// Name in options and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cable => "cable",
+            Self::Switch => "switch",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The ways back that a run tries in turn: the given one, or the usual one and then the other one.
+#[must_use]
+pub fn ways_back(kind: HostKind, given: Option<WayBack>) -> Vec<WayBack> {
+    match (given, kind.way_back()) {
+        (Some(way), _) => vec![way],
+        (None, WayBack::Switch) => vec![WayBack::Switch, WayBack::Cable],
+        (None, _) => vec![WayBack::Cable, WayBack::Switch],
+    }
+}
+
 /// Names of the boards on which control programs can run: their timing profiles.
 pub fn boards() -> impl Iterator<Item = &'static str> {
     let all = [&PROFILES_4, &PROFILES_7, &PROFILES_9];
@@ -242,6 +264,14 @@ impl Session {
 }
 
 impl Outcome {
+    /// Whether the program reached all milestones up to the first packet that must come back, and not that one.
+    #[must_use]
+    pub fn needs_other_way(&self) -> bool {
+        let first = self.missing.first().copied();
+        let timed_out = matches!(self.error, Some(HostError::TimedOut { .. }));
+        timed_out && matches!(first, Some("self_test" | "frame_received"))
+    }
+
     /// Whether all milestones were reached.
     #[must_use]
     pub const fn is_good(&self) -> bool {

@@ -111,8 +111,9 @@ impl Assembly {
         let again = self.label();
         self.place(&again).set_status(1 << 30);
         if self.chip == Generation::L7 {
-            self.status("r10").constant(1 << 30, "r9");
-            self.line("and.f %r10, %r9, %r0").branch("beq", &again);
+            self.status("r10")
+                .test("r10", 1 << 30)
+                .branch("beq", &again);
         }
         self
     }
@@ -120,8 +121,8 @@ impl Assembly {
     /// Waits until a bit of the interrupt status is set.
     pub fn wait_status(&mut self, bit: u32) -> &mut Self {
         let again = self.label();
-        self.place(&again).status("r10").constant(bit, "r9");
-        self.line("and.f %r10, %r9, %r0").branch("beq", &again)
+        self.place(&again).status("r10").test("r10", bit);
+        self.branch("beq", &again)
     }
 
     /// Waits until a word of memory has a value.
@@ -140,14 +141,23 @@ impl Assembly {
         self.branch("bne", label)
     }
 
+    /// Keeps some bits of a register; a constant operand of `and` has ones in its other half.
+    pub fn mask(&mut self, register: &str, bits: u32) -> &mut Self {
+        self.constant(bits, "r9");
+        self.line(&format!("and %{register}, %r9, %{register}"))
+    }
+
+    /// Sets the flags for some bits of a register.
+    pub fn test(&mut self, register: &str, bits: u32) -> &mut Self {
+        self.constant(bits, "r9");
+        self.line(&format!("and.f %{register}, %r9, %r0"))
+    }
+
     /// The assembled image, from address 0 on.
     pub fn image(&self) -> Vec<u8> {
         let program = asm::assemble(&self.text).unwrap_or_else(|error| {
-            let lines = self.text.lines().enumerate();
-            let text: Vec<_> = lines
-                .map(|(number, line)| format!("{} {line}", number + 1))
-                .collect();
-            panic!("{error}\n{}", text.join("\n"))
+            let line = self.text.lines().nth(error.line - 1);
+            panic!("{error}: {line:?}")
         });
         let mut image = Vec::new();
         for segment in &program.segments {

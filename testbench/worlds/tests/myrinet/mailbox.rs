@@ -124,7 +124,8 @@ fn send(asm: &mut Assembly, fault: Fault) {
     asm.lines("add %r14, %r16, %r10\n add %r10, 32, %r10");
     asm.set("sa", 0).set("smp", PACKET).set_from("r10", "smlt");
     asm.wait_status(SEND);
-    asm.lines("add %r11, 1, %r11\n and %r11, 15, %r11")
+    asm.line("add %r11, 1, %r11")
+        .mask("r11", 15)
         .store("r11", at::SEND_HEAD);
     asm.branch("bt", "send");
 }
@@ -134,7 +135,8 @@ fn receive(asm: &mut Assembly) {
     asm.place("receive").load(RECEIVED, "r10");
     asm.unless("r10", 0x0004_0001, "rearm");
     // The residue is the last byte in front of the pointer, minus the overshoot.
-    asm.lines("sh %r20, -8, %r10\n and %r10, 3, %r10")
+    asm.line("sh %r20, -8, %r10")
+        .mask("r10", 3)
         .get("rmp", "r11");
     asm.lines("sub %r11, %r10, %r11\n sub %r11, 1, %r11\n uld.b 0[%r11], %r10\n nop");
     asm.unless("r10", 0, "rearm");
@@ -153,8 +155,7 @@ fn receive(asm: &mut Assembly) {
     advance(asm, at::FULL_TAIL);
     asm.load(at::COUNTERS + 8, "r10").line("add %r10, 1, %r10");
     asm.store("r10", at::COUNTERS + 8);
-    asm.load(at::INTERRUPT_MASK, "r10")
-        .line("and.f %r10, 2, %r0");
+    asm.load(at::INTERRUPT_MASK, "r10").test("r10", 2);
     asm.branch("beq", "rearm").signal();
     asm.place("rearm");
     arm(asm);

@@ -37,8 +37,10 @@ pub struct Variant {
     pub version: u32,
     /// The pattern to the host has a wrong word.
     pub damages: bool,
-    /// The program expects the self-test packet with this type.
-    pub expects: u32,
+    /// The receiver is armed after the self-test packet has left.
+    pub arms_late: bool,
+    /// The self-test packet comes back with its route.
+    pub keeps_route: bool,
 }
 
 impl Default for Variant {
@@ -49,7 +51,8 @@ impl Default for Variant {
             directions: true,
             version: at::VERSION_VALUE,
             damages: false,
-            expects: SELF_TEST,
+            arms_late: false,
+            keeps_route: false,
         }
     }
 }
@@ -160,8 +163,7 @@ fn transfer(asm: &mut Assembly, from_host: bool, size: u32) {
     let again = asm.label();
     asm.place(&again)
         .line(&format!("ld 0[%{block}], %r10\n nop\n nop"));
-    asm.line(&format!("and.f %r10, {TERMINAL}, %r0"))
-        .branch("beq", &again);
+    asm.test("r10", TERMINAL).branch("beq", &again);
     asm.wait_status(1 << 12).set_status(1 << 12);
     asm.line(&format!("or %r21, 0, %{block}"));
 }
@@ -214,7 +216,12 @@ fn to_host(asm: &mut Assembly, size: u32, variant: Variant) {
 
 /// Sends a packet with one route byte in two segments, and receives it.
 fn self_test(asm: &mut Assembly, variant: Variant) {
-    asm.set("rmp", RECEIVED).set("rml", RECEIVED + 8192 - 4);
+    let arm = |asm: &mut Assembly| {
+        asm.set("rmp", RECEIVED).set("rml", RECEIVED + 8192 - 4);
+    };
+    if !variant.arms_late {
+        arm(asm);
+    }
     asm.load(BASE + at::NODE, "r10").constant(SELF_TEST, "r9");
     asm.line("or %r10, %r9, %r10").store("r10", PACKET + 8);
     asm.store_constant(ROUTE, PACKET)
@@ -229,18 +236,30 @@ fn self_test(asm: &mut Assembly, variant: Variant) {
     asm.set("smp", PACKET + 8)
         .set("sa", 0)
         .set("smlt", limits[1]);
-    asm.wait_status(8).wait_status(2);
-    asm.load(RECEIVED, "r10");
-    asm.unless("r10", variant.expects | NODE_NUMBER, "end");
+    asm.wait_status(8);
+    if variant.arms_late {
+        // The packet stands in the port by then.
+        asm.set("rtc", 0)
+            .place("late")
+            .get("rtc", "r10")
+            .constant(100, "r9");
+        asm.line("sub.f %r10, %r9, %r0").branch("bult", "late");
+        arm(asm);
+    }
+    asm.wait_status(2).load(RECEIVED, "r10");
+    let (first, bytes) = match variant.keeps_route {
+        true => (ROUTE << 24 | SELF_TEST >> 8, 6),
+        false => (SELF_TEST | NODE_NUMBER, 5),
+    };
+    asm.unless("r10", first, "end");
     // Bytes with the residue, from the pointer and the overshoot.
-    asm.status("r11")
-        .lines("sh %r11, -8, %r11\n and %r11, 7, %r11");
+    asm.status("r11").line("sh %r11, -8, %r11").mask("r11", 7);
     if asm.chip == Generation::L4 {
-        asm.line("and %r11, 3, %r11");
+        asm.mask("r11", 3);
     }
     asm.get("rmp", "r10").line("sub %r10, %r11, %r10");
-    asm.unless("r10", RECEIVED + 5, "end");
-    asm.constant(RECEIVED, "r9")
-        .line("uld.b 4[%r9], %r10\n nop\n nop");
+    asm.unless("r10", RECEIVED + bytes, "end");
+    asm.constant(RECEIVED + bytes - 1, "r9");
+    asm.line("uld.b 0[%r9], %r10\n nop\n nop");
     asm.unless("r10", 0, "end");
 }

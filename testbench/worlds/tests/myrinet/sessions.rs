@@ -18,21 +18,28 @@ const BOARDS: [(&str, Generation); 4] = [
     ("lanai9.2-200", Generation::L9),
 ];
 
-fn play(file: &[u8], board: &str, way_back: Option<WayBack>) -> (RunEnd, Journal, Outcome) {
+fn setup(file: &[u8], board: &str, way_back: Option<WayBack>) -> Setup {
     let kind = HostKind::of(Format::of(file));
-    let setup = Setup {
+    Setup {
         timing: myrinet::timing(board).unwrap(),
         sram_bytes: kind.sram_bytes(),
         kind,
         way_back: way_back.unwrap_or_else(|| kind.way_back()),
-    };
-    let program = ControlProgram::parse(file, None, None, setup.sram_bytes).unwrap();
-    let mut session = Session::new(&program, &setup).unwrap();
-    let limits = RunLimits {
+    }
+}
+
+fn limits() -> RunLimits {
+    RunLimits {
         max_time: Some(SimTime::from_us(100_000_000)),
         ..RunLimits::default()
-    };
-    let end = session.run(&limits, |_| {});
+    }
+}
+
+fn play(file: &[u8], board: &str, way_back: Option<WayBack>) -> (RunEnd, Journal, Outcome) {
+    let setup = setup(file, board, way_back);
+    let program = ControlProgram::parse(file, None, None, setup.sram_bytes).unwrap();
+    let mut session = Session::new(&program, &setup).unwrap();
+    let end = session.run(&limits(), |_| {});
     let outcome = session.outcome();
     (end, session.journal, outcome)
 }
@@ -107,6 +114,47 @@ fn chains_are_found_in_any_order() {
 }
 
 #[test]
+fn the_self_test_packet_waits_in_the_link_until_the_receiver_is_armed() {
+    for (board, chip) in BOARDS {
+        let variant = Variant {
+            arms_late: true,
+            ..Variant::default()
+        };
+        let (_, journal, outcome) = play(&shared(chip, variant), board, None);
+        assert!(outcome.is_good(), "{board}\n{}", text(&journal));
+    }
+}
+
+#[test]
+fn the_way_back_is_another_one_if_packets_do_not_come_back() {
+    let expects_route = Variant {
+        keeps_route: true,
+        ..Variant::default()
+    };
+    let check = |variant, given, found: WayBack, good| {
+        let file = shared(Generation::L4, variant);
+        let setup = setup(&file, "lanai4.3-33", given);
+        let program = ControlProgram::parse(&file, None, None, setup.sram_bytes).unwrap();
+        let ways = myrinet::ways_back(setup.kind, given);
+        let mut tried = Vec::new();
+        for way_back in ways {
+            let mut session = Session::new(&program, &Setup { way_back, ..setup }).unwrap();
+            session.run(&limits(), |_| {});
+            let outcome = session.outcome();
+            tried.push(way_back);
+            if !outcome.needs_other_way() {
+                assert_eq!(outcome.is_good(), good);
+                break;
+            }
+        }
+        assert_eq!(tried.last(), Some(&found));
+    };
+    check(Variant::default(), None, WayBack::Switch, true);
+    check(expects_route, None, WayBack::Cable, true);
+    check(expects_route, Some(WayBack::Switch), WayBack::Switch, false);
+}
+
+#[test]
 fn failures_name_what_is_missing() {
     let check = |file: &[u8], way_back, missing: &'static str, reason: &str| {
         let (_, journal, outcome) = play(file, "lanai4.3-33", way_back);
@@ -146,7 +194,7 @@ fn failures_name_what_is_missing() {
         &faulty(mailbox::Fault::DamagesFrames),
         None,
         "frame_received",
-        "first difference at byte 40",
+        "first difference at byte 43",
     );
     check(
         &faulty(mailbox::Fault::Nothing),

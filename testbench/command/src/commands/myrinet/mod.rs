@@ -23,18 +23,56 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let kind = args
         .host
         .map_or_else(|| HostKind::of(format), HostKind::from);
-    let setup = Setup {
-        timing: myrinet::timing(&args.board)?,
-        sram_bytes: args.sram_bytes.unwrap_or(kind.sram_bytes()),
-        kind,
-        way_back: args.way_back.map_or_else(|| kind.way_back(), Into::into),
-    };
-    let program = ControlProgram::parse(&file, Some(format), args.skip, setup.sram_bytes);
+    let sram_bytes = args.sram_bytes.unwrap_or(kind.sram_bytes());
+    let program = ControlProgram::parse(&file, Some(format), args.skip, sram_bytes);
     let program = program.map_err(|problem| ProgramError {
         path: args.firmware.clone(),
         problem,
     })?;
-    let mut session = Session::new(&program, &setup)?;
+    let timing = myrinet::timing(&args.board)?;
+    let ways = myrinet::ways_back(kind, args.way_back.map(Into::into));
+    let last = ways.len() - 1;
+    for (index, way_back) in ways.into_iter().enumerate() {
+        let setup = Setup {
+            timing,
+            sram_bytes,
+            kind,
+            way_back,
+        };
+        let (report, end) = play(&program, &setup, args, interrupt)?;
+        let again = index < last && end == RunEnd::Completed && report.needs_other_way();
+        match (again, args.json) {
+            (true, true) => {}
+            (true, false) => {
+                let way = way_back.name();
+                output::print(&format!("no packet came back ({way}); once more\n\n"))?;
+            }
+            (false, true) => output::print_json(&report.json())?,
+            (false, false) => output::print(&report.text())?,
+        }
+        if !again {
+            return Ok(status(&report, &end));
+        }
+    }
+    Ok(Status::Failed)
+}
+
+fn status(report: &Report<'_>, end: &RunEnd) -> Status {
+    match end {
+        RunEnd::Interrupted => Status::Interrupted,
+        _ if report.is_good() => Status::Done,
+        _ => Status::Failed,
+    }
+}
+
+/// Lets program and host run; shows the host's progress unless a document is wanted.
+fn play<'a>(
+    program: &'a ControlProgram,
+    setup: &Setup,
+    args: &'a MyrinetArgs,
+    interrupt: &Interrupt,
+) -> anyhow::Result<(Report<'a>, RunEnd)> {
+    let mut session = Session::new(program, setup)?;
     logging::show_trace(&mut session.world.nodes[0].trace);
     let limits = RunLimits {
         max_time: Some(args.max_time),
@@ -46,7 +84,7 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         outcome: Ok(()),
     };
     if !args.json {
-        output::print(&report::title(&program, kind, &args.board))?;
+        output::print(&report::title(program, setup, &args.board))?;
     }
     let end = session.run(&limits, |journal| {
         if !args.json {
@@ -54,17 +92,8 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         }
     });
     shown.outcome?;
-    let report = Report::new(&mut session, &program, kind, &args.board, &end);
-    if args.json {
-        output::print_json(&report.json())?;
-    } else {
-        output::print(&report.text())?;
-    }
-    Ok(match end {
-        RunEnd::Interrupted => Status::Interrupted,
-        _ if report.is_good() => Status::Done,
-        _ => Status::Failed,
-    })
+    let report = Report::new(&mut session, program, setup, &args.board, &end);
+    Ok((report, end))
 }
 
 /// Number of entries of the journal that are shown already.

@@ -8,7 +8,7 @@ use emulator::sim::world::RunEnd;
 use host_lib::myrinet::{Entry, Kind, Value};
 use lanigon_worlds::myrinet::diagnosis::Diagnosis;
 use lanigon_worlds::myrinet::program::ControlProgram;
-use lanigon_worlds::myrinet::{HostKind, Outcome, Session};
+use lanigon_worlds::myrinet::{Outcome, Session, Setup};
 use serde::Serialize;
 
 use crate::output::grouped;
@@ -21,7 +21,7 @@ const REGISTERS_PER_LINE: usize = 6;
 /// Result of a run.
 pub struct Report<'a> {
     program: &'a ControlProgram,
-    kind: HostKind,
+    setup: Setup,
     board: &'a str,
     outcome: Outcome,
     entries: Vec<Entry>,
@@ -36,6 +36,7 @@ pub struct Document<'a> {
     board: &'a str,
     format: &'static str,
     host: &'static str,
+    way_back: &'static str,
     identification: Option<&'a str>,
     milestones: Vec<EntryDocument<'a>>,
     missing: &'a [&'static str],
@@ -89,7 +90,7 @@ const fn writer(who: Initiator) -> &'static str {
 }
 
 /// First lines: program, board and host.
-pub fn title(program: &ControlProgram, kind: HostKind, board: &str) -> String {
+pub fn title(program: &ControlProgram, setup: &Setup, board: &str) -> String {
     let name = program
         .identification
         .as_deref()
@@ -99,8 +100,8 @@ pub fn title(program: &ControlProgram, kind: HostKind, board: &str) -> String {
         bytes => format!(", {bytes} bytes in front of it skipped"),
     };
     let format = program.format.name();
-    let host = kind.name();
-    format!("{format} image ({name}{skipped}) on {board}, host {host}\n")
+    let (host, way) = (setup.kind.name(), setup.way_back.name());
+    format!("{format} image ({name}{skipped}) on {board}, host {host}, way back {way}\n")
 }
 
 /// Line of an entry.
@@ -118,7 +119,7 @@ impl<'a> Report<'a> {
     pub fn new(
         session: &mut Session,
         program: &'a ControlProgram,
-        kind: HostKind,
+        setup: &Setup,
         board: &'a str,
         end: &RunEnd,
     ) -> Self {
@@ -127,7 +128,7 @@ impl<'a> Report<'a> {
             entries: session.journal.entries_from(0),
             values: session.journal.values(),
             program,
-            kind,
+            setup: *setup,
             board,
             cut_short: match end {
                 RunEnd::Completed => None,
@@ -143,6 +144,11 @@ impl<'a> Report<'a> {
     /// Whether all milestones were reached.
     pub fn is_good(&self) -> bool {
         self.outcome.is_good() && self.cut_short.is_none()
+    }
+
+    /// Whether another way back may help.
+    pub fn needs_other_way(&self) -> bool {
+        self.outcome.needs_other_way()
     }
 
     fn error(&self) -> Option<String> {
@@ -172,7 +178,8 @@ impl<'a> Report<'a> {
         Document {
             board: self.board,
             format: self.program.format.name(),
-            host: self.kind.name(),
+            host: self.setup.kind.name(),
+            way_back: self.setup.way_back.name(),
             identification: self.program.identification.as_deref(),
             milestones: self.entries(true),
             missing: &outcome.missing,
