@@ -67,7 +67,7 @@ fn check_segment(address: u32, length_bytes: usize) -> Result<(), ImageError> {
 }
 
 /// Converts bytes to the NIC's big-endian words.
-fn words(bytes: &[u8]) -> Vec<u32> {
+pub(crate) fn words(bytes: &[u8]) -> Vec<u32> {
     bytes
         .chunks(4)
         .map(|chunk| {

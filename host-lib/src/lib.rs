@@ -1,5 +1,5 @@
-//! Host library: drives a Tigon2 board through its memory-mapped PCI window, with EMP or the AceNIC host
-//! protocol.
+//! Host library: drives a board through its memory-mapped PCI window: a Tigon2 with EMP or the AceNIC host
+//! protocol, a LANai up to the start of its firmware.
 //!
 //! It depends on the traits [`Window`](window::Window) and [`System`](window::System), not on the emulator.
 //! The layers, from the bottom:
@@ -7,6 +7,7 @@
 //! * [`window`]: the interface to the host system;
 //! * [`board`]: registers, SRAM through the movable view, chip bring-up;
 //! * [`firmware`]: loading an image;
+//! * [`lanai`]: the same two layers for boards with a LANai;
 //! * [`emp`]: EMP's posts and completions;
 //! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
 //! * [`myrinet`]: hosts of control programs of Myrinet adapters, which have a window of their own.
@@ -46,6 +47,7 @@ pub mod acenic;
 pub mod board;
 pub mod emp;
 pub mod firmware;
+pub mod lanai;
 pub mod myrinet;
 
 pub use lanigon_window::{address, window};

@@ -9,7 +9,8 @@ use super::run::CPU;
 use super::special::find;
 use super::timing::Timing;
 use super::window::{Commands, Target, target};
-use crate::board::{Board, Context, CpuId, NothingThere, StopReason};
+use crate::board::{Board, Context, CpuId, NothingThere, StageState, StopReason};
+use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::bus::Width;
 use crate::cpu::lanai::exec::{Core, CoreTiming};
 use crate::cpu::lanai::pipeline::Pipeline;
@@ -36,11 +37,13 @@ pub struct Lanai {
     /// Reason why the CPU stopped, until it is started again.
     pub(super) stopped: Option<StopReason>,
     pub(super) idle: Idle,
+    /// The stage of the firmware that the CPU is in.
+    pub(super) stage: StageState,
     /// For a debugger: the CPU stops once it has executed this many instructions.
     pub(super) held_after: u64,
 }
 
-state!(Lanai { core, fabric, running, stopped, idle } fixed {
+state!(Lanai { core, fabric, running, stopped, idle, stage } fixed {
     skip_idle,
     instruction_limit,
     held_after
@@ -64,6 +67,7 @@ impl Lanai {
             running: false,
             stopped: None,
             idle: Idle::default(),
+            stage: StageState::default(),
             held_after: u64::MAX,
         }
     }
@@ -86,6 +90,8 @@ impl Lanai {
         self.core.reset();
         self.core.start_at(pc);
         self.core.clock.start_at(tick);
+        self.core.clock.ticks_per_cycle = TICKS_PER_CYCLE;
+        self.stage.abandon();
         self.running = true;
         self.stopped = None;
         self.idle.wake(&self.core);

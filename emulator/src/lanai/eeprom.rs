@@ -1,9 +1,10 @@
 //! The EEPROM with the board's record (docs/lanai.md, section 3.13). It is read only.
 
+use defs::lanai::window::record;
+
 use super::chip::Generation;
 
-/// Bytes of the record.
-const BYTES: usize = 108;
+const BYTES: usize = record::BYTES as usize;
 
 /// The record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,13 +17,15 @@ impl Eeprom {
     #[must_use]
     pub fn new(version: u16, clock: u32, sram_bytes: u32, address: [u8; 6], serial: u32) -> Self {
         let mut bytes = [0; BYTES];
-        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
-        put(0, &clock.to_be_bytes());
-        put(4, &version.to_be_bytes());
-        put(6, &address);
-        put(12, &sram_bytes.to_be_bytes());
-        put(72, &serial.to_be_bytes());
-        put(76, b"emulated");
+        let mut put = |at: u32, part: &[u8]| {
+            bytes[at as usize..][..part.len()].copy_from_slice(part);
+        };
+        put(record::CLOCK, &clock.to_be_bytes());
+        put(record::VERSION, &version.to_be_bytes());
+        put(record::ADDRESS, &address);
+        put(record::SRAM_BYTES, &sram_bytes.to_be_bytes());
+        put(record::SERIAL, &serial.to_be_bytes());
+        put(record::LABEL, b"emulated");
         Self { bytes }
     }
 

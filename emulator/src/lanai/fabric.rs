@@ -18,7 +18,7 @@ use super::timers::Timers;
 use super::timing::Timing;
 use super::transmitter::{Appending, Transmitter};
 use super::window::Control;
-use crate::board::{Context, NodeEvent, Stops};
+use crate::board::{Context, CpuId, NodeEvent, ProbeTable, Stops};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::host::request::HostEvent;
 use crate::observe::event::TraceKind;
@@ -79,6 +79,9 @@ value_enum!(BoardEvent {
 /// Context of an action of the board.
 pub type BoardContext<'a> = Context<'a, BoardEvent>;
 
+/// The value for the register `clock` that the EEPROM states: one that a board of that time had (GUESS for the others).
+const CLOCK_VALUE: u32 = 0xA0;
+
 /// All blocks but the CPU.
 #[derive(Debug)]
 pub struct Fabric {
@@ -105,6 +108,8 @@ pub struct Fabric {
     pub(super) stops: Stops,
     /// The last writes of special registers.
     pub recent: RecentWrites,
+    /// Probes of the firmware.
+    pub(super) probes: ProbeTable,
 }
 
 state!(Fabric {
@@ -127,21 +132,32 @@ state!(Fabric {
     eeprom,
     outbox,
     stops,
-    recent
+    recent,
+    probes
 });
 
+/// The record of a board.
+fn record(timing: &Timing, sram_bytes: u32, address: [u8; 6], serial: u32) -> Eeprom {
+    let version = Eeprom::version(timing.generation, timing.chip_minor);
+    Eeprom::new(version, CLOCK_VALUE, sram_bytes, address, serial)
+}
+
 impl Fabric {
+    /// Gives the board an address and a serial number, which its EEPROM states.
+    pub fn set_address(&mut self, address: [u8; 6], serial: u32) {
+        self.eeprom = record(&self.timing, self.sram.size(), address, serial);
+    }
+
     /// All blocks after power-on.
     #[must_use]
     pub fn new(sram_bytes: u32, timing: Timing) -> Self {
         let generation = timing.generation;
         let sram = Sram::new(sram_bytes);
-        let version = Eeprom::version(generation, timing.chip_minor);
         let address = [0x00, 0x60, 0xDD, 0, 0, 1];
         Self {
             ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
             bus: Arbitration::new(timing.memory_width_bytes, timing.memory_cycles_per_clock),
-            eeprom: Eeprom::new(version, 0xA0, sram.size(), address, 1),
+            eeprom: record(&timing, sram.size(), address, 1),
             sram,
             isr: Isr::new(generation),
             timers: Timers::new(generation),
@@ -157,6 +173,7 @@ impl Fabric {
             outbox: Outbox::default(),
             stops: Stops::default(),
             recent: RecentWrites::default(),
+            probes: ProbeTable::default(),
             timing,
         }
     }
@@ -192,6 +209,12 @@ impl Fabric {
         self.doorbells = Doorbells::default();
         self.control = Control::new(self.generation());
         self.interrupt_line = false;
+    }
+
+    /// Whether a tool or the firmware marks the instruction at `pc`.
+    pub(super) fn is_marked(&self, pc: u32) -> bool {
+        let breakpoints = self.stops.breakpoints(CpuId::new(0));
+        breakpoints.binary_search(&pc).is_ok() || !self.probes.at(pc).is_empty()
     }
 
     /// The tick of a time.

@@ -6,6 +6,7 @@ use super::isr::HOST_SIG;
 use super::run::{part, row_at, status_row};
 use super::special::{Row, Special};
 use super::sram::SPACE;
+use crate::board::CpuId;
 use crate::cpu::bus::{BusStop, Fault, Width};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
@@ -104,15 +105,21 @@ impl Idle {
         self.round.is_none() && core.instructions() >= self.next_search
     }
 
-    /// Skips as many rounds as fit before `end`, with at most `room` instructions, if the CPU repeats one.
-    pub(super) fn skip(&mut self, core: &mut Core, fabric: &mut Fabric, end: u64, room: u64) {
+    /// Skips as many rounds as fit before `end`, with at most `room` instructions, if the CPU repeats one. Returns instructions and ticks of a round, and the number of rounds, if it skipped any.
+    pub(super) fn skip(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric,
+        end: u64,
+        room: u64,
+    ) -> Option<(u64, u64, u64)> {
         let now = fabric.ticks.time_of(core.clock.now);
         if self.round.is_some() && now >= self.until {
             self.wake(core);
-            return;
+            return None;
         }
         if self.round.is_some() && !fabric.bus.is_quiet(core.clock.now) {
-            return;
+            return None;
         }
         if self.round.is_none() {
             self.round = find(core, fabric);
@@ -120,12 +127,10 @@ impl Idle {
             if self.round.is_none() {
                 self.gap = (self.gap * 2).min(LARGEST_GAP);
                 self.next_search = core.instructions() + self.gap;
-                return;
+                return None;
             }
         }
-        let Some(round) = self.round else {
-            return;
-        };
+        let round = self.round?;
         let end = end.min(fabric.ticks.first_at(self.until));
         let times = end.saturating_sub(core.clock.now) / round.ticks.max(1);
         let times = times.min(room / round.instructions.max(1));
@@ -135,6 +140,7 @@ impl Idle {
             times * round.ticks,
         );
         self.skipped += times * round.ticks;
+        (times > 0).then_some((round.instructions, round.ticks, times))
     }
 }
 
@@ -209,13 +215,8 @@ impl Bus for Trial<'_> {
     }
 
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        if pc >= SPACE
-            || !self
-                .fabric
-                .stops
-                .breakpoints(crate::board::CpuId::new(0))
-                .is_empty()
-        {
+        let breakpoints = self.fabric.stops.breakpoints(CpuId::new(0));
+        if pc >= SPACE || !breakpoints.is_empty() || !self.fabric.probes.at(pc).is_empty() {
             return Err(END);
         }
         Ok(self.fabric.sram.fetch(pc, core.pipeline(), |_| false))

@@ -17,6 +17,7 @@ pub mod inspect;
 pub mod isr;
 mod packets;
 pub mod port;
+mod probes;
 pub mod receiver;
 pub mod recent;
 mod run;

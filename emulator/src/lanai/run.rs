@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use super::board::Lanai;
 use super::fabric::{BoardContext, Fabric};
+use super::inspect::instruction_log::{self, CpuWitness};
 use super::special::{Row, Special, find, offset_of, rows};
 use super::sram::{OwnSram, SPACE};
-use crate::board::{CpuId, StopReason};
+use crate::board::{CpuId, StageState, StopReason};
 use crate::cpu::bus::OwnMemory;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Private, Width};
 use crate::cpu::lanai::exec::{self, Core, Exit};
 use crate::observe::event::{Details, TraceKind};
+use crate::observe::instructions::{InstructionLog, Record};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
@@ -37,16 +39,17 @@ pub(super) fn row_at(fabric: &Fabric, address: u32) -> Option<&'static Row> {
     find(generation, offset_of(generation, address)?)
 }
 
-/// The bus of the running CPU.
-struct CpuBus<'a, 'c> {
-    fabric: &'a mut Fabric,
-    ctx: &'a mut BoardContext<'c>,
+/// The bus of the running CPU. `LOGGED`: its instructions are recorded.
+pub(super) struct CpuBus<'a, 'c, const LOGGED: bool> {
+    pub(super) fabric: &'a mut Fabric,
+    pub(super) ctx: &'a mut BoardContext<'c>,
+    pub(super) stage: &'a mut StageState,
     /// Accesses must wait from this tick on.
     limit: u64,
 }
 
 /// Memory that the CPU accesses without its bus, if there is any.
-struct Perhaps<'a>(Option<OwnSram<'a>>);
+pub(super) struct Perhaps<'a>(Option<OwnSram<'a>>);
 
 impl OwnMemory for Perhaps<'_> {
     fn begin(&mut self, _: u64) {}
@@ -62,7 +65,7 @@ impl OwnMemory for Perhaps<'_> {
     }
 }
 
-impl CpuBus<'_, '_> {
+impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
     /// Checks that an access is in order, and brings the node's time to it.
     fn in_turn(&mut self, core: &Core) -> Result<(), BusStop> {
         if core.clock.now >= self.limit {
@@ -86,6 +89,13 @@ impl CpuBus<'_, '_> {
 
     fn mistake(&mut self, text: String) {
         Fabric::mistake(text, CPU, self.ctx);
+    }
+
+    /// Records an entry in the log of instructions, if there is one.
+    pub(super) fn log(&mut self, record: impl FnOnce(&mut InstructionLog)) {
+        if LOGGED && let Some(log) = self.ctx.trace.instructions_mut(0) {
+            record(log);
+        }
     }
 
     /// Whether something is due before the CPU's limit, or has left the board.
@@ -129,22 +139,25 @@ impl CpuBus<'_, '_> {
     }
 }
 
-impl Bus for CpuBus<'_, '_> {
+impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
     type Own<'b>
         = Perhaps<'b>
     where
         Self: 'b;
 
     type Witness<'b>
-        = ()
+        = CpuWitness<'b, LOGGED>
     where
         Self: 'b;
 
-    const WITNESSED: bool = false;
+    const WITNESSED: bool = LOGGED;
 
-    fn witness(&mut self) {}
+    #[inline(always)]
+    fn witness(&mut self) -> CpuWitness<'_, LOGGED> {
+        CpuWitness::of(self.ctx.trace)
+    }
 
-    fn private(&mut self, core: &Core) -> Private<'_, Perhaps<'_>, ()> {
+    fn private(&mut self, core: &Core) -> Private<'_, Perhaps<'_>, CpuWitness<'_, LOGGED>> {
         // Engines end their use of the bus with time alone, and begin it only at events.
         let left = self.fabric.bus.left(core.clock.now);
         let watched = !self.fabric.stops.watches.is_empty();
@@ -153,7 +166,7 @@ impl Bus for CpuBus<'_, '_> {
             ops: if left > 0 { ops } else { &[] },
             base,
             memory: Perhaps((left > 1 && !watched).then_some(memory)),
-            witness: (),
+            witness: CpuWitness::of(self.ctx.trace),
         }
     }
 
@@ -165,9 +178,13 @@ impl Bus for CpuBus<'_, '_> {
         let demand = self.fabric.bus.demand(pc, 0);
         let tick = self.fabric.bus.wait(core.clock.now, demand);
         core.clock.stall_until(tick);
-        let breakpoints = self.fabric.stops.breakpoints(CpuId::new(0));
-        let mark = |pc: u32| breakpoints.binary_search(&pc).is_ok();
-        Ok(self.fabric.sram.fetch(pc, core.pipeline(), mark))
+        if LOGGED && !self.fabric.sram.is_decoded(pc) {
+            let address = pc & (self.fabric.sram.size() - 1);
+            let word = self.fabric.sram.word(pc);
+            self.log(|log| log.note(Record::Word { address, word }));
+        }
+        let marked = self.fabric.is_marked(pc);
+        Ok(self.fabric.sram.fetch(pc, core.pipeline(), |_| marked))
     }
 
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
@@ -231,7 +248,7 @@ impl Bus for CpuBus<'_, '_> {
             self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
             self.detail(core, TraceKind::Breakpoint);
         }
-        false
+        self.pass_probes(core, pc)
     }
 }
 
@@ -248,18 +265,30 @@ impl Lanai {
 
     /// Runs the CPU up to `until`; `false` if an event was scheduled that may be due earlier.
     pub(super) fn run_to(&mut self, until: SimTime, ctx: &mut BoardContext) -> bool {
+        if ctx.trace.begins_instructions() {
+            instruction_log::begin(&self.fabric, ctx.trace);
+        }
+        match ctx.trace.instructions_mut(0).is_some() {
+            true => self.run_logged::<true>(until, ctx),
+            false => self.run_logged::<false>(until, ctx),
+        }
+    }
+
+    /// Runs the CPU up to `until`. `LOGGED`: its instructions are recorded.
+    fn run_logged<const LOGGED: bool>(&mut self, until: SimTime, ctx: &mut BoardContext) -> bool {
         let end = self.fabric.ticks.first_at(until);
         while self.runnable() && self.core.clock.now < end {
             if self.skip_idle {
-                self.skip_rounds(end);
+                self.skip_rounds(end, ctx);
                 if self.core.clock.now >= end || !self.runnable() {
                     break;
                 }
             }
             let safe = self.core.safe_until(self.limit());
             let bound = self.idle.bound(&self.core, &self.fabric);
-            let mut bus = CpuBus {
+            let mut bus = CpuBus::<LOGGED> {
                 fabric: &mut self.fabric,
+                stage: &mut self.stage,
                 ctx,
                 limit: end,
             };
@@ -293,11 +322,17 @@ impl Lanai {
     }
 
     /// Skips whole rounds of an idle loop up to `end`.
-    fn skip_rounds(&mut self, end: u64) {
+    fn skip_rounds(&mut self, end: u64, ctx: &mut BoardContext) {
         if !self.idle.wants_search(&self.core) && !self.idle.is_idle() {
             return;
         }
         let room = self.limit() - self.core.instructions();
-        self.idle.skip(&mut self.core, &mut self.fabric, end, room);
+        let (core, fabric) = (&mut self.core, &mut self.fabric);
+        let skipped = self.idle.skip(core, fabric, end, room);
+        if let (Some((instructions, ticks, rounds)), Some(log)) =
+            (skipped, ctx.trace.instructions_mut(0))
+        {
+            log.rounds(instructions, rounds, ticks);
+        }
     }
 }

@@ -128,6 +128,21 @@ impl Sram {
         }
     }
 
+    /// Whether the instruction at `pc` is decoded.
+    pub(super) fn is_decoded(&self, pc: u32) -> bool {
+        let at = self.at(pc) & !3;
+        let page = self.code.pages.get(at / PAGE_BYTES);
+        let page = page.and_then(Option::as_ref);
+        page.is_some_and(|page| page[at % PAGE_BYTES / 4].get() != Op::UNDECODED)
+    }
+
+    /// Addresses of all instructions that are decoded.
+    pub(super) fn decoded(&self) -> impl Iterator<Item = u32> {
+        (0..self.size())
+            .step_by(4)
+            .filter(|&pc| self.is_decoded(pc))
+    }
+
     /// The instruction at `pc`, decoded; `mark` says whether it carries a probe.
     pub fn fetch(&mut self, pc: u32, pipeline: &Pipeline, mark: impl Fn(u32) -> bool) -> Op {
         let at = self.at(pc) & !3;

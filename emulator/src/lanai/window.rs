@@ -1,5 +1,7 @@
 //! The host's window on the PCI bus, and the control register of the board (docs/lanai.md, section 3.11).
 
+use defs::lanai::window::{RESET_OFF, RESET_ON, four, later};
+
 use super::chip::Generation;
 use crate::state;
 
@@ -29,25 +31,38 @@ pub enum Target {
 pub const fn target(generation: Generation, offset: u32) -> Target {
     match generation {
         Generation::L4 => match offset {
-            0..0x8_0000 => Target::Sram(offset),
-            0x8_0000..0xC_0000 => Target::Eeprom(offset - 0x8_0000),
-            0xC_0000..0xC_0100 => Target::Special(offset - 0xC_0000),
-            0xE_0000..0xE_0004 => Target::Control,
-            0x10_0000..0x20_0000 => Target::Sram(offset - 0x10_0000),
+            four::SRAM..four::EEPROM => Target::Sram(offset),
+            four::EEPROM..four::REGISTERS => Target::Eeprom(offset - four::EEPROM),
+            four::REGISTERS..=FOUR_LAST => Target::Special(offset - four::REGISTERS),
+            four::CONTROL..=FOUR_CONTROL_LAST => Target::Control,
+            four::LARGE_SRAM..=FOUR_LARGE_LAST => Target::Sram(offset - four::LARGE_SRAM),
             _ => Target::Nothing,
         },
         Generation::L7 | Generation::L9 => match offset {
-            0..0x80_0000 => Target::Sram(offset),
-            0x80_0040..0x80_0044 => Target::Control,
-            0x80_0100..0x80_0110 => Target::Chain((offset as usize & 15) / 4),
-            0x80_0110..0x80_0130 => Target::DoorbellBase((offset as usize - 0x80_0110) / 4),
-            0x80_4000..0x80_4200 => Target::Special(offset - 0x80_4000),
-            0xA0_0000..0xA8_0000 => Target::Eeprom(offset - 0xA0_0000),
-            0x80_8000..0x100_0000 => Target::Doorbell,
+            later::SRAM..=LATER_SRAM_LAST => Target::Sram(offset),
+            later::CONTROL..=LATER_CONTROL_LAST => Target::Control,
+            later::CHAINS..later::DOORBELL_BASES => {
+                Target::Chain((offset - later::CHAINS) as usize / 4)
+            }
+            later::DOORBELL_BASES..=LATER_BASES_LAST => {
+                Target::DoorbellBase((offset - later::DOORBELL_BASES) as usize / 4)
+            }
+            later::REGISTERS..=LATER_LAST => Target::Special(offset - later::REGISTERS),
+            later::EEPROM..=LATER_EEPROM_LAST => Target::Eeprom(offset - later::EEPROM),
+            later::DOORBELLS..0x100_0000 => Target::Doorbell,
             _ => Target::Nothing,
         },
     }
 }
+
+const FOUR_LAST: u32 = four::REGISTERS + 0xFF;
+const FOUR_CONTROL_LAST: u32 = four::CONTROL + 3;
+const FOUR_LARGE_LAST: u32 = four::LARGE_SRAM + four::LARGE_SRAM_BYTES - 1;
+const LATER_SRAM_LAST: u32 = later::SRAM + later::SRAM_BYTES - 1;
+const LATER_CONTROL_LAST: u32 = later::CONTROL + 3;
+const LATER_BASES_LAST: u32 = later::DOORBELL_BASES + 31;
+const LATER_LAST: u32 = later::REGISTERS + 0x1FF;
+const LATER_EEPROM_LAST: u32 = later::EEPROM + 0x7_FFFF;
 
 /// Bits of the control register that come in pairs.
 #[derive(Debug, Clone, Copy)]
@@ -64,21 +79,21 @@ struct Bits {
 const fn bits(generation: Generation) -> Bits {
     match generation {
         Generation::L4 => Bits {
-            reset_off: 1 << 31,
-            reset_on: 1 << 30,
+            reset_off: RESET_OFF,
+            reset_on: RESET_ON,
             board_reset_off: 0,
             board_reset_on: 0,
-            interrupt_on: 1 << 29,
-            interrupt_off: 1 << 28,
-            wake: 1 << 27,
+            interrupt_on: four::INTERRUPTS_ON,
+            interrupt_off: four::INTERRUPTS_OFF,
+            wake: four::WAKE,
         },
         Generation::L7 | Generation::L9 => Bits {
-            reset_off: 1 << 31,
-            reset_on: 1 << 30,
-            board_reset_off: 1 << 27,
-            board_reset_on: 1 << 26,
-            interrupt_on: 1 << 25,
-            interrupt_off: 1 << 24,
+            reset_off: RESET_OFF,
+            reset_on: RESET_ON,
+            board_reset_off: later::BOARD_RESET_OFF,
+            board_reset_on: later::BOARD_RESET_ON,
+            interrupt_on: later::INTERRUPTS_ON,
+            interrupt_off: later::INTERRUPTS_OFF,
             wake: 0,
         },
     }

@@ -61,6 +61,13 @@ impl File {
     }
 }
 
+impl BoardProfiles {
+    /// The names of its built-in profiles.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.built_in.iter().map(|(name, _)| *name)
+    }
+}
+
 /// The profiles of a type of board.
 #[derive(Debug)]
 pub struct BoardProfiles {

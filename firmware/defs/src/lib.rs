@@ -4,6 +4,7 @@
 //! Nothing in this crate allocates or depends on a host or a NIC.
 //!
 //! * [`tigon2`]: the chip: address map, registers, event bits, rings, mailboxes.
+//! * [`lanai`]: boards with Myricom's LANai: the host's window, the EEPROM.
 //! * [`acenic`]: the Ethernet driver protocol of the AceNIC.
 //! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
@@ -11,5 +12,6 @@
 
 pub mod acenic;
 pub mod emp;
+pub mod lanai;
 pub mod probe;
 pub mod tigon2;

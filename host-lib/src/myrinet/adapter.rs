@@ -1,5 +1,7 @@
 //! A Myrinet adapter through its window: memory, registers, control, EEPROM (docs/lanai.md, section 3.11).
 
+use defs::lanai::window::{RESET_OFF, RESET_ON, four, later};
+
 use super::error::HostError;
 use super::journal::{Journal, Kind};
 use crate::address::MacAddress;
@@ -55,33 +57,34 @@ pub enum Control {
 
 impl Chip {
     const fn register(self, register: Register) -> u32 {
-        match (self, register) {
-            (Self::L4, Register::Isr) => 0xC_0028,
-            (Self::L4, Register::Eimr) => 0xC_002C,
-            (Self::L4, Register::Smp) => 0xC_0050,
-            (_, Register::Isr) => 0x80_4050,
-            (_, Register::Eimr) => 0x80_4058,
-            (_, Register::Smp) => 0x80_40F0,
-        }
+        let (first, offset) = match (self, register) {
+            (Self::L4, Register::Isr) => (four::REGISTERS, 0x28),
+            (Self::L4, Register::Eimr) => (four::REGISTERS, 0x2C),
+            (Self::L4, Register::Smp) => (four::REGISTERS, 0x50),
+            (_, Register::Isr) => (later::REGISTERS, 0x50),
+            (_, Register::Eimr) => (later::REGISTERS, 0x58),
+            (_, Register::Smp) => (later::REGISTERS, 0xF0),
+        };
+        first + offset
     }
 
     const fn control(self) -> u32 {
         match self {
-            Self::L4 => 0xE_0000,
-            Self::L7 | Self::L9 => 0x80_0040,
+            Self::L4 => four::CONTROL,
+            Self::L7 | Self::L9 => later::CONTROL,
         }
     }
 
     const fn command(self, control: Control) -> u32 {
         let old = matches!(self, Self::L4);
         match control {
-            Control::Reset => 1 << 30,
-            Control::Release => 1 << 31,
-            Control::InterruptsOn if old => 1 << 29,
-            Control::InterruptsOff if old => 1 << 28,
-            Control::Wake if old => 1 << 27,
-            Control::InterruptsOn => 1 << 25,
-            Control::InterruptsOff => 1 << 24,
+            Control::Reset => RESET_ON,
+            Control::Release => RESET_OFF,
+            Control::InterruptsOn if old => four::INTERRUPTS_ON,
+            Control::InterruptsOff if old => four::INTERRUPTS_OFF,
+            Control::Wake if old => four::WAKE,
+            Control::InterruptsOn => later::INTERRUPTS_ON,
+            Control::InterruptsOff => later::INTERRUPTS_OFF,
             Control::Channels(channels) if !old => (channels & 15) << 20,
             Control::Wake | Control::Channels(_) => 0,
         }
@@ -89,15 +92,15 @@ impl Chip {
 
     const fn eeprom(self) -> u32 {
         match self {
-            Self::L4 => 0x8_0000,
-            Self::L7 | Self::L9 => 0xA0_0000,
+            Self::L4 => four::EEPROM,
+            Self::L7 | Self::L9 => later::EEPROM,
         }
     }
 
-    /// Window offset of a local address. Boards with a LANai 4 show all of their memory in the second view only.
+    /// Window offset of a local address. Boards with a LANai 4 show all of a larger memory in the second view only.
     const fn memory(self, address: u32) -> u32 {
         match self {
-            Self::L4 if address >= 0x8_0000 => address.wrapping_add(0x10_0000),
+            Self::L4 if address >= four::SRAM_BYTES => address.wrapping_add(four::LARGE_SRAM),
             _ => address,
         }
     }
@@ -197,12 +200,14 @@ impl<W: Window, S: System> Adapter<W, S> {
 
     /// Sets the first block of a DMA channel (LANai 7 and 9).
     pub(super) async fn set_chain(&mut self, channel: u32, address: u32) {
-        self.window.write(0x80_0100 + 4 * channel, address).await;
+        self.window
+            .write(later::CHAINS + 4 * channel, address)
+            .await;
     }
 
     /// The next block of a DMA channel (LANai 7 and 9).
     pub(super) async fn chain(&mut self, channel: u32) -> u32 {
-        self.window.read(0x80_0100 + 4 * channel).await
+        self.window.read(later::CHAINS + 4 * channel).await
     }
 
     /// Reads a word of local memory.

@@ -7,6 +7,7 @@ use emulator::sim::world::World;
 use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::SwitchConfig;
+use emulator::wire::myrinet::{self, CrossbarConfig, MyrinetError};
 use emulator::wire::port::Port;
 
 use crate::boards::{BoardError, BoardType, Parts};
@@ -27,6 +28,9 @@ pub enum WorldError {
     /// A switch or a cable.
     #[error(transparent)]
     Network(#[from] EthernetError),
+    /// A crossbar or a cable of Myrinet.
+    #[error(transparent)]
+    Myrinet(#[from] MyrinetError),
 }
 
 /// A world that is being described.
@@ -35,6 +39,8 @@ pub struct WorldBuilder {
     nodes: Vec<Node>,
     switches: Vec<SwitchConfig>,
     cables: Vec<(Port, Port, Link)>,
+    crossbars: Vec<CrossbarConfig>,
+    myrinet_cables: Vec<(Port, Port, myrinet::Link)>,
 }
 
 impl WorldBuilder {
@@ -70,6 +76,17 @@ impl WorldBuilder {
         self.cables.push((a.into(), b.into(), link));
     }
 
+    /// Adds a crossbar of Myrinet; its number is the count of the crossbars before it.
+    pub fn crossbar(&mut self, config: CrossbarConfig) -> usize {
+        self.crossbars.push(config);
+        self.crossbars.len() - 1
+    }
+
+    /// Adds a cable of Myrinet. It may lead from a node to itself.
+    pub fn myrinet_cable(&mut self, a: impl Into<Port>, b: impl Into<Port>, link: myrinet::Link) {
+        self.myrinet_cables.push((a.into(), b.into(), link));
+    }
+
     /// Joins nodes 0 and 1 by a cable, 2 and 3, and so on.
     pub fn pairs(&mut self, link: Link) {
         for first in (0..self.nodes.len().saturating_sub(1)).step_by(2) {
@@ -99,6 +116,12 @@ impl WorldBuilder {
         }
         for (a, b, link) in self.cables {
             world.connect(a, b, link)?;
+        }
+        for config in &self.crossbars {
+            world.add_crossbar(config)?;
+        }
+        for (a, b, link) in self.myrinet_cables {
+            world.connect_myrinet(a, b, link)?;
         }
         Ok(world)
     }

@@ -8,6 +8,7 @@ mod acenic;
 mod acenic_firmware;
 mod emp;
 mod images;
+mod lanai;
 mod myrinet;
 mod saved;
 mod scenarios;

@@ -1,11 +1,16 @@
 //! Inspection of the board by tools, and its modification by a debugger.
 
+use std::sync::Arc;
+
 use super::names;
 use crate::board::{
-    Area, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, Inspect, RegisterRow, Stops,
+    Area, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, Inspect, RegisterRow, StageIndex,
+    StageTotal, Stops,
 };
 use crate::cpu::lanai::architecture::{LANAI, LANAI_4, LANAI_7, LANAI_9, Lanai as Architecture};
+use crate::image::MemoryLimits;
 use crate::lanai::board::Lanai;
+use crate::lanai::chip::Generation;
 use crate::lanai::run::row_at;
 use crate::lanai::sram::SPACE;
 use crate::observe::names::BoardNames;
@@ -26,6 +31,20 @@ const fn cpu(architecture: &'static Architecture) -> [CpuInfo; 1] {
 static CPUS: [[CpuInfo; 1]; 4] = [cpu(&LANAI), cpu(&LANAI_4), cpu(&LANAI_7), cpu(&LANAI_9)];
 
 impl Lanai {
+    /// Requirements of a board with this memory on images that are compiled for it, which have LLVM's pipeline.
+    #[must_use]
+    pub const fn image_limits(generation: Generation, sram_bytes: u32) -> MemoryLimits {
+        MemoryLimits {
+            board: generation.board(),
+            architecture: &LANAI,
+            sram_bytes,
+            scratchpad_base: u32::MAX,
+            scratchpad_a_bytes: 0,
+            scratchpad_b_bytes: 0,
+            dispatch_tables: (&[], 0),
+        }
+    }
+
     /// Time in which the CPU was neither halted nor in skipped rounds of an idle loop.
     fn busy_time(&self) -> SimTime {
         let clock = &self.core.clock;
@@ -69,7 +88,7 @@ impl Inspect for Lanai {
             cycle_time: ticks.time_of(clock.ticks_per_cycle),
             busy_time: self.busy_time(),
             idle_ticks: self.idle.skipped(),
-            stage: None,
+            stage: self.stage.current(),
         })
     }
 
@@ -111,6 +130,29 @@ impl Inspect for Lanai {
             memory,
             private: false,
         })
+    }
+
+    fn describe_address(&self, _: CpuId, address: u32) -> String {
+        let names = self.names();
+        let base = self.generation().register_base();
+        match (names.register)(address) {
+            _ if address < SPACE => format!("cpu > sram {address:#x}"),
+            Some(name) => format!("cpu > {} > {name}", (names.block_of)(address)),
+            None if address >= base => format!("cpu > no register {address:#x}"),
+            None => format!("cpu > nothing {address:#x}"),
+        }
+    }
+
+    fn panic_at(&self, _: CpuId) -> Option<String> {
+        self.panic_text()
+    }
+
+    fn stages(&self) -> &[Arc<str>] {
+        self.fabric.probes.stages()
+    }
+
+    fn stage_total(&self, _: CpuId, stage: StageIndex) -> StageTotal {
+        self.stage.total(stage)
     }
 
     fn failed_transfers(&self) -> u64 {

@@ -1,4 +1,5 @@
 //! The board as tools see it.
 
 mod debugger;
+pub mod instruction_log;
 pub mod names;

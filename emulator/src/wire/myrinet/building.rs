@@ -188,6 +188,13 @@ impl World {
         Ok(myrinet.channels[channel].lane.fault_counts())
     }
 
+    /// The number of ports of each crossbar.
+    pub fn crossbar_ports(&self) -> impl Iterator<Item = usize> {
+        let myrinet = self.network::<Myrinet>();
+        let crossbars = myrinet.into_iter().flat_map(|myrinet| &myrinet.crossbars);
+        crossbars.map(|crossbar| crossbar.ports.len())
+    }
+
     /// What became of all packets.
     #[must_use]
     pub fn fabric_counts(&self) -> FabricCounts {

@@ -55,7 +55,7 @@ pub enum Command {
     Ledger(LedgerArgs),
     /// Draw a recorded trace as a timeline for ui.perfetto.dev
     Timeline(ConvertArgs),
-    /// Run an image or raw MIPS code on a board without a host
+    /// Run an image or raw machine code on a board without a host
     Exec(ExecArgs),
     /// Run Ethernet adapter firmware on two directly connected boards
     Acenic(AcenicArgs),
@@ -260,6 +260,17 @@ impl Cpu {
     }
 }
 
+/// Options that name a board.
+#[derive(Debug, Args)]
+pub struct BoardArgs {
+    /// Type of board or its profile (see `lanigon list`; default: by the image)
+    #[arg(long, value_name = "NAME")]
+    pub board: Option<String>,
+    /// Installed SRAM (default: the usual size of the board)
+    #[arg(long = "sram", value_name = "KB")]
+    pub sram_kilobytes: Option<u32>,
+}
+
 /// Options of `exec`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("program").args(["image", "load"]).required(true).multiple(true))]
@@ -270,7 +281,8 @@ A run ends when each CPU that runs has stopped (`break`, a fault, halted) or has
 Examples:
   lanigon exec --load 0x4000=prog.bin --pc 0x4000 --dump 0x70000:16 --json
   lanigon exec --cpu b --load 0xc00000=hot.bin --pc 0xc00000
-  lanigon exec -v IMAGES/hello"))]
+  lanigon exec -v IMAGES/hello
+  lanigon exec --board lanai9.2-200 --load 0=prog.bin --pc 0"))]
 pub struct ExecArgs {
     /// ELF image to load and start
     pub image: Option<PathBuf>,
@@ -290,13 +302,12 @@ pub struct ExecArgs {
     /// Limit of simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,
-    /// Installed SRAM
-    #[arg(long = "sram", value_name = "KB", default_value = usual_sram(), value_parser = sram)]
-    #[arg(help = format!("Installed SRAM: {}", DEFAULT.sram_kilobytes()))]
-    pub sram_bytes: u32,
-    /// Timing profile (see `lanigon list`)
-    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT.profile)]
-    pub profile: String,
+    /// The board.
+    #[command(flatten)]
+    pub board: BoardArgs,
+    /// Timing profile (see `lanigon list`; default: that of the board)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub profile: Option<String>,
     /// Show memory at the end, as seen by --cpu (repeatable)
     #[arg(long, value_name = "ADDR:LEN", value_parser = dump)]
     pub dump: Vec<Dump>,
@@ -376,10 +387,9 @@ pub struct ImageArgs {
     /// ELF image
     #[arg(value_name = "FILE")]
     pub image: PathBuf,
-    /// Installed SRAM that the image must fit
-    #[arg(long = "sram", value_name = "KB", default_value = usual_sram(), value_parser = sram)]
-    #[arg(help = format!("Installed SRAM that the image must fit: {}", DEFAULT.sram_kilobytes()))]
-    pub sram_bytes: u32,
+    /// The board that the image must fit.
+    #[command(flatten)]
+    pub board: BoardArgs,
     /// Write the image in the Linux format of AceNIC firmware
     #[arg(long, value_name = "FILE")]
     pub linux_form: Option<PathBuf>,

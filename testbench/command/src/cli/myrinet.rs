@@ -10,6 +10,7 @@ use lanigon_worlds::myrinet::program::Format;
 use lanigon_worlds::myrinet::{self, HostKind, WayBack};
 
 use super::microseconds;
+use super::trace::RecordArgs;
 
 /// Limit of simulated time, in microseconds.
 const USUAL_MAX_TIME: &str = "120000000";
@@ -84,6 +85,9 @@ pub struct MyrinetArgs {
     /// Local memory, a power of two from 256 to 8192 (default: 256 for mailbox, 1024 for mcpshmem)
     #[arg(long = "sram", value_name = "KB", value_parser = sram)]
     pub sram_bytes: Option<u32>,
+    /// Options of the trace.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// End the run after this many simulated microseconds
     #[arg(long, visible_alias = "time", value_name = "US", default_value = USUAL_MAX_TIME, value_parser = microseconds)]
     pub max_time: SimTime,

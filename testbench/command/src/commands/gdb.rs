@@ -22,6 +22,7 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     // gdb's interrupt ends a run; the user's interrupt ends the server.
     let session = debug::session(&args.what, &Interrupt::default())?;
     let node = node(&session, &args.node)?;
+    check_processor(&session, node)?;
     let image = session.image_file(node);
     // The file was read before.
     let image = std::fs::canonicalize(&image).unwrap_or(image);
@@ -37,6 +38,25 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         true => Status::Interrupted,
         false => Status::Done,
     })
+}
+
+/// The number of MIPS in ELF files. gdb knows no LANai.
+const MIPS: u16 = 8;
+
+fn check_processor(session: &Session, node: usize) -> anyhow::Result<()> {
+    let board = session.history.world().nodes[node].inspect();
+    match board
+        .cpus()
+        .iter()
+        .find(|cpu| cpu.architecture.elf_machine() != MIPS)
+    {
+        None => Ok(()),
+        Some(cpu) => bail!(
+            "gdb does not know the code of node {} ({}): use `lanigon debug`",
+            session.node_name(node),
+            cpu.architecture.name()
+        ),
+    }
 }
 
 fn described(session: &Session, node: usize) -> String {

@@ -2,33 +2,43 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use defs::probe::Kind;
 use emulator::boards::names_of;
 use emulator::image::{Image, Memory, MemoryLimits, Probe, stack};
-use emulator::observe::names::NO_BOARD;
+use emulator::observe::names::{BoardNames, NO_BOARD};
+use emulator::sim::initiator::Initiator;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
 use serde::Serialize;
 
-use super::Status;
+use super::{Status, board};
 use crate::cli::ImageArgs;
 use crate::output;
-use lanigon_worlds::boards;
+use lanigon_worlds::boards::DEFAULT;
 use lanigon_worlds::images;
 
-/// Names of the CPUs, by index.
-const CPUS: [&str; 2] = ["cpu_a", "cpu_b"];
+/// Name of a CPU, by its index.
+fn cpu_name(names: &BoardNames, index: usize) -> &'static str {
+    names.initiator(Initiator::Cpu(index as u8))
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// If the file is no valid image for the board, or the result cannot be written.
 pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
-    let image = images::read_image(&args.image, args.sram_bytes)?;
+    let chosen = board::choose(&args.board, None, Some(&args.image))?;
+    let (board, sram_bytes) = (chosen.board, chosen.sram_bytes);
+    let image = board.read_image(&args.image, sram_bytes)?;
     if let Some(path) = &args.linux_form {
-        write_linux_form(&image, path, args.sram_bytes)?;
+        ensure!(
+            board.name == DEFAULT.name,
+            "--linux-form: the format is for the {}",
+            DEFAULT.title
+        );
+        write_linux_form(&image, path, sram_bytes)?;
     }
-    let limits = boards::DEFAULT.image_limits(args.sram_bytes);
+    let limits = board.image_limits(sram_bytes);
     let document = Document::new(args.image.display().to_string(), &image, &limits);
     if args.json {
         output::print_json(&document)?;
@@ -158,7 +168,7 @@ impl Document {
         };
         let names = names_of(limits.board).unwrap_or(&NO_BOARD);
         let handlers = image.handlers.iter().map(|handler| HandlerRow {
-            cpu: CPUS[handler.cpu],
+            cpu: cpu_name(names, handler.cpu),
             event: handler
                 .event
                 .map_or("none", |bit| (names.event)(bit).unwrap_or("software")),
@@ -172,7 +182,9 @@ impl Document {
             instruction_set: "ok",
             memories: memories(image, limits),
             sections: sections(image),
-            stacks: (0..2).map(|cpu| StackRow::new(image, cpu)).collect(),
+            stacks: (0..names.cpus.len())
+                .map(|cpu| StackRow::new(image, cpu, cpu_name(names, cpu)))
+                .collect(),
             handlers: handlers.collect(),
             probes: probes(false),
             log_lines: probes(true),
@@ -237,11 +249,12 @@ fn memories(image: &Image, limits: &MemoryLimits) -> Vec<MemoryUse> {
         used_bytes: used(memory) + copies,
         size_bytes,
     };
-    vec![
+    let rows = [
         row(Memory::Sram, copies, limits.sram_bytes),
         row(Memory::ScratchpadA, 0, limits.scratchpad_a_bytes),
         row(Memory::ScratchpadB, 0, limits.scratchpad_b_bytes),
-    ]
+    ];
+    rows.into_iter().filter(|row| row.size_bytes > 0).collect()
 }
 
 fn sections(image: &Image) -> Vec<SectionRow> {
@@ -283,10 +296,10 @@ impl SectionRow {
 }
 
 impl StackRow {
-    fn new(image: &Image, cpu: usize) -> Self {
+    fn new(image: &Image, cpu: usize, name: &'static str) -> Self {
         let deepest = stack::worst_case(image, cpu);
         Self {
-            cpu: CPUS[cpu],
+            cpu: name,
             available_bytes: stack::available_bytes(image),
             deepest_bytes: deepest.bytes,
             chain: deepest.chain,

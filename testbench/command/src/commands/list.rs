@@ -8,8 +8,7 @@ use serde::Serialize;
 use super::Status;
 use crate::cli::ListArgs;
 use crate::output;
-use lanigon_worlds::boards::{self, BOARDS};
-use lanigon_worlds::images;
+use lanigon_worlds::boards::{self, BOARDS, BoardType};
 use lanigon_worlds::scenario::{self, Scenario};
 
 /// Experiments with descriptions.
@@ -81,7 +80,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
     let document = Document {
         boards: boards.collect(),
         experiments: experiments(),
-        images: images(&images::image_folder()),
+        images: images(),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
         scenarios: scenarios(&scenario::examples()),
     };
@@ -93,22 +92,39 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
-/// Images in the folder, by name; empty if it does not exist.
-fn images(folder: &Path) -> Vec<ImageRow> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut rows: Vec<_> = entries.filter_map(|entry| image(&entry.path())).collect();
+/// Images of all types of boards, by folder and name. A folder that several types share is that of the first one.
+fn images() -> Vec<ImageRow> {
+    let mut known: Vec<&str> = Vec::new();
+    let mut rows = Vec::new();
+    for board in &BOARDS {
+        if known.contains(&board.images) {
+            continue;
+        }
+        known.push(board.images);
+        rows.extend(images_in(board));
+    }
+    rows
+}
+
+/// Images in the folder of a type of board, by name; empty if it does not exist.
+fn images_in(board: &'static BoardType) -> Vec<ImageRow> {
+    let entries = std::fs::read_dir(board.image_folder());
+    let entries = entries.into_iter().flatten().flatten();
+    let mut rows: Vec<_> = entries
+        .filter_map(|entry| image(board, &entry.path()))
+        .collect();
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     rows
 }
 
 /// Row of a file if it is an image: images have no extension.
-fn image(path: &Path) -> Option<ImageRow> {
+fn image(board: &'static BoardType, path: &Path) -> Option<ImageRow> {
     let name = path.file_name()?.to_str()?;
     if !path.is_file() || name.contains('.') {
         return None;
     }
-    let largest = boards::DEFAULT.sram_sizes.last().copied();
-    let read = images::read_image(path, largest.unwrap_or_default());
+    let largest = board.sram_sizes.last().copied();
+    let read = board.read_image(path, largest.unwrap_or_default());
     let loaded_bytes = |image: &Image| image.load_parts().map(|(_, bytes)| bytes.len()).sum();
     Some(ImageRow {
         name: name.into(),
@@ -144,14 +160,19 @@ impl Document {
                 .map(|row| format!("  {:<24}{}\n", row.name, row.description))
                 .collect()
         };
-        let images: String = self.images.iter().map(ImageRow::text).collect();
-        let images = match self
+        let folder = |row: &ImageRow| Path::new(&row.file).parent().map(Path::to_path_buf);
+        let images: String = self
             .images
-            .first()
-            .and_then(|image| Path::new(&image.file).parent())
-        {
-            Some(folder) => format!("images in {}\n{images}", folder.display()),
-            None => format!("images: none yet; `{HOW_TO_BUILD}` builds them\n"),
+            .chunk_by(|a, b| folder(a) == folder(b))
+            .map(|rows| {
+                let folder = rows.first().and_then(folder).unwrap_or_default();
+                let rows: String = rows.iter().map(ImageRow::text).collect();
+                format!("images in {}\n{rows}", folder.display())
+            })
+            .collect();
+        let images = match images.is_empty() {
+            true => format!("images: none yet; `{HOW_TO_BUILD}` builds them\n"),
+            false => images,
         };
         let (experiments, profiles) = (rows(&self.experiments), rows(&self.profiles));
         let boards = rows(&self.boards);

@@ -2,6 +2,7 @@
 
 pub mod acenic;
 pub mod bench;
+mod board;
 mod debug;
 mod dissector;
 pub mod exec;

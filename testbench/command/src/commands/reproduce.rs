@@ -89,7 +89,8 @@ fn plan(
 ) -> anyhow::Result<Plan> {
     let profiles = match &args.profile {
         Some(name) => vec![profile::load(name)?],
-        None => boards::profiles()
+        None => boards::DEFAULT
+            .profiles
             .names()
             .map(profile::built_in)
             .collect::<Result<_, _>>()?,

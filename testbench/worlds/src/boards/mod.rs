@@ -1,5 +1,6 @@
 //! The types of boards that scenarios and commands can name. A new type is registered in this folder and nowhere else.
 
+mod lanai;
 mod tigon2;
 
 use std::future::Future;
@@ -50,11 +51,40 @@ pub enum BoardError {
 /// A host program that ends with an error or never.
 pub type Program = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
+/// The medium that the port of a board fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Medium {
+    /// Ethernet.
+    #[default]
+    Ethernet,
+    /// Myrinet.
+    Myrinet,
+}
+
+impl Medium {
+    /// Its name in texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ethernet => "Ethernet",
+            Self::Myrinet => "Myrinet",
+        }
+    }
+}
+
 /// A type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct BoardType {
     /// Name in scenarios: `tigon2`.
     pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// The medium that its port fits.
+    pub medium: Medium,
+    /// Speed of its links, in Mbit/s.
+    pub link_mbit: u32,
+    /// Whether it can run EMP firmware.
+    pub runs_emp: bool,
     /// Name in texts: `Alteon Tigon2`.
     pub title: &'static str,
     /// One line about it.
@@ -84,7 +114,12 @@ pub struct BoardType {
 }
 
 /// All types; the first is the default.
-pub static BOARDS: [BoardType; 1] = [tigon2::TIGON2];
+pub static BOARDS: [BoardType; 4] = [
+    tigon2::TIGON2,
+    lanai::LANAI_4,
+    lanai::LANAI_7,
+    lanai::LANAI_9,
+];
 
 /// The default type.
 pub static DEFAULT: &BoardType = &BOARDS[0];
@@ -92,7 +127,40 @@ pub static DEFAULT: &BoardType = &BOARDS[0];
 /// The type with this name.
 #[must_use]
 pub fn board_type(name: &str) -> Option<&'static BoardType> {
-    BOARDS.iter().find(|board| board.name == name)
+    let known = |board: &&BoardType| board.name == name || board.aliases.contains(&name);
+    BOARDS.iter().find(known)
+}
+
+/// The type of board with this name, and its usual profile; or the type that a built-in profile with this name is for, and that profile.
+#[must_use]
+pub fn named(name: &str) -> Option<(&'static BoardType, &'static str)> {
+    let of_profile = |board: &'static BoardType| {
+        let mut names = board.profiles.names();
+        let found = names.find(|known| *known == name)?;
+        Some((board, found))
+    };
+    match board_type(name) {
+        Some(board) => Some((board, board.profile)),
+        None => BOARDS.iter().find_map(of_profile),
+    }
+}
+
+/// The names that [`named`] knows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let types = BOARDS.iter();
+    let types =
+        types.flat_map(|board| std::iter::once(board.name).chain(board.aliases.iter().copied()));
+    types.chain(BOARDS.iter().flat_map(|board| board.profiles.names()))
+}
+
+/// The first type whose CPUs execute code for this machine, as ELF files number them.
+#[must_use]
+pub fn for_machine(machine: u16) -> Option<&'static BoardType> {
+    let fits = |board: &&BoardType| board.architecture.elf_machine() == machine;
+    BOARDS
+        .iter()
+        .filter(fits)
+        .max_by_key(|board| !board.aliases.is_empty())
 }
 
 /// The type of board that a profile is for.

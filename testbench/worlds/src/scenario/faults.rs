@@ -158,6 +158,13 @@ fn exact(
     nodes: &Nodes,
     islands: usize,
 ) -> Result<FaultSpec, ScenarioError> {
+    if let Some(node) = nodes.all.iter().find(|node| !node.board.runs_emp) {
+        let reason = format!(
+            "faults of single frames are told by EMP's headers; the board of node {} runs no EMP",
+            node.name
+        );
+        return Err(table.place.refuse(reason));
+    }
     let mut fault = Fault::new(action);
     let kind = match table.get("frame") {
         Some(item) => item.choice("kind of frame", &KINDS)?,

@@ -3,6 +3,7 @@
 //! A file is parsed into a checked [`Scenario`] without reading other files. An error has a line, a key and
 //! a reason. [`crate::simulation`] builds the world from the scenario.
 
+mod cables;
 mod error;
 pub mod faults;
 mod network;
@@ -22,7 +23,7 @@ use emulator::sim::time::SimTime;
 use toml::de::DeTable;
 
 pub use error::{Position, ScenarioError};
-pub use network::{End, Forwarding, LinkSpec, Network, SwitchSpec};
+pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{EmpSettings, ImageName, MOST_NODES, Node, ProfileName};
 
 use crate::programs::content::LABEL_BYTES;
@@ -172,6 +173,14 @@ impl Scenario {
             let nodes = spec.nodes();
             for &node in &nodes {
                 let name = &self.nodes[node].name;
+                let board = self.nodes[node].board;
+                if spec.is_emp() && !board.runs_emp {
+                    let reason = format!(
+                        "{} needs EMP firmware, which the board of node {name} ({}) does not run; run = \"start\" starts any firmware",
+                        spec.name, board.name
+                    );
+                    return Err(place.refuse(reason));
+                }
                 if let Some(other) = used[node].replace(spec.name) {
                     let reason = format!(
                         "node {name} runs {other} already: a board serves one process of its host"

@@ -2,23 +2,20 @@
 
 use emulator::sim::time::SimTime;
 
+use super::cables::Cables;
 use super::error::{Position, ScenarioError, unknown};
 use super::nodes::{Defaults, MOST_NODES, Nodes, checked_name};
 use super::routes::{self, GivenRoutes};
 use super::table::{Item, Table};
 use super::topology::{Parts, SHAPES, Shape, tree_ports};
+use crate::boards::Medium;
 
+/// Crossbars of Myrinet have one of these numbers of ports.
+pub(super) const CROSSBAR_PORTS: [usize; 3] = [8, 16, 32];
 /// Largest number of switches.
 const MOST_SWITCHES: usize = 256;
 /// Default number of ports of a switch.
 const DEFAULT_PORTS: usize = 8;
-/// Propagation time per metre of fibre or copper, in ps.
-const PS_PER_METRE: f64 = 5000.0;
-/// Default speed of a link, in Mbit/s.
-const DEFAULT_SPEED_MBIT: f64 = 1000.0;
-/// Default length of a link.
-const DEFAULT_LENGTH_M: f64 = 10.0;
-
 /// Forwarding method of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwarding {
@@ -39,10 +36,23 @@ pub struct SwitchSpec {
     pub forwarding: Forwarding,
     /// Latency at an idle port, from the forwarding decision to the frame's first bit.
     pub latency: SimTime,
-    /// Size of the output buffer of each port.
+    /// Size of the output buffer of each port; crossbars have none.
     pub buffer_bytes: u32,
+    /// Crossbars: STOP and GO, and the watchdog.
+    pub crossbar: CrossbarSpec,
     /// For each node the port of its route.
     pub routes: Vec<Option<usize>>,
+}
+
+/// Properties that only crossbars of Myrinet have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrossbarSpec {
+    /// Bytes in the slack buffer of a port at which it says STOP.
+    pub stop_bytes: u32,
+    /// Bytes at which it says GO.
+    pub go_bytes: u32,
+    /// A packet whose head waits for so long is taken out.
+    pub watchdog: Option<SimTime>,
 }
 
 /// End of a link.
@@ -73,7 +83,9 @@ pub struct LinkSpec {
 /// Switches and links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Network {
-    /// The switches.
+    /// The medium of all links.
+    pub medium: Medium,
+    /// The switches; in a Myrinet, crossbars.
     pub switches: Vec<SwitchSpec>,
     /// The links.
     pub links: Vec<LinkSpec>,
@@ -101,7 +113,8 @@ pub(super) fn read(
     let groups = root.tables("node")?;
     let count = table.get("nodes");
     let nodes = read_nodes(groups, count.clone(), shape, &shape_item.place, defaults)?;
-    let parts = read_parts(&mut table, shape)?;
+    let medium = medium_of(&nodes, shape, &shape_item.place)?;
+    let parts = read_parts(&mut table, shape, &nodes, medium)?;
     let at = count.map_or(shape_item.place, |item| item.place);
     let switches = root.tables("switch")?;
     let links = root.tables("link")?;
@@ -119,8 +132,22 @@ pub(super) fn read(
         }
         Shape::Pair => parts.pairs(nodes_count),
         Shape::None => Network::default(),
-        Shape::Star => parts.star(nodes_count),
-        Shape::Tree => parts.tree(nodes_count, tree_ports(&mut table)?),
+        Shape::Loop => parts.loops(nodes_count),
+        Shape::Star => match parts.star_ports(nodes_count) {
+            Some(ports) => parts.star(nodes_count, ports),
+            None => return Err(at.refuse("a crossbar has at most 32 ports")),
+        },
+        Shape::Tree => parts.tree(nodes_count, tree_ports(&mut table, medium)?),
+        Shape::Clos => {
+            let ports = tree_ports(&mut table, medium)?;
+            let most = ports * ports / 2;
+            if nodes_count > most {
+                return Err(at.refuse(format!(
+                    "crossbars of {ports} ports join at most {most} nodes"
+                )));
+            }
+            parts.clos(nodes_count, ports)
+        }
         Shape::Custom => {
             let (network, routes) = Custom::new(&nodes, &parts).read(switches, links)?;
             given = routes;
@@ -128,24 +155,67 @@ pub(super) fn read(
         }
     };
     table.finish()?;
+    network.medium = medium;
     routes::fill(&mut network, &nodes, &given)?;
     Ok((nodes, network))
 }
 
+/// The medium of all boards of a network.
+fn medium_of(nodes: &Nodes, shape: Shape, place: &Position) -> Result<Medium, ScenarioError> {
+    let mut all = nodes.all.iter();
+    let medium = all
+        .next()
+        .map_or(Medium::Ethernet, |node| node.board.medium);
+    if let Some(other) = all.find(|node| node.board.medium != medium)
+        && shape != Shape::None
+    {
+        let reason = format!(
+            "node {} has a board for {}, others have boards for {}: a network has one medium",
+            other.name,
+            other.board.medium.name(),
+            medium.name()
+        );
+        return Err(place.refuse(reason));
+    }
+    let only_myrinet = matches!(shape, Shape::Loop | Shape::Clos);
+    if only_myrinet && medium != Medium::Myrinet {
+        let reason = format!(
+            "there is no such network of {}: it is for Myrinet",
+            medium.name()
+        );
+        return Err(place.refuse(reason));
+    }
+    Ok(medium)
+}
+
 /// Reads the common properties of a shorthand's links and switches. Properties that the shape does not have
 /// are refused.
-fn read_parts(table: &mut Table<'_>, shape: Shape) -> Result<Parts, ScenarioError> {
+fn read_parts(
+    table: &mut Table<'_>,
+    shape: Shape,
+    nodes: &Nodes,
+    medium: Medium,
+) -> Result<Parts, ScenarioError> {
     let mut part = |name: &'static str, shapes: &[Shape]| match shapes.contains(&shape) {
         true => table.table(name),
         false => Ok(None),
     };
-    let all = [Shape::Pair, Shape::Star, Shape::Tree, Shape::Custom];
-    let default = (byte_time(DEFAULT_SPEED_MBIT), propagation(DEFAULT_LENGTH_M));
-    let (byte_time, propagation) = links_of(part("link", &all)?, default)?;
-    let uplink = links_of(part("uplink", &[Shape::Tree])?, (byte_time, propagation))?;
-    let mut switch = default_switch();
-    if let Some(mut table) = part("switch", &all)? {
-        switch = read_switch(&mut table, switch)?;
+    let with_links = [
+        Shape::Pair,
+        Shape::Loop,
+        Shape::Star,
+        Shape::Tree,
+        Shape::Clos,
+        Shape::Custom,
+    ];
+    let slowest = nodes.all.iter().map(|node| node.board.link_mbit).min();
+    let cables = Cables::new(slowest.unwrap_or(1000), medium);
+    let (byte_time, propagation) = cables.links_of(part("link", &with_links)?, cables.usual())?;
+    let inner = [Shape::Tree, Shape::Clos];
+    let uplink = cables.links_of(part("uplink", &inner)?, (byte_time, propagation))?;
+    let mut switch = default_switch(medium);
+    if let Some(mut table) = part("switch", &with_links)? {
+        switch = read_switch(&mut table, switch, medium)?;
         table.finish()?;
     }
     Ok(Parts {
@@ -153,6 +223,7 @@ fn read_parts(table: &mut Table<'_>, shape: Shape) -> Result<Parts, ScenarioErro
         propagation,
         uplink,
         switch,
+        cables,
     })
 }
 
@@ -191,71 +262,38 @@ fn read_nodes(
     Ok(nodes)
 }
 
-fn byte_time(speed_mbit: f64) -> SimTime {
-    SimTime::from_ps((8e6 / speed_mbit).round() as u64)
-}
-
-fn propagation(length_m: f64) -> SimTime {
-    SimTime::from_ps((length_m * PS_PER_METRE).round() as u64)
-}
-
-/// Byte time and propagation time from a table of links.
-fn links_of(
-    table: Option<Table<'_>>,
-    default: (SimTime, SimTime),
-) -> Result<(SimTime, SimTime), ScenarioError> {
-    let Some(mut table) = table else {
-        return Ok(default);
-    };
-    let timing = link_timing(&mut table)?;
-    table.finish()?;
-    Ok(timing)
-}
-
-/// Byte time and propagation time of a link.
-fn link_timing(table: &mut Table<'_>) -> Result<(SimTime, SimTime), ScenarioError> {
-    let speed_mbit = match table.get("speed_mbit") {
-        Some(item) => item.number(1.0..=100_000.0)?,
-        None => DEFAULT_SPEED_MBIT,
-    };
-    let length = table.get("length_m");
-    let direct = table.get("propagation_ns");
-    let propagation = match (&length, &direct) {
-        (Some(_), Some(item)) => {
-            return Err(item.place.refuse("the link has a length_m already"));
-        }
-        (_, Some(item)) => {
-            let ns = item.number(0.0..=1e9)?;
-            nonzero(SimTime::from_ps((ns * 1000.0).round() as u64), item)?
-        }
-        (Some(item), None) => nonzero(propagation(item.number(0.0..=1e6)?), item)?,
-        (None, None) => propagation(DEFAULT_LENGTH_M),
-    };
-    Ok((byte_time(speed_mbit), propagation))
-}
-
-fn nonzero(propagation: SimTime, item: &Item<'_>) -> Result<SimTime, ScenarioError> {
-    if propagation == SimTime::ZERO {
-        let reason =
-            "a link without latency: what happens at one end cannot be at the other at once";
-        return Err(item.place.refuse(reason));
-    }
-    Ok(propagation)
-}
-
-const fn default_switch() -> SwitchSpec {
+const fn default_switch(medium: Medium) -> SwitchSpec {
     SwitchSpec {
         name: String::new(),
         ports: DEFAULT_PORTS,
-        forwarding: Forwarding::StoreAndForward,
-        latency: SimTime::from_ns(1000),
+        forwarding: match medium {
+            Medium::Ethernet => Forwarding::StoreAndForward,
+            Medium::Myrinet => Forwarding::CutThrough,
+        },
+        latency: match medium {
+            Medium::Ethernet => SimTime::from_ns(1000),
+            // docs/myrinet.md, section 3.
+            Medium::Myrinet => SimTime::from_ns(200),
+        },
         buffer_bytes: 128 * 1024,
+        crossbar: CrossbarSpec {
+            stop_bytes: 48,
+            go_bytes: 32,
+            watchdog: None,
+        },
         routes: Vec::new(),
     }
 }
 
 /// Reads the properties of a switch except name and ports.
-fn read_switch(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpec, ScenarioError> {
+fn read_switch(
+    table: &mut Table<'_>,
+    default: SwitchSpec,
+    medium: Medium,
+) -> Result<SwitchSpec, ScenarioError> {
+    if medium == Medium::Myrinet {
+        return read_crossbar(table, default);
+    }
     let forwarding = [
         ("store-and-forward", Forwarding::StoreAndForward),
         ("cut-through", Forwarding::CutThrough),
@@ -274,6 +312,44 @@ fn read_switch(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpec,
     })
 }
 
+/// Reads the properties of a crossbar except name and ports.
+fn read_crossbar(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpec, ScenarioError> {
+    let before = default.crossbar;
+    let stop_bytes = table.integer("stop_bytes", 1..=1 << 20, before.stop_bytes)?;
+    let go = table.get("go_bytes");
+    let go_bytes = match &go {
+        Some(item) => item.integer(0..=u64::from(stop_bytes) - 1)?,
+        None => before.go_bytes.min(stop_bytes - 1),
+    };
+    Ok(SwitchSpec {
+        latency: match table.get("latency_ns") {
+            Some(item) => SimTime::from_ps((item.number(0.0..=1e6)? * 1000.0).round() as u64),
+            None => default.latency,
+        },
+        crossbar: CrossbarSpec {
+            stop_bytes,
+            go_bytes,
+            watchdog: match table.get("watchdog_us") {
+                Some(item) => {
+                    let us = item.number(1e-3..=1e9)?;
+                    Some(SimTime::from_ps((us * 1e6).round() as u64))
+                }
+                None => before.watchdog,
+            },
+        },
+        ..default
+    })
+}
+
+/// Reads the number of ports of a crossbar.
+pub(super) fn crossbar_ports(item: &Item<'_>) -> Result<usize, ScenarioError> {
+    let ports = item.integer(1..=256)?;
+    match CROSSBAR_PORTS.contains(&ports) {
+        true => Ok(ports),
+        false => Err(item.place.refuse("a crossbar has 8, 16 or 32 ports")),
+    }
+}
+
 /// Reader of `[[switch]]` and `[[link]]`.
 struct Custom<'a> {
     nodes: &'a Nodes,
@@ -289,10 +365,7 @@ impl<'a> Custom<'a> {
         Self {
             nodes,
             parts,
-            network: Network {
-                switches: Vec::new(),
-                links: Vec::new(),
-            },
+            network: Network::default(),
             taken: Vec::new(),
             given: GivenRoutes::new(),
         }
@@ -324,8 +397,13 @@ impl<'a> Custom<'a> {
                 .place
                 .refuse(format!("more than {MOST_SWITCHES} switches")));
         }
-        let ports = table.integer("ports", 1..=256, DEFAULT_PORTS)?;
-        let spec = read_switch(&mut table, self.parts.switch.clone())?;
+        let medium = self.parts.cables.medium;
+        let ports = match (table.get("ports"), medium) {
+            (Some(item), Medium::Myrinet) => crossbar_ports(&item)?,
+            (Some(item), Medium::Ethernet) => item.integer(1..=256)?,
+            (None, _) => DEFAULT_PORTS,
+        };
+        let spec = read_switch(&mut table, self.parts.switch.clone(), medium)?;
         self.give_routes(table.table("routes")?, ports)?;
         table.finish()?;
         self.network.switches.push(SwitchSpec {
@@ -367,7 +445,7 @@ impl<'a> Custom<'a> {
             let reason = "a link from a switch to itself leads nowhere";
             return Err(between.place.refuse(reason));
         }
-        let (byte_time, propagation) = link_timing(&mut table)?;
+        let (byte_time, propagation) = self.parts.cables.link_timing(&mut table)?;
         table.finish()?;
         self.network.links.push(LinkSpec {
             ends,

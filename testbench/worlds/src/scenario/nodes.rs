@@ -14,6 +14,9 @@ use super::error::{Position, ScenarioError, unknown};
 use super::table::{Item, Table};
 use crate::boards::{self, BoardType};
 
+/// A type of board, and the timing profile that its name in the scenario means.
+type NamedBoard = (&'static BoardType, &'static str);
+
 /// Largest number of nodes: size of EMP's route table.
 pub const MOST_NODES: usize = ROUTE_TABLE_ENTRIES as usize;
 /// Host memory of a node, in megabytes. Only pages in use need memory of the real machine.
@@ -130,10 +133,10 @@ pub struct ProfileName {
 }
 
 impl ProfileName {
-    /// The profile of a board's plain hardware.
-    fn of(board: &BoardType, place: &Position) -> Self {
+    /// The profile that the name of a board means.
+    fn of((_, profile): NamedBoard, place: &Position) -> Self {
         Self {
-            name: board.profile.into(),
+            name: profile.into(),
             place: place.clone(),
         }
     }
@@ -193,7 +196,8 @@ pub(super) struct Defaults {
 impl Defaults {
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = root.table("emp")?;
-        let board = board(root)?.unwrap_or(boards::DEFAULT);
+        let named = board(root)?.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
+        let board = named.0;
         Ok(Self {
             board,
             image: match root.get("image") {
@@ -203,23 +207,21 @@ impl Defaults {
             emp: EmpSettings::default().read(emp)?,
             profile: match root.get("profile") {
                 Some(item) => ProfileName::read(item)?,
-                None => ProfileName::of(board, &root.place),
+                None => ProfileName::of(named, &root.place),
             },
             memory_mb: memory(root, DEFAULT_MEMORY_MB)?,
         })
     }
 }
 
-/// The type of board that a table names, if it names one.
-fn board(table: &mut Table<'_>) -> Result<Option<&'static BoardType>, ScenarioError> {
+/// The board that a table names, if it names one: by its type or by one of its profiles.
+fn board(table: &mut Table<'_>) -> Result<Option<NamedBoard>, ScenarioError> {
     let Some(item) = table.get("board") else {
         return Ok(None);
     };
     let name = item.text()?;
-    let found = boards::board_type(name);
-    let names = boards::BOARDS.iter().map(|board| board.name);
-    let refused = || item.place.refuse(unknown("board", name, names));
-    found.map(Some).ok_or_else(refused)
+    let refused = || item.place.refuse(unknown("board", name, boards::names()));
+    boards::named(name).map(Some).ok_or_else(refused)
 }
 
 fn memory(table: &mut Table<'_>, default: u32) -> Result<u32, ScenarioError> {
@@ -272,16 +274,16 @@ impl Nodes {
         }
         let emp = table.table("emp")?;
         let own_board = board(&mut table)?;
-        let other_board = own_board.filter(|board| board.name != defaults.board.name);
+        let other_board = own_board.filter(|board| board.0.name != defaults.board.name);
         let own = Defaults {
-            board: own_board.unwrap_or(defaults.board),
+            board: own_board.map_or(defaults.board, |board| board.0),
             image: match (table.get("image"), other_board) {
                 (Some(item), _) => ImageName::read(item)?,
-                (None, Some(board)) => ImageName::of(board, &table.place),
+                (None, Some((board, _))) => ImageName::of(board, &table.place),
                 (None, None) => defaults.image.clone(),
             },
             emp: defaults.emp.read(emp)?,
-            profile: match (table.get("profile"), other_board) {
+            profile: match (table.get("profile"), own_board) {
                 (Some(item), _) => ProfileName::read(item)?,
                 (None, Some(board)) => ProfileName::of(board, &table.place),
                 (None, None) => defaults.profile.clone(),

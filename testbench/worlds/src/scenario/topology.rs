@@ -2,29 +2,37 @@
 
 use emulator::sim::time::SimTime;
 
+use super::cables::Cables;
 use super::error::ScenarioError;
-use super::network::{End, LinkSpec, Network, SwitchSpec};
+use super::network::{CROSSBAR_PORTS, End, LinkSpec, Network, SwitchSpec, crossbar_ports};
 use super::table::Table;
+use crate::boards::Medium;
 
 /// The shape of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Nodes 0 and 1, 2 and 3, ... on one cable each.
     Pair,
+    /// Each node on a cable that leads back to it.
+    Loop,
     /// All nodes on one switch.
     Star,
     /// A tree of switches with `ports` ports each, and nodes on its leaves.
     Tree,
+    /// A Clos network of two stages of crossbars with `ports` ports each.
+    Clos,
     /// As described by `[[switch]]` and `[[link]]`.
     Custom,
     /// No cables.
     None,
 }
 
-pub(super) const SHAPES: [(&str, Shape); 5] = [
+pub(super) const SHAPES: [(&str, Shape); 7] = [
     ("pair", Shape::Pair),
+    ("loop", Shape::Loop),
     ("star", Shape::Star),
     ("tree", Shape::Tree),
+    ("clos", Shape::Clos),
     ("custom", Shape::Custom),
     ("none", Shape::None),
 ];
@@ -37,6 +45,7 @@ pub(super) struct Parts {
     /// Byte time and propagation time of links between switches.
     pub(super) uplink: (SimTime, SimTime),
     pub(super) switch: SwitchSpec,
+    pub(super) cables: Cables,
 }
 
 impl Parts {
@@ -63,17 +72,35 @@ impl Parts {
     pub(super) fn pairs(&self, nodes: usize) -> Network {
         let first = (0..nodes).step_by(2);
         Network {
-            switches: Vec::new(),
             links: first
                 .map(|node| self.link(End::Node(node), End::Node(node + 1)))
                 .collect(),
+            ..Network::default()
         }
     }
 
-    pub(super) fn star(&self, nodes: usize) -> Network {
+    pub(super) fn loops(&self, nodes: usize) -> Network {
+        Network {
+            links: (0..nodes)
+                .map(|node| self.link(End::Node(node), End::Node(node)))
+                .collect(),
+            ..Network::default()
+        }
+    }
+
+    /// Ports of the one switch that joins so many nodes. `None` if there is no such crossbar.
+    pub(super) fn star_ports(&self, nodes: usize) -> Option<usize> {
+        match self.cables.medium {
+            Medium::Ethernet => Some(nodes),
+            Medium::Myrinet => CROSSBAR_PORTS.into_iter().find(|&ports| ports >= nodes),
+        }
+    }
+
+    pub(super) fn star(&self, nodes: usize, ports: usize) -> Network {
         let port = |port| End::Port { switch: 0, port };
         Network {
-            switches: vec![self.switch(0, nodes)],
+            medium: self.cables.medium,
+            switches: vec![self.switch(0, ports)],
             links: (0..nodes)
                 .map(|node| self.link(End::Node(node), port(node)))
                 .collect(),
@@ -106,9 +133,44 @@ impl Parts {
         }
         network
     }
+
+    /// A Clos network of two stages: crossbars with nodes at their lower half, and one cable from each to each crossbar of the
+    /// spine. One crossbar, if that has ports enough.
+    pub(super) fn clos(&self, nodes: usize, ports: usize) -> Network {
+        let half = ports / 2;
+        let leaves = nodes.div_ceil(half);
+        if leaves == 1 {
+            return self.star(nodes, ports);
+        }
+        let mut network = Network {
+            switches: (0..leaves + half)
+                .map(|index| self.switch(index, ports))
+                .collect(),
+            ..Network::default()
+        };
+        for node in 0..nodes {
+            let (switch, port) = (node / half, node % half);
+            let end = End::Port { switch, port };
+            network.links.push(self.link(End::Node(node), end));
+        }
+        for switch in 0..leaves {
+            for spine in 0..half {
+                let port = half + spine;
+                let up = End::Port { switch, port };
+                let (switch, port) = (leaves + spine, switch);
+                let below = End::Port { switch, port };
+                network.links.push(self.link(up, below));
+            }
+        }
+        network
+    }
 }
 
-/// Number of ports of each switch of a tree.
-pub(super) fn tree_ports(table: &mut Table<'_>) -> Result<usize, ScenarioError> {
-    table.need("ports")?.integer(3..=256)
+/// Number of ports of each switch of a tree, or of a Clos network.
+pub(super) fn tree_ports(table: &mut Table<'_>, medium: Medium) -> Result<usize, ScenarioError> {
+    let item = table.need("ports")?;
+    match medium {
+        Medium::Ethernet => item.integer(3..=256),
+        Medium::Myrinet => crossbar_ports(&item),
+    }
 }

@@ -9,14 +9,12 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
-use emulator::wire::ethernet::link::Link;
-use emulator::wire::ethernet::switch::{self, SwitchConfig};
 use emulator::wire::fault::RandomFaults;
-use emulator::wire::port::Port;
 use host_lib::emp::Config;
 use host_lib::firmware::Firmware;
 
 use super::images::Images;
+use super::media;
 use super::result::Counters;
 use super::started::Started;
 use super::{Lives, Simulation};
@@ -33,7 +31,7 @@ use crate::programs::traffic::{self, Identity};
 use crate::scenario::ProfileName;
 use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
-use crate::scenario::{End, Forwarding, Scenario, ScenarioError};
+use crate::scenario::{Scenario, ScenarioError};
 
 /// A timing profile, and the image's probes with the stretch factors of their stages.
 #[derive(Debug)]
@@ -166,37 +164,8 @@ fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError
         };
         world.node(node.board, &parts)?;
     }
-    for spec in &scenario.network.switches {
-        let routes = spec.routes.iter().enumerate();
-        world.switch(SwitchConfig {
-            ports: spec.ports,
-            forwarding: match spec.forwarding {
-                Forwarding::StoreAndForward => switch::Forwarding::StoreAndForward,
-                Forwarding::CutThrough => switch::Forwarding::CutThrough,
-            },
-            latency: spec.latency,
-            buffer_bytes: u64::from(spec.buffer_bytes),
-            routes: routes
-                .filter_map(|(node, &port)| Some((mac_address(node as u16), port?)))
-                .collect(),
-        });
-    }
-    for spec in &scenario.network.links {
-        let [a, b] = spec.ends.map(port);
-        let link = Link {
-            byte_time: spec.byte_time,
-            propagation: spec.propagation,
-        };
-        world.cable(a, b, link);
-    }
+    media::join(&mut world, &scenario.network);
     world.build()
-}
-
-const fn port(end: End) -> Port {
-    match end {
-        End::Node(node) => Port::Node(node),
-        End::Port { switch, port } => Port::Switch { switch, port },
-    }
 }
 
 /// Converts a time relative to the start of the programs to an absolute time.
@@ -223,14 +192,15 @@ fn install(
                     // Rates were checked by the scenario's reader.
                     let stream = ((index as u64) << 32) | (2 * link + direction) as u64;
                     if let Ok(layer) = RandomFaults::new(*rates, scenario.seed, stream) {
-                        world.add_fault(port(end), Box::new(layer))?;
+                        media::add_faults(world, scenario.network.medium, end, layer)?;
                     }
                 }
             }
         }
         FaultSpec::Cut { link, from, until } => {
-            let end = port(scenario.network.links[*link].ends[0]);
-            world.unplug(end, absolute(*from), until.map(absolute))?;
+            let end = scenario.network.links[*link].ends[0];
+            let span = (absolute(*from), until.map(absolute));
+            media::cut(world, scenario.network.medium, end, span)?;
         }
         &FaultSpec::Board { node, mut fault } => {
             let BoardFault::DmaStall { from, .. } = &mut fault;
@@ -261,7 +231,9 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
     let other = scenario
         .uses_emp()
         .then(|| ("idle", Job::Emp(Plan::default())));
-    let mut jobs = vec![other; scenario.nodes.len()];
+    let nodes = scenario.nodes.iter();
+    let idle = nodes.map(|node| other.clone().filter(|_| node.board.runs_emp));
+    let mut jobs: Vec<_> = idle.collect();
     for spec in &scenario.programs {
         if let Program::Start { nodes } = &spec.program {
             for &node in nodes {

@@ -2,6 +2,7 @@
 
 mod build;
 mod images;
+mod media;
 pub mod result;
 pub mod snapshot;
 mod started;

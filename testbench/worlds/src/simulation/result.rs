@@ -10,10 +10,10 @@ use emulator::value_struct;
 use emulator::wire::ethernet::switch::Switch;
 use emulator::wire::fault::FaultKind;
 use emulator::wire::loss::LossReason;
-use emulator::wire::port::Port;
 use serde::Serializer;
 
-use super::Simulation;
+use super::{Simulation, media};
+use crate::boards;
 use crate::nodes::{self, START};
 use crate::programs::verdict::{Life, Verdict, judge};
 
@@ -189,7 +189,8 @@ impl RunSummary {
         let nics: Vec<NicCounters> = nics
             .map(|(node, ended)| {
                 // Other firmware uses these words differently.
-                if started.contains(node) {
+                let board = boards::board_type(world.nodes[node].inspect().name());
+                if started.contains(node) || board.is_some_and(|board| !board.runs_emp) {
                     return [0; COUNTER_COUNT as usize];
                 }
                 let now = nic_counters(&world.nodes[node]);
@@ -248,8 +249,7 @@ fn drops(world: &World, nics: &[NicCounters]) -> BTreeMap<String, u64> {
     }
     for reason in LossReason::ALL {
         let name = format!("wire_{}", reason.name().replace(' ', "_"));
-        let lines = ports(world).filter_map(|port| world.line_counts(port).ok());
-        let lines = lines.map(|counts| counts.lost.of(reason));
+        let lines = media::lanes(world).map(|counts| counts.lost.of(reason));
         let switches = world.switches().iter().flat_map(Switch::counts);
         let switches = switches.map(|port| port.dropped.of(reason));
         drops.insert(name, lines.chain(switches).sum());
@@ -258,19 +258,9 @@ fn drops(world: &World, nics: &[NicCounters]) -> BTreeMap<String, u64> {
     drops
 }
 
-/// All ports of nodes and switches.
-fn ports(world: &World) -> impl Iterator<Item = Port> {
-    let nodes = (0..world.nodes.len()).map(Port::Node);
-    let switches = world.switches().iter();
-    nodes.chain(switches.flat_map(|of| {
-        let switch = of.index();
-        (0..of.counts().count()).map(move |port| Port::Switch { switch, port })
-    }))
-}
-
 fn injected(world: &World, kind: FaultKind) -> u64 {
-    let layers = ports(world).filter_map(|port| world.fault_counts(port).ok());
-    layers.flatten().map(|counts| counts.of(kind)).sum()
+    let layers = media::fault_counts(world);
+    layers.map(|counts| counts.of(kind)).sum()
 }
 
 fn faults(world: &World) -> BTreeMap<String, u64> {

@@ -41,6 +41,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "all-to-all-256",
         "exact-fault",
         "flow-control",
+        "lanai-hello",
         "pair",
         "race",
         "restart",

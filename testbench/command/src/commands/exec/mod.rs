@@ -1,4 +1,4 @@
-//! `lanigon exec`: runs an image or raw MIPS code on one board, without a host.
+//! `lanigon exec`: runs an image or raw machine code on one board, without a host.
 
 mod memory;
 pub(super) mod report;
@@ -15,11 +15,12 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
 use super::Status;
+use super::board::{self, Chosen};
 use crate::cli::ExecArgs;
 use crate::{logging, output};
-use lanigon_worlds::boards::{self, Parts};
+use lanigon_worlds::boards::Parts;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::{nodes, profile};
+use lanigon_worlds::nodes;
 use report::Report;
 use stop::Stop;
 
@@ -31,27 +32,36 @@ const HOST_MEGABYTES: u32 = 1;
 /// # Errors
 /// If the request is invalid, or the result cannot be written.
 pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let profile = profile::load(&args.profile)?;
-    let board = boards::of(&profile);
     let image = args.image.as_deref();
-    let image = image.map(|path| board.read_image(path, args.sram_bytes));
+    let Chosen {
+        board,
+        profile,
+        sram_bytes,
+    } = board::choose(&args.board, args.profile.as_deref(), image)?;
+    let image = image.map(|path| board.read_image(path, sram_bytes));
     let image = image.transpose()?;
     let probes = image.as_ref().map(|image| nodes::probes(image, &[]));
     let parts = Parts {
         profile: &profile,
         probes: probes.as_ref(),
-        sram_bytes: args.sram_bytes,
+        sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
     };
     let mut node = board.node(0, &parts)?;
-    for cpu in 0..node.inspect().cpus().len() {
+    let cpus = node.inspect().cpus().len();
+    ensure!(
+        args.cpu.index() < cpus,
+        "--cpu: a {} has no second CPU",
+        board.title
+    );
+    for cpu in 0..cpus {
         let board = node.inspect_mut();
         board.hold_after(CpuId::new(cpu), args.max_instructions);
     }
     for (address, bytes) in image.iter().flat_map(Image::load_parts) {
         node.poke(CpuId::new(0), address, bytes)?;
     }
-    load_files(&mut node, args)?;
+    load_files(&mut node, args, sram_bytes)?;
     check_dumps(&node, args)?;
     let entry = image.as_ref().map(|image| image.entry);
     let pc = args.pc.or(entry).context("--pc is missing")?;
@@ -76,9 +86,9 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     })
 }
 
-fn load_files(node: &mut Node, args: &ExecArgs) -> anyhow::Result<()> {
+fn load_files(node: &mut Node, args: &ExecArgs, sram_bytes: u32) -> anyhow::Result<()> {
     for load in &args.load {
-        let bytes = read_at_most(&load.file, u64::from(args.sram_bytes))?;
+        let bytes = read_at_most(&load.file, u64::from(sram_bytes))?;
         let name = || format!("--load {:#x}={}", load.address, load.file.display());
         memory::write(node, CpuId::new(args.cpu.index()), load.address, &bytes)
             .with_context(name)?;

@@ -4,6 +4,8 @@ mod report;
 
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::myrinet::Journal;
+use lanigon_analysis::trace::record;
+use lanigon_worlds::boards;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::myrinet::program::{ControlProgram, Format, ProgramError, read_file};
 use lanigon_worlds::myrinet::{self, HostKind, Session, Setup};
@@ -18,6 +20,10 @@ use report::Report;
 /// # Errors
 /// If the request is invalid, or a result cannot be written.
 pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    output::one_file_each(
+        &[("--firmware", &args.firmware)],
+        &[("--trace", args.record.trace.as_deref())],
+    )?;
     let file = read_file(&args.firmware)?;
     let format = args.format.map_or_else(|| Format::of(&file), Format::from);
     let kind = args
@@ -74,6 +80,11 @@ fn play<'a>(
 ) -> anyhow::Result<(Report<'a>, RunEnd)> {
     let mut session = Session::new(program, setup)?;
     logging::show_trace(&mut session.world.nodes[0].trace);
+    let board = boards::board_type(setup.timing.generation.board()).unwrap_or(boards::DEFAULT);
+    let recording = args.record.begin(&mut session.world, || {
+        let run = format!("myrinet {}", args.firmware.display());
+        record::header(&run, 0, [("node 0".into(), board)])
+    })?;
     let limits = RunLimits {
         max_time: Some(args.max_time),
         interrupt: Some(interrupt.flag()),
@@ -92,7 +103,10 @@ fn play<'a>(
         }
     });
     shown.outcome?;
+    // The report lets the chip go on.
+    session.world.finish_observing();
     let report = Report::new(&mut session, program, setup, &args.board, &end);
+    recording.finish()?;
     Ok((report, end))
 }
 

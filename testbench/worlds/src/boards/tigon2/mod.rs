@@ -10,10 +10,14 @@ use emulator::tigon2::inspect::debugger::NAME;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::{PROFILES, Timing};
 
-use super::{BoardError, BoardType, KB, Parts};
+use super::{BoardError, BoardType, KB, Medium, Parts};
 
 pub(super) const TIGON2: BoardType = BoardType {
     name: NAME,
+    aliases: &[],
+    medium: Medium::Ethernet,
+    link_mbit: 1000,
+    runs_emp: true,
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",
     architecture: &Mips,

@@ -1,0 +1,80 @@
+//! The witness of the CPU: the log of its instructions, if there is one.
+
+use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::cpu::witness::Witness;
+use crate::lanai::fabric::Fabric;
+use crate::lanai::sram::SPACE;
+use crate::observe::instructions::{Cause, InstructionLog, Record};
+use crate::observe::tracer::Tracer;
+
+/// The log of the CPU, or nothing if none is `KEPT`.
+#[derive(Debug)]
+pub struct CpuWitness<'a, const KEPT: bool>(Option<&'a mut InstructionLog>);
+
+impl<'a, const KEPT: bool> CpuWitness<'a, KEPT> {
+    /// The log that a trace keeps.
+    #[inline(always)]
+    pub(in crate::lanai) fn of(trace: &'a mut Tracer) -> Self {
+        Self(match KEPT {
+            true => trace.instructions_mut(0),
+            false => None,
+        })
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, tell: impl FnOnce(&mut InstructionLog)) {
+        if KEPT && let Some(log) = &mut self.0 {
+            tell(log);
+        }
+    }
+}
+
+impl<const KEPT: bool> Witness for CpuWitness<'_, KEPT> {
+    #[inline(always)]
+    fn begins(&mut self, tick: u64) {
+        self.tell(|log| log.begins(tick));
+    }
+
+    #[inline(always)]
+    fn fetched(&mut self, stalled: u64, spent: u64) {
+        self.tell(|log| {
+            log.spent(Cause::Contention, stalled);
+            log.spent(Cause::Fetch, spent);
+        });
+    }
+
+    #[inline(always)]
+    fn accessed(&mut self, address: u32, stalled: u64, spent: u64) {
+        let cause = match address < SPACE {
+            true => Cause::Sram,
+            false => Cause::Register,
+        };
+        self.tell(|log| {
+            log.spent(Cause::Contention, stalled);
+            log.spent(cause, spent);
+        });
+    }
+
+    #[inline(always)]
+    fn branched(&mut self, spent: u64) {
+        self.tell(|log| log.spent(Cause::Branch, spent));
+    }
+
+    #[inline(always)]
+    fn executed(&mut self, pc: u32, ticks: u64) {
+        self.tell(|log| log.executed(pc, ticks));
+    }
+}
+
+/// Starts a log, with the description of the board and all code decoded so far.
+pub(in crate::lanai) fn begin(fabric: &Fabric, trace: &mut Tracer) {
+    let Some(log) = trace.instructions_mut(0) else {
+        return;
+    };
+    let ticks_per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
+    log.board(ticks_per_second, fabric.sram.size());
+    for address in fabric.sram.decoded() {
+        let word = fabric.sram.word(address);
+        log.note(Record::Word { address, word });
+    }
+}

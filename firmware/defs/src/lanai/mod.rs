@@ -1,0 +1,3 @@
+//! Boards with Myricom's LANai (docs/lanai.md).
+
+pub mod window;

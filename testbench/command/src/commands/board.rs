@@ -1,0 +1,85 @@
+//! Which board a command is about: named, or found by the image.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use emulator::profile::Profile;
+use lanigon_worlds::boards::{self, BoardType, DEFAULT, KB};
+use lanigon_worlds::profile;
+
+use crate::cli::BoardArgs;
+
+/// A board and its costs.
+pub struct Chosen {
+    /// Its type.
+    pub board: &'static BoardType,
+    /// Costs.
+    pub profile: Profile,
+    /// Local memory.
+    pub sram_bytes: u32,
+}
+
+/// The board that options name; else the one whose CPUs execute the image's code; else the usual one.
+///
+/// # Errors
+/// If the options name none, or do not fit each other.
+pub fn choose(
+    args: &BoardArgs,
+    own_profile: Option<&str>,
+    image: Option<&Path>,
+) -> anyhow::Result<Chosen> {
+    let named = args.board.as_deref().map(named).transpose()?;
+    let profile = own_profile.map(profile::load).transpose()?;
+    let board = match (named, &profile, image) {
+        (Some((board, _)), ..) => board,
+        (None, Some(profile), _) => boards::of(profile),
+        (None, None, Some(image)) => machine(image)
+            .and_then(boards::for_machine)
+            .unwrap_or(DEFAULT),
+        (None, None, None) => DEFAULT,
+    };
+    let profile = match (profile, named) {
+        (Some(profile), _) => profile,
+        (None, Some((_, name))) => profile::built_in(name)?,
+        (None, None) => profile::built_in(board.profile)?,
+    };
+    profile.for_board(board.name)?;
+    let sram_bytes = match args.sram_kilobytes {
+        Some(kilobytes) => board
+            .check_sram(kilobytes.saturating_mul(KB))
+            .with_context(|| format!("--sram {kilobytes}"))?,
+        None => board.usual_sram_bytes,
+    };
+    Ok(Chosen {
+        board,
+        profile,
+        sram_bytes,
+    })
+}
+
+/// The type of board with this name or profile, and the profile.
+fn named(name: &str) -> anyhow::Result<(&'static BoardType, &'static str)> {
+    boards::named(name).ok_or_else(|| {
+        let known: Vec<_> = boards::names().collect();
+        anyhow!(
+            "--board: no board \"{name}\"; there are {}",
+            known.join(", ")
+        )
+    })
+}
+
+/// The machine in the head of an ELF file; `None` if it is none or cannot be read.
+fn machine(path: &Path) -> Option<u16> {
+    const MAGIC: &[u8] = b"\x7fELF";
+    const BIG_ENDIAN: u8 = 2;
+    let mut head = [0; 20];
+    File::open(path).ok()?.read_exact(&mut head).ok()?;
+    let bytes = [head[18], head[19]];
+    let machine = match head[5] {
+        BIG_ENDIAN => u16::from_be_bytes(bytes),
+        _ => u16::from_le_bytes(bytes),
+    };
+    head.starts_with(MAGIC).then_some(machine)
+}

@@ -1,0 +1,78 @@
+//! Boards with Myricom's LANai: one type for each generation of the chip. Firmware of the project has LLVM's pipeline on all of them
+//! (docs/lanai.md, section 1).
+
+mod kernel;
+mod start;
+
+use emulator::cpu::lanai::architecture::LANAI;
+use emulator::cpu::lanai::pipeline::Pipeline;
+use emulator::lanai::board::Lanai;
+use emulator::lanai::chip::Generation;
+use emulator::lanai::timing::{PROFILES_4, PROFILES_7, PROFILES_9, Timing};
+use emulator::sim::node::Node;
+use host_lib::lanai::Family;
+
+use super::{BoardError, BoardType, KB, Medium, Parts};
+use crate::nodes::mac_address;
+
+/// What all generations have in common, with the values of a LANai 9.
+pub(super) const LANAI_9: BoardType = BoardType {
+    name: Generation::L9.board(),
+    aliases: &["lanai"],
+    medium: Medium::Myrinet,
+    link_mbit: 2000,
+    runs_emp: false,
+    title: "Myricom LANai 9",
+    description: "one CPU, Myrinet of 2 Gb/s (PCI64B, PCI64C)",
+    architecture: &LANAI,
+    profile: "lanai9.1-133",
+    profiles: &PROFILES_9,
+    sram_sizes: &[512 * KB, 1024 * KB, 2048 * KB, 4096 * KB, 8192 * KB],
+    usual_sram_bytes: 2048 * KB,
+    usual_image: "hello",
+    scenario_sram_bytes: 2048 * KB,
+    images: "firmware/target/lanai/release",
+    build,
+    hal: "lanai-rt",
+    limits: |bytes| Lanai::image_limits(Generation::L9, bytes),
+    start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
+    make_busy: kernel::load,
+};
+
+pub(super) const LANAI_7: BoardType = BoardType {
+    name: Generation::L7.board(),
+    aliases: &[],
+    link_mbit: 1280,
+    title: "Myricom LANai 7",
+    description: "one CPU, Myrinet of 1.28 Gb/s (PCI64A)",
+    profile: "lanai7.2-66",
+    profiles: &PROFILES_7,
+    limits: |bytes| Lanai::image_limits(Generation::L7, bytes),
+    ..LANAI_9
+};
+
+pub(super) const LANAI_4: BoardType = BoardType {
+    name: Generation::L4.board(),
+    title: "Myricom LANai 4",
+    description: "one CPU, Myrinet of 1.28 Gb/s, 32-bit PCI",
+    profile: "lanai4.3-33",
+    profiles: &PROFILES_4,
+    sram_sizes: &[256 * KB, 512 * KB, 1024 * KB],
+    usual_sram_bytes: 1024 * KB,
+    scenario_sram_bytes: 1024 * KB,
+    limits: |bytes| Lanai::image_limits(Generation::L4, bytes),
+    start: |machine, firmware, time| Box::pin(start::run(machine, Family::Four, firmware, time)),
+    ..LANAI_7
+};
+
+fn build(_: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
+    let timing = Timing::of(parts.profile)?;
+    let mut board = Lanai::new(parts.sram_bytes, timing, Pipeline::LLVM);
+    let serial = u32::from(index) + 1;
+    board.fabric.set_address(mac_address(index).0, serial);
+    if let Some(probes) = parts.probes {
+        board.set_probes(probes.clone());
+    }
+    let costs = &parts.profile.host;
+    Ok(Node::new(index, board, costs, parts.memory_megabytes))
+}

@@ -1,0 +1,150 @@
+//! The network of a scenario in a world: switches, cables and their faults, for each medium.
+
+use emulator::sim::time::SimTime;
+use emulator::sim::world::World;
+use emulator::wire::ethernet::link::Link;
+use emulator::wire::ethernet::switch::{self, SwitchConfig};
+use emulator::wire::fault::{FaultCounts, RandomFaults};
+use emulator::wire::lane::LaneCounts;
+use emulator::wire::myrinet::{self, CrossbarConfig, Watermarks};
+use emulator::wire::port::Port;
+
+use crate::boards::Medium;
+use crate::builder::{WorldBuilder, WorldError};
+use crate::nodes::mac_address;
+use crate::scenario::{End, Forwarding, Network, SwitchSpec};
+
+const fn port(end: End) -> Port {
+    match end {
+        End::Node(node) => Port::Node(node),
+        End::Port { switch, port } => Port::Switch { switch, port },
+    }
+}
+
+fn switch(spec: &SwitchSpec) -> SwitchConfig {
+    let routes = spec.routes.iter().enumerate();
+    SwitchConfig {
+        ports: spec.ports,
+        forwarding: match spec.forwarding {
+            Forwarding::StoreAndForward => switch::Forwarding::StoreAndForward,
+            Forwarding::CutThrough => switch::Forwarding::CutThrough,
+        },
+        latency: spec.latency,
+        buffer_bytes: u64::from(spec.buffer_bytes),
+        routes: routes
+            .filter_map(|(node, &port)| Some((mac_address(node as u16), port?)))
+            .collect(),
+    }
+}
+
+fn crossbar(spec: &SwitchSpec) -> CrossbarConfig {
+    CrossbarConfig {
+        ports: spec.ports,
+        latency: spec.latency,
+        watermarks: Watermarks {
+            stop_bytes: spec.crossbar.stop_bytes.into(),
+            go_bytes: spec.crossbar.go_bytes.into(),
+        },
+        watchdog: spec.crossbar.watchdog,
+    }
+}
+
+/// Adds switches and cables to the description of a world.
+pub(super) fn join(world: &mut WorldBuilder, network: &Network) {
+    for spec in &network.switches {
+        match network.medium {
+            Medium::Ethernet => world.switch(switch(spec)),
+            Medium::Myrinet => world.crossbar(crossbar(spec)),
+        };
+    }
+    for spec in &network.links {
+        let [a, b] = spec.ends.map(port);
+        let (byte_time, propagation) = (spec.byte_time, spec.propagation);
+        match network.medium {
+            Medium::Ethernet => world.cable(
+                a,
+                b,
+                Link {
+                    byte_time,
+                    propagation,
+                },
+            ),
+            Medium::Myrinet => world.myrinet_cable(
+                a,
+                b,
+                myrinet::Link {
+                    byte_time,
+                    propagation,
+                },
+            ),
+        }
+    }
+}
+
+/// Adds random faults of what leaves an end of a link.
+///
+/// # Errors
+/// If there is no such port.
+pub(super) fn add_faults(
+    world: &mut World,
+    medium: Medium,
+    end: End,
+    layer: RandomFaults,
+) -> Result<(), WorldError> {
+    match medium {
+        Medium::Ethernet => world.add_fault(port(end), Box::new(layer))?,
+        Medium::Myrinet => world.add_myrinet_fault(port(end), Box::new(layer))?,
+    }
+    Ok(())
+}
+
+/// Cuts the link at an end from one time to another one, if ever.
+///
+/// # Errors
+/// If there is no such port.
+pub(super) fn cut(
+    world: &mut World,
+    medium: Medium,
+    end: End,
+    (from, until): (SimTime, Option<SimTime>),
+) -> Result<(), WorldError> {
+    match medium {
+        Medium::Ethernet => world.unplug(port(end), from, until)?,
+        Medium::Myrinet => world.unplug_myrinet(port(end), from, until)?,
+    }
+    Ok(())
+}
+
+/// Ports of nodes and Ethernet switches.
+fn ethernet_ports(world: &World) -> impl Iterator<Item = Port> {
+    let nodes = (0..world.nodes.len()).map(Port::Node);
+    let switches = world.switches().iter();
+    nodes.chain(switches.flat_map(|of| {
+        let switch = of.index();
+        (0..of.counts().count()).map(move |port| Port::Switch { switch, port })
+    }))
+}
+
+/// Ports of nodes and crossbars.
+fn myrinet_ports(world: &World) -> impl Iterator<Item = Port> {
+    let nodes = (0..world.nodes.len()).map(Port::Node);
+    let crossbars = world.crossbar_ports().enumerate();
+    nodes.chain(
+        crossbars
+            .flat_map(|(switch, ports)| (0..ports).map(move |port| Port::Switch { switch, port })),
+    )
+}
+
+/// Counts of what left each port, of all media.
+pub(super) fn lanes(world: &World) -> impl Iterator<Item = &LaneCounts> {
+    let ethernet = ethernet_ports(world).filter_map(|port| world.line_counts(port).ok());
+    let myrinet = myrinet_ports(world).filter_map(|port| world.myrinet_counts(port).ok());
+    ethernet.chain(myrinet)
+}
+
+/// Counts of all fault layers.
+pub(super) fn fault_counts(world: &World) -> impl Iterator<Item = FaultCounts> {
+    let ethernet = ethernet_ports(world).filter_map(|port| world.fault_counts(port).ok());
+    let myrinet = myrinet_ports(world).filter_map(|port| world.myrinet_fault_counts(port).ok());
+    ethernet.flatten().chain(myrinet.flatten())
+}
