@@ -145,7 +145,11 @@ fn a_program_for_another_chip_fails() {
     let (code, text, _) = myrinet(&file, "lanai4.3-33", &[]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("missing milestone: handshake"), "{text}");
-    let (code, text, _) = myrinet(&file, "lanai7.2-66", &["--host", "mailbox"]);
+    let (code, text, _) = myrinet(
+        &file,
+        "lanai7.2-66",
+        &["--host", "mailbox", "--sram", "1024"],
+    );
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("missing milestone: ready"), "{text}");
 }

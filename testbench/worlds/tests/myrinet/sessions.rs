@@ -5,6 +5,7 @@ use emulator::lanai::chip::Generation;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::myrinet::{HostError, Journal, Kind};
+use lanigon_worlds::myrinet::diagnosis::Diagnosis;
 use lanigon_worlds::myrinet::program::{ControlProgram, Format};
 use lanigon_worlds::myrinet::{self, HostKind, Outcome, Session, Setup, WayBack};
 
@@ -154,19 +155,21 @@ fn the_way_back_is_another_one_if_packets_do_not_come_back() {
     check(expects_route, Some(WayBack::Switch), WayBack::Switch, false);
 }
 
+/// Runs a program that fails; checks the first missing milestone and the host's error.
+fn check(file: &[u8], way_back: Option<WayBack>, missing: &'static str, reason: &str) -> Diagnosis {
+    let (_, journal, outcome) = play(file, "lanai4.3-33", way_back);
+    let text = text(&journal);
+    assert_eq!(outcome.missing.first(), Some(&missing), "{text}");
+    let error = outcome.error.as_ref().map(ToString::to_string);
+    let error = error.unwrap_or_default();
+    assert!(error.contains(reason), "{error}\n{text}");
+    let diagnosis = outcome.diagnosis.expect("a diagnosis");
+    assert!(!diagnosis.writes.is_empty());
+    diagnosis
+}
+
 #[test]
-fn failures_name_what_is_missing() {
-    let check = |file: &[u8], way_back, missing: &'static str, reason: &str| {
-        let (_, journal, outcome) = play(file, "lanai4.3-33", way_back);
-        let text = text(&journal);
-        assert_eq!(outcome.missing.first(), Some(&missing), "{text}");
-        let error = outcome.error.as_ref().map(ToString::to_string);
-        let error = error.unwrap_or_default();
-        assert!(error.contains(reason), "{error}\n{text}");
-        let diagnosis = outcome.diagnosis.expect("a diagnosis");
-        assert!(!diagnosis.writes.is_empty());
-        diagnosis
-    };
+fn failures_with_a_mailbox_name_what_is_missing() {
     let faulty = |fault| mailbox::image(fault);
     let hang = check(
         &faulty(mailbox::Fault::HangsAtStart),
@@ -202,6 +205,10 @@ fn failures_name_what_is_missing() {
         "frame_received",
         "the frame on its way back",
     );
+}
+
+#[test]
+fn failures_with_a_shared_structure_name_what_is_missing() {
     let variant = Variant {
         version: 315,
         ..Variant::default()
