@@ -10,7 +10,8 @@
 //! * [`lanai`]: the same two layers for boards with a LANai;
 //! * [`emp`]: EMP's posts and completions;
 //! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
-//! * [`gm`]: GM on boards with a LANai: start-up, ports, messages.
+//! * [`gm`]: GM on boards with a LANai: start-up, ports, messages;
+//! * [`myrinet`]: hosts of control programs of Myrinet adapters, which have a window of their own.
 //!
 //! A node that sends a received message back:
 //!
@@ -49,6 +50,7 @@ pub mod emp;
 pub mod firmware;
 pub mod gm;
 pub mod lanai;
+pub mod myrinet;
 
 pub use lanigon_window::{address, window};
 

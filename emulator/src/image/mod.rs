@@ -6,11 +6,13 @@
 //! [placement](Section) of each part, the [stack] size, and the source [lines] of its code.
 
 pub mod check;
+pub mod coff;
 pub mod error;
 pub mod handlers;
 pub mod identity;
 pub mod lines;
 pub mod probes;
+pub mod raw;
 pub mod stack;
 pub mod symbols;
 pub mod unwind;

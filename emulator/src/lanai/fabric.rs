@@ -11,6 +11,7 @@ use super::host_dma::HostDma;
 use super::isr::{Cause, Isr};
 use super::port::Port;
 use super::receiver::{Checking, Incoming, Receiver};
+use super::recent::{RecentWrites, RegisterWrite};
 use super::special::{Row, Special, Storage};
 use super::sram::Sram;
 use super::timers::Timers;
@@ -105,6 +106,8 @@ pub struct Fabric {
     pub(super) port: Port,
     pub(super) outbox: Outbox<Myrinet>,
     pub(super) stops: Stops,
+    /// The last writes of special registers.
+    pub recent: RecentWrites,
     /// Probes of the firmware.
     pub(super) probes: ProbeTable,
 }
@@ -129,6 +132,7 @@ state!(Fabric {
     eeprom,
     outbox,
     stops,
+    recent,
     probes
 });
 
@@ -168,9 +172,16 @@ impl Fabric {
             port: Port::new(&timing),
             outbox: Outbox::default(),
             stops: Stops::default(),
+            recent: RecentWrites::default(),
             probes: ProbeTable::default(),
             timing,
         }
+    }
+
+    /// Transfers of host DMA so far: from the host, to the host.
+    #[must_use]
+    pub const fn dma_transfers(&self) -> [u64; 2] {
+        self.dma.started
     }
 
     /// The generation of the chip.
@@ -346,6 +357,12 @@ impl Fabric {
         who: Initiator,
         ctx: &mut BoardContext,
     ) {
+        self.recent.note(RegisterWrite {
+            time: ctx.now,
+            who,
+            name: row.name,
+            value,
+        });
         match row.special {
             Special::Isr => {
                 self.settle_timers(ctx.now);

@@ -73,6 +73,8 @@ pub struct HostDma {
     number: u32,
     /// Transfers that host memory did not answer.
     pub failures: u64,
+    /// Transfers so far: from the host, to the host.
+    pub started: [u64; 2],
     /// Since when a transfer is under way, and the time of those before.
     since: SimTime,
     busy: SimTime,
@@ -87,6 +89,7 @@ state!(HostDma {
     active,
     number,
     failures,
+    started,
     since,
     busy
 });
@@ -98,6 +101,7 @@ impl HostDma {
         *self = Self {
             number: self.number.wrapping_add(1),
             failures: self.failures,
+            started: self.started,
             busy: self.busy,
             ..Self::default()
         };
@@ -118,6 +122,7 @@ impl HostDma {
     pub fn begin(&mut self, transfer: Transfer, now: SimTime) -> u32 {
         self.end(now);
         self.since = now;
+        self.started[usize::from(transfer.to_host)] += 1;
         self.active = Some(transfer);
         self.number = self.number.wrapping_add(1);
         self.number

@@ -19,6 +19,7 @@ mod packets;
 pub mod port;
 mod probes;
 pub mod receiver;
+pub mod recent;
 mod run;
 pub mod special;
 pub mod sram;

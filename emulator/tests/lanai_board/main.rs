@@ -5,6 +5,7 @@
 )]
 
 mod bench;
+mod depended;
 mod engines;
 mod host;
 mod network;

@@ -15,6 +15,7 @@ mod debug;
 mod decoded;
 mod gdb;
 mod lanai;
+mod myrinet;
 mod optional_tools;
 mod reproduce;
 mod rules;

@@ -9,6 +9,7 @@ pub mod gm;
 pub mod images;
 pub mod interrupt;
 pub mod kernel;
+pub mod myrinet;
 pub mod nodes;
 pub mod outcome;
 pub mod pairs;

@@ -9,5 +9,6 @@ mod acenic_firmware;
 mod emp;
 mod images;
 mod lanai;
+mod myrinet;
 mod saved;
 mod scenarios;

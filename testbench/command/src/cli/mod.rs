@@ -1,6 +1,7 @@
 //! The options of the `lanigon` command.
 
 pub mod ledger;
+pub mod myrinet;
 pub mod profile;
 pub mod timeline;
 pub mod trace;
@@ -16,6 +17,7 @@ use lanigon_papers::experiments::scheme::Scheme;
 use lanigon_worlds::boards::{DEFAULT, KB};
 
 use ledger::LedgerArgs;
+use myrinet::MyrinetArgs;
 use profile::ProfileArgs;
 use timeline::{ConvertArgs, TimelineArgs};
 use trace::{RecordArgs, TraceArgs};
@@ -57,6 +59,8 @@ pub enum Command {
     Exec(ExecArgs),
     /// Run Ethernet adapter firmware on two directly connected boards
     Acenic(AcenicArgs),
+    /// Run a control program for a Myrinet adapter with the host that it expects
+    Myrinet(MyrinetArgs),
     /// Show the contents of a firmware image, and check it
     Image(ImageArgs),
     /// Print the Wireshark dissector for EMP frames

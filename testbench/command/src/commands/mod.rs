@@ -10,6 +10,7 @@ mod gdb;
 pub mod image;
 pub mod ledger;
 pub mod list;
+pub mod myrinet;
 mod new;
 pub mod profile;
 mod reproduce;
@@ -80,6 +81,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Timeline(args) => timeline::run(args, interrupt),
         Command::Exec(args) => exec::run(args, interrupt),
         Command::Acenic(args) => acenic::run(args, interrupt),
+        Command::Myrinet(args) => myrinet::run(args, interrupt),
         Command::Image(args) => image::run(args),
         Command::Dissector => dissector::run(),
         Command::List(args) => list::run(args),

@@ -1,0 +1,85 @@
+//! Failures of hosts of Myrinet adapters.
+
+use thiserror::Error;
+
+/// A host cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// The control program did not do what the host waits for.
+    #[error("{what} did not come within {timeout_us} us")]
+    TimedOut {
+        /// The awaited event.
+        what: &'static str,
+        /// The timeout, in microseconds.
+        timeout_us: u64,
+    },
+    /// Host memory is missing.
+    #[error("the host has no {length_bytes} bytes of contiguous memory left")]
+    NoMemory {
+        /// Requested length.
+        length_bytes: u64,
+    },
+    /// A part of the image lies outside of the board's memory.
+    #[error("the image needs memory up to {end:#x}; the board has {sram_bytes:#x} bytes")]
+    DoesNotFit {
+        /// End of the part.
+        end: u64,
+        /// Installed memory.
+        sram_bytes: u32,
+    },
+    /// The published pointer does not lead to the shared structure.
+    #[error(
+        "no shared structure: register SMP holds {register:#x}, the word at address 16 {word:#x}, \
+         identification {found:#x} instead of {expected:#x}"
+    )]
+    NoStructure {
+        /// Value of SMP.
+        register: u32,
+        /// Word at SRAM address 16.
+        word: u32,
+        /// Identification at the place where it should stand.
+        found: u32,
+        /// The right one.
+        expected: u32,
+    },
+    /// The shared structure has another version.
+    #[error("the shared structure has version {found}, the host knows {expected}")]
+    Version {
+        /// Version of the control program.
+        found: u32,
+        /// Version of the host.
+        expected: u32,
+    },
+    /// A DMA test delivered wrong data.
+    #[error(
+        "DMA to the host: word {index} of {length_bytes} bytes is {found:#x}, expected {expected:#x}"
+    )]
+    TestData {
+        /// Length of the test.
+        length_bytes: u32,
+        /// Index of the first wrong word.
+        index: u32,
+        /// Word in host memory.
+        found: u32,
+        /// The right one.
+        expected: u32,
+    },
+    /// A frame came back with other contents.
+    #[error(
+        "the frame of {sent_bytes} bytes came back with {received_bytes}, first difference at byte {offset}"
+    )]
+    FrameData {
+        /// Length of the sent frame.
+        sent_bytes: u32,
+        /// Length that the control program reports.
+        received_bytes: u32,
+        /// Offset of the first difference.
+        offset: usize,
+    },
+    /// A ring entry names a buffer that the host did not post.
+    #[error("the control program reports buffer {index}, which was not posted")]
+    UnknownBuffer {
+        /// Index in the entry.
+        index: u32,
+    },
+}

@@ -1,0 +1,87 @@
+//! Record of a host's progress: milestones, remarks and values, shared with the program that shows them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Kind of an entry of a [`Journal`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A milestone was reached; its name.
+    Milestone(&'static str),
+    /// Additional information.
+    Remark,
+}
+
+/// An entry of a [`Journal`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Time since power-on, in picoseconds.
+    pub time_ps: u64,
+    /// Kind.
+    pub kind: Kind,
+    /// Description.
+    pub text: String,
+}
+
+/// A named result that the control program left in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: u64,
+}
+
+#[derive(Debug, Default)]
+struct Content {
+    entries: Vec<Entry>,
+    values: Vec<Value>,
+}
+
+/// Shared record of a host's progress; clones share their contents.
+#[derive(Debug, Clone, Default)]
+pub struct Journal(Arc<Mutex<Content>>);
+
+impl Journal {
+    fn lock(&self) -> MutexGuard<'_, Content> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, time_ps: u64, kind: Kind, text: String) {
+        let entry = Entry {
+            time_ps,
+            kind,
+            text,
+        };
+        self.lock().entries.push(entry);
+    }
+
+    pub(super) fn value(&self, name: String, value: u64) {
+        self.lock().values.push(Value { name, value });
+    }
+
+    /// Entries from number `first` on.
+    #[must_use]
+    pub fn entries_from(&self, first: usize) -> Vec<Entry> {
+        let content = self.lock();
+        content.entries.get(first..).unwrap_or_default().to_vec()
+    }
+
+    /// All values.
+    #[must_use]
+    pub fn values(&self) -> Vec<Value> {
+        self.lock().values.clone()
+    }
+
+    /// Whether the milestone with this name was reached.
+    #[must_use]
+    pub fn has(&self, milestone: &str) -> bool {
+        let is = |entry: &Entry| entry.kind_is(milestone);
+        self.lock().entries.iter().any(is)
+    }
+}
+
+impl Entry {
+    fn kind_is(&self, milestone: &str) -> bool {
+        matches!(self.kind, Kind::Milestone(name) if name == milestone)
+    }
+}

@@ -1,0 +1,139 @@
+//! Files with control programs: raw images and COFF.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use emulator::image::coff::{Coff, CoffError, is_coff};
+use emulator::image::raw::{Raw, RawError, identification};
+use host_lib::firmware::Firmware;
+
+/// Limit of a file's size.
+const MOST_FILE_BYTES: u64 = 16 << 20;
+
+/// Format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Contents of memory.
+    Raw,
+    /// COFF.
+    Coff,
+}
+
+impl Format {
+    /// Name in options and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Coff => "coff",
+        }
+    }
+
+    /// The format that a file seems to have.
+    #[must_use]
+    pub fn of(file: &[u8]) -> Self {
+        if is_coff(file) { Self::Coff } else { Self::Raw }
+    }
+}
+
+/// A control program.
+#[derive(Debug, Clone)]
+pub struct ControlProgram {
+    /// Format of its file.
+    pub format: Format,
+    /// Parts to load.
+    pub firmware: Firmware,
+    /// Identification in the image.
+    pub identification: Option<String>,
+    /// Bytes of the file in front of the image.
+    pub skipped_bytes: usize,
+}
+
+/// Why a file is no control program.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramProblem {
+    /// It cannot be read.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
+    /// It is too long.
+    #[error("longer than {} MB", MOST_FILE_BYTES >> 20)]
+    TooLong,
+    /// It is no COFF image.
+    #[error(transparent)]
+    Coff(#[from] CoffError),
+    /// It is no raw image.
+    #[error(transparent)]
+    Raw(#[from] RawError),
+    /// Bytes in front of a COFF image.
+    #[error("a COFF image has no bytes to skip")]
+    Skip,
+    /// A Tigon2 or LLVM image.
+    #[error("an ELF image; control programs of that time are raw images or COFF")]
+    Elf,
+}
+
+/// A file cannot be used as a control program.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct ProgramError {
+    /// The file.
+    pub path: PathBuf,
+    /// The reason.
+    pub problem: ProgramProblem,
+}
+
+impl ControlProgram {
+    /// Takes a file's contents as a control program for a board with `sram_bytes` of memory. Without a `format` the file
+    /// tells it; `skip` is the number of bytes in front of a raw image, which the file tells too if it is not given.
+    ///
+    /// # Errors
+    /// [`ProgramProblem`].
+    pub fn parse(
+        file: &[u8],
+        format: Option<Format>,
+        skip: Option<usize>,
+        sram_bytes: u32,
+    ) -> Result<Self, ProgramProblem> {
+        let format = format.unwrap_or_else(|| Format::of(file));
+        if format == Format::Raw && file.starts_with(b"\x7FELF") {
+            return Err(ProgramProblem::Elf);
+        }
+        let (segments, identification, skipped_bytes) = match format {
+            Format::Coff if skip.is_some() => return Err(ProgramProblem::Skip),
+            Format::Coff => (Coff::parse(file, sram_bytes)?.parts(), None, 0),
+            Format::Raw => {
+                let image = Raw::parse(file, skip, sram_bytes)?;
+                let identification = identification(&image.bytes);
+                (image.parts(), identification, image.skipped_bytes)
+            }
+        };
+        Ok(Self {
+            format,
+            firmware: Firmware { segments, entry: 0 },
+            identification,
+            skipped_bytes,
+        })
+    }
+}
+
+/// Reads the contents of a file that may be a control program.
+///
+/// # Errors
+/// [`ProgramError`].
+pub fn read_file(path: &Path) -> Result<Vec<u8>, ProgramError> {
+    let read = || {
+        let mut bytes = Vec::new();
+        File::open(path)?
+            .take(MOST_FILE_BYTES + 1)
+            .read_to_end(&mut bytes)?;
+        match bytes.len() as u64 > MOST_FILE_BYTES {
+            true => Err(ProgramProblem::TooLong),
+            false => Ok(bytes),
+        }
+    };
+    read().map_err(|problem| ProgramError {
+        path: path.into(),
+        problem,
+    })
+}
