@@ -14,7 +14,7 @@ ARGS =
 .PHONY: help setup firmware run test test-independent bench soak check clean
 
 help:
-	@echo 'make run       build everything and reproduce the EMP results (ARGS=--quick: a shorter run)'
+	@echo 'make run       build everything and reproduce results of EMP and GM (ARGS=--quick: a shorter run)'
 	@echo 'make test      build everything and run all tests'
 	@echo 'make test-independent  compare the core with Unicorn, timelines with Perfetto (optional; needs Python packages)'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
@@ -33,6 +33,7 @@ firmware: setup
 
 run: firmware
 	@$(LANIGON) reproduce emp $(ARGS)
+	@if test -f firmware/target/lanai/release/gm; then $(LANIGON) reproduce gm --quick; fi
 
 bench: firmware
 	@$(LANIGON) bench $(ARGS)

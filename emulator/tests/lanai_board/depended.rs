@@ -109,7 +109,7 @@ fn forty_five_thousand_ticks_are_22500_us() {
 
 #[test]
 fn a_lanai_4_skips_at_most_three_bytes() {
-    let check = |skip, first, length| {
+    let check = |skip: u32, first: u32, length: u32| {
         let send = set("rmp", 0x4000)
             + &set("rml", 0x41FC)
             + &set("myrinet", 2)

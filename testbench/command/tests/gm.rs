@@ -1,0 +1,90 @@
+//! `lanigon reproduce gm` for its users. Needs the images `gm` and `gm-l4`, which are built where LLVM's tools are.
+
+use std::io::Write as _;
+use std::process::{Command, Output};
+
+use lanigon_worlds::boards;
+use serde_json::Value;
+
+/// Whether the images were built.
+fn images() -> bool {
+    let there = ["lanai9", "lanai4"].iter().all(|name| {
+        boards::board_type(name).is_some_and(|board| {
+            let gm = board.gm.map(|gm| board.image_folder().join(gm.image));
+            gm.is_some_and(|path| path.exists())
+        })
+    });
+    if !there {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED for lack of the images of GM (`make firmware` builds them where llc of LLVM 22 is installed)"
+        );
+    }
+    there
+}
+
+fn lanigon(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    command.args(arguments).env_remove("RUST_LOG");
+    command.output().unwrap()
+}
+
+#[test]
+fn figures_are_near_the_published_ones() {
+    if !images() {
+        return;
+    }
+    let output = lanigon(&["reproduce", "gm", "--quick", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["profiles"].as_array().unwrap().len(), 4);
+    let rows = document["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 14);
+    let check = |id: &str, at_most: f64| {
+        let row = rows.iter().find(|row| row["id"] == id).unwrap();
+        let error = row["error"].as_f64().unwrap();
+        assert!(error.abs() <= at_most, "{id}: {row}");
+    };
+    check("gm-001", 0.25);
+    check("gm-006", 0.25);
+    check("gm-002", 0.15);
+    check("gm-007", 0.15);
+    check("gm-005", 0.1);
+    check("gm-010", 0.1);
+}
+
+#[test]
+fn people_get_tables() {
+    if !images() {
+        return;
+    }
+    let arguments = ["reproduce", "gm", "--profile", "lanai9.1-133", "--quick"];
+    let output = lanigon(&arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "GM, profile lanai9.1-133: ",
+        "latency us",
+        "gm-001  latency: short message",
+    ] {
+        assert!(text.contains(part), "{part} not in\n{text}");
+    }
+    let again = String::from_utf8(lanigon(&arguments).stdout).unwrap();
+    assert_eq!(again, text);
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    if !images() {
+        return;
+    }
+    let check = |options: &[&str], message: &str| {
+        let arguments = [&["reproduce", "gm"], options].concat();
+        let output = lanigon(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(message), "{options:?}: {text}");
+    };
+    check(&["--size", "4097"], "--size 4097: a message has at most 4096 bytes");
+    check(&["--figure", "gm-001"], "--figure is for `reproduce emp`");
+    check(&["--profile", "tigon2-88mhz"], "boards of type tigon2 run no GM");
+}
