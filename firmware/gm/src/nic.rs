@@ -24,6 +24,9 @@ pub trait Nic {
     const DMA: u32;
     /// Bit of an event: a tick after [`set_timer`](Self::set_timer).
     const TICK: u32;
+    /// How often [`read_done`](Self::read_done) is asked for a short DMA before that becomes an event: about as often as the
+    /// hardware needs; 0 if only an event tells of the end.
+    const SHORT_READ_POLLS: u32 = 0;
 
     /// Reads the word of SRAM at `address`.
     fn load(&self, address: u32) -> u32;

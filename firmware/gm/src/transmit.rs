@@ -1,5 +1,6 @@
 //! SDMA and SEND: packets from records to the wire.
 
+use defs::gm::event::FAST_BYTES;
 use defs::gm::map::{BUFFER_HEADER, NODE};
 use defs::gm::packet::{
     HEADER_BYTES, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
@@ -83,6 +84,23 @@ impl<N: Nic> Gm<N> {
         self.nic.store(buffer + BUFFER_END, end);
         let start = self.packet_header(header, connection, first, sequence, word);
         self.nic.store(buffer + BUFFER_START, start);
+        let other = self.nic.load((buffer ^ SEND_OTHER) + BUFFER_STATE);
+        if length != 0 && length <= FAST_BYTES && other != READING {
+            self.await_short_read();
+        }
+    }
+
+    /// Waits for the only DMA from the host, which is short: it ends sooner than the loop of the firmware comes round. The
+    /// wait is limited; a DMA that is slower becomes an event.
+    #[inline(always)]
+    fn await_short_read(&mut self) {
+        let mut polls = N::SHORT_READ_POLLS;
+        while polls != 0 {
+            if self.nic.read_done() {
+                return self.on_read();
+            }
+            polls -= 1;
+        }
     }
 
     /// Writes route and header; returns where the route begins.

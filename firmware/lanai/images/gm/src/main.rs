@@ -28,6 +28,7 @@ impl Nic for Chip {
     const SENT: u32 = l9::SENT;
     const DMA: u32 = l9::DMA;
     const TICK: u32 = l9::TICK;
+    const SHORT_READ_POLLS: u32 = 16;
 
     #[inline(always)]
     fn load(&self, address: u32) -> u32 {

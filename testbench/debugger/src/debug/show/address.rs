@@ -8,7 +8,7 @@ use emulator::image::{SourceFrame, Symbol, SymbolKind};
 use crate::debug::session::{Focus, Session};
 
 /// Folders of the project to which an image's paths may be relative.
-const FOLDERS: [&str; 2] = ["", "firmware"];
+const FOLDERS: [&str; 3] = ["", "firmware", "firmware/lanai"];
 
 /// Prefix of paths in the standard library.
 const LIBRARY: &str = "core/src/";
