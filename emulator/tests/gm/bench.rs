@@ -36,7 +36,7 @@ pub struct Bench {
 }
 
 /// Reads an image, if it was built.
-fn image(name: &str) -> Option<Firmware> {
+pub fn image(name: &str) -> Option<Image> {
     let path = format!(
         "{}/../firmware/target/lanai/release/{name}",
         env!("CARGO_MANIFEST_DIR")
@@ -58,12 +58,15 @@ fn image(name: &str) -> Option<Firmware> {
         scratchpad_b_bytes: 0,
         dispatch_tables: (&[], 0),
     };
-    let image = Image::parse(&file, &limits).unwrap_or_else(|error| panic!("{path}: {error}"));
+    Some(Image::parse(&file, &limits).unwrap_or_else(|error| panic!("{path}: {error}")))
+}
+
+fn firmware(image: &Image) -> Firmware {
     let parts = image.load_parts();
-    Some(Firmware {
+    Firmware {
         segments: parts.map(|(at, bytes)| (at, bytes.to_vec())).collect(),
         entry: image.entry,
-    })
+    }
 }
 
 impl Bench {
@@ -75,7 +78,7 @@ impl Bench {
             Generation::L7 => ("gm", Family::Later, Link::at_1_28_gbps(3)),
             Generation::L9 => ("gm", Family::Later, Link::at_2_gbps(3)),
         };
-        let firmware = image(name)?;
+        let firmware = firmware(&image(name)?);
         let node = |index| {
             let board = Lanai::new(SRAM_BYTES, timing, Pipeline::LLVM);
             Node::new(index, board, &timing.host, 1)

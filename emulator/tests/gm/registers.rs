@@ -1,8 +1,13 @@
-//! The firmware's registers are the board's.
+//! The firmware's registers are the board's; its probes are read.
 
+use std::collections::BTreeSet;
+
+use defs::gm::probe::Event;
 use defs::lanai::{l4, l9};
 use emulator::lanai::chip::Generation;
 use emulator::lanai::special::rows;
+
+use crate::bench::image;
 
 #[test]
 fn registers_have_one_place() {
@@ -49,4 +54,17 @@ fn registers_have_one_place() {
     ];
     check(Generation::L7, l9::BASE, &later);
     check(Generation::L9, l9::BASE, &later);
+}
+
+#[test]
+fn images_have_all_probes() {
+    for name in ["gm", "gm-l4"] {
+        let Some(image) = image(name) else {
+            return;
+        };
+        let found: BTreeSet<&str> = image.probes.iter().map(|probe| &*probe.text).collect();
+        let expected: BTreeSet<&str> = Event::ALL.iter().map(|event| event.name()).collect();
+        assert_eq!(found, expected, "{name}");
+        assert!(image.probes.iter().all(|probe| probe.registers.len() <= 2));
+    }
 }

@@ -121,7 +121,7 @@ impl<N: Nic> Gm<N> {
 
     fn open(&mut self, port: u32) {
         let block = control_block(port);
-        if self.nic.load(block + P_OPEN) != 0 {
+        if self.nic.load(block + P_OPEN) != 0 || self.nic.load(STARTED) == 0 {
             return;
         }
         for slot in 0..SEND_SLOTS {

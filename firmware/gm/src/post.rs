@@ -1,7 +1,9 @@
 //! What the host has posted: send slots and receive tokens.
 
 use defs::gm::event::Status;
-use defs::gm::map::{COMMAND, CONNECTIONS, Counter, FATAL_TICKS, NODES, RESEND_TICKS, ROUTE_VALID};
+use defs::gm::map::{
+    COMMAND, CONNECTIONS, Counter, FATAL_TICKS, NODES, RESEND_TICKS, ROUTE_VALID, ROUTES,
+};
 use defs::gm::packet::{DATA, MTU, SIZES, capacity, first_word};
 use defs::gm::port::{
     PORT_COUNT, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES,
@@ -12,9 +14,9 @@ use defs::gm::port::{
 use crate::nic::Event;
 use crate::state::{
     ACTIVE, C_ACTIVE_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST, C_NEXT,
-    C_READY_NEXT, C_ROUTE, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, NOW, OPEN_PORT, P_FREE_TOKEN,
-    P_LISTS, P_NEXT, P_SEND, P_TOKEN, R_HIGH, R_LENGTH, R_LOW, R_NEXT, R_SEQUENCE, R_TOKEN, R_TYPE,
-    READY_LOW, STARTED, T_HIGH, T_LOW, T_NEXT, T_TAG,
+    C_READY_NEXT, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, NOW, OPEN_PORT, P_FREE_TOKEN, P_LISTS,
+    P_NEXT, P_SEND, P_TOKEN, R_HIGH, R_LENGTH, R_LOW, R_NEXT, R_SEQUENCE, R_TOKEN, R_TYPE,
+    READY_LOW, T_HIGH, T_LOW, T_NEXT, T_TAG,
 };
 use crate::{Gm, Nic};
 
@@ -37,6 +39,7 @@ pub const fn port_block(port: u32) -> u32 {
 
 const _: () = assert!(defs::gm::map::PORT_BYTES == 1 << 11);
 const _: () = assert!(defs::gm::map::CONNECTION_BYTES == 1 << 6);
+const _: () = assert!(defs::gm::map::ROUTE_BYTES == 1 << 5);
 
 /// The connection with a number.
 #[inline(always)]
@@ -92,7 +95,8 @@ impl<N: Nic> Gm<N> {
             return self.refuse(token, Status::InvalidParameter);
         }
         let connection = connection(node << 1 | subport & 1);
-        if node >= self.nic.load(NODES) || self.route_of(connection) & ROUTE_VALID == 0 {
+        let route = ROUTES + (node << 5);
+        if node >= self.nic.load(NODES) || self.nic.load(route) & ROUTE_VALID == 0 {
             return self.refuse(token, Status::NodeUnreachable);
         }
         let record = self.nic.load(FREE_RECORD);
@@ -116,14 +120,6 @@ impl<N: Nic> Gm<N> {
         self.nic
             .mark(Event::TokenTaken, node << 1 | subport & 1, sequence);
         self.add_record(connection, record, subport & 1);
-    }
-
-    #[inline(always)]
-    fn route_of(&self, connection: u32) -> u32 {
-        match self.nic.load(connection + C_ROUTE) {
-            0 => 0,
-            entry => self.nic.load(entry),
-        }
     }
 
     #[cold]
@@ -183,7 +179,7 @@ impl<N: Nic> Gm<N> {
         let next = if end { next & !0xFFF } else { next };
         self.nic.store(port + P_TOKEN, next);
         let token = self.nic.load(port + P_FREE_TOKEN);
-        if token == 0 || self.nic.load(STARTED) == 0 {
+        if token == 0 {
             self.count(Counter::BadPosts);
             return true;
         }

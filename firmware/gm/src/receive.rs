@@ -6,7 +6,7 @@ use defs::gm::event::{
 };
 use defs::gm::map::{COUNTERS, Counter, NODE, NODES};
 use defs::gm::packet::{
-    ACK, DATA, HEADER_BYTES, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT, NULL, SIZES, TYPE,
+    ACK, DATA, HEADER_BYTES, MTU, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT, NULL, SIZES, TYPE,
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE, capacity,
 };
 use defs::gm::port::{PORT_COUNT, PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
@@ -214,7 +214,7 @@ impl<N: Nic> Gm<N> {
         let length = packet.lengths >> 16;
         let sound = subport < 2 * PORT_COUNT
             && (subport ^ packet.number) & 1 == 0
-            && length <= capacity(packet.size);
+            && length <= capacity(packet.size).min(MTU);
         if !sound {
             self.count(Counter::BadPackets);
             return false;

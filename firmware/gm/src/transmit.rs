@@ -72,6 +72,9 @@ impl<N: Nic> Gm<N> {
             };
             self.nic.start_read(host, header + HEADER_BYTES, length);
             self.nic.store(buffer + BUFFER_STATE, READING);
+            let number = self.nic.load(connection + C_NUMBERS) & 0xFFFF;
+            let sequence = self.nic.load(record + R_SEQUENCE);
+            self.nic.mark(Event::ReadStarted, number, sequence);
         }
         self.nic.store(FILL, buffer ^ SEND_OTHER);
         let first = self.nic.load(record + R_TYPE);

@@ -6,16 +6,23 @@
 //! | see events | [`l9::take_status`] | [`l4::take_status`] |
 //! | move bytes from and to the host | [`l9::Dma`] | [`l4::Dma`] |
 //! | send and receive packets | [`l9::send`], [`l9::arm`], [`l9::received`] | [`l4::send`], [`l4::arm`], [`l4::received`] |
+//! | report events | [`probe!`] | [`probe!`] |
 //! | keep time | [`l9::set_timer`] | [`l4::set_timer`] |
 //!
 //! Images forbid `unsafe`: unsafe code is in this crate and in `lanai_rt`. Rules for firmware are in
 //! `docs/lanai-toolchain.md`, registers in `docs/lanai.md`.
 #![no_std]
-#![feature(asm_experimental_arch)]
-#![allow(unsafe_code)]
+#![feature(asm_experimental_arch, allow_internal_unsafe)]
+// `allow_internal_unsafe` lets macros of this crate expand to `unsafe` in images that forbid it.
+#![allow(unsafe_code, internal_features)]
 
 pub mod l4;
 pub mod l9;
+pub mod probe;
 pub mod sram;
 
 pub use lanai_rt::{Register, entry, stop};
+
+/// Kind of an event's probe.
+#[doc(hidden)]
+pub const KIND_EVENT: u32 = defs::probe::Kind::Event as u32;

@@ -1,12 +1,13 @@
 //! GM's control program for the LANai 4: the protocol of `firmware/gm` on the chip's engines.
 #![no_std]
 #![no_main]
+#![feature(asm_experimental_arch)]
 #![forbid(unsafe_code)]
 
 use defs::gm::map::{BUFFER_BYTES, HARDWARE, TICK_HALF_US};
 use gm::Gm;
-use gm::nic::{HostAddress, Nic};
-use lanai_hal::{entry, l4, sram};
+use gm::nic::{Event, HostAddress, Nic};
+use lanai_hal::{entry, l4, probe, sram};
 
 entry!(main);
 
@@ -88,6 +89,20 @@ impl Nic for Chip {
     #[inline(always)]
     fn set_timer(&mut self) {
         l4::set_timer(TICK_HALF_US);
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, event: Event, number: u32, sequence: u32) {
+        match event {
+            Event::TokenTaken => probe!("gm token taken", number, sequence),
+            Event::ReadStarted => probe!("gm read started", number, sequence),
+            Event::PacketSent => probe!("gm packet sent", number, sequence),
+            Event::PacketReceived => probe!("gm packet received", number, sequence),
+            Event::AckSent => probe!("gm ack sent", number, sequence),
+            Event::AckReceived => probe!("gm ack received", number, sequence),
+            Event::Resend => probe!("gm resend", number, sequence),
+            Event::PacketDropped => probe!("gm packet dropped", number, sequence),
+        }
     }
 }
 
