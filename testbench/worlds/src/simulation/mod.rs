@@ -6,6 +6,8 @@ mod media;
 pub mod result;
 pub mod snapshot;
 mod started;
+mod tasks;
+mod ways;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};

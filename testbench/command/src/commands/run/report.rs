@@ -161,7 +161,7 @@ impl Report<'_> {
     /// Lines on messages and frames, if there was any traffic.
     fn traffic(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
-        if self.scenario.uses_emp() {
+        if self.scenario.uses_protocol() {
             lines.extend([
                 ("messages", self.messages()),
                 ("payload", self.payload()),
