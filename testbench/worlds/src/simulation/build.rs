@@ -10,9 +10,9 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::fault::RandomFaults;
 
+use super::counters::Counters;
 use super::images::Images;
 use super::media;
-use super::result::Counters;
 use super::started::Started;
 use super::{Simulation, tasks};
 use crate::boards::Parts;

@@ -1,6 +1,7 @@
 //! Running scenarios: world, programs, and results.
 
 mod build;
+mod counters;
 mod images;
 mod media;
 pub mod result;
@@ -25,7 +26,8 @@ use crate::nodes::START;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
 use crate::scenario::Position;
-use result::{Counters, RunSummary};
+use counters::Counters;
+use result::RunSummary;
 use started::Started;
 
 /// Options of a run.
