@@ -101,6 +101,20 @@ impl Status {
         Self::PortClosed,
     ];
 
+    /// The result in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::InvalidParameter => "invalid parameter",
+            Self::TimedOut => "timed out",
+            Self::Rejected => "rejected",
+            Self::TargetPortClosed => "the target port is closed",
+            Self::NodeUnreachable => "no route to the node",
+            Self::PortClosed => "the sending port was closed",
+        }
+    }
+
     /// Decodes a status code; `None` for an unused one.
     #[must_use]
     pub fn from_code(code: u32) -> Option<Self> {

@@ -1,20 +1,29 @@
-//! `lanigon dissector`: the Wireshark dissector for EMP frames.
+//! `lanigon dissector`: the Wireshark dissector for EMP frames, and for Myrinet packets with GM.
 //!
-//! The layout in it is a Lua table generated from the field table beside the firmware's definitions
-//! (`defs::emp::fields`); the rest of the script only reads that table.
+//! The layouts in it are Lua tables generated from the field tables beside the firmware's definitions
+//! (`defs::emp::fields`, `defs::gm::fields`); the rest of the script only reads those tables.
 
 use std::fmt::Write;
 
 use defs::emp::fields::{FIELDS, Field};
 use defs::emp::frame::{DATA_PAYLOAD, ETHERNET_BYTES, ETHERTYPE, HEADER_PAYLOAD, Kind};
+use defs::gm;
+use defs::gm::fields::{DATA_SUBTYPES, Packets, SUBTYPES};
+use emulator::wire::myrinet;
 
 use lanigon_worlds::nodes::mac_address;
 
-/// The script's code.
+/// The script's code for EMP.
 const BEHAVIOUR: &str = include_str!("dissector.lua");
 
+/// The script's code for Myrinet and GM.
+const GM_BEHAVIOUR: &str = include_str!("gm.lua");
+
+/// The first link type for private use; captures of Myrinet have one of 16.
+const FIRST_USER_LINK_TYPE: u16 = 147;
+
 const HEAD: &str = "\
--- EMP frames for Wireshark and tshark. Written by `lanigon dissector` from the layouts that the firmware uses:
+-- EMP frames and Myrinet packets with GM for Wireshark and tshark. Written by `lanigon dissector` from the layouts that the firmware uses:
 -- write it anew when they change.
 --   tshark -X lua_script:emp.lua -r FILE
 ";
@@ -32,7 +41,11 @@ end
 /// The complete script.
 #[must_use]
 pub fn script() -> String {
-    let mut text = HEAD.to_owned();
+    format!("{HEAD}{}\ndo\n{}end\n", emp_part(), gm_part())
+}
+
+fn emp_part() -> String {
+    let mut text = String::new();
     let [a, b, c, d, ..] = mac_address(0).0;
     // Writing to a string cannot fail.
     let _ = writeln!(text, "\nlocal ethertype = {ETHERTYPE:#06X}");
@@ -51,21 +64,56 @@ pub fn script() -> String {
     text + ACCESS + BEHAVIOUR
 }
 
-/// A field as an entry of the table: bits of its halfword or word.
-fn entry(field: &Field) -> String {
-    let at = 4 * field.word as u32;
-    let bits = field.mask.count_ones();
-    let (first, bytes, mask) = match field.bits() {
+fn gm_part() -> String {
+    let link = myrinet::LINK_TYPE.0.saturating_sub(FIRST_USER_LINK_TYPE);
+    let [first, last] = DATA_SUBTYPES;
+    let names = SUBTYPES.map(|(subtype, name)| format!("[{subtype}] = {name:?}"));
+    let mut text = format!(
+        "local link = \"USER{link}\"\nlocal gm_type = {}\nlocal header_bytes = {}\n\
+         local data_subtypes = {{ {first}, {last} }}\nlocal subtypes = {{ {} }}\n\n\
+         -- Bytes count from the end of the route, bits from the highest one.\nlocal fields = {{\n",
+        gm::packet::TYPE,
+        gm::packet::HEADER_BYTES,
+        names.join(", ")
+    );
+    for field in &gm::fields::FIELDS {
+        let place = place(field.word, 0, field.mask << field.shift);
+        let packets = match field.packets {
+            Packets::All => "all",
+            Packets::Sequenced => "sequenced",
+            Packets::Answers => "answers",
+        };
+        let (name, title) = (field.name, field.title);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "    {{ name = {name:?}, title = {title:?}, {place}, packets = {packets:?} }},"
+        );
+    }
+    text + "}\n" + GM_BEHAVIOUR
+}
+
+/// The place of a field as entries of the table: bits of a halfword or word. Its word is `at` bytes from a beginning, the table
+/// counts from `base` on.
+fn place(at: u32, base: u32, bits: u32) -> String {
+    let (first, bytes, mask) = match bits {
         low if low <= 0xFFFF => (at + 2, 2, low),
         high if high & 0xFFFF == 0 => (at, 2, high >> 16),
         whole => (at, 4, whole),
     };
-    let first = first - ETHERNET_BYTES;
+    let first = first - base;
     let bit = mask.leading_zeros() - (32 - 8 * bytes);
-    let masked = match mask.count_ones() == 8 * bytes {
+    let bits = mask.count_ones();
+    let masked = match bits == 8 * bytes {
         true => String::new(),
         false => format!(", mask = {mask:#x}"),
     };
+    format!("first = {first}, bytes = {bytes}, bit = {bit}, bits = {bits}{masked}")
+}
+
+/// A field as an entry of the table.
+fn entry(field: &Field) -> String {
+    let place = place(4 * field.word as u32, ETHERNET_BYTES, field.bits());
     let list = |items: Vec<String>| items.join(", ");
     let kinds = field.kinds.iter().map(|&kind| (kind as u32).to_string());
     let values = field.values.iter();
@@ -77,8 +125,5 @@ fn entry(field: &Field) -> String {
         false => format!(", values = {{ {} }}", list(values)),
     };
     let (name, title, kinds) = (field.name, field.title, list(kinds.collect()));
-    format!(
-        "name = {name:?}, title = {title:?}, first = {first}, bytes = {bytes}, bit = {bit}, bits = {bits}{masked}, \
-         kinds = {{ {kinds} }}{values}"
-    )
+    format!("name = {name:?}, title = {title:?}, {place}, kinds = {{ {kinds} }}{values}")
 }

@@ -4,6 +4,8 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod gm;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `lanigon dissector`: the Wireshark dissector for EMP frames.
+//! `lanigon dissector`: the Wireshark dissector for EMP frames, and for Myrinet packets with GM.
 
 use super::Status;
 use crate::output;

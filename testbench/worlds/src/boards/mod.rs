@@ -73,6 +73,15 @@ impl Medium {
     }
 }
 
+/// A message protocol that programs of scenarios use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// EMP, on Ethernet.
+    Emp,
+    /// GM, on Myrinet.
+    Gm,
+}
+
 /// GM's firmware for a type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct GmFirmware {
@@ -111,7 +120,7 @@ pub struct BoardType {
     pub sram_sizes: &'static [u32],
     /// The size that is taken unless another one is asked for.
     pub usual_sram_bytes: u32,
-    /// Image that nodes of a scenario run if it names none.
+    /// Image that nodes of a scenario run if it names none; nodes that exchange messages over GM run that of [`gm`](Self::gm).
     pub usual_image: &'static str,
     /// The size in scenarios and tests, where all firmware must fit.
     pub scenario_sram_bytes: u32,
@@ -220,6 +229,24 @@ impl BoardType {
             true => last,
             false => format!("{others} or {last}"),
         }
+    }
+
+    /// The message protocol whose firmware it runs, if there is one.
+    #[must_use]
+    pub const fn protocol(&self) -> Option<Protocol> {
+        match (self.runs_emp, self.gm) {
+            (true, _) => Some(Protocol::Emp),
+            (false, Some(_)) => Some(Protocol::Gm),
+            (false, None) => None,
+        }
+    }
+
+    /// Whether it accepts the packets of another board's message protocol. GM's firmware for the LANai 4 checks them in another
+    /// way than that for later chips.
+    #[must_use]
+    pub fn understands(&self, other: &Self) -> bool {
+        let image = |board: &Self| board.gm.map(|gm| gm.image);
+        self.protocol() == other.protocol() && image(self) == image(other)
     }
 
     /// The program that resets the board, loads any firmware, starts it at `time`, or at once if that is past, and waits

@@ -1,8 +1,10 @@
-//! Host programs of scenarios. A program is a [`plan`]; one engine executes all plans and checks every
-//! message. One program needs no EMP: [`BoardType::start`](crate::boards::BoardType::start).
+//! Host programs of scenarios. A program is a [`plan`]; an engine for each protocol ([`traffic`] over EMP,
+//! [`gm_traffic`] over GM) executes all plans and checks every message. One program needs no protocol: [`BoardType::start`](crate::boards::BoardType::start).
 
+pub mod check;
 pub mod content;
 pub mod deliveries;
+pub mod gm_traffic;
 pub mod plan;
 pub mod traffic;
 pub mod verdict;

@@ -1,26 +1,16 @@
-//! The engine of host programs: posts messages as planned, waits for completions, and checks received
+//! The engine of host programs over EMP: posts messages as planned, waits for completions, and checks received
 //! messages.
 
 use std::collections::VecDeque;
 
 use host_lib::emp::{AnyHandle, Buffer, Completion, TransferError};
-use host_lib::window::{System, VirtualAddress};
+use host_lib::window::System;
 
-use super::content::{self, Flow, LABEL_BYTES};
-use super::deliveries::{Deliveries, Got};
+use super::check::{Arrival, Identity};
+use super::content::{self, Flow};
+use super::deliveries::Deliveries;
 use super::plan::{Class, Plan, PlannedMessage, Sends};
 use crate::pairs::EmpNode;
-
-/// Identity of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
-    /// Node of the program.
-    pub node: u16,
-    /// Number of earlier incarnations.
-    pub life: u16,
-    /// Seed of the scenario.
-    pub seed: u64,
-}
 
 /// Executes a plan and records all messages in `deliveries`.
 ///
@@ -302,34 +292,15 @@ impl Traffic {
     fn check(&mut self, buffer: Buffer, completion: Completion) -> Result<(), String> {
         self.received += 1;
         let may_send = self.may_send();
-        let system = self.emp.system();
-        let nothing = |at: VirtualAddress| format!("no memory at {:#x}", at.0);
-        let label = completion.length.min(self.longest).min(LABEL_BYTES);
-        let mut bytes = vec![0; label as usize];
-        system
-            .read_memory(buffer.address, &mut bytes)
-            .map_err(nothing)?;
-        let flow = Flow {
-            from: completion.node,
-            to: self.who.node,
-            tag: completion.tag,
-            life: content::life(&bytes),
-        };
         let mut records = self.deliveries.records();
-        let expected = records.expected(flow);
-        let sequence = content::sequence(&bytes, expected);
-        let sent = content::bytes(self.who.seed, flow, sequence, completion.length);
-        let fits = completion.length <= self.longest;
-        let intact = fits && system.memory_is(buffer.address, &sent).map_err(nothing)?;
-        let got = Got {
-            // A damaged label is useless: take the message for the next one.
-            sequence: if intact { sequence } else { expected },
-            number: content::number(&bytes),
-            time_ps: system.now_ps(),
+        let arrival = Arrival {
+            address: buffer.address,
             length: completion.length,
-            intact,
+            room: self.longest,
+            from: completion.node,
+            tag: completion.tag,
         };
-        records.receive(flow, got);
+        self.who.record(self.emp.system(), arrival, &mut records)?;
         // In the same step, so that a reader never sees a received message without its owed answer.
         records.sending_over &= !may_send;
         Ok(())

@@ -6,6 +6,7 @@
 mod cables;
 mod error;
 pub mod faults;
+mod gm;
 mod network;
 mod nodes;
 pub mod programs;
@@ -23,6 +24,7 @@ use emulator::sim::time::SimTime;
 use toml::de::DeTable;
 
 pub use error::{Position, ScenarioError};
+pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{EmpSettings, ImageName, MOST_NODES, Node, ProfileName};
 
@@ -104,7 +106,7 @@ impl Scenario {
             None => None,
         };
         let defaults = Defaults::read(&mut root)?;
-        let (nodes, network) = network::read(&mut root, &defaults)?;
+        let (mut nodes, network) = network::read(&mut root, &defaults)?;
         let tables = root.tables("program")?;
         let programs = tables
             .into_iter()
@@ -113,6 +115,7 @@ impl Scenario {
         if programs.is_empty() {
             return Err(root.place.refuse("no [[program]]: nothing would happen"));
         }
+        nodes.choose_images(&programs);
         let place = root.place.clone();
         let rates = root.table("faults")?;
         let tables = root.tables("fault")?;
@@ -158,10 +161,10 @@ impl Scenario {
         self.faults.iter().any(reset)
     }
 
-    /// Whether any host uses EMP firmware.
+    /// Whether any host uses the firmware of a message protocol: EMP or GM.
     #[must_use]
-    pub fn uses_emp(&self) -> bool {
-        self.programs.iter().any(ProgramSpec::is_emp)
+    pub fn uses_protocol(&self) -> bool {
+        self.programs.iter().any(ProgramSpec::uses_protocol)
     }
 
     /// Checks that every program can run.
@@ -173,14 +176,7 @@ impl Scenario {
             let nodes = spec.nodes();
             for &node in &nodes {
                 let name = &self.nodes[node].name;
-                let board = self.nodes[node].board;
-                if spec.is_emp() && !board.runs_emp {
-                    let reason = format!(
-                        "{} needs EMP firmware, which the board of node {name} ({}) does not run; run = \"start\" starts any firmware",
-                        spec.name, board.name
-                    );
-                    return Err(place.refuse(reason));
-                }
+                self.check_protocol(spec, node)?;
                 if let Some(other) = used[node].replace(spec.name) {
                     let reason = format!(
                         "node {name} runs {other} already: a board serves one process of its host"
@@ -208,6 +204,30 @@ impl Scenario {
             self.check_memory(spec)?;
         }
         Ok(())
+    }
+
+    /// Checks that the board of a node runs the protocol of its program, and that its packets are those of the first node.
+    fn check_protocol(&self, spec: &ProgramSpec, node: usize) -> Result<(), ScenarioError> {
+        if !spec.uses_protocol() {
+            return Ok(());
+        }
+        let of = |node: usize| (&self.nodes[node].name, self.nodes[node].board);
+        let (name, board) = of(node);
+        let (first_name, first) = of(spec.nodes()[0]);
+        let reason = if board.protocol().is_none() {
+            format!(
+                "{} needs EMP or GM, and the board of node {name} ({}) runs neither; run = \"start\" starts any firmware",
+                spec.name, board.name
+            )
+        } else if spec.talks() && !board.understands(first) {
+            format!(
+                "the boards of nodes {first_name} ({}) and {name} ({}) check their packets differently: neither accepts those of the other",
+                first.name, board.name
+            )
+        } else {
+            return Ok(());
+        };
+        Err(spec.place.refuse(reason))
     }
 
     /// Checks that the buffers fit the hosts' memory.

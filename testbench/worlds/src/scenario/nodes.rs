@@ -11,6 +11,8 @@ use host_lib::emp::{
 };
 
 use super::error::{Position, ScenarioError, unknown};
+use super::gm::GmSettings;
+use super::programs::ProgramSpec;
 use super::table::{Item, Table};
 use crate::boards::{self, BoardType};
 
@@ -95,6 +97,8 @@ impl EmpSettings {
 pub struct ImageName {
     /// Name as written.
     pub name: String,
+    /// Whether the scenario names it; otherwise it follows from the board and the node's program.
+    pub given: bool,
     /// Position in the scenario.
     pub place: Position,
 }
@@ -104,6 +108,7 @@ impl ImageName {
     fn of(board: &BoardType, place: &Position) -> Self {
         Self {
             name: board.usual_image.into(),
+            given: false,
             place: place.clone(),
         }
     }
@@ -111,6 +116,7 @@ impl ImageName {
     fn read(item: Item<'_>) -> Result<Self, ScenarioError> {
         Ok(Self {
             name: item.text()?.into(),
+            given: true,
             place: item.place,
         })
     }
@@ -177,6 +183,8 @@ pub struct Node {
     pub image: ImageName,
     /// EMP settings.
     pub emp: EmpSettings,
+    /// GM settings.
+    pub gm: GmSettings,
     /// Timing profile of board and host.
     pub profile: ProfileName,
     /// Host memory in MB.
@@ -189,6 +197,7 @@ pub(super) struct Defaults {
     board: &'static BoardType,
     pub(super) image: ImageName,
     pub(super) emp: EmpSettings,
+    pub(super) gm: GmSettings,
     pub(super) profile: ProfileName,
     pub(super) memory_mb: u32,
 }
@@ -196,6 +205,7 @@ pub(super) struct Defaults {
 impl Defaults {
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = root.table("emp")?;
+        let gm = root.table("gm")?;
         let named = board(root)?.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
         let board = named.0;
         Ok(Self {
@@ -205,6 +215,7 @@ impl Defaults {
                 None => ImageName::of(board, &root.place),
             },
             emp: EmpSettings::default().read(emp)?,
+            gm: GmSettings::default().read(gm)?,
             profile: match root.get("profile") {
                 Some(item) => ProfileName::read(item)?,
                 None => ProfileName::of(named, &root.place),
@@ -273,6 +284,7 @@ impl Nodes {
             return Err(count.map_or(name.place, |item| item.place).refuse(reason));
         }
         let emp = table.table("emp")?;
+        let gm = table.table("gm")?;
         let own_board = board(&mut table)?;
         let other_board = own_board.filter(|board| board.0.name != defaults.board.name);
         let own = Defaults {
@@ -283,6 +295,7 @@ impl Nodes {
                 (None, None) => defaults.image.clone(),
             },
             emp: defaults.emp.read(emp)?,
+            gm: defaults.gm.read(gm)?,
             profile: match (table.get("profile"), own_board) {
                 (Some(item), _) => ProfileName::read(item)?,
                 (None, Some(board)) => ProfileName::of(board, &table.place),
@@ -299,6 +312,24 @@ impl Nodes {
         self.all.extend(names.map(|name| own.node(name)));
         self.groups.push((group.into(), first..self.all.len()));
         Ok(())
+    }
+
+    /// Chooses the images of nodes for which the scenario names none: boards that run GM run its firmware when a program
+    /// exchanges messages, unless their own program starts firmware of any kind.
+    pub(super) fn choose_images(&mut self, programs: &[ProgramSpec]) {
+        if !programs.iter().any(ProgramSpec::uses_protocol) {
+            return;
+        }
+        let other = programs.iter().filter(|spec| !spec.uses_protocol());
+        let started: Vec<usize> = other.flat_map(ProgramSpec::nodes).collect();
+        for (index, node) in self.all.iter_mut().enumerate() {
+            if let Some(gm) = node.board.gm
+                && !node.image.given
+                && !started.contains(&index)
+            {
+                node.image.name = gm.image.into();
+            }
+        }
     }
 
     /// The nodes with a name: a group, a node, or `all`.
@@ -376,6 +407,7 @@ impl Defaults {
             board: self.board,
             image: self.image.clone(),
             emp: self.emp,
+            gm: self.gm,
             profile: self.profile.clone(),
             memory_mb: self.memory_mb,
         }

@@ -1,10 +1,13 @@
 //! The host programs of a scenario, and their parameters.
 
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
+use defs::gm::packet::MTU;
+use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 
 use super::error::{Position, ScenarioError};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
+use crate::boards::Protocol;
 use crate::programs::plan::{most_receives, most_transmits};
 
 /// Largest number of messages of a program's node.
@@ -72,7 +75,7 @@ pub enum Program {
         /// Pause between two bursts of a sender, in ns.
         pause_ns: u64,
     },
-    /// Boots EMP and does nothing.
+    /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
         nodes: Vec<usize>,
@@ -128,9 +131,9 @@ impl ProgramSpec {
         !matches!(self.program, Program::Idle { .. } | Program::Start { .. })
     }
 
-    /// Whether its firmware is EMP, which reports to the host when it is ready.
+    /// Whether it uses a message protocol, EMP or GM, whose firmware reports to the host when it is ready.
     #[must_use]
-    pub const fn is_emp(&self) -> bool {
+    pub const fn uses_protocol(&self) -> bool {
         !matches!(self.program, Program::Start { .. })
     }
 
@@ -195,7 +198,8 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         place: run.place,
     };
     if spec.talks() {
-        read_traffic(&mut spec, &mut table, name == Name::Random)?;
+        let limits = Limits::of(&spec, nodes);
+        read_traffic(&mut spec, &mut table, name == Name::Random, limits)?;
     }
     table.finish()?;
     Ok(spec)
@@ -274,14 +278,55 @@ fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioE
     Ok(found)
 }
 
+/// Limits of a program's messages: those of its nodes' protocol.
+#[derive(Debug, Clone, Copy)]
+struct Limits(Protocol);
+
+impl Limits {
+    fn of(spec: &ProgramSpec, nodes: &Nodes) -> Self {
+        let of_gm = |&node: &usize| nodes.all[node].board.protocol() == Some(Protocol::Gm);
+        match spec.nodes().iter().any(of_gm) {
+            true => Self(Protocol::Gm),
+            false => Self(Protocol::Emp),
+        }
+    }
+
+    /// The length of a message.
+    fn length(self, item: &Item<'_>) -> Result<u32, ScenarioError> {
+        match self.0 {
+            Protocol::Emp => item.integer(0..=u64::from(MESSAGE_LIMIT_BYTES)),
+            Protocol::Gm => item.integer(0..=u64::from(MTU)).map_err(|mut error| {
+                error.reason += " (a message of GM is one packet)";
+                error
+            }),
+        }
+    }
+
+    /// Largest number of posted transmits of this length.
+    const fn transmits(self, length: u32) -> usize {
+        match self.0 {
+            Protocol::Emp => most_transmits(length),
+            Protocol::Gm => SEND_TOKENS as usize,
+        }
+    }
+
+    /// Largest number of posted receives of this length.
+    const fn receives(self, length: u32) -> usize {
+        match self.0 {
+            Protocol::Emp => most_receives(length),
+            Protocol::Gm => RECEIVE_TOKENS as usize,
+        }
+    }
+}
+
 /// Reads the parameters common to all programs that send.
 fn read_traffic(
     spec: &mut ProgramSpec,
     table: &mut Table<'_>,
     random: bool,
+    limits: Limits,
 ) -> Result<(), ScenarioError> {
     spec.messages = table.integer("messages", 1..=MOST_MESSAGES, 1)?;
-    let limit = u64::from(MESSAGE_LIMIT_BYTES);
     let list = table.get("bytes");
     let most = if random { table.get("max_bytes") } else { None };
     spec.sizes = match (&list, most) {
@@ -290,21 +335,21 @@ fn read_traffic(
                 .place
                 .refuse("the lengths are given by \"bytes\" already"));
         }
-        (None, Some(item)) => Sizes::UpTo(item.integer(0..=limit)?),
+        (None, Some(item)) => Sizes::UpTo(limits.length(&item)?),
         (Some(item), None) => {
             let sizes = item.list();
             if sizes.is_empty() {
                 return Err(item.place.refuse("no length"));
             }
-            let sizes = sizes.iter().map(|item| item.integer(0..=limit));
+            let sizes = sizes.iter().map(|item| limits.length(item));
             Sizes::List(sizes.collect::<Result<_, _>>()?)
         }
         (None, None) => return Err(table.place.refuse("\"bytes\" is missing")),
     };
     let longest = spec.longest();
-    let most = most_transmits(longest) as u64;
+    let most = limits.transmits(longest) as u64;
     spec.window = table.integer("window", 1..=most, DEFAULT_WINDOW)?;
-    let most = most_receives(longest) as u64;
+    let most = limits.receives(longest) as u64;
     spec.receives = match table.get("receives") {
         Some(item) => Some(item.integer(1..=most)?),
         None => None,

@@ -106,19 +106,39 @@ fn follow(
     Err(format!("from {name} the routes lead in a circle"))
 }
 
-/// A number for each node, equal for nodes that can reach each other.
-pub(super) fn islands(network: &Network, nodes: usize) -> Vec<Option<usize>> {
-    let mut parents: Vec<usize> = (0..nodes + network.switches.len()).collect();
-    let vertex = |end: End| match end {
+/// Number of an end among nodes and switches.
+const fn vertex(end: End, nodes: usize) -> usize {
+    match end {
         End::Node(node) => node,
         End::Port { switch, .. } => nodes + switch,
-    };
+    }
+}
+
+/// A tree of the nodes and switches that can reach each other, for each of these groups.
+fn joined(network: &Network, nodes: usize) -> Vec<usize> {
+    let mut parents: Vec<usize> = (0..nodes + network.switches.len()).collect();
     for link in &network.links {
-        let [a, b] = link.ends.map(vertex).map(|end| root(&parents, end));
+        let [a, b] = link.ends.map(|end| root(&parents, vertex(end, nodes)));
         parents[a.max(b)] = a.min(b);
     }
+    parents
+}
+
+/// A number for each node, equal for nodes that can reach each other.
+pub(super) fn islands(network: &Network, nodes: usize) -> Vec<Option<usize>> {
+    let parents = joined(network, nodes);
     let island = |node| network.link_of(node).map(|_| root(&parents, node));
     (0..nodes).map(island).collect()
+}
+
+impl Network {
+    /// A number for each link, equal for links over which the same ones of the network's `nodes` nodes can reach each other.
+    pub(crate) fn islands(&self, nodes: usize) -> Vec<usize> {
+        let parents = joined(self, nodes);
+        let links = self.links.iter();
+        let island = links.map(|link| root(&parents, vertex(link.ends[0], nodes)));
+        island.collect()
+    }
 }
 
 fn root(parents: &[usize], mut vertex: usize) -> usize {

@@ -4,33 +4,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use emulator::board::{BoardFault, ProbeTable, StallFrom};
-use emulator::host::machine::Machine;
 use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::fault::RandomFaults;
-use host_lib::emp::Config;
-use host_lib::firmware::Firmware;
 
+use super::counters::Counters;
 use super::images::Images;
 use super::media;
-use super::result::Counters;
 use super::started::Started;
-use super::{Lives, Simulation};
-use crate::boards::{BoardType, Parts};
+use super::{Simulation, tasks};
+use crate::boards::Parts;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
-use crate::images::firmware;
-use crate::nodes::{self, START, mac_address};
-use crate::pairs;
-use crate::programs::deliveries::Deliveries;
-use crate::programs::plan::{Plan, plans};
-use crate::programs::traffic::{self, Identity};
+use crate::nodes::{self, START};
 use crate::scenario::ProfileName;
 use crate::scenario::faults::FaultSpec;
-use crate::scenario::programs::Program;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// A timing profile, and the image's probes with the stretch factors of their stages.
@@ -89,14 +80,18 @@ impl Blueprint {
         }
         resets.sort_unstable();
         let counters = Counters::new(world.nodes.len());
-        let lives = spawn(&mut world, scenario, images, speeds);
+        let profiles: Vec<_> = speeds
+            .iter()
+            .map(|speed| Arc::clone(&speed.profile))
+            .collect();
+        let lives = tasks::spawn(&mut world, scenario, images, &profiles);
+        let lives = lives.map_err(|error| scenario.place.refuse(error.to_string()))?;
         let started = Started::new(&mut world, scenario);
-        let profiles = speeds.iter().map(|speed| Arc::clone(&speed.profile));
         let names = scenario.nodes.iter().map(|node| node.name.clone());
         Ok(Simulation {
             world,
             images: images.clone(),
-            profiles: profiles.collect(),
+            profiles,
             lives,
             started,
             resets,
@@ -169,7 +164,7 @@ fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError
 }
 
 /// Converts a time relative to the start of the programs to an absolute time.
-const fn absolute(time: SimTime) -> SimTime {
+pub(super) const fn absolute(time: SimTime) -> SimTime {
     START.saturating_add(time)
 }
 
@@ -214,123 +209,4 @@ fn install(
         }
     }
     Ok(Strikes::default())
-}
-
-/// Program of a node's host.
-#[derive(Clone)]
-enum Job {
-    /// Boots EMP, and runs a plan of messages.
-    Emp(Plan),
-    /// Starts any firmware at this time after the start of the programs, without further accesses.
-    Start(SimTime),
-}
-
-/// Name and program of each node. Nodes without a program boot EMP and do nothing; if no node uses EMP,
-/// their boards stay untouched.
-fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
-    let other = scenario
-        .uses_emp()
-        .then(|| ("idle", Job::Emp(Plan::default())));
-    let nodes = scenario.nodes.iter();
-    let idle = nodes.map(|node| other.clone().filter(|_| node.board.runs_emp));
-    let mut jobs: Vec<_> = idle.collect();
-    for spec in &scenario.programs {
-        if let Program::Start { nodes } = &spec.program {
-            for &node in nodes {
-                let after = SimTime::from_ns(spec.start_ns);
-                jobs[node] = Some((spec.name, Job::Start(after)));
-            }
-        }
-        for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
-            jobs[node] = Some((spec.name, Job::Emp(plan)));
-        }
-    }
-    jobs
-}
-
-/// Starts the programs.
-fn spawn(
-    world: &mut World,
-    scenario: &Scenario,
-    images: &Images,
-    speeds: &[Arc<Speed>],
-) -> Vec<Lives> {
-    let firmware = images.all().map(|(_, image)| Arc::new(firmware(image)));
-    let firmware: Vec<_> = firmware.collect();
-    let count = scenario.nodes.len();
-    let routes: Vec<_> = (0..count).map(|node| mac_address(node as u16)).collect();
-    let mut all_lives = Vec::with_capacity(count);
-    for (index, job) in jobs(scenario).into_iter().enumerate() {
-        let node = &scenario.nodes[index];
-        let mut config = Config::new(index as u16, routes.clone());
-        node.emp.apply(&mut config);
-        let host = &speeds[index].profile.host;
-        config.post_overhead_ns = host.post.ps() / 1000;
-        let lives = Lives::default();
-        all_lives.push(lives.clone());
-        let Some((name, job)) = job else {
-            continue;
-        };
-        let task = Arc::new(Task {
-            job,
-            lives,
-            config,
-            board: node.board,
-            firmware: Arc::clone(&firmware[images.index_of(index)]),
-            seed: scenario.seed,
-        });
-        let programs = &mut world.nodes[index].programs;
-        programs.spawn_restartable(name, move |machine, life| {
-            let task = Arc::clone(&task);
-            async move { task.run(machine, life).await }
-        });
-    }
-    all_lives
-}
-
-/// Data that a node's program needs at each start.
-struct Task {
-    job: Job,
-    lives: Lives,
-    config: Config,
-    board: &'static BoardType,
-    firmware: Arc<Firmware>,
-    seed: u64,
-}
-
-impl Task {
-    async fn run(&self, machine: Machine, life: u32) {
-        let deliveries = self.lives.begin(machine.now().ps());
-        let done = match &self.job {
-            Job::Emp(plan) => self.exchange(machine, life, plan, &deliveries).await,
-            Job::Start(after) => {
-                // The program has no messages to wait for.
-                deliveries.records().sending_over = true;
-                let firmware = Arc::clone(&self.firmware);
-                self.board.start(machine, firmware, absolute(*after)).await
-            }
-        };
-        let mut records = deliveries.records();
-        records.sending_over = true;
-        records.problem = done.err();
-    }
-
-    async fn exchange(
-        &self,
-        machine: Machine,
-        life: u32,
-        plan: &Plan,
-        deliveries: &Deliveries,
-    ) -> Result<(), String> {
-        let mut config = self.config.clone();
-        let who = Identity {
-            node: config.node,
-            life: (life - 1) as u16,
-            seed: self.seed,
-        };
-        // EMP requires a later epoch at each start.
-        config.epoch = life as u16;
-        let emp = pairs::boot(machine, &self.firmware, config).await?;
-        traffic::run(emp, who, plan.clone(), deliveries.clone()).await
-    }
 }

@@ -14,7 +14,8 @@ use crate::builder::{WorldBuilder, WorldError};
 use crate::nodes::mac_address;
 use crate::scenario::{End, Forwarding, Network, SwitchSpec};
 
-const fn port(end: End) -> Port {
+/// A link's end as a port of the world.
+pub(super) const fn port(end: End) -> Port {
     match end {
         End::Node(node) => Port::Node(node),
         End::Port { switch, port } => Port::Switch { switch, port },

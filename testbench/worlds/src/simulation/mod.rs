@@ -1,11 +1,14 @@
 //! Running scenarios: world, programs, and results.
 
 mod build;
+mod counters;
 mod images;
 mod media;
 pub mod result;
 pub mod snapshot;
 mod started;
+mod tasks;
+mod ways;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +26,8 @@ use crate::nodes::START;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
 use crate::scenario::Position;
-use result::{Counters, RunSummary};
+use counters::Counters;
+use result::RunSummary;
 use started::Started;
 
 /// Options of a run.

@@ -2,23 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use defs::emp::control::{COUNTER_COUNT, COUNTERS, Counter};
+use defs::emp::control::Counter;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
-use emulator::value_struct;
 use emulator::wire::ethernet::switch::Switch;
 use emulator::wire::fault::FaultKind;
 use emulator::wire::loss::LossReason;
 use serde::Serializer;
 
+use super::counters::{Busy, NicCounters};
 use super::{Simulation, media};
-use crate::boards;
-use crate::nodes::{self, START};
+use crate::nodes::START;
 use crate::programs::verdict::{Life, Verdict, judge};
-
-/// Counters of a NIC's firmware.
-pub type NicCounters = [u64; COUNTER_COUNT as usize];
 
 /// Drop counters of a NIC, with their names in reports.
 const NIC_DROPS: [(&str, Counter); 7] = [
@@ -30,55 +26,6 @@ const NIC_DROPS: [(&str, Counter); 7] = [
     ("nic_epoch", Counter::DropEpoch),
     ("nic_resources", Counter::DropResources),
 ];
-
-/// Counters that must be sampled during a run.
-#[derive(Debug, Clone)]
-pub(super) struct Counters {
-    /// Counters of incarnations that a reset ended.
-    ended: Vec<NicCounters>,
-    /// Busy times of each board at the start of the programs.
-    busy: Vec<Busy>,
-}
-
-value_struct!(Counters {
-    ended: ended,
-    busy: busy
-});
-
-/// Busy times of the units of a board, in ps.
-type Busy = Vec<u64>;
-
-fn busy(node: &Node) -> Busy {
-    let units = node.inspect().busy_units();
-    units.iter().map(|unit| unit.time.ps()).collect()
-}
-
-impl Counters {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self {
-            ended: vec![[0; COUNTER_COUNT as usize]; nodes],
-            busy: vec![Busy::new(); nodes],
-        }
-    }
-
-    /// Samples the counters: at the start of the programs, or before a node's reset.
-    pub(super) fn look(&mut self, world: &World, reset: Option<usize>) {
-        let Some(node) = reset else {
-            self.busy = world.nodes.iter().map(busy).collect();
-            return;
-        };
-        let life = nic_counters(&world.nodes[node]);
-        for (all, life) in self.ended[node].iter_mut().zip(life) {
-            *all += life;
-        }
-    }
-}
-
-/// Reads the counters from the firmware's memory, without side effects.
-fn nic_counters(node: &Node) -> NicCounters {
-    let word = |index: usize| nodes::firmware_word(node, COUNTERS + 4 * index as u32);
-    std::array::from_fn(|index| u64::from(word(index)))
-}
 
 /// Utilisation of a board since the start of the programs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -153,8 +100,10 @@ pub struct RunSummary {
     pub end: RunEnd,
     /// Result of the messages.
     pub verdict: Verdict,
-    /// Firmware counters of each NIC.
+    /// Counters of EMP's firmware on each NIC.
     pub nics: Vec<NicCounters>,
+    /// Counters of GM's firmware, of all boards together and with their names; none if no board runs it.
+    pub gm: Option<BTreeMap<&'static str, u64>>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -185,20 +134,9 @@ impl RunSummary {
             ..
         } = simulation;
         let over = matches!(end, RunEnd::Completed | RunEnd::Deadlock(_));
-        let nics = counters.ended.iter().enumerate();
-        let nics: Vec<NicCounters> = nics
-            .map(|(node, ended)| {
-                // Other firmware uses these words differently.
-                let board = boards::board_type(world.nodes[node].inspect().name());
-                if started.contains(node) || board.is_some_and(|board| !board.runs_emp) {
-                    return [0; COUNTER_COUNT as usize];
-                }
-                let now = nic_counters(&world.nodes[node]);
-                std::array::from_fn(|index| ended[index] + now[index])
-            })
-            .collect();
+        let (nics, gm) = counters.of_boards(world, started);
         let simulated = world.now().saturating_sub(START);
-        let boards = world.nodes.iter().zip(&counters.busy).zip(names);
+        let boards = world.nodes.iter().zip(counters.busy()).zip(names);
         let idle_faults = simulation.exact_faults.iter();
         let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
         let mut problems = host_problems(lives, names);
@@ -220,6 +158,7 @@ impl RunSummary {
             problems,
             failures: failures(lives, names),
             nics,
+            gm,
             simulated,
             trace_hash: world.trace_hash(),
             end,

@@ -165,8 +165,6 @@ fn mistakes_in_scenarios_are_named() {
         ),
         "not between 0 and 7",
     );
-    let emp = text("lanai", "topology = \"pair\"").replace("start", "idle");
-    check(&emp, "does not run");
     let mixed = "[network]\ntopology = \"star\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\nboard = \"lanai\"\n\
                  [[program]]\nrun = \"start\"\nnodes = \"all\"\n";
     check(mixed, "a network has one medium");

@@ -41,6 +41,8 @@ fn every_example_is_right_and_says_what_it_shows() {
         "all-to-all-256",
         "exact-fault",
         "flow-control",
+        "gm-eight",
+        "gm-pair",
         "lanai-hello",
         "pair",
         "race",
@@ -89,6 +91,30 @@ fn a_short_all_to_all() {
     let outcome = run("all-to-all-256", &changes);
     assert_eq!(outcome.verdict.messages.delivered, 24 * 23 * 2);
     assert_eq!(outcome.verdict.bytes, 24 * 23 * (64 + 4096));
+}
+
+#[test]
+fn gm_pair() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("gm-pair", &[("= 1000 ", "= 50 ")]);
+    let messages = outcome.verdict.messages;
+    assert_eq!((messages.posted, messages.delivered), (100, 100));
+    let gm = outcome.gm.unwrap();
+    assert_eq!((gm["delivered"], gm["resends"]), (100, 0));
+}
+
+#[test]
+fn a_short_gm_eight() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("gm-eight", &[("= 1250 ", "= 40 ")]);
+    assert_eq!(outcome.verdict.messages.delivered, 8 * 40);
+    assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
+    let gm = outcome.gm.unwrap();
+    assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
 }
 
 #[test]

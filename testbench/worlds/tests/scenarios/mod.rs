@@ -6,6 +6,7 @@
 
 mod examples;
 mod faults;
+mod gm;
 mod race;
 mod runs;
 mod started;

@@ -41,6 +41,9 @@ pub struct Document<'a> {
     retransmissions: u64,
     frames_sent: u64,
     acks_sent: u64,
+    /// Counters of GM's firmware, if a board runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gm: Option<&'a BTreeMap<&'static str, u64>>,
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -72,6 +75,12 @@ impl Report<'_> {
             p99: verdict.latency_us(99),
             max: verdict.latency_us(100),
         }
+    }
+
+    /// Counters of GM's firmware, if the scenario uses it.
+    fn gm(&self) -> Option<&BTreeMap<&'static str, u64>> {
+        let counts = self.outcome.gm.as_ref();
+        counts.filter(|_| self.scenario.uses_protocol())
     }
 
     const fn end(&self) -> &'static str {
@@ -106,6 +115,7 @@ impl Report<'_> {
             retransmissions: outcome.counted(Counter::FramesResent),
             frames_sent: outcome.counted(Counter::FramesSent),
             acks_sent: outcome.counted(Counter::AcksSent),
+            gm: self.gm(),
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,
@@ -161,13 +171,17 @@ impl Report<'_> {
     /// Lines on messages and frames, if there was any traffic.
     fn traffic(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
-        if self.scenario.uses_emp() {
+        if self.scenario.uses_protocol() {
             lines.extend([
                 ("messages", self.messages()),
                 ("payload", self.payload()),
                 ("latency", self.latencies()),
-                ("frames", self.frames()),
             ]);
+            let all_gm = self.scenario.nodes.iter().all(|node| !node.board.runs_emp);
+            if !all_gm {
+                lines.push(("frames", self.frames()));
+            }
+            lines.extend(self.gm().map(|counts| ("gm", listed(counts))));
         }
         if !self.scenario.network.links.is_empty() {
             lines.extend([
@@ -265,7 +279,7 @@ impl Report<'_> {
 }
 
 /// Counts other than 0.
-fn listed(counts: &BTreeMap<String, u64>) -> String {
+fn listed(counts: &BTreeMap<impl std::fmt::Display, u64>) -> String {
     let some = counts.iter().filter(|(_, count)| **count > 0);
     let some: Vec<_> = some
         .map(|(name, &count)| format!("{name} {}", grouped(count)))

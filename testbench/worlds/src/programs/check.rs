@@ -1,0 +1,78 @@
+//! Check of a received message against the bytes that its sender must have sent.
+
+use host_lib::window::{System, VirtualAddress};
+
+use super::content::{self, Flow, LABEL_BYTES};
+use super::deliveries::{Got, Records};
+
+/// Identity of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Node of the program.
+    pub node: u16,
+    /// Number of earlier incarnations.
+    pub life: u16,
+    /// Seed of the scenario.
+    pub seed: u64,
+}
+
+/// A received message, as its protocol reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// First byte.
+    pub address: VirtualAddress,
+    /// Reported length in bytes.
+    pub length: u32,
+    /// Bytes of memory at the address.
+    pub room: u32,
+    /// The sender.
+    pub from: u16,
+    /// The tag; 0 in a protocol without tags.
+    pub tag: u16,
+}
+
+impl Identity {
+    /// Checks a message that this program received and records it.
+    ///
+    /// # Errors
+    /// If the program has no memory at the message's address.
+    pub fn record(
+        &self,
+        system: &impl System,
+        arrival: Arrival,
+        records: &mut Records,
+    ) -> Result<(), String> {
+        let Arrival {
+            address,
+            length,
+            room,
+            ..
+        } = arrival;
+        let nothing = |at: VirtualAddress| format!("no memory at {:#x}", at.0);
+        let label = length.min(room).min(LABEL_BYTES);
+        let mut bytes = vec![0; label as usize];
+        system.read_memory(address, &mut bytes).map_err(nothing)?;
+        let flow = Flow {
+            from: arrival.from,
+            to: self.node,
+            tag: arrival.tag,
+            life: content::life(&bytes),
+        };
+        let expected = records.expected(flow);
+        let sequence = content::sequence(&bytes, expected);
+        let intact = length <= room && {
+            let sent = content::bytes(self.seed, flow, sequence, length);
+            system.memory_is(address, &sent).map_err(nothing)?
+        };
+        let got = Got {
+            // A damaged label is useless: take the message for the next one.
+            sequence: if intact { sequence } else { expected },
+            number: content::number(&bytes),
+            time_ps: system.now_ps(),
+            length,
+            intact,
+        };
+        records.receive(flow, got);
+        Ok(())
+    }
+}

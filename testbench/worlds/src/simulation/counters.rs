@@ -1,0 +1,128 @@
+//! Counters of boards and their firmware, sampled during a run.
+
+use std::collections::BTreeMap;
+
+use defs::emp::control::{COUNTER_COUNT, COUNTERS};
+use defs::gm::map as gm;
+use emulator::sim::node::Node;
+use emulator::sim::world::World;
+use emulator::value_struct;
+
+use super::started::Started;
+use crate::boards::{self, BoardType, Protocol};
+use crate::nodes;
+
+/// Counters of a NIC's firmware.
+pub type NicCounters = [u64; COUNTER_COUNT as usize];
+
+const _: () = assert!(gm::COUNTER_COUNT <= COUNTER_COUNT);
+
+/// GM's counters with their names in reports.
+const GM_COUNTERS: [(&str, gm::Counter); gm::COUNTER_COUNT as usize] = [
+    ("bad_packets", gm::Counter::BadPackets),
+    ("duplicates", gm::Counter::Duplicates),
+    ("gaps", gm::Counter::Gaps),
+    ("no_token", gm::Counter::NoToken),
+    ("closed_port", gm::Counter::ClosedPort),
+    ("resends", gm::Counter::Resends),
+    ("failed_sends", gm::Counter::FailedSends),
+    ("bad_posts", gm::Counter::BadPosts),
+    ("sessions", gm::Counter::Sessions),
+    ("delivered", gm::Counter::Delivered),
+];
+
+/// Counters that must be sampled during a run.
+#[derive(Debug, Clone)]
+pub(super) struct Counters {
+    /// Firmware counters of incarnations that a reset ended.
+    ended: Vec<NicCounters>,
+    /// Busy times of each board at the start of the programs.
+    busy: Vec<Busy>,
+}
+
+value_struct!(Counters {
+    ended: ended,
+    busy: busy
+});
+
+/// Busy times of the units of a board, in ps.
+pub(super) type Busy = Vec<u64>;
+
+fn busy(node: &Node) -> Busy {
+    let units = node.inspect().busy_units();
+    units.iter().map(|unit| unit.time.ps()).collect()
+}
+
+impl Counters {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self {
+            ended: vec![[0; COUNTER_COUNT as usize]; nodes],
+            busy: vec![Busy::new(); nodes],
+        }
+    }
+
+    /// Samples the counters: at the start of the programs, or before a node's reset.
+    pub(super) fn look(&mut self, world: &World, reset: Option<usize>) {
+        let Some(node) = reset else {
+            self.busy = world.nodes.iter().map(busy).collect();
+            return;
+        };
+        let life = nic_counters(&world.nodes[node]);
+        for (all, life) in self.ended[node].iter_mut().zip(life) {
+            *all += life;
+        }
+    }
+
+    /// Busy times of each board at the start of the programs.
+    pub(super) fn busy(&self) -> &[Busy] {
+        &self.busy
+    }
+
+    /// The counters of EMP's firmware on each board, and those of GM's firmware on all boards together, if any board runs it.
+    pub(super) fn of_boards(
+        &self,
+        world: &World,
+        started: &Started,
+    ) -> (Vec<NicCounters>, Option<BTreeMap<&'static str, u64>>) {
+        let mut emp = vec![[0; COUNTER_COUNT as usize]; world.nodes.len()];
+        let mut gm = None;
+        for (index, (node, ended)) in world.nodes.iter().zip(&self.ended).enumerate() {
+            // Firmware that is only started uses these words differently.
+            if started.contains(index) {
+                continue;
+            }
+            let now = nic_counters(node);
+            let all: NicCounters = std::array::from_fn(|counter| ended[counter] + now[counter]);
+            match protocol(node) {
+                Some(Protocol::Emp) => emp[index] = all,
+                Some(Protocol::Gm) => {
+                    let sums = gm.get_or_insert_with(BTreeMap::new);
+                    for (name, counter) in GM_COUNTERS {
+                        *sums.entry(name).or_default() += all[counter as usize];
+                    }
+                }
+                None => {}
+            }
+        }
+        (emp, gm)
+    }
+}
+
+/// The protocol of a node's board.
+fn protocol(node: &Node) -> Option<Protocol> {
+    boards::board_type(node.inspect().name()).and_then(BoardType::protocol)
+}
+
+/// Reads the counters from the firmware's memory, without side effects.
+fn nic_counters(node: &Node) -> NicCounters {
+    let (first, count) = match protocol(node) {
+        Some(Protocol::Emp) => (COUNTERS, COUNTER_COUNT),
+        Some(Protocol::Gm) => (gm::COUNTERS, gm::COUNTER_COUNT),
+        None => (0, 0),
+    };
+    let word = |index: usize| nodes::firmware_word(node, first + 4 * index as u32);
+    std::array::from_fn(|index| match index < count as usize {
+        true => u64::from(word(index)),
+        false => 0,
+    })
+}

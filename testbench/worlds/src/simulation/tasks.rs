@@ -1,0 +1,190 @@
+//! The programs of a scenario's nodes: their firmware, their settings, and their tasks in the world.
+
+use std::sync::Arc;
+
+use emulator::host::machine::Machine;
+use emulator::profile::Profile;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::World;
+use emulator::wire::myrinet::routes::RouteError;
+use host_lib::firmware::Firmware;
+use host_lib::{emp, gm};
+
+use super::Lives;
+use super::build::absolute;
+use super::images::Images;
+use super::ways;
+use crate::boards::{BoardType, Protocol};
+use crate::gm as gm_nodes;
+use crate::images::firmware;
+use crate::nodes::mac_address;
+use crate::pairs;
+use crate::programs::check::Identity;
+use crate::programs::deliveries::Deliveries;
+use crate::programs::plan::{Plan, plans};
+use crate::programs::{gm_traffic, traffic};
+use crate::scenario::Scenario;
+use crate::scenario::programs::Program;
+
+/// Sessions of GM that a node may begin between two resets.
+const SESSIONS_OF_A_LIFE: u16 = 0x100;
+
+/// Program of a node's host.
+#[derive(Clone)]
+enum Job {
+    /// Boots the firmware of the board's protocol, and runs a plan of messages.
+    Messages(Plan),
+    /// Starts any firmware at this time after the start of the programs, without further accesses.
+    Start(SimTime),
+}
+
+/// Name and program of each node. Nodes without a program boot the firmware of their protocol and do nothing; if no node
+/// uses a protocol, their boards stay untouched.
+fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
+    let other = scenario
+        .uses_protocol()
+        .then(|| ("idle", Job::Messages(Plan::default())));
+    let nodes = scenario.nodes.iter();
+    let idle = nodes.map(|node| other.clone().filter(|_| node.board.protocol().is_some()));
+    let mut jobs: Vec<_> = idle.collect();
+    for spec in &scenario.programs {
+        if let Program::Start { nodes } = &spec.program {
+            for &node in nodes {
+                let after = SimTime::from_ns(spec.start_ns);
+                jobs[node] = Some((spec.name, Job::Start(after)));
+            }
+        }
+        for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
+            jobs[node] = Some((spec.name, Job::Messages(plan)));
+        }
+    }
+    jobs
+}
+
+/// Settings of a node's protocol.
+enum Settings {
+    Emp(emp::Config),
+    Gm(gm::Config),
+}
+
+/// The settings of each node.
+fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settings>, RouteError> {
+    let count = scenario.nodes.len();
+    let addresses: Vec<_> = (0..count).map(|node| mac_address(node as u16)).collect();
+    let ways = ways::routes(&scenario.network, count)?;
+    let nodes = scenario.nodes.iter().zip(profiles).enumerate();
+    let settings = nodes.map(|(index, (node, profile))| {
+        let overhead_ns = profile.host.post.ps() / 1000;
+        if let (Some(Protocol::Gm), Some(firmware)) = (node.board.protocol(), node.board.gm) {
+            let routes = (0..count).map(|to| ways.get(&(index, to)).cloned());
+            let mut config = gm::Config::new(firmware.family, index as u16, routes.collect());
+            node.gm.apply(&mut config);
+            config.overhead_ns = overhead_ns;
+            return Settings::Gm(config);
+        }
+        let mut config = emp::Config::new(index as u16, addresses.clone());
+        node.emp.apply(&mut config);
+        config.post_overhead_ns = overhead_ns;
+        Settings::Emp(config)
+    });
+    Ok(settings.collect())
+}
+
+/// Starts the programs.
+///
+/// # Errors
+/// If the network has no routes.
+pub(super) fn spawn(
+    world: &mut World,
+    scenario: &Scenario,
+    images: &Images,
+    profiles: &[Arc<Profile>],
+) -> Result<Vec<Lives>, RouteError> {
+    let firmware = images.all().map(|(_, image)| Arc::new(firmware(image)));
+    let firmware: Vec<_> = firmware.collect();
+    let settings = settings(scenario, profiles)?;
+    let mut all_lives = Vec::with_capacity(settings.len());
+    for (index, (job, settings)) in jobs(scenario).into_iter().zip(settings).enumerate() {
+        let node = &scenario.nodes[index];
+        let lives = Lives::default();
+        all_lives.push(lives.clone());
+        let Some((name, job)) = job else {
+            continue;
+        };
+        let task = Arc::new(Task {
+            job,
+            lives,
+            settings,
+            node: index as u16,
+            board: node.board,
+            firmware: Arc::clone(&firmware[images.index_of(index)]),
+            seed: scenario.seed,
+        });
+        let programs = &mut world.nodes[index].programs;
+        programs.spawn_restartable(name, move |machine, life| {
+            let task = Arc::clone(&task);
+            async move { task.run(machine, life).await }
+        });
+    }
+    Ok(all_lives)
+}
+
+/// Data that a node's program needs at each start.
+struct Task {
+    job: Job,
+    lives: Lives,
+    settings: Settings,
+    node: u16,
+    board: &'static BoardType,
+    firmware: Arc<Firmware>,
+    seed: u64,
+}
+
+impl Task {
+    async fn run(&self, machine: Machine, life: u32) {
+        let deliveries = self.lives.begin(machine.now().ps());
+        let done = match &self.job {
+            Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
+            Job::Start(after) => {
+                // The program has no messages to wait for.
+                deliveries.records().sending_over = true;
+                let firmware = Arc::clone(&self.firmware);
+                self.board.start(machine, firmware, absolute(*after)).await
+            }
+        };
+        let mut records = deliveries.records();
+        records.sending_over = true;
+        records.problem = done.err();
+    }
+
+    async fn exchange(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &Plan,
+        deliveries: &Deliveries,
+    ) -> Result<(), String> {
+        let who = Identity {
+            node: self.node,
+            life: (life - 1) as u16,
+            seed: self.seed,
+        };
+        let (plan, deliveries) = (plan.clone(), deliveries.clone());
+        match &self.settings {
+            Settings::Emp(config) => {
+                let mut config = config.clone();
+                // EMP requires a later epoch at each start.
+                config.epoch = life as u16;
+                let emp = pairs::boot(machine, &self.firmware, config).await?;
+                traffic::run(emp, who, plan, deliveries).await
+            }
+            Settings::Gm(config) => {
+                let mut config = config.clone();
+                // A connection begins sessions of its own after the first one.
+                config.session = (life as u16).wrapping_mul(SESSIONS_OF_A_LIFE);
+                let gm = gm_nodes::boot(machine, &self.firmware, config).await?;
+                gm_traffic::run(gm, who, plan, deliveries).await
+            }
+        }
+    }
+}
