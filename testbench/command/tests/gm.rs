@@ -84,7 +84,13 @@ fn wrong_requests_are_refused() {
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.contains(message), "{options:?}: {text}");
     };
-    check(&["--size", "4097"], "--size 4097: a message has at most 4096 bytes");
+    check(
+        &["--size", "4097"],
+        "--size 4097: a message has at most 4096 bytes",
+    );
     check(&["--figure", "gm-001"], "--figure is for `reproduce emp`");
-    check(&["--profile", "tigon2-88mhz"], "boards of type tigon2 run no GM");
+    check(
+        &["--profile", "tigon2-88mhz"],
+        "boards of type tigon2 run no GM",
+    );
 }

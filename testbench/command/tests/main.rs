@@ -14,6 +14,7 @@ mod debug;
 #[path = "../../timeline/tests/decoded.rs"]
 mod decoded;
 mod gdb;
+mod gm;
 mod lanai;
 mod myrinet;
 mod optional_tools;
