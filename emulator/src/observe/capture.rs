@@ -3,6 +3,7 @@
 //! While frames are observed, every direction of a link has a tap, and so has every switch, for dropped frames. `World`
 //! collects their contents between slices, as [`Stream`](super::stream::Stream) does with events.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -152,6 +153,17 @@ pub trait FrameObserver: Send {
 pub struct Tap {
     interface: usize,
     frames: Vec<CapturedFrame>,
+    /// Notes on units that are not captured yet.
+    noted: BTreeMap<Noted, Vec<Note>>,
+}
+
+/// A unit that a tap has notes on before it captures it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Noted {
+    /// The unit of an event, by the event's number on the lane.
+    Event(u64),
+    /// A packet, by its number.
+    Packet(u64),
 }
 
 impl Tap {
@@ -161,7 +173,20 @@ impl Tap {
         Self {
             interface,
             frames: Vec::new(),
+            noted: BTreeMap::new(),
         }
+    }
+
+    /// Keeps notes on a unit until it is captured.
+    pub fn note(&mut self, unit: Noted, notes: Vec<Note>) {
+        if !notes.is_empty() {
+            self.noted.insert(unit, notes);
+        }
+    }
+
+    /// Takes the notes on a unit.
+    pub fn notes(&mut self, unit: Noted) -> Vec<Note> {
+        self.noted.remove(&unit).unwrap_or_default()
     }
 
     /// Captures a frame.

@@ -182,7 +182,7 @@ impl MyrinetNetwork {
         }
     }
 
-    pub(super) fn schedule(&mut self, time: SimTime, channel: usize, step: Step) {
+    pub(super) fn schedule(&mut self, time: SimTime, channel: usize, step: Step) -> u64 {
         let sequence = self.channels[channel].lane.next_sequence();
         self.pending.0.push(Event {
             time,
@@ -190,6 +190,7 @@ impl MyrinetNetwork {
             step,
             sequence,
         });
+        sequence
     }
 
     /// From a byte at a channel's beginning to that byte in the slack buffer at its end; `None` if a node is there.

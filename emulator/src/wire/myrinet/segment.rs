@@ -7,7 +7,7 @@ use super::network::MyrinetNetwork;
 use super::packet::{MINIMUM_BYTES, Packet, RouteByte};
 use super::worm::{Hop, HopId, Worm};
 use super::{Control, Myrinet};
-use crate::observe::capture::Tap;
+use crate::observe::capture::{Note, Noted, Tap};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
 use crate::wire::fault::Passage;
@@ -74,7 +74,7 @@ impl<'a> Joined<'a> {
             time,
             channel,
             step,
-            ..
+            sequence,
         } = event;
         self.now = time;
         match step {
@@ -97,7 +97,10 @@ impl<'a> Joined<'a> {
                 self.go_on(channel);
                 self.watch(channel);
             }
-            Step::Leave(packet, layer, reports) => self.leave(channel, packet, layer, reports),
+            Step::Leave(packet, layer, reports) => {
+                let notes = self.notes(channel, Noted::Event(sequence));
+                self.leave(channel, (packet, notes), layer, reports);
+            }
             Step::Cut(crossbar) => self.cut(channel, crossbar),
             Step::Watchdog(hop) => self.bark(channel, hop),
         }
@@ -135,14 +138,20 @@ impl<'a> Joined<'a> {
     }
 
     /// A packet leaves a node: it passes the lane's fault layers, then it asks for the channel.
-    fn leave(&mut self, channel: usize, packet: Packet, layer: usize, reports: bool) {
+    fn leave(
+        &mut self,
+        channel: usize,
+        (packet, notes): (Packet, Vec<Note>),
+        layer: usize,
+        reports: bool,
+    ) {
         if layer == 0 {
             self.network.counts.sent += 1;
         }
         let now = self.now;
         let lane = &mut self.network.channels[channel].lane;
         if layer >= lane.layers() {
-            return self.enter(channel, packet, reports);
+            return self.enter(channel, (packet, notes), reports);
         }
         let length = packet.length();
         let mut passage = Passage::default();
@@ -150,16 +159,39 @@ impl<'a> Joined<'a> {
             head: now,
             unit: packet,
         };
+        let before = lane.tap.is_some().then(|| departure.clone());
         lane.pass(layer, departure, &mut passage);
-        let copies = passage.units().len() as u64;
-        for (index, Departure { head, unit }) in passage.take_units().enumerate() {
-            let step = Step::Leave(unit, layer + 1, reports && index == 0);
-            self.schedule(head, channel, step);
+        let copies = passage.units().len();
+        if let Some(before) = before.as_ref().filter(|_| copies == 0) {
+            let notes = notes.iter().cloned().chain([Note::Dropped]);
+            lane.capture(now, &before.unit, notes.collect());
         }
-        self.network.counts.doubled += copies.saturating_sub(1);
+        for (index, after) in passage.take_units().enumerate() {
+            let mut notes = notes.clone();
+            if let Some(before) = &before {
+                notes.extend(Note::of_fault(before, &after, index + 1, copies));
+            }
+            let step = Step::Leave(after.unit, layer + 1, reports && index == 0);
+            let event = self.network.schedule(after.head, channel, step);
+            self.note(channel, Noted::Event(event), notes);
+        }
+        self.network.counts.doubled += (copies as u64).saturating_sub(1);
         if copies == 0 {
             self.vanish(channel, length, reports);
         }
+    }
+
+    /// Keeps notes on a unit of a channel until it is captured, if it is captured at all.
+    fn note(&mut self, channel: usize, unit: Noted, notes: Vec<Note>) {
+        if let Some(tap) = &mut self.network.channels[channel].lane.tap {
+            tap.note(unit, notes);
+        }
+    }
+
+    /// Takes the notes on a unit of a channel.
+    fn notes(&mut self, channel: usize, unit: Noted) -> Vec<Note> {
+        let tap = &mut self.network.channels[channel].lane.tap;
+        tap.as_mut().map_or_else(Vec::new, |tap| tap.notes(unit))
     }
 
     /// A packet that a node sends gets no further than the node's port. The sender does not know.
@@ -173,7 +205,7 @@ impl<'a> Joined<'a> {
     }
 
     /// A packet of a node asks for its first channel.
-    fn enter(&mut self, channel: usize, packet: Packet, reports: bool) {
+    fn enter(&mut self, channel: usize, (packet, notes): (Packet, Vec<Note>), reports: bool) {
         let length = packet.length();
         if length < MINIMUM_BYTES {
             let lane = &mut self.network.channels[channel].lane;
@@ -182,6 +214,7 @@ impl<'a> Joined<'a> {
         }
         let number = self.network.next_number;
         self.network.next_number += 1;
+        self.note(channel, Noted::Packet(number), notes);
         let hop = Hop {
             channel,
             length,
@@ -295,17 +328,20 @@ impl<'a> Joined<'a> {
             .lane
             .is_cut(now, now.saturating_add(channel.link.propagation))
         {
-            return self.lose(id, index, LossReason::Cut);
+            let (reason, port) = (LossReason::Cut, None);
+            self.capture(index, id, vec![Note::Lost { reason, port }]);
+            return self.lose(id, index, reason);
         }
+        let mut notes = Vec::new();
         let start = match channel.lane.layers() {
             0 => now,
             _ if id.1 == 0 => now,
-            _ => match self.pass_layers(index, id) {
+            _ => match self.pass_layers(index, id, &mut notes) {
                 Some(start) => start,
                 None => return,
             },
         };
-        self.capture(index, id);
+        self.capture(index, id, notes);
         let channel = &mut self.network.channels[index];
         channel.holder = Some(id);
         if channel.receiver().is_none() {
@@ -330,19 +366,23 @@ impl<'a> Joined<'a> {
 
     /// A packet passes the fault layers of a crossbar's port. Returns when its head may leave, unless it is lost. A packet that is under
     /// way cannot be doubled, and cannot change its length.
-    fn pass_layers(&mut self, channel: usize, id: HopId) -> Option<SimTime> {
+    fn pass_layers(&mut self, channel: usize, id: HopId, notes: &mut Vec<Note>) -> Option<SimTime> {
         let mut unit = self.network.worm(id.0)?.packet_at(id.1);
         let (mut head, length) = (self.now, unit.length());
         let mut passage = Passage::default();
         let lane = &mut self.network.channels[channel].lane;
         for layer in 0..lane.layers() {
-            lane.pass(layer, Departure { head, unit }, &mut passage);
+            let before = Departure { head, unit };
+            lane.pass(layer, before.clone(), &mut passage);
             let first = passage.take_units().next();
-            let Some(departure) = first else {
+            let Some(after) = first else {
+                notes.push(Note::Dropped);
+                lane.capture(self.now, &before.unit, std::mem::take(notes));
                 self.clear(id.0);
                 return None;
             };
-            (head, unit) = (departure.head, departure.unit);
+            notes.extend(Note::of_fault(&before, &after, 1, 1));
+            (head, unit) = (after.head, after.unit);
         }
         if unit.length() != length {
             self.lose(id, channel, LossReason::Length);
@@ -353,14 +393,20 @@ impl<'a> Joined<'a> {
         Some(head)
     }
 
-    fn capture(&mut self, channel: usize, (number, hop): HopId) {
+    /// Captures a packet at a channel with these notes, and those that were kept.
+    fn capture(&mut self, channel: usize, (number, hop): HopId, notes: Vec<Note>) {
         if self.network.channels[channel].lane.tap.is_none() {
             return;
         }
         let packet = self.network.worm(number).map(|worm| worm.packet_at(hop));
         if let Some(packet) = packet {
+            let mut all = match hop {
+                0 => self.notes(channel, Noted::Packet(number)),
+                _ => Vec::new(),
+            };
+            all.extend(notes);
             let lane = &mut self.network.channels[channel].lane;
-            lane.capture(self.now, &packet, Vec::new());
+            lane.capture(self.now, &packet, all);
         }
     }
 }
