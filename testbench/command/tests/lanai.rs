@@ -142,6 +142,7 @@ fn a_scenario_runs_and_is_traced() {
         shares.contains("main") || shares.contains("work"),
         "{shares}"
     );
+    assert!(shares.contains(" cpu: "), "{shares}");
 }
 
 #[test]

@@ -73,6 +73,15 @@ impl Medium {
     }
 }
 
+/// How a host sees a board through its PCI window: the driver in the host library that brings it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostView {
+    /// `host_lib::board`.
+    Tigon2,
+    /// `host_lib::lanai`.
+    Lanai(Family),
+}
+
 /// GM's firmware for a type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct GmFirmware {
@@ -95,6 +104,8 @@ pub struct BoardType {
     pub link_mbit: u32,
     /// Whether it can run EMP firmware.
     pub runs_emp: bool,
+    /// How its host sees it.
+    pub host_view: HostView,
     /// Its firmware for GM, if there is one.
     pub gm: Option<GmFirmware>,
     /// Name in texts: `Alteon Tigon2`.
