@@ -11,6 +11,7 @@ use host_lib::lanai::LanaiError;
 use host_lib::window::VirtualAddress;
 use thiserror::Error;
 
+use lanigon_worlds::boards::StartError;
 use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::images::FirmwareError;
 
@@ -170,6 +171,16 @@ pub enum HostError {
     /// An error of the test's own.
     #[error("{0}")]
     Other(String),
+}
+
+impl From<StartError> for HostError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Chip(error) => Self::Chip(error),
+            StartError::Load(error) => Self::Load(error),
+            StartError::Lanai(error) => Self::Lanai(error),
+        }
+    }
 }
 
 impl From<String> for HostError {

@@ -6,9 +6,8 @@ use host_lib::board::BoardWindow;
 use host_lib::firmware::Firmware;
 use host_lib::lanai::LanaiBoard;
 use host_lib::window::{PhysicalAddress, System, VirtualAddress};
-use lanigon_worlds::boards::HostView;
+use lanigon_worlds::boards::{Driver, HostView};
 
-use super::driver::Driver;
 use super::error::HostError;
 
 /// Interval between two reads in [`HostNode::poll`].
@@ -49,7 +48,7 @@ impl HostNode {
 
     /// Loads and starts the firmware.
     pub(super) async fn boot(&mut self, firmware: &Firmware) -> Result<(), HostError> {
-        self.driver.boot(firmware).await
+        Ok(self.driver.boot(firmware).await?)
     }
 
     /// Number of the node.
@@ -64,10 +63,9 @@ impl HostNode {
     /// If the node has another board.
     #[track_caller]
     pub fn board(&mut self) -> &mut BoardWindow<Machine> {
-        match &mut self.driver {
-            Driver::Tigon2(board) => board,
-            Driver::Lanai(_) => panic!("node {} has a LANai, not a Tigon2", self.node),
-        }
+        let node = self.node;
+        let board = self.driver.board_window();
+        board.unwrap_or_else(|| panic!("node {node} has a LANai, whose driver is lanai()"))
     }
 
     /// The board with a LANai, for operations without a method here.
@@ -76,10 +74,9 @@ impl HostNode {
     /// If the node has another board.
     #[track_caller]
     pub fn lanai(&mut self) -> &mut LanaiBoard<Machine> {
-        match &mut self.driver {
-            Driver::Lanai(board) => board,
-            Driver::Tigon2(_) => panic!("node {} has a Tigon2, not a LANai", self.node),
-        }
+        let node = self.node;
+        let board = self.driver.lanai();
+        board.unwrap_or_else(|| panic!("node {node} has no LANai; its driver is board()"))
     }
 
     /// The machine, for operations without a method here.

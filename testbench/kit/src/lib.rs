@@ -39,7 +39,6 @@
 //! folder to such tests; `examples/echo` is its result.
 
 mod builder;
-mod driver;
 mod error;
 mod events;
 mod fault;

@@ -1,5 +1,6 @@
 //! The types of boards that scenarios and commands can name. A new type is registered in this folder and nowhere else.
 
+mod driver;
 mod lanai;
 mod tigon2;
 
@@ -18,6 +19,8 @@ use host_lib::firmware::Firmware;
 use host_lib::lanai::Family;
 
 use crate::kernel::Code;
+
+pub use driver::{Driver, StartError};
 
 /// Bytes of a kilobyte of local memory.
 pub const KB: u32 = 1024;
@@ -80,6 +83,17 @@ pub enum HostView {
     Tigon2,
     /// `host_lib::lanai`.
     Lanai(Family),
+}
+
+impl HostView {
+    /// The family of boards with a LANai; `None` for other boards.
+    #[must_use]
+    pub const fn lanai(self) -> Option<Family> {
+        match self {
+            Self::Tigon2 => None,
+            Self::Lanai(family) => Some(family),
+        }
+    }
 }
 
 /// GM's firmware for a type of board.

@@ -11,7 +11,7 @@ use super::{Status, board};
 use crate::cli::NewArgs;
 use crate::output;
 use host_lib::lanai::Family;
-use lanigon_worlds::boards::{BOARDS, BoardType, DEFAULT, HostView};
+use lanigon_worlds::boards::{BOARDS, BoardType, DEFAULT};
 use skeleton::File;
 
 /// The profile in the templates for boards with a LANai.
@@ -142,12 +142,12 @@ impl Project<'_> {
 
     /// The engines of a LANai 4 have a module of their own, and its sender takes no address for the CRC-32.
     fn adapt_engines(&self, text: String) -> String {
-        match self.board.host_view {
-            HostView::Lanai(Family::Four) => text
+        match self.board.host_view.lanai() {
+            Some(Family::Four) => text
                 .replace(TEMPLATE_SEND, "l4::send(OUT, ")
                 .replace("l9::", "l4::")
                 .replace("{entry, l9,", "{entry, l4,"),
-            HostView::Lanai(Family::Later) | HostView::Tigon2 => text,
+            Some(Family::Later) | None => text,
         }
     }
 

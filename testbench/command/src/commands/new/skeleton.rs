@@ -1,6 +1,6 @@
 //! The files of new projects, for each architecture of boards.
 
-use lanigon_worlds::boards::{BoardType, HostView};
+use lanigon_worlds::boards::BoardType;
 
 /// A file of a new project.
 pub(super) struct File {
@@ -21,9 +21,9 @@ pub(super) struct Skeleton {
 
 /// The skeleton of projects for boards of this type.
 pub(super) const fn of(board: &BoardType) -> &'static Skeleton {
-    match board.host_view {
-        HostView::Tigon2 => &TIGON2,
-        HostView::Lanai(_) => &LANAI,
+    match board.host_view.lanai() {
+        None => &USUAL,
+        Some(_) => &LANAI,
     }
 }
 
@@ -40,8 +40,8 @@ macro_rules! file {
     };
 }
 
-/// Those files that `examples/echo` has too are taken from there: it extends this project.
-static TIGON2: Skeleton = Skeleton {
+/// For boards of the default type. Those files that `examples/echo` has too are taken from there: it extends this project.
+static USUAL: Skeleton = Skeleton {
     files: &[
         file!(".gitignore", "gitignore"),
         file!("Cargo.toml", "manifest.toml"),
