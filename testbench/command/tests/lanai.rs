@@ -142,6 +142,7 @@ fn a_scenario_runs_and_is_traced() {
         shares.contains("main") || shares.contains("work"),
         "{shares}"
     );
+    assert!(shares.contains(" cpu: "), "{shares}");
 }
 
 #[test]
@@ -166,6 +167,8 @@ fn the_debugger_steps_a_lanai() {
     let shown = output(&[&["debug", &scenario()][..], &script].concat(), 0);
     assert!(shown.contains("main"), "{shown}");
     assert!(shown.contains("rca"), "{shown}");
+    assert!(shown.contains("crossbar 0 with "), "{shown}");
+    assert!(shown.contains(": 0 packets left, 0 lost"), "{shown}");
     let refused = output(&["gdb", &scenario()], 2);
     assert!(refused.contains("use `lanigon debug`"), "{refused}");
 }

@@ -14,6 +14,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
 use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
+use emulator::wire::myrinet::CrossbarConfig;
 
 use super::error::KitError;
 use super::fault::KitFault;
@@ -22,9 +23,10 @@ use super::schedule::Schedule;
 use super::{Kit, NodeState, START};
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::{self, RecordOptions};
-use lanigon_worlds::boards::{self, BoardType};
-use lanigon_worlds::builder::{WorldBuilder, WorldError};
+use lanigon_worlds::boards::{self, BoardType, Medium};
+use lanigon_worlds::builder::{WorldBuilder, WorldError, add_layer, crossbar_ports};
 use lanigon_worlds::calibrate;
+use lanigon_worlds::faults::Strikes;
 use lanigon_worlds::images::{self, FirmwareError};
 use lanigon_worlds::nodes;
 
@@ -62,8 +64,11 @@ pub struct KitBuilder {
     silent_from: usize,
     /// Images with their nodes (`None`: all nodes without their own image).
     images: Vec<(Option<usize>, Source)>,
-    profile: String,
-    sram_bytes: u32,
+    /// Name of the type of board or of its profile.
+    board: Option<String>,
+    /// Name or file of the profile.
+    profile: Option<String>,
+    sram_bytes: Option<u32>,
     faults: Vec<KitFault>,
     chance: Option<(FaultRates, u64)>,
     schedule: Schedule,
@@ -81,8 +86,9 @@ impl KitBuilder {
             switch,
             silent_from: nodes,
             images: Vec::new(),
-            profile: boards::DEFAULT.profile.into(),
-            sram_bytes: boards::DEFAULT.scenario_sram_bytes,
+            board: None,
+            profile: None,
+            sram_bytes: None,
             faults: Vec::new(),
             chance: None,
             schedule: Schedule::default(),
@@ -126,18 +132,26 @@ impl KitBuilder {
         self
     }
 
+    /// Sets the type of all boards, by its name or that of a built-in profile for it: `tigon2`, `lanai`, `lanai9.1-133`
+    /// (`lanigon list`). Default: that of the profile, or `tigon2`.
+    #[must_use]
+    pub fn board(mut self, name: &str) -> Self {
+        self.board = Some(name.into());
+        self
+    }
+
     /// Sets the timing profile: a built-in one (`lanigon list`) or a file. Default: that of the
     /// plain hardware.
     #[must_use]
     pub fn profile(mut self, name_or_file: &str) -> Self {
-        self.profile = name_or_file.into();
+        self.profile = Some(name_or_file.into());
         self
     }
 
-    /// Sets the boards' memory, in bytes. Default: 512 KB.
+    /// Sets the boards' memory, in bytes. Default: that of boards in scenarios, 512 KB for a Tigon2.
     #[must_use]
     pub const fn sram(mut self, bytes: u32) -> Self {
-        self.sram_bytes = bytes;
+        self.sram_bytes = Some(bytes);
         self
     }
 
@@ -204,12 +218,12 @@ impl KitBuilder {
     /// Builds the world. The firmware is loaded when it runs.
     ///
     /// # Errors
-    /// If an image, the profile or a fault is invalid.
+    /// If there is no such board, or an image, the profile or a fault is invalid.
     pub fn build(self) -> Result<Kit, KitError> {
-        let profile = lanigon_worlds::profile::load(&self.profile)
-            .map_err(|error| KitError::Profile(format!("{error:#}")))?;
-        let images = self.read_images(boards::of(&profile))?;
-        let header = self.header(&images);
+        let (board, profile) = self.board_and_profile()?;
+        let sram_bytes = self.sram_bytes.unwrap_or(board.scenario_sram_bytes);
+        let images = self.read_images(board, sram_bytes)?;
+        let header = self.header(board, &images);
         let mut world = WorldBuilder::new();
         let mut states = Vec::new();
         for (index, image) in images.into_iter().enumerate() {
@@ -220,16 +234,18 @@ impl KitBuilder {
                 Ok::<_, KitError>(nodes::probes(image, &factors))
             });
             let probes = probes.transpose()?;
-            let parts = nodes::parts(&profile, probes.as_ref(), self.sram_bytes);
-            world
-                .node(boards::of(&profile), &parts)
-                .map_err(WorldError::from)?;
+            let parts = nodes::parts(&profile, probes.as_ref(), sram_bytes);
+            world.node(board, &parts).map_err(WorldError::from)?;
             let firmware = image.map(|image| Arc::new(images::firmware(&image)));
             states.push(NodeState::new(firmware, self.schedule.pauses(index as u16)));
         }
-        let mut world = connected(world, self.switch.then_some(self.nodes), &profile)?;
-        let strikes = self.install_faults(&mut world)?;
-        let taps = Tap::install(&mut world)?;
+        let ports = self.switch.then_some(self.nodes);
+        let mut world = match board.medium {
+            Medium::Ethernet => on_ethernet(world, ports, &profile)?,
+            Medium::Myrinet => on_myrinet(world, ports, board)?,
+        };
+        let strikes = self.install_faults(&mut world, board)?;
+        let taps = Tap::install(&mut world, board.medium)?;
         let log = Log::observe(&mut world, self.details);
         let refuse = |error: anyhow::Error| KitError::Trace(format!("{error:#}"));
         let record = RecordOptions {
@@ -248,6 +264,7 @@ impl KitBuilder {
         let capture = capture.map(|path| Capture::start(path, &mut world));
         Ok(Kit {
             world,
+            board,
             nodes: states,
             log,
             taps,
@@ -258,9 +275,28 @@ impl KitBuilder {
         })
     }
 
+    /// The type of the boards, and their costs.
+    fn board_and_profile(&self) -> Result<(&'static BoardType, Profile), KitError> {
+        let refuse = |error: anyhow::Error| KitError::Profile(format!("{error:#}"));
+        let named = self.board.as_ref().map(|name| {
+            boards::named(name).ok_or_else(|| KitError::NoSuchBoard {
+                name: name.clone(),
+                known: boards::names().collect::<Vec<_>>().join(", "),
+            })
+        });
+        let named = named.transpose()?;
+        let (usual, profile) = named.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
+        let profile = self.profile.as_deref().unwrap_or(profile);
+        let profile = lanigon_worlds::profile::load(profile).map_err(refuse)?;
+        let board = named.map_or_else(|| boards::of(&profile), |_| usual);
+        let fits = profile.for_board(board.name);
+        fits.map_err(|error| KitError::Profile(error.to_string()))?;
+        Ok((board, profile))
+    }
+
     /// Description of the world for a trace.
-    fn header(&self, images: &[Option<(String, Image)>]) -> Header {
-        let names = (0..images.len()).map(|node| (node.to_string(), boards::DEFAULT));
+    fn header(&self, board: &'static BoardType, images: &[Option<(String, Image)>]) -> Header {
+        let names = (0..images.len()).map(|node| (node.to_string(), board));
         let seed = self.chance.map_or(0, |(_, seed)| seed);
         let mut header = record::header(&"a test", seed, names);
         for (node, image) in images.iter().enumerate() {
@@ -278,10 +314,14 @@ impl KitBuilder {
     }
 
     /// Images of the nodes.
-    fn read_images(&self, board: &BoardType) -> Result<Vec<Option<(String, Image)>>, KitError> {
+    fn read_images(
+        &self,
+        board: &BoardType,
+        sram_bytes: u32,
+    ) -> Result<Vec<Option<(String, Image)>>, KitError> {
         let mut images = vec![None; self.nodes];
         for (node, source) in &self.images {
-            let image = (source.name(), source.read(board, self.sram_bytes)?);
+            let image = (source.name(), source.read(board, sram_bytes)?);
             match node {
                 Some(node) => {
                     let last = self.silent_from - 1;
@@ -308,23 +348,23 @@ impl KitBuilder {
     fn install_faults(
         &self,
         world: &mut World,
-    ) -> Result<Vec<lanigon_worlds::faults::Strikes>, KitError> {
+        board: &BoardType,
+    ) -> Result<Vec<Strikes>, KitError> {
         if let Some((rates, seed)) = self.chance {
             for node in 0..world.nodes.len() {
                 let layer = RandomFaults::new(rates, seed, node as u64)
                     .map_err(|error: FaultError| KitError::Profile(error.to_string()))?;
-                world.add_fault(node, Box::new(layer))?;
+                add_layer(world, board.medium, node, layer)?;
             }
         }
         let scheduled = self.schedule.faults().map(KitFault::from);
         let faults = self.faults.iter().cloned().chain(scheduled);
-        let strikes = faults.map(|fault| fault.install(world));
-        Ok(strikes.collect::<Result<_, _>>()?)
+        faults.map(|fault| fault.install(world, board)).collect()
     }
 }
 
 /// The world with its nodes joined in pairs by cables, or all by a switch with so many ports.
-fn connected(
+fn on_ethernet(
     mut world: WorldBuilder,
     switch: Option<usize>,
     profile: &Profile,
@@ -343,6 +383,23 @@ fn connected(
     };
     world.star(config, link);
     world.build()
+}
+
+/// The world with its nodes joined in pairs by cables of Myrinet, or all by a crossbar with at least so many ports.
+fn on_myrinet(
+    mut world: WorldBuilder,
+    crossbar: Option<usize>,
+    board: &BoardType,
+) -> Result<World, KitError> {
+    let link = nodes::myrinet_cable(board);
+    match crossbar {
+        None => world.myrinet_pairs(link),
+        Some(nodes) => {
+            let ports = crossbar_ports(nodes).ok_or(KitError::Crossbar(nodes))?;
+            world.myrinet_star(CrossbarConfig::new(ports), link);
+        }
+    }
+    Ok(world.build()?)
 }
 
 impl Source {

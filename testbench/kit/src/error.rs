@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use emulator::image::ImageError;
 use emulator::sim::time::SimTime;
-use emulator::wire::ethernet::EthernetError;
 use host_lib::board::ChipError;
 use host_lib::firmware;
+use host_lib::lanai::LanaiError;
 use host_lib::window::VirtualAddress;
 use thiserror::Error;
 
+use lanigon_worlds::boards::StartError;
 use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::images::FirmwareError;
 
@@ -39,12 +40,28 @@ pub enum KitError {
     /// The timing profile is invalid.
     #[error("{0}")]
     Profile(String),
-    /// The world cannot be built.
+    /// There is no type of board and no built-in profile with this name.
+    #[error("there is no board \"{name}\"; there are {known}")]
+    NoSuchBoard {
+        /// The name.
+        name: String,
+        /// Names of all boards and built-in profiles.
+        known: String,
+    },
+    /// The world cannot be built, or a fault cannot be installed.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// A fault cannot be installed.
-    #[error(transparent)]
-    Fault(#[from] EthernetError),
+    /// The largest crossbar is too small.
+    #[error("{0} nodes do not fit on a crossbar: it has at most 32 ports")]
+    Crossbar(usize),
+    /// The operation is for boards on Ethernet.
+    #[error("{what} needs Ethernet; boards of type {board} are on Myrinet")]
+    NeedsEthernet {
+        /// The operation.
+        what: &'static str,
+        /// The type of the boards.
+        board: &'static str,
+    },
     /// The node does not exist.
     #[error("there is no node {node}: the nodes are 0 to {last}")]
     NoSuchNode {
@@ -139,6 +156,9 @@ pub enum HostError {
     /// Bring-up of the chip failed.
     #[error(transparent)]
     Chip(#[from] ChipError),
+    /// A board with a LANai does not come up, or its firmware does not fit.
+    #[error(transparent)]
+    Lanai(#[from] LanaiError),
     /// The firmware cannot be loaded.
     #[error(transparent)]
     Load(#[from] firmware::ImageError),
@@ -151,6 +171,16 @@ pub enum HostError {
     /// An error of the test's own.
     #[error("{0}")]
     Other(String),
+}
+
+impl From<StartError> for HostError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Chip(error) => Self::Chip(error),
+            StartError::Load(error) => Self::Load(error),
+            StartError::Lanai(error) => Self::Lanai(error),
+        }
+    }
 }
 
 impl From<String> for HostError {

@@ -8,15 +8,19 @@ use emulator::observe::tracer::Sink;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Value, Writer};
-use emulator::wire::ethernet::EthernetError;
-use emulator::wire::ethernet::frame::{Departure, Frame};
 use emulator::wire::fault::{FaultLayer, Passage};
+use emulator::wire::unit::Departure;
 
-use lanigon_worlds::faults::{self, Action, Fault, Strikes};
+use lanigon_worlds::boards::{BoardType, Medium};
+use lanigon_worlds::builder::{WorldError, add_layer};
+use lanigon_worlds::faults::{self, Action, Fault, Forge, Strikes};
+
+use super::error::KitError;
 
 type Predicate = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
-/// A fault of frames of any protocol at the port of their sender; by default of the first matching frame.
+/// A fault of frames of any protocol at the port of their sender; by default of the first matching frame. On Myrinet it strikes
+/// packets.
 ///
 /// ```
 /// use lanigon_kit::{FrameFault, us};
@@ -96,7 +100,8 @@ impl FrameFault {
         Self::new(Action::Corrupt { byte, valid_fcs })
     }
 
-    /// Changes a byte of a frame, and its FCS too: only a comparison of the bytes detects it.
+    /// Changes a byte of a frame, and its FCS too: only a comparison of the bytes detects it. A packet of Myrinet gets a new
+    /// CRC-8; if it has a CRC-32, that one detects the damage.
     #[must_use]
     pub const fn forge(byte: u32) -> Self {
         let valid_fcs = true;
@@ -147,7 +152,7 @@ impl FrameFault {
     }
 
     /// Matches frames for whose bytes (from the destination address on, without FCS, at least 60) `holds`
-    /// is true only.
+    /// is true only. The bytes of a packet of Myrinet begin with its route and end before the CRC-8.
     #[must_use]
     pub fn matching(mut self, holds: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
         self.matching = Some(Arc::new(holds));
@@ -155,7 +160,7 @@ impl FrameFault {
     }
 
     /// Installs the fault at the ports of the nodes.
-    fn install(&self, world: &mut World) -> Result<Strikes, EthernetError> {
+    fn install(&self, world: &mut World, medium: Medium) -> Result<Strikes, WorldError> {
         let strikes = Strikes::default();
         let senders = match self.from {
             Some(node) => vec![usize::from(node)],
@@ -169,7 +174,7 @@ impl FrameFault {
                 hits: hits.clone(),
                 strikes: strikes.clone(),
             };
-            world.add_fault(node, Box::new(layer))?;
+            add_layer(world, medium, node, layer)?;
             if let Some((name, _)) = &self.probe {
                 let name = name.clone();
                 let counter = ProbeCounter { name, hits };
@@ -202,10 +207,18 @@ impl From<FrameFault> for KitFault {
 }
 
 impl KitFault {
-    pub(super) fn install(&self, world: &mut World) -> Result<Strikes, EthernetError> {
+    pub(super) fn install(
+        &self,
+        world: &mut World,
+        board: &BoardType,
+    ) -> Result<Strikes, KitError> {
         match self {
-            Self::Emp(fault) => faults::install(world, fault),
-            Self::Frame(fault) => fault.install(world),
+            Self::Emp(_) if board.medium != Medium::Ethernet => Err(KitError::NeedsEthernet {
+                what: "a fault of EMP frames",
+                board: board.name,
+            }),
+            Self::Emp(fault) => Ok(faults::install(world, fault).map_err(WorldError::from)?),
+            Self::Frame(fault) => Ok(fault.install(world, board.medium)?),
         }
     }
 }
@@ -247,7 +260,7 @@ struct Layer {
 }
 
 impl Layer {
-    fn fits(&self, departure: &Departure) -> bool {
+    fn fits<U: Forge>(&self, departure: &Departure<U>) -> bool {
         let FrameFault {
             after,
             probe,
@@ -279,8 +292,8 @@ impl State for Hits {
 
 emulator::state!(Layer { seen, hits, strikes } fixed { fault });
 
-impl FaultLayer<Frame> for Layer {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
+impl<U: Forge> FaultLayer<U> for Layer {
+    fn pass(&mut self, departure: Departure<U>, passage: &mut Passage<U>) {
         if self.fits(&departure) {
             self.seen += 1;
             if self.seen >= self.fault.frame && self.strikes.take(self.fault.times) {

@@ -3,7 +3,10 @@
 use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
 use host_lib::board::BoardWindow;
+use host_lib::firmware::Firmware;
+use host_lib::lanai::LanaiBoard;
 use host_lib::window::{PhysicalAddress, System, VirtualAddress};
+use lanigon_worlds::boards::{Driver, HostView};
 
 use super::error::HostError;
 
@@ -16,7 +19,7 @@ const POLL_GAP_NS: u64 = 500;
 #[derive(Debug)]
 pub struct HostNode {
     node: u16,
-    board: BoardWindow<Machine>,
+    driver: Driver,
     machine: Machine,
     /// The pauses of a [`Schedule`](super::Schedule), in order.
     pauses: std::vec::IntoIter<SimTime>,
@@ -34,13 +37,18 @@ pub struct Buffer {
 }
 
 impl HostNode {
-    pub(super) fn new(node: u16, machine: Machine, pauses: Vec<SimTime>) -> Self {
+    pub(super) fn new(node: u16, view: HostView, machine: Machine, pauses: Vec<SimTime>) -> Self {
         Self {
             node,
-            board: BoardWindow::new(machine.clone()),
+            driver: Driver::new(view, machine.clone()),
             machine,
             pauses: pauses.into_iter(),
         }
+    }
+
+    /// Loads and starts the firmware.
+    pub(super) async fn boot(&mut self, firmware: &Firmware) -> Result<(), HostError> {
+        Ok(self.driver.boot(firmware).await?)
     }
 
     /// Number of the node.
@@ -49,9 +57,26 @@ impl HostNode {
         self.node
     }
 
-    /// The board, for operations without a method here.
-    pub const fn board(&mut self) -> &mut BoardWindow<Machine> {
-        &mut self.board
+    /// The Tigon2, for operations without a method here.
+    ///
+    /// # Panics
+    /// If the node has another board.
+    #[track_caller]
+    pub fn board(&mut self) -> &mut BoardWindow<Machine> {
+        let node = self.node;
+        let board = self.driver.board_window();
+        board.unwrap_or_else(|| panic!("node {node} has a LANai, whose driver is lanai()"))
+    }
+
+    /// The board with a LANai, for operations without a method here.
+    ///
+    /// # Panics
+    /// If the node has another board.
+    #[track_caller]
+    pub fn lanai(&mut self) -> &mut LanaiBoard<Machine> {
+        let node = self.node;
+        let board = self.driver.lanai();
+        board.unwrap_or_else(|| panic!("node {node} has no LANai; its driver is board()"))
     }
 
     /// The machine, for operations without a method here.
@@ -67,32 +92,35 @@ impl HostNode {
 
     /// Reads the SRAM word at `address`.
     pub async fn read(&mut self, address: u32) -> u32 {
-        self.board.read_sram(address).await
+        self.driver.read_sram(address).await
     }
 
     /// Writes the SRAM word at `address`.
     pub async fn write(&mut self, address: u32, value: u32) {
-        self.board.write_sram(address, value).await;
+        self.driver.write_sram(address, value).await;
     }
 
     /// Writes SRAM words from `address` on, in one burst.
     pub async fn write_burst(&mut self, address: u32, values: &[u32]) {
-        self.board.write_sram_burst(address, values).await;
+        self.driver.write_sram_burst(address, values).await;
     }
 
-    /// Reads the register at this offset (`defs::tigon2::regs`).
+    /// Reads the register at this offset (`defs::tigon2::regs`, `defs::lanai`).
     pub async fn read_register(&mut self, offset: u32) -> u32 {
-        self.board.read_register(offset).await
+        self.driver.read_register(offset).await
     }
 
-    /// Writes the register at this offset (`defs::tigon2::regs`).
+    /// Writes the register at this offset (`defs::tigon2::regs`, `defs::lanai`).
     pub async fn write_register(&mut self, offset: u32, value: u32) {
-        self.board.write_register(offset, value).await;
+        self.driver.write_register(offset, value).await;
     }
 
-    /// Writes a mailbox; this raises an event on the NIC.
+    /// Writes a mailbox of a Tigon2; this raises an event on the NIC.
+    ///
+    /// # Panics
+    /// If the node has another board: only a Tigon2 has mailboxes.
     pub async fn mailbox(&mut self, index: u32, value: u32) {
-        self.board.write_mailbox(index, value).await;
+        self.board().write_mailbox(index, value).await;
     }
 
     /// Polls the SRAM word at `address` until `holds` is true; returns the word.
@@ -108,7 +136,7 @@ impl HostNode {
     ) -> Result<u32, HostError> {
         let deadline = self.now().saturating_add(within);
         loop {
-            let last = self.board.read_sram(address).await;
+            let last = self.driver.read_sram(address).await;
             if holds(last) {
                 return Ok(last);
             }
@@ -123,12 +151,13 @@ impl HostNode {
     /// any more, the run ends with [`KitError::Deadlock`](super::KitError::Deadlock), which contains
     /// `what`.
     pub async fn wait_for(&mut self, address: u32, what: &'static str, expected: u32) {
-        self.board
-            .poll_sram(address, u32::MAX, expected, what)
+        self.driver
+            .wait_for(&mut self.machine, address, what, expected)
             .await;
     }
 
-    /// Waits until the board asserts its interrupt line, at most `within`; returns whether it did.
+    /// Waits until the board asserts its interrupt line, at most `within`; returns whether it did. Boards with a LANai
+    /// interrupt after `lanai().interrupts(true)` only.
     pub async fn interrupt(&mut self, within: SimTime) -> bool {
         let nanoseconds = within.ps() / 1000;
         let waited = self.machine.wait_interrupt(Some(nanoseconds)).await;

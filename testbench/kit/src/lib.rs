@@ -25,6 +25,7 @@
 //! | to ... | use |
 //! |--------|-----|
 //! | describe the world | [`Kit::alone`], [`Kit::pair`], [`Kit::star`], then [`KitBuilder`] |
+//! | choose the boards | [`KitBuilder::board`], [`KitBuilder::profile`] |
 //! | program a host | [`Kit::host`], [`Kit::run_host`], [`HostNode`] |
 //! | run | [`Kit::run`] until all programs have ended, [`Kit::run_for`] a time |
 //! | check events | [`Kit::events`], [`Events`] |
@@ -77,6 +78,7 @@ pub use lanigon_worlds::outcome::ResultSlot;
 
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::Recording;
+use lanigon_worlds::boards::{BoardType, Medium};
 use lanigon_worlds::faults::Strikes;
 use log::{Log, Tap};
 
@@ -95,6 +97,7 @@ pub const fn us(us: u64) -> SimTime {
 #[derive(Debug)]
 pub struct Kit {
     world: World,
+    board: &'static BoardType,
     nodes: Vec<NodeState>,
     log: Log,
     taps: Vec<Tap>,
@@ -140,7 +143,8 @@ impl Kit {
         KitBuilder::new(2, false)
     }
 
-    /// `nodes` nodes on a switch. The address of node n is 02:4c:61:6e and n in two bytes.
+    /// `nodes` nodes on a switch, node n at port n. The address of node n is 02:4c:61:6e and n in two bytes. On Myrinet the switch
+    /// is a crossbar, and packets to another node begin with a route byte (docs/myrinet.md, section 1).
     #[must_use]
     pub fn star(nodes: u16) -> KitBuilder {
         KitBuilder::new(usize::from(nodes).max(1), true)
@@ -173,9 +177,10 @@ impl Kit {
         let outcome = ResultSlot::default();
         let (left, failure) = (outcome.clone(), state.failure.clone());
         let (firmware, pauses) = (state.firmware.clone(), state.pauses.clone());
+        let view = self.board.host_view;
         let programs = &mut self.world.nodes[node].programs;
         programs.spawn(name, move |machine| async move {
-            let host = HostNode::new(node as u16, machine.clone(), pauses);
+            let host = HostNode::new(node as u16, view, machine.clone(), pauses);
             let result = match boot(host, machine.clone(), firmware).await {
                 Ok(host) => program(host).await,
                 Err(error) => Err(error),
@@ -270,8 +275,12 @@ impl Kit {
     /// other end of the cable. It is padded to 60 bytes and has a correct FCS.
     ///
     /// # Errors
-    /// If the node does not exist.
+    /// If the node does not exist, or the boards are on Myrinet, where a sender must obey STOP.
     pub fn inject(&mut self, node: usize, time: SimTime, bytes: &[u8]) -> Result<(), KitError> {
+        if self.board.medium != Medium::Ethernet {
+            let (what, board) = ("inject", self.board.name);
+            return Err(KitError::NeedsEthernet { what, board });
+        }
         let last = self.nodes.len() - 1;
         let target = self.world.nodes.get_mut(node);
         let target = target.ok_or(KitError::NoSuchNode { node, last })?;
@@ -280,7 +289,7 @@ impl Kit {
         Ok(())
     }
 
-    /// The frames that a node has sent so far, without those dropped by a fault.
+    /// The frames, or packets, that a node has sent so far, without those dropped by a fault.
     #[must_use]
     pub fn frames_from(&self, node: usize) -> Vec<SentFrame> {
         self.taps.get(node).map(Tap::frames).unwrap_or_default()
@@ -388,10 +397,7 @@ async fn boot(
     firmware: Option<Arc<Firmware>>,
 ) -> Result<HostNode, HostError> {
     if let Some(firmware) = firmware {
-        let board = host.board();
-        board.reset().await?;
-        firmware.load(board).await?;
-        board.start_cpu_a(firmware.entry).await;
+        host.boot(&firmware).await?;
     }
     let rest = START.saturating_sub(machine.now());
     machine.compute(rest.ps() / 1000).await;

@@ -7,9 +7,10 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::state::{Reader, State, StateError, Writer};
-use emulator::wire::ethernet::EthernetError;
-use emulator::wire::ethernet::frame::{Departure, Frame};
 use emulator::wire::fault::{FaultLayer, Passage};
+use emulator::wire::unit::{Departure, Unit};
+use lanigon_worlds::boards::Medium;
+use lanigon_worlds::builder::{WorldError, add_layer};
 
 /// All events so far.
 #[derive(Debug, Clone)]
@@ -50,12 +51,12 @@ impl Log {
     }
 }
 
-/// A frame on the wire.
+/// A frame, or a packet of Myrinet, on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentFrame {
     /// Time of the first bit.
     pub time: SimTime,
-    /// Bytes from the destination address on, without FCS.
+    /// A frame from the destination address on, without FCS; a packet from its route on, without CRC-8.
     pub bytes: Vec<u8>,
 }
 
@@ -65,11 +66,11 @@ pub(super) struct Tap(Arc<Mutex<Vec<SentFrame>>>);
 
 impl Tap {
     /// Installs one per node.
-    pub(super) fn install(world: &mut World) -> Result<Vec<Self>, EthernetError> {
+    pub(super) fn install(world: &mut World, medium: Medium) -> Result<Vec<Self>, WorldError> {
         let nodes = 0..world.nodes.len();
         let tap = |node| {
             let tap = Self::default();
-            world.add_fault(node, Box::new(tap.clone()))?;
+            add_layer(world, medium, node, tap.clone())?;
             Ok(tap)
         };
         nodes.map(tap).collect()
@@ -90,12 +91,12 @@ impl State for Tap {
     }
 }
 
-impl FaultLayer<Frame> for Tap {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
+impl<U: Unit> FaultLayer<U> for Tap {
+    fn pass(&mut self, departure: Departure<U>, passage: &mut Passage<U>) {
         let mut frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         frames.push(SentFrame {
             time: departure.head,
-            bytes: departure.unit.bytes().into(),
+            bytes: departure.unit.bytes().to_vec(),
         });
         passage.forward(departure);
     }

@@ -1,8 +1,10 @@
 //! The test kit with built-in images; `examples/echo` uses it as users do.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use lanigon_kit::{FrameFault, Kit, KitBuilder, KitError, START, Schedule, Step, us};
+use lanigon_worlds::boards;
 use lanigon_worlds::images::image_folder;
 use lanigon_worlds::nodes::mac_address;
 
@@ -206,4 +208,58 @@ fn a_trace_is_written_even_where_a_test_ends_early() -> Result<(), KitError> {
     assert!(trace.contains("n0 cpu_a     log: hello at "), "{trace}");
     assert!(std::fs::metadata(capture).expect("a file").len() > 0);
     Ok(())
+}
+
+/// The image `hello` for the LANai, which is built where LLVM's tools are.
+fn lanai_hello() -> Option<PathBuf> {
+    let path = boards::board_type("lanai")?.image_folder().join("hello");
+    if path.exists() {
+        return Some(path);
+    }
+    // Past the capture of the test's output.
+    let _ = writeln!(
+        std::io::stderr(),
+        "SKIPPED for lack of the image hello for the LANai"
+    );
+    None
+}
+
+#[test]
+fn boards_with_a_lanai_run_in_pairs_and_stars() -> Result<(), KitError> {
+    /// Word that the image writes last, and its value.
+    const DONE: (u32, u32) = (0x3_F008, 0x600D_600D);
+    let Some(hello) = lanai_hello() else {
+        return Ok(());
+    };
+    for board in ["lanai4", "lanai7", "lanai9.2-200"] {
+        for kit in [Kit::pair(), Kit::star(9)] {
+            let mut kit = kit.board(board).firmware(&hello).build()?;
+            let read = kit.run_host(1, "reader", |mut host| async move {
+                host.wait_for(DONE.0, "the results", DONE.1).await;
+                host.write_burst(0x4_0000, &[1, 2]).await;
+                Ok((host.read(DONE.0).await, host.read(0x4_0004).await))
+            })?;
+            assert_eq!(read, (DONE.1, 2), "{board}");
+            kit.events().mistakes().never();
+            let refused = kit.inject(0, START, &[0; 60]).expect_err("no Ethernet");
+            assert!(refused.to_string().starts_with("inject needs Ethernet; "));
+        }
+    }
+    let large = Kit::star(33).board("lanai").firmware(&hello);
+    assert!(refusal(large).contains("33 nodes do not fit on a crossbar"));
+    let fault = lanigon_kit::faults::Fault::drop();
+    let emp = Kit::pair().board("lanai").firmware(&hello).fault(fault);
+    assert!(refusal(emp).contains("a fault of EMP frames needs Ethernet"));
+    Ok(())
+}
+
+#[test]
+fn a_board_and_its_profile_must_fit() {
+    let unknown = refusal(Kit::pair().board("lanai8"));
+    assert!(
+        unknown.starts_with("there is no board \"lanai8\"; there are tigon2, "),
+        "{unknown}"
+    );
+    let other = refusal(Kit::pair().board("lanai").profile("tigon2-88mhz"));
+    assert!(other.contains("tigon2-88mhz"), "{other}");
 }

@@ -5,12 +5,14 @@ use emulator::profile::ProfileError;
 use emulator::sim::node::Node;
 use emulator::sim::world::World;
 use emulator::wire::ethernet::EthernetError;
+use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::SwitchConfig;
-use emulator::wire::myrinet::{self, CrossbarConfig, MyrinetError};
+use emulator::wire::fault::FaultLayer;
+use emulator::wire::myrinet::{self, CrossbarConfig, MyrinetError, Packet};
 use emulator::wire::port::Port;
 
-use crate::boards::{BoardError, BoardType, Parts};
+use crate::boards::{BoardError, BoardType, Medium, Parts};
 use crate::nodes::mac_address;
 
 /// A world cannot be built.
@@ -31,6 +33,35 @@ pub enum WorldError {
     /// A crossbar or a cable of Myrinet.
     #[error(transparent)]
     Myrinet(#[from] MyrinetError),
+}
+
+/// Sizes in which crossbars are made.
+const CROSSBAR_PORTS: [usize; 3] = [8, 16, 32];
+
+/// The ports of the smallest crossbar for this many nodes; `None` if the largest one is too small.
+#[must_use]
+pub fn crossbar_ports(nodes: usize) -> Option<usize> {
+    CROSSBAR_PORTS.into_iter().find(|&ports| ports >= nodes)
+}
+
+/// Adds a fault layer for what leaves a port, on any medium.
+///
+/// # Errors
+/// If the port does not exist or has no cable of that medium.
+pub fn add_layer<L>(
+    world: &mut World,
+    medium: Medium,
+    port: impl Into<Port>,
+    layer: L,
+) -> Result<(), WorldError>
+where
+    L: FaultLayer<Frame> + FaultLayer<Packet> + 'static,
+{
+    match medium {
+        Medium::Ethernet => world.add_fault(port, Box::new(layer))?,
+        Medium::Myrinet => world.add_myrinet_fault(port, Box::new(layer))?,
+    }
+    Ok(())
 }
 
 /// A world that is being described.
@@ -102,6 +133,21 @@ impl WorldBuilder {
         let switch = self.switch(config);
         for node in 0..count {
             self.cable(node, (switch, node), link);
+        }
+    }
+
+    /// Joins nodes 0 and 1 by a cable of Myrinet, 2 and 3, and so on.
+    pub fn myrinet_pairs(&mut self, link: myrinet::Link) {
+        for first in (0..self.nodes.len().saturating_sub(1)).step_by(2) {
+            self.myrinet_cable(first, first + 1, link);
+        }
+    }
+
+    /// Joins all nodes by a crossbar, node n at port n.
+    pub fn myrinet_star(&mut self, config: CrossbarConfig, link: myrinet::Link) {
+        let crossbar = self.crossbar(config);
+        for node in 0..self.nodes.len() {
+            self.myrinet_cable(node, (crossbar, node), link);
         }
     }
 

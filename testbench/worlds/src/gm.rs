@@ -8,27 +8,21 @@ use emulator::image::Image;
 use emulator::profile::{Profile, ProfileError};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
+use emulator::wire::myrinet::CrossbarConfig;
 use emulator::wire::myrinet::routes::{self, RouteError};
 use emulator::wire::myrinet::topology::Topology;
-use emulator::wire::myrinet::{CrossbarConfig, Link};
 use host_lib::firmware::Firmware;
 use host_lib::gm::{Config, Gm};
 use host_lib::window::System;
 
-use crate::boards::{self, BoardType, Medium};
-use crate::builder::{WorldBuilder, WorldError};
+use crate::boards::{self, BoardType};
+use crate::builder::{WorldBuilder, WorldError, crossbar_ports};
 use crate::images::firmware;
-use crate::nodes::{START, parts, probes};
+use crate::nodes::{START, myrinet_cable, parts, probes};
 use crate::outcome::ResultSlot;
 
 /// GM's library on an emulated machine.
 pub type GmNode = Gm<Machine, Machine>;
-
-/// Length of the cables.
-const CABLE_METRES: u64 = 3;
-
-/// Sizes in which crossbars are made.
-const CROSSBAR_PORTS: [usize; 3] = [8, 16, 32];
 
 /// Nodes for GM programs cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +62,7 @@ impl GmWorld {
         let board = boards::of(profile);
         let family = board.gm.ok_or(GmWorldError::Board(board.name))?.family;
         let nodes = usize::from(count);
-        let ports = CROSSBAR_PORTS.into_iter().find(|&ports| ports >= nodes);
+        let ports = crossbar_ports(nodes);
         let ports = ports.ok_or(GmWorldError::Nodes(count))?;
         let world = world(board, count, ports, image, profile)?;
         let ways = routes::routes(&Topology::one_crossbar(ports, nodes))?;
@@ -130,10 +124,6 @@ fn world(
     profile: &Profile,
 ) -> Result<World, WorldError> {
     let probes = probes(image, &[]);
-    let link = match board.medium {
-        Medium::Myrinet if board.link_mbit >= 2000 => Link::at_2_gbps(CABLE_METRES),
-        _ => Link::at_1_28_gbps(CABLE_METRES),
-    };
     let mut world = WorldBuilder::new();
     for _ in 0..count {
         world.node(
@@ -141,10 +131,7 @@ fn world(
             &parts(profile, Some(&probes), board.scenario_sram_bytes),
         )?;
     }
-    let switch = world.crossbar(CrossbarConfig::new(ports));
-    for node in 0..usize::from(count) {
-        world.myrinet_cable(node, (switch, node), link);
-    }
+    world.myrinet_star(CrossbarConfig::new(ports), myrinet_cable(board));
     world.build()
 }
 

@@ -7,14 +7,17 @@ use emulator::profile::{Profile, ProfileError};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::link::Link;
+use emulator::wire::myrinet;
 use host_lib::emp::MacAddress;
 
-use crate::boards::{self, BoardError, KB, Parts};
+use crate::boards::{self, BoardError, BoardType, KB, Parts};
 
 /// SRAM of the boards of the EMP thesis (emp-022).
 pub const EMP_SRAM_BYTES: u32 = 512 * KB;
 /// Host memory of a node.
 pub const HOST_MEGABYTES: u32 = 256;
+/// Length of the cables between boards on Myrinet, in metres.
+const MYRINET_METRES: u64 = 3;
 /// Host programs begin at this time, when every board has booted.
 pub const START: SimTime = SimTime::from_us(20_000);
 
@@ -89,4 +92,13 @@ pub fn firmware_word(node: &Node, address: u32) -> u32 {
 /// If the profile is for boards of another medium.
 pub fn cable(profile: &Profile) -> Result<Link, ProfileError> {
     Link::read(&mut profile.reader())
+}
+
+/// The cable of Myrinet that boards of a type have.
+#[must_use]
+pub const fn myrinet_cable(board: &BoardType) -> myrinet::Link {
+    match board.link_mbit {
+        2000.. => myrinet::Link::at_2_gbps(MYRINET_METRES),
+        _ => myrinet::Link::at_1_28_gbps(MYRINET_METRES),
+    }
 }

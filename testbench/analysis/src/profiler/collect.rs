@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use defs::probe::Kind as ProbeKind;
+use emulator::boards::BOARDS;
 use emulator::cpu::architecture::{Architecture, Transfer};
 use emulator::image::{Probe, Symbols};
 use emulator::observe::instructions::Record;
+use emulator::observe::names::{BoardNames, NO_BOARD};
+use emulator::sim::initiator::Initiator;
 use emulator::sim::time::{ClockDomain, SimTime};
 
 use super::calls::{CallTree, Costs, Spending};
@@ -37,6 +40,7 @@ struct Recent {
 /// Profile of one CPU.
 #[derive(Debug)]
 pub struct CoreProfile {
+    id: &'static str,
     architecture: &'static dyn Architecture,
     functions: Functions,
     /// Addresses of probes at which semaphore waits begin (`true`) or end.
@@ -76,7 +80,10 @@ impl CoreProfile {
             ProbeKind::WaitExit => Some((probe.address, false)),
             _ => None,
         });
+        let fits = |names: &&&BoardNames| names.architecture == Some(architecture);
+        let names = BOARDS.iter().find(fits).map_or(&NO_BOARD, |names| *names);
         Self {
+            id: names.initiator(Initiator::Cpu(cpu as u8)),
             architecture,
             functions: Functions::new(cpu, symbols),
             waits: waits.collect(),
@@ -105,6 +112,12 @@ impl CoreProfile {
             let clock = ClockDomain::new(ticks_per_second);
             self.window = (clock.first_at(from), clock.first_at(until));
         }
+    }
+
+    /// Name of the CPU as an initiator: `cpu_a`.
+    #[must_use]
+    pub const fn id(&self) -> &'static str {
+        self.id
     }
 
     /// Name of a function.

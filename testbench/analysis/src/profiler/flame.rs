@@ -19,8 +19,8 @@ type Stack = (Vec<String>, u64);
 
 /// Name of a CPU of a node.
 #[must_use]
-pub fn core_name(node: u16, cpu: usize) -> String {
-    format!("n{node} cpu_{}", if cpu == 0 { 'a' } else { 'b' })
+pub fn core_name(node: u16, core: &CoreProfile) -> String {
+    format!("n{node} {}", core.id())
 }
 
 fn stacks(root: &str, core: &CoreProfile) -> Vec<Stack> {
@@ -46,7 +46,7 @@ fn stacks(root: &str, core: &CoreProfile) -> Vec<Stack> {
 }
 
 fn all_stacks(cores: &Cores) -> Vec<Stack> {
-    let of_core = |(&(node, cpu), core)| stacks(&core_name(node, cpu), core);
+    let of_core = |(&(node, _), core)| stacks(&core_name(node, core), core);
     cores.iter().flat_map(of_core).collect()
 }
 

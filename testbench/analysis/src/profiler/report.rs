@@ -90,9 +90,9 @@ fn short(name: &str) -> String {
 #[must_use]
 pub fn text(cores: &Cores, all: bool) -> String {
     let mut text = String::new();
-    for (&(node, cpu), core) in cores {
+    for (&(node, _), core) in cores {
         if core.span() > 0 {
-            one(&mut text, &core_name(node, cpu), core, all);
+            one(&mut text, &core_name(node, core), core, all);
         }
     }
     text

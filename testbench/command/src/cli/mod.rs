@@ -405,14 +405,18 @@ pub struct ImageArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The folder must not exist or be empty; the project takes its name. What is written builds at once, with this
-clone of Lanigon: docs/tutorial.md goes on from there.
+clone of Lanigon: docs/tutorial.md and docs/lanai-tutorial.md go on from there.
 
-Example:
-  lanigon new my-nic && cd my-nic && firmware/build.sh && cargo test")]
+Examples:
+  lanigon new my-nic && cd my-nic && firmware/build.sh && cargo test
+  lanigon new --board lanai my-nic && cd my-nic && make test")]
 pub struct NewArgs {
     /// The project's folder
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+    /// Type of board that the firmware is for, or its profile (see `lanigon list`; default: tigon2)
+    #[arg(long, value_name = "NAME")]
+    pub board: Option<String>,
 }
 
 /// Options of `list`.

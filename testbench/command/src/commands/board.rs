@@ -60,7 +60,10 @@ pub fn choose(
 }
 
 /// The type of board with this name or profile, and the profile.
-fn named(name: &str) -> anyhow::Result<(&'static BoardType, &'static str)> {
+///
+/// # Errors
+/// If there is none.
+pub fn named(name: &str) -> anyhow::Result<(&'static BoardType, &'static str)> {
     boards::named(name).ok_or_else(|| {
         let known: Vec<_> = boards::names().collect();
         anyhow!(

@@ -1,4 +1,4 @@
-//! Follows README.md, docs/tutorial.md and docs/debugging.md literally, each in its own folder, and compares the
+//! Follows README.md, docs/tutorial.md, docs/lanai-tutorial.md and docs/debugging.md literally, each in its own folder, and compares the
 //! output with the document.
 //!
 //! Differences between machines and runs are removed on both sides ([`reader`]): cargo's progress,
@@ -15,11 +15,14 @@ mod reader;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use reader::{CLONE, Reader, link, root};
 
 const TUTORIAL: &str = "docs/tutorial.md";
+const LANAI_TUTORIAL: &str = "docs/lanai-tutorial.md";
 const README: &str = "README.md";
 const DEBUGGING: &str = "docs/debugging.md";
 const EXAMPLE: &str = "examples/echo";
@@ -63,6 +66,45 @@ fn the_tutorial_works_word_by_word() {
         true => update_example(&project),
         false => compare_with_example(&project),
     }
+}
+
+/// A project for boards with a LANai.
+#[test]
+fn the_lanai_tutorial_works_word_by_word() {
+    if !has_lanai_tools(LANAI_TUTORIAL) {
+        return;
+    }
+    let mut reader = Reader::new("lanai-reader", "~");
+    link(&root(), &reader.folder.join("lanigon"));
+    let project = reader.folder.join(PROJECT);
+    reader.builds = vec![
+        (project.join("firmware"), lanai_firmware()),
+        (project, root().join("target")),
+    ];
+    reader.follow(LANAI_TUTORIAL);
+}
+
+/// Whether LLVM's tools, which make code for the LANai, are where this project looks for them. If not, says so past the capture of
+/// the test's output.
+fn has_lanai_tools(what: &str) -> bool {
+    let found = Command::new(root().join("scripts/llvm"))
+        .arg("find")
+        .output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED for lack of LLVM 22's llc: {what}"
+        );
+    }
+    found
+}
+
+/// Build output of firmware projects for the LANai, kept between tests and runs.
+fn lanai_firmware() -> PathBuf {
+    let folder = root().join("target/tutorial/lanai-firmware");
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
 }
 
 /// README.md shows what its commands print.

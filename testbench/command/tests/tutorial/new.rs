@@ -1,8 +1,11 @@
-//! Errors of `lanigon new`. The tutorial uses its result.
+//! Errors of `lanigon new`, and projects for several boards. The tutorials use its result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use super::reader::{link, root};
+use super::{has_lanai_tools, lanai_firmware};
 
 /// Runs the command in an empty folder with this name; returns its exit code and output.
 fn new(test: &str, folder: &str, prepare: impl FnOnce(&Path)) -> (Option<i32>, String, PathBuf) {
@@ -73,4 +76,80 @@ fn an_empty_folder_is_welcome_and_gives_its_name() {
         test.contains("firmware/target/tigon2/release/my-nic"),
         "{test}"
     );
+}
+
+/// Runs the command with a board in an empty folder; returns its exit code, what it wrote on stderr, and the project.
+fn new_for(test: &str, board: &str) -> (Option<i32>, String, PathBuf) {
+    let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&at);
+    fs::create_dir_all(&at).expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_lanigon"))
+        .args(["new", "--board", board, "my-nic"])
+        .current_dir(&at)
+        .output()
+        .expect("lanigon");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), text, at.join("my-nic"))
+}
+
+#[test]
+fn the_board_chooses_firmware_and_tests() {
+    let check = |board: &str, profile: &str, engines: &str| {
+        let (code, text, at) = new_for(&format!("new-{board}"), board);
+        assert_eq!((code, text.as_str()), (Some(0), ""));
+        let read = |path: &str| fs::read_to_string(at.join(path)).expect(path);
+        assert!(read("tests/my-nic.rs").contains(&format!(".board(\"{profile}\")")));
+        assert!(read("firmware/src/main.rs").contains(&format!("{engines}::initialise()")));
+        assert!(at.join("Makefile").exists());
+    };
+    check("lanai", "lanai9.1-133", "l9");
+    check("lanai9.2-200", "lanai9.2-200", "l9");
+    check("lanai7", "lanai7.2-66", "l9");
+    check("lanai4", "lanai4.3-33", "l4");
+    let (code, text, _) = new_for("new-lanai8", "lanai8");
+    assert_eq!(code, Some(2));
+    let expected =
+        "error: --board: no board \"lanai8\"; there are tigon2, lanai4, lanai7, lanai9, lanai, ";
+    assert!(text.starts_with(expected), "{text}");
+    let (code, text, _) = new_for("new-emp-thesis", "emp-thesis");
+    assert_eq!(code, Some(2));
+    assert!(text.ends_with("name the board: tigon2\n"), "{text}");
+}
+
+/// The engines of the LANai 4 have an interface of their own; the tutorial has the others.
+#[test]
+fn firmware_for_a_lanai_4_is_green_at_once() {
+    if !has_lanai_tools("a new project for a LANai 4") {
+        return;
+    }
+    let (code, text, project) = new_for("new-green", "lanai4");
+    assert_eq!((code, text.as_str()), (Some(0), ""));
+    link(&lanai_firmware(), &project.join("firmware/target"));
+    let output = Command::new("make")
+        .arg("test")
+        .current_dir(&project)
+        .env("CARGO_TARGET_DIR", root().join("target"))
+        .output()
+        .expect("make");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{error}");
+    assert!(text.contains("test result: ok. 2 passed"), "{text}");
+}
+
+/// Without LLVM's tools one line says so.
+#[test]
+fn a_missing_code_generator_is_named() {
+    let (code, _, project) = new_for("new-no-llc", "lanai");
+    assert_eq!(code, Some(0));
+    let output = Command::new("make")
+        .args(["--no-print-directory", "test"])
+        .current_dir(&project)
+        .env("LANIGON_LLVM", "/nonexistent")
+        .output()
+        .expect("make");
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().next().unwrap_or_default();
+    assert!(line.starts_with("LLVM 22's llc is missing"), "{text}");
 }

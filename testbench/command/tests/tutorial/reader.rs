@@ -211,7 +211,8 @@ fn echoed(printed: &str, typed: &[&str]) -> String {
 
 /// Removes variable parts from printed lines.
 fn normalised(command: &str, text: &str) -> Vec<String> {
-    let builds = command.contains("cargo") || command.contains("build.sh");
+    let builds = ["cargo", "build.sh", "make"];
+    let builds = builds.iter().any(|word| command.contains(word));
     let clone = root().display().to_string();
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {

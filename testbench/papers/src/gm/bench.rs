@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emulator::board::CpuId;
 use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
@@ -117,29 +116,6 @@ impl Setup<'_> {
         let [sending, receiving] = self.run(&mut gm.world, &ends)?;
         Ok((sending + receiving) as f64 / 1e6)
     }
-
-    /// Cycles in which a board's CPU is not idle in a round of a ping-pong of short messages: it sends one and receives one.
-    ///
-    /// # Errors
-    /// If a program fails.
-    pub fn cycles(&self, rounds: u32) -> Result<f64, GmError> {
-        let count = |rounds| -> Result<_, GmError> {
-            let mut gm = self.world()?;
-            let ends = [0, 1]
-                .map(|node| gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, SHORT, rounds)));
-            self.run(&mut gm.world, &ends)?;
-            Ok(busy_cycles(&gm.world, 0))
-        };
-        Ok((count(1 + rounds)? - count(1)?) / f64::from(rounds))
-    }
-}
-
-/// Cycles in which a node's CPU was not idle.
-fn busy_cycles(world: &World, node: usize) -> f64 {
-    let view = world.nodes[node].inspect().cpu(CpuId::new(0));
-    view.map_or(0.0, |view| {
-        view.busy_time.ps() as f64 / view.cycle_time.ps().max(1) as f64
-    })
 }
 
 /// Opens the port; memory for messages out and in.

@@ -90,8 +90,6 @@ pub struct Measured {
     pub points: Vec<Point>,
     /// Processor time of the library for a send, its event, a receive and the next buffer, in microseconds.
     pub host_us: f64,
-    /// Cycles in which a board's CPU is not idle in a round of a ping-pong of short messages.
-    pub cycles: f64,
 }
 
 impl Measured {
@@ -120,7 +118,6 @@ enum Task {
     OneWay(u32),
     TwoWay(u32),
     Host,
-    Cycles,
 }
 
 /// The results of all profiles.
@@ -142,7 +139,7 @@ impl Plan {
                 Task::TwoWay(bytes),
             ]
         });
-        curves.chain([Task::Host, Task::Cycles]).collect()
+        curves.chain([Task::Host]).collect()
     }
 
     /// Number of measurements.
@@ -183,7 +180,6 @@ impl Plan {
                 Task::OneWay(bytes) => setup.stream(bytes, self.messages, Flow::OneWay)?,
                 Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Flow::TwoWay)?,
                 Task::Host => setup.host()?,
-                Task::Cycles => setup.cycles(self.rounds)?,
             };
             done();
             Ok((task, value))
@@ -202,7 +198,6 @@ impl Plan {
             description: profile.description.clone(),
             points: self.sizes.iter().map(point).collect(),
             host_us: value(Task::Host),
-            cycles: value(Task::Cycles),
         })
     }
 }

@@ -112,11 +112,7 @@ fn write_all(text: &mut String, results: &[Measured]) -> fmt::Result {
                 point.bytes, point.latency_us, point.one_way, point.two_way
             )?;
         }
-        writeln!(
-            text,
-            "\nA round of a ping-pong of {SHORT} bytes takes a board {:.0} cycles of firmware.\n",
-            of.cycles
-        )?;
+        writeln!(text)?;
         writeln!(
             text,
             "{:<8}{:<44}{:>11}{:>9}{:>7}",

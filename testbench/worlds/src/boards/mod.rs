@@ -1,5 +1,6 @@
 //! The types of boards that scenarios and commands can name. A new type is registered in this folder and nowhere else.
 
+mod driver;
 mod lanai;
 mod tigon2;
 
@@ -18,6 +19,8 @@ use host_lib::firmware::Firmware;
 use host_lib::lanai::Family;
 
 use crate::kernel::Code;
+
+pub use driver::{Driver, StartError};
 
 /// Bytes of a kilobyte of local memory.
 pub const KB: u32 = 1024;
@@ -82,6 +85,26 @@ pub enum Protocol {
     Gm,
 }
 
+/// How a host sees a board through its PCI window: the driver in the host library that brings it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostView {
+    /// `host_lib::board`.
+    Tigon2,
+    /// `host_lib::lanai`.
+    Lanai(Family),
+}
+
+impl HostView {
+    /// The family of boards with a LANai; `None` for other boards.
+    #[must_use]
+    pub const fn lanai(self) -> Option<Family> {
+        match self {
+            Self::Tigon2 => None,
+            Self::Lanai(family) => Some(family),
+        }
+    }
+}
+
 /// GM's firmware for a type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct GmFirmware {
@@ -104,6 +127,8 @@ pub struct BoardType {
     pub link_mbit: u32,
     /// Whether it can run EMP firmware.
     pub runs_emp: bool,
+    /// How its host sees it.
+    pub host_view: HostView,
     /// Its firmware for GM, if there is one.
     pub gm: Option<GmFirmware>,
     /// Name in texts: `Alteon Tigon2`.

@@ -1,9 +1,10 @@
 //! An exact fault as a fault layer.
 
 use emulator::state;
-use emulator::wire::ethernet::frame::Departure;
 use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::fault::{FaultKind, FaultLayer, Passage};
+use emulator::wire::myrinet::Packet;
+use emulator::wire::unit::{Departure, Unit};
 
 use super::{Action, EmpFrame, Fault, Strikes};
 
@@ -18,7 +19,7 @@ impl Exact {
         Self { fault, strikes }
     }
 
-    fn strikes(&self, departure: &Departure) -> bool {
+    fn strikes(&self, departure: &Departure<Frame>) -> bool {
         EmpFrame::parse(departure.unit.bytes())
             .is_some_and(|frame| self.fault.fits(&frame, departure.head))
             && self.strikes.take(self.fault.times)
@@ -28,7 +29,7 @@ impl Exact {
 state!(Exact { strikes } fixed { fault });
 
 impl FaultLayer<Frame> for Exact {
-    fn pass(&mut self, departure: Departure, passage: &mut Passage<Frame>) {
+    fn pass(&mut self, departure: Departure<Frame>, passage: &mut Passage<Frame>) {
         if !self.strikes(&departure) {
             return passage.forward(departure);
         }
@@ -36,9 +37,29 @@ impl FaultLayer<Frame> for Exact {
     }
 }
 
+/// A unit whose check sequence can be made to fit any bytes.
+pub trait Forge: Unit {
+    /// A unit with these bytes and the check sequence that fits them.
+    #[must_use]
+    fn forged(bytes: Vec<u8>) -> Self;
+}
+
+impl Forge for Frame {
+    fn forged(bytes: Vec<u8>) -> Self {
+        Self::new(bytes)
+    }
+}
+
+/// The CRC-8 fits; a CRC-32, which is part of the bytes, does not.
+impl Forge for Packet {
+    fn forged(bytes: Vec<u8>) -> Self {
+        Self::new(bytes)
+    }
+}
+
 impl Action {
-    /// Applies the action to a departing frame.
-    pub fn strike(self, departure: Departure, passage: &mut Passage<Frame>) {
+    /// Applies the action to a departing frame or packet.
+    pub fn strike<U: Forge>(self, departure: Departure<U>, passage: &mut Passage<U>) {
         match self {
             Self::Drop => passage.report(FaultKind::Lost),
             Self::Duplicate => {
@@ -60,15 +81,14 @@ impl Action {
     }
 }
 
-fn damaged(frame: &Frame, byte: u32, valid_fcs: bool) -> Frame {
-    let mut bytes = frame.bytes().to_vec();
+fn damaged<U: Forge>(unit: &U, byte: u32, valid_check: bool) -> U {
+    let mut bytes = unit.bytes().to_vec();
     let place = (byte as usize).min(bytes.len().saturating_sub(1));
     if let Some(byte) = bytes.get_mut(place) {
         *byte = !*byte;
     }
-    if valid_fcs {
-        Frame::new(bytes)
-    } else {
-        Frame::with_fcs(bytes, frame.fcs())
+    match valid_check {
+        true => U::forged(bytes),
+        false => unit.with_bytes(bytes),
     }
 }

@@ -29,6 +29,7 @@ use emulator::wire::ethernet::EthernetError;
 
 pub use frame::EmpFrame;
 use layer::Exact;
+pub use layer::Forge;
 
 /// Action on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use emulator::wire::myrinet::{self, CrossbarConfig, Watermarks};
 use emulator::wire::port::Port;
 
 use crate::boards::Medium;
-use crate::builder::{WorldBuilder, WorldError};
+use crate::builder::{WorldBuilder, WorldError, add_layer};
 use crate::nodes::mac_address;
 use crate::scenario::{End, Forwarding, Network, SwitchSpec};
 
@@ -92,11 +92,7 @@ pub(super) fn add_faults(
     end: End,
     layer: RandomFaults,
 ) -> Result<(), WorldError> {
-    match medium {
-        Medium::Ethernet => world.add_fault(port(end), Box::new(layer))?,
-        Medium::Myrinet => world.add_myrinet_fault(port(end), Box::new(layer))?,
-    }
-    Ok(())
+    add_layer(world, medium, port(end), layer)
 }
 
 /// Cuts the link at an end from one time to another one, if ever.

@@ -1,80 +1,51 @@
 //! `lanigon new`: a project for user firmware.
 
+mod skeleton;
+
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use super::Status;
+use super::{Status, board};
 use crate::cli::NewArgs;
 use crate::output;
-use lanigon_worlds::boards::DEFAULT;
+use host_lib::lanai::Family;
+use lanigon_worlds::boards::{BOARDS, BoardType, DEFAULT};
+use skeleton::File;
 
-/// A file of a new project.
-struct File {
-    path: &'static str,
-    text: &'static str,
+/// The profile in the templates for boards with a LANai.
+const TEMPLATE_PROFILE: &str = "lanai9.1-133";
+/// The beginning of a call in them that sends a packet with a CRC-32.
+const TEMPLATE_SEND: &str = "l9::send(OUT, OUT, ";
+
+/// A project to be written.
+struct Project<'a> {
+    name: &'a str,
+    board: &'static BoardType,
+    /// Timing profile of its tests.
+    profile: &'static str,
+    /// Relative path to this project.
+    home: PathBuf,
 }
-
-/// Files of a new project. Those that `examples/echo` has too are taken from there: it extends this
-/// project.
-const FILES: [File; 11] = [
-    File {
-        path: ".gitignore",
-        text: include_str!("skeleton/gitignore"),
-    },
-    File {
-        path: "Cargo.toml",
-        text: include_str!("skeleton/manifest.toml"),
-    },
-    // Known working versions.
-    File {
-        path: "Cargo.lock",
-        text: include_str!("skeleton/lock.toml"),
-    },
-    File {
-        path: "rust-toolchain.toml",
-        text: include_str!("skeleton/toolchain.toml"),
-    },
-    File {
-        path: "firmware/.cargo/config.toml",
-        text: include_str!("skeleton/firmware-config.toml"),
-    },
-    File {
-        path: "firmware/Cargo.toml",
-        text: include_str!("skeleton/firmware-manifest.toml"),
-    },
-    File {
-        path: "firmware/Cargo.lock",
-        text: include_str!("skeleton/firmware-lock.toml"),
-    },
-    File {
-        path: "firmware/build.sh",
-        text: include_str!("skeleton/build.sh"),
-    },
-    File {
-        path: "firmware/src/main.rs",
-        text: include_str!("skeleton/main.rs"),
-    },
-    File {
-        path: "src/lib.rs",
-        text: include_str!("skeleton/lib.rs"),
-    },
-    File {
-        path: "tests/echo.rs",
-        text: include_str!("skeleton/test.rs"),
-    },
-];
-
-/// The only executable file.
-const SCRIPT: &str = "firmware/build.sh";
 
 /// Runs the command.
 ///
 /// # Errors
-/// If the folder is not empty or cannot be written, or has no path to this project.
+/// If there is no such board, the folder is not empty or cannot be written, or it has no path to this project.
 pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     let folder = &args.folder;
+    let (board, profile) = match &args.board {
+        Some(name) => board::named(name)?,
+        None => (DEFAULT, DEFAULT.profile),
+    };
+    let skeleton = skeleton::of(board);
+    if !skeleton.names_board && profile != board.profile {
+        bail!(
+            "--board: tests of a new project have the board's usual profile; name the board: {}",
+            board.name
+        );
+    }
     let name = name(folder)?;
     check_empty(folder)?;
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -88,14 +59,19 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     let folder_at = folder
         .canonicalize()
         .with_context(|| folder.display().to_string())?;
-    let to_home = relative(&folder_at, &home);
-    for file in &FILES {
+    let project = Project {
+        name,
+        board,
+        profile,
+        home: relative(&folder_at, &home),
+    };
+    for file in skeleton.files {
         let path = folder.join(file.path.replace("echo", name));
-        write(&path, &adapt(file, name, &to_home))
+        write(&path, &project.adapt(file))
             .with_context(|| format!("{} cannot be written", path.display()))?;
     }
-    make_executable(&folder.join(SCRIPT))?;
-    output::print(&summary(folder, name))?;
+    make_executable(&folder.join(skeleton.script))?;
+    output::print(&project.summary(folder))?;
     Ok(Status::Done)
 }
 
@@ -110,8 +86,12 @@ fn name(folder: &Path) -> anyhow::Result<&str> {
             "\"{name}\" cannot be a project's name: small letters, digits, - and _, a letter first"
         );
     }
-    let taken = ["test", "core", "std", "defs", DEFAULT.hal];
-    if taken.contains(&&*name.replace('_', "-")) {
+    let hals = BOARDS.iter().map(|board| board.hal);
+    let mut taken = ["test", "core", "std", "defs", "lanai-rt"]
+        .into_iter()
+        .chain(hals);
+    let as_crate = name.replace('_', "-");
+    if taken.any(|taken| taken == as_crate) {
         bail!("\"{name}\" cannot be a project's name: a crate has it");
     }
     Ok(name)
@@ -134,25 +114,59 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     up.chain(to[shared..].iter().copied()).collect()
 }
 
-/// Text of a file for a project with this name, with the relative path to this project.
-fn adapt(file: &File, name: &str, to_home: &Path) -> String {
-    let home = to_home.display().to_string();
-    match file.path {
-        "Cargo.lock" | "firmware/Cargo.lock" => file.text.to_owned(),
-        path => {
-            // The example is two folders below this project; its firmware, three.
-            let (example, ours) = if path.starts_with("firmware/") {
-                ("../../../", format!("../{home}/"))
-            } else {
-                ("../../", format!("{home}/"))
-            };
-            file.text
-                .replace(example, &ours)
-                .replace("echo-host", &format!("{name}-host"))
-                .replace("echo_host", &format!("{}_host", name.replace('-', "_")))
-                .replace("name = \"echo\"", &format!("name = \"{name}\""))
-                .replace("release/echo", &format!("release/{name}"))
+impl Project<'_> {
+    /// Text of a file.
+    fn adapt(&self, file: &File) -> String {
+        let (name, home) = (self.name, self.home.display().to_string());
+        match file.path {
+            "Cargo.lock" | "firmware/Cargo.lock" => file.text.to_owned(),
+            path => {
+                // The example is two folders below this project; its firmware, three.
+                let (example, ours) = if path.starts_with("firmware/") {
+                    ("../../../", format!("../{home}/"))
+                } else {
+                    ("../../", format!("{home}/"))
+                };
+                let text = file
+                    .text
+                    .replace(example, &ours)
+                    .replace("echo-host", &format!("{name}-host"))
+                    .replace("echo_host", &format!("{}_host", name.replace('-', "_")))
+                    .replace("name = \"echo\"", &format!("name = \"{name}\""))
+                    .replace("release/echo", &format!("release/{name}"))
+                    .replace(TEMPLATE_PROFILE, self.profile);
+                self.adapt_engines(text)
+            }
         }
+    }
+
+    /// The engines of a LANai 4 have a module of their own, and its sender takes no address for the CRC-32.
+    fn adapt_engines(&self, text: String) -> String {
+        match self.board.host_view.lanai() {
+            Some(Family::Four) => text
+                .replace(TEMPLATE_SEND, "l4::send(OUT, ")
+                .replace("l9::", "l4::")
+                .replace("{entry, l9,", "{entry, l4,"),
+            Some(Family::Later) | None => text,
+        }
+    }
+
+    fn summary(&self, folder: &Path) -> String {
+        let (name, skeleton) = (self.name, skeleton::of(self.board));
+        let rows = [
+            ("firmware/src/main.rs".to_owned(), "what the NIC does"),
+            (skeleton.script.to_owned(), "builds it"),
+            (format!("{}/{name}", self.board.images), "the image, then"),
+            ("src/lib.rs".to_owned(), "what the host does"),
+        ];
+        let rows = rows.map(|(path, what)| format!("  {path:<38}{what}\n"));
+        format!(
+            "{}: a firmware project\n{}  {:<38}tests on emulated boards: {}\n",
+            folder.display(),
+            rows.concat(),
+            format!("tests/{name}.rs"),
+            skeleton.test,
+        )
     }
 }
 
@@ -175,28 +189,23 @@ fn make_executable(_: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn summary(folder: &Path, name: &str) -> String {
-    let rows = [
-        ("firmware/src/main.rs".to_owned(), "what the NIC does"),
-        (SCRIPT.to_owned(), "builds it"),
-        (format!("{}/{name}", DEFAULT.images), "the image, then"),
-        ("src/lib.rs".to_owned(), "what the host does"),
-        (
-            format!("tests/{name}.rs"),
-            "tests on emulated boards: cargo test",
-        ),
-    ];
-    let rows = rows.map(|(path, what)| format!("  {path:<38}{what}\n"));
-    format!(
-        "{}: a firmware project\n{}",
-        folder.display(),
-        rows.concat()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lanigon_worlds::boards::board_type;
+
+    fn lanai(name: &str) -> &'static BoardType {
+        board_type(name).expect("a registered type")
+    }
+
+    fn project(board: &'static BoardType, profile: &'static str) -> Project<'static> {
+        Project {
+            name: "echo",
+            board,
+            profile,
+            home: "../..".into(),
+        }
+    }
 
     #[test]
     fn ways_between_folders() {
@@ -223,8 +232,20 @@ mod tests {
 
     #[test]
     fn a_project_in_the_examples_is_the_example() {
-        for file in FILES.iter().filter(|file| file.text.contains("../..")) {
-            assert_eq!(adapt(file, "echo", Path::new("../..")), file.text);
+        for (board, profile) in [(DEFAULT, ""), (lanai("lanai9"), TEMPLATE_PROFILE)] {
+            for file in skeleton::of(board).files {
+                assert_eq!(project(board, profile).adapt(file), file.text);
+            }
+        }
+    }
+
+    #[test]
+    fn firmware_for_a_lanai_4_uses_its_engines() {
+        let project = project(lanai("lanai4"), "lanai4.3-33");
+        let files = skeleton::of(project.board).files.iter();
+        let texts: String = files.map(|file| project.adapt(file)).collect();
+        for wrong in ["l9", "OUT, OUT, ", TEMPLATE_PROFILE] {
+            assert!(!texts.contains(wrong), "{wrong}");
         }
     }
 }

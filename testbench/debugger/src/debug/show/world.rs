@@ -2,6 +2,7 @@
 
 use super::{address, count, standing, text};
 use crate::debug::session::Session;
+use emulator::wire::port::Port;
 
 /// The waiting condition of each host program, by node. Ended programs are omitted.
 #[must_use]
@@ -20,7 +21,7 @@ pub fn hosts(session: &Session) -> String {
     text(lines)
 }
 
-/// One line per node, with its CPUs, and per switch.
+/// One line per node, with its CPUs, and per switch or crossbar.
 #[must_use]
 pub fn nodes(session: &Session) -> String {
     let world = session.history.world();
@@ -52,5 +53,27 @@ pub fn nodes(session: &Session) -> String {
             "   switch {index} with {ports}: {received} frames came, {dropped} dropped"
         ));
     }
+    lines.extend(crossbars(session));
     text(lines)
+}
+
+/// One line per crossbar of Myrinet.
+fn crossbars(session: &Session) -> impl Iterator<Item = String> {
+    let world = session.history.world();
+    world
+        .crossbar_ports()
+        .enumerate()
+        .map(move |(switch, ports)| {
+            let left = (0..ports).filter_map(|port| {
+                let counts = world.myrinet_counts(Port::Switch { switch, port });
+                counts.ok()
+            });
+            let (mut sent, mut lost) = (0, 0);
+            for counts in left {
+                sent += counts.units;
+                lost += counts.lost.total();
+            }
+            let ports = count(ports, "port");
+            format!("   crossbar {switch} with {ports}: {sent} packets left, {lost} lost")
+        })
 }

@@ -12,7 +12,7 @@ use emulator::lanai::timing::{PROFILES_4, PROFILES_7, PROFILES_9, Timing};
 use emulator::sim::node::Node;
 use host_lib::lanai::Family;
 
-use super::{BoardError, BoardType, GmFirmware, KB, Medium, Parts};
+use super::{BoardError, BoardType, GmFirmware, HostView, KB, Medium, Parts};
 use crate::nodes::mac_address;
 
 /// What all generations have in common, with the values of a LANai 9.
@@ -22,6 +22,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     medium: Medium::Myrinet,
     link_mbit: 2000,
     runs_emp: false,
+    host_view: HostView::Lanai(Family::Later),
     gm: Some(GmFirmware {
         image: "gm",
         family: Family::Later,
@@ -37,7 +38,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     scenario_sram_bytes: 2048 * KB,
     images: "firmware/target/lanai/release",
     build,
-    hal: "lanai-rt",
+    hal: "lanai-hal",
     limits: |bytes| Lanai::image_limits(Generation::L9, bytes),
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
     make_busy: kernel::load,
@@ -59,6 +60,7 @@ pub(super) const LANAI_4: BoardType = BoardType {
     name: Generation::L4.board(),
     title: "Myricom LANai 4",
     description: "one CPU, Myrinet of 1.28 Gb/s, 32-bit PCI",
+    host_view: HostView::Lanai(Family::Four),
     gm: Some(GmFirmware {
         image: "gm-l4",
         family: Family::Four,

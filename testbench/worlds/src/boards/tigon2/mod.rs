@@ -10,7 +10,7 @@ use emulator::tigon2::inspect::debugger::NAME;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::{PROFILES, Timing};
 
-use super::{BoardError, BoardType, KB, Medium, Parts};
+use super::{BoardError, BoardType, HostView, KB, Medium, Parts};
 
 pub(super) const TIGON2: BoardType = BoardType {
     name: NAME,
@@ -18,6 +18,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     medium: Medium::Ethernet,
     link_mbit: 1000,
     runs_emp: true,
+    host_view: HostView::Tigon2,
     gm: None,
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",
