@@ -382,7 +382,7 @@ fn wrong_requests_are_refused() {
         assert!(text.contains(expected), "{args:?}: {text}");
         assert!(output.stdout.is_empty());
     };
-    check(&["gm"], "invalid value 'gm'");
+    check(&["tcp"], "invalid value 'tcp'");
     check(
         &["emp", "--size", "0"],
         "--size 0: a message has between 1 and",

@@ -28,6 +28,8 @@ const DEBUGGING: &str = "docs/debugging.md";
 const EXAMPLE: &str = "examples/echo";
 /// Folder of the project in the tutorial.
 const PROJECT: &str = "echo";
+/// The same of the LANai's tutorial. cargo tells projects in one target folder apart by their names.
+const LANAI_PROJECT: &str = "bounce";
 
 /// Files of a project, without those that cargo writes.
 fn files(folder: &Path) -> BTreeMap<String, String> {
@@ -76,7 +78,7 @@ fn the_lanai_tutorial_works_word_by_word() {
     }
     let mut reader = Reader::new("lanai-reader", "~");
     link(&root(), &reader.folder.join("lanigon"));
-    let project = reader.folder.join(PROJECT);
+    let project = reader.folder.join(LANAI_PROJECT);
     reader.builds = vec![
         (project.join("firmware"), lanai_firmware()),
         (project, root().join("target")),

@@ -100,6 +100,10 @@ impl Reader {
             .env("NO_COLOR", "1")
             .env("TERM", "dumb")
             .env_remove("COLUMNS")
+            // The tests may run under `make`; the reader's `make` does not.
+            .env_remove("MAKEFLAGS")
+            .env_remove("MAKELEVEL")
+            .env_remove("MFLAGS")
             .env_remove("DEBUGINFOD_URLS")
             .env_remove("RUST_LOG")
             .env_remove("RUST_BACKTRACE")
