@@ -219,7 +219,6 @@ mod tests {
             0x10B,
             "section \".bss\" does not fit: 256 bytes at 0xc",
         );
-        check(&build(&[], &[0; 4], 0), SRAM - 1, "");
         let mut elsewhere = good.clone();
         elsewhere[HEADERS + 15] = 0x40;
         check(&elsewhere, SRAM, "no code at address 0");

@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_hosts_differ_in_processor_work_only() {
-        for name in boards::profiles().names() {
+        for name in boards::DEFAULT.profiles.names() {
             let fast = built_in(name).unwrap();
             for testbed in Testbed::ALL {
                 let profile = testbed.profile(&fast).unwrap();

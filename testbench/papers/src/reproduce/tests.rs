@@ -16,7 +16,8 @@ fn plan() -> Plan {
             .into_iter()
             .map(|scheme| (scheme, Arc::clone(&image)))
             .collect(),
-        profiles: boards::profiles()
+        profiles: boards::DEFAULT
+            .profiles
             .names()
             .filter_map(|name| built_in(name).ok())
             .collect(),
