@@ -106,7 +106,7 @@ fn check_polling(programs: [Polling; 2], acts: Vec<Act>, slice_ns: u64) {
         };
         let skipped = run(true, None);
         assert_eq!(run(false, None), skipped, "stepped and skipped");
-        if !programs.iter().any(Polling::halts_the_other) {
+        if !programs.iter().any(Polling::controls_the_other) {
             assert_eq!(run(true, Some(slice_ns)), skipped, "sliced and whole");
         }
     });
