@@ -14,6 +14,7 @@ use defs::tigon2::regs::{
 };
 use emulator::board::Board;
 use emulator::cpu::mips::asm::assemble;
+use emulator::observe::event::TraceKind;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -86,6 +87,16 @@ impl Bench {
             bench.write(register, value);
         }
         bench
+    }
+
+    /// Whether the board has recorded that a CPU used the debug registers of one that was ahead of it: the one thing of
+    /// which no order is promised (ARCHITECTURE.md, "Compromises"). Needs a trace that is kept; takes it.
+    pub fn was_seen_ahead(&mut self) -> bool {
+        let mut events = self.0.trace.take().into_iter();
+        events.any(|event| match event.kind {
+            TraceKind::GuestMistake { text } => text.contains("ahead with code in its scratchpad"),
+            _ => false,
+        })
     }
 
     pub fn write(&mut self, offset: u32, value: u32) {

@@ -54,16 +54,6 @@ pub(super) struct Outcome {
     trace: u64,
 }
 
-/// Whether the board has recorded that a CPU used the debug registers of one that was ahead of it: the one thing of
-/// which no order is promised (ARCHITECTURE.md, "Compromises").
-fn was_seen_ahead(bench: &mut Bench) -> bool {
-    let mut events = bench.0.trace.take().into_iter();
-    events.any(|event| match event.kind {
-        TraceKind::GuestMistake { text } => text.contains("ahead with code in its scratchpad"),
-        _ => false,
-    })
-}
-
 /// An instruction of the chip. $1 points to both programs, $2 to data, $3 to the scratchpad, $4 to
 /// registers; $5 to $7 hold instructions; the others hold data.
 fn instruction() -> impl Strategy<Value = u32> {
@@ -202,7 +192,7 @@ fn run(scene: &Scene, skip_idle: bool, slice: impl FnMut() -> SimTime) -> Option
     bench.0.board_mut::<Tigon2>().skip_idle = skip_idle;
     bench.0.trace.keep(true);
     carry_on(scene, &mut bench, slice, |_| ());
-    (!was_seen_ahead(&mut bench)).then(|| outcome(&bench))
+    (!bench.was_seen_ahead()).then(|| outcome(&bench))
 }
 
 /// Runs the scene in one slice with an observer.

@@ -104,12 +104,6 @@ impl fmt::Debug for Polling {
 }
 
 impl Polling {
-    /// Whether it halts the other CPU, which takes effect at that CPU's next turn.
-    // Open: the hashes of a run in slices and of a whole one differ at times if a poller writes the other's state.
-    pub fn controls_the_other(&self) -> bool {
-        self.text.contains("OTHER_STATE")
-    }
-
     /// Parses a line of a seed.
     fn parse(line: &str) -> Self {
         let (place, text) = line.split_once(' ').expect("a place and a text");
@@ -200,8 +194,16 @@ pub struct Manner {
     pub slice_ns: Option<u64>,
 }
 
-/// Final state of a run: trace hash; instructions, cycles, program counter and registers of both CPUs.
-type Left = (u64, Vec<(u64, u64, u32, Vec<u32>)>);
+/// Final state of a run.
+#[derive(Debug, PartialEq)]
+pub struct Left {
+    /// Trace hash.
+    trace: u64,
+    /// Instructions, cycles, program counter and registers of both CPUs.
+    cores: Vec<(u64, u64, u32, Vec<u32>)>,
+    /// Whether the order is promised: no CPU stopped or observed one that was ahead of it.
+    pub ordered: bool,
+}
 
 /// Loads and starts the programs of both CPUs.
 pub fn load(programs: &[Polling; 2], bench: &mut Bench) {
@@ -233,6 +235,7 @@ pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
     let mut bench = Bench::new(SramSize::K512);
     bench.0.board_mut::<Tigon2>().skip_idle = manner.skip_idle;
     load(programs, &mut bench);
+    bench.0.trace.keep(true);
     for act in acts.iter().chain(&[Act::Run(100_000)]) {
         match (act, manner.slice_ns) {
             (Act::Run(ns), Some(slice_ns)) => {
@@ -249,5 +252,9 @@ pub fn poll(programs: &[Polling; 2], acts: &[Act], manner: Manner) -> Left {
         (core.instructions(), core.clock.cycles, core.pc(), registers)
     });
     let left = left.collect();
-    (bench.0.trace.hash(), left)
+    Left {
+        trace: bench.0.trace.hash(),
+        cores: left,
+        ordered: !bench.was_seen_ahead(),
+    }
 }

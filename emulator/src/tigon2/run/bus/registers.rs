@@ -1,7 +1,7 @@
 //! A core's accesses outside SRAM and its scratchpad: registers, the stack-overflow map, unmapped addresses.
 
 use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
-use defs::tigon2::regs::{self, HostControl};
+use defs::tigon2::regs::{self, CpuState, HostControl};
 
 use super::CpuBus;
 use crate::cpu::mips::bus::{BusStop, Width};
@@ -49,7 +49,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
         if owner.is_some_and(|owner| owner != self.private.index()) {
-            self.observe_other(core, offset, false);
+            self.observe_other(core, offset, None);
         }
         let value = self.read_any_register(core, offset);
         if offset == regs::event_register(self.private.index()) {
@@ -138,14 +138,15 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 
     /// Prepares an access to a debug register of the other core, which executes in turn from here on. If that
     /// core has executed later instructions already, from its scratchpad, they cannot be rolled back: recorded once.
+    /// `stored`: the value, if the access is a store.
     #[cold]
-    fn observe_other(&mut self, core: &Core, offset: u32, store: bool) {
+    fn observe_other(&mut self, core: &Core, offset: u32, stored: Option<u32>) {
         self.other_private.observe();
         let (other, private) = (&*self.other_core, &mut *self.other_private);
         let ahead = private.running()
             && other.clock.now > core.clock.now.max(private.seen_ahead_until)
             && other.instructions() > private.in_turn_until;
-        if ahead && shows_progress(private, offset, store) {
+        if ahead && shows_progress(private, offset, stored) {
             private.seen_ahead_until = other.clock.now;
             let ticks = other.clock.now - core.clock.now;
             let ahead_ns = self.fabric.ticks.time_of(ticks).ps() / 1000;
@@ -200,7 +201,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
         let resets = offset & !3 == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0;
         if resets || owner_of(offset).is_some_and(|owner| owner != self.private.index()) {
-            self.observe_other(core, offset & !3, true);
+            self.observe_other(core, offset & !3, Some(value));
         }
         core.clock
             .charge(u64::from(self.fabric.timing.register_store_cycles));
@@ -242,14 +243,17 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 }
 
 /// Whether an access to a debug register of a running CPU depends on how far that CPU has come; a reset of the chip
-/// does too, since it halts that CPU.
-const fn shows_progress(private: &CorePrivate, offset: u32, store: bool) -> bool {
+/// does too, since it halts that CPU. `stored`: the value, if the access is a store.
+fn shows_progress(private: &CorePrivate, offset: u32, stored: Option<u32>) -> bool {
+    const STOPS: CpuState = CpuState::HALT.union(CpuState::RESET).union(CpuState::STEP);
     if offset == regs::HOST_CONTROL {
         return true;
     }
     match offset - regs::CPU_B * private.index() as u32 {
-        regs::CPU_STATE => store,
-        regs::CPU_PC | regs::CPU_REGISTERS..regs::CPU_PRIVATE_END => !store,
+        regs::CPU_STATE => {
+            stored.is_some_and(|value| value & STOPS.bits() != 0 || private.step_until.is_some())
+        }
+        regs::CPU_PC | regs::CPU_REGISTERS..regs::CPU_PRIVATE_END => stored.is_none(),
         regs::SCRATCH_DATA => private.scratch_address() >= SRAM_LIMIT,
         _ => false,
     }
