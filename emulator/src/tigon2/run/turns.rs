@@ -96,9 +96,17 @@ impl Tigon2 {
         private.idle.rest().filter(|_| private.running())
     }
 
-    /// Until when an idle or stopped core surely affects no other one.
+    /// Whether the idle loop of the other core reads this core's alarm.
+    fn alarm_is_read(&self, cpu: usize) -> bool {
+        let other = &self.cores[1 - cpu].private;
+        other.idle.has_read(regs::timer_reference(cpu))
+    }
+
+    /// Until when an idle or stopped core surely does not affect the other one.
     fn quiet_until(&self, cpu: usize, now: SimTime) -> SimTime {
         match self.cores[cpu].private.idle.rest() {
+            // A period may move the alarm at any time.
+            Some(_) if self.alarm_is_read(cpu) => now,
             Some(rest) => rest.until.max(now),
             None if self.timer_is_news(cpu, now) => now,
             None => self.fabric.timer.next_change(cpu, now),
@@ -148,10 +156,7 @@ impl Tigon2 {
     fn skip_periods(&mut self, index: usize, end: u64) {
         let limit = self.limit_of(index);
         let other = self.rest_of(1 - index);
-        let reads_alarm = self.cores[1 - index]
-            .private
-            .idle
-            .has_read(regs::timer_reference(index));
+        let alarm_is_read = self.alarm_is_read(index);
         let CoreUnit { core, private } = &mut self.cores[index];
         let Some(rest) = private.idle.rest() else {
             return;
@@ -176,7 +181,7 @@ impl Tigon2 {
         let end = end.min(self.fabric.ticks.first_at(period.until));
         let times = end.saturating_sub(now) / period.round.ticks;
         let times = times.min((limit - core.instructions()) / period.round.instructions);
-        if times < LEAST_PERIODS || period.moves_alarm && reads_alarm {
+        if times < LEAST_PERIODS || period.moves_alarm && alarm_is_read {
             return;
         }
         period.repeat(times, core, private, other, &mut self.fabric);
