@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use emulator::cpu::asm::AsmError;
+use emulator::cpu::bus::Access;
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::asm::assemble;
 use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, OwnMemory, Private, Width};
@@ -65,7 +66,7 @@ impl OwnMemory for Own<'_> {
     fn begin(&mut self, _: u64) {}
 
     #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, _: u64) -> Option<(u32, u32)> {
+    fn load(&mut self, address: u32, width: Width, _: Access) -> Option<(u32, u32)> {
         let start = address as usize;
         let value = match (width, self.bytes.get(start..start + width as usize)?) {
             (Width::Word, &[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
@@ -76,7 +77,7 @@ impl OwnMemory for Own<'_> {
     }
 
     #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, _: u64) -> Option<u32> {
+    fn store(&mut self, address: u32, width: Width, value: u32, _: Access) -> Option<u32> {
         let start = address as usize;
         let place = self.bytes.get_mut(start..start + width as usize)?;
         match (width, place) {
@@ -118,7 +119,10 @@ impl Bus for Sram {
     }
 
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
-        let private = self.private(core).memory.load(address, width, 0);
+        let private = self
+            .private(core)
+            .memory
+            .load(address, width, Access::default());
         Ok(private.map_or(0, |(value, _)| value))
     }
 
@@ -129,7 +133,9 @@ impl Bus for Sram {
         width: Width,
         value: u32,
     ) -> Result<(), BusStop> {
-        self.private(core).memory.store(address, width, value, 0);
+        self.private(core)
+            .memory
+            .store(address, width, value, Access::default());
         Ok(())
     }
 

@@ -52,31 +52,43 @@ pub enum Fault {
     },
 }
 
+/// The instruction that accesses memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Access {
+    /// Its address.
+    pub pc: u32,
+    /// The number of the core's remaining cycles before it, at least 1.
+    pub left: i64,
+}
+
 /// Memory that only the core accesses while it runs.
-///
-/// `left` is the number of the core's remaining cycles before the access.
 pub trait OwnMemory {
     /// Starts a run of this many cycles.
     fn begin(&mut self, cycles: u64);
 
+    /// The cycles of accesses since then that the core waited instead of working.
+    fn stalled(&self) -> u64 {
+        0
+    }
+
     /// Reads a value, zero-extended, and returns it with the cycles of the access. `None` if the core must use its
     /// bus. `address` is aligned to `width`.
-    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)>;
+    fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)>;
 
     /// Writes the `width` low bytes of a value, and returns the cycles of the access; `None` as for
     /// [`load`](Self::load).
-    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32>;
+    fn store(&mut self, address: u32, width: Width, value: u32, access: Access) -> Option<u32>;
 }
 
 /// No memory.
 impl OwnMemory for () {
     fn begin(&mut self, _: u64) {}
 
-    fn load(&mut self, _: u32, _: Width, _: u64) -> Option<(u32, u32)> {
+    fn load(&mut self, _: u32, _: Width, _: Access) -> Option<(u32, u32)> {
         None
     }
 
-    fn store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Option<u32> {
+    fn store(&mut self, _: u32, _: Width, _: u32, _: Access) -> Option<u32> {
         None
     }
 }

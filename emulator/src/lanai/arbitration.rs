@@ -82,6 +82,18 @@ impl Arbitration {
         accesses + (self.width_bytes < 8 || pc & 4 == 0) as u32
     }
 
+    /// For instructions at even and at odd words (bits 0 and 1): whether an access of theirs waits a clock from `tick` on. `None`
+    /// if engines take cycles.
+    #[must_use]
+    pub const fn access_waits(&self, tick: u64) -> Option<u8> {
+        if !self.is_quiet(tick) {
+            return None;
+        }
+        let even = (self.demand(0, 1) > self.cycles_per_clock) as u8;
+        let odd = (self.demand(4, 1) > self.cycles_per_clock) as u8;
+        Some(even | odd << 1)
+    }
+
     /// The tick at which the CPU may go on that wants `demand` cycles in the clock at `tick`.
     #[must_use]
     pub fn wait(&self, tick: u64, demand: u32) -> u64 {
@@ -129,6 +141,11 @@ mod tests {
             }
             let demand = bus.demand(pc, accesses);
             assert_eq!(bus.wait(0, demand), clocks * CLOCK, "{engines:?}");
+            let waits = engines.is_empty() && accesses == 1;
+            if let Some(waits) = bus.access_waits(0).filter(|_| waits) {
+                assert_eq!(waits >> (pc / 4) & 1, clocks as u8);
+            }
+            assert_eq!(bus.access_waits(0).is_some(), engines.is_empty());
         };
         use Engine::{Host, Receive, Send};
         check(4, 2, &[], 0, 1, 0);

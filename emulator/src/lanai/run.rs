@@ -10,7 +10,8 @@ use super::inspect::instruction_log::{self, CpuWitness};
 use super::special::{Row, Special, find, offset_of, rows};
 use super::sram::{OwnSram, SPACE};
 use crate::board::{CpuId, StageState, StopReason};
-use crate::cpu::bus::OwnMemory;
+use crate::cpu::bus::{Access, OwnMemory};
+use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Private, Width};
 use crate::cpu::lanai::exec::{self, Core, Exit};
@@ -54,14 +55,18 @@ pub(super) struct Perhaps<'a>(Option<OwnSram<'a>>);
 impl OwnMemory for Perhaps<'_> {
     fn begin(&mut self, _: u64) {}
 
-    #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)> {
-        self.0.as_mut()?.load(address, width, left)
+    fn stalled(&self) -> u64 {
+        self.0.as_ref().map_or(0, OwnMemory::stalled)
     }
 
     #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32> {
-        self.0.as_mut()?.store(address, width, value, left)
+    fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
+        self.0.as_mut()?.load(address, width, access)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, width: Width, value: u32, access: Access) -> Option<u32> {
+        self.0.as_mut()?.store(address, width, value, access)
     }
 }
 
@@ -73,6 +78,15 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
         }
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
         Ok(())
+    }
+
+    /// Which accesses to memory wait a clock; `None` if they must use this bus: engines use it too, a write may be watched, or
+    /// a wait has to be recorded or is not a whole cycle of a stretched stage.
+    fn memory_waits(&self, core: &Core) -> Option<u8> {
+        let watched = !self.fabric.stops.watches.is_empty();
+        let stretched = core.clock.ticks_per_cycle != TICKS_PER_CYCLE;
+        let waits = self.fabric.bus.access_waits(core.clock.now);
+        waits.filter(|&waits| !watched && (waits == 0 || !(LOGGED || stretched)))
     }
 
     /// Waits for the cycles of the memory bus that an access to memory takes.
@@ -160,12 +174,12 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
     fn private(&mut self, core: &Core) -> Private<'_, Perhaps<'_>, CpuWitness<'_, LOGGED>> {
         // Engines end their use of the bus with time alone, and begin it only at events.
         let left = self.fabric.bus.left(core.clock.now);
-        let watched = !self.fabric.stops.watches.is_empty();
-        let (ops, base, memory) = self.fabric.sram.open(core.pc());
+        let waits = self.memory_waits(core);
+        let (ops, base, memory) = self.fabric.sram.open(core.pc(), waits.unwrap_or(0));
         Private {
             ops: if left > 0 { ops } else { &[] },
             base,
-            memory: Perhaps((left > 1 && !watched).then_some(memory)),
+            memory: Perhaps(waits.map(|_| memory)),
             witness: CpuWitness::of(self.ctx.trace),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use crate::cpu::bus::Access;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{OwnMemory, Width};
 use crate::cpu::lanai::pipeline::Pipeline;
@@ -159,7 +160,8 @@ impl Sram {
     }
 
     /// The decoded instructions of the page that holds `pc`, its address, and memory.
-    pub(super) fn open(&mut self, pc: u32) -> (&[Cell<Op>], u32, OwnSram<'_>) {
+    /// `waits`: [which accesses wait a clock](super::arbitration::Arbitration::access_waits).
+    pub(super) fn open(&mut self, pc: u32, waits: u8) -> (&[Cell<Op>], u32, OwnSram<'_>) {
         let at = self.at(pc);
         let ops: &[Cell<Op>] = match self.code.pages.get(at / PAGE_BYTES) {
             Some(Some(page)) if pc < SPACE => &page[..],
@@ -168,35 +170,58 @@ impl Sram {
         let memory = OwnSram {
             bytes: &mut self.bytes,
             code: &self.code,
+            waits,
+            stalled: 0,
         };
         (ops, pc & !(PAGE_BYTES as u32 - 1), memory)
     }
 }
 
-/// Memory while the CPU has a cycle for each fetch and each access.
+/// Memory while only the CPU uses its bus.
 #[derive(Debug)]
 pub(super) struct OwnSram<'a> {
     bytes: &'a mut [u8],
     code: &'a Code,
+    /// Which accesses wait a clock.
+    waits: u8,
+    /// Cycles of all these waits.
+    stalled: u64,
+}
+
+impl OwnSram<'_> {
+    /// The clocks that an access waits; `None` if it is not to memory.
+    #[inline(always)]
+    fn wait(&mut self, address: u32, access: Access) -> Option<u32> {
+        if address >= SPACE {
+            return None;
+        }
+        let clocks = u32::from(self.waits >> (access.pc >> 2 & 1) & 1);
+        self.stalled += u64::from(clocks);
+        Some(clocks)
+    }
 }
 
 impl OwnMemory for OwnSram<'_> {
     fn begin(&mut self, _: u64) {}
 
-    #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, _: u64) -> Option<(u32, u32)> {
-        let at = address as usize & (self.bytes.len() - 1);
-        (address < SPACE).then(|| (read(self.bytes, at, width), 0))
+    fn stalled(&self) -> u64 {
+        self.stalled
     }
 
     #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, _: u64) -> Option<u32> {
+    fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
+        let clocks = self.wait(address, access)?;
         let at = address as usize & (self.bytes.len() - 1);
-        (address < SPACE).then(|| {
-            self.code.forget(at);
-            write(self.bytes, at, width, value);
-            0
-        })
+        Some((read(self.bytes, at, width), clocks))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, width: Width, value: u32, access: Access) -> Option<u32> {
+        let clocks = self.wait(address, access)?;
+        let at = address as usize & (self.bytes.len() - 1);
+        self.code.forget(at);
+        write(self.bytes, at, width, value);
+        Some(clocks)
     }
 }
 

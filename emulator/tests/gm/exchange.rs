@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use emulator::cpu::clock::CpuClock;
+use emulator::lanai::board::Lanai;
 use host_lib::gm::{Buffer, Event, Priority, Received, Request, Status, size_for};
 use host_lib::window::System;
 
@@ -23,6 +25,35 @@ fn content(length: u32, round: u32) -> Vec<u8> {
     (0..length)
         .map(|at| (at * 13 + length + round * 5) as u8)
         .collect()
+}
+
+/// What remains of a run on each board: hash of the trace, instructions, clock.
+fn remains(profile: &str, logged: bool) -> Option<Vec<(u64, u64, CpuClock)>> {
+    let mut bench = Bench::new(profile, 2)?;
+    for node in 0..2 {
+        let times = Shared::default();
+        bench.program(node, move |gm| side(gm, &[0, 8, 700, 4096], 5, times));
+        let trace = &mut bench.world.nodes[usize::from(node)].trace;
+        trace.keep_instructions(logged);
+    }
+    bench.run();
+    let nodes = bench.world.nodes.iter().map(|node| {
+        let core = &node.board::<Lanai>().core;
+        (node.trace.hash(), core.instructions(), core.clock.clone())
+    });
+    Some(nodes.collect())
+}
+
+/// While instructions are recorded, each access that may wait uses the bus of memory; else most do not.
+#[test]
+fn accesses_beside_the_bus_take_the_same_time() {
+    for profile in ["lanai9.1-133", "lanai7.2-66", "lanai4.3-33"] {
+        let [plain, logged] = [false, true].map(|logged| remains(profile, logged));
+        assert_eq!(plain, logged, "{profile}");
+        let stalled =
+            |nodes: Vec<(u64, u64, CpuClock)>| nodes.iter().all(|node| node.2.stalled > 0);
+        assert!(plain.is_none_or(stalled), "{profile}: no access has waited");
+    }
 }
 
 /// A ping-pong of messages of these lengths; returns the mean of half round trips in nanoseconds, for each length.

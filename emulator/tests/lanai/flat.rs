@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use emulator::cpu::bus::Access;
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::asm::Program;
 use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, OwnMemory, Private, Width};
@@ -90,12 +91,12 @@ impl OwnMemory for FlatMemory<'_> {
     fn begin(&mut self, _: u64) {}
 
     #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, _: u64) -> Option<(u32, u32)> {
+    fn load(&mut self, address: u32, width: Width, _: Access) -> Option<(u32, u32)> {
         Some((read(self.bytes, address, width)?, self.costs.0))
     }
 
     #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, _: u64) -> Option<u32> {
+    fn store(&mut self, address: u32, width: Width, value: u32, _: Access) -> Option<u32> {
         self.write(address, width, value)?;
         Some(self.costs.1)
     }
@@ -112,13 +113,13 @@ impl<M: OwnMemory> OwnMemory for Perhaps<M> {
     }
 
     #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)> {
-        self.0.as_mut()?.load(address, width, left)
+    fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
+        self.0.as_mut()?.load(address, width, access)
     }
 
     #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32> {
-        self.0.as_mut()?.store(address, width, value, left)
+    fn store(&mut self, address: u32, width: Width, value: u32, access: Access) -> Option<u32> {
+        self.0.as_mut()?.store(address, width, value, access)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A fixed amount of the benchmarks' work, for tools that count instructions:
 //! `valgrind --tool=callgrind target/release/examples/busy_work WORK [MICROSECONDS [TRACE]]`
 //!
-//! `scratchpad` and `sram` say where the code of two busy CPUs lies; `ping-pong` and `stream` are EMP's, on
+//! `scratchpad` and `sram` say where the code of two busy CPUs lies; `lanai` is a busy LANai 9; `ping-pong` and `stream` are EMP's, on
 //! two nodes. Into the file TRACE, if one is named, go the events of EMP's nodes, or every instruction of the busy CPUs.
 
 use lanigon_worlds::profile::built_in;
@@ -25,20 +25,17 @@ fn main() -> anyhow::Result<()> {
     let span = SimTime::from_us(span);
     let trace = std::env::args().nth(3);
     match work.as_str() {
-        "scratchpad" | "sram" => busy(work == "sram", span, trace),
+        "scratchpad" => busy("tigon2-88mhz", Code::Private, span, trace),
+        "sram" => busy("tigon2-88mhz", Code::Shared, span, trace),
+        "lanai" => busy("lanai9.1-133", Code::Shared, span, trace),
         "ping-pong" => emp(Work::PingPong, span, trace),
         "stream" => emp(Work::Stream, span, trace),
-        _ => bail!("{work:?}: scratchpad, sram, ping-pong or stream"),
+        _ => bail!("{work:?}: scratchpad, sram, lanai, ping-pong or stream"),
     }
 }
 
-fn busy(code_in_sram: bool, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
-    let profile = built_in("tigon2-88mhz")?;
-    let code = match code_in_sram {
-        true => Code::Shared,
-        false => Code::Private,
-    };
-    let mut node = kernel::busy_node(&profile, code)?;
+fn busy(profile: &str, code: Code, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
+    let mut node = kernel::busy_node(&built_in(profile)?, code)?;
     let Some(path) = trace else {
         node.run_until(span);
         println!("{} instructions", kernel::instructions(&node));

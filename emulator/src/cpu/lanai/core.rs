@@ -435,9 +435,15 @@ impl Core {
         })
     }
 
-    /// Takes over the end of a stretch of instructions.
+    /// Takes over the end of a stretch of instructions. `cycles` of work, and `stalled` ones.
     #[inline(always)]
-    pub(super) fn end(&mut self, position: &Position, cycles: u64, instructions: u64) {
+    pub(super) fn end(
+        &mut self,
+        position: &Position,
+        cycles: u64,
+        stalled: u64,
+        instructions: u64,
+    ) {
         let Position {
             pc, next, third, ..
         } = *position;
@@ -453,6 +459,8 @@ impl Core {
         self.loaded = position.loaded;
         self.instructions += instructions;
         self.clock.charge(cycles);
+        let tick = self.clock.now + stalled * TICKS_PER_CYCLE;
+        self.clock.stall_until(tick);
     }
 
     /// The registers with the places behind them, and what instructions cost.

@@ -10,6 +10,7 @@ use super::fields::Update;
 use super::kind::Kind;
 use super::op::{NOWHERE, Op};
 use super::pipeline::Pipeline;
+use crate::cpu::bus::Access;
 use crate::cpu::witness::Witness;
 
 /// Reason why [`run`] returned.
@@ -62,8 +63,9 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
         _ => return Stop::Unknown,
     };
     let stop = loop_of(registers, costs, &mut private, &mut progress);
-    let cycles = (room - progress.left).cast_unsigned();
-    core.end(&progress.position, cycles, progress.instructions);
+    let stalled = private.memory.stalled();
+    let cycles = (room - progress.left).cast_unsigned() - stalled;
+    core.end(&progress.position, cycles, stalled, progress.instructions);
     stop
 }
 
@@ -116,20 +118,24 @@ fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
             let wait = wait::<W, LOADS>(&mut at, op, costs, &mut private.witness);
             if wait != 0 {
                 budget -= wait;
+                if costs.begin_within(budget) <= count {
+                    // An access would come too early for what is due meanwhile.
+                    break Some(stop_at(op));
+                }
                 timely = costs.timely(ops, budget);
             }
             let left = budget - costs.each * count.cast_signed() as i64;
-            let (done, cycles) =
-                one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, private, left);
-            if cycles != 0 {
-                budget -= cycles;
-                timely = costs.timely(ops, budget);
-            }
-            match done {
+            match one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, private, left) {
                 Done::Unfit => break Some(stop_at(op)),
                 Done::Straight => count += 1,
-                Done::Jump => {
+                Done::Waited(cycles) => {
                     count += 1;
+                    budget -= i64::from(cycles);
+                    timely = costs.timely(ops, budget);
+                }
+                Done::Jump(cycles) => {
+                    count += 1;
+                    budget -= i64::from(cycles);
                     break None;
                 }
             }
@@ -168,15 +174,18 @@ fn execute_slot<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     };
     let at = &mut progress.position;
     progress.left -= wait::<W, LOADS>(at, op, costs, &mut private.witness);
-    let left = progress.left;
-    match one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, private, left) {
-        (Done::Unfit, _) => Some(stop_at(op)),
-        (Done::Straight | Done::Jump, cycles) => {
-            progress.left -= costs.each + cycles;
-            progress.instructions += 1;
-            None
-        }
+    if progress.left <= 0 {
+        return Some(stop_at(op));
     }
+    let left = progress.left;
+    let cycles = match one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, private, left) {
+        Done::Unfit => return Some(stop_at(op)),
+        Done::Straight => 0,
+        Done::Waited(cycles) | Done::Jump(cycles) => i64::from(cycles),
+    };
+    progress.left -= costs.each + cycles;
+    progress.instructions += 1;
+    None
 }
 
 /// The stop before an instruction that the loop does not execute.
@@ -220,7 +229,7 @@ impl Costs {
     }
 }
 
-/// Executes an instruction before which so many cycles are left. Returns its cycles beyond those of each instruction, too.
+/// Executes an instruction, before which so many cycles are left.
 #[inline(always)]
 fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
     at: &mut Position,
@@ -229,22 +238,20 @@ fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGH
     costs: Costs,
     private: &mut Private<'_, M, W>,
     left: i64,
-) -> (Done, i64) {
+) -> Done {
     let pc = at.pc;
     let mut reach = Reach {
         memory: &mut private.memory,
         witness: &mut private.witness,
-        left: left.cast_unsigned(),
+        access: Access { pc, left },
         cycle: costs.cycle,
-        cycles: 0,
     };
     let done = at.execute::<M, W, LOADS, SLOTS, STRAIGHT>(registers, op, &mut reach);
-    let cycles = i64::from(reach.cycles);
     if !matches!(done, Done::Unfit) {
         let own = costs.each.cast_unsigned() * costs.cycle;
         private.witness.executed(pc, own);
     }
-    (done, cycles)
+    done
 }
 
 /// Lets the core wait if an instruction reads the register that the one before it has loaded. Returns the cycles of the wait.
@@ -269,22 +276,19 @@ fn wait<W: Witness, const LOADS: u8>(
     costs.wait
 }
 
-/// Private memory and the cycles that are left before an access.
+/// Private memory and the instruction that uses it.
 struct Reach<'a, M, W> {
     memory: &'a mut M,
     witness: &'a mut W,
-    left: u64,
+    access: Access,
     /// Ticks per cycle.
     cycle: u64,
-    /// Cycles of the access that was carried out.
-    cycles: u32,
 }
 
 impl<M, W: Witness> Reach<'_, M, W> {
     /// Notes an access that was carried out.
     #[inline(always)]
     fn note(&mut self, address: u32, cycles: u32) {
-        self.cycles = cycles;
         let spent = u64::from(cycles) * self.cycle;
         self.witness.accessed(address, 0, spent);
     }
@@ -296,8 +300,22 @@ enum Done {
     Unfit,
     /// It was executed; the next one follows it unless a jump before it says otherwise.
     Straight,
-    /// It was executed and determines an instruction to come.
-    Jump,
+    /// Likewise, and its access took so many cycles.
+    Waited(u32),
+    /// It was executed and determines an instruction to come; its access took so many cycles.
+    Jump(u32),
+}
+
+impl Done {
+    /// An access that took so many cycles.
+    #[inline(always)]
+    const fn after(cycles: u32) -> Self {
+        if cycles == 0 {
+            Self::Straight
+        } else {
+            Self::Waited(cycles)
+        }
+    }
 }
 
 impl Position {
@@ -347,7 +365,7 @@ impl Position {
         } else {
             self.third = target;
         }
-        Done::Jump
+        Done::Jump(0)
     }
 
     /// Brings the position behind an instruction on a straight way.
@@ -504,7 +522,7 @@ impl Position {
         update: Update,
     ) -> Done {
         let (address, sum) = address_of(registers, op, width, update);
-        let Some((value, cycles)) = reach.memory.load(address, width, reach.left) else {
+        let Some((value, cycles)) = reach.memory.load(address, width, reach.access) else {
             return Done::Unfit;
         };
         let value = if signed { extend(value, width) } else { value };
@@ -514,7 +532,7 @@ impl Position {
         }
         self.receive::<LOADS>(registers, op.dst(), value);
         reach.note(address, cycles);
-        Done::Straight
+        Done::after(cycles)
     }
 
     /// Writes the core's own memory.
@@ -529,7 +547,7 @@ impl Position {
     ) -> Done {
         let (address, sum) = address_of(registers, op, width, update);
         let value = registers[op.dst() as usize] & width.mask();
-        let Some(cycles) = reach.memory.store(address, width, value, reach.left) else {
+        let Some(cycles) = reach.memory.store(address, width, value, reach.access) else {
             return Done::Unfit;
         };
         self.step::<LOADS, STRAIGHT>(registers);
@@ -537,7 +555,7 @@ impl Position {
             registers[op.rs() as usize] = sum;
         }
         reach.note(address, cycles);
-        Done::Straight
+        Done::after(cycles)
     }
 
     /// Reads the program counter from the core's own memory.
@@ -549,14 +567,14 @@ impl Position {
         reach: &mut Reach<'_, M, W>,
     ) -> Done {
         let (address, _) = address_of(registers, op, Width::Word, Update::None);
-        let Some((target, cycles)) = reach.memory.load(address, Width::Word, reach.left) else {
+        let Some((target, cycles)) = reach.memory.load(address, Width::Word, reach.access) else {
             return Done::Unfit;
         };
         self.step::<LOADS, STRAIGHT>(registers);
         self.leave_straight::<STRAIGHT>();
         self.third = target & !3;
         reach.note(address, cycles);
-        Done::Jump
+        Done::Jump(cycles)
     }
 }
 

@@ -8,6 +8,7 @@ use super::flow::{self, Next};
 use super::isa::Kind::{Lb, Lbu, Lh, Lhu, Lw, Sb, Sh, Sw};
 use super::isa::Op;
 use super::witness::Witness;
+use crate::cpu::bus::Access;
 
 /// Reason why [`run`] returned.
 pub(super) enum Stop {
@@ -69,9 +70,15 @@ fn carry_out<M: OwnMemory, W: Witness>(
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
             progress.go_on(timing);
-        } else if let Some((address, cycles)) =
-            access(registers, op, &mut private.memory, progress.left)
-        {
+        } else if let Some((address, cycles)) = access(
+            registers,
+            op,
+            &mut private.memory,
+            Access {
+                pc,
+                left: progress.left,
+            },
+        ) {
             progress.go_on(timing);
             progress.take(cycles);
             private
@@ -134,20 +141,19 @@ fn access<M: OwnMemory>(
     registers: &mut Registers,
     op: Op,
     memory: &mut M,
-    left: i64,
+    moment: Access,
 ) -> Option<(u32, u32)> {
-    let left = left.cast_unsigned();
     let address = registers[op.rs() as usize].wrapping_add(op.imm());
     let value = registers[op.rt() as usize];
     let (loaded, cycles) = match op.plain_kind() {
-        Lb => load(memory, address, Width::Byte, left, extend_byte)?,
-        Lbu => load(memory, address, Width::Byte, left, |byte| byte)?,
-        Lh => load(memory, address, Width::Half, left, extend_half)?,
-        Lhu => load(memory, address, Width::Half, left, |half| half)?,
-        Lw => load(memory, address, Width::Word, left, |word| word)?,
-        Sb => return store(memory, address, Width::Byte, value, left),
-        Sh => return store(memory, address, Width::Half, value, left),
-        Sw => return store(memory, address, Width::Word, value, left),
+        Lb => load(memory, address, Width::Byte, moment, extend_byte)?,
+        Lbu => load(memory, address, Width::Byte, moment, |byte| byte)?,
+        Lh => load(memory, address, Width::Half, moment, extend_half)?,
+        Lhu => load(memory, address, Width::Half, moment, |half| half)?,
+        Lw => load(memory, address, Width::Word, moment, |word| word)?,
+        Sb => return store(memory, address, Width::Byte, value, moment),
+        Sh => return store(memory, address, Width::Half, value, moment),
+        Sw => return store(memory, address, Width::Word, value, moment),
         _ => return None,
     };
     registers[op.dst() as usize] = loaded;
@@ -159,13 +165,13 @@ fn load<M: OwnMemory>(
     memory: &mut M,
     address: u32,
     width: Width,
-    left: u64,
+    moment: Access,
     extend: impl FnOnce(u32) -> u32,
 ) -> Option<(u32, u32)> {
     if !address.is_multiple_of(width as u32) {
         return None;
     }
-    let (value, cycles) = memory.load(address, width, left)?;
+    let (value, cycles) = memory.load(address, width, moment)?;
     Some((extend(value), cycles))
 }
 
@@ -175,10 +181,10 @@ fn store<M: OwnMemory>(
     address: u32,
     width: Width,
     value: u32,
-    left: u64,
+    moment: Access,
 ) -> Option<(u32, u32)> {
     if !address.is_multiple_of(width as u32) {
         return None;
     }
-    Some((address, memory.store(address, width, value, left)?))
+    Some((address, memory.store(address, width, value, moment)?))
 }

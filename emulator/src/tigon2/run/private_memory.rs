@@ -2,6 +2,7 @@
 
 use defs::tigon2::map::SRAM_LIMIT;
 
+use crate::cpu::bus::Access;
 use crate::cpu::clock::CpuClock;
 use crate::cpu::mips::bus::{OwnMemory, Width};
 use crate::tigon2::run::idle::IdleDetector;
@@ -23,13 +24,13 @@ impl OwnMemory for OwnScratchpad<'_> {
     fn begin(&mut self, _: u64) {}
 
     #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, _: u64) -> Option<(u32, u32)> {
+    fn load(&mut self, address: u32, width: Width, _: Access) -> Option<(u32, u32)> {
         let value = self.scratchpad.get(address, width)?;
         Some((value, self.timing.scratchpad_load_cycles))
     }
 
     #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, _: u64) -> Option<u32> {
+    fn store(&mut self, address: u32, width: Width, value: u32, _: Access) -> Option<u32> {
         if !self.writable || !self.scratchpad.set(address, width, value) {
             return None;
         }
@@ -70,10 +71,10 @@ impl<'a, const ALONE: bool> Memory<'a, ALONE> {
     }
 
     #[inline(always)]
-    fn takes_bus(&mut self, left: u64) -> bool {
+    fn takes_bus(&mut self, left: i64) -> bool {
         let now = self
             .end
-            .wrapping_sub(left.wrapping_mul(self.ticks_per_cycle));
+            .wrapping_sub(left.cast_unsigned().wrapping_mul(self.ticks_per_cycle));
         let free = self
             .sram
             .take_free_bus(now, self.own.timing.sram_word_cycles);
@@ -92,25 +93,25 @@ impl<const ALONE: bool> OwnMemory for Memory<'_, ALONE> {
     }
 
     #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, left: u64) -> Option<(u32, u32)> {
+    fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
         if !ALONE || address >= SRAM_LIMIT {
-            return self.own.load(address, width, left);
+            return self.own.load(address, width, access);
         }
         let cycles = self.own.timing.sram_load_cycles;
-        self.takes_bus(left)
+        self.takes_bus(access.left)
             .then(|| (self.sram.read(address, width), cycles))
     }
 
     #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, left: u64) -> Option<u32> {
+    fn store(&mut self, address: u32, width: Width, value: u32, access: Access) -> Option<u32> {
         if !ALONE || address >= SRAM_LIMIT {
-            return self.own.store(address, width, value, left);
+            return self.own.store(address, width, value, access);
         }
         if !self.sram_writable {
             return None;
         }
         let cycles = self.own.timing.sram_store_cycles;
-        self.takes_bus(left).then(|| {
+        self.takes_bus(access.left).then(|| {
             self.sram.write(address, width, value);
             cycles
         })

@@ -1,4 +1,4 @@
-//! Speed with both CPUs of a board busy.
+//! Speed with all CPUs of a board busy.
 
 use emulator::profile::Profile;
 use emulator::sim::node::Node;
@@ -22,6 +22,11 @@ const SLOWDOWN: Quantity = Quantity {
     what: "wall time over simulated time, both CPUs busy, code in scratchpads",
     target: Target::None,
 };
+const LANAI_MIPS: Quantity = Quantity {
+    key: "busy_lanai_mips",
+    what: "a LANai that searches, copies and checksums: million instructions a second",
+    target: Target::AtLeast(300.0),
+};
 
 /// Simulated time between two reads of the wall clock.
 const SLICE: SimTime = SimTime::from_us(1_000);
@@ -30,29 +35,54 @@ const SLICE: SimTime = SimTime::from_us(1_000);
 #[derive(Debug)]
 pub struct Busy {
     node: Node,
-    code: Code,
+    mips: Quantity,
+    slowdown: Option<Quantity>,
 }
 
 impl Busy {
-    /// A board with code in SRAM or in the scratchpads.
+    /// A Tigon2 with code in SRAM or in the scratchpads.
     ///
     /// # Errors
-    /// If the kernel does not assemble.
-    pub fn new(profile: &Profile, code: Code) -> anyhow::Result<Self> {
+    /// If the profile is for another board, or the kernel does not assemble.
+    pub fn tigon2(profile: &Profile, code: Code) -> anyhow::Result<Self> {
+        let (mips, slowdown) = match code {
+            Code::Private => (MIPS, Some(SLOWDOWN)),
+            Code::Shared => (MIPS_SRAM, None),
+        };
+        Self::new(profile, code, mips, slowdown)
+    }
+
+    /// A LANai, which has one memory.
+    ///
+    /// # Errors
+    /// If the profile is for another board, or the kernel does not assemble.
+    pub fn lanai(profile: &Profile) -> anyhow::Result<Self> {
+        Self::new(profile, Code::Shared, LANAI_MIPS, None)
+    }
+
+    fn new(
+        profile: &Profile,
+        code: Code,
+        mips: Quantity,
+        slowdown: Option<Quantity>,
+    ) -> anyhow::Result<Self> {
         let mut node = kernel::busy_node(profile, code)?;
         // Fill the cache of decoded code.
         node.run_until(SLICE);
-        Ok(Self { node, code })
+        Ok(Self {
+            node,
+            mips,
+            slowdown,
+        })
     }
 }
 
 impl Measurement for Busy {
     fn quantities(&self) -> Vec<Quantity> {
-        if self.code == Code::Shared {
-            vec![MIPS_SRAM]
-        } else {
-            vec![MIPS, SLOWDOWN]
-        }
+        [Some(self.mips), self.slowdown]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
@@ -63,10 +93,8 @@ impl Measurement for Busy {
         };
         let done = kernel::instructions(node) - instructions;
         let mips = done as f64 / wall.as_secs_f64() / 1e6;
-        if self.code == Code::Shared {
-            return Ok(vec![(MIPS_SRAM, mips)]);
-        }
         let slowdown = wall.as_secs_f64() * 1e6 / (node.now() - start).us();
-        Ok(vec![(MIPS, mips), (SLOWDOWN, slowdown)])
+        let slowdown = self.slowdown.map(|quantity| (quantity, slowdown));
+        Ok([(self.mips, mips)].into_iter().chain(slowdown).collect())
     }
 }

@@ -39,8 +39,9 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let progress = Progress::steps("rounds", rounds);
     let mut samples = boards.round(&pace)?;
     let mut measurements: Vec<Box<dyn Measurement>> = vec![
-        Box::new(Busy::new(&profile, Code::Private)?),
-        Box::new(Busy::new(&profile, Code::Shared)?),
+        Box::new(Busy::tigon2(&profile, Code::Private)?),
+        Box::new(Busy::tigon2(&profile, Code::Shared)?),
+        Box::new(Busy::lanai(&profile::built_in("lanai9.1-133")?)?),
         Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
         Box::new(Realtime::new(&image, &profile, Work::Stream)?),
         Box::new(Realtime::new(&image, &profile, Work::Idle)?),

@@ -1,4 +1,4 @@
-//! Benchmark kernel with typical work of NIC firmware: matches a tag in a list and sums a payload.
+//! Benchmark kernel with typical work of NIC firmware: matches a tag in a list, copies a payload and sums it.
 
 use emulator::board::CpuId;
 use emulator::cpu::lanai::asm::{self, AsmError};
@@ -8,12 +8,13 @@ use emulator::sim::node::Node;
 use crate::boards::BoardError;
 use crate::kernel::Code;
 
-/// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; endlessly. For LLVM's pipeline.
+/// Scans 16 descriptors of 20 bytes for a tag, then copies 64 words and sums them with end-around carry; endlessly. For LLVM's pipeline.
 const KERNEL: &str = "
     li 0x20000, %r20
     li 0x28000, %r21
     li 0x10007, %r22
     li 0x2F000, %r23
+    li 0x29000, %r26
 again:
     mov %r20, %r6
     mov 16, %r7
@@ -28,13 +29,17 @@ scan:
     nop
 found:
     mov %r21, %r6
+    mov %r26, %r25
     mov 64, %r7
     mov 0, %r9
-sum:
+copy:
     ld 4[%r6*], %r8
-    sub.f %r7, 1, %r7
-    add %r9, %r8, %r9
-    bne sum
+    sub %r7, 1, %r7
+    add.f %r9, %r8, %r9
+    addc %r9, 0, %r9
+    st %r8, 4[%r25*]
+    sub.f %r7, 0, %r0
+    bne copy
     nop
     st %r9, 0[%r23]
     bt again
