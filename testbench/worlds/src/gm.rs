@@ -131,7 +131,8 @@ fn world(
             &parts(profile, Some(&probes), board.scenario_sram_bytes),
         )?;
     }
-    world.myrinet_star(CrossbarConfig::new(ports), myrinet_cable(board));
+    let crossbar = CrossbarConfig::read(ports, &mut profile.reader())?;
+    world.myrinet_star(crossbar, myrinet_cable(board));
     world.build()
 }
 
