@@ -10,7 +10,7 @@ use defs::gm::probe::Event;
 use emulator::observe::event::{FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use host_lib::gm::{Call, NO_EVENT};
+use lanigon_worlds::gm::{Call, NO_EVENT};
 
 use super::{Delivery, GmMessage, GmMessages, Mark, Transfer, Transmission};
 use crate::messages::message::MessageId;

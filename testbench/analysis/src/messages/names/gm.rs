@@ -3,8 +3,8 @@
 use defs::gm::packet::HEADER_BYTES;
 use defs::gm::probe::Event;
 use emulator::observe::event::FrameHead;
-use host_lib::gm::Call;
 use lanigon_worlds::faults::GmPacket;
+use lanigon_worlds::gm::Call;
 
 use super::{MessageName, Said, Seen};
 
