@@ -180,7 +180,7 @@ impl StageState {
                     *since = cycles;
                 }
             }
-            Kind::Event | Kind::Log | Kind::Panic => {}
+            Kind::Event | Kind::Log | Kind::Panic | Kind::Boards => {}
         }
         match self.current {
             Some((stage, _)) if !self.waiting => Some(stage),

@@ -28,6 +28,14 @@ pub enum ImageError {
         /// Instruction set of its CPUs.
         architecture: &'static str,
     },
+    /// The firmware is for other types of boards.
+    #[error("firmware for boards of type {made_for}, not {board}")]
+    OtherBoard {
+        /// The types that it is for.
+        made_for: String,
+        /// Type of the board.
+        board: &'static str,
+    },
     /// An object file or a library.
     #[error("not an executable: it was not linked, or is a library")]
     NotExecutable,

@@ -29,6 +29,8 @@ pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
 pub use unwind::{Frame, UnwindError};
 
+use std::sync::Arc;
+
 use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, ET_EXEC};
 use goblin::elf::program_header::PT_LOAD;
 use goblin::elf::section_header::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS};
@@ -149,7 +151,14 @@ impl Image {
         let sections = sections(&elf, file, memory)?;
         let segments = segments(&elf, file, &sections, memory)?;
         let symbols = Symbols::read(&elf, memory);
-        let probes = probes::read(&elf, file, &sections)?;
+        let (boards, probes) = probes::boards(probes::read(&elf, file, &sections)?);
+        let is_named = |names: &Arc<str>| names.split(' ').any(|name| name == memory.board);
+        if let Some(names) = boards.iter().find(|names| !is_named(names)) {
+            return Err(ImageError::OtherBoard {
+                made_for: names.replace(' ', " or "),
+                board: memory.board,
+            });
+        }
         let mut image = Self {
             entry: elf.entry as u32,
             segments,

@@ -55,7 +55,14 @@ const PAIR_FORMS: [PairForm; 2] = [
 /// Longest displayed text argument, whose address and length come from the guest.
 const MAX_TEXT_BYTES: u32 = 256;
 
-/// Reads all probes. Skips entries of functions that the linker has removed.
+/// The names of the types of boards for which the code is, if it says so, and all other entries.
+pub(super) fn boards(probes: Vec<Probe>) -> (Vec<Arc<str>>, Vec<Probe>) {
+    let is_note = |probe: &Probe| probe.kind == Kind::Boards;
+    let (notes, probes): (Vec<_>, _) = probes.into_iter().partition(is_note);
+    (notes.into_iter().map(|note| note.text).collect(), probes)
+}
+
+/// Reads all entries. Skips those of functions that the linker has removed.
 pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<Probe>, ImageError> {
     let entries = find(elf, file, SECTION)?;
     let texts = find(elf, file, TEXT_SECTION)?;

@@ -256,14 +256,24 @@ impl Board for Lanai {
     }
 
     fn outlives_reset(event: &BoardEvent) -> bool {
-        matches!(event, BoardEvent::Head(_) | BoardEvent::Heard(_))
+        matches!(
+            event,
+            BoardEvent::Head(_) | BoardEvent::Heard(_) | BoardEvent::Carrier(_)
+        )
     }
 
     fn plug_in(&mut self, cable: &Link) {
         self.fabric.port.plug_in(*cable);
     }
 
-    fn schedule_carrier(&mut self, _: bool, _: SimTime, _: &mut Context<'_, BoardEvent>) {}
+    fn schedule_carrier(
+        &mut self,
+        present: bool,
+        time: SimTime,
+        ctx: &mut Context<'_, BoardEvent>,
+    ) {
+        ctx.schedule(time, Initiator::Receiver, BoardEvent::Carrier(present));
+    }
 
     fn unit_arrives(&mut self, arrival: Arrival<Packet>, ctx: &mut Context<'_, BoardEvent>) {
         let head = arrival.head;

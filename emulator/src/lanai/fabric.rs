@@ -17,6 +17,7 @@ use super::sram::Sram;
 use super::timers::Timers;
 use super::timing::Timing;
 use super::transmitter::{Appending, Transmitter};
+use super::watchdog::Watchdog;
 use super::window::Control;
 use crate::board::{Context, CpuId, NodeEvent, ProbeTable, Stops};
 use crate::cpu::clock::TICKS_PER_CYCLE;
@@ -57,6 +58,10 @@ pub enum BoardEvent {
         /// Whether it ends its packet.
         tail: bool,
     },
+    /// A packet may have been blocked for too long.
+    Watchdog,
+    /// The carrier of the link is lost, or comes back.
+    Carrier(bool),
 }
 
 value_enum!(BoardEvent {
@@ -74,6 +79,8 @@ value_enum!(BoardEvent {
         segment: segment,
         tail: tail
     },
+    Watchdog {},
+    Carrier { 0: present },
 });
 
 /// Context of an action of the board.
@@ -104,6 +111,7 @@ pub struct Fabric {
     pub(super) eeprom: Eeprom,
     pub(super) interrupt_line: bool,
     pub(super) port: Port,
+    pub(super) watchdog: Watchdog,
     pub(super) outbox: Outbox<Myrinet>,
     pub(super) stops: Stops,
     /// The last writes of special registers.
@@ -125,7 +133,8 @@ state!(Fabric {
     control,
     doorbells,
     interrupt_line,
-    port
+    port,
+    watchdog
 } fixed {
     timing,
     ticks,
@@ -170,6 +179,7 @@ impl Fabric {
             doorbells: Doorbells::default(),
             interrupt_line: false,
             port: Port::new(&timing),
+            watchdog: Watchdog::default(),
             outbox: Outbox::default(),
             stops: Stops::default(),
             recent: RecentWrites::default(),
@@ -200,11 +210,15 @@ impl Fabric {
         self.receiver.reset();
         self.transmitter.reset();
         self.port.reset(now, &mut self.outbox);
+        // A look that is under way finds nothing blocked.
+        self.watchdog.release();
     }
 
     /// The reset of the board by its bus.
     pub(super) fn reset_board(&mut self, now: SimTime) {
         self.reset_chip(now);
+        // The bus's reset cancels events.
+        self.watchdog = Watchdog::default();
         self.chains = Chains::default();
         self.doorbells = Doorbells::default();
         self.control = Control::new(self.generation());
@@ -291,7 +305,7 @@ impl Fabric {
     }
 
     /// The options of the network port: value of MYRINET.
-    fn network_options(&self) -> u32 {
+    pub(super) fn network_options(&self) -> u32 {
         let rows = super::special::rows(self.generation()).iter();
         let mut rows = rows.filter(|row| row.special == Special::Network);
         rows.next().map_or(0, |row| self.storage.get(row))
@@ -402,7 +416,11 @@ impl Fabric {
             Special::SendLimitTail => self.send(value, true, who, ctx),
             Special::SendAlign => self.transmitter.skip = value,
             Special::SendHeader => self.transmitter.header = value,
-            Special::Network | Special::Storage => self.storage.set(row, value),
+            Special::Network => {
+                self.storage.set(row, value);
+                self.watch(ctx);
+            }
+            Special::Storage => self.storage.set(row, value),
             Special::Programmed | Special::Context => {
                 let text = format!("write of {value:#x} to {}, which is not modelled", row.name);
                 Self::mistake(text, who, ctx);
@@ -418,7 +436,9 @@ impl Fabric {
             BoardEvent::DmaBurst { number, bytes } => self.dma_burst(number, bytes, ctx),
             BoardEvent::Head(incoming) => self.packet_comes(incoming, ctx),
             BoardEvent::ReceivePart(step) => self.part_is_there(step, ctx),
-            BoardEvent::PortFills(span) => self.port_is_full(span, ctx.now),
+            BoardEvent::PortFills(span) => self.port_is_full(span, ctx),
+            BoardEvent::Watchdog => self.watchdog_looks(ctx),
+            BoardEvent::Carrier(present) => self.carrier(present, ctx),
             BoardEvent::Heard(control) => self.hear(control, ctx),
             BoardEvent::SendPart { segment, tail } => self.part_has_left(segment, tail, ctx),
         }

@@ -23,6 +23,14 @@ pub enum Cause {
     Receive,
     /// The sender may be started.
     SendReady,
+    /// A packet that was blocked for too long was taken out of the network.
+    Nres,
+    /// That packet was being sent.
+    SendBlocked,
+    /// The link has lost its carrier.
+    LinkDown,
+    /// The beat of the other end is missed, as it is without a carrier.
+    BeatMissed,
 }
 
 /// Names of the bits of each generation, from bit 31 down.
@@ -106,6 +114,14 @@ impl Cause {
             (Self::Send, _) => 1 << 3,
             (Self::Buffer, _) => 1 << 2,
             (Self::Receive, _) => 1 << 1,
+            (Self::Nres, _) => 1 << 11,
+            (Self::SendBlocked, Generation::L4) => 1 << 6,
+            (Self::SendBlocked, Generation::L9) => 1 << 23,
+            (Self::LinkDown, Generation::L4) => 1 << 12,
+            (Self::LinkDown, Generation::L7) => 1 << 24,
+            (Self::LinkDown, Generation::L9) => 1 << 16,
+            (Self::BeatMissed, Generation::L9) => 1 << 24,
+            (Self::SendBlocked | Self::BeatMissed, _) => 0,
         }
     }
 }
@@ -241,6 +257,13 @@ mod tests {
         check(Cause::Buffer, [Some("buff"); 3]);
         check(Cause::Receive, [Some("recv"); 3]);
         check(Cause::SendReady, [Some("send_rdy"), None, None]);
+        check(Cause::Nres, [Some("nres"); 3]);
+        check(Cause::SendBlocked, [Some("wdog"), None, Some("tx_blocked")]);
+        check(
+            Cause::LinkDown,
+            [Some("link"), Some("link0"), Some("link_down")],
+        );
+        check(Cause::BeatMissed, [None, None, Some("beat_missed")]);
     }
 
     #[test]

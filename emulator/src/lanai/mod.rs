@@ -26,4 +26,5 @@ pub mod sram;
 pub mod timers;
 pub mod timing;
 pub mod transmitter;
+pub mod watchdog;
 pub mod window;

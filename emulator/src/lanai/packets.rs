@@ -5,14 +5,39 @@ use super::arbitration::Engine;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::isr::Cause;
 use super::receiver::{Incoming, Outcome};
-use crate::observe::event::{DropReason, TraceKind};
+use crate::observe::event::{Details, DropReason, FrameHead, TraceKind};
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
-use crate::wire::myrinet::{Control, Packet};
+use crate::wire::myrinet::{Control, Direction, Packet, RouteByte};
 use crate::wire::unit::{Arrival, Unit};
 
 const fn times(span: SimTime, count: u64) -> SimTime {
     SimTime::from_ps(span.ps().saturating_mul(count))
+}
+
+/// The first bytes behind the route of a packet, as big-endian words; zeros behind its end.
+fn head(packet: &Packet) -> FrameHead {
+    let bytes = packet.bytes();
+    let route = bytes
+        .iter()
+        .take_while(|&&byte| RouteByte::read(byte).is_some());
+    let mut behind = bytes[route.count()..].iter();
+    let mut head = FrameHead::default();
+    for word in &mut head {
+        *word = (0..4).fold(0, |word, _| {
+            word << 8 | u32::from(behind.next().copied().unwrap_or(0))
+        });
+    }
+    head
+}
+
+/// Records a packet's head, if an observer requests it.
+fn note_head(packet: &Packet, initiator: Initiator, ctx: &mut BoardContext) {
+    if ctx.trace.wants(Details::FRAMES) {
+        let (fcs, head) = (packet.check(), head(packet));
+        let kind = TraceKind::FrameHead { fcs, head };
+        ctx.trace.record_detail(ctx.now, initiator, None, kind);
+    }
 }
 
 /// Packets that come in.
@@ -66,17 +91,20 @@ impl Fabric {
     }
 
     /// Bytes have waited for a span: the port says STOP.
-    pub(super) fn port_is_full(&mut self, span: u32, now: SimTime) {
-        if let Some(stop) = self.port.full(span, now, &mut self.outbox)
-            && let Some(coming) = self.receiver.coming()
-        {
+    pub(super) fn port_is_full(&mut self, span: u32, ctx: &mut BoardContext) {
+        let Some(stop) = self.port.full(span, ctx.now, &mut self.outbox) else {
+            return;
+        };
+        if let Some(coming) = self.receiver.coming() {
             coming.stop(stop);
         }
+        self.blocked(Direction::Receive, true, ctx);
     }
 
     /// The receive limit was written.
     pub(super) fn arm_receiver(&mut self, limit: u32, ctx: &mut BoardContext) {
         self.receiver.arm(limit, ctx.now);
+        self.blocked(Direction::Receive, false, ctx);
         self.isr.clear(Cause::Receive);
         self.isr.clear(Cause::Buffer);
         self.update_line(ctx);
@@ -106,6 +134,11 @@ impl Fabric {
     /// A part of a packet is there: it is stored.
     pub(super) fn part_is_there(&mut self, step: u32, ctx: &mut BoardContext) {
         let tick = self.tick(ctx.now);
+        // The receiver forgets the packet with its last part.
+        let packet = match ctx.trace.wants(Details::FRAMES) {
+            true => self.receiver.first().cloned(),
+            false => None,
+        };
         let Some((address, bytes)) = self.receiver.part(step) else {
             return;
         };
@@ -116,6 +149,9 @@ impl Fabric {
             Outcome::More => {}
             Outcome::Full => self.raise(Cause::Buffer, ctx),
             Outcome::Tail { length, overshoot } => {
+                if let Some(packet) = packet {
+                    note_head(&packet, Initiator::Receiver, ctx);
+                }
                 let address = self.receiver.pointer;
                 let kind = TraceKind::FrameReceived {
                     address,
@@ -165,6 +201,7 @@ impl Fabric {
         let packet = self.transmitter.finish(self.appending());
         let byte_time = self.port.byte_time();
         let end = head.saturating_add(times(byte_time, packet.length()));
+        note_head(&packet, Initiator::Transmitter, ctx);
         let kind = TraceKind::FrameSent {
             address,
             length: packet.bytes().len() as u32,
@@ -173,6 +210,8 @@ impl Fabric {
         if self.port.has_cable() {
             self.transmitter.hand_over(self.port.give());
             self.outbox.send(head, packet);
+            let stopped = self.port.is_sender_stopped();
+            self.blocked(Direction::Send, stopped, ctx);
         } else {
             self.outbox.send_without_carrier(head, packet);
         }
@@ -218,6 +257,7 @@ impl Fabric {
     /// The network is done with a packet of this board.
     fn packet_has_left(&mut self, ctx: &mut BoardContext) {
         let packet = self.port.answer();
+        self.blocked(Direction::Send, false, ctx);
         if !self.transmitter.is_leaving(packet) {
             // That of a chip that was reset.
             return;
@@ -233,9 +273,14 @@ impl Fabric {
         match control {
             Control::Tail { whole } => self.tail_comes(whole, ctx),
             Control::Sent { .. } => self.packet_has_left(ctx),
-            Control::Stop => self.port.stop_sender(true),
+            Control::Stop => {
+                self.port.stop_sender(true);
+                let blocked = self.port.is_sending();
+                self.blocked(Direction::Send, blocked, ctx);
+            }
             Control::Go => {
                 self.port.stop_sender(false);
+                self.blocked(Direction::Send, false, ctx);
                 if let Some(segment) = self.transmitter.go_on() {
                     self.schedule_part(segment, true, ctx.now, ctx);
                 }

@@ -124,6 +124,18 @@ impl Port {
         self.sender_stopped
     }
 
+    /// Whether the network has a packet of the board.
+    #[must_use]
+    pub const fn is_sending(&self) -> bool {
+        self.given > self.answered
+    }
+
+    /// NRES: the packet that goes out, or the one that comes in, is taken out of the network.
+    pub fn take_out(&self, direction: Direction, now: SimTime, outbox: &mut Outbox<Myrinet>) {
+        let leaves = now.saturating_add(self.delay);
+        outbox.control(leaves, Control::Reset(direction));
+    }
+
     /// The far end stops what the board sends, or lets it go on.
     pub const fn stop_sender(&mut self, stop: bool) {
         self.sender_stopped = stop;
@@ -199,9 +211,8 @@ impl Port {
     pub fn reset(&mut self, now: SimTime, outbox: &mut Outbox<Myrinet>) {
         self.take(now, outbox);
         self.absorbing = true;
-        if self.has_cable() && self.given > self.answered {
-            let leaves = now.saturating_add(self.delay);
-            outbox.control(leaves, Control::Reset(Direction::Send));
+        if self.has_cable() && self.is_sending() {
+            self.take_out(Direction::Send, now, outbox);
         }
     }
 }

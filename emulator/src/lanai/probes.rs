@@ -54,6 +54,8 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
             Kind::StageExit => TraceKind::StageExit { stage: text() },
             Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
             Kind::WaitExit => TraceKind::WaitExit { what: text() },
+            // An image keeps these notes apart.
+            Kind::Boards => return,
             Kind::Log | Kind::Panic => {
                 let text = filled_in(probe, core, &self.fabric.sram);
                 TraceKind::Log { text: text.into() }

@@ -235,11 +235,23 @@ impl Receiver {
         self.waiting.push_back(incoming);
     }
 
+    /// The packet that is stored first.
+    #[must_use]
+    pub fn first(&self) -> Option<&Packet> {
+        self.waiting.front().map(|incoming| &incoming.packet)
+    }
+
     /// The packet that is still coming in.
     pub fn coming(&mut self) -> Option<&mut Incoming> {
         self.waiting
             .back_mut()
             .filter(|incoming| incoming.tail.is_none())
+    }
+
+    /// Packets of which nothing is stored yet are lost.
+    pub fn drop_waiting(&mut self) {
+        let kept = usize::from(!self.form.is_empty());
+        self.waiting.truncate(kept);
     }
 
     /// The tail of the last packet is there. If not `whole`, it came too early.

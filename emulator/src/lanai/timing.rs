@@ -4,6 +4,7 @@ use super::chip::Generation;
 use crate::host::costs::HostCosts;
 use crate::profile::{BoardProfiles, Catalog, Profile, ProfileError, Reader};
 use crate::sim::time::SimTime;
+use crate::wire::myrinet::CrossbarConfig;
 
 macro_rules! built_in {
     ($($name:literal),*) => {
@@ -15,22 +16,28 @@ macro_rules! built_in {
 pub static PROFILES_4: BoardProfiles = BoardProfiles {
     board: Generation::L4.board(),
     built_in: built_in!("lanai4.3-33"),
-    check: |from| Timing::read(Generation::L4, from).map(drop),
+    check: |from| check(Generation::L4, from),
 };
 
 /// The profiles of boards with a LANai 7.
 pub static PROFILES_7: BoardProfiles = BoardProfiles {
     board: Generation::L7.board(),
     built_in: built_in!("lanai7.2-66"),
-    check: |from| Timing::read(Generation::L7, from).map(drop),
+    check: |from| check(Generation::L7, from),
 };
 
 /// The profiles of boards with a LANai 9.
 pub static PROFILES_9: BoardProfiles = BoardProfiles {
     board: Generation::L9.board(),
     built_in: built_in!("lanai9.1-133", "lanai9.2-200"),
-    check: |from| Timing::read(Generation::L9, from).map(drop),
+    check: |from| check(Generation::L9, from),
 };
+
+/// Checks the entries of a board and of its network's crossbars.
+fn check(generation: Generation, from: &mut Reader<'_>) -> Result<(), ProfileError> {
+    CrossbarConfig::read(8, from)?;
+    Timing::read(generation, from).map(drop)
+}
 
 /// The costs in the form that the model uses. Fields are named as the profile's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +65,7 @@ pub struct Timing {
     pub byte_time: SimTime,
     pub port_stop: u32,
     pub port_delay: SimTime,
+    pub port_timeout: SimTime,
     pub host: HostCosts,
 }
 
@@ -111,6 +119,7 @@ impl Timing {
             byte_time: SimTime::from_ps(8_000_000_000_000 / from.rate("link.rate", "bit/s")?),
             port_stop: from.count("port.stop", "bytes", 1)?,
             port_delay: from.span("port.delay")?,
+            port_timeout: from.positive_span("port.timeout")?,
             host: from.host()?,
         })
     }

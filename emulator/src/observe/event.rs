@@ -52,7 +52,7 @@ pub enum DropReason {
     NoSpace,
 }
 
-/// The first bytes of a frame as big-endian words: all of EMP's headers fit.
+/// The first bytes of a frame, or of a packet behind its route, as big-endian words: all headers of EMP and GM fit.
 pub type FrameHead = [u32; 9];
 
 /// Kind and data of an event.

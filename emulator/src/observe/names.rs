@@ -142,7 +142,7 @@ pub struct BoardNames {
     pub bits: fn(u32, u32) -> Option<String>,
     /// Instruction set of the CPUs; `None` without CPUs.
     pub architecture: Option<&'static dyn Architecture>,
-    /// Letters of the CPUs, by index.
+    /// Short names of the CPUs, by index: `a`.
     pub cpus: &'static [&'static str],
     /// Address of the event register of each CPU; empty without such registers.
     pub event_registers: &'static [u32],

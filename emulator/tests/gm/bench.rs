@@ -50,7 +50,8 @@ pub fn image(name: &str) -> Option<Image> {
         return None;
     };
     let limits = MemoryLimits {
-        board: "a board with a LANai",
+        // Images say for which boards they are.
+        board: if name == "gm-l4" { "lanai4" } else { "lanai9" },
         architecture: &LANAI,
         sram_bytes: SRAM_BYTES,
         scratchpad_base: u32::MAX,

@@ -12,3 +12,4 @@ mod network;
 mod registers;
 mod robust;
 mod tools;
+mod watchdog;

@@ -43,6 +43,8 @@ pub enum Kind {
     Log = 5,
     /// A panic: the text is the format of its place; the CPU stops at the `break` that follows.
     Panic = 6,
+    /// No probe of its own: the code is for the types of boards that the text names, with blanks between them.
+    Boards = 7,
 }
 
 impl Kind {
@@ -57,6 +59,7 @@ impl Kind {
             4 => Self::WaitExit,
             5 => Self::Log,
             6 => Self::Panic,
+            7 => Self::Boards,
             _ => return None,
         })
     }

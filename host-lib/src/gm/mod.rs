@@ -34,6 +34,7 @@
 //! }
 //! ```
 
+mod call;
 mod config;
 mod error;
 mod memory;
@@ -46,11 +47,12 @@ mod tests;
 
 use defs::gm::map::{COUNTERS, Counter};
 
+pub use call::Call;
 pub use config::Config;
 pub use defs::gm::event::Status;
 pub use error::{MemoryError, PortError, ReceiveError, SendError, StartError};
 pub use memory::Buffer;
-pub use receive::{Event, Received};
+pub use receive::{Event, NO_EVENT, Received};
 pub use send::{Priority, Request, SendId};
 
 use crate::lanai::LanaiBoard;

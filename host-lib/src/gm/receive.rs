@@ -7,6 +7,7 @@ use defs::gm::event::{
 use defs::gm::packet::{SIZES, capacity};
 use defs::gm::port::{RECEIVE_READY, RECEIVE_SLOTS, RECEIVE_TOKENS, receive_slot};
 
+use super::call::Call;
 use super::error::ReceiveError;
 use super::memory::Buffer;
 use super::port::Port;
@@ -16,7 +17,8 @@ use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
 
 /// Types of received messages: [`RECEIVE`] and all that is added.
 const LAST_RECEIVE: u32 = RECEIVE + HIGH + PEER + FAST;
-const NO_EVENT: &str = "an event in the receive queue";
+/// Description of the polls for an event, which traces show.
+pub const NO_EVENT: &str = "an event in the receive queue";
 
 /// A message that has come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +72,21 @@ impl<W: Window, S: System> Gm<W, S> {
         priority: Priority,
         tag: u16,
     ) -> Result<(), ReceiveError> {
+        let call = Call::Provide(number);
+        self.system.call_begins(&call);
+        let provided = self.write_token(number, buffer, size, priority, tag).await;
+        self.system.call_returns(&call);
+        provided
+    }
+
+    async fn write_token(
+        &mut self,
+        number: u8,
+        buffer: Buffer,
+        size: u8,
+        priority: Priority,
+        tag: u16,
+    ) -> Result<(), ReceiveError> {
         let length = buffer.length;
         // Whole messages are one packet.
         let needed = capacity(size.into()).min(defs::gm::packet::MTU);
@@ -110,6 +127,14 @@ impl<W: Window, S: System> Gm<W, S> {
     /// [`ReceiveError`].
     #[doc(alias = "gm_blocking_receive_no_spin")]
     pub async fn receive(&mut self, port: u8) -> Result<Event, ReceiveError> {
+        let call = Call::Receive(port);
+        self.system.call_begins(&call);
+        let event = self.await_event(port).await;
+        self.system.call_returns(&call);
+        event
+    }
+
+    async fn await_event(&mut self, port: u8) -> Result<Event, ReceiveError> {
         let slot = self.port(port)?.slot();
         let watch = MemoryWatch {
             address: VirtualAddress(slot.0 + u64::from(LAST_WORD)),
@@ -147,7 +172,11 @@ impl<W: Window, S: System> Gm<W, S> {
             return Ok(None);
         }
         let slot = self.port(port)?.slot();
-        self.take(port, slot).await.map(Some)
+        let call = Call::Receive(port);
+        self.system.call_begins(&call);
+        let event = self.take(port, slot).await;
+        self.system.call_returns(&call);
+        event.map(Some)
     }
 
     /// Copies a message that lies in the receive queue into its buffer.

@@ -6,6 +6,7 @@ use defs::gm::event::Status;
 use defs::gm::packet::{MTU, SIZES, capacity};
 use defs::gm::port::{PORT_COUNT, SEND, SEND_SLOTS, SEND_TOKEN, send_slot};
 
+use super::call::Call;
 use super::error::SendError;
 use super::memory::Buffer;
 use super::{Gm, PortError};
@@ -110,6 +111,25 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 
     async fn post(
+        &mut self,
+        number: u8,
+        request: Request,
+        callback: Option<Callback>,
+    ) -> Result<SendId, SendError> {
+        let call = Call::Send {
+            port: number,
+            node: request.node,
+            target: request.port,
+            priority: request.priority,
+            length_bytes: request.buffer.length,
+        };
+        self.system.call_begins(&call);
+        let posted = self.write_slot(number, request, callback).await;
+        self.system.call_returns(&call);
+        posted
+    }
+
+    async fn write_slot(
         &mut self,
         number: u8,
         request: Request,

@@ -73,6 +73,65 @@ fn people_get_tables() {
 }
 
 #[test]
+fn an_explanation_adds_up_to_the_measured_latency() {
+    if !images() {
+        return;
+    }
+    let with = |options: &[&str]| {
+        let profile = ["reproduce", "gm", "--profile", "lanai9.2-200", "--json"];
+        let output = lanigon(&[&profile, options].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let explained = &with(&["--explain"])[0];
+    let parts = explained["parts"].as_array().unwrap();
+    let sum: u64 = parts
+        .iter()
+        .map(|part| part["sum_ps"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, explained["sum_ps"].as_u64().unwrap());
+    // Nothing but the time between two messages is outside of their ledgers.
+    let between = parts.last().unwrap();
+    assert!(between["what"].as_str().unwrap().starts_with("the next"));
+    assert!(between["mean_us"].as_f64().unwrap() < 0.1, "{between}");
+    // Observers change nothing.
+    let measured = with(&["--size", "8"]);
+    let point = &measured["profiles"][0]["points"][0];
+    assert_eq!(explained["latency_us"], point["latency_us"]);
+    for count in ["sent_instructions", "received_instructions"] {
+        let count = explained[count].as_f64().unwrap();
+        assert!((100.0..800.0).contains(&count), "{explained}");
+    }
+}
+
+#[test]
+fn an_image_for_another_chip_is_refused() {
+    if !images() {
+        return;
+    }
+    let check = |board: &str, image: &str, message: &str| {
+        let board = boards::board_type(board).unwrap();
+        let path = board.image_folder().join(image).display().to_string();
+        for command in ["image", "exec"] {
+            let output = lanigon(&[command, "--board", board.name, &path]);
+            let text = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{text}");
+            assert!(text.contains(message), "{text}");
+        }
+    };
+    check(
+        "lanai4",
+        "gm",
+        "firmware for boards of type lanai7 or lanai9, not lanai4",
+    );
+    check(
+        "lanai9",
+        "gm-l4",
+        "firmware for boards of type lanai4, not lanai9",
+    );
+}
+
+#[test]
 fn wrong_requests_are_refused() {
     if !images() {
         return;
@@ -87,6 +146,10 @@ fn wrong_requests_are_refused() {
     check(
         &["--size", "4097"],
         "--size 4097: a message has at most 4096 bytes",
+    );
+    check(
+        &["--explain", "base"],
+        "--explain base: a scheme is for `reproduce emp`",
     );
     check(&["--figure", "gm-001"], "--figure is for `reproduce emp`");
     check(

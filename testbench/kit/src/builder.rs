@@ -242,7 +242,7 @@ impl KitBuilder {
         let ports = self.switch.then_some(self.nodes);
         let mut world = match board.medium {
             Medium::Ethernet => on_ethernet(world, ports, &profile)?,
-            Medium::Myrinet => on_myrinet(world, ports, board)?,
+            Medium::Myrinet => on_myrinet(world, ports, board, &profile)?,
         };
         let strikes = self.install_faults(&mut world, board)?;
         let taps = Tap::install(&mut world, board.medium)?;
@@ -390,13 +390,15 @@ fn on_myrinet(
     mut world: WorldBuilder,
     crossbar: Option<usize>,
     board: &BoardType,
+    profile: &Profile,
 ) -> Result<World, KitError> {
     let link = nodes::myrinet_cable(board);
     match crossbar {
         None => world.myrinet_pairs(link),
         Some(nodes) => {
             let ports = crossbar_ports(nodes).ok_or(KitError::Crossbar(nodes))?;
-            world.myrinet_star(CrossbarConfig::new(ports), link);
+            let crossbar = CrossbarConfig::read(ports, &mut profile.reader());
+            world.myrinet_star(crossbar.map_err(WorldError::from)?, link);
         }
     }
     Ok(world.build()?)

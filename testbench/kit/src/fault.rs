@@ -13,7 +13,7 @@ use emulator::wire::unit::Departure;
 
 use lanigon_worlds::boards::{BoardType, Medium};
 use lanigon_worlds::builder::{WorldError, add_layer};
-use lanigon_worlds::faults::{self, Action, Fault, Forge, Strikes};
+use lanigon_worlds::faults::{self, Action, Fault, Forge, PacketFault, Strikes};
 
 use super::error::KitError;
 
@@ -190,6 +190,8 @@ impl FrameFault {
 pub enum KitFault {
     /// A fault of EMP fragments and acks.
     Emp(Fault),
+    /// A fault of packets of GM.
+    Gm(PacketFault),
     /// A fault of frames of any protocol.
     Frame(FrameFault),
 }
@@ -197,6 +199,12 @@ pub enum KitFault {
 impl From<Fault> for KitFault {
     fn from(fault: Fault) -> Self {
         Self::Emp(fault)
+    }
+}
+
+impl From<PacketFault> for KitFault {
+    fn from(fault: PacketFault) -> Self {
+        Self::Gm(fault)
     }
 }
 
@@ -217,6 +225,11 @@ impl KitFault {
                 what: "a fault of EMP frames",
                 board: board.name,
             }),
+            Self::Gm(_) if board.medium != Medium::Myrinet => Err(KitError::NeedsMyrinet {
+                what: "a fault of GM packets",
+                board: board.name,
+            }),
+            Self::Gm(fault) => Ok(faults::install_packet(world, fault).map_err(WorldError::from)?),
             Self::Emp(fault) => Ok(faults::install(world, fault).map_err(WorldError::from)?),
             Self::Frame(fault) => Ok(fault.install(world, board.medium)?),
         }

@@ -30,7 +30,7 @@
 //! | run | [`Kit::run`] until all programs have ended, [`Kit::run_for`] a time |
 //! | check events | [`Kit::events`], [`Events`] |
 //! | compare a trace with an earlier one | [`Events::snapshot`] with `insta::assert_snapshot!` |
-//! | inject one exact fault | [`FrameFault`], and [`Fault`](lanigon_worlds::faults::Fault) for EMP |
+//! | inject one exact fault | [`FrameFault`]; [`Fault`](lanigon_worlds::faults::Fault) for EMP, [`PacketFault`](lanigon_worlds::faults::PacketFault) for GM |
 //! | search for failures of a protocol | [`Search`], [`Schedules`], [`Schedule`] |
 //! | send and receive single frames | [`Kit::inject`], [`Kit::frames_from`] |
 //! | inspect details | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::observe`] |
@@ -55,8 +55,10 @@ use emulator::host::machine::Machine;
 use emulator::observe::event::{Place, TraceKind};
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::myrinet::Packet;
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
+use lanigon_worlds::builder::WorldError;
 
 pub use builder::KitBuilder;
 pub use error::{HostError, KitError};
@@ -67,7 +69,7 @@ pub use log::SentFrame;
 pub use schedule::{Schedule, Schedules, Step};
 pub use search::{Failure, Search};
 
-/// Faults that know EMP.
+/// Faults that know EMP or GM.
 pub use lanigon_worlds::faults;
 /// Where the build of the project's own firmware leaves its images.
 pub use lanigon_worlds::images::image_folder;
@@ -272,20 +274,24 @@ impl Kit {
     }
 
     /// Delivers a frame to a node, with its first bit at this time (or now, if that is past), as from the
-    /// other end of the cable. It is padded to 60 bytes and has a correct FCS.
+    /// other end of the cable. It is padded to 60 bytes and has a correct FCS. On Myrinet it is a packet without a route, with a
+    /// correct CRC-8; like any packet it leaves the other end when the packets there before it have, and when the node lets it.
     ///
     /// # Errors
-    /// If the node does not exist, or the boards are on Myrinet, where a sender must obey STOP.
+    /// If the node does not exist, or has no cable.
     pub fn inject(&mut self, node: usize, time: SimTime, bytes: &[u8]) -> Result<(), KitError> {
-        if self.board.medium != Medium::Ethernet {
-            let (what, board) = ("inject", self.board.name);
-            return Err(KitError::NeedsEthernet { what, board });
-        }
         let last = self.nodes.len() - 1;
         let target = self.world.nodes.get_mut(node);
         let target = target.ok_or(KitError::NoSuchNode { node, last })?;
         let time = time.max(target.now());
-        target.frame_arrives(Frame::new(bytes.to_vec()), time);
+        match self.board.medium {
+            Medium::Ethernet => target.frame_arrives(Frame::new(bytes.to_vec()), time),
+            Medium::Myrinet => {
+                let packet = Packet::new(bytes.to_vec());
+                let injected = self.world.inject_myrinet(node, packet, time);
+                injected.map_err(WorldError::from)?;
+            }
+        }
         Ok(())
     }
 

@@ -26,9 +26,8 @@ impl Flows {
 
 /// A message, and its frame if the event is about one, as a slice shows them.
 pub fn shown(message: MessageName, frame: Option<u16>) -> String {
-    let MessageName { from, to, id } = message;
     match frame {
-        Some(frame) => format!("msg {from}:{to}:{id} frag {frame}"),
-        None => format!("msg {from}:{to}:{id}"),
+        Some(frame) => format!("msg {message} frag {frame}"),
+        None => format!("msg {message}"),
     }
 }

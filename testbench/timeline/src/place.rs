@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use defs::emp::probe::Event;
 use emulator::observe::event::{FrameHead, TraceEvent, TraceKind};
 use emulator::observe::file::Header;
 use emulator::observe::gauges::{Gauge, GaugeUnit, KnownRegisters};
 use emulator::observe::names::BoardNames;
 use emulator::sim::initiator::Initiator;
 
-use lanigon_analysis::messages::{self, Seen, said};
+use lanigon_analysis::messages::{self, Seen, posts, said};
 
 use super::flows::{Flows, shown};
 use super::lane::Lane;
@@ -75,8 +74,8 @@ pub struct PlaceTracks {
     /// Transfers from the host whose frame has not been sent yet.
     fetched: VecDeque<(u32, Drawn)>,
     stored: VecDeque<Stored>,
-    /// Calls that wrote a mailbox, or mailbox writes, whose messages are not known yet.
-    posted: VecDeque<Drawn>,
+    /// Calls that posted, or mailbox writes, whose messages are not known yet.
+    posted: VecDeque<(Lane, Drawn)>,
     /// Ring details are recorded: they tell when a frame has been sent.
     ends_are_recorded: bool,
 }
@@ -243,7 +242,10 @@ impl PlaceTracks {
                 let lane = (0..MOST_CALLS).map(Lane::Host).find(is_free);
                 let lane = lane.unwrap_or(Lane::Host(MOST_CALLS));
                 let label = Label::Call(Arc::clone(what));
-                self.begin(lane, label, Slice::new("host", what.to_string()), canvas);
+                let drawn = self.begin(lane, label, Slice::new("host", what.to_string()), canvas);
+                if posts(what) {
+                    remember(&mut self.posted, drawn.map(|drawn| (lane, drawn)));
+                }
             }
             TraceKind::HostReturn { what } => {
                 let label = Label::Call(Arc::clone(what));
@@ -263,7 +265,8 @@ impl PlaceTracks {
                 let call = host.innermost();
                 let drawn = self.instant(Lane::Host(0), slice, canvas);
                 if *index == defs::emp::control::MAILBOX_TRANSMIT {
-                    remember(&mut self.posted, call.or(drawn));
+                    let drawn = call.or(drawn).map(|drawn| (Lane::Host(0), drawn));
+                    remember(&mut self.posted, drawn);
                 }
             }
             _ => {}
@@ -330,12 +333,11 @@ impl PlaceTracks {
             self.instant(Lane::by(who), slice, canvas);
             return;
         };
-        let begins = said.event == Event::PostTransmit;
-        if begins {
+        if said.begins {
             canvas.flows.begin(said.message);
         }
         let flow = canvas.flows.of(said.message);
-        slice.which = shown(said.message, said.frame());
+        slice.which = shown(said.message, said.frame);
         let which = slice.which.clone();
         let names = |around: &mut Slice| match around.flow {
             None => {
@@ -352,8 +354,10 @@ impl PlaceTracks {
         }
         slice.flow = flow.filter(|_| !is_around);
         self.instant(Lane::by(who), slice, canvas);
-        if begins && let Some(post) = self.posted.pop_front() {
-            let host = self.track(Lane::Host(0), canvas);
+        if said.begins
+            && let Some((lane, post)) = self.posted.pop_front()
+        {
+            let host = self.track(lane, canvas);
             host.amend(post, |post| {
                 names(post);
             });
@@ -420,7 +424,7 @@ impl PlaceTracks {
             offset(&self.registers, stored.address, local) < stored.length
         };
         if let Some(stored) = self.stored.iter().rev().find(holds) {
-            slice.which = shown(stored.frame.message, Some(stored.frame.frame));
+            slice.which = shown(stored.frame.message, stored.frame.frame);
             slice.flow = stored.flow;
         }
     }
@@ -435,8 +439,8 @@ impl PlaceTracks {
         let mut slice = Slice::new("frame", "frame");
         let seen = head.as_ref().and_then(messages::seen);
         if let Some(seen) = seen {
-            slice.name = Cow::Borrowed(seen.name());
-            slice.which = shown(seen.message, Some(seen.frame));
+            slice.name = Cow::Borrowed(seen.name);
+            slice.which = shown(seen.message, seen.frame);
             slice.flow = canvas.flows.of(seen.message);
         }
         (slice, seen)

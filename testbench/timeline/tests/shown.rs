@@ -1,6 +1,6 @@
 //! Contents of a run's timeline.
 
-use lanigon_worlds::boards::DEFAULT;
+use lanigon_worlds::boards::{self, BoardType, DEFAULT};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
@@ -30,6 +30,15 @@ impl Write for Page {
 
 /// Runs a scenario; returns the timeline's bytes and the trace hash.
 pub fn run(scenario: &str, threads: usize, options: Option<Options>) -> (Vec<u8>, u64) {
+    run_on(DEFAULT, scenario, threads, options)
+}
+
+fn run_on(
+    board: &'static BoardType,
+    scenario: &str,
+    threads: usize,
+    options: Option<Options>,
+) -> (Vec<u8>, u64) {
     let scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
     let page = Page::default();
@@ -37,7 +46,7 @@ pub fn run(scenario: &str, threads: usize, options: Option<Options>) -> (Vec<u8>
         let header = record::header(
             &"test",
             1,
-            ["0", "1", "2", "3"].map(|node| (node.into(), DEFAULT)),
+            ["0", "1", "2", "3"].map(|node| (node.into(), board)),
         );
         let header = record::with_image(header, "emp-base", simulation.images.of(0));
         let options = Options { header, ..options };
@@ -69,6 +78,45 @@ bytes = 5000
 [faults]
 loss = 0.05
 ";
+
+#[test]
+fn a_message_of_gm_can_be_followed() {
+    let board = boards::board_type("lanai9").unwrap();
+    let image = board.gm.unwrap().image;
+    if board.own_image(image, board.usual_sram_bytes).is_err() {
+        let _ = writeln!(io::stderr(), "SKIPPED for lack of GM's images");
+        return;
+    }
+    let scenario = format!("board = \"lanai9\"\n{}", pair(&stream(2, 3000)));
+    let (bytes, hash) = run_on(board, &scenario, 1, Some(Options::default()));
+    assert_eq!(run_on(board, &scenario, 1, None).1, hash);
+    let timeline = decoded::read(&bytes);
+    let tracks = [
+        (
+            "node 0 / host",
+            "stream: send from port 2 to 1, port 2, low, 3000 bytes msg 0:1:0",
+        ),
+        ("node 0 / CPU", "gm token taken msg 0:1:0"),
+        ("node 0 / DMA read", "DMA read msg 0:1:0"),
+        ("node 0 / transmitter", "data packet msg 0:1:0"),
+        ("node 1 / receiver", "data packet msg 0:1:0"),
+        ("node 1 / CPU", "gm packet received msg 0:1:0"),
+        ("node 1 / DMA write", "DMA write msg 0:1:0"),
+        ("node 0 / receiver", "ACK msg 0:1:0"),
+    ];
+    let mut flows = Vec::new();
+    for (track, name) in tracks {
+        let all: Vec<_> = timeline.on(track).collect();
+        let slice = all.iter().find(|slice| slice.name == name);
+        let names: Vec<_> = all.iter().map(|slice| &slice.name).collect();
+        let slice = slice.unwrap_or_else(|| panic!("{track}: no {name} in {names:?}"));
+        flows.push(slice.flow);
+    }
+    assert!(
+        flows[0].is_some() && flows.iter().all(|flow| *flow == flows[0]),
+        "{flows:?}"
+    );
+}
 
 #[test]
 fn a_message_can_be_followed() {

@@ -15,6 +15,9 @@ use host_lib::firmware::Firmware;
 use host_lib::gm::{Config, Gm};
 use host_lib::window::System;
 
+/// Calls of the library and polls for its events, as traces show them.
+pub use host_lib::gm::{Call, NO_EVENT};
+
 use crate::boards::{self, BoardType};
 use crate::builder::{WorldBuilder, WorldError, crossbar_ports};
 use crate::images::firmware;
@@ -131,7 +134,8 @@ fn world(
             &parts(profile, Some(&probes), board.scenario_sram_bytes),
         )?;
     }
-    world.myrinet_star(CrossbarConfig::new(ports), myrinet_cable(board));
+    let crossbar = CrossbarConfig::read(ports, &mut profile.reader())?;
+    world.myrinet_star(crossbar, myrinet_cable(board));
     world.build()
 }
 

@@ -36,6 +36,38 @@ impl FrameTimes {
     }
 }
 
+/// Times of packets on Myrinet: of a board's sender and receiver, and of bytes on its cable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketTimes {
+    /// From the start of a transmission to the first byte.
+    pub send_start: SimTime,
+    /// From the last byte to the packet in SRAM.
+    pub receive_end: SimTime,
+    /// Time of a byte.
+    byte_time: SimTime,
+}
+
+impl PacketTimes {
+    /// Those of a profile.
+    ///
+    /// # Errors
+    /// If the profile is for boards of another medium.
+    pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
+        let mut from = profile.reader();
+        Ok(Self {
+            send_start: from.span("packet.send_start")?,
+            receive_end: from.span("packet.receive_end")?,
+            byte_time: SimTime::from_ps(8_000_000_000_000 / from.rate("link.rate", "bit/s")?),
+        })
+    }
+
+    /// Time of `count` bytes.
+    #[must_use]
+    pub const fn bytes(&self, count: u64) -> SimTime {
+        SimTime::from_ps(self.byte_time.ps().saturating_mul(count))
+    }
+}
+
 /// Bytes of wire time for a frame with `payload` bytes above Ethernet, including the gap.
 #[must_use]
 pub const fn wire_bytes(payload: u32) -> u64 {

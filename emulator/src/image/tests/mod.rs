@@ -415,7 +415,12 @@ fn bad_probes_are_refused() {
         check_refused(&elf(0x4000, parts, NAMES), expected);
     };
     let none = NO_ARGUMENT;
-    refused(&[0x4000, 7, 0, none, none], "probe 0: an unknown kind");
+    refused(&[0x4000, 8, 0, none, none], "probe 0: an unknown kind");
+    let boards = Kind::Boards as u32;
+    refused(
+        &[0x4000, boards, 0, none, none],
+        "firmware for boards of type {} or {x} or {}, not tigon2",
+    );
     refused(&[0x4000, 0, 0, none], "probe 0: half an entry");
     refused(
         &[0x4000, 0, 99, none, none],

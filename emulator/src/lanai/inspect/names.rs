@@ -53,6 +53,12 @@ const BLOCKS: &[Name] = &[
     DEBUGGER,
 ];
 
+/// A received packet is known by the address behind it.
+const BUFFERS: FrameBuffers = FrameBuffers {
+    receive_offset: |_, end, address| end.wrapping_sub(address),
+    ..FrameBuffers::UNKNOWN
+};
+
 const fn names<const G: u8>() -> BoardNames {
     BoardNames {
         board: generation(G).board(),
@@ -63,11 +69,11 @@ const fn names<const G: u8>() -> BoardNames {
         registers: registers::<G>,
         bits: bits::<G>,
         architecture: Some(&LANAI),
-        cpus: &["a"],
+        cpus: &["cpu"],
         event_registers: &[],
         event: |_| None,
         gauges: &[],
-        frame_buffers: FrameBuffers::UNKNOWN,
+        frame_buffers: BUFFERS,
     }
 }
 

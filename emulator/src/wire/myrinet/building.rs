@@ -4,6 +4,7 @@ use super::Myrinet;
 use super::channel::ChannelCounts;
 use super::crossbar::CrossbarConfig;
 use super::error::MyrinetError;
+use super::event::Step;
 use super::link::Link;
 use super::network::{FabricCounts, MyrinetNetwork};
 use super::packet::Packet;
@@ -99,6 +100,27 @@ impl World {
         let myrinet = self.myrinet_mut();
         let channel = myrinet.connected(port.into())?;
         myrinet.channels[channel].lane.add_layer(layer);
+        Ok(())
+    }
+
+    /// A packet that no board has sent comes out of the far end of a node's cable at `time`, or now if that is past. It waits for
+    /// GO like any other packet, and passes no fault layer. Its bytes have no route left.
+    ///
+    /// # Errors
+    /// If the node does not exist or has no cable.
+    pub fn inject_myrinet(
+        &mut self,
+        node: usize,
+        packet: Packet,
+        time: SimTime,
+    ) -> Result<(), MyrinetError> {
+        let myrinet = self.myrinet_mut();
+        // The two channels of a cable are neighbours.
+        let channel = myrinet.connected(Port::Node(node))? ^ 1;
+        let layers = myrinet.channels[channel].lane.layers();
+        let time = time.max(myrinet.now);
+        myrinet.counts.sent += 1;
+        myrinet.schedule(time, channel, Step::Leave(packet, layers, false));
         Ok(())
     }
 

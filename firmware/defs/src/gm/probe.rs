@@ -48,4 +48,25 @@ impl Event {
             Self::PacketDropped => "gm packet dropped",
         }
     }
+
+    /// The event probe with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
+
+    /// Whether the receiver of the message passes it: the connection leads to the message's sender.
+    #[must_use]
+    pub const fn is_receivers(self) -> bool {
+        matches!(
+            self,
+            Self::PacketReceived | Self::AckSent | Self::PacketDropped
+        )
+    }
+
+    /// Whether the sequence number is that of the next packet that the receiver expects.
+    #[must_use]
+    pub const fn is_answer(self) -> bool {
+        matches!(self, Self::AckSent | Self::AckReceived)
+    }
 }

@@ -28,6 +28,7 @@ const fn register(offset: u32) -> Register {
 
 /// Switches the port to packets with a CRC-8.
 pub fn initialise() {
+    crate::for_boards!("lanai4");
     register(MYRINET).write(CRC);
     register(ISR).write(ALL);
 }

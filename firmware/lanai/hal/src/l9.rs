@@ -31,6 +31,7 @@ const fn register(offset: u32) -> Register {
 
 /// Switches the port to packets with a CRC-32.
 pub fn initialise() {
+    crate::for_boards!("lanai7 lanai9");
     register(MYRINET).write(CRC);
     register(ISR).write(ALL);
 }

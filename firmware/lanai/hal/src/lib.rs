@@ -26,3 +26,7 @@ pub use lanai_rt::{Register, entry, stop};
 /// Kind of an event's probe.
 #[doc(hidden)]
 pub const KIND_EVENT: u32 = defs::probe::Kind::Event as u32;
+
+/// Kind of a note about boards.
+#[doc(hidden)]
+pub const KIND_BOARDS: u32 = defs::probe::Kind::Boards as u32;

@@ -6,6 +6,33 @@
 //!
 //! The crate that uses the macro needs `#![feature(asm_experimental_arch)]`.
 
+/// Notes that the code around it is for these types of boards: `for_boards!("lanai7 lanai9")`. Other boards refuse the image. It
+/// is no instruction.
+#[macro_export]
+#[allow_internal_unsafe]
+macro_rules! for_boards {
+    ($names:literal) => {{
+        // SAFETY: no instruction, and an unloaded entry.
+        unsafe {
+            ::core::arch::asm!(
+                "9:",
+                ".pushsection .probetext, \"\", @progbits",
+                concat!("8: .asciz \"", $names, "\""),
+                ".popsection",
+                ".pushsection .probes, \"\", @progbits",
+                ".4byte 9b",
+                ".4byte {kind}",
+                ".4byte 8b",
+                "add %r0, %r0, %r0",
+                "add %r0, %r0, %r0",
+                ".popsection",
+                kind = const $crate::KIND_BOARDS,
+                options(nomem, nostack, preserves_flags),
+            )
+        }
+    }};
+}
+
 /// Marks an event: `probe!("packet sent", connection, sequence)`.
 #[macro_export]
 #[allow_internal_unsafe]

@@ -1,6 +1,7 @@
 //! Captures of frames (`--pcap FILE`), and the dissector for Wireshark.
 
 pub mod dissector;
+pub mod head;
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};

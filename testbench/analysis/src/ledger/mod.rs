@@ -5,6 +5,8 @@
 //! work on other frames is not on the path. `docs/ledger.md` defines each part.
 
 pub mod average;
+pub mod follow;
+mod gm;
 pub mod select;
 pub mod svg;
 pub mod text;

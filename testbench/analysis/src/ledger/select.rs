@@ -2,9 +2,10 @@
 
 use std::str::FromStr;
 
-use crate::messages::{End, Message, MessageId};
+use crate::messages::MessageId;
 
 use super::Ledger;
+use super::follow::Outline;
 
 /// A message as the user names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl MessageName {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// The run has no messages.
-    #[error("there is no EMP message in it")]
+    #[error("there is no message in it")]
     NoMessages,
     /// No selected message was delivered.
     #[error("of {0} messages none was delivered to its host: there is nothing to account for")]
@@ -124,7 +125,7 @@ fn list(ids: impl IntoIterator<Item = impl ToString>) -> String {
 /// [`SelectError`].
 pub fn one(
     name: &MessageName,
-    messages: &[Message],
+    messages: &[Outline],
     ledgers: Vec<Ledger>,
 ) -> Result<Ledger, SelectError> {
     let shown = match name.to {
@@ -138,15 +139,10 @@ pub fn one(
         .collect();
     match named[..] {
         [message] => {
-            let (id, end) = (message.id, message.end());
+            let (id, end) = (message.id, message.end.clone());
             let mut ledgers = ledgers.into_iter();
-            ledgers.find(|ledger| ledger.id == id).ok_or_else(|| {
-                let end = match end {
-                    End::Failed(code) => format!("{code:?}"),
-                    End::Completed | End::Unfinished => "unfinished".into(),
-                };
-                SelectError::NotDelivered { id, end }
-            })
+            let found = ledgers.find(|ledger| ledger.id == id);
+            found.ok_or(SelectError::NotDelivered { id, end })
         }
         [] if all.is_empty() => Err(SelectError::NoMessages),
         [] => {
@@ -170,7 +166,7 @@ pub fn one(
 pub fn many(
     from: Option<u16>,
     to: Option<u16>,
-    messages: &[Message],
+    messages: &[Outline],
     ledgers: Vec<Ledger>,
 ) -> Result<Vec<Ledger>, SelectError> {
     let is_meant =

@@ -12,7 +12,8 @@ use emulator::sim::time::SimTime;
 
 use super::frames::RxFrame;
 use super::message::{Completion, Cpu, Fate, FrameWay, MishapKind, Work};
-use super::names::{MessageName, Said, said};
+use super::names::MessageName;
+use super::names::emp::{Said, said};
 use super::tracker::{ArrivalRef, FrameRef, Stint, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 

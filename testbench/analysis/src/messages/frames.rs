@@ -9,7 +9,7 @@ use emulator::sim::time::SimTime;
 use emulator::wire::loss::LossReason;
 
 use super::message::{Arrival, Dma, Fate, FrameWay, Mishap, MishapKind, Sending};
-use super::names;
+use super::names::emp as names;
 use super::tracker::{ArrivalRef, FrameRef, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 

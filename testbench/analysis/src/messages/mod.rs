@@ -1,4 +1,4 @@
-//! Decoder of EMP messages, from the events of a run or of a trace file.
+//! Decoders of messages, from the events of a run or of a trace file: those of EMP, and in [`gm`] those of GM.
 //!
 //! [`Messages`] is an [`Observer`]: it processes the stream of events once and assigns events to messages:
 //!
@@ -16,6 +16,7 @@
 
 mod cpu;
 mod frames;
+pub mod gm;
 mod host;
 mod message;
 mod names;
@@ -31,7 +32,7 @@ pub use message::{
     Arrival, Completion, Cpu, Dma, End, Fate, FrameWay, Message, MessageId, Mishap, MishapKind,
     Post, Sending, Work,
 };
-pub use names::{MessageName, Said, Seen, said, seen};
+pub use names::{MessageName, Said, Seen, posts, said, seen};
 use tracker::Tracker;
 
 /// Decoder of all messages. Clones share its data: add one as an observer, and query another.

@@ -179,7 +179,7 @@ impl Tracker {
 
     /// Creates a message.
     pub(super) fn open(&mut self, name: MessageName) -> usize {
-        let MessageName { from, to, id } = name;
+        let MessageName { from, to, id, .. } = name;
         let latest = self.numbers.entry((from, to)).or_insert(u32::from(id));
         // Identifiers wrap: use the nearest number.
         let step = id.wrapping_sub(*latest as u16).cast_signed();

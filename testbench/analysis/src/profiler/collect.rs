@@ -41,6 +41,7 @@ struct Recent {
 #[derive(Debug)]
 pub struct CoreProfile {
     id: &'static str,
+    name: &'static str,
     architecture: &'static dyn Architecture,
     functions: Functions,
     /// Addresses of probes at which semaphore waits begin (`true`) or end.
@@ -84,6 +85,7 @@ impl CoreProfile {
         let names = BOARDS.iter().find(fits).map_or(&NO_BOARD, |names| *names);
         Self {
             id: names.initiator(Initiator::Cpu(cpu as u8)),
+            name: names.cpus.get(cpu).copied().unwrap_or_default(),
             architecture,
             functions: Functions::new(cpu, symbols),
             waits: waits.collect(),
@@ -112,6 +114,12 @@ impl CoreProfile {
             let clock = ClockDomain::new(ticks_per_second);
             self.window = (clock.first_at(from), clock.first_at(until));
         }
+    }
+
+    /// The board's short name for the CPU: `a`.
+    #[must_use]
+    pub const fn cpu(&self) -> &'static str {
+        self.name
     }
 
     /// Name of the CPU as an initiator: `cpu_a`.

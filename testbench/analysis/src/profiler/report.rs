@@ -186,7 +186,7 @@ fn exact(ticks: u64) -> Value {
 /// One JSON object per CPU.
 #[must_use]
 pub fn json(cores: &Cores) -> Value {
-    let core = |(&(node, cpu), core): (&(u16, usize), &CoreProfile)| {
+    let core = |(&(node, _), core): (&(u16, usize), &CoreProfile)| {
         let functions = rows(core).into_iter().map(|row| {
             json!({
                 "name": row.name,
@@ -197,7 +197,7 @@ pub fn json(cores: &Cores) -> Value {
         });
         json!({
             "node": node,
-            "cpu": if cpu == 0 { "a" } else { "b" },
+            "cpu": core.cpu(),
             "cycles": exact(core.span()),
             "busy": costs(&busy(core)),
             "idle": costs(&core.idle),

@@ -98,7 +98,8 @@ Examples:
   lanigon reproduce emp --figure 3.5
   lanigon reproduce emp --explain base
   lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml
-  lanigon reproduce gm --profile lanai9.1-133 --out results")]
+  lanigon reproduce gm --profile lanai9.1-133 --out results
+  lanigon reproduce gm --profile lanai9.1-133 --explain")]
 pub struct ReproduceArgs {
     /// Which results: emp, gm
     #[arg(hide_possible_values = true)]
@@ -106,9 +107,10 @@ pub struct ReproduceArgs {
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)
     #[arg(long, value_name = "ID", conflicts_with = "explain")]
     pub figure: Option<String>,
-    /// Show the ledger of a message and the limit of bandwidth: base, so, ro, dsr, sr
-    #[arg(long, value_name = "SCHEME", value_parser = scheme, conflicts_with = "sizes")]
-    pub explain: Option<Scheme>,
+    /// Show the ledger of a message; for emp of a scheme (base, so, ro, dsr, sr), with the limit of bandwidth
+    #[arg(long, value_name = "SCHEME", value_parser = explain, conflicts_with = "sizes",
+        num_args = 0..=1, default_missing_value = "")]
+    pub explain: Option<Explain>,
     /// Fewer sizes and rounds
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
@@ -513,9 +515,18 @@ fn usual_sram() -> &'static str {
     &KILOBYTES
 }
 
-fn scheme(text: &str) -> Result<Scheme, String> {
+/// What `--explain` explains: a scheme of EMP, or without one the messages of GM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Explain(pub Option<Scheme>);
+
+fn explain(text: &str) -> Result<Explain, String> {
+    if text.is_empty() {
+        return Ok(Explain(None));
+    }
     let names = Scheme::ALL.map(Scheme::name).join(", ");
-    Scheme::by_name(text).ok_or_else(|| format!("there is no such scheme (there are: {names})"))
+    let scheme = Scheme::by_name(text);
+    let scheme = scheme.ok_or_else(|| format!("there is no such scheme (there are: {names})"))?;
+    Ok(Explain(Some(scheme)))
 }
 
 pub(crate) fn microseconds(text: &str) -> Result<SimTime, String> {

@@ -148,6 +148,7 @@ const fn kind_name(kind: Kind) -> &'static str {
         Kind::WaitExit => "wait exit",
         Kind::Log => "log",
         Kind::Panic => "panic",
+        Kind::Boards => "boards",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use emulator::observe::stream::Observer;
 use emulator::profile::Profile;
 use emulator::sim::world::RunEnd;
@@ -12,20 +12,18 @@ use super::Status;
 use crate::cli::ledger::LedgerArgs;
 use crate::output;
 use crate::progress::Progress;
-use lanigon_analysis::ledger::{Desk, Ledger, average, select, svg, text};
-use lanigon_analysis::messages::{Message, Messages};
+use lanigon_analysis::ledger::follow::{Account, Follower};
+use lanigon_analysis::ledger::{average, select, svg, text};
 use lanigon_analysis::trace::open::{Ending, broken, open};
-use lanigon_worlds::boards::DEFAULT;
+use lanigon_worlds::boards::{self, BoardType, DEFAULT, Protocol};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
-use lanigon_worlds::wire::FrameTimes;
 
 /// Messages and activities of a run.
 struct Found {
-    messages: Vec<Message>,
-    ledgers: Vec<Ledger>,
+    account: Account,
     status: Status,
 }
 
@@ -49,7 +47,8 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         false => of_trace(&args.source, args.profile.as_deref(), interrupt)?,
     };
     let shown = || args.source.display().to_string();
-    let (messages, ledgers) = (&found.messages, found.ledgers);
+    let Account { messages, ledgers } = found.account;
+    let messages = &messages;
     let (table, document, drawing) = match &args.message {
         Some(name) => {
             let ledger = select::one(name, messages, ledgers).with_context(shown)?;
@@ -80,24 +79,25 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     Ok(found.status)
 }
 
-fn account(messages: &Messages, profile: &Profile, status: Status) -> anyhow::Result<Found> {
-    let times = FrameTimes::of(profile)?;
-    let works = messages.take_works();
-    let messages = messages.take();
-    let ledgers = Desk::new(&times, &messages, works).ledgers(&messages);
-    Ok(Found {
-        messages,
-        ledgers,
-        status,
-    })
+/// The protocol whose messages the boards of this type exchange.
+fn protocol(board: &BoardType) -> anyhow::Result<Protocol> {
+    match board.protocol() {
+        Some(protocol) => Ok(protocol),
+        None => bail!("boards of type {} run no message protocol", board.name),
+    }
+}
+
+fn account(follower: &Follower, profile: &Profile, status: Status) -> anyhow::Result<Found> {
+    let account = follower.account(profile)?;
+    Ok(Found { account, status })
 }
 
 fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
     let scenario = Scenario::load(path)?;
     let mut simulation = Simulation::new(&scenario)?;
     let profile = Arc::clone(&simulation.profiles[0]);
-    let messages = Messages::new(&profile.host);
-    simulation.world.observe(Box::new(messages.clone()));
+    let follower = Follower::new(protocol(boards::of(&profile))?, &profile);
+    simulation.world.observe(Box::new(follower.clone()));
     let options = RunOptions {
         interrupt: Some(interrupt.flag()),
         ..RunOptions::default()
@@ -110,14 +110,17 @@ fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
         RunEnd::Interrupted => Status::Interrupted,
         _ => Status::Done,
     };
-    account(&messages, &profile, status)
+    account(&follower, &profile, status)
 }
 
 fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow::Result<Found> {
-    let profile = profile::load(profile.unwrap_or(DEFAULT.profile))?;
-    let mut messages = Messages::new(&profile.host);
     let mut status = Status::Done;
     let trace = open(path)?;
+    let first = trace.header.nodes.first();
+    let board = first.and_then(|node| boards::board_type(&node.board));
+    let board = board.unwrap_or(DEFAULT);
+    let profile = profile::load(profile.unwrap_or(board.profile))?;
+    let mut follower = Follower::new(protocol(board)?, &profile);
     ensure!(
         trace.header.details.iter().any(|detail| detail == "frames"),
         "{}: it has no heads of frames, by which messages are followed: record it with --details host,frames",
@@ -129,7 +132,7 @@ fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow
             break;
         }
         match event {
-            Ok(event) => messages.event(&event),
+            Ok(event) => follower.event(&event),
             Err(error) => {
                 if broken(path, error)? == Ending::Broken {
                     status = Status::Failed;
@@ -138,5 +141,5 @@ fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow
             }
         }
     }
-    account(&messages, &profile, status)
+    account(&follower, &profile, status)
 }

@@ -12,7 +12,7 @@ use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
 use emulator::image::Image;
 
 use super::Status;
-use crate::cli::{Paper, ReproduceArgs};
+use crate::cli::{Explain, Paper, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
 use lanigon_papers::experiments::rounds::Rounds;
@@ -38,7 +38,20 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
     }
 }
 
+/// The scheme that `--explain` names.
+fn explained(args: &ReproduceArgs) -> anyhow::Result<Option<Scheme>> {
+    match args.explain {
+        None => Ok(None),
+        Some(Explain(Some(scheme))) => Ok(Some(scheme)),
+        Some(Explain(None)) => {
+            let names = Scheme::ALL.map(Scheme::name).join(", ");
+            bail!("--explain: which scheme? There are {names}")
+        }
+    }
+}
+
 fn emp(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let scheme = explained(args)?;
     let selection = selection(args)?;
     let plan = plan(args, &selection, interrupt)?;
     if let Some(folder) = &args.out {
@@ -52,7 +65,7 @@ fn emp(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     if args.json {
         output::print_json(&Document::new(&results, &selection))?;
-    } else if let Some(scheme) = args.explain {
+    } else if let Some(scheme) = scheme {
         output::print(&explain::render(&results, scheme))?;
     } else {
         output::print(&table::render(&results, &selection))?;
@@ -67,7 +80,7 @@ fn emp(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 /// The selected results.
 fn selection(args: &ReproduceArgs) -> anyhow::Result<Selection> {
     let sizes = sizes(args)?;
-    if let Some(scheme) = args.explain {
+    if let Some(scheme) = explained(args)? {
         return Ok(Selection::explanation(scheme));
     }
     match &args.figure {
@@ -104,7 +117,7 @@ fn plan(
             .collect::<Result<_, _>>()?,
     };
     Ok(Plan {
-        images: images(args.explain)?,
+        images: images(explained(args)?)?,
         profiles,
         tasks: selection.tasks.clone(),
         rounds: match (args.quick, args.full) {

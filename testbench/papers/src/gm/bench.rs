@@ -53,7 +53,7 @@ pub struct Setup<'a> {
 type Outcome<T> = ResultSlot<Result<T, String>>;
 
 impl Setup<'_> {
-    fn world(&self) -> Result<GmWorld, GmError> {
+    pub(super) fn world(&self) -> Result<GmWorld, GmError> {
         Ok(GmWorld::new(2, self.image, self.profile)?)
     }
 
@@ -83,11 +83,24 @@ impl Setup<'_> {
     /// # Errors
     /// If a program fails.
     pub fn latency(&self, bytes: u32, rounds: u32) -> Result<f64, GmError> {
-        let mut gm = self.world()?;
+        let span_ps = self.ping_pong(&mut self.world()?, bytes, rounds)?;
+        Ok(span_ps as f64 / f64::from(rounds) / 2e6)
+    }
+
+    /// Runs a ping-pong. Picoseconds of all rounds but the first.
+    ///
+    /// # Errors
+    /// If a program fails.
+    pub(super) fn ping_pong(
+        &self,
+        gm: &mut GmWorld,
+        bytes: u32,
+        rounds: u32,
+    ) -> Result<u64, GmError> {
         let ends =
             [0, 1].map(|node| gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, bytes, rounds)));
         let [span_ps, _] = self.run(&mut gm.world, &ends)?;
-        Ok(span_ps as f64 / f64::from(rounds) / 2e6)
+        Ok(span_ps)
     }
 
     /// Bandwidth of a stream of messages, in 10^6 bytes a second; both directions are added.

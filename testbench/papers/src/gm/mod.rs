@@ -4,6 +4,7 @@
 //! those of the profiles, so every figure is a prediction.
 
 pub mod bench;
+pub mod explain;
 pub mod published;
 pub mod report;
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
-use emulator::profile::Profile;
+use emulator::profile::{Profile, ProfileError};
 use lanigon_worlds::boards;
 use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::images::FirmwareError;
@@ -46,6 +47,9 @@ pub enum GmError {
     /// The image.
     #[error(transparent)]
     Firmware(#[from] FirmwareError),
+    /// The profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// The run did not complete.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -165,6 +169,22 @@ impl Plan {
             }
         }
         Ok(results)
+    }
+
+    /// Explains the latency of a short message on boards of each profile.
+    ///
+    /// # Errors
+    /// [`GmError`].
+    pub fn explain(&self) -> Result<Vec<explain::Explanation>, GmError> {
+        let explain = |profile: &Profile| {
+            let setup = bench::Setup {
+                image: &image(profile)?,
+                profile,
+                interrupt: &self.interrupt,
+            };
+            setup.explain(self.rounds)
+        };
+        self.profiles.iter().map(explain).collect()
     }
 
     /// The measurements of a profile.

@@ -1,6 +1,6 @@
 //! Exact faults: actions on frames that match a pattern.
 //!
-//! The emulator's fault layers match frames and times; exact faults match EMP fields as well.
+//! The emulator's fault layers match frames and times; exact faults match EMP fields as well ([`Fault`]), or GM's ([`PacketFault`]).
 //!
 //! ```
 //! use lanigon_worlds::faults::Fault;
@@ -17,6 +17,7 @@
 
 mod frame;
 mod layer;
+mod packet;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,6 +31,7 @@ use emulator::wire::ethernet::EthernetError;
 pub use frame::EmpFrame;
 use layer::Exact;
 pub use layer::Forge;
+pub use packet::{GmPacket, PacketFault, PacketKind, install_packet};
 
 /// Action on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

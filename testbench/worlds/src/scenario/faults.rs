@@ -8,7 +8,8 @@ use super::error::{Position, ScenarioError, unknown};
 use super::network::{End, Network};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
-use crate::faults::{Action, Fault, FrameKind};
+use crate::boards::Protocol;
+use crate::faults::{Action, Fault, FrameKind, PacketFault, PacketKind};
 
 /// Latest time and longest duration of a fault, in us: eleven days.
 const LATEST_US: f64 = 1e12;
@@ -20,8 +21,8 @@ const DEFAULT_DELAY_US: f64 = 100.0;
 /// A fault. Times are relative to the start of the programs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultSpec {
-    /// A fault of EMP frames that match a pattern, with its position in the file.
-    Exact(Fault, Position),
+    /// A fault of frames that match a pattern, with its position in the file.
+    Exact(ExactFault, Position),
     /// Random faults on links, in both directions.
     Random {
         /// The links.
@@ -56,6 +57,15 @@ pub enum FaultSpec {
     },
 }
 
+/// A fault of frames or packets that match a pattern of their protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExactFault {
+    /// Of frames of EMP.
+    Emp(Fault),
+    /// Of packets of GM.
+    Gm(PacketFault),
+}
+
 /// Value of `do` in a `[[fault]]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
@@ -87,6 +97,16 @@ const KINDS: [(&str, FrameKind); 5] = [
     ("fragment", FrameKind::Fragment),
     ("ack", FrameKind::Ack),
 ];
+
+const PACKETS: [(&str, PacketKind); 5] = [
+    ("any", PacketKind::Any),
+    ("data", PacketKind::Data),
+    ("ack", PacketKind::Ack),
+    ("nack", PacketKind::Nack),
+    ("null", PacketKind::Null),
+];
+
+const PRIORITIES: [(&str, u8); 2] = [("low", 0), ("high", 1)];
 
 /// Reads `[faults]`, the rates for all links.
 pub(super) fn read_rates(table: Table<'_>, network: &Network) -> Result<FaultSpec, ScenarioError> {
@@ -158,13 +178,72 @@ fn exact(
     nodes: &Nodes,
     islands: usize,
 ) -> Result<FaultSpec, ScenarioError> {
-    if let Some(node) = nodes.all.iter().find(|node| !node.board.runs_emp) {
-        let reason = format!(
-            "faults of single frames are told by EMP's headers; the board of node {} runs no EMP",
-            node.name
-        );
-        return Err(table.place.refuse(reason));
+    let protocol = protocol(table, nodes)?;
+    let fault = match protocol {
+        Protocol::Emp => ExactFault::Emp(frames(table, action)?),
+        Protocol::Gm => ExactFault::Gm(packets(table, action)?),
+    };
+    let from = match table.get("from") {
+        Some(item) => Some(nodes.resolve_one(&item)?),
+        None if islands > 1 => {
+            let reason = "\"from\" is missing: the nodes have no way to each other, \
+                          so that nobody could say which frame comes first";
+            return Err(table.place.refuse(reason));
+        }
+        None => None,
+    };
+    let to = match table.get("to") {
+        Some(item) => {
+            let node = nodes.resolve_one(&item)?;
+            if from == Some(node) && protocol == Protocol::Emp {
+                return Err(item.place.refuse("a node sends nothing to itself"));
+            }
+            Some(node)
+        }
+        None => None,
+    };
+    let after = match table.get("after_us") {
+        Some(item) => time(&item)?,
+        None => SimTime::ZERO,
+    };
+    let fault = fault.limited(from, to, after);
+    let times = table.get("times");
+    let count = match &times {
+        Some(item) => Some(item.integer(1..=1 << 30)?),
+        None => Some(1),
+    };
+    let always = table.flag("always", false)?;
+    if let Some(item) = times.filter(|_| always) {
+        return Err(item.place.refuse("either \"times\" or \"always\""));
     }
+    let fault = fault.times(count.filter(|_| !always));
+    Ok(FaultSpec::Exact(fault, table.place.clone()))
+}
+
+/// The protocol whose headers tell single frames: that of all nodes.
+fn protocol(table: &Table<'_>, nodes: &Nodes) -> Result<Protocol, ScenarioError> {
+    let mut found = None;
+    for node in &nodes.all {
+        match (node.board.protocol(), found) {
+            (None, _) => {
+                let reason = format!(
+                    "faults of single frames are told by the headers of a message protocol; the board of node {} runs none",
+                    node.name
+                );
+                return Err(table.place.refuse(reason));
+            }
+            (protocol, Some(_)) if protocol != found => {
+                let reason = "faults of single frames need nodes with one message protocol";
+                return Err(table.place.refuse(reason));
+            }
+            (protocol, _) => found = protocol,
+        }
+    }
+    Ok(found.unwrap_or(Protocol::Emp))
+}
+
+/// Reads what selects frames of EMP.
+fn frames(table: &mut Table<'_>, action: Action) -> Result<Fault, ScenarioError> {
     let mut fault = Fault::new(action);
     let kind = match table.get("frame") {
         Some(item) => item.choice("kind of frame", &KINDS)?,
@@ -183,41 +262,62 @@ fn exact(
     if let Some(item) = table.get("message") {
         fault = fault.of_message(item.integer(1..=65_535)?);
     }
-    let mut from = None;
-    match table.get("from") {
-        Some(item) => {
-            let node = nodes.resolve_one(&item)?;
-            fault = fault.from(node as u16);
-            from = Some(node);
+    Ok(fault)
+}
+
+/// Reads what selects packets of GM.
+fn packets(table: &mut Table<'_>, action: Action) -> Result<PacketFault, ScenarioError> {
+    let mut fault = PacketFault::new(action);
+    if let Some(item) = table.get("packet") {
+        fault = fault.kind(item.choice("kind of packet", &PACKETS)?);
+    }
+    if let Some(item) = table.get("sequence") {
+        fault = fault.sequence(item.integer(0..=65_535)?);
+    }
+    if let Some(item) = table.get("priority") {
+        fault = fault.priority(item.choice("priority", &PRIORITIES)?);
+    }
+    if let Some(item) = table.get("nth") {
+        fault = fault.nth(item.integer(1..=1 << 30)?);
+    }
+    Ok(fault)
+}
+
+impl ExactFault {
+    /// Sender, receiver and time of the frames.
+    fn limited(self, from: Option<usize>, to: Option<usize>, after: SimTime) -> Self {
+        let [from, to] = [from, to].map(|node| node.map(|node| node as u16));
+        match self {
+            Self::Emp(mut fault) => {
+                if let Some(node) = from {
+                    fault = fault.from(node);
+                }
+                if let Some(node) = to {
+                    fault = fault.to(node);
+                }
+                Self::Emp(fault.after(after))
+            }
+            Self::Gm(mut fault) => {
+                if let Some(node) = from {
+                    fault = fault.from(node);
+                }
+                if let Some(node) = to {
+                    fault = fault.to(node);
+                }
+                Self::Gm(fault.after(after))
+            }
         }
-        None if islands > 1 => {
-            let reason = "\"from\" is missing: the nodes have no way to each other, \
-                          so that nobody could say which frame comes first";
-            return Err(table.place.refuse(reason));
+    }
+
+    /// The number of hits; `None`: unlimited.
+    fn times(self, times: Option<u32>) -> Self {
+        match (self, times) {
+            (Self::Emp(fault), Some(times)) => Self::Emp(fault.times(times)),
+            (Self::Emp(fault), None) => Self::Emp(fault.always()),
+            (Self::Gm(fault), Some(times)) => Self::Gm(fault.times(times)),
+            (Self::Gm(fault), None) => Self::Gm(fault.always()),
         }
-        None => {}
     }
-    if let Some(item) = table.get("to") {
-        let node = nodes.resolve_one(&item)?;
-        if from == Some(node) {
-            return Err(item.place.refuse("a node sends nothing to itself"));
-        }
-        fault = fault.to(node as u16);
-    }
-    if let Some(item) = table.get("after_us") {
-        fault = fault.after(time(&item)?);
-    }
-    let times = table.get("times");
-    if let Some(item) = &times {
-        fault = fault.times(item.integer(1..=1 << 30)?);
-    }
-    if table.flag("always", false)? {
-        if let Some(item) = times {
-            return Err(item.place.refuse("either \"times\" or \"always\""));
-        }
-        fault = fault.always();
-    }
-    Ok(FaultSpec::Exact(fault, table.place.clone()))
 }
 
 fn random(mut table: Table<'_>, links: Vec<usize>) -> Result<FaultSpec, ScenarioError> {

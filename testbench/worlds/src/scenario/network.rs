@@ -34,23 +34,25 @@ pub struct SwitchSpec {
     pub ports: usize,
     /// Forwarding method.
     pub forwarding: Forwarding,
-    /// Latency at an idle port, from the forwarding decision to the frame's first bit.
+    /// Latency at an idle port, from the forwarding decision to the frame's first bit; crossbars have one of their own.
     pub latency: SimTime,
     /// Size of the output buffer of each port; crossbars have none.
     pub buffer_bytes: u32,
-    /// Crossbars: STOP and GO, and the watchdog.
+    /// Crossbars: latency, STOP and GO, and the watchdog.
     pub crossbar: CrossbarSpec,
     /// For each node the port of its route.
     pub routes: Vec<Option<usize>>,
 }
 
-/// Properties that only crossbars of Myrinet have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Properties of crossbars of Myrinet; what is `None` is that of the boards' profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CrossbarSpec {
+    /// Latency.
+    pub latency: Option<SimTime>,
     /// Bytes in the slack buffer of a port at which it says STOP.
-    pub stop_bytes: u32,
+    pub stop_bytes: Option<u32>,
     /// Bytes at which it says GO.
-    pub go_bytes: u32,
+    pub go_bytes: Option<u32>,
     /// A packet whose head waits for so long is taken out.
     pub watchdog: Option<SimTime>,
 }
@@ -270,15 +272,12 @@ const fn default_switch(medium: Medium) -> SwitchSpec {
             Medium::Ethernet => Forwarding::StoreAndForward,
             Medium::Myrinet => Forwarding::CutThrough,
         },
-        latency: match medium {
-            Medium::Ethernet => SimTime::from_ns(1000),
-            // docs/myrinet.md, section 3.
-            Medium::Myrinet => SimTime::from_ns(200),
-        },
+        latency: SimTime::from_ns(1000),
         buffer_bytes: 128 * 1024,
         crossbar: CrossbarSpec {
-            stop_bytes: 48,
-            go_bytes: 32,
+            latency: None,
+            stop_bytes: None,
+            go_bytes: None,
             watchdog: None,
         },
         routes: Vec::new(),
@@ -315,18 +314,25 @@ fn read_switch(
 /// Reads the properties of a crossbar except name and ports.
 fn read_crossbar(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpec, ScenarioError> {
     let before = default.crossbar;
-    let stop_bytes = table.integer("stop_bytes", 1..=1 << 20, before.stop_bytes)?;
+    let stop_bytes = match table.get("stop_bytes") {
+        Some(item) => Some(item.integer(1..=1 << 20)?),
+        None => before.stop_bytes,
+    };
     let go = table.get("go_bytes");
+    let most = stop_bytes.unwrap_or(1 << 20) - 1;
     let go_bytes = match &go {
-        Some(item) => item.integer(0..=u64::from(stop_bytes) - 1)?,
-        None => before.go_bytes.min(stop_bytes - 1),
+        Some(item) => Some(item.integer(0..=u64::from(most))?),
+        None => before.go_bytes.map(|bytes: u32| bytes.min(most)),
     };
     Ok(SwitchSpec {
-        latency: match table.get("latency_ns") {
-            Some(item) => SimTime::from_ps((item.number(0.0..=1e6)? * 1000.0).round() as u64),
-            None => default.latency,
-        },
         crossbar: CrossbarSpec {
+            latency: match table.get("latency_ns") {
+                Some(item) => {
+                    let ns = item.number(0.0..=1e6)?;
+                    Some(SimTime::from_ps((ns * 1000.0).round() as u64))
+                }
+                None => before.latency,
+            },
             stop_bytes,
             go_bytes,
             watchdog: match table.get("watchdog_us") {

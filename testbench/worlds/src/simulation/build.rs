@@ -21,7 +21,7 @@ use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
 use crate::scenario::ProfileName;
-use crate::scenario::faults::FaultSpec;
+use crate::scenario::faults::{ExactFault, FaultSpec};
 use crate::scenario::{Scenario, ScenarioError};
 
 /// A timing profile, and the image's probes with the stretch factors of their stages.
@@ -159,7 +159,9 @@ fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError
         };
         world.node(node.board, &parts)?;
     }
-    media::join(&mut world, &scenario.network);
+    if let Some(first) = speeds.first() {
+        media::join(&mut world, &scenario.network, &first.profile)?;
+    }
     world.build()
 }
 
@@ -176,9 +178,13 @@ fn install(
     fault: &FaultSpec,
 ) -> Result<Strikes, WorldError> {
     match fault {
-        FaultSpec::Exact(fault, _) => {
+        FaultSpec::Exact(ExactFault::Emp(fault), _) => {
             let fault = fault.clone().later_by(START);
             return Ok(faults::install(world, &fault)?);
+        }
+        FaultSpec::Exact(ExactFault::Gm(fault), _) => {
+            let fault = fault.clone().later_by(START);
+            return Ok(faults::install_packet(world, &fault)?);
         }
         FaultSpec::Random { links, rates } => {
             for &link in links {

@@ -1,5 +1,6 @@
 //! The network of a scenario in a world: switches, cables and their faults, for each medium.
 
+use emulator::profile::{Profile, ProfileError};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::ethernet::link::Link;
@@ -12,7 +13,7 @@ use emulator::wire::port::Port;
 use crate::boards::Medium;
 use crate::builder::{WorldBuilder, WorldError, add_layer};
 use crate::nodes::mac_address;
-use crate::scenario::{End, Forwarding, Network, SwitchSpec};
+use crate::scenario::{CrossbarSpec, End, Forwarding, Network, SwitchSpec};
 
 /// A link's end as a port of the world.
 pub(super) const fn port(end: End) -> Port {
@@ -38,24 +39,42 @@ fn switch(spec: &SwitchSpec) -> SwitchConfig {
     }
 }
 
-fn crossbar(spec: &SwitchSpec) -> CrossbarConfig {
-    CrossbarConfig {
+/// A crossbar: what the scenario does not say, the profile does.
+fn crossbar(spec: &SwitchSpec, profile: &Profile) -> Result<CrossbarConfig, ProfileError> {
+    let usual = CrossbarConfig::read(spec.ports, &mut profile.reader())?;
+    let CrossbarSpec {
+        latency,
+        stop_bytes,
+        go_bytes,
+        watchdog,
+    } = spec.crossbar;
+    let stop_bytes = stop_bytes.map_or(usual.watermarks.stop_bytes, u64::from);
+    let usual_go = usual.watermarks.go_bytes.min(stop_bytes.saturating_sub(1));
+    Ok(CrossbarConfig {
         ports: spec.ports,
-        latency: spec.latency,
+        latency: latency.unwrap_or(usual.latency),
         watermarks: Watermarks {
-            stop_bytes: spec.crossbar.stop_bytes.into(),
-            go_bytes: spec.crossbar.go_bytes.into(),
+            stop_bytes,
+            go_bytes: go_bytes.map_or(usual_go, u64::from),
         },
-        watchdog: spec.crossbar.watchdog,
-    }
+        watchdog: watchdog.or(usual.watchdog),
+    })
 }
 
-/// Adds switches and cables to the description of a world.
-pub(super) fn join(world: &mut WorldBuilder, network: &Network) {
+/// Adds switches and cables to the description of a world. Crossbars have the properties of `profile`, that of the boards, unless the
+/// scenario gives others.
+///
+/// # Errors
+/// If the profile has none.
+pub(super) fn join(
+    world: &mut WorldBuilder,
+    network: &Network,
+    profile: &Profile,
+) -> Result<(), ProfileError> {
     for spec in &network.switches {
         match network.medium {
             Medium::Ethernet => world.switch(switch(spec)),
-            Medium::Myrinet => world.crossbar(crossbar(spec)),
+            Medium::Myrinet => world.crossbar(crossbar(spec, profile)?),
         };
     }
     for spec in &network.links {
@@ -80,6 +99,7 @@ pub(super) fn join(world: &mut WorldBuilder, network: &Network) {
             ),
         }
     }
+    Ok(())
 }
 
 /// Adds random faults of what leaves an end of a link.

@@ -148,6 +148,84 @@ fn a_node_begins_anew_after_a_reset() {
     );
 }
 
+/// A stream of six messages with a fault; returns the counters of both boards.
+#[track_caller]
+fn struck(fault: &str, messages: u64) -> impl Fn(&str) -> u64 {
+    let program = format!(
+        "run = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = 3000\n[[fault]]\n{fault}\n"
+    );
+    let text = text("lanai9.1-133", PAIR, &program, "gm = { resend_us = 500 }");
+    let outcome = check_all(&text, messages);
+    assert_eq!(outcome.idle_faults.len(), 0, "{fault}");
+    let gm = outcome.gm.clone().expect("counters of GM");
+    move |name| gm[name]
+}
+
+#[test]
+fn single_packets_are_struck_and_recovered() {
+    if !built() {
+        return;
+    }
+    // Counters: connections sent again, duplicates, gaps, damaged packets.
+    let check = |fault: &str, messages, expected: [u64; 4]| {
+        let count = struck(fault, messages);
+        let names = ["resends", "duplicates", "gaps", "bad_packets"];
+        assert_eq!(names.map(&count), expected, "{fault}");
+    };
+    let third = "packet = \"data\"\nsequence = 2";
+    check(&format!("do = \"drop\"\n{third}"), 6, [1, 0, 1, 0]);
+    check(
+        &format!("do = \"corrupt\"\nbyte = 100\n{third}"),
+        6,
+        [1, 0, 1, 1],
+    );
+    check(&format!("do = \"duplicate\"\n{third}"), 6, [0, 1, 0, 0]);
+    // The last message: nothing but the time shows the loss.
+    check(
+        "do = \"drop\"\npacket = \"data\"\nsequence = 5",
+        6,
+        [1, 0, 0, 0],
+    );
+    // A later ack tells the same, but for the last one.
+    check(
+        "do = \"drop\"\npacket = \"ack\"\nfrom = 1\nnth = 2",
+        6,
+        [0, 0, 0, 0],
+    );
+    check("do = \"drop\"\npacket = \"ack\"\nfrom = 1", 1, [1, 1, 0, 0]);
+    check(
+        "do = \"duplicate\"\npacket = \"ack\"\nto = 0",
+        1,
+        [0, 0, 0, 0],
+    );
+    check(
+        "do = \"drop\"\nafter_us = 10\ntimes = 2\npriority = \"low\"\nfrom = 0",
+        1,
+        [2, 0, 0, 0],
+    );
+}
+
+#[test]
+fn faults_of_packets_name_what_they_cannot_select() {
+    let check = |fault: &str, expected: &str| {
+        let program = format!(
+            "run = \"stream\"\nfrom = 0\nto = 1\nbytes = 8\n[[fault]]\ndo = \"drop\"\n{fault}\n"
+        );
+        let text = text("lanai", PAIR, &program, "");
+        let error = Scenario::parse("test.toml", &text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{fault}\n{error}");
+    };
+    check(
+        "packet = \"akc\"",
+        "no kind of packet \"akc\"; did you mean \"ack\"?",
+    );
+    check("fragment = 1", "fragment");
+    check("nth = 0", "0 is not between 1 and");
+    check("sequence = 65536", "65536 is not between 0 and 65535");
+    check("priority = \"middle\"", "no priority \"middle\"");
+    check("from = 2", "2");
+}
+
 #[test]
 fn mistakes_are_named_with_their_line() {
     let check = |program: &str, more: &str, expected: &str| {

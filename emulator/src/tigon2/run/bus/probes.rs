@@ -36,6 +36,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             Kind::StageExit => TraceKind::StageExit { stage: text() },
             Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
             Kind::WaitExit => TraceKind::WaitExit { what: text() },
+            // An image keeps these notes apart.
+            Kind::Boards => return,
             Kind::Log | Kind::Panic => {
                 let text = probe.fill_in(core, self.private, &self.fabric.sram);
                 TraceKind::Log { text: text.into() }

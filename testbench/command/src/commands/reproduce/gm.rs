@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::bail;
+use lanigon_papers::gm::explain;
 use lanigon_papers::gm::report::{self, Document};
 use lanigon_papers::gm::{LONG, PROFILES, Plan, QUICK_SIZES, SIZES};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
 
 use super::{Status, prepare, write_file};
-use crate::cli::ReproduceArgs;
+use crate::cli::{Explain, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
 
@@ -22,6 +23,9 @@ const JSON_FILE: &str = "gm.json";
 /// If the request is invalid, or a measurement fails.
 pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let plan = plan(args, interrupt)?;
+    if args.explain.is_some() {
+        return explain(args, &plan);
+    }
     if let Some(folder) = &args.out {
         prepare(folder, TEXT_FILE)?;
     }
@@ -45,10 +49,28 @@ pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result
     })
 }
 
+/// Explains the latency of a short message.
+fn explain(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Status> {
+    if let Some(Explain(Some(scheme))) = args.explain {
+        bail!(
+            "--explain {}: a scheme is for `reproduce emp`",
+            scheme.name()
+        );
+    }
+    if args.out.is_some() {
+        bail!("--out and --explain: the explanation is printed only");
+    }
+    let all = plan.explain()?;
+    match args.json {
+        true => output::print_json(&all)?,
+        false => output::print(&explain::render(&all))?,
+    }
+    Ok(Status::Done)
+}
+
 fn plan(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Plan> {
     for (given, option) in [
         (args.figure.is_some(), "--figure"),
-        (args.explain.is_some(), "--explain"),
         (args.max_time.is_some(), "--max-time"),
     ] {
         if given {

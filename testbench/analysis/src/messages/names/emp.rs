@@ -1,4 +1,4 @@
-//! Which message a single event names: a probe by its arguments, a frame by its head.
+//! Probes and frames of EMP.
 
 use defs::emp::frame::Kind;
 use defs::emp::probe::{Event, Side, Third};
@@ -6,16 +6,7 @@ use emulator::observe::event::FrameHead;
 
 use lanigon_worlds::faults::EmpFrame;
 
-/// A message as probes and frames name it. Identifiers come again after 65,536 messages of a sender to a receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MessageName {
-    /// The sending node.
-    pub from: u16,
-    /// The receiving node.
-    pub to: u16,
-    /// The identifier in its frames.
-    pub id: u16,
-}
+use super::MessageName;
 
 /// A probe of EMP's firmware that names a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +24,16 @@ impl Said {
     #[must_use]
     pub fn frame(&self) -> Option<u16> {
         (self.event.third() == Third::FrameNumber).then_some(self.third as u16)
+    }
+
+    /// What every protocol's probes say.
+    #[must_use]
+    pub fn general(&self) -> super::Said {
+        super::Said {
+            message: self.message,
+            frame: self.frame(),
+            begins: self.event == Event::PostTransmit,
+        }
     }
 }
 
@@ -52,7 +53,12 @@ pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
     };
     Some(Said {
         event,
-        message: MessageName { from, to, id },
+        message: MessageName {
+            from,
+            to,
+            stream: 0,
+            id,
+        },
         third,
     })
 }
@@ -80,6 +86,16 @@ impl Seen {
             Kind::Nack => "nack",
         }
     }
+
+    /// What the heads of every protocol say.
+    #[must_use]
+    pub const fn general(&self) -> super::Seen {
+        super::Seen {
+            name: self.name(),
+            message: self.message,
+            frame: Some(self.frame),
+        }
+    }
 }
 
 /// The EMP header in a frame's head.
@@ -102,6 +118,7 @@ pub const fn message_of(says: &EmpFrame, from: u16, to: u16) -> MessageName {
     MessageName {
         from,
         to,
+        stream: 0,
         id: says.message,
     }
 }

@@ -1,0 +1,106 @@
+//! NRES: a packet that is blocked for too long is taken out of the network (docs/lanai.md, section 3.14).
+
+use super::fabric::{BoardContext, BoardEvent, Fabric};
+use super::isr::Cause;
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
+use crate::state;
+use crate::wire::myrinet::Direction;
+
+/// The option of `myrinet` that enables it.
+const NRES: u32 = 1;
+
+/// Since when packets are blocked.
+#[derive(Debug, Default)]
+pub struct Watchdog {
+    /// The far end has stopped a packet that is being sent.
+    sending: Option<SimTime>,
+    /// The port has stopped a packet that is coming in.
+    receiving: Option<SimTime>,
+    /// An event is under way.
+    pending: bool,
+}
+
+state!(Watchdog {
+    sending,
+    receiving,
+    pending
+});
+
+impl Watchdog {
+    /// Nothing is blocked.
+    pub const fn release(&mut self) {
+        (self.sending, self.receiving) = (None, None);
+    }
+}
+
+impl Fabric {
+    /// A packet is blocked from now on, or no longer.
+    pub(super) fn blocked(&mut self, direction: Direction, blocked: bool, ctx: &mut BoardContext) {
+        let since = match direction {
+            Direction::Send => &mut self.watchdog.sending,
+            Direction::Receive => &mut self.watchdog.receiving,
+        };
+        match blocked {
+            true => _ = since.get_or_insert(ctx.now),
+            false => *since = None,
+        }
+        self.watch(ctx);
+    }
+
+    /// Schedules the next look, if NRES is enabled and anything is blocked.
+    pub(super) fn watch(&mut self, ctx: &mut BoardContext) {
+        let Watchdog {
+            sending,
+            receiving,
+            pending,
+        } = &mut self.watchdog;
+        let first = sending.iter().chain(&*receiving).min().copied();
+        let (Some(first), false) = (first, *pending) else {
+            return;
+        };
+        if self.network_options() & NRES != 0 {
+            self.watchdog.pending = true;
+            let due = first.saturating_add(self.timing.port_timeout).max(ctx.now);
+            ctx.schedule(due, Initiator::Block(0), BoardEvent::Watchdog);
+        }
+    }
+
+    /// Packets that have been blocked for too long are taken out.
+    pub(super) fn watchdog_looks(&mut self, ctx: &mut BoardContext) {
+        self.watchdog.pending = false;
+        if self.network_options() & NRES == 0 {
+            return;
+        }
+        let timeout = self.timing.port_timeout;
+        let over = |since: Option<SimTime>| {
+            since.is_some_and(|since| since.saturating_add(timeout) <= ctx.now)
+        };
+        let [sending, receiving] = [over(self.watchdog.sending), over(self.watchdog.receiving)];
+        if sending {
+            self.watchdog.sending = None;
+            self.port
+                .take_out(Direction::Send, ctx.now, &mut self.outbox);
+            self.isr.raise(Cause::SendBlocked);
+        }
+        if receiving {
+            self.watchdog.receiving = None;
+            self.receiver.drop_waiting();
+            self.port
+                .take_out(Direction::Receive, ctx.now, &mut self.outbox);
+            self.port.take(ctx.now, &mut self.outbox);
+        }
+        if sending || receiving {
+            self.raise(Cause::Nres, ctx);
+        }
+        self.watch(ctx);
+    }
+
+    /// The carrier of the link is lost, or comes back.
+    pub(super) fn carrier(&mut self, present: bool, ctx: &mut BoardContext) {
+        if !present {
+            self.isr.raise(Cause::BeatMissed);
+            self.raise(Cause::LinkDown, ctx);
+        }
+    }
+}
