@@ -7,13 +7,13 @@ use emp::Nic;
 use emp::jobs::Queue;
 use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage, pressure};
 use emp::roles::{Roles, Scheme};
-use tigon2_hal::dma::{self, Descriptor, DmaState, ReadRing, Transfer, WriteRing};
+use tigon2_hal::dma::{self, Descriptor, DmaState, ReadRing, RingFull, Transfer, WriteRing};
 use tigon2_hal::layout::Layout;
 use tigon2_hal::mac::{self, RxRing, TxRing};
 use tigon2_hal::queue::{Consumer, Inbox, Producer, Sram};
 use tigon2_hal::rings::{Region, ReleaseOrder, TxSpace};
 use tigon2_hal::{
-    event, log, regs, semaphore, sram, stage_enter, stage_exit, stage_idle, timer, wait_enter,
+    event, fail, log, regs, semaphore, sram, stage_enter, stage_exit, stage_idle, timer, wait_enter,
     wait_exit,
 };
 
@@ -246,9 +246,10 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
         cookie: u32,
     ) {
         let release = release_tx.then_some(DmaState::RELEASE_TX);
-        let queued = ReadRing::push(&transfer(host, local, length, release, cookie));
-        if queued.is_ok() && release_tx {
-            self.tx_order.dma_queued();
+        match ReadRing::push(&transfer(host, local, length, release, cookie)) {
+            Ok(()) if release_tx => self.tx_order.dma_queued(),
+            Ok(()) => {}
+            Err(RingFull) => fail!("no free descriptor in the read DMA ring"),
         }
     }
 
@@ -289,9 +290,10 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
         cookie: u32,
     ) {
         let release = free_rx.then_some(DmaState::FREE_RX);
-        let queued = WriteRing::push(&transfer(host, local, length, release, cookie));
-        if queued.is_ok() && free_rx {
-            self.rx_order.dma_queued();
+        match WriteRing::push(&transfer(host, local, length, release, cookie)) {
+            Ok(()) if free_rx => self.rx_order.dma_queued(),
+            Ok(()) => {}
+            Err(RingFull) => fail!("no free descriptor in the write DMA ring"),
         }
     }
 

@@ -81,21 +81,24 @@ fn its_own_steps_pass_the_dispatch_of_both_cpus() {
     // lw, pri, joff, its slot, a jump of the table with its slot, and again.
     check(
         "dispatch",
-        "break *0xc01508 thread 1\ncontinue\ndelete\nstepi\nstepi\nstepi\nstepi\nstepi\nprintf \"A %x\\n\", $pc\n\
-         break *0xc00100 thread 2\ncontinue\ndelete\nstepi\nstepi\nstepi\nstepi\nstepi\nprintf \"B %x\\n\", $pc\n\
-         reverse-stepi\nreverse-stepi\nreverse-stepi\nprintf \"B %x\\n\", $pc\nstepi\nprintf \"B %x\\n\", $pc",
+        "set language c\nbreak *(int)&__dispatch_a thread 1\ncontinue\ndelete\nstepi\nstepi\nstepi\nstepi\nstepi\n\
+         printf \"A %x\\n\", $pc - (int)&__dispatch_a\n\
+         break *(int)&__dispatch_b thread 2\ncontinue\ndelete\nstepi\nstepi\nstepi\nstepi\nstepi\n\
+         printf \"B %x\\n\", $pc - (int)&__dispatch_b\nreverse-stepi\nreverse-stepi\nreverse-stepi\n\
+         printf \"B %x\\n\", $pc - (int)&__dispatch_b\nstepi\nprintf \"B %x\\n\", $pc - (int)&__dispatch_b",
         &[
-            "hit Breakpoint 1, 0x00c01508 in __dispatch_a",
-            "0x00c0150c in __dispatch_a",
-            "0x00c01510 in __dispatch_a",
-            "0x00c01514 in __dispatch_a",
-            "__dispatch_table_a",
-            "A c01508",
-            "Thread 2 hit Breakpoint 2, 0x00c00100",
-            "__dispatch_table_b",
-            "B c00100",
-            "B c00108",
-            "B c0010c",
+            "Thread 1 hit Breakpoint 1, 0x",
+            " in __dispatch_a",
+            " in __dispatch_a",
+            " in __dispatch_a",
+            " in __dispatch_a",
+            " in __dispatch_table_a",
+            "A 0",
+            "Thread 2 hit Breakpoint 2, 0x",
+            " in __dispatch_table_b",
+            "B 0",
+            "B 8",
+            "B c",
         ],
     );
 }

@@ -157,7 +157,7 @@ fn dropped_frames_do_not_free_what_is_being_delivered() {
         let streams = Streams {
             receives_ahead: 1,
             late_us: 100,
-            ..Streams::new(12, 30, 60_000)
+            ..Streams::new(12, 40, 60_000)
         };
         for (seen, counters) in run(&profile, streams, 500) {
             assert!(seen.drops_during_writes > 5, "{seen:?}");
