@@ -223,12 +223,12 @@ impl Linker<'_> {
     }
 }
 
-/// What stands for an address in a removed section: no code is there. In lists of ranges -1 has a meaning of its own; equal
+/// What stands for an address in a removed section: no code is there. (Code begins at 0.) In lists of ranges -1 has a meaning of its own; equal
 /// bounds make an empty range.
 fn removed_value(section: &str) -> i64 {
     match section {
         ".debug_ranges" | ".debug_loc" => 1,
-        _ if section.starts_with(".debug_") => 0xFFFF_FFFF,
+        _ if section.starts_with(".debug_") || section == ".probes" => 0xFFFF_FFFF,
         _ => 0,
     }
 }
