@@ -7,6 +7,8 @@ mod compiled;
 mod encodings;
 #[path = "lanai/flat.rs"]
 mod flat;
+#[path = "lanai/generated/mod.rs"]
+mod generated;
 #[path = "lanai/llvm.rs"]
 mod llvm;
 #[path = "lanai/programs.rs"]
@@ -24,6 +26,8 @@ mod random;
 mod reference;
 #[path = "lanai/rows.rs"]
 mod rows;
+#[path = "lanai/toolchain.rs"]
+mod toolchain;
 
 /// The cases of a data file: title, text above `--`, lines below it.
 fn cases(file: &str) -> impl Iterator<Item = (&str, &str, &str)> {
