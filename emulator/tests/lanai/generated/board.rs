@@ -54,7 +54,7 @@ impl Bus for Board {
             return self.flat.load(core, address, width);
         }
         // As in `native.rs`.
-        self.state = self.state.wrapping_mul(1_664_525) ^ (address - DEVICE) / 4;
+        self.state = self.state.wrapping_mul(1_664_525) ^ ((address - DEVICE) / 4);
         Ok(self.state)
     }
 

@@ -265,8 +265,8 @@ impl Generator {
             _ => 2 + self.below(10),
         };
         let on = self.expression("u32", 1);
-        let values = self.scope.values.iter().filter(|value| value.2);
-        let Some((name, kind, _)) = values.last().cloned() else {
+        let mut values = self.scope.values.iter().filter(|value| value.2);
+        let Some((name, kind, _)) = values.next_back().cloned() else {
             return self.declare();
         };
         let is_simple = self.chance(25);
