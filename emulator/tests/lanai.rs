@@ -3,6 +3,8 @@
 
 #[path = "lanai/compiled.rs"]
 mod compiled;
+#[path = "lanai/emp.rs"]
+mod emp;
 #[path = "lanai/encodings.rs"]
 mod encodings;
 #[path = "lanai/flat.rs"]
