@@ -77,7 +77,14 @@ macro_rules! for_boards {
 #[macro_export]
 macro_rules! probe {
     ($name:literal, $a:expr, $b:expr $(,)?) => {
-        $crate::__probe!($crate::KIND_EVENT, $name, "add {a}, {b}, %r0", "add %r0, %r0, %r0", a = $a, b = $b)
+        $crate::__probe!(
+            $crate::KIND_EVENT,
+            $name,
+            "add {a}, {b}, %r0",
+            "add %r0, %r0, %r0",
+            a = $a,
+            b = $b
+        )
     };
 }
 
@@ -119,16 +126,46 @@ macro_rules! __line {
         $crate::__probe!($kind, $text, "add %r0, %r0, %r0", "add %r0, %r0, %r0",)
     };
     ($kind:expr, $text:expr, $a:expr) => {
-        $crate::__probe!($kind, $text, "add {a}, %r0, %r0", "add %r0, %r0, %r0", a = $a)
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, %r0, %r0",
+            "add %r0, %r0, %r0",
+            a = $a
+        )
     };
     ($kind:expr, $text:expr, $a:expr, $b:expr) => {
-        $crate::__probe!($kind, $text, "add {a}, {b}, %r0", "add %r0, %r0, %r0", a = $a, b = $b)
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, {b}, %r0",
+            "add %r0, %r0, %r0",
+            a = $a,
+            b = $b
+        )
     };
     ($kind:expr, $text:expr, $a:expr, $b:expr, $c:expr) => {
-        $crate::__probe!($kind, $text, "add {a}, {b}, %r0", "add {c}, %r0, %r0", a = $a, b = $b, c = $c)
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, {b}, %r0",
+            "add {c}, %r0, %r0",
+            a = $a,
+            b = $b,
+            c = $c
+        )
     };
     ($kind:expr, $text:expr, $a:expr, $b:expr, $c:expr, $d:expr) => {
-        $crate::__probe!($kind, $text, "add {a}, {b}, %r0", "add {c}, {d}, %r0", a = $a, b = $b, c = $c, d = $d)
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, {b}, %r0",
+            "add {c}, {d}, %r0",
+            a = $a,
+            b = $b,
+            c = $c,
+            d = $d
+        )
     };
 }
 

@@ -9,6 +9,10 @@
 // `allow_internal_unsafe` lets macros of this crate expand to `unsafe` in images that forbid it.
 #![allow(unsafe_code, internal_features)]
 
+mod heap;
+
+pub use heap::{Heap, Local};
+
 use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{Ordering, compiler_fence};
