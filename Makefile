@@ -16,7 +16,7 @@ ARGS =
 help:
 	@echo 'make run       build everything and reproduce results of EMP and GM (ARGS=--quick: a shorter run)'
 	@echo 'make test      build everything and run all tests'
-	@echo 'make test-independent  compare the core with Unicorn, timelines with Perfetto (optional; needs Python packages)'
+	@echo 'make test-independent  compare the cores with Unicorn and llvm-mc, timelines with Perfetto (optional; needs Python packages)'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
 	@echo 'make bench     measure how fast the emulator is'
 	@echo 'make soak      send a million messages over bad links; fails if EMP breaks a promise (minutes)'
@@ -60,6 +60,7 @@ test-independent: setup firmware $(INDEPENDENT)/packages
 		cargo test -p lanigon-emulator --features unicorn --test independent -- --nocapture
 	LANIGON_INDEPENDENT_PYTHON=$(CURDIR)/$(INDEPENDENT)/bin/python \
 		cargo test -p lanigon-timeline --features perfetto official -- --nocapture
+	cargo test -p lanigon-emulator --test lanai llvm:: -- --nocapture
 
 check: setup
 	cargo fetch --locked

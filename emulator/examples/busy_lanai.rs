@@ -9,7 +9,7 @@ use emulator::cpu::asm::AsmError;
 use emulator::cpu::bus::Access;
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::asm::assemble;
-use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, OwnMemory, Private, Width};
+use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, OwnMemory, Passed, Private, Width};
 use emulator::cpu::lanai::exec::{Core, Exit, run};
 use emulator::cpu::lanai::pipeline::Pipeline;
 
@@ -139,8 +139,8 @@ impl Bus for Sram {
         Ok(())
     }
 
-    fn probe(&mut self, _: &mut Core, _: u32) -> bool {
-        false
+    fn probe(&mut self, _: &mut Core, _: u32) -> Passed {
+        Passed::Instruction
     }
 }
 

@@ -3,10 +3,14 @@
 
 #[path = "lanai/compiled.rs"]
 mod compiled;
+#[path = "lanai/emp.rs"]
+mod emp;
 #[path = "lanai/encodings.rs"]
 mod encodings;
 #[path = "lanai/flat.rs"]
 mod flat;
+#[path = "lanai/generated/mod.rs"]
+mod generated;
 #[path = "lanai/llvm.rs"]
 mod llvm;
 #[path = "lanai/programs.rs"]
@@ -24,6 +28,8 @@ mod random;
 mod reference;
 #[path = "lanai/rows.rs"]
 mod rows;
+#[path = "lanai/toolchain.rs"]
+mod toolchain;
 
 /// The cases of a data file: title, text above `--`, lines below it.
 fn cases(file: &str) -> impl Iterator<Item = (&str, &str, &str)> {

@@ -15,6 +15,15 @@ pub enum Transfer {
     Dispatch,
 }
 
+/// What a function takes of the stack, without the functions that it calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameUse {
+    /// Bytes that its code takes with constants.
+    pub bytes: u32,
+    /// Whether that is all: nothing is taken whose amount is computed.
+    pub is_all: bool,
+}
+
 /// An instruction set, and the conventions of its compilers. Instructions are words of four bytes, most significant byte first.
 pub trait Architecture: Debug + Sync {
     /// The name: `mips`.
@@ -52,6 +61,12 @@ pub trait Architecture: Debug + Sync {
     /// do not count.
     fn transfer(&self, word: u32) -> Option<Transfer>;
 
+    /// [`transfer`](Self::transfer) of the instruction behind `before`: some architectures have calls of several instructions.
+    fn transfer_behind(&self, before: u32, word: u32) -> Option<Transfer> {
+        let _ = before;
+        self.transfer(word)
+    }
+
     /// The instructions behind a taken branch or jump that are executed before its target.
     fn delay_slots(&self, word: u32) -> u32;
 
@@ -69,6 +84,16 @@ pub trait Architecture: Debug + Sync {
 
     /// The constant that an instruction adds to the stack pointer, if it does only that.
     fn stack_change(&self, word: u32) -> Option<i32>;
+
+    /// What a function with this code takes of the stack.
+    fn frame_use(&self, code: &[u32]) -> FrameUse {
+        let changes = code.iter().filter_map(|&word| self.stack_change(word));
+        let taken = changes.filter(|change| *change < 0).map(i32::unsigned_abs);
+        FrameUse {
+            bytes: taken.max().unwrap_or(0),
+            is_all: true,
+        }
+    }
 
     /// The distance from a call to the address to which its function returns.
     fn return_distance(&self, word: u32) -> u32 {

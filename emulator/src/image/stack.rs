@@ -1,7 +1,9 @@
 //! Stack use of an image: the deepest chain of calls, computed from the code.
 //!
-//! A function's frame is the amount that its code subtracts from the stack pointer; its callees are the
-//! targets of its calls. Recursion has no bound, and calls through a register have an unknown target.
+//! A function's frame is what its code takes of the stack ([`Architecture::frame_use`]); its callees are the
+//! targets of its calls. Recursion has no bound, calls through a register have an unknown target, and a frame may have a computed size.
+//!
+//! [`Architecture::frame_use`]: crate::cpu::architecture::Architecture::frame_use
 
 use std::collections::BTreeMap;
 
@@ -11,7 +13,9 @@ use crate::cpu::architecture::Transfer;
 
 /// Symbol that the linker script sets to the size of each CPU's stack.
 const STACK_BYTES: &str = "__stack_bytes";
-/// Main functions called by the start code, CPU A first.
+/// Symbols around the stack, where the linker gives it the rest of the memory.
+const STACK_ENDS: [&str; 2] = ["__bss_end", "__stack_top"];
+/// Main functions called by the start code, CPU A first. Without these the stack begins at the image's entry.
 const MAINS: [&str; 2] = ["__main_a", "__main_b"];
 /// Longest chain of calls that is followed.
 const DEPTH_LIMIT: usize = 100;
@@ -23,18 +27,20 @@ pub struct StackUse {
     pub bytes: u32,
     /// The chain, outermost first.
     pub chain: Vec<String>,
-    /// Functions with calls through a register, recursion, or a chain too deep to follow: their stack use
-    /// beyond `bytes` is unknown.
+    /// Functions with calls through a register, recursion, a frame of a computed size, or a chain too deep to follow:
+    /// their stack use beyond `bytes` is unknown.
     pub unknown: Vec<String>,
 }
 
 /// Stack size of each CPU, if the image defines it.
 #[must_use]
 pub fn available_bytes(image: &Image) -> Option<u32> {
-    image
-        .symbols
-        .named(STACK_BYTES)
-        .map(|symbol| symbol.address)
+    let named = |name| Some(image.symbols.named(name)?.address);
+    let rest = || {
+        let [low, high] = STACK_ENDS.map(named);
+        high?.checked_sub(low?)
+    };
+    named(STACK_BYTES).or_else(rest)
 }
 
 /// The deepest stack use of a CPU (0 for A, 1 for B), by its main function or by a handler. The event loop
@@ -47,10 +53,11 @@ pub fn worst_case(image: &Image, cpu: usize) -> StackUse {
         known: BTreeMap::new(),
         unknown: Vec::new(),
     };
-    let main = MAINS
-        .get(cpu)
-        .and_then(|name| image.symbols.named(name))
-        .map(|main| main.address);
+    let mains = MAINS.map(|name| Some(image.symbols.named(name)?.address));
+    let main = match mains == [None; MAINS.len()] {
+        true => (cpu == 0).then_some(image.entry),
+        false => mains.get(cpu).copied().flatten(),
+    };
     let handlers = image.handlers.iter().filter(|handler| handler.cpu == cpu);
     let mut worst = (0, Vec::new());
     for root in main
@@ -74,7 +81,7 @@ struct Function {
     name: String,
     frame_bytes: u32,
     callees: Vec<u32>,
-    calls_unknown: bool,
+    is_unknown: bool,
 }
 
 /// All functions by address.
@@ -93,21 +100,23 @@ fn scan(image: &Image, symbol: &Symbol) -> Function {
         name: symbol.name.clone(),
         frame_bytes: 0,
         callees: Vec::new(),
-        calls_unknown: false,
+        is_unknown: false,
     };
     let architecture = image.architecture;
     let own = symbol.address..symbol.address.saturating_add(symbol.size_bytes);
     let addresses = own.clone().step_by(4);
     // The section limits the function, whatever the symbol's size is.
-    let code = addresses.map_while(|at| Some((at, image.instruction(at)?)));
-    for (at, word) in code {
-        if let Some(change @ ..0) = architecture.stack_change(word) {
-            function.frame_bytes = function.frame_bytes.max(change.unsigned_abs());
-        }
+    let code = addresses.map_while(|at| image.instruction(at));
+    let code: Vec<u32> = code.collect();
+    let frame = architecture.frame_use(&code);
+    function.frame_bytes = frame.bytes;
+    function.is_unknown = !frame.is_all;
+    let before = [0].iter().chain(&code);
+    for ((at, &word), &before) in own.clone().step_by(4).zip(&code).zip(before) {
         let target = architecture.target(word, at);
-        match (architecture.transfer(word), target) {
+        match (architecture.transfer_behind(before, word), target) {
             (Some(Transfer::Call), Some(callee)) => function.callees.push(callee),
-            (Some(Transfer::Call), None) => function.calls_unknown = true,
+            (Some(Transfer::Call), None) => function.is_unknown = true,
             // A jump out of the function is a tail call.
             (Some(Transfer::Jump), Some(target)) if !own.contains(&target) => {
                 function.callees.push(target);
@@ -139,7 +148,7 @@ impl Walk<'_> {
             self.unknown.push(address);
             return (0, Vec::new());
         }
-        if function.calls_unknown {
+        if function.is_unknown {
             self.unknown.push(address);
         }
         path.push(address);

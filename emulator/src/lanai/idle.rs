@@ -10,7 +10,7 @@ use crate::board::CpuId;
 use crate::cpu::bus::{BusStop, Fault, Width};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
-use crate::cpu::lanai::bus::{Bus, Private};
+use crate::cpu::lanai::bus::{Bus, Passed, Private};
 use crate::cpu::lanai::exec::{Core, Exit, run};
 use crate::sim::time::SimTime;
 use crate::{state, value_struct};
@@ -261,7 +261,7 @@ impl Bus for Trial<'_> {
         self.write_status(value)
     }
 
-    fn probe(&mut self, _: &mut Core, _: u32) -> bool {
-        false
+    fn probe(&mut self, _: &mut Core, _: u32) -> Passed {
+        Passed::Instruction
     }
 }

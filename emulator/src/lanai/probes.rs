@@ -8,7 +8,7 @@ use super::board::Lanai;
 use super::run::{CPU, CpuBus};
 use super::sram::{SPACE, Sram};
 use crate::board::{BoardProbe, ProbeTable};
-use crate::cpu::lanai::bus::Width;
+use crate::cpu::lanai::bus::{Passed, Width};
 use crate::cpu::lanai::exec::Core;
 use crate::image::Probe;
 use crate::observe::event::TraceKind;
@@ -25,8 +25,8 @@ fn filled_in(probe: &Probe, core: &Core, sram: &Sram) -> String {
 }
 
 impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
-    /// The CPU passes the firmware's probes at `pc`. Returns whether there are any.
-    pub(super) fn pass_probes(&mut self, core: &mut Core, pc: u32) -> bool {
+    /// The CPU passes the firmware's probes at `pc`. A panic ends the firmware: the chip has no instruction for that.
+    pub(super) fn pass_probes(&mut self, core: &mut Core, pc: u32) -> Passed {
         let table = self.fabric.probes.clone();
         let places = table.at(pc);
         if !places.is_empty() {
@@ -35,7 +35,12 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
         for place in places {
             self.pass_probe(core, place, &table);
         }
-        !places.is_empty()
+        let mut kinds = places.iter().map(|place| place.probe.kind);
+        match places {
+            [] => Passed::Instruction,
+            _ if kinds.any(|kind| kind == Kind::Panic) => Passed::End,
+            _ => Passed::Probe,
+        }
     }
 
     fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe, table: &ProbeTable) {

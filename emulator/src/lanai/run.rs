@@ -13,7 +13,7 @@ use crate::board::{CpuId, StageState, StopReason};
 use crate::cpu::bus::{Access, OwnMemory};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
-use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Private, Width};
+use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
 use crate::cpu::lanai::exec::{self, Core, Exit};
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::{InstructionLog, Record};
@@ -256,7 +256,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
         }
     }
 
-    fn probe(&mut self, core: &mut Core, pc: u32) -> bool {
+    fn probe(&mut self, core: &mut Core, pc: u32) -> Passed {
         let breakpoints = self.fabric.stops.breakpoints(CpuId::new(0));
         if breakpoints.binary_search(&pc).is_ok() {
             self.ctx.now = self.fabric.ticks.time_of(core.clock.now);

@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
+use emulator::board::CpuId;
 use emulator::cpu::lanai::architecture::LANAI;
 use emulator::cpu::lanai::pipeline::Pipeline;
 use emulator::host::machine::Machine;
-use emulator::image::{Image, MemoryLimits};
+use emulator::image::{Image, MemoryLimits, stack};
 use emulator::lanai::board::Lanai;
 use emulator::lanai::chip::Generation;
 use emulator::lanai::timing::Timing;
@@ -30,6 +31,7 @@ pub type Shared<T> = Arc<Mutex<T>>;
 /// Nodes of one profile.
 pub struct Bench {
     pub world: World,
+    image: Image,
     firmware: Firmware,
     family: Family,
     nodes: u16,
@@ -79,7 +81,8 @@ impl Bench {
             Generation::L7 => ("gm", Family::Later, Link::at_1_28_gbps(3)),
             Generation::L9 => ("gm", Family::Later, Link::at_2_gbps(3)),
         };
-        let firmware = firmware(&image(name)?);
+        let image = image(name)?;
+        let firmware = firmware(&image);
         let node = |index| {
             let board = Lanai::new(SRAM_BYTES, timing, Pipeline::LLVM);
             Node::new(index, board, &timing.host, 1)
@@ -96,6 +99,7 @@ impl Bench {
         }
         Some(Self {
             world,
+            image,
             firmware,
             family,
             nodes,
@@ -125,7 +129,22 @@ impl Bench {
         });
     }
 
-    /// Runs until all programs have ended.
+    /// Bytes of a node's stack that its firmware has used: those above the lowest word that is not 0.
+    fn used_stack(&self, node: &Node) -> u32 {
+        /// More than any image uses.
+        const WINDOW: u32 = 0x1000;
+        let top = self.image.symbols.named("__stack_top").expect("a stack");
+        let is_used = |address: &u32| {
+            let word = node
+                .inspect()
+                .peek(CpuId::new(0), *address, self.world.now());
+            word != Some(0)
+        };
+        let window = (top.address - WINDOW..top.address).step_by(4);
+        top.address - window.into_iter().find(is_used).unwrap_or(top.address)
+    }
+
+    /// Runs until all programs have ended. No firmware may have used more stack than its code says.
     pub fn run(&mut self) {
         let limits = RunLimits {
             max_time: Some(SimTime::from_us(3_000_000)),
@@ -133,5 +152,12 @@ impl Bench {
         };
         let end = self.world.run(&limits);
         assert_eq!(end, RunEnd::Completed);
+        let bound = stack::worst_case(&self.image, 0);
+        assert!(bound.unknown.is_empty(), "{bound:?}");
+        for node in &self.world.nodes {
+            let used = self.used_stack(node);
+            println!("{used} bytes of stack used, at most {}", bound.bytes);
+            assert!((100..=bound.bytes).contains(&used), "{used}: {bound:?}");
+        }
     }
 }

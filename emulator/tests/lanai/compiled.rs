@@ -1,17 +1,16 @@
 //! The image `hello` for the LANai against the same Rust code on this machine. The image exists where LLVM's tools do.
 
-use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 
-use emulator::cpu::lanai::architecture::LANAI;
 use emulator::cpu::lanai::bus::Width;
 use emulator::cpu::lanai::exec::{Core, run};
 use emulator::cpu::lanai::pipeline::Pipeline;
-use emulator::image::{Image, MemoryLimits};
+use emulator::image::Image;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::flat::FlatBus;
+use super::toolchain;
 
 #[allow(
     clippy::cast_possible_wrap,
@@ -29,38 +28,15 @@ fn image(name: &str) -> Option<Image> {
         "{}/../firmware/target/lanai/release/{name}",
         env!("CARGO_MANIFEST_DIR")
     );
-    let Ok(file) = fs::read(&path) else {
+    if !Path::new(&path).exists() {
         // Past the capture of the test harness, which hides the output of tests that pass.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED for lack of the image {name} (`make firmware` builds it where llc of LLVM 22 is installed)"
         );
         return None;
-    };
-    let limits = MemoryLimits {
-        board: "a board with a LANai",
-        architecture: &LANAI,
-        sram_bytes: MEMORY,
-        scratchpad_base: u32::MAX,
-        scratchpad_a_bytes: 0,
-        scratchpad_b_bytes: 0,
-        dispatch_tables: (&[], 0),
-    };
-    Some(Image::parse(&file, &limits).unwrap_or_else(|error| panic!("{path}: {error}")))
-}
-
-/// A board with the image, whose memory held other values before.
-fn board(image: &Image) -> FlatBus<true> {
-    let mut bus = FlatBus::new(MEMORY as usize);
-    for address in (0..MEMORY).step_by(4) {
-        bus.write(address, Width::Word, 0xDEAD_BEEF);
     }
-    for (address, bytes) in image.load_parts() {
-        for (address, byte) in (address..).zip(bytes) {
-            bus.write(address, Width::Byte, u32::from(*byte));
-        }
-    }
-    bus
+    Some(toolchain::image(Path::new(&path), MEMORY).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Inputs with special values, and random ones.
@@ -82,7 +58,7 @@ fn compiled_code_computes_what_the_host_computes() {
     let top = image.symbols.named("__stack_top").expect("the linker's");
     let shared = |index: u32| top.address + 4 * index;
     for (a, b) in inputs() {
-        let mut bus = board(&image);
+        let mut bus = toolchain::loaded(&image, MEMORY);
         bus.write(shared(0), Width::Word, a);
         bus.write(shared(1), Width::Word, b);
         let mut core = Core::new(Pipeline::LLVM);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use emulator::cpu::bus::Access;
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::asm::Program;
-use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, OwnMemory, Private, Width};
+use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, OwnMemory, Passed, Private, Width};
 use emulator::cpu::lanai::exec::Core;
 
 /// Memory, and its decoded instructions. Reads beyond it return 0; writes beyond it are ignored. `FAST`: the core
@@ -187,7 +187,7 @@ impl<const FAST: bool> Bus for FlatBus<FAST> {
         Ok(())
     }
 
-    fn probe(&mut self, _: &mut Core, _: u32) -> bool {
-        false
+    fn probe(&mut self, _: &mut Core, _: u32) -> Passed {
+        Passed::Instruction
     }
 }

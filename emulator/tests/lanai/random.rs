@@ -1,7 +1,7 @@
 //! Random programs against the independent model, and in different ways of execution.
 
 use emulator::cpu::lanai::Op;
-use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, Private, Width};
+use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
 use emulator::cpu::lanai::disasm::disassemble;
 use emulator::cpu::lanai::exec::{Core, Exit, run};
 use emulator::cpu::lanai::isa::{self, Operand};
@@ -269,9 +269,12 @@ impl Bus for MoodyBus {
         self.inner.set_interrupt_status(core, value)
     }
 
-    fn probe(&mut self, core: &mut Core, pc: u32) -> bool {
+    fn probe(&mut self, core: &mut Core, pc: u32) -> Passed {
         self.probes.push((pc, core.clock.now));
-        pc & 8 == 0
+        match pc & 8 {
+            0 => Passed::Probe,
+            _ => Passed::Instruction,
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! the section and, when a CPU is about to execute the marked address, emits a trace event with
 //! the values of up to four registers.
 //!
-//! The marked instruction is the probe's own: a `nop` (a panic's is the `break` that it ends in). An
+//! The marked instruction is the probe's own: a `nop` (a panic's on MIPS is the `break` that it ends in; a LANai has none, so the
+//! emulator stops its CPU at the `nop`). An
 //! instruction of the code around it could be reached by a path that does not pass the probe.
 //!
 //! An entry is five big-endian words: the marked address; the [`Kind`]; the offset of a
@@ -41,7 +42,7 @@ pub enum Kind {
     WaitExit = 4,
     /// A log line.
     Log = 5,
-    /// A panic: the text is the format of its place; the CPU stops at the `break` that follows.
+    /// A panic: the text is the format of its place; the CPU stops there.
     Panic = 6,
     /// No probe of its own: the code is for the types of boards that the text names, with blanks between them.
     Boards = 7,

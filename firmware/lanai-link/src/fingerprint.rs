@@ -17,6 +17,10 @@ pub enum Fault {
     FarStackSlot,
     /// A register is read in the slot of a branch, where it may have moved behind another read.
     ReadInSlot,
+    /// A function needs 64 KB of stack or more, and takes only the lower 16 bits of that.
+    LargeFrame,
+    /// The address of a static and a constant that the compiler has added lie outside of what an instruction holds.
+    FarElement,
 }
 
 impl Display for Fault {
@@ -33,6 +37,12 @@ impl Display for Fault {
             }
             Fault::ReadInSlot => {
                 "a register is read in the slot of a branch, perhaps out of order; read it through lanai_rt::Register"
+            }
+            Fault::LargeFrame => {
+                "the frame exceeds 64 KB, and the stack pointer moves by the lower 16 bits of its size; make its buffers static"
+            }
+            Fault::FarElement => {
+                "an index into a static has a constant part that lies far outside; hide it with core::hint::black_box"
             }
         })
     }
@@ -116,6 +126,36 @@ fn fault(before: u32, word: u32) -> Option<Fault> {
     }
 }
 
+/// Registers that hold a constant of more than 16 bits.
+#[derive(Default)]
+struct LargeConstants(u32);
+
+impl LargeConstants {
+    /// Notes what `word` writes. Whether it uses such a constant as a distance from the frame pointer, which only a frame of that
+    /// size has.
+    fn is_distance(&mut self, word: u32) -> bool {
+        let (destination, base) = (field(word, 23, 5), field(word, 18, 5));
+        let written = 1 << destination;
+        match word >> 28 {
+            // The upper half of a constant, and the lower one.
+            0 if base == 0 && field(word, 16, 1) == 1 && word as u16 != 0 => self.0 |= written,
+            5 if base == destination && field(word, 16, 1) == 0 => {}
+            0..=7 => self.0 &= !written,
+            8..=12 => {
+                let is_register = !matches!(word >> 28, 8 | 9);
+                let subtracts = is_register && field(word, 8, 3) == 2 && base == FP;
+                let is_distance = subtracts && self.0 & 1 << field(word, 11, 5) != 0;
+                if !matches!(word >> 28, 9 | 11) {
+                    self.0 &= !written;
+                }
+                return is_distance;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
 /// Name and start of the function at `offset` of a section; the section itself if no symbol tells.
 fn function_at(input: &Input, index: usize, offset: u32) -> (String, u32) {
     let starts = input.symbols.iter().filter_map(|symbol| {
@@ -131,6 +171,17 @@ fn function_at(input: &Input, index: usize, offset: u32) -> (String, u32) {
     }
 }
 
+/// Bad code at `offset` of a section.
+pub(crate) fn at(input: &Input, index: usize, offset: u32, fault: Fault) -> BadCode {
+    let (function, start) = function_at(input, index, offset);
+    BadCode {
+        file: input.file.clone(),
+        function,
+        offset: offset - start,
+        fault,
+    }
+}
+
 /// Searches the section `index` of `input`.
 pub(crate) fn search(input: &Input, index: usize) -> Vec<BadCode> {
     let section: &Section = &input.sections[index];
@@ -139,18 +190,14 @@ pub(crate) fn search(input: &Input, index: usize) -> Vec<BadCode> {
     }
     let mut found = Vec::new();
     let mut before = 0;
+    let mut constants = LargeConstants::default();
     for (offset, bytes) in (0_u32..).step_by(4).zip(section.bytes.chunks_exact(4)) {
         let word = bytes
             .iter()
             .fold(0, |word, byte| word << 8 | u32::from(*byte));
-        if let Some(fault) = fault(before, word) {
-            let (function, start) = function_at(input, index, offset);
-            found.push(BadCode {
-                file: input.file.clone(),
-                function,
-                offset: offset - start,
-                fault,
-            });
+        let large = constants.is_distance(word).then_some(Fault::LargeFrame);
+        if let Some(fault) = fault(before, word).or(large) {
+            found.push(at(input, index, offset, fault));
         }
         before = word;
     }
@@ -192,6 +239,26 @@ mod tests {
         ] {
             check(nop, word, expected);
         }
+    }
+
+    #[test]
+    fn large_distances_from_the_frame_pointer_are_found() {
+        let check = |words: &[u32], expected| {
+            let mut constants = LargeConstants::default();
+            let found = words.iter().map(|word| constants.is_distance(*word)).last();
+            assert_eq!(found, Some(expected), "{words:x?}");
+        };
+        // mov 0x10000, %r9; or %r9, 0x117c, %r9; sub %fp, %r9, %r3, or ld [%fp sub %r9], %rv.
+        let (high, low) = (0x0481_0001, 0x54A4_117C);
+        for distance in [0xC194_4A00, 0xA416_4A02] {
+            check(&[high, low, distance], true);
+            check(&[0x0481_0000, low, distance], false);
+            // mov 0x10000, %r3 is another register; add %r0, 0x4, %r9 is small.
+            check(&[0x0181_0001, low, distance], false);
+            check(&[high, 0x0480_0004, distance], false);
+        }
+        // sub %r6, %r9, %r3
+        check(&[high, low, 0xC198_4A00], false);
     }
 
     #[test]

@@ -192,6 +192,10 @@ fn role(name: &str, kind: u32, flags: u32) -> Result<Role, String> {
     if !is_content || name == ".eh_frame" || name.starts_with(".note") {
         return Ok(Role::Dropped);
     }
+    // Texts of probes are statics of Rust, whose sections would be loaded.
+    if name == ".probetext" {
+        return Ok(Role::Kept);
+    }
     Ok(match (has(elf::SHF_ALLOC), kind) {
         (false, elf::SHT_NOBITS) => Role::Dropped,
         (false, _) => Role::Kept,
@@ -240,7 +244,10 @@ fn read_section<'data>(
     Ok(Section {
         name: name.to_owned(),
         role,
-        elf: (kind, flags),
+        elf: match role {
+            Role::Kept => (kind, flags & !elf::SHF_ALLOC),
+            _ => (kind, flags),
+        },
         bytes: bytes.to_vec(),
         size: header.sh_size(BigEndian),
         align,

@@ -1,7 +1,7 @@
 //! Linking: objects to an image.
 
 use crate::error::{LinkError, Site};
-use crate::fingerprint;
+use crate::fingerprint::{self, BadCode, Fault};
 use crate::input::{Definition, Input, Role};
 use crate::layout::{Layout, Part};
 use crate::output::{self, Named};
@@ -54,6 +54,12 @@ pub fn link(inputs: &[Input], options: &Options) -> Result<Image, LinkError> {
         values: linker_values(&layout, options.memory),
         layout,
     };
+    let far: Vec<_> = (live.iter())
+        .flat_map(|id| linker.far_elements(*id))
+        .collect();
+    if !far.is_empty() {
+        return Err(LinkError::BadCode(far));
+    }
     let mut contents = Vec::new();
     for part in &linker.layout.parts {
         contents.push(linker.content(part)?);
@@ -151,6 +157,27 @@ impl Linker<'_> {
         Ok(bytes)
     }
 
+    /// Instructions of a compiled section with an address that a constant moves out of their reach. `llc` adds constant parts of an
+    /// index to a static's address, although the small code model leaves 21 bits for the sum.
+    fn far_elements(&self, id: Id) -> Vec<BadCode> {
+        let input = &self.inputs[id.object];
+        let section = &input.sections[id.index];
+        let is_compiled = input.is_compiled && section.role == Role::Code;
+        let relocations = section.relocations.iter().filter(|_| is_compiled);
+        let far = relocations.filter(|relocation| {
+            let symbol = Id {
+                object: id.object,
+                index: relocation.symbol,
+            };
+            let start = self.value(symbol).map_or(0, i64::from);
+            let fits = |value: i64| (0..1 << 21).contains(&value);
+            let is_address = Kind::new(relocation.number) == Ok(Some(Kind::Constant21));
+            is_address && fits(start) && !fits(start + relocation.addend)
+        });
+        far.map(|relocation| fingerprint::at(input, id.index, relocation.offset, Fault::FarElement))
+            .collect()
+    }
+
     /// Value of a symbol; `None` if it lies in a section that was removed. An absent weak symbol is 0.
     fn value(&self, symbol: Id) -> Option<u32> {
         match self.symbols.meaning(symbol) {
@@ -223,12 +250,12 @@ impl Linker<'_> {
     }
 }
 
-/// What stands for an address in a removed section: no code is there. In lists of ranges -1 has a meaning of its own; equal
+/// What stands for an address in a removed section: no code is there. (Code begins at 0.) In lists of ranges -1 has a meaning of its own; equal
 /// bounds make an empty range.
 fn removed_value(section: &str) -> i64 {
     match section {
         ".debug_ranges" | ".debug_loc" => 1,
-        _ if section.starts_with(".debug_") => 0xFFFF_FFFF,
+        _ if section.starts_with(".debug_") || section == ".probes" => 0xFFFF_FFFF,
         _ => 0,
     }
 }

@@ -185,3 +185,22 @@ fn the_list_has_boards_and_images() {
     assert!(names("profiles").contains(&"lanai9.2-200".to_owned()));
     assert!(names("scenarios").contains(&"lanai-hello".to_owned()));
 }
+
+#[test]
+fn a_panic_ends_a_run_with_its_place() {
+    if hello().is_none() {
+        return;
+    }
+    let file = temporary("lanai-panics.toml");
+    let scenario = "board = \"lanai9.2-200\"\nimage = \"out-of-bounds\"\n[network]\ntopology = \"none\"\n[[node]]\nname = \"one\"\n\
+        [[program]]\nrun = \"start\"\nnodes = \"all\"\n";
+    std::fs::write(&file, scenario).unwrap();
+    let file = file.display().to_string();
+    let said = output(&["run", &file, "-v"], 1);
+    // Once as a line of the firmware, once as the reason for the end.
+    let place = "panic at images/out-of-bounds/src/main.rs:18";
+    assert!(said.matches(place).count() >= 2, "{said}");
+    assert!(said.contains("square of 8 (entry 0x8)"), "{said}");
+    let shown = output(&["debug", &file, "-e", "continue"], 0);
+    assert!(shown.contains(place), "{shown}");
+}

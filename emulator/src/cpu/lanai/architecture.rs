@@ -3,8 +3,8 @@
 use super::disasm::{self, register_names};
 use super::fields;
 use super::isa::{self, Action};
-use super::pipeline::{PC, Pipeline, RCA, SP};
-use crate::cpu::architecture::{Architecture, Transfer};
+use super::pipeline::{FP, PC, Pipeline, RCA, SP};
+use crate::cpu::architecture::{Architecture, FrameUse, Transfer};
 
 /// The number of the machine in the head of an ELF file.
 pub const EM_LANAI: u16 = 244;
@@ -76,6 +76,14 @@ impl Architecture for Lanai {
         }
     }
 
+    /// A jump behind the push of the return address is a call.
+    fn transfer_behind(&self, before: u32, word: u32) -> Option<Transfer> {
+        match self.transfer(word) {
+            Some(Transfer::Jump) if self.pushed(before) == Some(RCA) => Some(Transfer::Call),
+            other => other,
+        }
+    }
+
     fn delay_slots(&self, word: u32) -> u32 {
         let action = isa::lookup(word, &self.0).map(|row| row.action);
         let slots = match action {
@@ -117,9 +125,53 @@ impl Architecture for Lanai {
             _ => None,
         }
     }
+
+    /// The old frame pointer, the function's values, and, if it calls others, the return address that they take off.
+    ///
+    /// A frame of 64 KB and more, whose size no instruction holds, and one of a computed size, move the stack pointer by a register.
+    fn frame_use(&self, code: &[u32]) -> FrameUse {
+        let pushes = |register| code.iter().any(|&word| self.pushed(word) == Some(register));
+        let changes = code.iter().filter_map(|&word| self.stack_change(word));
+        // The amount is a number without sign.
+        let taken = changes.filter(|change| *change < 0).map(i32::unsigned_abs);
+        let words = u32::from(pushes(FP)) + u32::from(pushes(RCA));
+        FrameUse {
+            bytes: taken.fold(4 * words, u32::saturating_add),
+            is_all: !code.iter().any(|&word| self.computes_stack(word)),
+        }
+    }
 }
 
 impl Lanai {
+    /// The register that an instruction pushes onto the stack.
+    fn pushed(&self, word: u32) -> Option<u8> {
+        /// `st %r0, [--%sp]` without its register.
+        const PUSH: u32 = 0x9013_FFFC;
+        const REGISTER: u32 = 31 << 23;
+        (word & !REGISTER == PUSH).then(|| fields::register_at(word, 23))
+    }
+
+    /// Whether an instruction makes the stack longer by an amount that is not known: it computes the stack pointer, neither by
+    /// [`stack_change`](Architecture::stack_change), nor from the frame pointer at a function's end, nor as a constant, whose lower
+    /// half `or` adds.
+    fn computes_stack(&self, word: u32) -> bool {
+        let Some(row) = isa::lookup(word, &self.0) else {
+            return false;
+        };
+        let [from, to] = [18, 23].map(|at| fields::register_at(word, at));
+        let is_constant = word >> 31 == 0;
+        let is_known = match from {
+            0 | FP => is_constant,
+            SP => is_constant && (row.mnemonic == "or" || self.stack_change(word).is_some()),
+            _ => false,
+        };
+        let computes = matches!(
+            row.action,
+            Action::Alu(_) | Action::Select | Action::Nested(_) | Action::Count(_)
+        );
+        computes && to == SP && !is_known
+    }
+
     /// Whether an instruction computes a value for the program counter.
     fn writes_pc(&self, word: u32) -> bool {
         let action = isa::lookup(word, &self.0).map(|row| row.action);
@@ -204,6 +256,50 @@ mod tests {
         assert_eq!(LANAI.stack_change(word("sub %sp, %r5, %sp")), None);
         assert!(LANAI.falls_through(word("sub %sp, 0x18, %sp")));
         assert!(!LANAI.falls_through(word("bne 0x2000")));
+    }
+
+    #[test]
+    fn functions_take_what_their_code_says() {
+        let check = |text: &str, bytes, is_all| {
+            let code: Vec<u32> = assemble(text).unwrap().words().map(|word| word.1).collect();
+            let expected = FrameUse { bytes, is_all };
+            assert_eq!(LANAI.frame_use(&code), expected, "{text}");
+        };
+        let entry = "st %fp, [--%sp]\n add %sp, 8, %fp\n";
+        let call = "add %pc, 0x10, %rca\n st %rca, [--%sp]\n bt 0x2000\n nop\n";
+        let end = "ld -4[%fp], %pc\n add %fp, 0, %sp\n ld -8[%fp], %fp\n";
+        check("ld [%sp++], %pc\n nop\n nop\n", 0, true);
+        check(&format!("{entry} sub %sp, 0x18, %sp\n {end}"), 28, true);
+        check(
+            &format!("{entry} sub %sp, 0x9c58, %sp\n {call} {end}"),
+            0x9C58 + 8,
+            true,
+        );
+        // A size in a register, or in the upper half of a constant.
+        check(
+            &format!("{entry} sub %sp, 0x18, %sp\n sub %sp, %r9, %sp\n {call} {end}"),
+            32,
+            false,
+        );
+        check(&format!("{entry} sub %sp, 0x10000, %sp\n {end}"), 4, false);
+        check(&format!("{entry} or %r3, 0x0, %sp\n {end}"), 4, false);
+    }
+
+    #[test]
+    fn a_jump_behind_the_push_of_the_return_address_is_a_call() {
+        let (push, jump) = (word("st %rca, [--%sp]"), word("bt 0x2000"));
+        let check = |before, word, expected| {
+            assert_eq!(LANAI.transfer_behind(before, word), Some(expected));
+        };
+        check(push, jump, Transfer::Call);
+        check(push, word("mov %r3, %pc"), Transfer::Call);
+        check(word("st %fp, [--%sp]"), jump, Transfer::Jump);
+        check(
+            word("ld -4[%fp], %r3"),
+            word("mov %r3, %pc"),
+            Transfer::Jump,
+        );
+        check(push, word("ld -4[%fp], %pc"), Transfer::Return);
     }
 
     #[test]

@@ -10,6 +10,17 @@ use crate::cpu::witness::Witness;
 /// a probe ([`Op::has_probe`]) or without a decoding ([`Op::UNDECODED`]).
 pub type Private<'a, M, W> = bus::Private<'a, Op, M, W>;
 
+/// What an instruction with a probe is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    /// An instruction of the firmware, with a mark such as a breakpoint.
+    Instruction,
+    /// A probe of the firmware, which has a `nop` of its own.
+    Probe,
+    /// The end of the firmware: the core stops before it.
+    End,
+}
+
 /// The bus of a core.
 ///
 /// Each access takes place at `core.clock.now`. The bus charges the access's own cost with
@@ -88,6 +99,6 @@ pub trait Bus {
 
     /// Handles an instruction that carries a probe, before its execution.
     /// The bus may change the clock's `ticks_per_cycle`. Called once per execution, after the
-    /// fetch and before any effect. Returns whether it is a probe of the firmware, which has a `nop` of its own.
-    fn probe(&mut self, core: &mut Core, pc: u32) -> bool;
+    /// fetch and before any effect.
+    fn probe(&mut self, core: &mut Core, pc: u32) -> Passed;
 }

@@ -1,7 +1,7 @@
 //! The executor: the loop that executes instructions, and the general way to execute one.
 
 use super::alu::{self, Computed};
-use super::bus::{Bus, BusStop, Fault, Width};
+use super::bus::{Bus, BusStop, Fault, Passed, Width};
 pub use super::core::{Core, CoreTiming};
 use super::fields::{self, Update};
 use super::isa;
@@ -107,10 +107,10 @@ const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
 #[inline(never)]
 fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Pause> {
     while op.has_probe() {
-        let marked = bus.probe(core, core.pc());
-        // Other marks, such as breakpoints, are at instructions of the firmware.
-        if !marked || !op.is_nop() {
-            break;
+        match bus.probe(core, core.pc()) {
+            Passed::Probe if op.is_nop() => {}
+            Passed::Probe | Passed::Instruction => break,
+            Passed::End => return Err(stop(core, bus, Exit::Break { code: 0 })),
         }
         core.let_arrive();
         core.advance();

@@ -141,9 +141,7 @@ fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
             }
         };
         if stop.is_some() {
-            at.pc = first.wrapping_add((count as u32) << 2);
-            at.next = at.pc.wrapping_add(4);
-            at.third = at.pc.wrapping_add(8);
+            at.go_straight(first.wrapping_add((count as u32) << 2));
         }
         *progress = Progress {
             position: at,
@@ -319,6 +317,13 @@ impl Done {
 }
 
 impl Position {
+    /// Stands before the instruction at `pc`, which the next two follow in memory.
+    const fn go_straight(&mut self, pc: u32) {
+        self.pc = pc;
+        self.next = pc.wrapping_add(4);
+        self.third = pc.wrapping_add(8);
+    }
+
     /// Whether the next two instructions follow this one in memory.
     #[inline(always)]
     const fn is_straight(&self) -> bool {

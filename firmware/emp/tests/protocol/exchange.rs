@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::common::memory::Random;
 use crate::common::{Faults, Posting, Settings, World};
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form, node_tag};
+#[cfg(not(target_os = "none"))]
 use proptest::prelude::*;
 
 /// A message and its receive.
@@ -172,6 +173,7 @@ fn exchange(seed: u64, settings: &Settings, faults: Faults, count: usize, most: 
     world
 }
 
+#[cfg(not(target_os = "none"))]
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 

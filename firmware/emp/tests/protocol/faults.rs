@@ -12,6 +12,7 @@ use defs::emp::descriptor::{
 use defs::emp::frame::{FLAG_GROUP_END, Kind, WORD_TYPE_KIND};
 use emp::nic::Event;
 use emp::{ACTIVE_SLOTS, Memory};
+#[cfg(not(target_os = "none"))]
 use proptest::prelude::*;
 
 fn pair(settings: Settings) -> World {
@@ -454,6 +455,7 @@ pub fn a_node_that_starts_anew_is_met_again() {
     assert_eq!(world.nodes[1].outcome(wanted.head), None);
 }
 
+#[cfg(not(target_os = "none"))]
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

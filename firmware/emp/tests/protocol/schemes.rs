@@ -1,9 +1,13 @@
 //! Schemes with two CPUs give the guarantees of one CPU: the tests of exchanges and faults, and random
 //! schedules, in every scheme.
 
+#[cfg(not(target_os = "none"))]
 use proptest::prelude::*;
 
-use crate::common::engine::{SCHEMES, use_scheme};
+#[cfg(not(target_os = "none"))]
+use crate::common::engine::SCHEMES;
+use crate::common::engine::use_scheme;
+#[cfg(not(target_os = "none"))]
 use crate::schedule::{config, schedule};
 use crate::{control, exchange, faults, flow, timeouts};
 
@@ -67,6 +71,7 @@ fn sr() {
     check(4);
 }
 
+#[cfg(not(target_os = "none"))]
 proptest! {
     #![proptest_config(config(200))]
 

@@ -92,6 +92,25 @@ fn stack_slots_far_from_the_frame_pointer() {
     check("near-stack-slot", &near, &[], function, &[]);
 }
 
+/// Frames of 64 KB and more: each use of a distant slot is refused.
+#[test]
+fn frames_larger_than_a_constant() {
+    let Some(tools) = llvm::tools("large-frame") else {
+        return;
+    };
+    let text = include_str!("large-frame.ll");
+    let faults = |name: &str, text: &str| {
+        let input = compile(&tools, name, text, &options(&[]));
+        let mut found = bad_code(link_from(&input, "gather"));
+        found.dedup();
+        found
+    };
+    let expected = ("gather".to_owned(), Fault::LargeFrame);
+    assert_eq!(faults("large-frame", text), [expected]);
+    let smaller = text.replace("[70000 x i8]", "[60000 x i8]");
+    assert_eq!(faults("smaller-frame", &smaller), []);
+}
+
 #[test]
 fn reads_that_are_exchanged() {
     let text = include_str!("exchanged-reads.ll");

@@ -128,6 +128,22 @@ fn bad_code_names_its_function() {
 }
 
 #[test]
+fn addresses_that_a_constant_moves_away_name_their_function() {
+    let name = "_ZN8firmware4poll17h0123456789abcdefE";
+    for addend in [-0x10_0000, 0x40_0000] {
+        let call = main_with(&[NOP]).relocate(0, BRANCH25, name, 0);
+        let far = Object::new()
+            .section(".text.poll", CODE, &[NOP, 0xF180_0000])
+            .relocate(4, CONSTANT21, "main", addend)
+            .global(name, 0);
+        check(
+            vec![start(), call, far],
+            &["firmware::poll+0x4 (2.o): an index into a static has a constant part"],
+        );
+    }
+}
+
+#[test]
 fn bad_code_that_is_not_in_the_image_is_accepted() {
     let unused = Object::new()
         .section(".text.unused", CODE, &[0x9199_0004])

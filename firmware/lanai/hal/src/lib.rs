@@ -6,7 +6,7 @@
 //! | see events | [`l9::take_status`] | [`l4::take_status`] |
 //! | move bytes from and to the host | [`l9::Dma`] | [`l4::Dma`] |
 //! | send and receive packets | [`l9::send`], [`l9::arm`], [`l9::received`] | [`l4::send`], [`l4::arm`], [`l4::received`] |
-//! | report events | [`probe!`] | [`probe!`] |
+//! | report events, lines, failures | [`probe!`], [`log!`], [`fail!`] | [`probe!`], [`log!`], [`fail!`] |
 //! | keep time | [`l9::set_timer`] | [`l4::set_timer`] |
 //!
 //! Images forbid `unsafe`: unsafe code is in this crate and in `lanai_rt`. Rules for firmware are in
@@ -26,6 +26,14 @@ pub use lanai_rt::{Register, entry, stop};
 /// Kind of an event's probe.
 #[doc(hidden)]
 pub const KIND_EVENT: u32 = defs::probe::Kind::Event as u32;
+
+/// Kind of a line.
+#[doc(hidden)]
+pub const KIND_LOG: u32 = defs::probe::Kind::Log as u32;
+
+/// Kind of a failure.
+#[doc(hidden)]
+pub const KIND_PANIC: u32 = defs::probe::Kind::Panic as u32;
 
 /// Kind of a note about boards.
 #[doc(hidden)]

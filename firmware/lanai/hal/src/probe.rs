@@ -1,10 +1,48 @@
 //! Probes: marks for the emulator (see [`defs::probe`]).
 //!
-//! [`probe!`](crate::probe)`("name", a, b)` marks a named event with two arguments of 32 bits. It costs one `nop` plus the
+//! | macro | marks |
+//! |-------|-------|
+//! | [`probe!`](crate::probe)`("name", a, b)` | a named event with two arguments |
+//! | [`log!`](crate::log)`("text {} {x}", a, b)` | a line; `{}` shows a decimal, `{x}` a hexadecimal argument |
+//! | [`fail!`](crate::fail)`("text {}", a)` | a failure: the CPU stops there |
+//!
+//! Arguments are 32-bit values; `log!` and `fail!` take up to four. A probe costs one `nop` (which the emulator does not charge) plus the
 //! instructions that bring arguments into registers. The entry, and the text, are in ELF sections that are never loaded;
 //! registers are named by the instruction `add a, b, %r0`. If the compiler copies code, each copy has its own entry.
 //!
 //! The crate that uses the macro needs `#![feature(asm_experimental_arch)]`.
+
+/// The probe's text with the terminating NUL.
+#[doc(hidden)]
+#[must_use]
+pub const fn terminated<const BYTES: usize>(text: &str) -> [u8; BYTES] {
+    let mut out = [0; BYTES];
+    let text = text.as_bytes();
+    assert!(text.len() + 1 == BYTES);
+    let mut at = 0;
+    while at < text.len() {
+        assert!(text[at] != 0, "a probe's text holds no NUL");
+        out[at] = text[at];
+        at += 1;
+    }
+    out
+}
+
+/// Number of arguments for a text's placeholders.
+#[doc(hidden)]
+#[must_use]
+pub const fn placeholders(text: &str) -> usize {
+    let text = text.as_bytes();
+    let mut count = 0;
+    let mut at = 0;
+    while at + 1 < text.len() {
+        if text[at] == b'{' {
+            count += if text[at + 1] == b's' { 2 } else { 1 };
+        }
+        at += 1;
+    }
+    count
+}
 
 /// Notes that the code around it is for these types of boards: `for_boards!("lanai7 lanai9")`. Other boards refuse the image. It
 /// is no instruction.
@@ -12,21 +50,23 @@
 #[allow_internal_unsafe]
 macro_rules! for_boards {
     ($names:literal) => {{
+        const TEXT: &str = $names;
+        // The linker does not load this section.
+        #[unsafe(link_section = ".probetext")]
+        static BYTES: [u8; TEXT.len() + 1] = $crate::probe::terminated(TEXT);
         // SAFETY: no instruction, and an unloaded entry.
         unsafe {
             ::core::arch::asm!(
                 "9:",
-                ".pushsection .probetext, \"\", @progbits",
-                concat!("8: .asciz \"", $names, "\""),
-                ".popsection",
                 ".pushsection .probes, \"\", @progbits",
                 ".4byte 9b",
                 ".4byte {kind}",
-                ".4byte 8b",
+                ".4byte {text}",
                 "add %r0, %r0, %r0",
                 "add %r0, %r0, %r0",
                 ".popsection",
                 kind = const $crate::KIND_BOARDS,
+                text = sym BYTES,
                 options(nomem, nostack, preserves_flags),
             )
         }
@@ -35,27 +75,125 @@ macro_rules! for_boards {
 
 /// Marks an event: `probe!("packet sent", connection, sequence)`.
 #[macro_export]
-#[allow_internal_unsafe]
 macro_rules! probe {
-    ($name:literal, $a:expr, $b:expr $(,)?) => {{
-        let (a, b): (u32, u32) = ($a, $b);
+    ($name:literal, $a:expr, $b:expr $(,)?) => {
+        $crate::__probe!(
+            $crate::KIND_EVENT,
+            $name,
+            "add {a}, {b}, %r0",
+            "add %r0, %r0, %r0",
+            a = $a,
+            b = $b
+        )
+    };
+}
+
+/// Writes a line into traces and logs: `log!("port {} opened", port)`. One placeholder for each argument.
+#[macro_export]
+macro_rules! log {
+    ($text:literal $(, $argument:expr)* $(,)?) => {{
+        const { assert!(
+            $crate::probe::placeholders($text) == <[&str]>::len(&[$(stringify!($argument)),*]),
+            "as many arguments as placeholders"
+        ) };
+        $crate::__line!($crate::KIND_LOG, $text $(, $argument)*)
+    }};
+}
+
+/// Ends the firmware with a line: the CPU stops here, and the run fails. On the chip, which has no instruction for that, it stays
+/// here.
+#[macro_export]
+macro_rules! fail {
+    ($text:literal $(, $argument:expr)* $(,)?) => {{
+        const { assert!(
+            $crate::probe::placeholders($text) == <[&str]>::len(&[$(stringify!($argument)),*]),
+            "as many arguments as placeholders"
+        ) };
+        $crate::__line!(
+            $crate::KIND_PANIC,
+            concat!("panic at ", file!(), ":", line!(), ": ", $text)
+            $(, $argument)*
+        );
+        $crate::stop()
+    }};
+}
+
+/// A line with up to four arguments.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __line {
+    ($kind:expr, $text:expr) => {
+        $crate::__probe!($kind, $text, "add %r0, %r0, %r0", "add %r0, %r0, %r0",)
+    };
+    ($kind:expr, $text:expr, $a:expr) => {
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, %r0, %r0",
+            "add %r0, %r0, %r0",
+            a = $a
+        )
+    };
+    ($kind:expr, $text:expr, $a:expr, $b:expr) => {
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, {b}, %r0",
+            "add %r0, %r0, %r0",
+            a = $a,
+            b = $b
+        )
+    };
+    ($kind:expr, $text:expr, $a:expr, $b:expr, $c:expr) => {
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, {b}, %r0",
+            "add {c}, %r0, %r0",
+            a = $a,
+            b = $b,
+            c = $c
+        )
+    };
+    ($kind:expr, $text:expr, $a:expr, $b:expr, $c:expr, $d:expr) => {
+        $crate::__probe!(
+            $kind,
+            $text,
+            "add {a}, {b}, %r0",
+            "add {c}, {d}, %r0",
+            a = $a,
+            b = $b,
+            c = $c,
+            d = $d
+        )
+    };
+}
+
+/// A `nop` and its entry. Arguments are evaluated outside the `unsafe` block.
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unsafe]
+macro_rules! __probe {
+    ($kind:expr, $text:expr, $first:literal, $second:literal, $($name:ident = $value:expr),*) => {{
+        const TEXT: &str = $text;
+        // The linker does not load this section.
+        #[unsafe(link_section = ".probetext")]
+        static BYTES: [u8; TEXT.len() + 1] = $crate::probe::terminated(TEXT);
+        $(let $name: u32 = $value;)*
         // SAFETY: a `nop` and an unloaded entry.
         unsafe {
             ::core::arch::asm!(
                 "9: nop",
-                ".pushsection .probetext, \"\", @progbits",
-                concat!("8: .asciz \"", $name, "\""),
-                ".popsection",
                 ".pushsection .probes, \"\", @progbits",
                 ".4byte 9b",
                 ".4byte {kind}",
-                ".4byte 8b",
-                "add {a}, {b}, %r0",
-                "add %r0, %r0, %r0",
+                ".4byte {text}",
+                $first,
+                $second,
                 ".popsection",
-                a = in(reg) a,
-                b = in(reg) b,
-                kind = const $crate::KIND_EVENT,
+                $($name = in(reg) $name,)*
+                kind = const $kind,
+                text = sym BYTES,
                 options(nomem, nostack, preserves_flags),
             )
         }

@@ -9,9 +9,15 @@
 // `allow_internal_unsafe` lets macros of this crate expand to `unsafe` in images that forbid it.
 #![allow(unsafe_code, internal_features)]
 
+mod heap;
+
+pub use heap::{Heap, Local};
+
 use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{Ordering, compiler_fence};
+
+use defs::probe::Kind;
 
 /// Names the function where an image begins: `entry!(main);` with `fn main() -> !`.
 #[macro_export]
@@ -75,8 +81,34 @@ pub fn stop() -> ! {
     }
 }
 
-/// A panic stops the CPU; its place is the caller of this function.
+/// A panic stops the CPU, after a probe that gives its place to the emulator. The chip has no instruction that stops it: there the
+/// CPU stays in [`stop`].
 #[panic_handler]
-fn on_panic(_: &PanicInfo<'_>) -> ! {
+fn on_panic(info: &PanicInfo<'_>) -> ! {
+    let (file, line) = info
+        .location()
+        .map_or(("", 0), |place| (place.file(), place.line()));
+    // The linker does not load this section.
+    #[unsafe(link_section = ".probetext")]
+    static TEXT: [u8; 16] = *b"panic at {s}:{}\0";
+    // SAFETY: a `nop` and an unloaded entry.
+    unsafe {
+        asm!(
+            "9: nop",
+            ".pushsection .probes, \"\", @progbits",
+            ".4byte 9b",
+            ".4byte {kind}",
+            ".4byte {text}",
+            "add {file}, {length}, %r0",
+            "add {line}, %r0, %r0",
+            ".popsection",
+            file = in(reg) file.as_ptr().addr() as u32,
+            length = in(reg) file.len() as u32,
+            line = in(reg) line,
+            kind = const Kind::Panic as u32,
+            text = sym TEXT,
+            options(nomem, nostack, preserves_flags),
+        )
+    }
     stop()
 }

@@ -1,31 +1,17 @@
 //! Speed with all CPUs of a board busy.
 
-use emulator::profile::Profile;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
+use lanigon_worlds::boards::{self, BoardType};
 use lanigon_worlds::kernel::{self, Code};
+use lanigon_worlds::profile::built_in;
 
-const MIPS: Quantity = Quantity {
-    key: "busy_mips",
-    what: "both CPUs busy, code in scratchpads, data in SRAM: million instructions a second",
-    target: Target::AtLeast(250.0),
-};
-const MIPS_SRAM: Quantity = Quantity {
-    key: "busy_mips_sram",
-    what: "the same with code in SRAM",
-    target: Target::AtLeast(150.0),
-};
 const SLOWDOWN: Quantity = Quantity {
     key: "busy_slowdown",
     what: "wall time over simulated time, both CPUs busy, code in scratchpads",
     target: Target::None,
-};
-const LANAI_MIPS: Quantity = Quantity {
-    key: "busy_lanai_mips",
-    what: "a LANai that searches, copies and checksums: million instructions a second",
-    target: Target::AtLeast(300.0),
 };
 
 /// Simulated time between two reads of the wall clock.
@@ -40,35 +26,28 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// A Tigon2 with code in SRAM or in the scratchpads.
+    /// The measurements of all types of boards.
     ///
     /// # Errors
-    /// If the profile is for another board, or the kernel does not assemble.
-    pub fn tigon2(profile: &Profile, code: Code) -> anyhow::Result<Self> {
-        let (mips, slowdown) = match code {
-            Code::Private => (MIPS, Some(SLOWDOWN)),
-            Code::Shared => (MIPS_SRAM, None),
+    /// If a kernel does not assemble.
+    pub fn all() -> anyhow::Result<Vec<Self>> {
+        let measured = |board: &'static BoardType| {
+            let of_board = board.busy.iter();
+            of_board.map(move |busy| Self::new(board, busy))
         };
-        Self::new(profile, code, mips, slowdown)
+        boards::BOARDS.iter().flat_map(measured).collect()
     }
 
-    /// A LANai, which has one memory.
-    ///
-    /// # Errors
-    /// If the profile is for another board, or the kernel does not assemble.
-    pub fn lanai(profile: &Profile) -> anyhow::Result<Self> {
-        Self::new(profile, Code::Shared, LANAI_MIPS, None)
-    }
-
-    fn new(
-        profile: &Profile,
-        code: Code,
-        mips: Quantity,
-        slowdown: Option<Quantity>,
-    ) -> anyhow::Result<Self> {
-        let mut node = kernel::busy_node(profile, code)?;
+    fn new(board: &BoardType, busy: &boards::Busy) -> anyhow::Result<Self> {
+        let mut node = kernel::busy_node(&built_in(board.profile)?, busy.code)?;
         // Fill the cache of decoded code.
         node.run_until(SLICE);
+        let mips = Quantity {
+            key: busy.key,
+            what: busy.what,
+            target: Target::AtLeast(busy.least_mips),
+        };
+        let slowdown = (busy.code == Code::Private).then_some(SLOWDOWN);
         Ok(Self {
             node,
             mips,

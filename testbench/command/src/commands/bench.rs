@@ -17,7 +17,6 @@ use crate::output;
 use crate::progress::Progress;
 use lanigon_worlds::boards::DEFAULT;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::kernel::Code;
 use lanigon_worlds::{images, nodes, profile};
 
 /// Number of rounds of each measurement, and duration of a round.
@@ -38,10 +37,11 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let pace = Pace { span, interrupt };
     let progress = Progress::steps("rounds", rounds);
     let mut samples = boards.round(&pace)?;
-    let mut measurements: Vec<Box<dyn Measurement>> = vec![
-        Box::new(Busy::tigon2(&profile, Code::Private)?),
-        Box::new(Busy::tigon2(&profile, Code::Shared)?),
-        Box::new(Busy::lanai(&profile::built_in("lanai9.1-133")?)?),
+    let mut measurements: Vec<Box<dyn Measurement>> = Vec::new();
+    for busy in Busy::all()? {
+        measurements.push(Box::new(busy));
+    }
+    let others: [Box<dyn Measurement>; 12] = [
         Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
         Box::new(Realtime::new(&image, &profile, Work::Stream)?),
         Box::new(Realtime::new(&image, &profile, Work::Idle)?),
@@ -55,6 +55,7 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Box::new(BusyStopping::new(&profile, Armed::Breakpoint)?),
         Box::new(BusyStopping::new(&profile, Armed::Watchpoint)?),
     ];
+    measurements.extend(others);
     for round in 0..rounds {
         for measurement in &mut measurements {
             samples.extend(measurement.round(&pace)?);

@@ -16,7 +16,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-tigon2-hal", &["defs", "rings"]),
     ("lanigon-lanai-hal", &["defs", "lanai-rt"]),
     ("lanigon-lanai-link", &[]),
-    ("lanigon-lanai-rt", &[]),
+    ("lanigon-lanai-rt", &["defs"]),
     ("lanigon-window", &[]),
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),

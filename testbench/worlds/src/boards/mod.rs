@@ -157,6 +157,21 @@ pub struct BoardType {
     limits: fn(u32) -> MemoryLimits,
     start: fn(Machine, Arc<Firmware>, SimTime) -> Program,
     make_busy: fn(&mut Node, Code) -> Result<(), BoardError>,
+    /// Measurements of its speed with busy CPUs.
+    pub busy: &'static [Busy],
+}
+
+/// A measurement of the speed of busy CPUs.
+#[derive(Debug)]
+pub struct Busy {
+    /// Name of the number.
+    pub key: &'static str,
+    /// What the CPUs do.
+    pub what: &'static str,
+    /// The speed to reach, in million instructions a second.
+    pub least_mips: f64,
+    /// Where the code is.
+    pub code: Code,
 }
 
 /// All types; the first is the default.

@@ -43,7 +43,12 @@ impl Default for Settings {
             timeout_us: 2000,
             retry_limit: 10,
             receive_timeout_us: 0,
-            host_bytes: 64 << 20,
+            // A chip that runs the tests (`emulator/tests/lanai/emp.rs`) has less memory than a host.
+            host_bytes: if cfg!(target_os = "none") {
+                16 << 20
+            } else {
+                64 << 20
+            },
         }
     }
 }

@@ -12,7 +12,8 @@ use emulator::lanai::timing::{PROFILES_4, PROFILES_7, PROFILES_9, Timing};
 use emulator::sim::node::Node;
 use host_lib::lanai::Family;
 
-use super::{BoardError, BoardType, GmFirmware, HostView, KB, Medium, Parts};
+use super::{BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
+use crate::kernel::Code;
 use crate::nodes::mac_address;
 
 /// What all generations have in common, with the values of a LANai 9.
@@ -42,6 +43,12 @@ pub(super) const LANAI_9: BoardType = BoardType {
     limits: |bytes| Lanai::image_limits(Generation::L9, bytes),
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
     make_busy: kernel::load,
+    busy: &[Busy {
+        key: "busy_lanai_mips",
+        what: "a LANai 9 that searches, copies and checksums: million instructions a second",
+        least_mips: 300.0,
+        code: Code::Shared,
+    }],
 };
 
 pub(super) const LANAI_7: BoardType = BoardType {
@@ -52,6 +59,7 @@ pub(super) const LANAI_7: BoardType = BoardType {
     description: "one CPU, Myrinet of 1.28 Gb/s (PCI64A)",
     profile: "lanai7.2-66",
     profiles: &PROFILES_7,
+    busy: &[],
     limits: |bytes| Lanai::image_limits(Generation::L7, bytes),
     ..LANAI_9
 };

@@ -10,7 +10,8 @@ use emulator::tigon2::inspect::debugger::NAME;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::{PROFILES, Timing};
 
-use super::{BoardError, BoardType, HostView, KB, Medium, Parts};
+use super::{BoardError, BoardType, Busy, HostView, KB, Medium, Parts};
+use crate::kernel::Code;
 
 pub(super) const TIGON2: BoardType = BoardType {
     name: NAME,
@@ -35,6 +36,20 @@ pub(super) const TIGON2: BoardType = BoardType {
     limits: Tigon2::image_limits,
     start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
     make_busy: kernel::load,
+    busy: &[
+        Busy {
+            key: "busy_mips",
+            what: "both CPUs busy, code in scratchpads, data in SRAM: million instructions a second",
+            least_mips: 250.0,
+            code: Code::Private,
+        },
+        Busy {
+            key: "busy_mips_sram",
+            what: "the same with code in SRAM",
+            least_mips: 150.0,
+            code: Code::Shared,
+        },
+    ],
 };
 
 fn build(own: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
