@@ -58,7 +58,10 @@ pub(super) fn run(
         // Programs and events may have been added since the last run.
         member.node.start_programs();
         member.look();
+        member.ran = true;
     }
+    // What left a board that was written to between runs.
+    take(segment, members);
     let mut now = SimTime::ZERO;
     while now < end && !interrupted() {
         now = horizon(segment, members).min(end);

@@ -35,6 +35,37 @@ fn noise(stores: &[(u32, u32)]) -> String {
     text + "end: bt end\n nop\n nop\n"
 }
 
+/// What remains of a run with a program of stores and with writes through the window, in so many slices after each.
+fn run(
+    profile: usize,
+    window: &[(u32, u32, u32)],
+    stores: &[(u32, u32)],
+    slices: u64,
+    skip: bool,
+) -> impl PartialEq + std::fmt::Debug {
+    let mut bench = Bench::running(PROFILES[profile], &noise(stores));
+    bench.board().skip_idle = skip;
+    bench.loop_back();
+    for &(four, later, value) in window {
+        let offset = if profile == 0 { four } else { later };
+        bench.write(offset, value);
+        bench.read(offset);
+        for _ in 0..slices {
+            bench.run_us(12 / slices);
+        }
+    }
+    bench.world.save().unwrap();
+    let view =
+        emulator::board::Inspect::cpu(bench.board(), emulator::board::CpuId::new(0)).unwrap();
+    (
+        bench.world.trace_hash(),
+        view.pc,
+        view.instructions,
+        view.time,
+        bench.status(),
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -44,25 +75,19 @@ proptest! {
         window in prop::collection::vec((offset(true), offset(false), value()), 1..24),
         stores in prop::collection::vec((any::<u32>(), value()), 0..24),
     ) {
-        let run = |slices: u64, skip: bool| {
-            let mut bench = Bench::running(PROFILES[profile], &noise(&stores));
-            bench.board().skip_idle = skip;
-            bench.loop_back();
-            for (four, later, value) in &window {
-                let offset = if profile == 0 { *four } else { *later };
-                bench.write(offset, *value);
-                bench.read(offset);
-                for _ in 0..slices {
-                    bench.run_us(12 / slices);
-                }
-            }
-            bench.world.save().unwrap();
-            let view = emulator::board::Inspect::cpu(bench.board(), emulator::board::CpuId::new(0)).unwrap();
-            (bench.world.trace_hash(), view.pc, view.instructions, view.time, bench.status())
-        };
+        let run = |slices, skip| run(profile, &window, &stores, slices, skip);
         let plain = run(1, true);
         prop_assert_eq!(&plain, &run(3, true));
         prop_assert_eq!(&plain, &run(1, false));
+    }
+}
+
+/// Found by the test above.
+#[test]
+fn a_packet_may_come_back_while_it_is_sent() {
+    let window = [(0, 0x80_0040, 0x2400_0000), (0, 0x80_4108, 1)];
+    for slices in [1, 3] {
+        let _ = run(1, &window, &[], slices, true);
     }
 }
 
