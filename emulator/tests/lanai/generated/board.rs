@@ -1,7 +1,7 @@
 //! The board that runs an image of programs: memory, and one device that notes the order of its accesses.
 
 use emulator::cpu::lanai::Op;
-use emulator::cpu::lanai::bus::{Bus, BusStop, Private, Width};
+use emulator::cpu::lanai::bus::{Bus, BusStop, Passed, Private, Width};
 use emulator::cpu::lanai::exec::{Core, Exit, run};
 use emulator::cpu::lanai::pipeline::Pipeline;
 use emulator::image::Image;
@@ -73,8 +73,8 @@ impl Bus for Board {
         Ok(())
     }
 
-    fn probe(&mut self, _: &mut Core, _: u32) -> bool {
-        false
+    fn probe(&mut self, _: &mut Core, _: u32) -> Passed {
+        Passed::Instruction
     }
 }
 
