@@ -13,8 +13,8 @@ use tigon2_hal::mac::{self, RxRing, TxRing};
 use tigon2_hal::queue::{Consumer, Inbox, Producer, Sram};
 use tigon2_hal::rings::{Region, ReleaseOrder, TxSpace};
 use tigon2_hal::{
-    event, fail, log, regs, semaphore, sram, stage_enter, stage_exit, stage_idle, timer, wait_enter,
-    wait_exit,
+    event, fail, log, regs, semaphore, sram, stage_enter, stage_exit, stage_idle, timer,
+    wait_enter, wait_exit,
 };
 
 use crate::{Side, queues};
