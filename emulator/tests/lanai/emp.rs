@@ -1,5 +1,6 @@
 //! The tests of EMP's protocol (`firmware/emp`), compiled as they are for the LANai and run on its core.
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use emulator::cpu::lanai::bus::Width;
@@ -153,21 +154,22 @@ fn unit_tests_of_emp_pass_as_code_for_the_lanai() {
     assert_eq!(passed, 8);
 }
 
-#[test]
-fn a_protocol_test_of_emp_passes_as_code_for_the_lanai() {
-    check_protocol("one", &[("control::a_receive", 1)]);
-}
+/// The modules with tests of the protocol, and their numbers of tests.
+const PROTOCOL_TESTS: [(&str, u32); 6] = [
+    ("exchange::", 2),
+    ("flow::", 4),
+    ("control::", 6),
+    ("faults::", 15),
+    ("found::", 3),
+    ("timeouts::", 6),
+];
 
+/// One protocol test; all of them on one CPU if the environment says so: `LANIGON_EMP_TESTS=all`.
 #[test]
-#[ignore = "minutes; after a change of the linker, of LLVM or of EMP: cargo test --release -p lanigon-emulator --test lanai all_of_emp -- --ignored --nocapture"]
-fn protocol_tests_all_of_emp_pass_as_code_for_the_lanai() {
-    let modules = [
-        ("exchange::", 2),
-        ("flow::", 4),
-        ("control::", 6),
-        ("faults::", 15),
-        ("found::", 3),
-        ("timeouts::", 6),
-    ];
-    check_protocol("protocol", &modules);
+fn protocol_tests_of_emp_pass_as_code_for_the_lanai() {
+    match env::var("LANIGON_EMP_TESTS").as_deref() {
+        Ok("all") => check_protocol("protocol", &PROTOCOL_TESTS),
+        Ok(other) => panic!("LANIGON_EMP_TESTS={other}: not \"all\""),
+        Err(_) => check_protocol("one", &[("control::a_receive", 1)]),
+    }
 }

@@ -66,6 +66,39 @@ impl Kind {
     }
 }
 
+/// The probe's text with the terminating NUL.
+#[must_use]
+pub const fn terminated<const BYTES: usize>(text: &str) -> [u8; BYTES] {
+    let mut out = [0; BYTES];
+    let text = text.as_bytes();
+    assert!(text.len() + 1 == BYTES);
+    let mut at = 0;
+    while at < text.len() {
+        assert!(text[at] != 0, "a probe's text holds no NUL");
+        out[at] = text[at];
+        at += 1;
+    }
+    out
+}
+
+/// Number of arguments for a text's placeholders: one for `{}` and `{x}`, two for `{s}`.
+#[must_use]
+pub const fn placeholders(text: &str) -> usize {
+    let text = text.as_bytes();
+    let mut count = 0;
+    let mut at = 0;
+    while at + 1 < text.len() {
+        if text[at] == b'{' {
+            count += match text[at + 1] {
+                b's' => 2,
+                _ => 1,
+            };
+        }
+        at += 1;
+    }
+    count
+}
+
 /// Event probe without arguments, at the end of a stage: the stage found nothing to do.
 /// [`SEND_FRAME`](stage::SEND_FRAME) found no frame to cut, [`RECEIVING`](stage::RECEIVING) no finished DMA write.
 pub const NOTHING_TO_DO: &str = "nothing to do";

@@ -17,42 +17,7 @@
 //!
 //! The crate that uses these macros needs `#![feature(asm_experimental_arch)]`.
 
-pub use defs::probe::{Kind, NOTHING_TO_DO, stage};
-
-/// The probe's text with the terminating NUL.
-#[doc(hidden)]
-#[must_use]
-pub const fn terminated<const BYTES: usize>(text: &str) -> [u8; BYTES] {
-    let mut out = [0; BYTES];
-    let text = text.as_bytes();
-    assert!(text.len() + 1 == BYTES);
-    let mut at = 0;
-    while at < text.len() {
-        assert!(text[at] != 0, "a probe's text holds no NUL");
-        out[at] = text[at];
-        at += 1;
-    }
-    out
-}
-
-/// Number of arguments for a text's placeholders: one for `{}` and `{x}`, two for `{s}`.
-#[doc(hidden)]
-#[must_use]
-pub const fn placeholders(text: &str) -> usize {
-    let text = text.as_bytes();
-    let mut count = 0;
-    let mut at = 0;
-    while at + 1 < text.len() {
-        if text[at] == b'{' {
-            count += match text[at + 1] {
-                b's' => 2,
-                _ => 1,
-            };
-        }
-        at += 1;
-    }
-    count
-}
+pub use defs::probe::{Kind, NOTHING_TO_DO, placeholders, stage, terminated};
 
 /// A `nop` and the entry that marks it: five words as [`defs::probe`] describes them. `nomem`: a probe
 /// reads no memory that the compiler would have to write back first.

@@ -12,37 +12,7 @@
 //!
 //! The crate that uses the macro needs `#![feature(asm_experimental_arch)]`.
 
-/// The probe's text with the terminating NUL.
-#[doc(hidden)]
-#[must_use]
-pub const fn terminated<const BYTES: usize>(text: &str) -> [u8; BYTES] {
-    let mut out = [0; BYTES];
-    let text = text.as_bytes();
-    assert!(text.len() + 1 == BYTES);
-    let mut at = 0;
-    while at < text.len() {
-        assert!(text[at] != 0, "a probe's text holds no NUL");
-        out[at] = text[at];
-        at += 1;
-    }
-    out
-}
-
-/// Number of arguments for a text's placeholders.
-#[doc(hidden)]
-#[must_use]
-pub const fn placeholders(text: &str) -> usize {
-    let text = text.as_bytes();
-    let mut count = 0;
-    let mut at = 0;
-    while at + 1 < text.len() {
-        if text[at] == b'{' {
-            count += if text[at + 1] == b's' { 2 } else { 1 };
-        }
-        at += 1;
-    }
-    count
-}
+pub use defs::probe::{placeholders, terminated};
 
 /// Notes that the code around it is for these types of boards: `for_boards!("lanai7 lanai9")`. Other boards refuse the image. It
 /// is no instruction.
