@@ -16,6 +16,7 @@ async fn message(gm: &mut Host) -> Received {
     loop {
         match gm.receive(PORT).await.expect("an event") {
             Event::Received(received) => return received,
+            Event::Alarm(_) | Event::Violation(_) => panic!("an unexpected event"),
             Event::Sent(sent) => assert!(sent.iter().all(|(_, status)| *status == Status::Success)),
         }
     }
@@ -74,7 +75,7 @@ fn ping_pong(profile: &str, lengths: &'static [u32], rounds: u32) -> Option<Vec<
 async fn side(mut gm: Host, lengths: &'static [u32], rounds: u32, times: Shared<Vec<u64>>) {
     gm.open(PORT).await.expect("a port");
     let out = gm.allocate_dma(4096).expect("memory");
-    let room = gm.allocate_dma(4096).expect("memory");
+    let room = gm.allocate_dma(8184).expect("memory");
     let first = gm.node() == 0;
     // The other side may not be there yet: the first message waits for its token.
     for &length in lengths {

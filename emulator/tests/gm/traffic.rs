@@ -34,7 +34,7 @@ async fn stream(mut gm: Host, stream: Stream, times: Shared<Vec<u64>>) {
     } = stream;
     gm.open(PORT).await.expect("a port");
     let out = gm.allocate_dma(64 * 4096).expect("memory");
-    let room = gm.allocate_dma(4096).expect("memory");
+    let room = gm.allocate_dma(8184).expect("memory");
     gm.system_mut().sleep(stream.late_us * 1000).await;
     let size = size_for(length);
     let (mut provided, mut sent, mut completed) = (0, 0, 0);
@@ -70,6 +70,7 @@ async fn stream(mut gm: Host, stream: Stream, times: Shared<Vec<u64>>) {
             sent += 1;
         }
         match gm.receive(PORT).await.expect("an event") {
+            Event::Alarm(_) | Event::Violation(_) => panic!("an unexpected event"),
             Event::Sent(results) => {
                 assert!(results.iter().all(|(_, status)| *status == Status::Success));
                 completed += results.len() as u32;

@@ -1,66 +1,157 @@
-//! Acks and nacks that come in.
+//! Acks and nacks that come in, and sends that are complete.
 
 use defs::gm::event::Status;
 use defs::gm::map::{Counter, FATAL_TICKS, RESEND_TICKS};
-use defs::gm::packet::{ACK, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT};
+use defs::gm::packet::{ACK, MTU, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT};
 
 use crate::nic::Event;
-use crate::post::next_sequence;
+use crate::remote::REPLIES;
 use crate::state::{
-    C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_NEXT, C_READY_NEXT, F_HELD, F_READY,
-    FREE_RECORD, NOW, R_NEXT, R_SEQUENCE, R_TOKEN, READY_LOW,
+    ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT, C_ACK_NEXT,
+    C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW, F_ACK, F_HELD, F_READY,
+    FREE_RECORD, K_GET, NOW, R_ACKED, R_KIND, R_LENGTH, R_NEXT, R_SENT, R_TOKEN, READY_LOW, connection_number,
 };
-use crate::{Gm, Nic};
+use crate::{Gm, Nic, answer};
 
 /// Ticks before a packet is sent again for which the target had no receive token.
 const HOLD_TICKS: u32 = 2;
 
 impl<N: Nic> Gm<N> {
+    /// Puts an ack or nack into the list. It takes the place of the one that waits.
+    #[inline(always)]
+    pub(crate) fn queue_answer(&mut self, connection: u32, kind: u32, sequence: u32) {
+        let flags = self.nic.load(connection + C_FLAGS);
+        let mut new = flags & !(ANSWER_MASK << ANSWER_SHIFT) | kind << ANSWER_SHIFT | F_ACK;
+        if !N::ROLE.receives() {
+            new = new & !(ANSWERED_MASK << ANSWERED_SHIFT) | (sequence & ANSWERED_MASK) << ANSWERED_SHIFT;
+        }
+        self.nic.store(connection + C_FLAGS, new);
+        if flags & F_ACK == 0 {
+            self.append(ACKS, connection, C_ACK_NEXT);
+        }
+    }
+
     /// Handles an ack or nack: all packets before its sequence number have arrived.
     #[inline(always)]
-    pub(crate) fn take_ack(&mut self, connection: u32, number: u32, subtype: u32, sequence: u32) {
-        let first = self.nic.load(connection + C_FIRST);
-        let next = self.nic.load(connection + C_NEXT);
-        if first == 0 || (sequence ^ next) >> 16 != 0 {
+    pub(crate) fn take_ack(&mut self, connection: u32, subtype: u32, sequence: u32, reason: u32) {
+        let window = self.nic.load(connection + C_WINDOW);
+        let next = self.nic.load(connection + C_SEND);
+        if (sequence ^ next) >> 16 != 0 {
             return;
         }
-        let base = self.nic.load(first + R_SEQUENCE);
-        let mut count = sequence.wrapping_sub(base) & 0xFFFF;
-        let outstanding = next.wrapping_sub(base) & 0xFFFF;
-        if count > outstanding {
+        let count = sequence.wrapping_sub(window) & 0xFFFF;
+        let under_way = (window >> 16).wrapping_sub(window) & 0xFFFF;
+        if count > under_way {
             if subtype == NACK_OPEN {
-                self.new_session(connection, number);
+                self.new_session(connection);
             }
             return;
         }
         if count != 0 {
-            let now = self.nic.load(NOW);
-            let resend = now.wrapping_add(self.nic.load(RESEND_TICKS));
-            let fatal = now.wrapping_add(self.nic.load(FATAL_TICKS));
-            self.nic.store(connection + C_DEADLINE, resend);
-            self.nic.store(connection + C_FATAL, fatal);
-            while count != 0 {
-                self.free_first(connection, Status::Success);
-                count -= 1;
+            self.nic.store(connection + C_WINDOW, window & 0xFFFF_0000 | sequence & 0xFFFF);
+            self.progress(connection);
+            self.release_packets(connection, count);
+            if next.wrapping_sub(sequence) & 0x8000 != 0 {
+                self.catch_up(connection, sequence);
+            }
+            let flags = self.nic.load(connection + C_FLAGS);
+            if flags & (F_READY | F_HELD) == 0 && self.nic.load(connection + C_CURSOR) != 0 {
+                self.make_ready(connection, flags);
             }
         }
         if subtype != ACK {
-            self.take_nack(connection, number, subtype);
+            self.take_nack(connection, subtype, reason);
         }
+    }
+
+    /// Packets were acknowledged: the waits begin anew.
+    #[inline(always)]
+    fn progress(&mut self, connection: u32) {
+        let now = self.nic.load(NOW);
+        let resend = now.wrapping_add(self.nic.load(RESEND_TICKS));
+        let fatal = now.wrapping_add(self.nic.load(FATAL_TICKS));
+        let flags = self.nic.load(connection + C_FLAGS);
+        self.nic.store(connection + C_DEADLINE, resend);
+        self.nic.store(connection + C_FATAL, fatal);
+        self.nic.store(connection + C_FLAGS, flags & !(BACK_OFF_MASK << BACK_OFF_SHIFT));
+    }
+
+    /// Takes acknowledged packets from the oldest records.
+    #[inline(always)]
+    fn release_packets(&mut self, connection: u32, count: u32) {
+        let mut left = count;
+        let mut record = self.nic.load(connection + C_FIRST);
+        while left != 0 && record != 0 {
+            left -= 1;
+            let acked = self.nic.load(record + R_ACKED);
+            if self.nic.load(record + R_LENGTH) - acked <= MTU {
+                record = self.release_first(connection, record);
+            } else {
+                self.nic.store(record + R_ACKED, acked + MTU);
+            }
+        }
+    }
+
+    /// The oldest record is complete: it is reported and freed. Returns the next one.
+    #[inline(always)]
+    fn release_first(&mut self, connection: u32, record: u32) -> u32 {
+        let next = self.nic.load(record + R_NEXT);
+        self.nic.store(connection + C_FIRST, next);
+        if self.nic.load(record + R_KIND) == K_GET {
+            self.await_get(record);
+        } else {
+            let token = self.nic.load(record + R_TOKEN);
+            self.free_record(record);
+            self.report(token, Status::Success as u32);
+        }
+        next
+    }
+
+    /// A record is free again.
+    #[inline(always)]
+    pub(crate) fn free_record(&mut self, record: u32) {
+        if record >= REPLIES {
+            return self.free_reply(record);
+        }
+        let free = self.nic.load(FREE_RECORD);
+        self.nic.store(record + R_KIND, 0);
+        self.nic.store(record + R_NEXT, free);
+        self.nic.store(FREE_RECORD, record);
+    }
+
+    /// Packets that were to be sent again have been acknowledged: the next one is the oldest unacknowledged one.
+    #[cold]
+    #[inline(never)]
+    fn catch_up(&mut self, connection: u32, sequence: u32) {
+        let first = self.nic.load(connection + C_FIRST);
+        self.nic.store(connection + C_SEND, sequence);
+        self.nic.store(connection + C_CURSOR, first);
+        if first != 0 {
+            let acked = self.nic.load(first + R_ACKED);
+            self.nic.store(first + R_SENT, acked);
+        }
+    }
+
+    /// A connection with packets to send goes into its list.
+    #[inline(always)]
+    fn make_ready(&mut self, connection: u32, flags: u32) {
+        self.nic.store(connection + C_FLAGS, flags | F_READY);
+        let priority = connection_number(connection) & 1;
+        self.append(READY_LOW + (priority << 3), connection, C_READY_NEXT);
     }
 
     #[cold]
     #[inline(never)]
-    fn take_nack(&mut self, connection: u32, number: u32, subtype: u32) {
+    fn take_nack(&mut self, connection: u32, subtype: u32, reason: u32) {
         let first = self.nic.load(connection + C_FIRST);
         if first == 0 {
             return;
         }
         match subtype {
-            NACK | NACK_OPEN => self.go_back(connection, number),
+            NACK | NACK_OPEN => self.go_back(connection),
             NACK_REJECT => {
-                self.fail_first(connection, Status::TargetPortClosed);
-                self.go_back(connection, number);
+                self.fail(connection, first, answer::status(reason));
+                self.go_back(connection);
             }
             NACK_DOWN => {
                 let flags = self.nic.load(connection + C_FLAGS);
@@ -72,61 +163,51 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Frees a connection's oldest record and reports it.
-    #[inline(always)]
-    pub(crate) fn free_first(&mut self, connection: u32, status: Status) {
-        let record = self.nic.load(connection + C_FIRST);
-        let next = self.nic.load(record + R_NEXT);
-        self.nic.store(connection + C_FIRST, next);
-        if self.nic.load(connection + C_CURSOR) == record {
-            self.nic.store(connection + C_CURSOR, next);
-        }
-        let token = self.nic.load(record + R_TOKEN);
-        let free = self.nic.load(FREE_RECORD);
-        self.nic.store(record + R_NEXT, free);
-        self.nic.store(FREE_RECORD, record);
-        self.report(token, status as u32);
-    }
-
-    /// Reports the oldest send as failed; its record only keeps the sequence number.
-    pub(crate) fn fail_first(&mut self, connection: u32, status: Status) {
-        let record = self.nic.load(connection + C_FIRST);
-        let token = self.nic.load(record + R_TOKEN);
-        self.count(Counter::FailedSends);
-        self.report(token, status as u32);
-        self.make_null(record);
-    }
-
-    /// Sends a connection again from its oldest record on.
+    /// Sends a connection again from its oldest unacknowledged packet on.
     #[inline(never)]
-    pub(crate) fn go_back(&mut self, connection: u32, number: u32) {
-        let first = self.nic.load(connection + C_FIRST);
+    pub(crate) fn go_back(&mut self, connection: u32) {
         let flags = self.nic.load(connection + C_FLAGS) & !F_HELD;
-        self.nic.store(connection + C_CURSOR, first);
-        let deadline = self.nic.load(NOW).wrapping_add(self.nic.load(RESEND_TICKS));
+        self.nic.store(connection + C_FLAGS, flags);
+        let first = self.nic.load(connection + C_FIRST);
+        if first == 0 {
+            return;
+        }
+        let window = self.nic.load(connection + C_WINDOW);
+        let sequence = self.nic.load(connection + C_SEND) & 0xFFFF_0000 | window & 0xFFFF;
+        let cursor = self.nic.load(connection + C_CURSOR);
+        if cursor != 0 {
+            self.nic.store(cursor + R_SENT, 0);
+        }
+        self.catch_up(connection, sequence);
+        let wait = self.nic.load(RESEND_TICKS) << (flags >> BACK_OFF_SHIFT & BACK_OFF_MASK);
+        let deadline = self.nic.load(NOW).wrapping_add(wait);
         self.nic.store(connection + C_DEADLINE, deadline);
-        self.nic.store(connection + C_FLAGS, flags | F_READY);
         if flags & F_READY == 0 {
-            self.append(READY_LOW + ((number & 1) << 3), connection, C_READY_NEXT);
+            self.make_ready(connection, flags);
         }
         self.count(Counter::Resends);
-        let sequence = self.nic.load(first + R_SEQUENCE);
-        self.nic.mark(Event::Resend, number, sequence);
+        self.nic.mark(Event::Resend, connection_number(connection), sequence);
     }
 
-    /// The other node has lost its state: the unacknowledged packets begin a new session.
+    /// The other node has lost its state: the unacknowledged records begin a new session.
     #[cold]
     #[inline(never)]
-    fn new_session(&mut self, connection: u32, number: u32) {
-        self.count(Counter::Sessions);
-        let mut sequence = (self.nic.load(connection + C_NEXT) & 0xFFFF_0000).wrapping_add(1 << 16);
+    fn new_session(&mut self, connection: u32) {
         let mut record = self.nic.load(connection + C_FIRST);
         while record != 0 {
-            self.nic.store(record + R_SEQUENCE, sequence);
-            sequence = next_sequence(sequence);
+            self.nic.store(record + R_SENT, 0);
+            self.nic.store(record + R_ACKED, 0);
             record = self.nic.load(record + R_NEXT);
         }
-        self.nic.store(connection + C_NEXT, sequence);
-        self.go_back(connection, number);
+        self.begin_session(connection);
+        self.go_back(connection);
+    }
+
+    /// The next packet begins a new session.
+    pub(crate) fn begin_session(&mut self, connection: u32) {
+        self.count(Counter::Sessions);
+        let session = self.nic.load(connection + C_SEND) & 0xFFFF_0000;
+        self.nic.store(connection + C_SEND, session.wrapping_add(1 << 16));
+        self.nic.store(connection + C_WINDOW, 0);
     }
 }

@@ -1,22 +1,28 @@
-//! Start of the protocol; opening and closing of ports.
+//! Start of the protocol; opening and closing of ports; the driver's other commands.
+//!
+//! SEND takes a command and does its half, then RECV does its own. A command that ends the use of memory (closing a port,
+//! forgetting a page) ends when all DMA that began before it is complete: DMA in each direction is complete in order, so
+//! SEND reads a word, and RECV writes one.
 
 use defs::gm::map::{
-    COMMAND, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, CONNECTION_BYTES, CONNECTIONS,
-    COUNTER_COUNT, COUNTERS, NODE, NODE_LIMIT, NODES, READY, READY_MAGIC, RECORD_BYTES,
-    RECORD_COUNT, RECORDS, ROUTE_BYTES, ROUTES, SESSION, STATE, TOKEN_BYTES, TOKENS,
+    ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START,
+    COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT, COUNTERS, JOB_BYTES, JOB_COUNT, NODE, NODE_LIMIT, NODES,
+    PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PEER_ROUTE, PEERS, READY, READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT,
+    RECORDS, REPLY_COUNT, SENDER_JOBS, SESSION, STATE, TOKEN_BYTES, TOKENS, page_key,
 };
-use defs::gm::packet::{NULL, first_word};
 use defs::gm::port::{
-    PORT_COUNT, PORT_QUEUE_LOW, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS, SEND_TYPE,
-    control_block, receive_slot, send_slot,
+    PORT_COUNT, PORT_PROCESS, PORT_QUEUE_LOW, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS, SEND_TYPE, control_block,
+    receive_slot, send_slot,
 };
 
+use crate::nic::HostAddress;
+use crate::remote::REPLIES;
 use crate::state::{
-    ACTIVE, ARMED, BUFFER_STATE, C_ACTIVE_NEXT, C_EXPECTED, C_FIRST, C_NEXT, C_NUMBERS, C_ROUTE,
-    FILL, FREE, FREE_RECORD, LEAVE, OPEN_PORT, P_EVENT, P_FREE_TOKEN, P_LISTS, P_NEXT, P_OPEN,
-    P_REPORT_IN, P_REPORT_OUT, P_SEND, P_TOKEN, R_LENGTH, R_NEXT, R_TOKEN, R_TYPE, RECEIVE_BUFFERS,
-    RECEIVE_OTHER, REPORT_BUFFERS, REPORT_FILL, REPORT_OTHER, REPORTS, SEND_BUFFERS, SEND_OTHER,
-    STARTED, T_NEXT,
+    ALARMS, BUFFER_STATE, C_PARTIAL, C_SEND, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD, FREE_REPLY, LAST_WRITE,
+    LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_EVENT, P_FREE_TOKEN, P_KEY, P_LISTS, P_NEXT, P_NOTICES, P_OPEN,
+    P_RECEIVE_KEY, P_RECEIVE_NEXT, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN,
+    P_WAITING, R_KIND, R_NEXT, R_TOKEN, RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL,
+    REPORT_OTHER, REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, STATE_END, T_NEXT,
 };
 use crate::{Gm, Nic};
 
@@ -39,26 +45,45 @@ impl<N: Nic> Gm<N> {
         self.nic.store(at + next, 0);
     }
 
+    /// Prepares SRAM: all of it on SEND's CPU, which starts first.
     #[cold]
     #[inline(never)]
     pub(crate) fn prepare(&mut self) {
+        if !N::ROLE.sends() {
+            return self.forget_pages();
+        }
+        self.forget_pages();
         self.clear(COUNTERS, COUNTERS + 4 * COUNTER_COUNT);
-        self.clear(STATE, STATE + 0x80);
+        self.clear(STATE, STATE_END);
         for port in 0..PORT_COUNT {
             self.nic.store(control_block(port) + P_OPEN, 0);
+            self.nic.store(control_block(port) + P_RECEIVES, 0);
+        }
+        for record in 0..RECORD_COUNT + REPLY_COUNT {
+            self.nic.store(RECORDS + record * RECORD_BYTES + R_KIND, 0);
+            self.nic.store(RECORDS + record * RECORD_BYTES + R_TOKEN, 0);
+        }
+        for job in 0..JOB_COUNT {
+            self.nic.store(RECEIVER_JOBS + job * JOB_BYTES, 0);
+            self.nic.store(SENDER_JOBS + job * JOB_BYTES, 0);
         }
         self.free_list(RECORDS, RECORD_COUNT, RECORD_BYTES, R_NEXT);
+        self.free_list(REPLIES, REPLY_COUNT, RECORD_BYTES, R_NEXT);
         for (word, value) in [
             (FREE_RECORD, RECORDS),
+            (FREE_REPLY, REPLIES),
             (FILL, SEND_BUFFERS),
             (LEAVE, SEND_BUFFERS),
             (REPORT_FILL, REPORT_BUFFERS),
+            (EVENT_NEXT, EVENT_BUFFERS),
+            (SENDER_JOB, SENDER_JOBS),
+            (SENDER_JOB_IN, SENDER_JOBS),
+            (RECEIVER_JOB, RECEIVER_JOBS),
+            (RECEIVER_JOB_IN, RECEIVER_JOBS),
             (REPORT_BUFFERS, FREE),
             (REPORT_BUFFERS ^ REPORT_OTHER, FREE),
             (SEND_BUFFERS + BUFFER_STATE, FREE),
             ((SEND_BUFFERS ^ SEND_OTHER) + BUFFER_STATE, FREE),
-            (RECEIVE_BUFFERS + BUFFER_STATE, FREE),
-            ((RECEIVE_BUFFERS ^ RECEIVE_OTHER) + BUFFER_STATE, FREE),
             (COMMAND, 0),
             (READY, READY_MAGIC),
         ] {
@@ -66,35 +91,74 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Carries out the host's command.
+    /// Carries out the host's command. The firmware clears the word when it has.
     #[cold]
     #[inline(never)]
     pub(crate) fn command(&mut self, command: u32) -> bool {
         let port = command >> 8;
+        let high = self.nic.load(ARGUMENT_HIGH);
+        let low = self.nic.load(ARGUMENT_LOW);
+        let known = port < PORT_COUNT;
         match command & 0xFF {
+            COMMAND_BUSY => return false,
             COMMAND_START => self.start(),
-            COMMAND_OPEN if port < PORT_COUNT => self.open(port),
-            COMMAND_CLOSE if port < PORT_COUNT && self.is_writing() => return false,
-            COMMAND_CLOSE if port < PORT_COUNT => self.close(port),
+            COMMAND_OPEN if known && self.open(port) => return self.begin_command(command, high, low),
+            COMMAND_CLOSE if known && self.close(port) => return self.begin_command(command, high, low),
+            COMMAND_ACCEPT | COMMAND_ALLOW if known => return self.begin_command(command, high, low),
+            COMMAND_UNCACHE => {
+                self.forget_page(high, low);
+                return self.begin_command(command, high, low);
+            }
             _ => {}
         }
         self.nic.store(COMMAND, 0);
         true
     }
 
-    /// Whether DMAs to the host are under way.
-    fn is_writing(&self) -> bool {
-        let buffers = [
-            RECEIVE_BUFFERS + BUFFER_STATE,
-            (RECEIVE_BUFFERS ^ RECEIVE_OTHER) + BUFFER_STATE,
-            REPORT_BUFFERS,
-            REPORT_BUFFERS ^ REPORT_OTHER,
-        ];
-        let mut writing = false;
-        for buffer in buffers {
-            writing |= self.nic.load(buffer) != FREE;
+    /// Reads a word behind all DMA from the host, and gives RECV its half. The command word says meanwhile that there is
+    /// nothing to begin.
+    fn begin_command(&mut self, command: u32, high: u32, low: u32) -> bool {
+        let host = HostAddress {
+            high: self.nic.load(PAGE_TABLE_HIGH),
+            low: self.nic.load(PAGE_TABLE_LOW),
+        };
+        self.nic.fetch(host, SEND_BUCKET, 16);
+        self.nic.store(COMMAND, command | COMMAND_BUSY);
+        self.hand_command(command, high, low);
+        true
+    }
+
+    /// The host's command is carried out.
+    pub(crate) fn sender_command_done(&mut self) {
+        self.nic.store(COMMAND, 0);
+    }
+
+    /// RECV's half of a command.
+    pub(crate) fn receiver_command(&mut self, command: u32, high: u32, low: u32) {
+        let port = control_block(command >> 8 & (PORT_COUNT - 1));
+        match command & 0xFF {
+            COMMAND_OPEN => self.open_receives(port),
+            COMMAND_ACCEPT => {
+                self.nic.store(port + P_ACCEPT, low);
+                self.nic.store(port + P_ACCEPT + 4, high);
+            }
+            COMMAND_ALLOW => self.nic.store(port + P_ALLOW, low),
+            COMMAND_CLOSE => return self.close_receives(port),
+            _ => {
+                self.forget_page(high, low);
+                return self.last_write();
+            }
         }
-        writing
+        self.command_done();
+    }
+
+    /// Writes a word behind all other DMA to the host; its end ends the command.
+    fn last_write(&mut self) {
+        let host = HostAddress {
+            high: self.nic.load(PAGE_TABLE_HIGH),
+            low: self.nic.load(PAGE_TABLE_LOW) - defs::gm::map::PAGE_TABLE_SCRATCH,
+        };
+        self.nic.start_write(host, LAST_WRITE, 4, LAST_WRITE);
     }
 
     fn start(&mut self) {
@@ -103,105 +167,135 @@ impl<N: Nic> Gm<N> {
         }
         let node = self.nic.load(NODE) & (NODE_LIMIT - 1);
         let session = self.nic.load(SESSION) << 16;
-        let mut at = CONNECTIONS;
-        for number in 0..2 * NODE_LIMIT {
-            self.clear(at, at + CONNECTION_BYTES);
-            let own = node << 1 | number & 1;
-            let route = ROUTES + (number >> 1) * ROUTE_BYTES;
-            self.nic.store(at + C_NEXT, session);
-            self.nic.store(at + C_EXPECTED, 0);
-            self.nic.store(at + C_ROUTE, route);
-            self.nic.store(at + C_NUMBERS, own << 16 | number);
+        let mut at = PEERS;
+        for _ in 0..2 * self.nic.load(NODES) {
+            self.clear(at, at + PEER_ROUTE);
+            self.nic.store(at + C_SEND, session);
             at += CONNECTION_BYTES;
         }
+        self.nic.store(OWN, node << 17);
         self.nic.store(STARTED, 1);
-        self.nic.arm(RECEIVE_BUFFERS);
-        self.nic.store(ARMED, RECEIVE_BUFFERS);
     }
 
-    fn open(&mut self, port: u32) {
-        let block = control_block(port);
-        if self.nic.load(block + P_OPEN) != 0 || self.nic.load(STARTED) == 0 {
-            return;
+    /// SEND's half of opening a port. Returns whether it is open now.
+    fn open(&mut self, number: u32) -> bool {
+        let port = control_block(number);
+        if self.nic.load(port + P_OPEN) != 0 || self.nic.load(STARTED) == 0 {
+            return false;
         }
         for slot in 0..SEND_SLOTS {
-            self.nic.store(send_slot(port, slot) + SEND_TYPE, 0);
+            self.nic.store(send_slot(number, slot) + SEND_TYPE, 0);
         }
+        let process = self.nic.load(port + PORT_PROCESS) & (PORT_COUNT - 1);
+        for (word, value) in [
+            (P_SEND, send_slot(number, 0)),
+            (P_SENDS, 0),
+            (P_STREAM_COUNT, 0),
+            (P_WAITING, 0),
+            (P_KEY, page_key(process)),
+            (P_OPEN, 1),
+        ] {
+            self.nic.store(port + word, value);
+        }
+        self.link(OPEN_PORT, P_NEXT, port);
+        true
+    }
+
+    /// RECV's half of opening a port.
+    fn open_receives(&mut self, port: u32) {
+        let number = crate::state::port_number(port);
         for slot in 0..RECEIVE_SLOTS {
-            let word = receive_slot(port, slot) + RECEIVE_READY_WORD;
+            let word = receive_slot(number, slot) + RECEIVE_READY_WORD;
             self.nic.store(word, 0);
         }
-        let tokens = TOKENS + port * 256 * TOKEN_BYTES;
-        self.free_list(tokens, 256, TOKEN_BYTES, T_NEXT);
-        self.clear(block + P_LISTS, block + P_LISTS + 512);
-        let queue = self.nic.load(block + PORT_QUEUE_LOW);
+        let tokens = TOKENS + number * 256 * TOKEN_BYTES;
+        self.free_list(tokens, defs::gm::port::RECEIVE_TOKENS, TOKEN_BYTES, T_NEXT);
+        self.clear(port + P_LISTS, port + P_LISTS + 512);
+        let queue = self.nic.load(port + PORT_QUEUE_LOW);
+        let process = self.nic.load(port + PORT_PROCESS) & (PORT_COUNT - 1);
         for (word, value) in [
             (P_FREE_TOKEN, tokens),
-            (P_SEND, send_slot(port, 0)),
-            (P_TOKEN, receive_slot(port, 0)),
+            (P_TOKEN, receive_slot(number, 0)),
             (P_EVENT, queue),
             (P_REPORT_IN, 0),
             (P_REPORT_OUT, 0),
-            (P_OPEN, 1),
+            (P_ACCEPT, u32::MAX),
+            (P_ACCEPT + 4, u32::MAX),
+            (P_ALLOW, 0),
+            (P_NOTICES, 0),
+            (P_RECEIVE_KEY, page_key(process)),
+            (P_RECEIVES, 1),
         ] {
-            self.nic.store(block + word, value);
+            self.nic.store(port + word, value);
         }
-        match self.nic.load(OPEN_PORT) {
+        if !N::ROLE.sends() {
+            self.link(RECEIVE_PORT, P_RECEIVE_NEXT, port);
+        }
+    }
+
+    /// Puts a port into the circle of open ones.
+    fn link(&mut self, circle: u32, next: u32, port: u32) {
+        match self.nic.load(circle) {
             0 => {
-                self.nic.store(block + P_NEXT, block);
-                self.nic.store(OPEN_PORT, block);
+                self.nic.store(port + next, port);
+                self.nic.store(circle, port);
             }
             first => {
-                let second = self.nic.load(first + P_NEXT);
-                self.nic.store(block + P_NEXT, second);
-                self.nic.store(first + P_NEXT, block);
+                let second = self.nic.load(first + next);
+                self.nic.store(port + next, second);
+                self.nic.store(first + next, port);
             }
         }
     }
 
-    fn close(&mut self, port: u32) {
-        let block = control_block(port);
-        if self.nic.load(block + P_OPEN) == 0 {
-            return;
-        }
-        self.nic.store(block + P_OPEN, 0);
-        let next = self.nic.load(block + P_NEXT);
-        let mut before = next;
+    /// Takes a port out of the circle of open ones.
+    fn unlink_port(&mut self, circle: u32, next: u32, port: u32) {
+        let after = self.nic.load(port + next);
+        let mut before = after;
         // The circle has at most as many links as there are ports.
         for _ in 0..PORT_COUNT {
-            let link = self.nic.load(before + P_NEXT);
-            if link == block {
+            let link = self.nic.load(before + next);
+            if link == port {
                 break;
             }
             before = link;
         }
-        self.nic.store(before + P_NEXT, next);
-        let first = if next == block { 0 } else { next };
-        self.nic.store(OPEN_PORT, first);
-        let reports = self.nic.load(REPORTS) & !(1 << port);
-        self.nic.store(REPORTS, reports);
-        self.give_up_sends(block);
+        self.nic.store(before + next, after);
+        self.nic.store(circle, if after == port { 0 } else { after });
     }
 
-    /// The sends of a closed port carry nothing from now on.
-    fn give_up_sends(&mut self, block: u32) {
-        let mut connection = self.nic.load(ACTIVE);
-        while connection != 0 {
-            let mut record = self.nic.load(connection + C_FIRST);
-            while record != 0 {
-                if self.nic.load(record + R_TOKEN) & !0x7FF == block {
-                    self.make_null(record);
-                }
-                record = self.nic.load(record + R_NEXT);
-            }
-            connection = self.nic.load(connection + C_ACTIVE_NEXT);
+    /// SEND's half of closing a port. Returns whether it was open.
+    fn close(&mut self, number: u32) -> bool {
+        let port = control_block(number);
+        if self.nic.load(port + P_OPEN) == 0 {
+            return false;
         }
+        self.nic.store(port + P_OPEN, 0);
+        self.unlink_port(OPEN_PORT, P_NEXT, port);
+        let alarms = self.nic.load(ALARMS) & !(1 << number);
+        self.nic.store(ALARMS, alarms);
+        self.give_up_port(port);
+        true
     }
 
-    /// A record only keeps its sequence number.
-    pub(crate) fn make_null(&mut self, record: u32) {
-        self.nic.store(record + R_TOKEN, 0);
-        self.nic.store(record + R_TYPE, first_word(NULL));
-        self.nic.store(record + R_LENGTH, 0);
+    /// RECV's half of closing a port.
+    fn close_receives(&mut self, port: u32) {
+        let number = crate::state::port_number(port);
+        self.nic.store(port + P_RECEIVES, 0);
+        if !N::ROLE.sends() {
+            self.unlink_port(RECEIVE_PORT, P_RECEIVE_NEXT, port);
+        }
+        let reports = self.nic.load(REPORTS) & !(1 << number);
+        self.nic.store(REPORTS, reports);
+        let tokens = TOKENS + number * 256 * TOKEN_BYTES;
+        let mut at = PEERS;
+        for _ in 0..2 * self.nic.load(NODES) {
+            let token = self.nic.load(at + C_PARTIAL);
+            if token.wrapping_sub(tokens) < 256 * TOKEN_BYTES {
+                self.nic.store(at + C_PARTIAL, 0);
+            }
+            at += CONNECTION_BYTES;
+        }
+        self.last_write();
     }
 }

@@ -8,13 +8,17 @@
 //! |--------|----------|
 //! | [`nic`] | interface to the hardware |
 //! | `state` | words in SRAM, states of the machines |
-//! | `post` | send slots and receive tokens that the host has written |
+//! | `post`, `token` | send slots and receive tokens that processes have written |
+//! | `page` | from a process's addresses to those of DMA |
 //! | `transmit` | SDMA and SEND: packets from records |
-//! | `receive` | RECV and RDMA: packets to receive tokens |
-//! | `ack` | acks, both ways |
-//! | `timer` | packets that are sent again, sends that fail |
-//! | `report` | completed sends to the host |
-//! | `control` | start, ports |
+//! | `receive`, `deliver` | RECV and RDMA: packets to receive tokens |
+//! | `remote` | puts and gets |
+//! | `answer`, `ack` | acks, both ways; completed sends |
+//! | `abandon` | sends that fail, streams that an error stops |
+//! | `timer` | packets that are sent again, alarms |
+//! | `report` | completed sends and notices to the host |
+//! | `jobs` | what the halves of SEND and RECV ask of each other, on one CPU or two |
+//! | `control` | start, ports, the driver's commands |
 //!
 //! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
 //! division, no multiplication and no copies of payload.
@@ -23,14 +27,21 @@
 #[cfg(test)]
 extern crate std;
 
+mod abandon;
 mod ack;
+mod answer;
 mod control;
+mod deliver;
+mod jobs;
 pub mod nic;
+mod page;
 mod post;
 mod receive;
+mod remote;
 mod report;
 mod state;
 mod timer;
+mod token;
 mod transmit;
 
 pub use nic::Nic;
@@ -62,6 +73,11 @@ impl<N: Nic> Gm<N> {
         &mut self.nic
     }
 
+    /// Whether the host has started the protocol. Before, no packet is taken.
+    pub fn is_started(&self) -> bool {
+        self.nic.load(STARTED) != 0
+    }
+
     /// Handles the events that have come up, or one post of the host. Returns whether there was any. Without, no word of
     /// SRAM is written.
     #[inline(always)]
@@ -72,23 +88,31 @@ impl<N: Nic> Gm<N> {
                 return false;
             }
         } else {
-            if events & N::RECEIVED != 0 {
-                self.on_received();
-            }
-            if events & N::SENT != 0 {
+            if N::ROLE.sends() && events & N::SENT != 0 {
                 self.on_sent();
+                self.send_machine();
+            }
+            if N::ROLE.receives() && events & N::RECEIVED != 0 {
+                self.on_received();
             }
             if events & N::DMA != 0 {
                 self.on_dma();
             }
-            if events & N::TICK != 0 {
+            if events & N::JOB != 0 {
+                self.on_jobs();
+            }
+            if N::ROLE.sends() && events & N::TICK != 0 {
                 self.on_tick();
             }
         }
         if self.nic.load(STARTED) != 0 {
-            self.read_machine();
-            self.send_machine();
-            self.report_machine();
+            if N::ROLE.sends() {
+                self.read_machine();
+                self.send_machine();
+            }
+            if N::ROLE.receives() {
+                self.report_machine();
+            }
         }
         true
     }

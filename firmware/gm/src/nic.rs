@@ -14,9 +14,37 @@ pub struct HostAddress {
     pub low: u32,
 }
 
+/// The machines that run on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// All four.
+    All,
+    /// SDMA and SEND, with posts of sends, timers, and all that waits for an acknowledgment.
+    Sender,
+    /// RECV and RDMA, with receive tokens, reports, and all DMA to the host.
+    Receiver,
+}
+
+impl Role {
+    /// Whether SDMA and SEND run here.
+    #[must_use]
+    pub const fn sends(self) -> bool {
+        !matches!(self, Self::Receiver)
+    }
+
+    /// Whether RECV and RDMA run here.
+    #[must_use]
+    pub const fn receives(self) -> bool {
+        !matches!(self, Self::Sender)
+    }
+}
+
 /// The hardware that GM runs on.
 pub trait Nic {
-    /// Bit of an event: a packet was received, or ended the armed buffer.
+    /// The machines that run on this CPU.
+    const ROLE: Role = Role::All;
+    /// Bit of an event: there is a received packet. It stays until [`receive`](Self::receive) has taken the packet. While
+    /// eight packets are taken and not released, it stays down.
     const RECEIVED: u32;
     /// Bit of an event: the packet that was given to the sender has left.
     const SENT: u32;
@@ -24,9 +52,13 @@ pub trait Nic {
     const DMA: u32;
     /// Bit of an event: a tick after [`set_timer`](Self::set_timer).
     const TICK: u32;
+    /// Bit of an event: the other CPU has called [`wake`](Self::wake). 0 on one CPU.
+    const JOB: u32 = 0;
     /// How often [`read_done`](Self::read_done) is asked for a short DMA before that becomes an event: about as often as the
     /// hardware needs; 0 if only an event tells of the end.
     const SHORT_READ_POLLS: u32 = 0;
+    /// Whether words can be stored behind a received packet, so that a short message and its event are one DMA.
+    const EVENT_BEHIND_PAYLOAD: bool = true;
 
     /// Reads the word of SRAM at `address`.
     fn load(&self, address: u32) -> u32;
@@ -35,11 +67,14 @@ pub trait Nic {
     /// Takes the events that have come up, a bit for each. Changes nothing when there are none.
     fn events(&mut self) -> u32;
 
-    /// Starts a DMA from the host. At most two are under way; they complete in order.
-    fn start_read(&mut self, host: HostAddress, local: u32, length: u32);
-    /// Whether the oldest DMA from the host has completed since the last time that this was true.
-    fn read_done(&mut self) -> bool;
-    /// Starts a DMA to the host. At most six are under way; they complete in order. A cookie of 0 asks for no
+    /// Starts a DMA from the host. At most five are under way; they complete in order. A cookie of 0 asks for no
+    /// completion.
+    fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32);
+    /// The cookie of a completed DMA from the host, oldest first; 0 if there is none.
+    fn read_done(&mut self) -> u32;
+    /// Reads a few words from the host and waits for them. On SEND's CPU all earlier DMAs from the host are complete then.
+    fn fetch(&mut self, host: HostAddress, local: u32, length: u32);
+    /// Starts a DMA to the host. At most three for each received packet and three more are under way; they complete in order. A cookie of 0 asks for no
     /// completion.
     fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32);
     /// The cookie of a completed DMA to the host, oldest first; 0 if there is none.
@@ -48,12 +83,17 @@ pub trait Nic {
     /// Sends the bytes from `start` to `end`, a whole packet, of which the route ends at `header`. One packet at
     /// a time.
     fn send(&mut self, start: u32, header: u32, end: u32);
-    /// Lets the next packet come into the buffer at `buffer`, which holds the longest packet.
-    fn arm(&mut self, buffer: u32);
-    /// Length of the packet that was received into `buffer`, without check sequences; 0 if it is damaged or too long.
-    fn received(&mut self, buffer: u32) -> u32;
+    /// Takes the oldest received packet: its address, and its length without check sequences, 0 if it is damaged or too
+    /// long.
+    fn receive(&mut self) -> Option<(u32, u32)>;
+    /// Frees the memory of a packet that was taken. Those that RDMA uses are freed in their order, others at once.
+    fn release(&mut self, packet: u32);
     /// Asks for [`TICK`](Self::TICK) after [`TICK_HALF_US`](defs::gm::map::TICK_HALF_US).
     fn set_timer(&mut self);
+    /// Interrupts the host.
+    fn interrupt(&mut self);
+    /// Tells the other CPU that there is a job for it: [`JOB`](Self::JOB).
+    fn wake(&mut self) {}
 
     /// Marks an event for observers: a connection's number and a sequence number. Takes no time.
     #[inline(always)]

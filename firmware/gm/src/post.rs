@@ -1,56 +1,49 @@
-//! What the host has posted: send slots and receive tokens.
+//! Send slots that a process has written.
+//!
+//! A process can write anything into its slots. So nothing of a slot is used before it is checked, a port has
+//! [`SEND_TOKENS`] sends under way at most, and all addresses go through the process's part of the page table.
 
-use defs::gm::event::Status;
-use defs::gm::map::{
-    COMMAND, CONNECTIONS, Counter, FATAL_TICKS, NODES, RESEND_TICKS, ROUTE_VALID, ROUTES,
-};
-use defs::gm::packet::{DATA, MTU, SIZES, capacity, first_word};
+use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
+use defs::gm::map::{ACK_PACKETS, COMMAND, Counter, NODES, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer};
+use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
-    PORT_COUNT, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES,
-    RECEIVE_SLOTS, RECEIVE_TAG, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW, SEND_LENGTH,
-    SEND_SLOT_BYTES, SEND_TOKEN, SEND_TYPE,
+    ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW, SEND_LENGTH,
+    SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_SLOT_BYTES, SEND_TOKEN, SEND_TOKENS, SEND_TYPE, WAKE,
 };
 
 use crate::nic::Event;
 use crate::state::{
-    ACTIVE, C_ACTIVE_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST, C_NEXT,
-    C_READY_NEXT, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, NOW, OPEN_PORT, P_FREE_TOKEN, P_LISTS,
-    P_NEXT, P_SEND, P_TOKEN, R_HIGH, R_LENGTH, R_LOW, R_NEXT, R_SEQUENCE, R_TOKEN, R_TYPE,
-    READY_LOW, T_HIGH, T_LOW, T_NEXT, T_TAG,
+    ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST, C_READY_NEXT, C_SEND,
+    F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NEXT_GET, NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND,
+    P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED, R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS,
+    R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
 /// Bytes of a port's send slots, less 1.
 const SEND_QUEUE_MASK: u32 = 0x7FF;
-/// Offset of the end of a port's receive tokens in its queue.
-const TOKENS_END: u32 = RECEIVE_SLOTS * RECEIVE_SLOT_BYTES;
 
-/// The sequence word behind `word`: the session in the upper half stays.
-#[inline(always)]
-pub const fn next_sequence(word: u32) -> u32 {
-    word & 0xFFFF_0000 | word.wrapping_add(1) & 0xFFFF
-}
+const _: () = assert!(ACK_PACKETS < 8 && WINDOW < 0x4000 && RECORD_COUNT > 0);
 
-/// The control block of the port with a number.
-#[inline(always)]
-pub const fn port_block(port: u32) -> u32 {
-    defs::gm::map::PORTS + (port << 11)
-}
-
-const _: () = assert!(defs::gm::map::PORT_BYTES == 1 << 11);
-const _: () = assert!(defs::gm::map::CONNECTION_BYTES == 1 << 6);
-const _: () = assert!(defs::gm::map::ROUTE_BYTES == 1 << 5);
-
-/// The connection with a number.
-#[inline(always)]
-pub const fn connection(number: u32) -> u32 {
-    CONNECTIONS + (number << 6)
+/// A send as its slot describes it.
+pub struct Post {
+    /// The port's control block.
+    pub port: u32,
+    slot: u32,
+    /// The slot's last word.
+    word: u32,
+    /// The record's kind.
+    kind: u32,
+    length: u32,
 }
 
 impl<N: Nic> Gm<N> {
     /// Takes one post of the host: a command, a send or a receive token. Returns whether there was one.
     #[inline(always)]
     pub(crate) fn posted(&mut self) -> bool {
+        if !N::ROLE.sends() {
+            return self.posted_token();
+        }
         let first = self.nic.load(OPEN_PORT);
         if first != 0 {
             let mut port = first;
@@ -61,8 +54,7 @@ impl<N: Nic> Gm<N> {
                     self.take_send(port, slot, word);
                     return true;
                 }
-                let slot = self.nic.load(port + P_TOKEN);
-                if self.nic.load(slot + RECEIVE_READY_WORD) != 0 {
+                if N::ROLE.receives() && self.has_token(port) {
                     self.take_token(port);
                     return true;
                 }
@@ -76,7 +68,7 @@ impl<N: Nic> Gm<N> {
         command != 0 && self.command(command)
     }
 
-    /// Takes a send slot: it becomes a record of its connection.
+    /// Takes a send slot.
     #[inline(always)]
     fn take_send(&mut self, port: u32, slot: u32, word: u32) {
         // The next port comes first the next time.
@@ -85,71 +77,165 @@ impl<N: Nic> Gm<N> {
         let next = slot & !SEND_QUEUE_MASK | (slot + SEND_SLOT_BYTES) & SEND_QUEUE_MASK;
         self.nic.store(port + P_SEND, next);
         self.nic.store(slot + SEND_TYPE, 0);
-        let token = port | self.nic.load(slot + SEND_TOKEN) & 0x3F;
-        let node = word >> 16;
-        let subport = word >> 8 & 0xFF;
         let size = (word & 0xFF).wrapping_sub(SEND);
         let length = self.nic.load(slot + SEND_LENGTH);
-        let valid = size < SIZES && length <= MTU && length <= capacity(size);
-        if !valid || subport >= 2 * PORT_COUNT {
+        let sends = self.nic.load(port + P_SENDS);
+        let kind = first_word(DATA).wrapping_add(size);
+        let post = Post {
+            port,
+            slot,
+            word,
+            kind,
+            length,
+        };
+        if size < SIZES && length <= capacity(size) && sends < SEND_TOKENS {
+            self.nic.store(port + P_SENDS, sends + 1);
+            self.add_send(&post);
+        } else {
+            self.take_other(&post, sends);
+        }
+    }
+
+    /// Takes a slot that is no usual send: another type, a send of a port with stopped streams, or one that makes no
+    /// sense.
+    #[cold]
+    #[inline(never)]
+    fn take_other(&mut self, post: &Post, sends: u32) {
+        let &Post {
+            port,
+            slot,
+            word,
+            length,
+            ..
+        } = post;
+        let size = (word & 0xFF).wrapping_sub(SEND);
+        let kind = match word & 0xFF {
+            ALARM => return self.set_alarm(port, length),
+            WAKE => return self.sleep_until_event(),
+            RESUME => return self.resume(port, stream(word), false),
+            DROP => return self.resume(port, stream(word), true),
+            PUT => K_PUT,
+            GET => K_GET,
+            _ => first_word(DATA).wrapping_add(size),
+        };
+        let token = self.nic.load(slot + SEND_TOKEN);
+        if sends & !P_STOPPED >= SEND_TOKENS {
+            return self.violation(port, SEND_TOKEN_VIOLATION, 0, token);
+        }
+        self.nic.store(port + P_SENDS, sends + 1);
+        let fits = size < SIZES && length <= capacity(size);
+        if !fits && (kind != K_PUT && kind != K_GET || length >> 31 != 0) {
+            return self.refuse(port | token & 0x3F, Status::InvalidParameter);
+        }
+        let stopped = sends & P_STOPPED != 0 && self.is_stopped(port, stream(word));
+        let post = Post { kind, ..*post };
+        if stopped {
+            self.add_waiting(&post);
+        } else {
+            self.add_send(&post);
+        }
+    }
+
+    /// Makes a record of a send and appends it to its connection.
+    #[inline(always)]
+    fn add_send(&mut self, post: &Post) {
+        let node = post.word >> 16;
+        let subport = post.word >> 8 & 0xFF;
+        let token = post.port | self.nic.load(post.slot + SEND_TOKEN) & 0x3F;
+        if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
         }
-        let connection = connection(node << 1 | subport & 1);
-        let route = ROUTES + (node << 5);
-        if node >= self.nic.load(NODES) || self.nic.load(route) & ROUTE_VALID == 0 {
+        if node >= self.nic.load(NODES) || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
             return self.refuse(token, Status::NodeUnreachable);
         }
+        let record = self.new_record(post, token);
+        if record != 0 {
+            let number = node << 1 | subport & 1;
+            let to = connection(number);
+            let sequence = self.nic.load(to + C_SEND);
+            self.nic.mark(Event::TokenTaken, number, sequence);
+            self.add_record(to, record);
+        }
+    }
+
+    /// A record of a send that waits in a stopped stream.
+    #[cold]
+    #[inline(never)]
+    fn add_waiting(&mut self, post: &Post) {
+        let token = post.port | self.nic.load(post.slot + SEND_TOKEN) & 0x3F;
+        let record = self.new_record(post, token);
+        if record != 0 {
+            let to = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
+            self.nic.store(record + R_CONNECTION, to);
+            self.append(post.port + P_WAITING, record, R_NEXT);
+        }
+    }
+
+    /// A record with what the slot says; 0 if there is none, which is reported.
+    #[inline(always)]
+    fn new_record(&mut self, post: &Post, token: u32) -> u32 {
         let record = self.nic.load(FREE_RECORD);
         if record == 0 {
-            return self.refuse(token, Status::InvalidParameter);
+            self.refuse(token, Status::TryAgain);
+            return 0;
         }
         let free = self.nic.load(record + R_NEXT);
         self.nic.store(FREE_RECORD, free);
-        let high = self.nic.load(slot + SEND_ADDRESS_HIGH);
-        let low = self.nic.load(slot + SEND_ADDRESS_LOW);
-        let sequence = self.nic.load(connection + C_NEXT);
-        self.nic.store(connection + C_NEXT, next_sequence(sequence));
-        let own = (port - defs::gm::map::PORTS) >> 10 | subport & 1;
+        let high = self.nic.load(post.slot + SEND_ADDRESS_HIGH);
+        let low = self.nic.load(post.slot + SEND_ADDRESS_LOW);
+        let key = self.nic.load(post.port + P_KEY);
+        let subport = post.word >> 8 & 0xFF;
+        let own = (post.port - defs::gm::map::PORTS) >> 10 | subport & 1;
+        self.nic.store(record + R_KIND, post.kind);
         self.nic.store(record + R_HIGH, high);
         self.nic.store(record + R_LOW, low);
-        self.nic
-            .store(record + R_LENGTH, length << 16 | subport << 8 | own);
-        self.nic.store(record + R_SEQUENCE, sequence);
-        self.nic.store(record + R_TYPE, first_word(DATA + size));
+        self.nic.store(record + R_LENGTH, post.length);
+        self.nic.store(record + R_SENT, 0);
+        self.nic.store(record + R_ACKED, 0);
+        self.nic.store(record + R_PORTS, subport << 8 | own);
         self.nic.store(record + R_TOKEN, token);
-        self.nic
-            .mark(Event::TokenTaken, node << 1 | subport & 1, sequence);
-        self.add_record(connection, record, subport & 1);
+        self.nic.store(record + R_KEY, key);
+        if post.kind == K_PUT || post.kind == K_GET {
+            self.remote_record(record, post);
+        }
+        record
+    }
+
+    /// The part of a record that only puts and gets have.
+    #[cold]
+    #[inline(never)]
+    fn remote_record(&mut self, record: u32, post: &Post) {
+        let high = self.nic.load(post.slot + SEND_REMOTE_HIGH);
+        let low = self.nic.load(post.slot + SEND_REMOTE_LOW);
+        let number = self.nic.load(NEXT_GET).wrapping_add(1);
+        let from = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
+        self.nic.store(NEXT_GET, number);
+        self.nic.store(record + R_REMOTE_HIGH, high);
+        self.nic.store(record + R_REMOTE_LOW, low);
+        self.nic.store(record + R_NUMBER, number);
+        self.nic.store(record + R_CONNECTION, from);
+        if post.kind == K_GET {
+            // The request is one packet.
+            self.nic.store(record + R_ASKED, post.length);
+            self.nic.store(record + R_LENGTH, 0);
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, token: u32, status: Status) {
+    pub(crate) fn refuse(&mut self, token: u32, status: Status) {
         self.count(Counter::BadPosts);
         self.report(token, status as u32);
     }
 
     /// Appends a record to its connection, which becomes ready and active.
     #[inline(always)]
-    fn add_record(&mut self, connection: u32, record: u32, priority: u32) {
+    pub(crate) fn add_record(&mut self, connection: u32, record: u32) {
         let mut flags = self.nic.load(connection + C_FLAGS);
         self.nic.store(record + R_NEXT, 0);
         if self.nic.load(connection + C_FIRST) == 0 {
             self.nic.store(connection + C_FIRST, record);
-            let now = self.nic.load(NOW);
-            let resend = now.wrapping_add(self.nic.load(RESEND_TICKS));
-            let fatal = now.wrapping_add(self.nic.load(FATAL_TICKS));
-            self.nic.store(connection + C_DEADLINE, resend);
-            self.nic.store(connection + C_FATAL, fatal);
-            if flags & F_ACTIVE == 0 {
-                flags |= F_ACTIVE;
-                let active = self.nic.load(ACTIVE);
-                self.nic.store(connection + C_ACTIVE_NEXT, active);
-                self.nic.store(ACTIVE, connection);
-                if active == 0 {
-                    self.nic.set_timer();
-                }
-            }
+            flags = self.begin_waiting(connection, flags);
         } else {
             let last = self.nic.load(connection + C_LAST);
             self.nic.store(last + R_NEXT, record);
@@ -160,39 +246,53 @@ impl<N: Nic> Gm<N> {
         }
         if flags & (F_READY | F_HELD) == 0 {
             flags |= F_READY;
+            let priority = connection_number(connection) & 1;
             self.append(READY_LOW + (priority << 3), connection, C_READY_NEXT);
         }
         self.nic.store(connection + C_FLAGS, flags);
     }
 
-    /// Takes one receive token of a port, if there is one: it goes into the list of its priority and size.
-    #[inline(never)]
-    pub(crate) fn take_token(&mut self, port: u32) -> bool {
-        let slot = self.nic.load(port + P_TOKEN);
-        let word = self.nic.load(slot + RECEIVE_READY_WORD);
-        if word == 0 {
-            return false;
+    /// A connection has its first unacknowledged record: it is watched. Returns its flags.
+    #[inline(always)]
+    fn begin_waiting(&mut self, connection: u32, flags: u32) -> u32 {
+        let now = self.nic.load(NOW);
+        let resend = now.wrapping_add(self.nic.load(defs::gm::map::RESEND_TICKS));
+        let fatal = now.wrapping_add(self.nic.load(defs::gm::map::FATAL_TICKS));
+        self.nic.store(connection + C_DEADLINE, resend);
+        self.nic.store(connection + C_FATAL, fatal);
+        if flags & F_ACTIVE != 0 {
+            return flags;
         }
-        self.nic.store(slot + RECEIVE_READY_WORD, 0);
-        let next = slot + RECEIVE_SLOT_BYTES;
-        let end = next & 0xFFF == TOKENS_END;
-        let next = if end { next & !0xFFF } else { next };
-        self.nic.store(port + P_TOKEN, next);
-        let token = self.nic.load(port + P_FREE_TOKEN);
-        if token == 0 {
-            self.count(Counter::BadPosts);
-            return true;
-        }
-        let free = self.nic.load(token + T_NEXT);
-        self.nic.store(port + P_FREE_TOKEN, free);
-        let high = self.nic.load(slot + RECEIVE_ADDRESS_HIGH);
-        let low = self.nic.load(slot + RECEIVE_ADDRESS_LOW);
-        let tag = self.nic.load(slot + RECEIVE_TAG);
-        self.nic.store(token + T_HIGH, high);
-        self.nic.store(token + T_LOW, low);
-        self.nic.store(token + T_TAG, tag);
-        let kind = (word >> 3 & 0x20) | word & 0x1F;
-        self.append(port + P_LISTS + (kind << 3), token, T_NEXT);
-        true
+        let active = self.nic.load(ACTIVE);
+        self.nic.store(ACTIVE, connection_number(connection) + 1);
+        self.start_timer();
+        flags & 0xFFFF | F_ACTIVE | active << ACTIVE_SHIFT
     }
+
+    /// Lets the timer run.
+    #[inline(always)]
+    pub(crate) fn start_timer(&mut self) {
+        if self.nic.load(TIMER) == 0 {
+            self.nic.store(TIMER, 1);
+            self.nic.set_timer();
+        }
+    }
+
+    /// Sets or cancels a port's alarm.
+    fn set_alarm(&mut self, port: u32, ticks: u32) {
+        let bit = 1 << port_number(port);
+        let alarms = self.nic.load(ALARMS) & !bit;
+        self.nic.store(ALARMS, alarms);
+        if ticks != 0 {
+            let at = self.nic.load(NOW).wrapping_add(ticks.min(1 << 30));
+            self.nic.store(port + P_ALARM, at);
+            self.nic.store(ALARMS, alarms | bit);
+            self.start_timer();
+        }
+    }
+}
+
+/// The stream that a slot names: node and subport.
+const fn stream(word: u32) -> u32 {
+    word >> 8
 }

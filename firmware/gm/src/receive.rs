@@ -1,162 +1,175 @@
-//! RECV and RDMA: packets from the wire to receive tokens.
+//! RECV: packets from the wire.
 
-use defs::gm::event::{
-    EVENT, EVENT_BYTES, FAST, FAST_BYTES, HIGH, NEW, PEER, QUEUE_BYTES, RECEIVE, SLOT_BYTES,
-    WORD_BUFFER, WORD_LENGTH as EVENT_LENGTH, WORD_MESSAGE, WORD_NODE, WORD_TYPE as EVENT_TYPE,
-};
-use defs::gm::map::{COUNTERS, Counter, NODE, NODES};
+use defs::gm::map::{Counter, NODE, NODES, ACK_PACKETS};
 use defs::gm::packet::{
-    ACK, DATA, HEADER_BYTES, MTU, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT, NULL, SIZES, TYPE,
-    WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE, capacity,
+    ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TYPE, WORD_CONNECTIONS, WORD_LENGTH,
+    WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
-use defs::gm::port::{PORT_COUNT, PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
 
-use crate::nic::{Event, HostAddress};
-use crate::post::{connection, next_sequence, port_block};
+use crate::nic::Event;
 use crate::state::{
-    ACK_BUFFER, ACKS, ARMED, BUFFER_STATE, C_ACK_NEXT, C_ACK_SEQUENCE, C_ACK_TYPE, C_EXPECTED,
-    C_FLAGS, F_ACK, F_NACKED, F_OPEN, FREE, P_EVENT, P_FREE_TOKEN, P_LISTS, P_OPEN, RECEIVE_OTHER,
-    T_HIGH, T_LOW, T_NEXT, T_TAG, WRITING,
+    C_EXPECTED, C_PARTIAL, C_RECEIVE, F_NACKED, F_OPEN, FREE, LAST_WRITE, OWED, OWED_MASK, REPORT_BUFFERS, SLEEPING,
+    connection, next_sequence,
 };
 use crate::transmit::padded;
-use crate::{Gm, Nic};
+use crate::{Gm, Nic, answer};
 
-/// A data packet in a receive buffer.
-struct Packet {
-    buffer: u32,
+/// A packet of a known peer.
+pub struct Packet {
+    /// Its address.
+    pub at: u32,
+    /// Its length with header.
+    pub length: u32,
     /// Number of the connection.
-    number: u32,
-    connection: u32,
+    pub number: u32,
+    /// The connection.
+    pub connection: u32,
     /// Header word with session and sequence number.
-    sequence: u32,
+    pub sequence: u32,
     /// Header word with length and subports.
-    lengths: u32,
-    size: u32,
+    pub lengths: u32,
+    /// Its subtype.
+    pub subtype: u32,
 }
 
-/// Where a message goes.
-struct Target {
-    port: u32,
-    token: u32,
-}
+/// Packets of messages: subtypes from [`DATA`] on.
+const MESSAGES: u32 = 2 * SIZES + 2;
 
 impl<N: Nic> Gm<N> {
-    /// RECV: a packet is in the armed buffer.
+    /// RECV: a packet has come.
     #[inline(always)]
     pub(crate) fn on_received(&mut self) {
-        let buffer = self.nic.load(ARMED);
-        if buffer == 0 {
-            return;
+        if let Some((packet, length)) = self.nic.receive()
+            && !self.packet(packet, length)
+        {
+            self.nic.release(packet);
         }
-        let length = self.nic.received(buffer);
-        let other = buffer ^ RECEIVE_OTHER;
-        let mut armed = 0;
-        if self.nic.load(other + BUFFER_STATE) == FREE {
-            self.nic.arm(other);
-            armed = other;
-        }
-        let kept = self.packet(buffer, length);
-        if kept {
-            self.nic.store(buffer + BUFFER_STATE, WRITING);
-        } else if armed == 0 {
-            self.nic.arm(buffer);
-            armed = buffer;
-        }
-        self.nic.store(ARMED, armed);
     }
 
-    /// A DMA to the host is complete, whose buffer's state is at `cookie`.
+    /// A DMA to the host is complete: of a packet, or of an event's buffer.
     #[inline(always)]
     pub(crate) fn on_written(&mut self, cookie: u32) {
-        self.nic.store(cookie, FREE);
-        if cookie < ACK_BUFFER && self.nic.load(ARMED) == 0 {
-            let buffer = cookie - BUFFER_STATE;
-            self.nic.arm(buffer);
-            self.nic.store(ARMED, buffer);
+        if cookie.wrapping_sub(REPORT_BUFFERS) > LAST_WRITE - REPORT_BUFFERS {
+            self.nic.release(cookie);
+        } else if cookie == LAST_WRITE {
+            self.command_done();
+        } else {
+            self.nic.store(cookie, FREE);
+        }
+        if self.nic.load(SLEEPING) != 0 {
+            self.wake_sleepers();
         }
     }
 
-    /// Handles a packet. Returns whether RDMA uses its buffer.
+    /// Programs sleep until there is an event: they look.
+    #[cold]
+    #[inline(never)]
+    fn wake_sleepers(&mut self) {
+        self.nic.store(SLEEPING, 0);
+        self.nic.interrupt();
+    }
+
+    /// Handles a packet. Returns whether RDMA uses its memory.
     #[inline(always)]
-    fn packet(&mut self, buffer: u32, length: u32) -> bool {
-        let first = self.nic.load(buffer + WORD_TYPE);
-        let target = self.nic.load(buffer + WORD_TARGET);
-        let sequence = self.nic.load(buffer + WORD_SEQUENCE);
-        let lengths = self.nic.load(buffer + WORD_LENGTH);
-        let sender = self.nic.load(buffer + WORD_SENDER);
-        let number = self.nic.load(buffer + WORD_CONNECTIONS) >> 16;
-        let known = first >> 16 == TYPE && sender < self.nic.load(NODES);
-        let ours = target == self.nic.load(NODE) && number >> 1 == sender;
-        let whole = length == HEADER_BYTES + padded(lengths >> 16);
-        if !(known && ours && whole) {
+    fn packet(&mut self, at: u32, length: u32) -> bool {
+        if length < HEADER_BYTES {
             self.count(Counter::BadPackets);
             return false;
         }
-        let connection = connection(number);
+        let first = self.nic.load(at + WORD_TYPE);
+        let target = self.nic.load(at + WORD_TARGET);
+        let sequence = self.nic.load(at + WORD_SEQUENCE);
+        let lengths = self.nic.load(at + WORD_LENGTH);
+        let sender = self.nic.load(at + WORD_SENDER);
+        let number = self.nic.load(at + WORD_CONNECTIONS) >> 16;
         let subtype = first & 0xFFFF;
-        let size = subtype.wrapping_sub(DATA);
-        if size < SIZES {
-            let packet = Packet {
-                buffer,
-                number,
-                connection,
-                sequence,
-                lengths,
-                size,
-            };
-            self.data(&packet)
-        } else if subtype == NULL {
-            self.null(connection, sequence);
+        let known = sender < self.nic.load(NODES) && number >> 1 == sender;
+        let ours = target == self.nic.load(NODE) && first >> 16 == TYPE;
+        if !(known && ours) {
+            self.count(if first >> 16 == TYPE {
+                Counter::BadAddress
+            } else {
+                Counter::BadType
+            });
+            return false;
+        }
+        let packet = Packet {
+            at,
+            length,
+            number,
+            connection: connection(number),
+            sequence,
+            lengths,
+            subtype,
+        };
+        if subtype.wrapping_sub(DATA) < MESSAGES {
+            if length == HEADER_BYTES + padded(lengths >> 16) {
+                return self.message(&packet);
+            }
+            self.count(Counter::BadLength);
             false
         } else if subtype.wrapping_sub(ACK) <= NACK_OPEN - ACK {
-            self.nic.mark(Event::AckReceived, number, sequence);
-            self.take_ack(connection, number, subtype, sequence);
+            if length == HEADER_BYTES {
+                self.nic.mark(Event::AckReceived, number, sequence);
+                self.ack_came(packet.connection, subtype, sequence, lengths);
+            } else {
+                self.count(Counter::BadLength);
+            }
             false
         } else {
-            self.count(Counter::BadPackets);
-            false
+            self.other(&packet)
         }
     }
 
-    /// A packet that carries nothing but its sequence number.
-    #[cold]
+    /// Packets that are neither messages nor acks.
     #[inline(never)]
-    fn null(&mut self, connection: u32, sequence: u32) {
-        if self.is_expected(connection, sequence) {
-            self.accept(connection, sequence);
+    fn other(&mut self, packet: &Packet) -> bool {
+        match packet.subtype {
+            PUT | PUT_BODY => self.put(packet),
+            GET => self.get(packet),
+            GOT => self.got(packet),
+            NULL => {
+                if self.is_expected(packet.connection, packet.sequence) {
+                    self.drop_partial(packet.connection);
+                    self.accept(packet.connection, packet.sequence, true);
+                }
+                false
+            }
+            _ => {
+                self.count(Counter::BadType);
+                false
+            }
         }
     }
 
     /// Whether a packet is the next one of its connection. If not, it is answered.
     #[inline(always)]
-    fn is_expected(&mut self, connection: u32, sequence: u32) -> bool {
-        let flags = self.nic.load(connection + C_FLAGS);
+    pub(crate) fn is_expected(&mut self, connection: u32, sequence: u32) -> bool {
+        let flags = self.nic.load(connection + C_RECEIVE);
         let expected = self.nic.load(connection + C_EXPECTED);
         let usual = sequence == expected && flags & F_OPEN != 0;
         usual || self.is_first(connection, flags, expected, sequence)
     }
 
-    /// The packet is accepted: the next one is expected, and an ack waits.
+    /// The packet is accepted: the next one is expected. An ack follows at once behind the last packet of a message, else
+    /// for several packets.
     #[inline(always)]
-    fn accept(&mut self, connection: u32, sequence: u32) {
-        let flags = self.nic.load(connection + C_FLAGS) & !F_NACKED;
+    pub(crate) fn accept(&mut self, connection: u32, sequence: u32, last: bool) {
+        let flags = (self.nic.load(connection + C_RECEIVE) & !F_NACKED) + OWED;
         let next = next_sequence(sequence);
         self.nic.store(connection + C_EXPECTED, next);
-        self.queue_ack(connection, flags, ACK, next);
+        if last || flags & OWED_MASK >= ACK_PACKETS * OWED {
+            self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+            self.answer(connection, answer::ACK, next);
+        } else {
+            self.nic.store(connection + C_RECEIVE, flags);
+        }
     }
 
-    /// Puts an ack or nack into the list. It takes the place of the one that waits.
-    #[inline(always)]
-    fn queue_ack(&mut self, connection: u32, flags: u32, subtype: u32, sequence: u32) {
-        self.nic.store(
-            connection + C_ACK_TYPE,
-            defs::gm::packet::first_word(subtype),
-        );
-        self.nic.store(connection + C_ACK_SEQUENCE, sequence);
-        self.nic.store(connection + C_FLAGS, flags | F_ACK);
-        if flags & F_ACK == 0 {
-            self.append(ACKS, connection, C_ACK_NEXT);
-        }
+    /// Sends a nack, or an ack again.
+    fn answer_again(&mut self, connection: u32, flags: u32, kind: u32, sequence: u32) {
+        self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+        self.answer(connection, kind, sequence);
     }
 
     /// Handles a packet out of its turn: a new session, a duplicate or one behind a gap. Returns whether it begins a
@@ -167,26 +180,30 @@ impl<N: Nic> Gm<N> {
         let ahead = (sequence >> 16).wrapping_sub(expected >> 16) & 0xFFFF;
         let known = flags & F_OPEN != 0;
         if !known || (ahead != 0 && ahead < 0x8000) {
-            let flags = flags & !F_NACKED | F_OPEN;
+            self.drop_partial(connection);
             let first = sequence & 0xFFFF_0000;
             self.nic.store(connection + C_EXPECTED, first);
             if sequence == first {
-                self.nic.store(connection + C_FLAGS, flags);
+                self.nic.store(connection + C_RECEIVE, F_OPEN);
                 return true;
             }
             self.count(Counter::Gaps);
-            self.queue_ack(connection, flags | F_NACKED, NACK_OPEN, first);
+            let flags = F_OPEN | F_NACKED | sequence << 16;
+            self.answer_again(connection, flags, answer::OPEN, first);
         } else if ahead != 0 {
             self.count(Counter::Duplicates);
         } else if sequence.wrapping_sub(expected) & 0x8000 != 0 {
             self.count(Counter::Duplicates);
-            if flags & F_ACK == 0 {
-                self.queue_ack(connection, flags, ACK, expected);
-            }
+            self.answer_again(connection, flags, answer::ACK, expected);
         } else {
             self.count(Counter::Gaps);
-            if flags & F_NACKED == 0 {
-                self.queue_ack(connection, flags | F_NACKED, NACK, expected);
+            // One nack for each round of packets: a number that is not behind the last one begins another round.
+            let round = (sequence.wrapping_sub(flags >> 16) & 0xFFFF).wrapping_sub(1) >= 0x8000;
+            let nacked = flags & F_NACKED != 0 && !round;
+            let flags = flags & 0xFFFF | sequence << 16 | F_NACKED;
+            self.nic.store(connection + C_RECEIVE, flags);
+            if !nacked {
+                self.answer_again(connection, flags, answer::NACK, expected);
             }
         }
         false
@@ -195,126 +212,22 @@ impl<N: Nic> Gm<N> {
     /// The packet cannot be delivered: its sender is told.
     #[cold]
     #[inline(never)]
-    fn refuse_packet(&mut self, packet: &Packet, subtype: u32, counter: Counter) -> bool {
+    pub(crate) fn refuse_packet(&mut self, packet: &Packet, kind: u32, counter: Counter) -> bool {
         self.count(counter);
-        self.nic
-            .mark(Event::PacketDropped, packet.number, packet.sequence);
-        let flags = self.nic.load(packet.connection + C_FLAGS) | F_NACKED;
-        self.queue_ack(packet.connection, flags, subtype, packet.sequence);
+        self.nic.mark(Event::PacketDropped, packet.number, packet.sequence);
+        let flags = self.nic.load(packet.connection + C_RECEIVE) & 0xFFFF | packet.sequence << 16 | F_NACKED;
+        self.answer_again(packet.connection, flags, kind, packet.sequence);
         false
     }
 
-    /// Handles a message.
-    #[inline(always)]
-    fn data(&mut self, packet: &Packet) -> bool {
-        if !self.is_expected(packet.connection, packet.sequence) {
-            return false;
+    /// The message whose first packets have come is given up: its receive token is used for another one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn drop_partial(&mut self, connection: u32) {
+        let token = self.nic.load(connection + C_PARTIAL);
+        if token != 0 {
+            self.nic.store(connection + C_PARTIAL, 0);
+            self.return_token(token, connection);
         }
-        let subport = packet.lengths >> 8 & 0xFF;
-        let length = packet.lengths >> 16;
-        let sound = subport < 2 * PORT_COUNT
-            && (subport ^ packet.number) & 1 == 0
-            && length <= capacity(packet.size).min(MTU);
-        if !sound {
-            self.count(Counter::BadPackets);
-            return false;
-        }
-        let port = port_block(subport >> 1);
-        if self.nic.load(port + P_OPEN) == 0 {
-            return self.refuse_packet(packet, NACK_REJECT, Counter::ClosedPort);
-        }
-        let list = port + P_LISTS + (((packet.number & 1) << 5 | packet.size) << 3);
-        let mut token = self.nic.load(list);
-        if token == 0 {
-            while self.take_token(port) {}
-            token = self.nic.load(list);
-            if token == 0 {
-                return self.refuse_packet(packet, NACK_DOWN, Counter::NoToken);
-            }
-        }
-        let next = self.nic.load(token + T_NEXT);
-        self.nic.store(list, next);
-        self.nic
-            .mark(Event::PacketReceived, packet.number, packet.sequence);
-        self.deliver(packet, &Target { port, token });
-        self.accept(packet.connection, packet.sequence);
-        true
-    }
-
-    /// RDMA: the message and its event to the host.
-    #[inline(always)]
-    fn deliver(&mut self, packet: &Packet, to: &Target) {
-        let &Target { port, token } = to;
-        let high = self.nic.load(token + T_HIGH);
-        let low = self.nic.load(token + T_LOW);
-        let tag = self.nic.load(token + T_TAG);
-        let slot = self.event_slot(port);
-        let length = packet.lengths >> 16;
-        let bytes = padded(length);
-        let local = packet.buffer + HEADER_BYTES;
-        let event = local + bytes;
-        let same = (packet.lengths >> 9 ^ packet.lengths >> 1) & 0x7F == 0;
-        let mut kind = NEW + RECEIVE + (packet.number & 1) * HIGH;
-        if same {
-            kind += PEER;
-        }
-        let (mut message_high, mut message_low) = (high, low);
-        let fast = length <= FAST_BYTES;
-        if fast {
-            kind += FAST;
-            message_high = slot.high;
-            message_low = slot.low + EVENT - bytes;
-        }
-        let subports = packet.lengths & 0xFF;
-        let target = packet.lengths >> 8 & 0xFF;
-        self.nic.store(event + WORD_MESSAGE, message_high);
-        self.nic.store(event + WORD_MESSAGE + 4, message_low);
-        self.nic.store(event + WORD_BUFFER, high);
-        self.nic.store(event + WORD_BUFFER + 4, low);
-        self.nic.store(event + EVENT_LENGTH, length);
-        let node = packet.number >> 1;
-        self.nic.store(event + WORD_NODE, node << 16 | tag & 0xFFFF);
-        self.nic.store(event + WORD_NODE + 4, 0);
-        let last = packet.size << 24 | subports << 16 | target << 8 | kind;
-        self.nic.store(event + EVENT_TYPE, last);
-        let cookie = packet.buffer + BUFFER_STATE;
-        if fast {
-            let host = HostAddress {
-                low: message_low,
-                ..slot
-            };
-            self.nic
-                .start_write(host, local, bytes + EVENT_BYTES, cookie);
-        } else {
-            self.nic
-                .start_write(HostAddress { high, low }, local, length, 0);
-            let host = HostAddress {
-                low: slot.low + EVENT,
-                ..slot
-            };
-            self.nic.start_write(host, event, EVENT_BYTES, cookie);
-        }
-        // The rest is not urgent.
-        let free = self.nic.load(port + P_FREE_TOKEN);
-        self.nic.store(token + T_NEXT, free);
-        self.nic.store(port + P_FREE_TOKEN, token);
-        let counter = COUNTERS + ((Counter::Delivered as u32) << 2);
-        let delivered = self.nic.load(counter).wrapping_add(1);
-        self.nic.store(counter, delivered);
-    }
-
-    /// The slot of a port's receive queue that is written next.
-    #[inline(always)]
-    pub(crate) fn event_slot(&mut self, port: u32) -> HostAddress {
-        let low = self.nic.load(port + P_EVENT);
-        let high = self.nic.load(port + PORT_QUEUE_HIGH);
-        let base = self.nic.load(port + PORT_QUEUE_LOW);
-        let next = low.wrapping_add(SLOT_BYTES);
-        let next = match next.wrapping_sub(base) {
-            QUEUE_BYTES => base,
-            _ => next,
-        };
-        self.nic.store(port + P_EVENT, next);
-        HostAddress { high, low }
     }
 }

@@ -1,33 +1,71 @@
-//! Completed sends: reports to the host.
+//! Events besides messages: completed sends, and notices.
 
-use defs::gm::event::{LAST_WORD, NEW, REPORT_PAIRS, SENT_TOKENS};
+use defs::gm::event::{EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS};
+use defs::gm::map::Counter;
 
 use crate::nic::HostAddress;
-use crate::post::port_block;
 use crate::state::{
-    FREE, P_OPEN, P_REPORT_IN, P_REPORT_OUT, P_RING, REPORT_END, REPORT_FILL, REPORT_OTHER,
-    REPORTS, RING_MASK, WRITING,
+    FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS, REPORT_END, REPORT_FILL,
+    REPORT_OTHER, REPORTS, RING_MASK, WRITING, port_block, port_number,
 };
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
-    /// Notes that a send is complete, whose port and slot are `token`; 0 is none.
+    /// SEND: a send is complete, whose port and token are `token`; 0 is none.
     #[inline(always)]
     pub(crate) fn report(&mut self, token: u32, status: u32) {
         let port = token & !0x7FF;
         if token == 0 || self.nic.load(port + P_OPEN) == 0 {
             return;
         }
+        let sends = self.nic.load(port + P_SENDS);
+        self.nic.store(port + P_SENDS, sends - 1);
+        self.hand_report(token, status);
+    }
+
+    /// RECV: notes a completed send.
+    #[inline(always)]
+    pub(crate) fn add_report(&mut self, token: u32, status: u32) {
+        let port = token & !0x7FF;
         let at = self.nic.load(port + P_REPORT_IN);
-        self.nic
-            .store(port + P_RING + at, (token & 0x3F) << 8 | status);
+        self.nic.store(port + P_RING + at, (token & 0x3F) << 8 | status);
         self.nic.store(port + P_REPORT_IN, (at + 4) & RING_MASK);
-        let number = (port - defs::gm::map::PORTS) >> 11;
-        let reports = self.nic.load(REPORTS) | 1 << number;
+        self.mark_reports(port);
+    }
+
+    #[inline(always)]
+    fn mark_reports(&mut self, port: u32) {
+        let reports = self.nic.load(REPORTS) | 1 << port_number(port);
         self.nic.store(REPORTS, reports);
     }
 
-    /// Writes the reports of one port as an event.
+    /// A process has used what it does not have: it is told.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn violation(&mut self, port: u32, kind: u32, high: u32, low: u32) {
+        self.count(Counter::Violations);
+        self.notice(port, kind, high, low);
+    }
+
+    /// RECV: notes a notice. A newer one of the same type takes its place.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn add_notice(&mut self, port: u32, kind: u32, high: u32, low: u32) {
+        if self.nic.load(port + P_RECEIVES) == 0 {
+            return;
+        }
+        for (index, known) in (0..).zip(NOTICES) {
+            if known == kind {
+                let notices = self.nic.load(port + P_NOTICES);
+                self.nic.store(port + P_NOTICES, notices | 1 << index);
+                self.nic.store(port + P_NOTICE + (index << 3), high);
+                self.nic.store(port + P_NOTICE + (index << 3) + 4, low);
+                self.mark_reports(port);
+            }
+        }
+    }
+
+    /// Writes the reports or a notice of one port as an event.
     #[inline(always)]
     pub(crate) fn report_machine(&mut self) {
         let reports = self.nic.load(REPORTS);
@@ -37,11 +75,39 @@ impl<N: Nic> Gm<N> {
         }
         let number = reports.trailing_zeros();
         let port = port_block(number);
+        let last = buffer + REPORT_END - 4;
+        let at = match self.nic.load(port + P_NOTICES) {
+            0 => self.fill_report(port, last),
+            notices => self.fill_notice(port, last, notices),
+        };
+        let out = self.nic.load(port + P_REPORT_OUT);
+        let end = self.nic.load(port + P_REPORT_IN);
+        if out == end && self.nic.load(port + P_NOTICES) == 0 {
+            self.nic.store(REPORTS, reports & !(1 << number));
+        }
+        if at > last {
+            return;
+        }
+        let slot = self.event_slot(port);
+        let host = HostAddress {
+            low: slot.low + LAST_WORD - (last - at),
+            ..slot
+        };
+        self.nic.start_write(host, at, last + 4 - at, buffer);
+        self.nic.store(buffer, WRITING);
+        self.nic.store(REPORT_FILL, buffer ^ REPORT_OTHER);
+    }
+
+    /// Writes the reports of a port before `last`; returns where they begin.
+    #[inline(always)]
+    fn fill_report(&mut self, port: u32, last: u32) -> u32 {
         let end = self.nic.load(port + P_REPORT_IN);
         let mut out = self.nic.load(port + P_REPORT_OUT);
+        if out == end {
+            return last + 4;
+        }
         let first = self.nic.load(port + P_RING + out);
         out = (out + 4) & RING_MASK;
-        let last = buffer + REPORT_END - 4;
         let mut at = last;
         let mut count = 1;
         while out != end && count < REPORT_PAIRS {
@@ -59,16 +125,27 @@ impl<N: Nic> Gm<N> {
         let word = first << 16 | count << 8 | NEW | SENT_TOKENS;
         self.nic.store(last, word);
         self.nic.store(port + P_REPORT_OUT, out);
-        if out == end {
-            self.nic.store(REPORTS, reports & !(1 << number));
+        at
+    }
+
+    /// Writes a notice of a port before `last`; returns where it begins.
+    #[cold]
+    #[inline(never)]
+    fn fill_notice(&mut self, port: u32, last: u32, notices: u32) -> u32 {
+        let index = notices.trailing_zeros();
+        self.nic.store(port + P_NOTICES, notices & !(1 << index));
+        let mut kind = 0;
+        for (at, known) in (0..).zip(NOTICES) {
+            if at == index {
+                kind = known;
+            }
         }
-        let slot = self.event_slot(port);
-        let host = HostAddress {
-            low: slot.low + LAST_WORD - (last - at),
-            ..slot
-        };
-        self.nic.start_write(host, at, last + 4 - at, buffer);
-        self.nic.store(buffer, WRITING);
-        self.nic.store(REPORT_FILL, buffer ^ REPORT_OTHER);
+        let high = self.nic.load(port + P_NOTICE + (index << 3));
+        let low = self.nic.load(port + P_NOTICE + (index << 3) + 4);
+        let begin = last + 4 - EVENT_BYTES;
+        for (at, word) in [(0, 0), (4, 0), (8, high), (12, low), (16, kind | NEW)] {
+            self.nic.store(begin + at, word);
+        }
+        begin
     }
 }

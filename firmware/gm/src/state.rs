@@ -4,19 +4,17 @@
 //! |---------|--------|-----------------|
 //! | SDMA, for each send buffer | [`FREE`], [`READING`], [`READY`] | a connection has a packet to send; its DMA is complete (at once if it has no payload) |
 //! | SEND | idle, [`SENDING_BUFFER`], [`SENDING_ACK`] | an ack waits, or the next buffer is [`READY`]; the packet has left (the buffer is [`FREE`]) |
-//! | RECV | stopped, armed | a receive buffer is free; a packet has been received |
-//! | RDMA, for each receive buffer | [`FREE`], [`WRITING`] | a packet is accepted; its event is in host memory |
+//! | RECV | a packet is looked at, or none is there | a packet has been received |
+//! | RDMA, for each received packet | its DMA is under way | its last DMA is complete: its memory is released |
+//!
+//! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both.
 
-use defs::gm::map::{BUFFER_BYTES, BUFFERS, STATE};
+use defs::gm::map::{BUFFER_BYTES, BUFFERS, PEERS, PORTS, STATE};
 
 /// Buffers: send.
 pub const SEND_BUFFERS: u32 = BUFFERS;
 /// Exclusive or with a send buffer's address gives the other one.
 pub const SEND_OTHER: u32 = SEND_BUFFERS ^ (SEND_BUFFERS + BUFFER_BYTES);
-/// Buffers: receive.
-pub const RECEIVE_BUFFERS: u32 = BUFFERS + 2 * BUFFER_BYTES;
-/// Exclusive or with a receive buffer's address gives the other one.
-pub const RECEIVE_OTHER: u32 = RECEIVE_BUFFERS ^ (RECEIVE_BUFFERS + BUFFER_BYTES);
 /// Buffer of an ack.
 pub const ACK_BUFFER: u32 = BUFFERS + 4 * BUFFER_BYTES;
 /// Buffers of reports: each 64 bytes, behind their state.
@@ -25,6 +23,20 @@ pub const REPORT_BUFFERS: u32 = BUFFERS + 5 * BUFFER_BYTES;
 pub const REPORT_OTHER: u32 = 0x80;
 /// Offset of a report buffer's end.
 pub const REPORT_END: u32 = 0x80;
+/// Cookie of the DMA that ends a command of the host.
+pub const LAST_WRITE: u32 = REPORT_BUFFERS + 0x100;
+/// Events of messages, if they cannot be stored behind a packet: eight, used in turn, as many as DMAs can be under way.
+pub const EVENT_BUFFERS: u32 = REPORT_BUFFERS + 0x200;
+/// Bytes of all of them.
+pub const EVENT_BUFFERS_BYTES: u32 = 0x100;
+/// Bytes of one.
+pub const EVENT_BUFFER_BYTES: u32 = 0x20;
+/// A bucket of the page table, fetched by SDMA.
+pub const SEND_BUCKET: u32 = REPORT_BUFFERS + 0x400;
+/// A bucket of the page table, fetched by RDMA.
+pub const RECEIVE_BUCKET: u32 = REPORT_BUFFERS + 0x440;
+
+const _: () = assert!(EVENT_BUFFERS.is_multiple_of(EVENT_BUFFERS_BYTES) && RECEIVE_BUCKET + 64 <= BUFFERS + 6 * BUFFER_BYTES);
 
 /// Word of a buffer: its state.
 pub const BUFFER_STATE: u32 = BUFFER_BYTES - 0x20;
@@ -39,7 +51,7 @@ pub const FREE: u32 = 0;
 pub const READING: u32 = 1;
 /// State of a send buffer: it can be sent, or is being sent.
 pub const READY: u32 = 2;
-/// State of a receive or report buffer: its DMA is under way.
+/// State of a report buffer: its DMA is under way.
 pub const WRITING: u32 = 3;
 
 /// State of SEND: a send buffer leaves.
@@ -54,115 +66,250 @@ pub const SENDING: u32 = STATE + 4;
 /// The send buffer that is filled next.
 pub const FILL: u32 = STATE + 8;
 /// The send buffer that is sent next.
-pub const LEAVE: u32 = STATE + 16;
-/// The armed receive buffer; 0 if none is.
-pub const ARMED: u32 = STATE + 20;
+pub const LEAVE: u32 = STATE + 12;
 /// Connections with packets to send, first and last, of low priority.
-pub const READY_LOW: u32 = STATE + 24;
+pub const READY_LOW: u32 = STATE + 16;
 /// The same of high priority.
-pub const READY_HIGH: u32 = STATE + 32;
+pub const READY_HIGH: u32 = STATE + 24;
 /// Connections with an ack to send, first and last.
-pub const ACKS: u32 = STATE + 40;
-/// First connection with unacknowledged packets.
-pub const ACTIVE: u32 = STATE + 48;
+pub const ACKS: u32 = STATE + 32;
+/// First connection with unacknowledged packets: its number and 1, or 0.
+pub const ACTIVE: u32 = STATE + 40;
 /// First free record of a send.
-pub const FREE_RECORD: u32 = STATE + 52;
-/// The open port that is looked at first; 0 if none is open.
-pub const OPEN_PORT: u32 = STATE + 56;
-/// Ports with reports to write, a bit for each.
-pub const REPORTS: u32 = STATE + 60;
-/// The report buffer that is filled next.
-pub const REPORT_FILL: u32 = STATE + 64;
+pub const FREE_RECORD: u32 = STATE + 44;
+/// The open port whose sends are looked at first; 0 if none is open.
+pub const OPEN_PORT: u32 = STATE + 48;
 /// Ticks so far.
-pub const NOW: u32 = STATE + 68;
+pub const NOW: u32 = STATE + 52;
+/// Whether the timer runs.
+pub const TIMER: u32 = STATE + 56;
+/// Ports with an alarm, a bit for each.
+pub const ALARMS: u32 = STATE + 60;
+/// Gets whose bytes have not come, by `R_NEXT`.
+pub const GETS: u32 = STATE + 64;
+/// Number of the next get.
+pub const NEXT_GET: u32 = STATE + 68;
+/// The own node, shifted into the last word of a header.
+pub const OWN: u32 = STATE + 72;
+/// The job of RECV that is taken next.
+pub const SENDER_JOB: u32 = STATE + 76;
+/// The job for RECV that is written next.
+pub const RECEIVER_JOB_IN: u32 = STATE + 80;
+
+/// RECV: ports with reports or notices to write, a bit for each.
+pub const REPORTS: u32 = STATE + 96;
+/// RECV: the report buffer that is filled next.
+pub const REPORT_FILL: u32 = STATE + 100;
+/// RECV: first free record of an answer to a get.
+pub const FREE_REPLY: u32 = STATE + 104;
+/// RECV: a program sleeps until the next event.
+pub const SLEEPING: u32 = STATE + 108;
+/// RECV: the event buffer that is used next.
+pub const EVENT_NEXT: u32 = STATE + 112;
+/// RECV: the open port whose receive tokens are looked at first, on a CPU of its own.
+pub const RECEIVE_PORT: u32 = STATE + 116;
+/// RECV: the job of SEND that is taken next.
+pub const RECEIVER_JOB: u32 = STATE + 120;
+/// RECV: the job for SEND that is written next.
+pub const SENDER_JOB_IN: u32 = STATE + 124;
+/// End of the firmware's own words.
+pub const STATE_END: u32 = STATE + 128;
 
 /// Word of a connection: oldest unacknowledged record.
 pub const C_FIRST: u32 = 0;
 /// Word of a connection: newest record.
 pub const C_LAST: u32 = 4;
-/// Word of a connection: the record that is sent next; 0 if none is.
+/// Word of a connection: the record of the packet that is sent next; 0 if there is none.
 pub const C_CURSOR: u32 = 8;
-/// Word of a connection: session and sequence number of the next record.
-pub const C_NEXT: u32 = 12;
-/// Word of a connection: session and sequence number of the packet that is expected.
-pub const C_EXPECTED: u32 = 16;
-/// Word of a connection: flags.
+/// Word of a connection: session and sequence number of the packet that is sent next.
+pub const C_SEND: u32 = 12;
+/// Word of a connection: number behind the last packet that was ever sent; number of the oldest unacknowledged one.
+pub const C_WINDOW: u32 = 16;
+/// Word of a connection: flags of SEND; in the upper half the next one in `ACTIVE`.
 pub const C_FLAGS: u32 = 20;
 /// Word of a connection: next one in `READY_LOW` or `READY_HIGH`.
 pub const C_READY_NEXT: u32 = 24;
-/// Word of a connection: next one in `ACKS`.
-pub const C_ACK_NEXT: u32 = 28;
-/// Word of a connection: next one in `ACTIVE`.
-pub const C_ACTIVE_NEXT: u32 = 32;
 /// Word of a connection: tick at which it is sent again.
-pub const C_DEADLINE: u32 = 36;
+pub const C_DEADLINE: u32 = 28;
 /// Word of a connection: tick at which its oldest send fails.
-pub const C_FATAL: u32 = 40;
-/// Word of a connection: first word of the ack that waits.
-pub const C_ACK_TYPE: u32 = 44;
-/// Word of a connection: session and sequence number of the ack that waits.
-pub const C_ACK_SEQUENCE: u32 = 48;
-/// Word of a connection: the route's entry.
-pub const C_ROUTE: u32 = 52;
-/// Word of a connection: its last header word.
-pub const C_NUMBERS: u32 = 56;
+pub const C_FATAL: u32 = 32;
+/// Word of a connection: next one in `ACKS`.
+pub const C_ACK_NEXT: u32 = 36;
+/// Word of a connection, RECV: session and sequence number of the packet that is expected.
+pub const C_EXPECTED: u32 = 40;
+/// Word of a connection, RECV: its flags; in the upper half the last number beyond a gap.
+pub const C_RECEIVE: u32 = 44;
+/// Word of a connection, RECV: the receive token of the message whose first packets have come; 0 if there is none.
+pub const C_PARTIAL: u32 = 48;
 
-/// Flag of a connection: in a list of ready ones.
+/// Flag of SEND: in a list of ready connections.
 pub const F_READY: u32 = 1;
-/// Flag of a connection: in the list of acks.
+/// Flag of SEND: in the list of acks.
 pub const F_ACK: u32 = 2;
-/// Flag of a connection: in the list of active ones.
+/// Flag of SEND: in the list of active connections.
 pub const F_ACTIVE: u32 = 4;
-/// Flag of a connection: a nack was sent since the last expected packet.
-pub const F_NACKED: u32 = 8;
-/// Flag of a connection: the session of the other node is known.
-pub const F_OPEN: u32 = 16;
-/// Flag of a connection: waits before it sends again, since the target has no receive token.
-pub const F_HELD: u32 = 32;
+/// Flag of SEND: waits before it sends again, since the target has no receive token.
+pub const F_HELD: u32 = 8;
+/// Flags of SEND: how often the wait before packets are sent again has doubled.
+pub const BACK_OFF_SHIFT: u32 = 4;
+/// Its mask after the shift.
+pub const BACK_OFF_MASK: u32 = 7;
+/// Flags of SEND: the ack that waits.
+pub const ANSWER_SHIFT: u32 = 7;
+/// Its mask after the shift.
+pub const ANSWER_MASK: u32 = 7;
+/// Flags of SEND: the last bits of the number that this ack refuses.
+pub const ANSWERED_SHIFT: u32 = 10;
+/// Their mask after the shift.
+pub const ANSWERED_MASK: u32 = 63;
+/// Position of the next active connection's number and 1.
+pub const ACTIVE_SHIFT: u32 = 16;
 
-/// Word of a record: next one of the connection, or next free one.
+/// Flag of RECV: a nack was sent since the last expected packet.
+pub const F_NACKED: u32 = 1;
+/// Flag of RECV: the session of the other node is known.
+pub const F_OPEN: u32 = 2;
+/// Flags of RECV: packets since the last ack.
+pub const OWED: u32 = 4;
+/// Mask of these.
+pub const OWED_MASK: u32 = 7 * OWED;
+
+/// Word of a record: next one of the connection, of another list, or next free one.
 pub const R_NEXT: u32 = 0;
-/// Word of a record: host address, upper half.
-pub const R_HIGH: u32 = 4;
-/// Word of a record: host address, lower half.
-pub const R_LOW: u32 = 8;
-/// Word of a record: header word with length and subports.
-pub const R_LENGTH: u32 = 12;
-/// Word of a record: header word with session and sequence number.
-pub const R_SEQUENCE: u32 = 16;
-/// Word of a record: header word with type and subtype.
-pub const R_TYPE: u32 = 20;
+/// Word of a record: what it is (`K_*`), or the first word of the packet of a message that fits one.
+pub const R_KIND: u32 = 4;
+/// Word of a record: process's address, upper half.
+pub const R_HIGH: u32 = 8;
+/// Word of a record: process's address, lower half.
+pub const R_LOW: u32 = 12;
+/// Word of a record: length in bytes.
+pub const R_LENGTH: u32 = 16;
+/// Word of a record: place of the next packet in the message.
+pub const R_SENT: u32 = 20;
+/// Word of a record: place of the oldest unacknowledged packet.
+pub const R_ACKED: u32 = 24;
+/// Word of a record: subports, as in a header.
+pub const R_PORTS: u32 = 28;
 /// Word of a record: the port's control block and the send token, for the report; 0 if it is reported already.
-pub const R_TOKEN: u32 = 24;
+pub const R_TOKEN: u32 = 32;
+/// Word of a record: key of the process in the page table.
+pub const R_KEY: u32 = 36;
+/// Word of a record: address at the target, upper half; of an answer to a get its number.
+pub const R_REMOTE_HIGH: u32 = 40;
+/// Word of a record: address at the target, lower half.
+pub const R_REMOTE_LOW: u32 = 44;
+/// Word of a record of a put, a get or a send that waits: its connection; of an answer to a get that failed its status.
+pub const R_CONNECTION: u32 = 48;
+/// Word of a record of a get: its number.
+pub const R_NUMBER: u32 = 52;
+/// Word of a record of a get: tick at which it fails.
+pub const R_FATAL: u32 = 56;
 
-/// Word of a token's record: next one of its list, or next free one.
+/// Word of a record of a get: bytes that are asked for.
+pub const R_ASKED: u32 = 60;
+
+/// Kind of a record: carries nothing but sequence numbers.
+pub const K_NULL: u32 = 1;
+/// Kind of a record: a put.
+pub const K_PUT: u32 = 2;
+/// Kind of a record: a get that is not acknowledged yet.
+pub const K_GET: u32 = 3;
+/// Kind of a record: the answer to a get.
+pub const K_REPLY: u32 = 4;
+/// Kind of a record: a get whose bytes come.
+pub const K_WAITING: u32 = 5;
+
+/// Word of a token's record: next one of its list, or next free one; of a message that comes in its bytes so far.
 pub const T_NEXT: u32 = 0;
-/// Word of a token's record: host address, upper half.
+/// Word of a token's record: process's address, upper half.
 pub const T_HIGH: u32 = 4;
-/// Word of a token's record: host address, lower half.
+/// Word of a token's record: process's address, lower half.
 pub const T_LOW: u32 = 8;
-/// Word of a token's record: tag.
+/// Word of a token's record: size, tag.
 pub const T_TAG: u32 = 12;
 
-/// Word of a port: whether it is open.
+/// Word of a port: whether it is open, for SEND.
 pub const P_OPEN: u32 = 0x10;
 /// Word of a port: next open one, in a circle.
 pub const P_NEXT: u32 = 0x14;
 /// Word of a port: next send slot.
 pub const P_SEND: u32 = 0x18;
-/// Word of a port: next entry of the queue of receive tokens.
-pub const P_TOKEN: u32 = 0x1C;
-/// Word of a port: first free record of a token.
-pub const P_FREE_TOKEN: u32 = 0x20;
-/// Word of a port: the slot of the receive queue that is written next, lower half of its host address.
-pub const P_EVENT: u32 = 0x24;
-/// Word of a port: places in its ring of reports, next to write.
-pub const P_REPORT_IN: u32 = 0x28;
-/// Word of a port: the same, next to send.
-pub const P_REPORT_OUT: u32 = 0x2C;
+/// Word of a port: sends under way, and [`P_STOPPED`].
+pub const P_SENDS: u32 = 0x1C;
+/// Bit of that word: streams of the port are stopped.
+pub const P_STOPPED: u32 = 0x100;
+/// Word of a port: number of stopped streams.
+pub const P_STREAM_COUNT: u32 = 0x20;
+/// Word of a port: sends that wait in stopped streams, first and last.
+pub const P_WAITING: u32 = 0x24;
+/// Word of a port: tick of its alarm.
+pub const P_ALARM: u32 = 0x2C;
+/// Word of a port: key of its process.
+pub const P_KEY: u32 = 0x30;
+/// Stopped streams: node and subport.
+pub const P_STREAMS: u32 = 0x80;
+
+/// Word of a port, RECV: whether it is open.
+pub const P_RECEIVES: u32 = 0x100;
+/// Word of a port, RECV: next open one, in a circle, on a CPU of its own.
+pub const P_RECEIVE_NEXT: u32 = 0x104;
+/// Word of a port, RECV: next entry of the queue of receive tokens.
+pub const P_TOKEN: u32 = 0x108;
+/// Word of a port, RECV: first free record of a token.
+pub const P_FREE_TOKEN: u32 = 0x10C;
+/// Word of a port, RECV: the slot of the receive queue that is written next, lower half of its host address.
+pub const P_EVENT: u32 = 0x110;
+/// Word of a port, RECV: places in its ring of reports, next to write.
+pub const P_REPORT_IN: u32 = 0x114;
+/// Word of a port, RECV: the same, next to send.
+pub const P_REPORT_OUT: u32 = 0x118;
+/// Word of a port, RECV: sizes that it accepts, of low priority; of high priority in the next word.
+pub const P_ACCEPT: u32 = 0x11C;
+/// Word of a port, RECV: whether other nodes may use its process's memory.
+pub const P_ALLOW: u32 = 0x124;
+/// Word of a port, RECV: notices to write, a bit for each of `NOTICES`.
+pub const P_NOTICES: u32 = 0x128;
+/// Words of a port, RECV: the addresses of these, two for each.
+pub const P_NOTICE: u32 = 0x130;
+/// Word of a port, RECV: key of its process.
+pub const P_RECEIVE_KEY: u32 = 0x160;
 /// Lists of receive tokens: first and last for each priority and size.
 pub const P_LISTS: u32 = 0x200;
 /// Ring of reports: a word for each, status below the slot.
 pub const P_RING: u32 = 0x400;
 /// Mask of places in that ring.
 pub const RING_MASK: u32 = 0x1FF;
+
+/// The sequence word behind `word`: the session in the upper half stays.
+#[inline(always)]
+pub const fn next_sequence(word: u32) -> u32 {
+    word & 0xFFFF_0000 | word.wrapping_add(1) & 0xFFFF
+}
+
+/// The control block of the port with a number.
+#[inline(always)]
+pub const fn port_block(port: u32) -> u32 {
+    PORTS + (port << 11)
+}
+
+/// The number of the port with a control block.
+#[inline(always)]
+pub const fn port_number(block: u32) -> u32 {
+    (block - PORTS) >> 11
+}
+
+/// The connection with a number.
+#[inline(always)]
+pub const fn connection(number: u32) -> u32 {
+    PEERS + (number << 6)
+}
+
+/// The number of a connection.
+#[inline(always)]
+pub const fn connection_number(connection: u32) -> u32 {
+    (connection - PEERS) >> 6
+}
+
+const _: () = assert!(defs::gm::map::PORT_BYTES == 1 << 11);
+const _: () = assert!(defs::gm::map::CONNECTION_BYTES == 1 << 6);
+const _: () = assert!(defs::gm::map::PEER_BYTES == 1 << 7 && PEERS.is_multiple_of(1 << 7));

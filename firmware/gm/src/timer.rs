@@ -1,40 +1,66 @@
-//! Ticks: packets that are sent again, sends that fail.
+//! Ticks: packets that are sent again, sends that fail, alarms.
 
-use defs::gm::event::Status;
-use defs::gm::map::{Counter, FATAL_TICKS, ROUTE_VALID};
+use defs::gm::event::{ALARM, Status};
+use defs::gm::map::{BACK_OFF_LIMIT, FATAL_TICKS};
+use defs::gm::port::PORT_COUNT;
 
 use crate::state::{
-    ACTIVE, C_ACTIVE_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_NEXT, C_NUMBERS,
-    C_ROUTE, F_ACTIVE, F_HELD, NOW,
+    ACTIVE, ACTIVE_SHIFT, ALARMS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, F_ACTIVE,
+    F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
 };
 use crate::{Gm, Nic};
 
+const _: () = assert!(BACK_OFF_LIMIT <= BACK_OFF_MASK);
+
 impl<N: Nic> Gm<N> {
-    /// A tick: looks at the connections with unacknowledged packets.
+    /// A tick: looks at all that waits.
     #[inline(never)]
     pub(crate) fn on_tick(&mut self) {
         let now = self.nic.load(NOW).wrapping_add(1);
         self.nic.store(NOW, now);
-        // The link that leads to `connection`.
-        let mut link = ACTIVE;
-        let mut connection = self.nic.load(ACTIVE);
-        while connection != 0 {
-            let next = self.nic.load(connection + C_ACTIVE_NEXT);
-            if self.nic.load(connection + C_FIRST) == 0 {
-                self.nic.store(link, next);
-                let flags = self.nic.load(connection + C_FLAGS);
-                self.nic.store(connection + C_FLAGS, flags & !F_ACTIVE);
-            } else {
-                let deadline = self.nic.load(connection + C_DEADLINE);
-                if now.wrapping_sub(deadline) < 1 << 31 {
-                    self.expire(connection, now);
-                }
-                link = connection + C_ACTIVE_NEXT;
-            }
-            connection = next;
+        self.look_at_connections(now);
+        if self.nic.load(ALARMS) != 0 {
+            self.look_at_alarms(now);
         }
-        if self.nic.load(ACTIVE) != 0 {
+        if self.nic.load(GETS) != 0 {
+            self.expire_gets(now);
+        }
+        let waits = self.nic.load(ACTIVE) | self.nic.load(ALARMS) | self.nic.load(GETS);
+        if waits == 0 {
+            self.nic.store(TIMER, 0);
+        } else {
             self.nic.set_timer();
+        }
+    }
+
+    fn look_at_connections(&mut self, now: u32) {
+        let mut before = 0;
+        let mut number = self.nic.load(ACTIVE);
+        while number != 0 {
+            let at = connection(number - 1);
+            let flags = self.nic.load(at + C_FLAGS);
+            let next = flags >> ACTIVE_SHIFT;
+            if self.nic.load(at + C_FIRST) == 0 {
+                self.nic.store(at + C_FLAGS, flags & 0xFFFF & !F_ACTIVE);
+                self.link_active(before, next);
+            } else {
+                let deadline = self.nic.load(at + C_DEADLINE);
+                if now.wrapping_sub(deadline) < 1 << 31 {
+                    self.expire(at, now);
+                }
+                before = at;
+            }
+            number = next;
+        }
+    }
+
+    /// The active connection behind `before` (0: the first one) is `next`.
+    fn link_active(&mut self, before: u32, next: u32) {
+        if before == 0 {
+            self.nic.store(ACTIVE, next);
+        } else {
+            let flags = self.nic.load(before + C_FLAGS) & 0xFFFF;
+            self.nic.store(before + C_FLAGS, flags | next << ACTIVE_SHIFT);
         }
     }
 
@@ -42,8 +68,8 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn expire(&mut self, connection: u32, now: u32) {
-        let number = self.nic.load(connection + C_NUMBERS) & 0xFFFF;
-        let held = self.nic.load(connection + C_FLAGS) & F_HELD != 0;
+        let flags = self.nic.load(connection + C_FLAGS);
+        let held = flags & F_HELD != 0;
         let fatal = self.nic.load(connection + C_FATAL);
         if now.wrapping_sub(fatal) < 1 << 31 {
             let next = now.wrapping_add(self.nic.load(FATAL_TICKS));
@@ -52,26 +78,27 @@ impl<N: Nic> Gm<N> {
                 return self.give_up(connection);
             }
             // The node answers: only its receive token is missing.
-            self.fail_first(connection, Status::TimedOut);
+            let first = self.nic.load(connection + C_FIRST);
+            self.fail(connection, first, Status::TimedOut);
         }
-        self.go_back(connection, number);
+        let back_off = flags >> BACK_OFF_SHIFT & BACK_OFF_MASK;
+        if !held && back_off < BACK_OFF_LIMIT {
+            let flags = self.nic.load(connection + C_FLAGS);
+            self.nic.store(connection + C_FLAGS, flags + (1 << BACK_OFF_SHIFT));
+        }
+        self.go_back(connection);
     }
 
-    /// The node does not answer: all sends to it fail, and the next one begins a new session.
-    fn give_up(&mut self, connection: u32) {
-        let route = self.nic.load(connection + C_ROUTE);
-        let status = match self.nic.load(route) & ROUTE_VALID {
-            0 => Status::NodeUnreachable,
-            _ => Status::TimedOut,
-        };
-        while self.nic.load(connection + C_FIRST) != 0 {
-            self.count(Counter::FailedSends);
-            self.free_first(connection, status);
+    fn look_at_alarms(&mut self, now: u32) {
+        let alarms = self.nic.load(ALARMS);
+        for number in 0..PORT_COUNT {
+            let port = port_block(number);
+            let at = self.nic.load(port + P_ALARM);
+            if alarms >> number & 1 != 0 && now.wrapping_sub(at) < 1 << 31 {
+                let left = self.nic.load(ALARMS) & !(1 << number);
+                self.nic.store(ALARMS, left);
+                self.notice(port, ALARM, 0, 0);
+            }
         }
-        self.nic.store(connection + C_CURSOR, 0);
-        let session = self.nic.load(connection + C_NEXT) & 0xFFFF_0000;
-        self.nic
-            .store(connection + C_NEXT, session.wrapping_add(1 << 16));
-        self.count(Counter::Sessions);
     }
 }

@@ -1,24 +1,34 @@
 //! SDMA and SEND: packets from records to the wire.
 
-use defs::gm::event::FAST_BYTES;
-use defs::gm::map::{BUFFER_HEADER, NODE};
+use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
+use defs::gm::map::{BUFFER_HEADER, NODE, PAGE_BYTES, PEER_ROUTE, ROUTE_WORDS, WINDOW};
 use defs::gm::packet::{
-    HEADER_BYTES, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
+    BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET,
+    WORD_TYPE, first_word,
 };
 
 use crate::nic::{Event, HostAddress};
+use crate::remote::Plan;
 use crate::state::{
-    ACK_BUFFER, ACKS, BUFFER_END, BUFFER_START, BUFFER_STATE, C_ACK_NEXT, C_ACK_SEQUENCE,
-    C_ACK_TYPE, C_CURSOR, C_FLAGS, C_NUMBERS, C_READY_NEXT, C_ROUTE, F_ACK, F_HELD, F_READY, FILL,
-    FREE, LEAVE, R_HIGH, R_LENGTH, R_LOW, R_NEXT, R_SEQUENCE, R_TYPE, READING, READY, READY_HIGH,
-    READY_LOW, SEND_OTHER, SENDING, SENDING_ACK, SENDING_BUFFER,
+    ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END, BUFFER_START, BUFFER_STATE,
+    C_ACK_NEXT, C_CURSOR, C_EXPECTED, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW, F_ACK, F_HELD, F_READY, FILL, FREE,
+    LEAVE, OWN, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY, READY_HIGH,
+    READY_LOW, SEND_OTHER, SENDING, SENDING_ACK, SENDING_BUFFER, connection_number, next_sequence,
 };
-use crate::{Gm, Nic};
+use crate::{Gm, Nic, answer};
 
 /// Bytes of a payload on the wire.
 #[inline(always)]
 pub const fn padded(length: u32) -> u32 {
     (length + 3) & !3
+}
+
+/// Bytes of a process for DMA: on one page or two.
+pub struct Pieces {
+    first: HostAddress,
+    /// Bytes on the first page.
+    first_bytes: u32,
+    second: HostAddress,
 }
 
 impl<N: Nic> Gm<N> {
@@ -40,54 +50,150 @@ impl<N: Nic> Gm<N> {
             self.nic.store(list, next);
             let flags = self.nic.load(connection + C_FLAGS);
             let record = self.nic.load(connection + C_CURSOR);
-            let idle = record == 0 || flags & F_HELD != 0;
-            let after = match idle {
-                true => 0,
-                false => self.nic.load(record + R_NEXT),
-            };
-            if after == 0 {
+            let under_way = self
+                .nic
+                .load(connection + C_SEND)
+                .wrapping_sub(self.nic.load(connection + C_WINDOW))
+                & 0xFFFF;
+            if record == 0 || flags & F_HELD != 0 || under_way >= WINDOW {
+                self.nic.store(connection + C_FLAGS, flags & !F_READY);
+                continue;
+            }
+            self.fill(buffer, connection, record);
+            if self.nic.load(connection + C_CURSOR) == 0 {
+                let flags = self.nic.load(connection + C_FLAGS);
                 self.nic.store(connection + C_FLAGS, flags & !F_READY);
             } else {
                 // The others with packets come first.
                 self.append(list, connection, C_READY_NEXT);
             }
-            if !idle {
-                self.nic.store(connection + C_CURSOR, after);
-                self.fill(buffer, connection, record);
-            }
         }
     }
 
-    /// Makes the packet of a record in a send buffer and starts its DMA.
+    /// Makes the next packet of a record in a send buffer and starts its DMA.
     #[inline(always)]
     fn fill(&mut self, buffer: u32, connection: u32, record: u32) {
-        let word = self.nic.load(record + R_LENGTH);
-        let length = word >> 16;
+        let sent = self.nic.load(record + R_SENT);
+        let left = self.nic.load(record + R_LENGTH) - sent;
+        let last = left <= MTU;
+        let kind = self.nic.load(record + R_KIND);
         let header = buffer + BUFFER_HEADER;
-        if length == 0 {
-            self.nic.store(buffer + BUFFER_STATE, READY);
+        let plan = if kind < 16 {
+            self.plan_other(header, record, kind, sent, left)
+        } else if last && sent == 0 {
+            Plan::message(kind, left)
+        } else if last {
+            Plan::message(first_word(TAIL), left)
+        } else if sent == 0 {
+            Plan::message(kind + HEAD - DATA, MTU)
         } else {
-            let host = HostAddress {
-                high: self.nic.load(record + R_HIGH),
-                low: self.nic.load(record + R_LOW),
+            Plan::message(first_word(BODY), MTU)
+        };
+        let payload = header + HEADER_BYTES + plan.extra;
+        if plan.bytes != 0 {
+            let Some(pieces) = self.record_pieces(record, sent, plan.bytes) else {
+                return self.bad_memory(connection, record, sent);
             };
-            self.nic.start_read(host, header + HEADER_BYTES, length);
-            self.nic.store(buffer + BUFFER_STATE, READING);
-            let number = self.nic.load(connection + C_NUMBERS) & 0xFFFF;
-            let sequence = self.nic.load(record + R_SEQUENCE);
-            self.nic.mark(Event::ReadStarted, number, sequence);
+            self.start_reads(&pieces, payload, plan.bytes, buffer);
         }
+        let state = if plan.bytes == 0 { READY } else { READING };
+        self.nic.store(buffer + BUFFER_STATE, state);
         self.nic.store(FILL, buffer ^ SEND_OTHER);
-        let first = self.nic.load(record + R_TYPE);
-        let sequence = self.nic.load(record + R_SEQUENCE);
-        let end = header + HEADER_BYTES + padded(length);
-        self.nic.store(buffer + BUFFER_END, end);
-        let start = self.packet_header(header, connection, first, sequence, word);
+        let sequence = self.take_sequence(connection);
+        if plan.bytes != 0 {
+            self.nic.mark(Event::ReadStarted, connection_number(connection), sequence);
+        }
+        if last {
+            let after = self.nic.load(record + R_NEXT);
+            self.nic.store(record + R_SENT, 0);
+            self.nic.store(connection + C_CURSOR, after);
+        } else {
+            self.nic.store(record + R_SENT, sent + MTU);
+        }
+        self.nic.store(buffer + BUFFER_END, payload + padded(plan.bytes));
+        let lengths = plan.bytes << 16 | self.nic.load(record + R_PORTS);
+        let start = self.packet_header(header, connection, plan.first, sequence, lengths);
         self.nic.store(buffer + BUFFER_START, start);
         let other = self.nic.load((buffer ^ SEND_OTHER) + BUFFER_STATE);
-        if length != 0 && length <= FAST_BYTES && other != READING {
+        if plan.bytes != 0 && plan.bytes <= FAST_BYTES && other != READING {
             self.await_short_read();
         }
+    }
+
+    /// The sequence number of the next packet of a connection.
+    #[inline(always)]
+    fn take_sequence(&mut self, connection: u32) -> u32 {
+        let sequence = self.nic.load(connection + C_SEND);
+        let window = self.nic.load(connection + C_WINDOW);
+        let after = next_sequence(sequence);
+        self.nic.store(connection + C_SEND, after);
+        if (window >> 16 ^ sequence) & 0xFFFF == 0 {
+            self.nic.store(connection + C_WINDOW, window.wrapping_add(1 << 16));
+        }
+        sequence
+    }
+
+    /// Where bytes of a record are; `None` if the process has not registered them.
+    #[inline(always)]
+    fn record_pieces(&mut self, record: u32, from: u32, bytes: u32) -> Option<Pieces> {
+        let base = self.nic.load(record + R_LOW);
+        let low = base.wrapping_add(from);
+        let high = self.nic.load(record + R_HIGH).wrapping_add(u32::from(low < base));
+        let key = self.nic.load(record + R_KEY);
+        self.pieces(high, low, key, bytes)
+    }
+
+    /// Where bytes of a process are, at most [`MTU`].
+    #[inline(always)]
+    pub(crate) fn pieces(&mut self, high: u32, low: u32, key: u32, bytes: u32) -> Option<Pieces> {
+        let first = self.page(high, low, key)?;
+        let first_bytes = PAGE_BYTES - (low & (PAGE_BYTES - 1));
+        let mut second = first;
+        if bytes > first_bytes {
+            let next = low.wrapping_add(first_bytes);
+            second = self.page(high.wrapping_add(u32::from(next < low)), next, key)?;
+        }
+        Some(Pieces {
+            first,
+            first_bytes,
+            second,
+        })
+    }
+
+    #[inline(always)]
+    fn start_reads(&mut self, from: &Pieces, local: u32, bytes: u32, cookie: u32) {
+        if bytes <= from.first_bytes {
+            self.nic.start_read(from.first, local, bytes, cookie);
+        } else {
+            let rest = bytes - from.first_bytes;
+            self.nic.start_read(from.first, local, from.first_bytes, 0);
+            self.nic.start_read(from.second, local + from.first_bytes, rest, cookie);
+        }
+    }
+
+    /// Starts the DMA of a payload to the host.
+    #[inline(always)]
+    pub(crate) fn start_writes(&mut self, to: &Pieces, local: u32, bytes: u32, cookie: u32) {
+        if bytes <= to.first_bytes {
+            self.nic.start_write(to.first, local, bytes, cookie);
+        } else {
+            let rest = bytes - to.first_bytes;
+            self.nic.start_write(to.first, local, to.first_bytes, 0);
+            self.nic.start_write(to.second, local + to.first_bytes, rest, cookie);
+        }
+    }
+
+    /// The process has not registered the bytes of a send.
+    #[cold]
+    #[inline(never)]
+    fn bad_memory(&mut self, connection: u32, record: u32, sent: u32) {
+        let token = self.nic.load(record + R_TOKEN);
+        let high = self.nic.load(record + R_HIGH);
+        let low = self.nic.load(record + R_LOW).wrapping_add(sent);
+        if token != 0 {
+            self.violation(token & !0x7FF, BAD_SEND_MEMORY, high, low);
+        }
+        self.fail(connection, record, Status::PermissionDenied);
     }
 
     /// Waits for the only DMA from the host, which is short: it ends sooner than the loop of the firmware comes round. The
@@ -96,8 +202,9 @@ impl<N: Nic> Gm<N> {
     fn await_short_read(&mut self) {
         let mut polls = N::SHORT_READ_POLLS;
         while polls != 0 {
-            if self.nic.read_done() {
-                return self.on_read();
+            let buffer = self.nic.read_done();
+            if buffer != 0 {
+                return self.nic.store(buffer + BUFFER_STATE, READY);
             }
             polls -= 1;
         }
@@ -105,34 +212,36 @@ impl<N: Nic> Gm<N> {
 
     /// Writes route and header; returns where the route begins.
     #[inline(always)]
-    fn packet_header(
-        &mut self,
-        header: u32,
-        connection: u32,
-        first: u32,
-        sequence: u32,
-        lengths: u32,
-    ) -> u32 {
-        let numbers = self.nic.load(connection + C_NUMBERS);
-        let own = self.nic.load(NODE);
+    fn packet_header(&mut self, header: u32, connection: u32, first: u32, sequence: u32, lengths: u32) -> u32 {
+        let number = connection_number(connection);
+        let own = self.nic.load(OWN);
+        let node = self.nic.load(NODE);
         self.nic.store(header + WORD_TYPE, first);
-        self.nic
-            .store(header + WORD_TARGET, (numbers & 0xFFFF) >> 1);
+        self.nic.store(header + WORD_TARGET, number >> 1);
         self.nic.store(header + WORD_SEQUENCE, sequence);
         self.nic.store(header + WORD_LENGTH, lengths);
-        self.nic.store(header + WORD_SENDER, own);
-        self.nic.store(header + WORD_CONNECTIONS, numbers);
-        let entry = self.nic.load(connection + C_ROUTE);
-        let length = self.nic.load(entry) & 0x1F;
-        let mut left = length;
-        let mut at = 0;
-        while left > at {
-            at += 4;
-            let word = self.nic.load(entry + defs::gm::map::ROUTE_BYTES - at);
-            self.nic.store(header - at, word);
-            left = length;
+        self.nic.store(header + WORD_SENDER, node);
+        self.nic.store(header + WORD_CONNECTIONS, own | (number & 1) << 16 | number);
+        let peer = connection & !(defs::gm::map::PEER_BYTES - 1);
+        let length = self.nic.load(peer + PEER_ROUTE) & 0x1F;
+        if length != 0 {
+            let word = self.nic.load(peer + ROUTE_WORDS[0]);
+            self.nic.store(header - 4, word);
+            if length > 4 {
+                self.long_route(header, peer);
+            }
         }
         header - length
+    }
+
+    #[inline(never)]
+    fn long_route(&mut self, header: u32, peer: u32) {
+        let mut at = header - 4;
+        for place in [ROUTE_WORDS[1], ROUTE_WORDS[2], ROUTE_WORDS[3]] {
+            at -= 4;
+            let word = self.nic.load(peer + place);
+            self.nic.store(at, word);
+        }
     }
 
     /// SEND: gives the sender an ack, else the next buffer that is ready.
@@ -166,12 +275,17 @@ impl<N: Nic> Gm<N> {
         let flags = self.nic.load(connection + C_FLAGS);
         self.nic.store(connection + C_FLAGS, flags & !F_ACK);
         let header = ACK_BUFFER + BUFFER_HEADER;
-        let first = self.nic.load(connection + C_ACK_TYPE);
-        let sequence = self.nic.load(connection + C_ACK_SEQUENCE);
-        let start = self.packet_header(header, connection, first, sequence, 0);
+        let sequence = self.nic.load(connection + C_EXPECTED);
+        let mut kind = flags >> ANSWER_SHIFT & ANSWER_MASK;
+        // RECV on the other CPU may have gone on: the packet that was refused is not the one that is expected now.
+        if !N::ROLE.receives() && (flags >> ANSWERED_SHIFT ^ sequence) & ANSWERED_MASK != 0 {
+            kind = answer::ACK;
+        }
+        let subtype = answer::subtype(kind);
+        let start = self.packet_header(header, connection, first_word(subtype), sequence, answer::reason(kind));
         self.nic.send(start, header, header + HEADER_BYTES);
         self.nic.store(SENDING, SENDING_ACK);
-        let number = self.nic.load(connection + C_NUMBERS) & 0xFFFF;
+        let number = connection_number(connection);
         self.nic.mark(Event::AckSent, number, sequence);
     }
 
@@ -189,26 +303,19 @@ impl<N: Nic> Gm<N> {
     /// DMAs are complete.
     #[inline(always)]
     pub(crate) fn on_dma(&mut self) {
-        while self.nic.read_done() {
-            self.on_read();
+        while N::ROLE.sends() {
+            let buffer = self.nic.read_done();
+            if buffer == 0 {
+                break;
+            }
+            self.nic.store(buffer + BUFFER_STATE, READY);
         }
-        loop {
+        while N::ROLE.receives() {
             let cookie = self.nic.write_done();
             if cookie == 0 {
                 break;
             }
             self.on_written(cookie);
         }
-    }
-
-    /// The oldest DMA from the host is complete: its buffer can be sent.
-    #[inline(always)]
-    fn on_read(&mut self) {
-        // If both buffers are being filled, the older one is filled next again.
-        let mut buffer = self.nic.load(FILL);
-        if self.nic.load(buffer + BUFFER_STATE) != READING {
-            buffer ^= SEND_OTHER;
-        }
-        self.nic.store(buffer + BUFFER_STATE, READY);
     }
 }

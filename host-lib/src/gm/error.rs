@@ -1,8 +1,10 @@
 //! Errors: at start-up, of ports and memory, of sends and receives.
 
-use defs::gm::map::{GLOBALS, NODE_LIMIT, ROUTE_LIMIT, SRAM_BYTES};
+use defs::gm::map::{GLOBALS, NODE_LIMIT, ROUTE_LIMIT};
 use thiserror::Error;
 
+use crate::board::ChipError;
+use crate::firmware::ImageError;
 use crate::lanai::LanaiError;
 use crate::window::VirtualAddress;
 
@@ -31,9 +33,15 @@ pub enum StartError {
         /// Its length.
         length_bytes: usize,
     },
-    /// The board cannot be brought up, or the image cannot be loaded.
+    /// A board with a LANai cannot be brought up, or the image cannot be loaded.
     #[error(transparent)]
     Board(#[from] LanaiError),
+    /// A Tigon2 cannot be brought up.
+    #[error(transparent)]
+    Chip(#[from] ChipError),
+    /// The image cannot be loaded into a Tigon2.
+    #[error(transparent)]
+    Load(#[from] ImageError),
     /// The image reaches into the memory that it shares with the host.
     #[error("the segment at {address:#x} ({length_bytes} bytes) ends above {GLOBALS:#x}")]
     Image {
@@ -43,11 +51,25 @@ pub enum StartError {
         length_bytes: usize,
     },
     /// The board has too little memory.
-    #[error("the board has {sram_bytes:#x} bytes of memory, GM needs {SRAM_BYTES:#x}")]
+    #[error("the board has {sram_bytes:#x} bytes of memory, GM needs {needed:#x}")]
     Sram {
         /// Bytes that the board has.
         sram_bytes: u32,
+        /// Bytes that it needs.
+        needed: u32,
     },
+    /// The page table's size is not a power of two up to 2^20.
+    #[error("a page table of {buckets} buckets: it has to be a power of two, at most 2^20")]
+    PageTable {
+        /// Buckets of the configuration.
+        buckets: u32,
+    },
+    /// There is no contiguous memory for the page table.
+    #[error("there is no contiguous memory for the page table")]
+    NoMemory,
+    /// Each port can have a process of its own, and no more.
+    #[error("the board has as many processes as ports")]
+    Processes,
     /// The firmware does not answer.
     #[error("the firmware does not answer: waited for {waited_for} {polls} times")]
     Silent {
@@ -79,6 +101,12 @@ pub enum PortError {
         /// The port.
         port: u8,
     },
+    /// Another process has the port.
+    #[error("another process has port {port}")]
+    Busy {
+        /// The port.
+        port: u8,
+    },
     /// There is no memory for the receive queue.
     #[error("there is no contiguous memory for the receive queue")]
     NoMemory,
@@ -101,14 +129,12 @@ pub enum MemoryError {
         /// Number of bytes.
         length: u32,
     },
-    /// The bytes lie on pages that are not adjacent for the board.
-    #[error("{length} bytes at {:#x} lie on pages that are not adjacent in physical memory", address.0)]
-    Scattered {
-        /// First byte.
-        address: VirtualAddress,
-        /// Number of bytes.
-        length: u32,
-    },
+    /// The page table has no place for a page.
+    #[error("the page table has no place for the page at {:#x}", .0.0)]
+    TooMany(VirtualAddress),
+    /// The firmware does not answer.
+    #[error("the firmware does not carry out a command")]
+    Silent,
     /// Pages are not mapped.
     #[error("the memory at {:#x} is not mapped", .0.0)]
     NotMapped(VirtualAddress),
@@ -146,8 +172,8 @@ pub enum SendError {
         /// The port.
         port: u8,
     },
-    /// The message is longer than its size, or than a packet.
-    #[error("a message of {length} bytes does not fit size {size} and one packet")]
+    /// The message is longer than its size, or than [`MOST_BYTES`](super::MOST_BYTES).
+    #[error("a message of {length} bytes does not fit size {size}")]
     TooLong {
         /// Length in bytes.
         length: u32,

@@ -1,7 +1,10 @@
-//! Memory that the board may use.
+//! Memory that the board may use: the process's registered ranges.
+
+use defs::gm::map::{ARGUMENT_HIGH, COMMAND_UNCACHE, page_tag};
 
 use super::Gm;
 use super::error::MemoryError;
+use super::table::Page;
 use crate::window::{PhysicalAddress, System, VirtualAddress, Window};
 
 /// A range of the program's memory.
@@ -13,123 +16,126 @@ pub struct Buffer {
     pub length: u32,
 }
 
-/// A registered range.
-#[derive(Debug)]
-struct Region {
-    start: u64,
-    length: u64,
-    /// First byte of the range, then of each further page.
-    pages: Vec<PhysicalAddress>,
-    page_bytes: u64,
-}
-
-impl Region {
-    /// Place of a page in physical memory, and bytes from `address` to its end.
-    fn piece(&self, address: u64) -> Option<(u64, u64)> {
-        let first = self.start / self.page_bytes;
-        let index = (address / self.page_bytes).checked_sub(first)?;
-        let page = self.pages.get(usize::try_from(index).ok()?)?;
-        let begin = if index == 0 {
-            self.start
-        } else {
-            (first + index) * self.page_bytes
-        };
-        let end = (first + index + 1) * self.page_bytes;
-        Some((page.0 + (address - begin), end - address))
-    }
-
-    /// Physical address of a range; `None` if it is scattered.
-    fn contiguous(&self, address: u64, length: u64) -> Option<u64> {
-        let (start, mut known) = self.piece(address)?;
-        while known < length {
-            let (next, more) = self.piece(address + known)?;
-            if next != start + known {
-                return None;
-            }
-            known += more;
-        }
-        Some(start)
-    }
-}
-
-/// The registered ranges.
+/// The registered ranges: first byte and length.
 #[derive(Debug, Default)]
-pub(super) struct Regions(Vec<Region>);
+pub(super) struct Regions(Vec<(u64, u64)>);
 
 impl Regions {
-    /// Physical address of a buffer.
-    pub(super) fn find(&self, buffer: Buffer) -> Result<PhysicalAddress, MemoryError> {
+    /// Checks that a buffer is registered.
+    pub(super) fn check(&self, buffer: Buffer) -> Result<(), MemoryError> {
         let Buffer { address, length } = buffer;
-        let inside = |region: &&Region| {
-            let offset = address.0.checked_sub(region.start);
+        let inside = |(start, bytes): &(u64, u64)| {
+            let offset = address.0.checked_sub(*start);
             let end = offset.and_then(|offset| offset.checked_add(length.into()));
-            end.is_some_and(|end| end <= region.length)
+            end.is_some_and(|end| end <= *bytes)
         };
-        let region = self.0.iter().rev().find(inside);
-        let region = region.ok_or(MemoryError::Unregistered { address, length })?;
-        // An empty message has no bytes to find.
-        if length == 0 {
-            return Ok(PhysicalAddress(0));
-        }
-        let place = region.contiguous(address.0, length.into());
-        place
-            .map(PhysicalAddress)
-            .ok_or(MemoryError::Scattered { address, length })
+        let found = self.0.iter().any(inside);
+        found
+            .then_some(())
+            .ok_or(MemoryError::Unregistered { address, length })
     }
+}
+
+/// The first bytes of the pages of a range.
+fn pages<S: System>(address: VirtualAddress, length: u64) -> impl Iterator<Item = u64> {
+    let first = address.0 / S::PAGE_BYTES;
+    let last = (address.0 + length.max(1) - 1) / S::PAGE_BYTES;
+    (first..=last).map(|page| page * S::PAGE_BYTES)
 }
 
 impl<W: Window, S: System> Gm<W, S> {
     /// Allocates and registers memory that is contiguous for the board.
     ///
     /// # Errors
-    /// [`MemoryError::NoMemory`].
+    /// [`MemoryError::NoMemory`], [`MemoryError::TooMany`].
     #[doc(alias = "gm_dma_malloc")]
     pub fn allocate_dma(&mut self, length: u32) -> Result<Buffer, MemoryError> {
         let memory = self.system.allocate_contiguous(length.max(1).into());
         let (address, physical) = memory.ok_or(MemoryError::NoMemory)?;
-        let count = u64::from(length).div_ceil(S::PAGE_BYTES).max(1);
-        let pages = (0..count).map(|page| PhysicalAddress(physical.0 + page * S::PAGE_BYTES));
-        self.regions.0.push(Region {
-            start: address.0,
-            length: length.into(),
-            pages: pages.collect(),
-            page_bytes: S::PAGE_BYTES,
-        });
+        let places = pages::<S>(address, length.into())
+            .map(|page| (page, PhysicalAddress(physical.0 + (page - address.0))));
+        self.enter(address, length.into(), places.collect())?;
         Ok(Buffer { address, length })
     }
 
-    /// Registers memory of the program, in one system call. A message must not cross pages that are not adjacent in
-    /// physical memory.
+    /// Registers memory of the program, in one system call. All ports of this process may use it from now on.
     ///
     /// # Errors
-    /// [`MemoryError::NotMapped`].
+    /// [`MemoryError::NotMapped`], [`MemoryError::TooMany`].
     #[doc(alias = "gm_register_memory")]
     pub async fn register(&mut self, buffer: Buffer) -> Result<(), MemoryError> {
         let Buffer { address, length } = buffer;
         let length = u64::from(length);
-        let pages = self.system.translate(address, length.max(1)).await;
-        let pages = pages.ok_or(MemoryError::NotMapped(address))?;
-        self.regions.0.push(Region {
-            start: address.0,
-            length,
-            pages,
-            page_bytes: S::PAGE_BYTES,
-        });
+        let found = self.system.translate(address, length.max(1)).await;
+        let found = found.ok_or(MemoryError::NotMapped(address))?;
+        let begin = |physical: PhysicalAddress| PhysicalAddress(physical.0 & !(S::PAGE_BYTES - 1));
+        let places = pages::<S>(address, length).zip(found.into_iter().map(begin));
+        self.enter(address, length, places.collect())
+    }
+
+    /// Enters the pages of a range into the page table.
+    fn enter(
+        &mut self,
+        address: VirtualAddress,
+        length: u64,
+        places: Vec<(u64, PhysicalAddress)>,
+    ) -> Result<(), MemoryError> {
+        let mut driver = self.driver.lock();
+        for (at, (address, physical)) in places.iter().enumerate() {
+            let page = Page {
+                process: self.process,
+                address: *address,
+            };
+            let entered = driver.table.enter(&mut self.system, page, *physical);
+            if let Err(error) = entered {
+                for (address, _) in &places[..at] {
+                    let page = Page {
+                        address: *address,
+                        ..page
+                    };
+                    driver.table.leave(&mut self.system, page);
+                }
+                return Err(error);
+            }
+        }
+        drop(driver);
+        self.regions.0.push((address.0, length));
         Ok(())
     }
 
-    /// Ends the registration of memory that begins at an address.
+    /// Ends the registration of a range. When this returns, the board does not use it any more.
     ///
     /// # Errors
-    /// [`MemoryError::Unregistered`].
+    /// [`MemoryError::Unregistered`], [`MemoryError::Silent`].
     #[doc(alias = "gm_deregister_memory")]
-    pub fn deregister(&mut self, buffer: Buffer) -> Result<(), MemoryError> {
+    #[doc(alias = "gm_dma_free")]
+    pub async fn deregister(&mut self, buffer: Buffer) -> Result<(), MemoryError> {
         let Buffer { address, length } = buffer;
-        let same =
-            |region: &Region| region.start == address.0 && region.length == u64::from(length);
-        let index = self.regions.0.iter().position(same);
+        let range = (address.0, u64::from(length));
+        let index = self.regions.0.iter().position(|region| *region == range);
         let index = index.ok_or(MemoryError::Unregistered { address, length })?;
         self.regions.0.remove(index);
+        for address in pages::<S>(address, length.into()) {
+            let page = Page {
+                process: self.process,
+                address,
+            };
+            let gone = self.driver.lock().table.leave(&mut self.system, page);
+            if gone {
+                self.forget(page).await?;
+            }
+        }
         Ok(())
     }
+
+    /// The board forgets a page.
+    async fn forget(&mut self, page: Page) -> Result<(), MemoryError> {
+        let tag = page_tag(page.address as u32, page.key());
+        let arguments = [(page.address >> 32) as u32, tag];
+        self.command_with(COMMAND_UNCACHE, 0, arguments)
+            .await
+            .map_err(|_| MemoryError::Silent)
+    }
 }
+
+const _: () = assert!(defs::gm::map::ARGUMENT_LOW == ARGUMENT_HIGH + 4);

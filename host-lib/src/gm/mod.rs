@@ -1,4 +1,4 @@
-//! The host side of GM on boards with a LANai: start-up, ports, sends, receives (docs/gm.md).
+//! The host side of GM, on boards with a LANai or a Tigon2: start-up, ports, sends, receives (docs/gm.md).
 //!
 //! A program owns its buffers. It names a send's buffer and gets it back in the send's callback; it provides receive
 //! buffers and gets them back, one for each message, in the event of the message. Sends and receives each have a limited
@@ -34,29 +34,36 @@
 //! }
 //! ```
 
+mod alarm;
+mod board;
 mod call;
 mod config;
+mod driver;
 mod error;
 mod memory;
 mod port;
 mod receive;
 mod send;
 mod start;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use defs::gm::map::{COUNTERS, Counter};
 
+pub use board::{Family, ethernet_route};
+pub use alarm::AlarmId;
 pub use call::Call;
 pub use config::Config;
 pub use defs::gm::event::Status;
 pub use error::{MemoryError, PortError, ReceiveError, SendError, StartError};
 pub use memory::Buffer;
-pub use receive::{Event, NO_EVENT, Received};
-pub use send::{Priority, Request, SendId};
+pub use receive::{Event, NO_EVENT, Received, SPIN_NS, Violation};
+pub use send::{MOST_BYTES, Priority, Remote, Request, SendId};
 
-use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
+use board::Board;
+use driver::Driver;
 use memory::Regions;
 use port::Port;
 
@@ -74,17 +81,22 @@ pub const fn size_for(length: u32) -> u8 {
     defs::gm::packet::size_for(length) as u8
 }
 
-/// A node that runs GM: its board, its host system, and the library's state.
+/// A process on a node that runs GM: the board, the host system, and the library's state.
 #[derive(Debug)]
 pub struct Gm<W, S> {
-    board: LanaiBoard<W>,
+    board: Board<W>,
     system: S,
     node: u16,
     nodes: u16,
     overhead_ns: u64,
+    /// What all processes of the host share.
+    driver: Driver,
+    process: u8,
+    family: Family,
     regions: Regions,
     ports: [Option<Port>; defs::gm::port::PORT_COUNT as usize],
     next_send: u64,
+    next_alarm: u64,
 }
 
 impl<W: Window, S: System> Gm<W, S> {

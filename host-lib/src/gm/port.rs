@@ -1,14 +1,18 @@
-//! Ports: opening and closing.
+//! Ports: opening, closing, settings; the driver's commands.
 
 use std::collections::BTreeMap;
 
 use defs::gm::event::{LAST_WORD, QUEUE_BYTES, SLOT_BYTES, SLOTS};
-use defs::gm::map::{COMMAND, COMMAND_CLOSE, COMMAND_OPEN};
-use defs::gm::port::{PORT_COUNT, PORT_QUEUE_HIGH, SEND_TOKENS, control_block};
+use defs::gm::map::{
+    ARGUMENT_HIGH, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_CLOSE, COMMAND_OPEN,
+};
+use defs::gm::port::{PORT_COUNT, PORT_PROCESS, PORT_QUEUE_HIGH, SEND_TOKENS, control_block};
 
-use super::send::Pending;
-use super::{Gm, PortError};
-use crate::window::{PhysicalAddress, System, VirtualAddress, Window};
+use super::alarm::Alarms;
+use super::receive::Provided;
+use super::send::{Pending, Priority};
+use super::{Gm, PortError, Status};
+use crate::window::{System, VirtualAddress, Window};
 
 /// Poll interval while the firmware carries out a command, in nanoseconds.
 pub(super) const POLL_NS: u64 = 20_000;
@@ -20,7 +24,6 @@ pub(super) const POLLS: u32 = 10_000;
 pub(super) struct Port {
     /// The receive queue.
     pub(super) queue: VirtualAddress,
-    pub(super) queue_physical: PhysicalAddress,
     /// The slot of the next event.
     pub(super) next_event: u32,
     pub(super) next_send_slot: u32,
@@ -31,8 +34,11 @@ pub(super) struct Port {
     pub(super) sends: Vec<Option<Pending>>,
     /// Receive tokens in use.
     pub(super) receives: u32,
-    /// Program addresses of the provided buffers, by their physical ones.
-    pub(super) buffers: BTreeMap<u64, Vec<VirtualAddress>>,
+    /// The provided buffers, by their addresses.
+    pub(super) buffers: BTreeMap<u64, Vec<Provided>>,
+    /// Sizes that are accepted, of low and high priority.
+    accepted: [u32; 2],
+    pub(super) alarms: Alarms,
 }
 
 impl<W: Window, S: System> Gm<W, S> {
@@ -48,6 +54,22 @@ impl<W: Window, S: System> Gm<W, S> {
             Some(Some(_)) => return Err(PortError::AlreadyOpen { port }),
             Some(None) => {}
         }
+        {
+            let mut driver = self.driver.lock();
+            let owner = &mut driver.ports[usize::from(port)];
+            if owner.is_some() {
+                return Err(PortError::Busy { port });
+            }
+            *owner = Some(self.process);
+        }
+        let opened = self.open_queue(port).await;
+        if opened.is_err() {
+            self.driver.lock().ports[usize::from(port)] = None;
+        }
+        opened
+    }
+
+    async fn open_queue(&mut self, port: u8) -> Result<(), PortError> {
         let memory = self.system.allocate_contiguous(QUEUE_BYTES.into());
         let (queue, physical) = memory.ok_or(PortError::NoMemory)?;
         // The firmware counts in the lower half of addresses.
@@ -62,14 +84,18 @@ impl<W: Window, S: System> Gm<W, S> {
             }
         }
         let block = control_block(port.into());
-        let words = [(physical.0 >> 32) as u32, physical.0 as u32];
+        let words = [
+            (physical.0 >> 32) as u32,
+            physical.0 as u32,
+            self.process.into(),
+        ];
+        const { assert!(PORT_PROCESS == PORT_QUEUE_HIGH + 8) }
         self.board
             .write_sram_burst(block + PORT_QUEUE_HIGH, &words)
             .await;
         self.command(COMMAND_OPEN, port).await?;
         self.ports[usize::from(port)] = Some(Port {
             queue,
-            queue_physical: physical,
             next_event: 0,
             next_send_slot: 0,
             next_receive_slot: 0,
@@ -77,12 +103,14 @@ impl<W: Window, S: System> Gm<W, S> {
             sends: (0..SEND_TOKENS).map(|_| None).collect(),
             receives: 0,
             buffers: BTreeMap::new(),
+            accepted: [u32::MAX; 2],
+            alarms: Alarms::default(),
         });
         Ok(())
     }
 
-    /// Closes a port. Its sends are given up; their callbacks are not called. The board does not use the provided buffers
-    /// any more.
+    /// Closes a port, also with sends under way: they are given up, and their callbacks are called with
+    /// [`Status::PortClosed`]. When this returns, the board does not use the port's buffers any more.
     ///
     /// # Errors
     /// [`PortError`].
@@ -90,21 +118,82 @@ impl<W: Window, S: System> Gm<W, S> {
     pub async fn close(&mut self, port: u8) -> Result<(), PortError> {
         self.port(port)?;
         self.command(COMMAND_CLOSE, port).await?;
-        self.ports[usize::from(port)] = None;
+        let closed = self.ports[usize::from(port)].take();
+        self.driver.lock().ports[usize::from(port)] = None;
+        let sends = closed.into_iter().flat_map(|port| port.sends);
+        for callback in sends.flatten().filter_map(|send| send.callback) {
+            callback(Status::PortClosed);
+        }
         Ok(())
     }
 
+    /// Lets other nodes write and read the registered memory of this process through this port with puts and gets, or
+    /// not. A new port does not.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    #[doc(alias = "gm_allow_remote_memory_access")]
+    pub async fn allow_remote_memory_access(
+        &mut self,
+        port: u8,
+        allowed: bool,
+    ) -> Result<(), PortError> {
+        self.port(port)?;
+        self.command_with(COMMAND_ALLOW, port, [0, allowed.into()])
+            .await
+    }
+
+    /// Sets the sizes of messages of a priority that a port accepts: bit `n` for size `n`. A message of another size is
+    /// refused ([`Status::Rejected`]) instead of waiting for a buffer. A new port accepts all.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    #[doc(alias = "gm_set_acceptable_sizes")]
+    pub async fn set_acceptable_sizes(
+        &mut self,
+        port: u8,
+        priority: Priority,
+        sizes: u32,
+    ) -> Result<(), PortError> {
+        let state = self.port(port)?;
+        state.accepted[priority as usize] = sizes;
+        let [low, high] = state.accepted;
+        self.command_with(COMMAND_ACCEPT, port, [high, low]).await
+    }
+
     async fn command(&mut self, command: u32, port: u8) -> Result<(), PortError> {
+        self.command_with(command, port, [0, 0]).await
+    }
+
+    /// Gives the firmware a command and waits until it is carried out. The processes of the host take turns.
+    pub(super) async fn command_with(
+        &mut self,
+        command: u32,
+        port: u8,
+        arguments: [u32; 2],
+    ) -> Result<(), PortError> {
         const { assert!(PORT_COUNT <= 256) }
-        self.board
-            .write_sram(COMMAND, command | u32::from(port) << 8)
-            .await;
-        for _ in 0..POLLS {
-            if self.board.read_sram(COMMAND).await == 0 {
-                return Ok(());
+        let mut polls = 0;
+        while !self.driver.begin_command() {
+            polls += 1;
+            if polls > POLLS {
+                return Err(PortError::Silent { port });
             }
             self.system.sleep(POLL_NS).await;
         }
-        Err(PortError::Silent { port })
+        self.board.write_sram_burst(ARGUMENT_HIGH, &arguments).await;
+        self.board
+            .write_sram(COMMAND, command | u32::from(port) << 8)
+            .await;
+        let mut done = Err(PortError::Silent { port });
+        for _ in 0..POLLS {
+            if self.board.read_sram(COMMAND).await == 0 {
+                done = Ok(());
+                break;
+            }
+            self.system.sleep(POLL_NS).await;
+        }
+        self.driver.end_command();
+        done
     }
 }

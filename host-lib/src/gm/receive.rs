@@ -1,12 +1,14 @@
 //! Receive buffers and events.
 
 use defs::gm::event::{
-    EVENT, EVENT_BYTES, FAST, HIGH, LAST_WORD, NEW, PEER, RECEIVE, SENT_TOKENS, SLOT_BYTES, SLOTS,
-    Status,
+    ALARM, BAD_RECEIVE_MEMORY, BAD_SEND_MEMORY, EVENT, EVENT_BYTES, FAST, HIGH, LAST_WORD, NEW,
+    PEER, RECEIVE, RECEIVE_TOKEN_VIOLATION, SEND_TOKEN_VIOLATION, SENT_TOKENS, SLOT_BYTES, SLOTS,
+    Status, WORD_BUFFER, WORD_LENGTH, WORD_NODE,
 };
 use defs::gm::packet::{SIZES, capacity};
-use defs::gm::port::{RECEIVE_READY, RECEIVE_SLOTS, RECEIVE_TOKENS, receive_slot};
+use defs::gm::port::{RECEIVE_READY, RECEIVE_SLOTS, RECEIVE_TOKENS, WAKE, receive_slot};
 
+use super::alarm::AlarmId;
 use super::call::Call;
 use super::error::ReceiveError;
 use super::memory::Buffer;
@@ -19,6 +21,17 @@ use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
 const LAST_RECEIVE: u32 = RECEIVE + HIGH + PEER + FAST;
 /// Description of the polls for an event, which traces show.
 pub const NO_EVENT: &str = "an event in the receive queue";
+/// Time for which [`Gm::blocking_receive`] polls before it sleeps, in nanoseconds.
+pub const SPIN_NS: u64 = 100_000;
+
+/// A provided buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Provided {
+    length: u32,
+    size: u8,
+    priority: Priority,
+    tag: u16,
+}
 
 /// A message that has come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +50,27 @@ pub struct Received {
     pub tag: u16,
     /// Size of the receive buffer.
     pub size: u8,
+    /// Bytes of the receive buffer.
+    pub room: u32,
     /// Priority.
     pub priority: Priority,
+}
+
+/// What a process has used without having it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Violation {
+    /// A send slot was written without a free send token; the send is ignored.
+    #[doc(alias = "GM_SEND_TOKEN_VIOLATION_EVENT")]
+    SendToken,
+    /// A receive token was written without a free one; it is ignored.
+    #[doc(alias = "GM_RECV_TOKEN_VIOLATION_EVENT")]
+    ReceiveToken,
+    /// A send from memory that is not registered, at this address; the send fails.
+    #[doc(alias = "GM_BAD_SEND_VMA_EVENT")]
+    SendMemory(VirtualAddress),
+    /// A receive buffer in memory that is not registered, at this address; its token is free again.
+    #[doc(alias = "GM_BAD_RECV_VMA_EVENT")]
+    ReceiveMemory(VirtualAddress),
 }
 
 /// An event of a port.
@@ -50,6 +82,12 @@ pub enum Event {
     /// Sends are complete; their callbacks have been called.
     #[doc(alias = "GM_SENT_TOKENS_EVENT")]
     Sent(Vec<(SendId, Status)>),
+    /// The times of alarms have come; none if they were cancelled meanwhile.
+    #[doc(alias = "GM_ALARM_EVENT")]
+    Alarm(Vec<AlarmId>),
+    /// The board has refused to use what the process does not have. A correct program that uses this library alone does not
+    /// get it.
+    Violation(Violation),
 }
 
 impl Port {
@@ -88,16 +126,14 @@ impl<W: Window, S: System> Gm<W, S> {
         tag: u16,
     ) -> Result<(), ReceiveError> {
         let length = buffer.length;
-        // Whole messages are one packet.
-        let needed = capacity(size.into()).min(defs::gm::packet::MTU);
+        let needed = capacity(size.into());
         if u32::from(size) >= SIZES || needed > length {
             return Err(ReceiveError::Size { length, size });
         }
-        let room = Buffer {
+        self.regions.check(Buffer {
             length: needed,
             ..buffer
-        };
-        let place = self.regions.find(room)?;
+        })?;
         let port = self.port(number)?;
         if port.receives == RECEIVE_TOKENS {
             return Err(ReceiveError::NoToken { port: number });
@@ -105,13 +141,17 @@ impl<W: Window, S: System> Gm<W, S> {
         port.receives += 1;
         let slot = port.next_receive_slot;
         port.next_receive_slot = (slot + 1) % RECEIVE_SLOTS;
-        port.buffers
-            .entry(place.0)
-            .or_default()
-            .push(buffer.address);
+        let provided = Provided {
+            length,
+            size,
+            priority,
+            tag,
+        };
+        let at = buffer.address.0;
+        port.buffers.entry(at).or_default().push(provided);
         let words = [
-            (place.0 >> 32) as u32,
-            place.0 as u32,
+            (at >> 32) as u32,
+            at as u32,
             tag.into(),
             RECEIVE_READY | (priority as u32) << 8 | u32::from(size),
         ];
@@ -125,7 +165,6 @@ impl<W: Window, S: System> Gm<W, S> {
     ///
     /// # Errors
     /// [`ReceiveError`].
-    #[doc(alias = "gm_blocking_receive_no_spin")]
     pub async fn receive(&mut self, port: u8) -> Result<Event, ReceiveError> {
         let call = Call::Receive(port);
         self.system.call_begins(&call);
@@ -134,7 +173,76 @@ impl<W: Window, S: System> Gm<W, S> {
         event
     }
 
+    /// Waits for the next event of a port for `timeout_ns` at most, polling; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`ReceiveError`].
+    pub async fn receive_within(
+        &mut self,
+        port: u8,
+        timeout_ns: u64,
+    ) -> Result<Option<Event>, ReceiveError> {
+        let call = Call::Receive(port);
+        self.system.call_begins(&call);
+        let event = match self.poll_event(port, Some(timeout_ns)).await {
+            Ok(true) => self.take_next(port).await.map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        self.system.call_returns(&call);
+        event
+    }
+
+    /// Waits for the next event of a port: polls for [`SPIN_NS`], then sleeps until the board interrupts.
+    ///
+    /// # Errors
+    /// [`ReceiveError`].
+    #[doc(alias = "gm_blocking_receive")]
+    pub async fn blocking_receive(&mut self, port: u8) -> Result<Event, ReceiveError> {
+        match self.receive_within(port, SPIN_NS).await? {
+            Some(event) => Ok(event),
+            None => self.blocking_receive_no_spin(port).await,
+        }
+    }
+
+    /// Waits for the next event of a port asleep: other programs can have the processor until the board interrupts.
+    ///
+    /// # Errors
+    /// [`ReceiveError`].
+    #[doc(alias = "gm_blocking_receive_no_spin")]
+    pub async fn blocking_receive_no_spin(&mut self, port: u8) -> Result<Event, ReceiveError> {
+        let call = Call::Receive(port);
+        self.system.call_begins(&call);
+        let event = self.sleep_for_event(port).await;
+        self.system.call_returns(&call);
+        event
+    }
+
+    async fn sleep_for_event(&mut self, port: u8) -> Result<Event, ReceiveError> {
+        while !self.receive_pending(port)? {
+            self.post_control(port, WAKE, 0, 0).await?;
+            // An event that came before the request does not interrupt.
+            if self.receive_pending(port)? {
+                break;
+            }
+            // Without a time limit it is the interrupt that ends the wait.
+            let _ = self.system.wait_interrupt(None).await;
+            self.board.end_interrupt().await;
+        }
+        self.take_next(port).await
+    }
+
     async fn await_event(&mut self, port: u8) -> Result<Event, ReceiveError> {
+        while !self.poll_event(port, None).await? {}
+        self.take_next(port).await
+    }
+
+    /// Polls for an event. Returns whether there is one.
+    async fn poll_event(
+        &mut self,
+        port: u8,
+        timeout_ns: Option<u64>,
+    ) -> Result<bool, ReceiveError> {
         let slot = self.port(port)?.slot();
         let watch = MemoryWatch {
             address: VirtualAddress(slot.0 + u64::from(LAST_WORD)),
@@ -142,14 +250,36 @@ impl<W: Window, S: System> Gm<W, S> {
             mask: NEW << 24,
             expected: NEW << 24,
         };
-        match self.system.poll_memory(watch, None, NO_EVENT).await {
-            Ok(_) => self.take(port, slot).await,
+        match self.system.poll_memory(watch, timeout_ns, NO_EVENT).await {
+            Ok(_) => Ok(true),
+            Err(PollError::TimedOut(_)) => Ok(false),
             Err(PollError::BadAddress(address)) => Err(MemoryError::NotMapped(address).into()),
-            // Without a timeout and with one word neither can happen.
-            Err(PollError::TimedOut(_) | PollError::NoWords) => {
-                Err(MemoryError::NotMapped(slot).into())
-            }
+            // One word is polled.
+            Err(PollError::NoWords) => Err(MemoryError::NotMapped(slot).into()),
         }
+    }
+
+    async fn take_next(&mut self, port: u8) -> Result<Event, ReceiveError> {
+        let slot = self.port(port)?.slot();
+        self.take(port, slot).await
+    }
+
+    /// Handles an event that the program does not know: the buffer of a message is provided again, as it was; others need
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`ReceiveError`].
+    #[doc(alias = "gm_unknown")]
+    pub async fn unknown(&mut self, port: u8, event: Event) -> Result<(), ReceiveError> {
+        let Event::Received(message) = event else {
+            return Ok(());
+        };
+        let buffer = Buffer {
+            address: message.buffer,
+            length: message.room,
+        };
+        self.provide_receive_buffer(port, buffer, message.size, message.priority, message.tag)
+            .await
     }
 
     /// Whether a port has an event.
@@ -225,7 +355,12 @@ impl<W: Window, S: System> Gm<W, S> {
                 let received = received.ok_or(ReceiveError::UnknownEvent { event })?;
                 Ok(Event::Received(received))
             }
-            _ => Err(ReceiveError::UnknownEvent { event }),
+            ALARM => Ok(Event::Alarm(self.alarms_due(number).await?)),
+            _ => {
+                let violation = port.violation(&bytes, event & 0x7F);
+                let violation = violation.ok_or(ReceiveError::UnknownEvent { event })?;
+                Ok(Event::Violation(violation))
+            }
         }
     }
 
@@ -269,41 +404,63 @@ impl Port {
         all
     }
 
-    /// Decodes the event of a message; `None` if its buffer was not provided.
-    fn received(&mut self, slot: &[u8], event: u32, at: VirtualAddress) -> Option<Received> {
-        let field = |offset: u32| word(slot, SLOT_BYTES - EVENT_BYTES + offset);
-        let long = |offset: u32| u64::from(field(offset)) << 32 | u64::from(field(offset + 4));
-        let (message, place, length) = (long(0), long(8), field(16));
-        let addresses = self.buffers.get_mut(&place)?;
-        let buffer = addresses.pop()?;
-        if addresses.is_empty() {
-            self.buffers.remove(&place);
+    /// Takes the provided buffer at an address that is as asked for.
+    fn take_buffer(&mut self, address: u64, fits: impl Fn(&Provided) -> bool) -> Option<Provided> {
+        let provided = self.buffers.get_mut(&address)?;
+        let index = provided.iter().position(fits)?;
+        let buffer = provided.remove(index);
+        if provided.is_empty() {
+            self.buffers.remove(&address);
         }
         self.receives = self.receives.saturating_sub(1);
+        Some(buffer)
+    }
+
+    /// Decodes the event of a message; `None` if its buffer was not provided.
+    fn received(&mut self, slot: &[u8], event: u32, at: VirtualAddress) -> Option<Received> {
+        let field = |offset: u32| word(slot, EVENT + offset);
+        let address = u64::from(field(WORD_BUFFER)) << 32 | u64::from(field(WORD_BUFFER + 4));
+        let length = field(WORD_LENGTH);
+        let (tag, size) = (field(WORD_NODE) as u16, (event >> 24) as u8);
+        let buffer = self.take_buffer(address, |buffer| buffer.tag == tag && buffer.size == size)?;
         let fast = ((event & 0x7F) - RECEIVE) & FAST != 0;
-        let queue = self.queue_physical.0;
-        let in_slot = message
-            .checked_sub(queue)
-            .map(|offset| self.queue.0 + offset);
         let message = match fast {
-            true => {
-                in_slot.filter(|address| (at.0..at.0 + u64::from(EVENT) + 1).contains(address))?
-            }
-            false => buffer.0,
+            true => at.0 + u64::from(EVENT.checked_sub(length.next_multiple_of(4))?),
+            false => address,
         };
         Some(Received {
             message: VirtualAddress(message),
-            buffer,
+            buffer: VirtualAddress(address),
             length,
-            node: (field(20) >> 16) as u16,
+            node: (field(WORD_NODE) >> 16) as u16,
             port: (event >> 17 & 0x7F) as u8,
-            tag: field(20) as u16,
-            size: (event >> 24) as u8,
-            priority: if event >> 16 & 1 == 0 {
-                Priority::Low
-            } else {
-                Priority::High
-            },
+            tag,
+            size,
+            room: buffer.length,
+            priority: buffer.priority,
         })
     }
+
+    /// Decodes a notice of a violation.
+    fn violation(&mut self, slot: &[u8], kind: u32) -> Option<Violation> {
+        let high = word(slot, SLOT_BYTES - 12);
+        let low = word(slot, SLOT_BYTES - 8);
+        let address = u64::from(high) << 32 | u64::from(low);
+        match kind {
+            SEND_TOKEN_VIOLATION => Some(Violation::SendToken),
+            RECEIVE_TOKEN_VIOLATION => Some(Violation::ReceiveToken),
+            BAD_SEND_MEMORY => Some(Violation::SendMemory(VirtualAddress(address))),
+            BAD_RECEIVE_MEMORY => {
+                // The address is in the buffer, not always at its beginning.
+                let before = self.buffers.range(..=address).next_back();
+                if let Some((&begin, _)) = before {
+                    self.take_buffer(begin, |_| true);
+                }
+                Some(Violation::ReceiveMemory(VirtualAddress(address)))
+            }
+            _ => None,
+        }
+    }
 }
+
+const _: () = assert!(EVENT + EVENT_BYTES == SLOT_BYTES);

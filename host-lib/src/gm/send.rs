@@ -1,16 +1,22 @@
-//! Sends.
+//! Sends, puts, gets.
 
 use std::fmt;
 
 use defs::gm::event::Status;
-use defs::gm::packet::{MTU, SIZES, capacity};
-use defs::gm::port::{PORT_COUNT, SEND, SEND_SLOTS, SEND_TOKEN, send_slot};
+use defs::gm::packet::{SIZES, capacity};
+use defs::gm::port::{
+    DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_LENGTH, SEND_SLOTS, SEND_TOKEN, SEND_TYPE, send_slot,
+};
 
 use super::call::Call;
 use super::error::SendError;
 use super::memory::Buffer;
+use super::port::{POLL_NS, POLLS};
 use super::{Gm, PortError};
-use crate::window::{System, Window};
+use crate::window::{System, VirtualAddress, Window};
+
+/// Most bytes of a message, a put or a get.
+pub const MOST_BYTES: u32 = (1 << 31) - 1;
 
 /// Priority of a message. Messages of the two never block each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +29,7 @@ pub enum Priority {
     High = 1,
 }
 
-/// Names a send of a [`Gm`].
+/// Names a send, put or get of a [`Gm`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SendId(pub u64);
 
@@ -42,6 +48,19 @@ pub struct Request {
     pub port: u8,
 }
 
+/// Memory of another node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remote {
+    /// The node.
+    pub node: u16,
+    /// A port of the process whose memory it is, which allows it.
+    pub port: u8,
+    /// Priority of the transfer.
+    pub priority: Priority,
+    /// Address in the memory of that process, which has registered it.
+    pub address: VirtualAddress,
+}
+
 /// A callback of a send.
 pub(super) type Callback = Box<dyn FnOnce(Status) + Send + Sync>;
 
@@ -57,13 +76,24 @@ impl fmt::Debug for Pending {
     }
 }
 
+/// What a send slot says.
+struct Slot {
+    kind: u32,
+    buffer: Buffer,
+    node: u16,
+    port: u8,
+    priority: Priority,
+    /// Address at the target.
+    remote: VirtualAddress,
+}
+
 impl<W: Window, S: System> Gm<W, S> {
     /// Sends a message from `port`. Its completion is an [`Event::Sent`](super::Event::Sent) with the returned name.
     ///
     /// # Errors
     /// [`SendError`]; then nothing is sent.
     pub async fn send(&mut self, port: u8, request: Request) -> Result<SendId, SendError> {
-        self.post(port, request, None).await
+        self.post_send(port, request, None).await
     }
 
     /// Sends a message from `port`. `callback` is called at its completion, while an event is taken.
@@ -77,54 +107,153 @@ impl<W: Window, S: System> Gm<W, S> {
         request: Request,
         callback: impl FnOnce(Status) + Send + Sync + 'static,
     ) -> Result<SendId, SendError> {
-        self.post(port, request, Some(Box::new(callback))).await
+        self.post_send(port, request, Some(Box::new(callback)))
+            .await
+    }
+
+    /// Sends a message to the port with the same number at another node.
+    ///
+    /// # Errors
+    /// [`SendError`]; then nothing is sent.
+    #[doc(alias = "gm_send_to_peer_with_callback")]
+    pub async fn send_to_peer(
+        &mut self,
+        port: u8,
+        buffer: Buffer,
+        size: u8,
+        priority: Priority,
+        node: u16,
+    ) -> Result<SendId, SendError> {
+        let request = Request {
+            buffer,
+            size,
+            priority,
+            node,
+            port,
+        };
+        self.send(port, request).await
+    }
+
+    /// Writes bytes into the memory of another node. There is neither a receive token nor an event at the target. At its
+    /// completion all bytes are in the target's memory or on the way there from the target's board: a message that is sent
+    /// later to the same port with the same priority arrives after them.
+    ///
+    /// # Errors
+    /// [`SendError`]; then nothing is sent.
+    #[doc(alias = "gm_put")]
+    #[doc(alias = "gm_directed_send_with_callback")]
+    pub async fn put(
+        &mut self,
+        port: u8,
+        buffer: Buffer,
+        to: Remote,
+    ) -> Result<SendId, SendError> {
+        self.post_slot(port, Slot::remote(PUT, buffer, to), None)
+            .await
+    }
+
+    /// Reads bytes of the memory of another node into a buffer. At its completion they are there.
+    ///
+    /// # Errors
+    /// [`SendError`]; then nothing is sent.
+    #[doc(alias = "gm_get")]
+    pub async fn get(
+        &mut self,
+        port: u8,
+        buffer: Buffer,
+        from: Remote,
+    ) -> Result<SendId, SendError> {
+        self.post_slot(port, Slot::remote(GET, buffer, from), None)
+            .await
+    }
+
+    /// Lets the stream from `port` to a port of a node go on, which the failure of a send has stopped. The sends that wait in
+    /// it are sent.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    #[doc(alias = "gm_resume_sending")]
+    pub async fn resume_sending(
+        &mut self,
+        port: u8,
+        node: u16,
+        target: u8,
+        priority: Priority,
+    ) -> Result<(), PortError> {
+        let stream = stream(node, target, priority);
+        self.post_control(port, RESUME, stream, 0).await
+    }
+
+    /// Lets the stream go on like [`resume_sending`](Self::resume_sending), but drops the sends that wait in it: they are
+    /// complete with [`Status::Dropped`].
+    ///
+    /// # Errors
+    /// [`PortError`].
+    #[doc(alias = "gm_drop_sends")]
+    pub async fn drop_sends(
+        &mut self,
+        port: u8,
+        node: u16,
+        target: u8,
+        priority: Priority,
+    ) -> Result<(), PortError> {
+        let stream = stream(node, target, priority);
+        self.post_control(port, DROP, stream, 0).await
     }
 
     /// Number of free send tokens of a port.
     ///
     /// # Errors
     /// [`PortError`].
+    #[doc(alias = "gm_num_send_tokens")]
     #[doc(alias = "gm_send_token_available")]
     pub fn send_tokens(&mut self, port: u8) -> Result<usize, PortError> {
         Ok(self.port(port)?.free_sends.len())
     }
 
-    fn check(&self, request: &Request) -> Result<(), SendError> {
-        let Request {
-            buffer: Buffer { length, .. },
-            size,
-            node,
-            port,
-            ..
-        } = *request;
-        let nodes = self.nodes;
-        if node >= nodes {
-            return Err(SendError::UnknownNode { node, nodes });
-        }
-        if u32::from(port) >= PORT_COUNT {
-            return Err(SendError::UnknownPort { port });
-        }
-        if u32::from(size) >= SIZES || length > capacity(size.into()) || length > MTU {
-            return Err(SendError::TooLong { length, size });
-        }
-        Ok(())
-    }
-
-    async fn post(
+    async fn post_send(
         &mut self,
         number: u8,
         request: Request,
         callback: Option<Callback>,
     ) -> Result<SendId, SendError> {
+        let Request {
+            buffer,
+            size,
+            priority,
+            node,
+            port,
+        } = request;
+        let length = buffer.length;
+        if u32::from(size) >= SIZES || length > capacity(size.into()) {
+            return Err(SendError::TooLong { length, size });
+        }
+        let slot = Slot {
+            kind: SEND + u32::from(size),
+            buffer,
+            node,
+            port,
+            priority,
+            remote: VirtualAddress(0),
+        };
+        self.post_slot(number, slot, callback).await
+    }
+
+    async fn post_slot(
+        &mut self,
+        number: u8,
+        slot: Slot,
+        callback: Option<Callback>,
+    ) -> Result<SendId, SendError> {
         let call = Call::Send {
             port: number,
-            node: request.node,
-            target: request.port,
-            priority: request.priority,
-            length_bytes: request.buffer.length,
+            node: slot.node,
+            target: slot.port,
+            priority: slot.priority,
+            length_bytes: slot.buffer.length,
         };
         self.system.call_begins(&call);
-        let posted = self.write_slot(number, request, callback).await;
+        let posted = self.write_slot(number, &slot, callback).await;
         self.system.call_returns(&call);
         posted
     }
@@ -132,31 +261,97 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn write_slot(
         &mut self,
         number: u8,
-        request: Request,
+        slot: &Slot,
         callback: Option<Callback>,
     ) -> Result<SendId, SendError> {
-        self.check(&request)?;
-        let place = self.regions.find(request.buffer)?;
+        let &Slot {
+            node, port, buffer, ..
+        } = slot;
+        let nodes = self.nodes;
+        if node >= nodes {
+            return Err(SendError::UnknownNode { node, nodes });
+        }
+        if u32::from(port) >= PORT_COUNT {
+            return Err(SendError::UnknownPort { port });
+        }
+        if buffer.length > MOST_BYTES {
+            let length = buffer.length;
+            return Err(SendError::TooLong { length, size: 31 });
+        }
+        self.regions.check(buffer)?;
         let id = SendId(self.next_send);
         let port = self.port(number)?;
         let token = port.free_sends.pop();
         let token = token.ok_or(SendError::NoToken { port: number })?;
-        let slot = port.next_send_slot;
-        port.next_send_slot = (slot + 1) % SEND_SLOTS;
+        let place = port.next_send_slot;
+        port.next_send_slot = (place + 1) % SEND_SLOTS;
         port.sends[usize::from(token)] = Some(Pending { id, callback });
         self.next_send += 1;
-        let subport = u32::from(request.port) << 1 | request.priority as u32;
-        let kind = SEND + u32::from(request.size);
+        let (at, remote) = (buffer.address.0, slot.remote.0);
         let words = [
+            (remote >> 32) as u32,
+            remote as u32,
+            0,
             token.into(),
-            (place.0 >> 32) as u32,
-            place.0 as u32,
-            request.buffer.length,
-            u32::from(request.node) << 16 | subport << 8 | kind,
+            (at >> 32) as u32,
+            at as u32,
+            buffer.length,
+            stream(node, slot.port, slot.priority) | slot.kind,
         ];
+        // A message has no address at the target.
+        let first = if slot.kind == PUT || slot.kind == GET {
+            0
+        } else {
+            SEND_TOKEN
+        };
         self.system.compute(self.overhead_ns).await;
-        let at = send_slot(number.into(), slot) + SEND_TOKEN;
-        self.board.write_sram_burst(at, &words).await;
+        let begin = send_slot(number.into(), place) + first;
+        self.board
+            .write_sram_burst(begin, &words[first as usize / 4..])
+            .await;
         Ok(id)
     }
+
+    /// Writes a slot that needs no token, and waits until the board has taken it: so the slots never run out.
+    pub(super) async fn post_control(
+        &mut self,
+        number: u8,
+        kind: u32,
+        stream: u32,
+        length: u32,
+    ) -> Result<(), PortError> {
+        let port = self.port(number)?;
+        let place = port.next_send_slot;
+        port.next_send_slot = (place + 1) % SEND_SLOTS;
+        let slot = send_slot(number.into(), place);
+        self.system.compute(self.overhead_ns).await;
+        self.board
+            .write_sram_burst(slot + SEND_LENGTH, &[length, stream | kind])
+            .await;
+        for _ in 0..POLLS {
+            if self.board.read_sram(slot + SEND_TYPE).await == 0 {
+                return Ok(());
+            }
+            self.system.sleep(POLL_NS).await;
+        }
+        Err(PortError::Silent { port: number })
+    }
+}
+
+impl Slot {
+    const fn remote(kind: u32, buffer: Buffer, remote: Remote) -> Self {
+        Self {
+            kind,
+            buffer,
+            node: remote.node,
+            port: remote.port,
+            priority: remote.priority,
+            remote: remote.address,
+        }
+    }
+}
+
+/// Node and subport in a slot's last word.
+fn stream(node: u16, port: u8, priority: Priority) -> u32 {
+    u32::from(node) << 16 | (u32::from(port) << 1 | priority as u32) << 8
 }

@@ -1,24 +1,27 @@
 //! Start-up: reset, firmware, routes, host words (`defs::gm::map`).
 
 use defs::gm::map::{
-    COMMAND, COMMAND_START, FATAL_TICKS, GLOBALS, NODE, NODE_LIMIT, NODES, READ_BLOCKS, READY,
-    READY_MAGIC, RESEND_TICKS, ROUTE_BYTES, ROUTE_LIMIT, ROUTE_VALID, ROUTES, SESSION, SRAM_BYTES,
-    WRITE_BLOCKS,
+    COMMAND, COMMAND_START, FATAL_TICKS, NODE, NODE_LIMIT, NODES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
+    PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_LIMIT, ROUTE_VALID,
+    ROUTE_WORDS, SESSION, peer,
 };
+use defs::gm::port::PORT_COUNT;
 
 use super::Gm;
+use super::board::Board;
 use super::config::Config;
+use super::driver::Driver;
 use super::error::StartError;
 use super::memory::Regions;
 use super::port::{POLL_NS, POLLS};
+use super::table::PageTable;
 use crate::firmware::Firmware;
-use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Gm<W, S> {
     /// Starts GM on the board behind `window`, which must have no other user from now on.
     ///
-    /// With a `firmware`, resets the LANai, loads the image and releases it; without, it expects a firmware that has just
+    /// With a `firmware`, resets the board, loads the image and lets it run; without, it expects a firmware that has just
     /// been started. Then it writes node, routes and settings. Each wait for the firmware ends after 200 ms.
     ///
     /// # Errors
@@ -31,29 +34,77 @@ impl<W: Window, S: System> Gm<W, S> {
         config: Config,
     ) -> Result<Self, StartError> {
         check(&config)?;
-        let mut board = LanaiBoard::new(window, config.family);
+        let mut board = Board::new(window, config.family);
         if let Some(firmware) = firmware {
-            boot(&mut board, firmware).await?;
+            board.boot(firmware, config.routes.len() as u32).await?;
         }
         await_word(&mut board, &mut system, READY, READY_MAGIC, "the start").await?;
-        configure(&mut board, &config).await;
+        let table = PageTable::new(&mut system, config.page_buckets);
+        let table = table.ok_or(StartError::NoMemory)?;
+        configure(&mut board, &config, &table).await;
         await_word(&mut board, &mut system, COMMAND, 0, "the settings").await?;
+        board.enable_interrupts().await;
         Ok(Self {
             board,
             system,
+            driver: Driver::new(table),
+            process: 0,
+            family: config.family,
             node: config.node,
             nodes: config.routes.len() as u16,
             overhead_ns: config.overhead_ns,
             regions: Regions::default(),
             ports: Default::default(),
             next_send: 0,
+            next_alarm: 0,
         })
+    }
+
+    /// Another process of this host, which uses the same board: it registers memory and opens ports of its own. The board lets
+    /// none of them use the memory or the ports of another one.
+    ///
+    /// # Errors
+    /// [`StartError::Processes`]: there are as many as ports.
+    pub fn process<V: Window, T: System>(&self, window: V, system: T) -> Result<Gm<V, T>, StartError> {
+        let mut state = self.driver.lock();
+        let process = state.processes;
+        if u32::from(process) >= PORT_COUNT {
+            return Err(StartError::Processes);
+        }
+        state.processes += 1;
+        drop(state);
+        Ok(Gm {
+            board: Board::new(window, self.family),
+            system,
+            driver: self.driver.clone(),
+            process,
+            family: self.family,
+            node: self.node,
+            nodes: self.nodes,
+            overhead_ns: self.overhead_ns,
+            regions: Regions::default(),
+            ports: Default::default(),
+            next_send: 0,
+            next_alarm: 0,
+        })
+    }
+
+    /// Sets the way to a node: route bytes, or `None` if it cannot be reached any more. Packets that are under way are sent
+    /// again over the new route.
+    pub async fn set_route(&mut self, node: u16, route: Option<&[u8]>) {
+        if node < self.nodes {
+            write_route(&mut self.board, node, route).await;
+        }
     }
 }
 
 fn check(config: &Config) -> Result<(), StartError> {
     let nodes = config.routes.len();
     let node = config.node;
+    let buckets = config.page_buckets;
+    if !buckets.is_power_of_two() || buckets > 1 << 20 {
+        return Err(StartError::PageTable { buckets });
+    }
     if nodes > NODE_LIMIT as usize {
         return Err(StartError::TooManyNodes { nodes });
     }
@@ -69,52 +120,29 @@ fn check(config: &Config) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Resets the LANai, loads the image and lets it run.
-async fn boot<W: Window>(board: &mut LanaiBoard<W>, firmware: &Firmware) -> Result<(), StartError> {
-    for (address, bytes) in &firmware.segments {
-        let (address, length_bytes) = (*address, bytes.len());
-        if u64::from(address) + length_bytes as u64 > u64::from(GLOBALS) {
-            return Err(StartError::Image {
-                address,
-                length_bytes,
-            });
-        }
+/// Writes the route to a node. Its first word is valid last.
+async fn write_route<W: Window>(board: &mut Board<W>, node: u16, route: Option<&[u8]>) {
+    let at = peer(node.into());
+    let mut bytes = [0; ROUTE_LIMIT as usize];
+    for (to, from) in bytes.iter_mut().rev().zip(route.unwrap_or(&[]).iter().rev()) {
+        *to = *from;
     }
-    let sram_bytes = board.reset().await?.sram_bytes;
-    if sram_bytes < SRAM_BYTES {
-        return Err(StartError::Sram { sram_bytes });
+    for (part, place) in bytes.rchunks_exact(4).zip(ROUTE_WORDS) {
+        let word = part.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        board.write_sram(at + place, word).await;
     }
-    board.load(firmware).await?;
-    // SRAM survives a reset: clear the words of an earlier run.
-    board.write_sram(READY, 0).await;
-    board.write_sram(COMMAND, 0).await;
-    board.set_chain(0, WRITE_BLOCKS).await;
-    board.set_chain(2, READ_BLOCKS).await;
-    board.release().await;
-    Ok(())
-}
-
-/// Words of a route's entry: the route ends where the entry ends.
-fn entry(route: Option<&Vec<u8>>) -> [u32; ROUTE_BYTES as usize / 4] {
-    let mut bytes = [0; ROUTE_BYTES as usize];
-    if let Some(route) = route {
-        let first = ROUTE_VALID | route.len() as u32;
-        bytes[..4].copy_from_slice(&first.to_be_bytes());
-        bytes[ROUTE_BYTES as usize - route.len()..].copy_from_slice(route);
-    }
-    let mut words = [0; ROUTE_BYTES as usize / 4];
-    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
-        *word = bytes
-            .iter()
-            .fold(0, |word, byte| word << 8 | u32::from(*byte));
-    }
-    words
+    let valid = match route {
+        Some(route) => ROUTE_VALID | route.len() as u32,
+        None => 0,
+    };
+    board.write_sram(at + PEER_ROUTE, valid).await;
 }
 
 /// Writes everything that the firmware needs.
-async fn configure<W: Window>(board: &mut LanaiBoard<W>, config: &Config) {
-    for (at, route) in (ROUTES..).step_by(ROUTE_BYTES as usize).zip(&config.routes) {
-        board.write_sram_burst(at, &entry(route.as_ref())).await;
+async fn configure<W: Window>(board: &mut Board<W>, config: &Config, table: &PageTable) {
+    board.configure(&config.routes).await;
+    for (node, route) in (0..).zip(&config.routes) {
+        write_route(board, node, route.as_deref()).await;
     }
     for (address, value) in [
         (NODE, config.node.into()),
@@ -122,6 +150,9 @@ async fn configure<W: Window>(board: &mut LanaiBoard<W>, config: &Config) {
         (SESSION, config.session.into()),
         (RESEND_TICKS, config.resend_ticks),
         (FATAL_TICKS, config.fatal_ticks),
+        (PAGE_TABLE_HIGH, (table.physical.0 >> 32) as u32),
+        (PAGE_TABLE_LOW, table.physical.0 as u32),
+        (PAGE_TABLE_MASK, table.mask),
         (COMMAND, COMMAND_START),
     ] {
         board.write_sram(address, value).await;
@@ -130,7 +161,7 @@ async fn configure<W: Window>(board: &mut LanaiBoard<W>, config: &Config) {
 
 /// Polls an SRAM word until it is `expected`.
 async fn await_word<W: Window, S: System>(
-    board: &mut LanaiBoard<W>,
+    board: &mut Board<W>,
     system: &mut S,
     address: u32,
     expected: u32,

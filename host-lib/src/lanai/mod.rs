@@ -143,6 +143,12 @@ impl<W: Window> LanaiBoard<W> {
         }
     }
 
+    /// The board's family.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
     /// Returns the window.
     pub fn into_inner(self) -> W {
         self.window

@@ -1,4 +1,4 @@
-//! Map of SRAM. The image and its stack lie below [`GLOBALS`]; a board needs [`SRAM_BYTES`].
+//! Map of SRAM. The image and its stack lie below [`GLOBALS`]; a board needs [`sram_bytes`].
 
 use super::port::{PORT_COUNT, SEND_SLOT_BYTES, SEND_SLOTS};
 
@@ -14,48 +14,98 @@ pub const SEND_QUEUES: u32 = PORTS + PORT_COUNT * PORT_BYTES;
 pub const RECEIVE_QUEUES: u32 = SEND_QUEUES + PORT_COUNT * SEND_SLOTS * SEND_SLOT_BYTES;
 /// Bytes of a port's queue of receive tokens.
 pub const RECEIVE_QUEUE_BYTES: u32 = 0x1000;
-/// The firmware's records of sends.
+/// The firmware's records of sends, then those of answers to gets.
 pub const RECORDS: u32 = RECEIVE_QUEUES + PORT_COUNT * RECEIVE_QUEUE_BYTES;
-/// Number of these records: one for each send slot.
-pub const RECORD_COUNT: u32 = PORT_COUNT * SEND_SLOTS;
+/// Number of records of sends: one for each send slot, and 64 for sends of closed ports that keep their sequence numbers.
+pub const RECORD_COUNT: u32 = PORT_COUNT * SEND_SLOTS + 64;
+/// Number of records of answers to gets: more gets at once wait.
+pub const REPLY_COUNT: u32 = 64;
 /// Bytes of a record.
-pub const RECORD_BYTES: u32 = 32;
+pub const RECORD_BYTES: u32 = 64;
 /// The firmware's records of receive tokens.
-pub const TOKENS: u32 = RECORDS + RECORD_COUNT * RECORD_BYTES;
+pub const TOKENS: u32 = RECORDS + (RECORD_COUNT + REPLY_COUNT) * RECORD_BYTES;
 /// Number of these records.
 pub const TOKEN_COUNT: u32 = PORT_COUNT * 256;
 /// Bytes of such a record.
 pub const TOKEN_BYTES: u32 = 16;
-/// Connections, two for each node: one for each priority.
-pub const CONNECTIONS: u32 = TOKENS + TOKEN_COUNT * TOKEN_BYTES;
-/// Bytes of a connection.
-pub const CONNECTION_BYTES: u32 = 64;
-/// Most nodes.
-pub const NODE_LIMIT: u32 = 256;
-/// Routes, one for each node; written by the host.
-pub const ROUTES: u32 = CONNECTIONS + 2 * NODE_LIMIT * CONNECTION_BYTES;
-/// Bytes of a route's entry: a word with the number of route bytes, and the route, which ends where the entry ends.
-pub const ROUTE_BYTES: u32 = 32;
-/// Most bytes of a route.
-pub const ROUTE_LIMIT: u32 = 16;
-/// In the first word of a route's entry: the node can be reached.
-pub const ROUTE_VALID: u32 = 1 << 31;
+/// Entries of the page table that SDMA has used: a cache with one place for each value of [`page_hash`].
+pub const SEND_PAGES: u32 = TOKENS + TOKEN_COUNT * TOKEN_BYTES;
+/// The same of RDMA. On one CPU both use [`SEND_PAGES`].
+pub const RECEIVE_PAGES: u32 = SEND_PAGES + PAGE_ENTRIES * PAGE_ENTRY_BYTES;
+/// Entries of such a cache.
+pub const PAGE_ENTRIES: u32 = 512;
+/// Bytes of an entry, in the cache and in host memory: see [`page_tag`].
+pub const PAGE_ENTRY_BYTES: u32 = 16;
 /// Buffers of packets: two to send, two to receive, one for acks and two for reports.
-pub const BUFFERS: u32 = ROUTES + NODE_LIMIT * ROUTE_BYTES;
+pub const BUFFERS: u32 = RECEIVE_PAGES + PAGE_ENTRIES * PAGE_ENTRY_BYTES;
+/// Receive buffers, for boards whose receiver takes one packet into each.
+pub const RECEIVE_BUFFERS: u32 = BUFFERS + 2 * BUFFER_BYTES;
+/// Number of these.
+pub const RECEIVE_BUFFER_COUNT: u32 = 2;
 /// Bytes of a packet's buffer.
 pub const BUFFER_BYTES: u32 = 0x1100;
 /// Offset of the header in a buffer; the route lies before it.
 pub const BUFFER_HEADER: u32 = 64;
 /// Blocks of DMA (LANai 7 and 9) and the hardware abstraction's own words.
-pub const HARDWARE: u32 = BUFFERS + 6 * BUFFER_BYTES;
+pub const HARDWARE: u32 = (BUFFERS + 6 * BUFFER_BYTES).next_multiple_of(0x400);
 /// First DMA block of LANai 7 and 9 to the host: channel 0.
 pub const WRITE_BLOCKS: u32 = HARDWARE;
 /// First DMA block of LANai 7 and 9 from the host: channel 2.
-pub const READ_BLOCKS: u32 = HARDWARE + 0x100;
-/// SRAM that the firmware needs.
+pub const READ_BLOCKS: u32 = HARDWARE + 0x200;
+/// Words of the receive buffers.
+pub const RECEIVE_WORDS: u32 = HARDWARE + 0x480;
+/// Jobs from SEND's CPU to RECV's, where there are two: a ring of [`JOB_COUNT`] entries of four words.
+pub const RECEIVER_JOBS: u32 = HARDWARE + 0x500;
+/// Jobs the other way.
+pub const SENDER_JOBS: u32 = RECEIVER_JOBS + JOB_COUNT * JOB_BYTES;
+/// Entries of a ring of jobs: more than tokens and requests can be under way.
+pub const JOB_COUNT: u32 = 1024;
+/// Bytes of a job.
+pub const JOB_BYTES: u32 = 16;
+
+/// What is kept for each peer: [`PEER_BYTES`] for each node, up to the end of SRAM.
+///
+/// | bytes | content |
+/// |-------|---------|
+/// | 0 to 51 | connection of low priority |
+/// | 52 to 63 | number of route bytes with [`ROUTE_VALID`]; bytes 13 to 16 of the route; bytes 9 to 12 |
+/// | 64 to 115 | connection of high priority |
+/// | 116 to 127 | not used; bytes 5 to 8; bytes 1 to 4 |
+///
+/// The route ends with byte 16.
+pub const PEERS: u32 = (SENDER_JOBS + JOB_COUNT * JOB_BYTES).next_multiple_of(PEER_BYTES);
+/// Bytes of a peer.
+pub const PEER_BYTES: u32 = 128;
+/// Bytes of one of its connections.
+pub const CONNECTION_BYTES: u32 = 64;
+/// Most nodes.
+pub const NODE_LIMIT: u32 = 1024;
+/// Most bytes of a route.
+pub const ROUTE_LIMIT: u32 = 16;
+/// Word of a peer: number of route bytes.
+pub const PEER_ROUTE: u32 = 52;
+/// In that word: the node can be reached.
+pub const ROUTE_VALID: u32 = 1 << 31;
+/// Words of a peer with the route, the last four bytes first.
+pub const ROUTE_WORDS: [u32; 4] = [56, 60, 120, 124];
+
+/// End of the map on the smallest boards: 326 nodes.
 pub const SRAM_BYTES: u32 = 0x8_0000;
 
-const _: () = assert!(HARDWARE + 0x400 <= SRAM_BYTES);
+/// Bytes of SRAM that the firmware needs for `nodes` nodes.
+#[must_use]
+pub const fn sram_bytes(nodes: u32) -> u32 {
+    PEERS + nodes * PEER_BYTES
+}
+
+/// SRAM address of a peer.
+#[must_use]
+pub const fn peer(node: u32) -> u32 {
+    PEERS + node * PEER_BYTES
+}
+
+const _: () = assert!(sram_bytes(326) <= SRAM_BYTES && sram_bytes(327) > SRAM_BYTES);
+const _: () = assert!(sram_bytes(NODE_LIMIT) <= 0x20_0000);
 
 /// The firmware writes [`READY_MAGIC`] when it expects [`COMMAND_START`].
 pub const READY: u32 = GLOBALS;
@@ -74,6 +124,18 @@ pub const SESSION: u32 = GLOBALS + 16;
 pub const RESEND_TICKS: u32 = GLOBALS + 20;
 /// Ticks after which a send fails that makes no progress.
 pub const FATAL_TICKS: u32 = GLOBALS + 24;
+/// The page table in host memory: its address, upper half.
+pub const PAGE_TABLE_HIGH: u32 = GLOBALS + 28;
+/// The same, lower half.
+pub const PAGE_TABLE_LOW: u32 = GLOBALS + 32;
+/// Bytes before the page table of which the firmware writes the first word, at the end of a command.
+pub const PAGE_TABLE_SCRATCH: u32 = 64;
+/// Number of its buckets, a power of two, less 1. A bucket has [`BUCKET_ENTRIES`] entries and lies in one page.
+pub const PAGE_TABLE_MASK: u32 = GLOBALS + 36;
+/// First argument of a command.
+pub const ARGUMENT_HIGH: u32 = GLOBALS + 40;
+/// Second argument of a command.
+pub const ARGUMENT_LOW: u32 = GLOBALS + 44;
 /// Counters: a word for each [`Counter`].
 pub const COUNTERS: u32 = GLOBALS + 0x40;
 /// The firmware's own words.
@@ -81,6 +143,37 @@ pub const STATE: u32 = GLOBALS + 0x100;
 
 /// A tick of the firmware's timer, in half microseconds.
 pub const TICK_HALF_US: u32 = 200;
+/// Times that the wait before packets are sent again doubles while nothing is acknowledged.
+pub const BACK_OFF_LIMIT: u32 = 4;
+/// Most packets of a connection that are sent and not acknowledged.
+pub const WINDOW: u32 = 64;
+/// Packets of a message after which the receiver acknowledges at the latest; its last one it acknowledges at once.
+pub const ACK_PACKETS: u32 = 4;
+/// Entries of a bucket of the page table.
+pub const BUCKET_ENTRIES: u32 = 4;
+/// Bytes of a page.
+pub const PAGE_BYTES: u32 = 4096;
+
+/// Second word of an entry of the page table for the page with the byte at `low`; the first word is the upper half of the
+/// address. Two words of physical address follow. `key` is that of the process: [`page_key`].
+#[must_use]
+pub const fn page_tag(low: u32, key: u32) -> u32 {
+    low & !(PAGE_BYTES - 1) | key
+}
+
+/// Key of a process, which is never 0.
+#[must_use]
+pub const fn page_key(process: u32) -> u32 {
+    process << 1 | 1
+}
+
+/// Where the entry of a page is looked for, in the cache and in the table.
+#[inline(always)]
+#[must_use]
+pub const fn page_hash(high: u32, tag: u32) -> u32 {
+    (tag >> 12) ^ ((tag & 0xFFF) << 5) ^ high
+}
+
 /// Usual value of [`RESEND_TICKS`]: 10 ms.
 pub const DEFAULT_RESEND_TICKS: u32 = 100;
 /// Usual value of [`FATAL_TICKS`]: 60 s.
@@ -92,12 +185,20 @@ pub const COMMAND_START: u32 = 1;
 pub const COMMAND_OPEN: u32 = 2;
 /// Close a port.
 pub const COMMAND_CLOSE: u32 = 3;
+/// Forget the page whose tag ([`page_tag`]) and upper half are the arguments. Afterwards no DMA uses it.
+pub const COMMAND_UNCACHE: u32 = 4;
+/// Set the sizes of messages that a port accepts: the arguments have a bit for each size, of high and low priority.
+pub const COMMAND_ACCEPT: u32 = 5;
+/// A command is being carried out. Written by the firmware.
+pub const COMMAND_BUSY: u32 = 0xFF;
+/// Let other nodes write and read the memory of the port's process (lower argument 1), or not (0).
+pub const COMMAND_ALLOW: u32 = 6;
 
 /// A counter of the firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Counter {
-    /// Packets that are not intact, too short or for another protocol.
+    /// Packets that are not intact: damaged, too short or too long.
     BadPackets = 0,
     /// Packets that were received twice.
     Duplicates = 1,
@@ -117,7 +218,19 @@ pub enum Counter {
     Sessions = 8,
     /// Messages delivered.
     Delivered = 9,
+    /// Entries of the page table that were fetched from host memory.
+    PageMisses = 10,
+    /// Uses of memory or of a token that the process does not have.
+    Violations = 11,
+    /// Packets that the target port refused: a size that it does not accept, or memory that others may not use.
+    Refused = 12,
+    /// Packets with a wrong length, besides those of [`BadPackets`](Self::BadPackets).
+    BadLength = 13,
+    /// Packets of another type or an unknown subtype.
+    BadType = 14,
+    /// Packets for another node, from an unknown one, or with a wrong connection or port.
+    BadAddress = 15,
 }
 
 /// Number of counters.
-pub const COUNTER_COUNT: u32 = 10;
+pub const COUNTER_COUNT: u32 = 16;

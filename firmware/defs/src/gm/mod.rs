@@ -5,6 +5,7 @@
 
 pub mod event;
 pub mod fields;
+pub mod mac;
 pub mod map;
 pub mod packet;
 pub mod port;

@@ -5,7 +5,7 @@
 //! | 0 | type; subtype | the same |
 //! | 1 | node that the packet is for | the same |
 //! | 2 | session; sequence number | session; next sequence number that the receiver expects |
-//! | 3 | length of the payload; subport at the target; subport of the sender | 0 |
+//! | 3 | length of the payload; subport at the target; subport of the sender | 0; of a refusal its reason |
 //! | 4 | node that sends the packet | the same |
 //! | 5 | connection's number at the target; its number at the sender | the same |
 //!
@@ -38,8 +38,22 @@ pub const WORD_CONNECTIONS: u32 = 20;
 pub const SUBTYPE_BASE: u32 = 0x100;
 /// Takes a sequence number and carries nothing: it stands for a message that was given up.
 pub const NULL: u32 = SUBTYPE_BASE;
+/// Asks for bytes of the target's memory. Its payload: [`GET_BYTES`] bytes.
+pub const GET: u32 = SUBTYPE_BASE + 2;
+/// Bytes that a [`GET`] asked for, behind [`GOT_BYTES`] bytes.
+pub const GOT: u32 = SUBTYPE_BASE + 3;
 /// A whole message of size 0; the size is added.
 pub const DATA: u32 = SUBTYPE_BASE + 7;
+/// The first packet of a longer message of size 0; the size is added.
+pub const HEAD: u32 = SUBTYPE_BASE + 39;
+/// A packet in the middle of a message.
+pub const BODY: u32 = SUBTYPE_BASE + 71;
+/// The last packet of a message.
+pub const TAIL: u32 = SUBTYPE_BASE + 72;
+/// Bytes for the target's memory, behind [`PUT_BYTES`] bytes with their address; the last ones of a put.
+pub const PUT: u32 = SUBTYPE_BASE + 73;
+/// The same, more follow.
+pub const PUT_BODY: u32 = SUBTYPE_BASE + 75;
 /// Acknowledges all packets before its sequence number.
 pub const ACK: u32 = SUBTYPE_BASE + 128;
 /// An ack that asks for all packets from its sequence number on: one was lost.
@@ -48,8 +62,19 @@ pub const NACK: u32 = SUBTYPE_BASE + 129;
 pub const NACK_DOWN: u32 = SUBTYPE_BASE + 130;
 /// An ack that refuses the message with its sequence number: the target port is closed.
 pub const NACK_REJECT: u32 = SUBTYPE_BASE + 131;
-/// Tells that the receiver does not know the session: the sender begins a new one.
+/// Tells that the receiver does not know the session: the sender begins a new one. Word 3 of a [`NACK_REJECT`] is the
+/// status of the send.
 pub const NACK_OPEN: u32 = SUBTYPE_BASE + 132;
+
+/// Bytes before the payload of a [`PUT`]: the address at the target.
+pub const PUT_BYTES: u32 = 8;
+/// Bytes of a [`GET`]: the address at the target, the length, the number of the request.
+pub const GET_BYTES: u32 = 16;
+/// Bytes before the payload of a [`GOT`]: the number of the request; the place of the bytes among those asked for, or
+/// [`GOT_FAILED`] and a status.
+pub const GOT_BYTES: u32 = 8;
+/// In the second word of a [`GOT`]: there are no bytes.
+pub const GOT_FAILED: u32 = 1 << 31;
 
 /// The first word of a packet.
 #[must_use]

@@ -16,27 +16,49 @@ pub const RECEIVE_TOKENS: u32 = 254;
 pub const SEND_SLOTS: u32 = 64;
 /// Bytes of a send slot.
 pub const SEND_SLOT_BYTES: u32 = 32;
-/// Word of a send slot: number of the send token, below [`SEND_SLOTS`], which the report names. The words before it are
-/// not used.
+/// Word of a send slot: address at the target, upper half ([`PUT`] and [`GET`]).
+pub const SEND_REMOTE_HIGH: u32 = 0;
+/// Word of a send slot: address at the target, lower half.
+pub const SEND_REMOTE_LOW: u32 = 4;
+/// Word of a send slot: number of the send token, below [`SEND_SLOTS`], which the report names.
 pub const SEND_TOKEN: u32 = 12;
-/// Word of a send slot: host address, upper half.
+/// Word of a send slot: address in the process's memory, upper half.
 pub const SEND_ADDRESS_HIGH: u32 = 16;
-/// Word of a send slot: host address, lower half.
+/// Word of a send slot: address in the process's memory, lower half.
 pub const SEND_ADDRESS_LOW: u32 = 20;
-/// Word of a send slot: length in bytes.
+/// Word of a send slot: length in bytes; of [`ALARM`] the ticks until then, 0 to cancel.
 pub const SEND_LENGTH: u32 = 24;
 /// Word of a send slot, written last: node (16 bits), subport at the target, type. The firmware clears it.
 pub const SEND_TYPE: u32 = 28;
 /// Type of a send slot: a message of size 0; the size is added.
 pub const SEND: u32 = 70;
+/// Type of a send slot: an event after a time. A port has one alarm.
+#[doc(alias = "gm_set_alarm")]
+pub const ALARM: u32 = 1;
+/// Type of a send slot: the host will sleep until the next event of the board, which interrupts it.
+pub const WAKE: u32 = 5;
+/// Type of a send slot: write bytes into the target's memory.
+#[doc(alias = "gm_put")]
+pub const PUT: u32 = 102;
+/// Type of a send slot: read bytes of the target's memory.
+#[doc(alias = "gm_get")]
+pub const GET: u32 = 103;
+/// Type of a send slot: the stream to node and subport goes on after an error.
+#[doc(alias = "gm_resume_sending")]
+pub const RESUME: u32 = 104;
+/// Type of a send slot: the sends that wait in the stream to node and subport are dropped; it goes on.
+#[doc(alias = "gm_drop_sends")]
+pub const DROP: u32 = 105;
+/// Streams of a port that an error has stopped, at most; a further one goes on.
+pub const STOPPED_STREAMS: u32 = 32;
 
 /// Number of entries of a port's queue of receive tokens.
 pub const RECEIVE_SLOTS: u32 = RECEIVE_TOKENS + 1;
 /// Bytes of a receive token.
 pub const RECEIVE_SLOT_BYTES: u32 = 16;
-/// Word of a receive token: host address, upper half.
+/// Word of a receive token: address in the process's memory, upper half.
 pub const RECEIVE_ADDRESS_HIGH: u32 = 0;
-/// Word of a receive token: host address, lower half.
+/// Word of a receive token: address in the process's memory, lower half.
 pub const RECEIVE_ADDRESS_LOW: u32 = 4;
 /// Word of a receive token: tag (16 bits).
 pub const RECEIVE_TAG: u32 = 8;
@@ -50,6 +72,10 @@ pub const RECEIVE_READY: u32 = 1 << 31;
 pub const PORT_QUEUE_HIGH: u32 = 0;
 /// Word of a port's control block: host address of the receive queue, lower half.
 pub const PORT_QUEUE_LOW: u32 = 4;
+
+/// Word of a port's control block: number of the process that the port belongs to. Written by the host before it opens
+/// the port.
+pub const PORT_PROCESS: u32 = 8;
 
 /// SRAM address of a port's control block.
 #[must_use]

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use defs::gm::event::{
-    FAST, HIGH as HIGH_EVENT, LAST_WORD, NEW, PEER, QUEUE_BYTES, RECEIVE, SENT_TOKENS, SLOT_BYTES,
-    SLOTS,
+    FAST, HIGH as HIGH_EVENT, LAST_WORD, NEW, NOTICES, PEER, QUEUE_BYTES, RECEIVE, SENT_TOKENS, SLOT_BYTES, SLOTS,
 };
 use defs::gm::map::{
-    COMMAND, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COUNTERS, Counter, FATAL_TICKS, NODE,
-    NODES, READY, READY_MAGIC, RESEND_TICKS, ROUTE_BYTES, ROUTE_VALID, ROUTES, SESSION,
+    ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COMMAND, COMMAND_ALLOW, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START,
+    COMMAND_UNCACHE, COUNTERS, Counter, FATAL_TICKS, NODE, NODES, PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH,
+    PAGE_TABLE_LOW, PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS, SESSION,
+    page_hash, page_key, page_tag, peer,
 };
 use defs::gm::port::{
-    PORT_QUEUE_HIGH, PORT_QUEUE_LOW, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY,
-    RECEIVE_READY_WORD, RECEIVE_SLOTS, RECEIVE_TAG, RECEIVE_TOKENS, SEND, SEND_ADDRESS_HIGH,
-    SEND_ADDRESS_LOW, SEND_LENGTH, SEND_SLOTS, SEND_TOKEN, SEND_TOKENS, SEND_TYPE, control_block,
+    PORT_PROCESS, PORT_QUEUE_HIGH, PORT_QUEUE_LOW, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY,
+    RECEIVE_READY_WORD, RECEIVE_SLOTS, RECEIVE_TAG, RECEIVE_TOKENS, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
+    SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_SLOTS, SEND_TOKEN, SEND_TOKENS, SEND_TYPE, control_block,
     receive_slot, send_slot,
 };
 use gm::Gm;
@@ -22,11 +23,23 @@ use crate::nic::{Fake, HIGH};
 
 /// Ticks before packets are sent again, and before a send fails, in tests.
 pub const RESEND: u32 = 5;
-pub const FATAL: u32 = 60;
+pub const FATAL: u32 = 400;
 
+/// The page table, behind the scratch words.
+const TABLE: u32 = 0xC_1000;
+const BUCKETS: u32 = 256;
+/// Buffers are taken from here, in turn.
 const BUFFERS: u32 = 0x10_0000;
-/// Bytes of a message's buffer.
-const BUFFER_BYTES: u32 = 0x1000;
+const BUFFERS_END: u32 = 0x50_0000;
+/// Programs' addresses have this upper half.
+pub const PROGRAM: u32 = 0x7F;
+/// All ports of a node belong to this process unless said otherwise.
+pub const PROCESS: u32 = 3;
+
+/// Where a page of a program lies: the pages are not adjacent.
+pub const fn physical(address: u32) -> u32 {
+    address ^ PAGE_BYTES
+}
 
 /// A message as its sender made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +74,10 @@ pub struct Node {
     pub sent: Vec<(u32, u32, u32)>,
     sends: u32,
     next_buffer: u32,
-    /// Tag of each buffer that was posted.
-    tags: BTreeMap<u32, u32>,
+    /// Tags of each buffer that was posted.
+    tags: BTreeMap<u32, Vec<u32>>,
+    /// Notices: port, type, address.
+    pub notices: Vec<(u32, u32, u32)>,
 }
 
 fn queue(port: u32) -> u32 {
@@ -78,8 +93,9 @@ impl Node {
             received: Vec::new(),
             sent: Vec::new(),
             sends: 0,
-            next_buffer: 0,
+            next_buffer: BUFFERS,
             tags: BTreeMap::new(),
+            notices: Vec::new(),
         };
         let fake = node.gm.nic_mut();
         assert_eq!(fake.word(READY), READY_MAGIC);
@@ -89,34 +105,92 @@ impl Node {
             (SESSION, session),
             (RESEND_TICKS, RESEND),
             (FATAL_TICKS, FATAL),
+            (PAGE_TABLE_HIGH, HIGH),
+            (PAGE_TABLE_LOW, TABLE),
+            (PAGE_TABLE_MASK, BUCKETS - 1),
         ] {
             fake.set_word(word, value);
         }
         for other in 0..nodes {
             // Routes of 1 to 5 bytes, whose last one names the node.
             let length = 1 + other % 5;
-            let entry = ROUTES + other * ROUTE_BYTES;
             let valid = if other == number { 0 } else { ROUTE_VALID };
-            fake.set_word(entry, valid | length);
-            fake.set_word(entry + ROUTE_BYTES - 8, 0x8182_8384);
-            fake.set_word(entry + ROUTE_BYTES - 4, 0x8586_8700 | 0x80 | other);
+            fake.set_word(peer(other) + PEER_ROUTE, valid | length);
+            fake.set_word(peer(other) + ROUTE_WORDS[0], 0x8586_8700 | 0x80 | other);
+            fake.set_word(peer(other) + ROUTE_WORDS[1], 0x8182_8384);
         }
+        node.register(BUFFERS, BUFFERS_END - BUFFERS, PROCESS);
         node.command(COMMAND_START);
         node
     }
 
-    pub fn command(&mut self, command: u32) {
-        self.gm.nic_mut().set_word(COMMAND, command);
-        for _ in 0..4 {
-            self.gm.step();
+    /// Enters pages into the page table.
+    pub fn register(&mut self, from: u32, bytes: u32, process: u32) {
+        for page in (from..from + bytes).step_by(PAGE_BYTES as usize) {
+            let tag = page_tag(page, page_key(process));
+            let place = self.entry(tag, 0);
+            for (index, word) in (0..).zip([PROGRAM, tag, HIGH, physical(page)]) {
+                let at = place + 4 * index;
+                self.gm.nic_mut().host[at..at + 4].copy_from_slice(&word.to_be_bytes());
+            }
         }
     }
 
+    /// Takes a page out of the page table.
+    pub fn deregister(&mut self, page: u32, process: u32) {
+        let tag = page_tag(page, page_key(process));
+        let place = self.entry(tag, tag);
+        self.gm.nic_mut().host[place..place + 16].fill(0);
+        self.gm.nic_mut().set_word(ARGUMENT_HIGH, PROGRAM);
+        self.gm.nic_mut().set_word(ARGUMENT_LOW, tag);
+        self.command(COMMAND_UNCACHE);
+    }
+
+    /// Place of the entry with a tag in the bucket of another one.
+    fn entry(&self, bucket: u32, tag: u32) -> usize {
+        let base = TABLE + (page_hash(PROGRAM, bucket) & (BUCKETS - 1)) * BUCKET_ENTRIES * PAGE_ENTRY_BYTES;
+        let mut places = (0..BUCKET_ENTRIES).map(|index| base + index * PAGE_ENTRY_BYTES);
+        let place = places.find(|&place| self.host_word(place + 4) == tag);
+        place.expect("room in the bucket") as usize
+    }
+
+    /// Bytes of a program.
+    pub fn memory(&self, address: u32, length: u32) -> Vec<u8> {
+        let byte = |at| self.gm.nic().host[physical(at) as usize];
+        (address..address + length).map(byte).collect()
+    }
+
+    pub fn set_memory(&mut self, address: u32, bytes: &[u8]) {
+        for (at, byte) in (address..).zip(bytes) {
+            self.gm.nic_mut().host[physical(at) as usize] = *byte;
+        }
+    }
+
+    pub fn command(&mut self, command: u32) {
+        self.gm.nic_mut().set_word(COMMAND, command);
+        for _ in 0..8 {
+            self.gm.step();
+            self.gm.nic_mut().write();
+        }
+    }
+
+    /// Lets other nodes use the memory of a port's process, or not.
+    pub fn allow(&mut self, port: u32, allowed: bool) {
+        self.gm.nic_mut().set_word(ARGUMENT_LOW, allowed.into());
+        self.command(COMMAND_ALLOW | port << 8);
+    }
+
     pub fn open(&mut self, port: u32) {
+        self.open_for(port, PROCESS);
+    }
+
+    /// Opens a port for a process.
+    pub fn open_for(&mut self, port: u32, process: u32) {
         self.ports[port as usize] = Port::default();
         let at = queue(port) as usize;
         self.gm.nic_mut().host[at..at + QUEUE_BYTES as usize].fill(0);
         let block = control_block(port);
+        self.gm.nic_mut().set_word(block + PORT_PROCESS, process);
         self.gm.nic_mut().set_word(block + PORT_QUEUE_HIGH, HIGH);
         self.gm
             .nic_mut()
@@ -133,9 +207,14 @@ impl Node {
         self.gm.nic().word(COUNTERS + 4 * counter as u32)
     }
 
-    fn buffer(&mut self) -> u32 {
-        self.next_buffer = (self.next_buffer + 1) % 700;
-        BUFFERS + self.next_buffer * (BUFFER_BYTES + 4)
+    /// A buffer of `bytes`, which no other one of the last ones overlaps. Not aligned.
+    pub fn buffer(&mut self, bytes: u32) -> u32 {
+        if self.next_buffer + bytes > BUFFERS_END {
+            self.next_buffer = BUFFERS;
+        }
+        let buffer = self.next_buffer;
+        self.next_buffer += (bytes + 20) & !3;
+        buffer
     }
 
     /// Whether a send token of the port is free.
@@ -145,11 +224,38 @@ impl Node {
 
     /// Writes a send slot; returns the number of the send.
     pub fn send(&mut self, message: &Message) -> u32 {
-        let address = self.buffer();
-        let at = address as usize;
+        let address = self.buffer(u32::try_from(message.data.len()).expect("in range"));
+        self.set_memory(address, &message.data);
+        let word = message.target_node << 16
+            | (message.target_port << 1 | message.priority) << 8
+            | (SEND + message.size);
+        let length = u32::try_from(message.data.len()).expect("in range");
+        self.post(message.port, word, address, length, 0)
+    }
+
+    /// Writes a slot that needs no token: node, port, priority and length as the type asks for.
+    pub fn control(&mut self, port: u32, word: u32, length: u32) {
+        let state = &mut self.ports[port as usize];
+        let at = send_slot(port, state.next_slot);
+        state.next_slot = (state.next_slot + 1) % SEND_SLOTS;
         let fake = self.gm.nic_mut();
-        fake.host[at..at + message.data.len()].copy_from_slice(&message.data);
-        let port = &mut self.ports[message.port as usize];
+        assert_eq!(fake.word(at + SEND_TYPE), 0);
+        fake.set_word(at + SEND_LENGTH, length);
+        fake.set_word(at + SEND_TYPE, word);
+    }
+
+    /// The stream of a message goes on.
+    pub fn resume(&mut self, of: &Message, kind: u32) {
+        let subport = of.target_port << 1 | of.priority;
+        self.control(of.port, of.target_node << 16 | subport << 8 | kind, 0);
+        self.gm.step();
+    }
+
+    /// Writes a send slot; returns the number of the send.
+    pub fn post(&mut self, port: u32, word: u32, address: u32, length: u32, remote: u32) -> u32 {
+        let port_number = port;
+        let fake = self.gm.nic_mut();
+        let port = &mut self.ports[port as usize];
         assert!(port.sends < SEND_TOKENS);
         port.sends += 1;
         let slot = port.next_slot;
@@ -158,19 +264,19 @@ impl Node {
             .find(|token| !port.under_way.contains_key(token))
             .expect("a token");
         port.under_way.insert(token, self.sends);
-        let word = message.target_node << 16
-            | (message.target_port << 1 | message.priority) << 8
-            | (SEND + message.size);
-        let at = send_slot(message.port, slot);
+        let at = send_slot(port_number, slot);
         assert_eq!(fake.word(at + SEND_TYPE), 0);
-        fake.set_word(at + SEND_TOKEN, token);
-        fake.set_word(at + SEND_ADDRESS_HIGH, HIGH);
-        fake.set_word(at + SEND_ADDRESS_LOW, address);
-        fake.set_word(
-            at + SEND_LENGTH,
-            u32::try_from(message.data.len()).expect("in range"),
-        );
-        fake.set_word(at + SEND_TYPE, word);
+        for (offset, value) in [
+            (SEND_REMOTE_HIGH, PROGRAM),
+            (SEND_REMOTE_LOW, remote),
+            (SEND_TOKEN, token),
+            (SEND_ADDRESS_HIGH, PROGRAM),
+            (SEND_ADDRESS_LOW, address),
+            (SEND_LENGTH, length),
+            (SEND_TYPE, word),
+        ] {
+            fake.set_word(at + offset, value);
+        }
         self.sends += 1;
         self.sends - 1
     }
@@ -181,8 +287,13 @@ impl Node {
     }
 
     pub fn provide(&mut self, port: u32, size: u32, priority: u32, tag: u32) {
-        let address = self.buffer();
-        self.tags.insert(address, tag);
+        let room = defs::gm::packet::capacity(size).min(0x4_0000);
+        let address = self.buffer(room);
+        self.provide_at(address, port, size, priority, tag);
+    }
+
+    pub fn provide_at(&mut self, address: u32, port: u32, size: u32, priority: u32, tag: u32) {
+        self.tags.entry(address).or_default().push(tag);
         let port_state = &mut self.ports[port as usize];
         assert!(port_state.tokens < RECEIVE_TOKENS);
         port_state.tokens += 1;
@@ -191,7 +302,7 @@ impl Node {
         let at = receive_slot(port, slot);
         let fake = self.gm.nic_mut();
         assert_eq!(fake.word(at + RECEIVE_READY_WORD), 0);
-        fake.set_word(at + RECEIVE_ADDRESS_HIGH, HIGH);
+        fake.set_word(at + RECEIVE_ADDRESS_HIGH, PROGRAM);
         fake.set_word(at + RECEIVE_ADDRESS_LOW, address);
         fake.set_word(at + RECEIVE_TAG, tag);
         let word = RECEIVE_READY | priority << 8 | size;
@@ -215,6 +326,10 @@ impl Node {
         state.next_event = (state.next_event + 1) % SLOTS;
         match word & 0x7F {
             SENT_TOKENS => self.take_reports(port, slot, word),
+            kind if NOTICES.contains(&kind) => {
+                let address = self.host_word(slot + SLOT_BYTES - 8);
+                self.notices.push((port, kind, address));
+            }
             kind => self.take_message(port, slot, word, kind),
         }
         true
@@ -234,19 +349,23 @@ impl Node {
     }
 
     fn take_message(&mut self, port: u32, slot: u32, word: u32, kind: u32) {
-        let field = |offset: u32| self.host_word(slot + SLOT_BYTES - 32 + offset);
-        assert_eq!((field(0), field(8)), (HIGH, HIGH));
-        let (message, buffer, length, node_tag) = (field(4), field(12), field(16), field(20));
-        assert_eq!(self.tags.remove(&buffer), Some(node_tag & 0xFFFF));
-        let fast = length <= 128;
-        assert_eq!(fast, message != buffer);
+        let field = |offset: u32| self.host_word(slot + SLOT_BYTES - 20 + offset);
+        assert_eq!(field(0), PROGRAM);
+        let (buffer, length, node_tag) = (field(4), field(8), field(12));
+        let tag = self.tags.get_mut(&buffer).and_then(Vec::pop);
+        assert_eq!(tag, Some(node_tag & 0xFFFF));
+        let fast = (kind - RECEIVE) & FAST != 0;
         let (sender, target) = (word >> 16 & 0xFF, word >> 8 & 0xFF);
         assert_eq!((target >> 1, target & 1), (port, sender & 1));
         let peer = if sender >> 1 == port { PEER } else { 0 };
         let expected = RECEIVE + (sender & 1) * HIGH_EVENT + peer + if fast { FAST } else { 0 };
         assert_eq!(kind, expected);
-        let from = message as usize;
-        let data = self.gm.nic().host[from..from + length as usize].to_vec();
+        let data = if fast {
+            let from = (slot + SLOT_BYTES - 20 - length.next_multiple_of(4)) as usize;
+            self.gm.nic().host[from..from + length as usize].to_vec()
+        } else {
+            self.memory(buffer, length)
+        };
         self.received.push(Message {
             node: node_tag >> 16,
             port: sender >> 1,

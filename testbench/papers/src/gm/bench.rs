@@ -7,13 +7,13 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use host_lib::gm::{Buffer, Event, Priority, Request, Status, size_for};
+use host_lib::gm::{Buffer, Event, Priority, Request, Status, capacity, size_for};
 use host_lib::window::System;
 use lanigon_worlds::gm::{GmNode, GmWorld};
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::text;
 
-use super::{GmError, LONG, SHORT};
+use super::{GmError, SHORT};
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -132,10 +132,15 @@ impl Setup<'_> {
 }
 
 /// Opens the port; memory for messages out and in.
-async fn open(gm: &mut GmNode, buffers: u32) -> Result<(Buffer, Vec<Buffer>), String> {
+async fn open(
+    gm: &mut GmNode,
+    buffers: u32,
+    bytes: u32,
+) -> Result<(Buffer, Vec<Buffer>), String> {
     gm.open(PORT).await.map_err(text)?;
-    let out = gm.allocate_dma(LONG).map_err(text)?;
-    let rooms = (0..buffers).map(|_| gm.allocate_dma(LONG).map_err(text));
+    let room = capacity(size_for(bytes));
+    let out = gm.allocate_dma(bytes).map_err(text)?;
+    let rooms = (0..buffers).map(|_| gm.allocate_dma(room).map_err(text));
     let rooms = rooms.collect::<Result<_, _>>()?;
     Ok((out, rooms))
 }
@@ -169,8 +174,9 @@ async fn next(gm: &mut GmNode) -> Result<Came, String> {
     match gm.receive(PORT).await.map_err(text)? {
         Event::Received(message) => Ok(Came::Message(Buffer {
             address: message.buffer,
-            length: LONG,
+            length: message.room,
         })),
+        Event::Alarm(_) | Event::Violation(_) => Err("an unexpected event".into()),
         Event::Sent(sent) => {
             let failed = sent.iter().find(|(_, status)| *status != Status::Success);
             match failed {
@@ -192,7 +198,7 @@ async fn message(gm: &mut GmNode) -> Result<Buffer, String> {
 
 /// A side of a ping-pong: picoseconds of all rounds but the first.
 async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<u64, String> {
-    let (out, rooms) = open(&mut gm, 2).await?;
+    let (out, rooms) = open(&mut gm, 2, bytes).await?;
     let first = gm.node() == 0;
     for room in rooms {
         provide(&mut gm, room, bytes).await?;
@@ -219,7 +225,7 @@ async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<u64, Strin
 
 /// A side of a stream: the bandwidth of what it receives, in 10^6 bytes a second.
 async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<f64, String> {
-    let (out, rooms) = open(&mut gm, BUFFERS.min(receives)).await?;
+    let (out, rooms) = open(&mut gm, BUFFERS.min(receives), bytes).await?;
     let mut provided = 0;
     for room in rooms {
         provide(&mut gm, room, bytes).await?;
@@ -260,7 +266,7 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
 
 /// Picoseconds of the library's calls: node 0 sends a message, node 1 receives it.
 async fn overhead(mut gm: GmNode) -> Result<u64, String> {
-    let (out, rooms) = open(&mut gm, 2).await?;
+    let (out, rooms) = open(&mut gm, 2, SHORT).await?;
     let spare = rooms[1];
     provide(&mut gm, rooms[0], SHORT).await?;
     if gm.node() == 0 {

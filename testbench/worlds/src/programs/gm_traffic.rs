@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use defs::gm::packet::MTU;
 use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::gm::{
     Buffer, Event, Priority, Received, Request, SendId, Status, capacity, size_for,
@@ -82,7 +81,7 @@ impl Traffic {
         gm.open(PORT).await.map_err(text)?;
         // The smallest size for a byte also takes empty messages.
         let size = size_for(plan.longest.max(1));
-        let room = capacity(size).min(MTU);
+        let room = capacity(size);
         let sending = match plan.sends.step(0) {
             None => 0,
             Some(_) => plan.window.min(SEND_TOKENS as usize),
@@ -123,7 +122,9 @@ impl Traffic {
                 }
             }
             match self.gm.receive(PORT).await.map_err(text)? {
-                Event::Sent(results) => self.sent(results),
+                Event::Sent(results) => self.sent(results).await?,
+                Event::Alarm(_) => {}
+                Event::Violation(violation) => return Err(format!("{violation:?}")),
                 Event::Received(message) => {
                     self.check(&message)?;
                     self.idle.push(Buffer {
@@ -206,7 +207,7 @@ impl Traffic {
     }
 
     /// Handles the ends of sends.
-    fn sent(&mut self, results: Vec<(SendId, Status)>) {
+    async fn sent(&mut self, results: Vec<(SendId, Status)>) -> Result<(), String> {
         for (id, status) in results {
             let Some(message) = self.under_way.remove(&id) else {
                 continue;
@@ -219,9 +220,20 @@ impl Traffic {
             if self.lockstep && end.is_err() {
                 self.next = u64::MAX;
             }
-            let mut records = self.deliveries.records();
-            records.sent(message.flow, message.sequence, end);
+            let failed = end.is_err();
+            let to = message.flow.to;
+            self.deliveries
+                .records()
+                .sent(message.flow, message.sequence, end);
+            if failed {
+                // The stream has stopped. Each message stands for itself: the next ones are sent.
+                self.gm
+                    .resume_sending(PORT, to, PORT, Priority::Low)
+                    .await
+                    .map_err(text)?;
+            }
         }
+        Ok(())
     }
 
     fn check(&mut self, message: &Received) -> Result<(), String> {

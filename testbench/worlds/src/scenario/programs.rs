@@ -1,7 +1,7 @@
 //! The host programs of a scenario, and their parameters.
 
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
-use defs::gm::packet::MTU;
+use defs::gm::packet::capacity;
 use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 
 use super::error::{Position, ScenarioError};
@@ -278,6 +278,9 @@ fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioE
     Ok(found)
 }
 
+/// Longest message of a program over GM: buffers of 16 MB.
+const GM_LIMIT_BYTES: u32 = capacity(24);
+
 /// Limits of a program's messages: those of its nodes' protocol.
 #[derive(Debug, Clone, Copy)]
 struct Limits(Protocol);
@@ -293,13 +296,11 @@ impl Limits {
 
     /// The length of a message.
     fn length(self, item: &Item<'_>) -> Result<u32, ScenarioError> {
-        match self.0 {
-            Protocol::Emp => item.integer(0..=u64::from(MESSAGE_LIMIT_BYTES)),
-            Protocol::Gm => item.integer(0..=u64::from(MTU)).map_err(|mut error| {
-                error.reason += " (a message of GM is one packet)";
-                error
-            }),
-        }
+        let most = match self.0 {
+            Protocol::Emp => MESSAGE_LIMIT_BYTES,
+            Protocol::Gm => GM_LIMIT_BYTES,
+        };
+        item.integer(0..=u64::from(most))
     }
 
     /// Largest number of posted transmits of this length.

@@ -29,6 +29,12 @@ const GM_COUNTERS: [(&str, gm::Counter); gm::COUNTER_COUNT as usize] = [
     ("bad_posts", gm::Counter::BadPosts),
     ("sessions", gm::Counter::Sessions),
     ("delivered", gm::Counter::Delivered),
+    ("page_misses", gm::Counter::PageMisses),
+    ("violations", gm::Counter::Violations),
+    ("refused", gm::Counter::Refused),
+    ("bad_length", gm::Counter::BadLength),
+    ("bad_type", gm::Counter::BadType),
+    ("bad_address", gm::Counter::BadAddress),
 ];
 
 /// Counters that must be sampled during a run.

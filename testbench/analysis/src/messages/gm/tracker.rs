@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use defs::gm::event::{FAST, FAST_BYTES, HIGH, NEW, PEER, RECEIVE};
-use defs::gm::map::ROUTE_BYTES;
-use defs::gm::packet::HEADER_BYTES;
+use defs::gm::packet::{HEADER_BYTES, MTU};
 use defs::gm::probe::Event;
 use emulator::observe::event::{FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
@@ -67,6 +66,19 @@ struct Node {
 const MOST: usize = 16;
 /// Bytes that a check sequence and the rest of a receiver's last unit take.
 const BEHIND: u32 = 16;
+
+/// Bytes before a header, in whole words, at most.
+const LONGEST_ROUTE_BYTES: u32 = defs::gm::map::ROUTE_LIMIT + 4;
+
+/// Packets of a message.
+fn packets(length: u32) -> u32 {
+    length.div_ceil(MTU).max(1)
+}
+
+/// The sequence word `count` packets behind another one.
+const fn behind(sequence: u32, count: u32) -> u32 {
+    sequence & 0xFFFF_0000 | sequence.wrapping_add(count) & 0xFFFF
+}
 
 fn remember<T>(queue: &mut VecDeque<T>, item: T) {
     queue.push_back(item);
@@ -300,11 +312,19 @@ impl Tracker {
                 sends.remove(place);
             }
         }
+        // The probe names the packet that is sent next: that of an older message, if one waits.
+        let outstanding = self.outstanding.entry(way).or_default();
+        let first = match outstanding.back() {
+            Some(&(last, _)) => behind(last, 1),
+            None => sequence,
+        };
+        for packet in 0..packets(message.length) {
+            let sequence = behind(first, packet);
+            self.known.insert((way, sequence), index);
+            outstanding.push_back((sequence, index));
+        }
         self.found.messages.push(message);
         self.ports.push(port);
-        self.known.insert((way, sequence), index);
-        let outstanding = self.outstanding.entry(way).or_default();
-        outstanding.push_back((sequence, index));
         index
     }
 
@@ -317,8 +337,10 @@ impl Tracker {
             && sequence >> 16 == next >> 16
             && (1..0x8000).contains(&(next.wrapping_sub(sequence) & 0xFFFF))
         {
-            self.found.messages[message].acknowledged = Some(now);
             outstanding.pop_front();
+            if outstanding.front().is_none_or(|next| next.1 != message) {
+                self.found.messages[message].acknowledged = Some(now);
+            }
         }
     }
 
@@ -361,7 +383,7 @@ impl Tracker {
             return;
         };
         let header_at = address + HEADER_BYTES;
-        let places = header_at..header_at + ROUTE_BYTES;
+        let places = header_at..header_at + LONGEST_ROUTE_BYTES;
         let reads = self.node(node).reads.iter();
         let read = reads
             .rev()

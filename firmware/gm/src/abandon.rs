@@ -1,0 +1,260 @@
+//! Sends that fail or are given up, and the streams that an error stops.
+//!
+//! A sequence number that a packet was ever sent with stays: the receiver may have accepted it. So a send that fails keeps
+//! its place with packets that carry nothing, one for each number that it has used. What it has not used goes to the next
+//! send.
+//!
+//! A **stream** leads from a port to a port of another node, with one priority. When a send fails, its stream stops: later
+//! sends wait until the program resumes the stream, or drops them.
+
+use defs::gm::event::Status;
+use defs::gm::map::{Counter, PEER_ROUTE, ROUTE_VALID};
+use defs::gm::packet::MTU;
+use defs::gm::port::{STOPPED_STREAMS};
+
+use crate::state::{
+    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_NULL, K_REPLY, P_OPEN, P_SENDS,
+    P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED, R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT,
+    R_TOKEN, connection, connection_number,
+};
+use crate::{Gm, Nic};
+
+impl<N: Nic> Gm<N> {
+    /// Reports a send as failed and stops its stream. The answer to a get says that it has failed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail(&mut self, connection: u32, record: u32, status: Status) {
+        let token = self.nic.load(record + R_TOKEN);
+        let sent = self.nic.load(record + R_SENT);
+        if self.nic.load(record + R_KIND) == K_REPLY && self.nic.load(record + R_CONNECTION) == 0 {
+            return self.fail_reply(record, sent);
+        }
+        let stream = self.stream_of(connection, record);
+        self.cancel(connection, record);
+        if token != 0 {
+            self.count(Counter::FailedSends);
+            self.report(token, status as u32);
+            self.stop_stream(connection, token & !0x7FF, stream);
+        }
+    }
+
+    /// Node and subport that a record is for.
+    fn stream_of(&self, connection: u32, record: u32) -> u32 {
+        let node = connection_number(connection) >> 1;
+        node << 8 | self.nic.load(record + R_PORTS) >> 8 & 0xFF
+    }
+
+    /// Packets that the rest of a record takes.
+    fn packets(&self, record: u32) -> u32 {
+        let left = self.nic.load(record + R_LENGTH) - self.nic.load(record + R_ACKED);
+        if left == 0 { 1 } else { ((left - 1) >> 12) + 1 }
+    }
+
+    /// Takes a record out of its connection; if packets of it have been sent, it carries nothing from now on.
+    fn cancel(&mut self, connection: u32, record: u32) {
+        let window = self.nic.load(connection + C_WINDOW);
+        // Numbers that were ever sent, from the record that is looked at on.
+        let mut sent = (window >> 16).wrapping_sub(window) & 0xFFFF;
+        let mut before = 0;
+        let mut at = self.nic.load(connection + C_FIRST);
+        while at != record {
+            if at == 0 {
+                return;
+            }
+            sent -= self.packets(at).min(sent);
+            before = at;
+            at = self.nic.load(at + R_NEXT);
+        }
+        let own = self.packets(record).min(sent);
+        let next = self.nic.load(record + R_NEXT);
+        self.nic.store(record + R_TOKEN, 0);
+        if own == 0 {
+            self.remove(connection, before, record);
+            return self.free_record(record);
+        }
+        let end = self.nic.load(record + R_ACKED) + (own << 12);
+        self.nic.store(record + R_KIND, K_NULL);
+        self.nic.store(record + R_LENGTH, end);
+        if self.nic.load(connection + C_CURSOR) == record && self.nic.load(record + R_SENT) >= end {
+            self.nic.store(record + R_SENT, 0);
+            self.nic.store(connection + C_CURSOR, next);
+        }
+    }
+
+    /// Takes a record out of its connection's list; `before` is the one before it, or 0.
+    fn remove(&mut self, connection: u32, before: u32, record: u32) {
+        let next = self.nic.load(record + R_NEXT);
+        if before == 0 {
+            self.nic.store(connection + C_FIRST, next);
+        } else {
+            self.nic.store(before + R_NEXT, next);
+        }
+        if self.nic.load(connection + C_LAST) == record {
+            self.nic.store(connection + C_LAST, before);
+        }
+        if self.nic.load(connection + C_CURSOR) == record {
+            self.nic.store(connection + C_CURSOR, next);
+        }
+    }
+
+    /// Stops a stream of a port: the port's later sends in it wait.
+    fn stop_stream(&mut self, connection: u32, port: u32, stream: u32) {
+        if self.nic.load(port + P_OPEN) == 0 || !self.add_stopped(port, stream) {
+            return;
+        }
+        let mut record = self.nic.load(connection + C_FIRST);
+        while record != 0 {
+            let next = self.nic.load(record + R_NEXT);
+            let token = self.nic.load(record + R_TOKEN);
+            if token != 0 && token & !0x7FF == port && self.stream_of(connection, record) == stream {
+                self.set_aside(connection, port, record);
+            }
+            record = next;
+        }
+    }
+
+    /// Notes a stream as stopped. Returns whether it is.
+    fn add_stopped(&mut self, port: u32, stream: u32) -> bool {
+        if self.is_stopped(port, stream) {
+            return true;
+        }
+        let count = self.nic.load(port + P_STREAM_COUNT);
+        if count == STOPPED_STREAMS {
+            return false;
+        }
+        self.nic.store(port + P_STREAMS + (count << 2), stream);
+        self.nic.store(port + P_STREAM_COUNT, count + 1);
+        let sends = self.nic.load(port + P_SENDS);
+        self.nic.store(port + P_SENDS, sends | P_STOPPED);
+        true
+    }
+
+    /// Whether a stream is stopped.
+    pub(crate) fn is_stopped(&self, port: u32, stream: u32) -> bool {
+        let count = self.nic.load(port + P_STREAM_COUNT);
+        let mut stopped = false;
+        for index in 0..count {
+            stopped |= self.nic.load(port + P_STREAMS + (index << 2)) == stream;
+        }
+        stopped
+    }
+
+    /// A copy of a send waits in the stopped stream; the send itself is given up.
+    fn set_aside(&mut self, connection: u32, port: u32, record: u32) {
+        let copy = self.nic.load(FREE_RECORD);
+        let token = self.nic.load(record + R_TOKEN);
+        if copy == 0 {
+            self.cancel(connection, record);
+            return self.report(token, Status::Dropped as u32);
+        }
+        let free = self.nic.load(copy + R_NEXT);
+        self.nic.store(FREE_RECORD, free);
+        let mut at = 0;
+        while at < defs::gm::map::RECORD_BYTES {
+            let word = self.nic.load(record + at);
+            self.nic.store(copy + at, word);
+            at += 4;
+        }
+        self.nic.store(copy + R_SENT, 0);
+        self.nic.store(copy + R_ACKED, 0);
+        self.nic.store(copy + R_CONNECTION, connection);
+        self.cancel(connection, record);
+        self.append(port + P_WAITING, copy, R_NEXT);
+    }
+
+    /// A stopped stream goes on: its sends are sent, or dropped.
+    pub(crate) fn resume(&mut self, port: u32, stream: u32, drop: bool) {
+        let count = self.nic.load(port + P_STREAM_COUNT);
+        for index in 0..count {
+            let at = port + P_STREAMS + (index << 2);
+            if self.nic.load(at) == stream {
+                let last = self.nic.load(port + P_STREAMS + ((count - 1) << 2));
+                self.nic.store(at, last);
+                self.nic.store(port + P_STREAM_COUNT, count - 1);
+                break;
+            }
+        }
+        if self.nic.load(port + P_STREAM_COUNT) == 0 {
+            let sends = self.nic.load(port + P_SENDS);
+            self.nic.store(port + P_SENDS, sends & !P_STOPPED);
+        }
+        let mut record = self.nic.load(port + P_WAITING);
+        self.nic.store(port + P_WAITING, 0);
+        while record != 0 {
+            let next = self.nic.load(record + R_NEXT);
+            let to = self.nic.load(record + R_CONNECTION);
+            if self.stream_of(to, record) != stream {
+                self.append(port + P_WAITING, record, R_NEXT);
+            } else if drop {
+                let token = self.nic.load(record + R_TOKEN);
+                self.free_record(record);
+                self.report(token, Status::Dropped as u32);
+            } else {
+                self.add_record(to, record);
+            }
+            record = next;
+        }
+    }
+
+    /// The node does not answer: all sends to it fail, and the next one begins a new session.
+    pub(crate) fn give_up(&mut self, connection: u32) {
+        let peer = connection & !(defs::gm::map::PEER_BYTES - 1);
+        let status = match self.nic.load(peer + PEER_ROUTE) & ROUTE_VALID {
+            0 => Status::NodeUnreachable,
+            _ => Status::TimedOut,
+        };
+        let mut record = self.nic.load(connection + C_FIRST);
+        self.nic.store(connection + C_FIRST, 0);
+        self.nic.store(connection + C_CURSOR, 0);
+        while record != 0 {
+            let next = self.nic.load(record + R_NEXT);
+            let token = self.nic.load(record + R_TOKEN);
+            let stream = self.stream_of(connection, record);
+            self.free_record(record);
+            if token != 0 {
+                self.count(Counter::FailedSends);
+                self.report(token, status as u32);
+                let port = token & !0x7FF;
+                if self.nic.load(port + P_OPEN) != 0 {
+                    self.add_stopped(port, stream);
+                }
+            }
+            record = next;
+        }
+        self.begin_session(connection);
+    }
+
+    /// The sends of a port that is closed carry nothing from now on.
+    pub(crate) fn give_up_port(&mut self, port: u32) {
+        let mut number = self.nic.load(ACTIVE);
+        while number != 0 {
+            let to = connection(number - 1);
+            let mut record = self.nic.load(to + C_FIRST);
+            while record != 0 {
+                let next = self.nic.load(record + R_NEXT);
+                let token = self.nic.load(record + R_TOKEN);
+                if token != 0 && token & !0x7FF == port {
+                    self.cancel(to, record);
+                }
+                record = next;
+            }
+            number = self.nic.load(to + C_FLAGS) >> ACTIVE_SHIFT;
+        }
+        let mut record = self.nic.load(crate::state::GETS);
+        while record != 0 {
+            if self.nic.load(record + R_TOKEN) & !0x7FF == port {
+                self.nic.store(record + R_TOKEN, 0);
+            }
+            record = self.nic.load(record + R_NEXT);
+        }
+        let mut record = self.nic.load(port + P_WAITING);
+        self.nic.store(port + P_WAITING, 0);
+        while record != 0 {
+            let next = self.nic.load(record + R_NEXT);
+            self.free_record(record);
+            record = next;
+        }
+    }
+}
+
+const _: () = assert!(MTU == 1 << 12);

@@ -1,0 +1,294 @@
+//! RDMA: packets of messages to receive tokens.
+
+use defs::gm::event::{
+    BAD_RECEIVE_MEMORY, EVENT, EVENT_BYTES, FAST, FAST_BYTES, HIGH, NEW, PEER, QUEUE_BYTES, RECEIVE, SLOT_BYTES,
+    WORD_BUFFER, WORD_LENGTH as EVENT_LENGTH, WORD_NODE, WORD_TYPE as EVENT_TYPE,
+};
+use defs::gm::map::{COUNTERS, Counter, TOKENS};
+use defs::gm::packet::{DATA, HEADER_BYTES, MTU, SIZES, TAIL, capacity};
+use defs::gm::port::{PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
+
+use crate::nic::{Event, HostAddress};
+use crate::receive::Packet;
+use crate::state::{
+    C_PARTIAL, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, P_ACCEPT, P_EVENT, P_LISTS,
+    P_RECEIVE_KEY, T_HIGH, T_LOW, T_NEXT, T_TAG, connection_number, port_block,
+};
+use crate::transmit::padded;
+use crate::{Gm, Nic, answer};
+
+/// The port whose token has this address.
+const fn port_of(token: u32) -> u32 {
+    port_block((token - TOKENS) >> 12)
+}
+
+const _: () = assert!(256 * defs::gm::map::TOKEN_BYTES == 1 << 12);
+
+/// Where a packet of a message goes.
+struct Target {
+    port: u32,
+    token: u32,
+    /// Bytes of the message before the packet.
+    before: u32,
+}
+
+impl<N: Nic> Gm<N> {
+    /// RECV: a packet of a message. Returns whether RDMA uses its memory.
+    #[inline(always)]
+    pub(crate) fn message(&mut self, packet: &Packet) -> bool {
+        if !self.is_expected(packet.connection, packet.sequence) {
+            return false;
+        }
+        let Some(port) = self.target_port(packet) else {
+            return false;
+        };
+        let size = packet.subtype - DATA;
+        let length = packet.lengths >> 16;
+        if size < SIZES && length <= FAST_BYTES {
+            return self.short_message(packet, port, size);
+        }
+        self.long_message(packet, port, size)
+    }
+
+    /// A message that lies before its event in the receive queue.
+    #[inline(always)]
+    fn short_message(&mut self, packet: &Packet, port: u32, size: u32) -> bool {
+        let length = packet.lengths >> 16;
+        if length > capacity(size) {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        let token = self.next_token(packet, port, size);
+        if token == 0 {
+            return false;
+        }
+        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        let bytes = padded(length);
+        let local = packet.at + HEADER_BYTES;
+        let slot = self.event_slot(port);
+        let low = slot.low + EVENT;
+        if N::EVENT_BEHIND_PAYLOAD {
+            let event = local + bytes;
+            self.write_event(event, packet, token, length, FAST);
+            let host = HostAddress {
+                low: low - bytes,
+                ..slot
+            };
+            self.nic.start_write(host, local, bytes + EVENT_BYTES, packet.at);
+        } else {
+            let event = self.event_buffer();
+            self.write_event(event, packet, token, length, FAST);
+            if bytes != 0 {
+                let host = HostAddress {
+                    low: low - bytes,
+                    ..slot
+                };
+                self.nic.start_write(host, local, bytes, 0);
+            }
+            let host = HostAddress { low, ..slot };
+            self.nic.start_write(host, event, EVENT_BYTES, packet.at);
+        }
+        self.accept(packet.connection, packet.sequence, true);
+        self.free_token(port, token);
+        self.count_delivered();
+        true
+    }
+
+    /// A message of one packet or more for a buffer.
+    #[inline(never)]
+    fn long_message(&mut self, packet: &Packet, port: u32, size: u32) -> bool {
+        let length = packet.lengths >> 16;
+        if length == 0 || length > MTU {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        let (token, before) = if size < 2 * SIZES {
+            (self.next_token(packet, port, size & (SIZES - 1)), 0)
+        } else {
+            self.partial(packet, port)
+        };
+        if token == 0 {
+            return false;
+        }
+        let most = capacity(self.nic.load(token + T_TAG) >> 16);
+        let to = Target {
+            port,
+            token,
+            before,
+        };
+        let end = before + length;
+        let base = self.nic.load(token + T_LOW);
+        let low = base.wrapping_add(before);
+        let high = self.nic.load(token + T_HIGH).wrapping_add(u32::from(low < base));
+        let key = self.nic.load(port + P_RECEIVE_KEY);
+        if end > most {
+            return self.refuse_rest(packet, &to);
+        }
+        let Some(pieces) = self.pieces(high, low, key, length) else {
+            return self.bad_buffer(packet, &to);
+        };
+        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        let local = packet.at + HEADER_BYTES;
+        let last = size < SIZES || packet.subtype == TAIL;
+        if last {
+            self.start_writes(&pieces, local, length, 0);
+            let event = match N::EVENT_BEHIND_PAYLOAD {
+                true => local + padded(length),
+                false => self.event_buffer(),
+            };
+            let slot = self.event_slot(port);
+            self.write_event(event, packet, token, end, 0);
+            let host = HostAddress {
+                low: slot.low + EVENT,
+                ..slot
+            };
+            self.nic.start_write(host, event, EVENT_BYTES, packet.at);
+            self.nic.store(packet.connection + C_PARTIAL, 0);
+            self.free_token(port, token);
+            self.count_delivered();
+        } else {
+            self.start_writes(&pieces, local, length, packet.at);
+            self.nic.store(token + T_NEXT, end);
+            self.nic.store(packet.connection + C_PARTIAL, token);
+        }
+        self.accept(packet.connection, packet.sequence, last);
+        true
+    }
+
+    /// Takes the next receive token of a size for a packet's priority; 0 if there is none, which the sender is told.
+    #[inline(always)]
+    fn next_token(&mut self, packet: &Packet, port: u32, size: u32) -> u32 {
+        if self.nic.load(packet.connection + C_PARTIAL) != 0 {
+            self.drop_partial(packet.connection);
+        }
+        let list = port + P_LISTS + (((packet.number & 1) << 5 | size) << 3);
+        let mut token = self.nic.load(list);
+        if token == 0 {
+            token = self.late_token(packet, port, size, list);
+            if token == 0 {
+                return 0;
+            }
+        }
+        let next = self.nic.load(token + T_NEXT);
+        self.nic.store(list, next);
+        token
+    }
+
+    /// The list of a size is empty: tokens may wait in the queue.
+    #[cold]
+    #[inline(never)]
+    fn late_token(&mut self, packet: &Packet, port: u32, size: u32, list: u32) -> u32 {
+        while self.take_token(port) {}
+        let token = self.nic.load(list);
+        if token == 0 {
+            let accepted = self.nic.load(port + P_ACCEPT + ((packet.number & 1) << 2));
+            if accepted >> size & 1 == 0 {
+                self.refuse_packet(packet, answer::REFUSED, Counter::Refused);
+            } else {
+                self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
+            }
+        }
+        token
+    }
+
+    /// The token of the message whose first packets have come, and their bytes; 0 if its port was closed meanwhile.
+    #[inline(always)]
+    fn partial(&mut self, packet: &Packet, port: u32) -> (u32, u32) {
+        let token = self.nic.load(packet.connection + C_PARTIAL);
+        if token == 0 || port_of(token) != port {
+            self.refuse_packet(packet, answer::CLOSED, Counter::ClosedPort);
+            return (0, 0);
+        }
+        (token, self.nic.load(token + T_NEXT))
+    }
+
+    /// A message that is longer than its size: the sender is told.
+    #[cold]
+    #[inline(never)]
+    fn refuse_rest(&mut self, packet: &Packet, to: &Target) -> bool {
+        self.nic.store(packet.connection + C_PARTIAL, 0);
+        self.return_token(to.token, packet.connection);
+        self.refuse_packet(packet, answer::REFUSED, Counter::BadLength)
+    }
+
+    /// The process has not registered the buffer of a receive token: it is told, and the token is gone. The sender
+    /// tries again, or fails if a part of the message was accepted.
+    #[cold]
+    #[inline(never)]
+    fn bad_buffer(&mut self, packet: &Packet, to: &Target) -> bool {
+        let high = self.nic.load(to.token + T_HIGH);
+        let low = self.nic.load(to.token + T_LOW).wrapping_add(to.before);
+        self.violation(to.port, BAD_RECEIVE_MEMORY, high, low);
+        self.nic.store(packet.connection + C_PARTIAL, 0);
+        self.free_token(to.port, to.token);
+        let kind = match to.before {
+            0 => answer::DOWN,
+            _ => answer::REFUSED,
+        };
+        self.refuse_packet(packet, kind, Counter::Refused)
+    }
+
+    /// Puts the token of a message that was given up back to its list, as the first one.
+    pub(crate) fn return_token(&mut self, token: u32, connection: u32) {
+        let port = port_of(token);
+        let size = self.nic.load(token + T_TAG) >> 16;
+        let priority = connection_number(connection) & 1;
+        let list = port + P_LISTS + ((priority << 5 | size) << 3);
+        let first = self.nic.load(list);
+        self.nic.store(token + T_NEXT, first);
+        self.nic.store(list, token);
+        if first == 0 {
+            self.nic.store(list + 4, token);
+        }
+    }
+
+    /// Writes the event of a message.
+    #[inline(always)]
+    fn write_event(&mut self, event: u32, packet: &Packet, token: u32, length: u32, fast: u32) {
+        let high = self.nic.load(token + T_HIGH);
+        let low = self.nic.load(token + T_LOW);
+        let tag = self.nic.load(token + T_TAG);
+        let mut kind = NEW + RECEIVE + (packet.number & 1) * HIGH + fast;
+        if (packet.lengths >> 9 ^ packet.lengths >> 1) & 0x7F == 0 {
+            kind += PEER;
+        }
+        let subports = (packet.lengths & 0xFF) << 16 | packet.lengths & 0xFF00;
+        self.nic.store(event + WORD_BUFFER, high);
+        self.nic.store(event + WORD_BUFFER + 4, low);
+        self.nic.store(event + EVENT_LENGTH, length);
+        let node = packet.number >> 1;
+        self.nic.store(event + WORD_NODE, node << 16 | tag & 0xFFFF);
+        self.nic.store(event + EVENT_TYPE, tag >> 16 << 24 | subports | kind);
+    }
+
+    /// A buffer for an event: as many as DMAs can be under way are used in turn.
+    #[inline(always)]
+    fn event_buffer(&mut self) -> u32 {
+        let event = self.nic.load(EVENT_NEXT);
+        let next = EVENT_BUFFERS | (event + EVENT_BUFFER_BYTES) & (EVENT_BUFFERS_BYTES - 1);
+        self.nic.store(EVENT_NEXT, next);
+        event
+    }
+
+    #[inline(always)]
+    fn count_delivered(&mut self) {
+        let counter = COUNTERS + ((Counter::Delivered as u32) << 2);
+        let delivered = self.nic.load(counter).wrapping_add(1);
+        self.nic.store(counter, delivered);
+    }
+
+    /// The slot of a port's receive queue that is written next.
+    #[inline(always)]
+    pub(crate) fn event_slot(&mut self, port: u32) -> HostAddress {
+        let low = self.nic.load(port + P_EVENT);
+        let high = self.nic.load(port + PORT_QUEUE_HIGH);
+        let base = self.nic.load(port + PORT_QUEUE_LOW);
+        let next = low.wrapping_add(SLOT_BYTES);
+        let next = match next.wrapping_sub(base) {
+            QUEUE_BYTES => base,
+            _ => next,
+        };
+        self.nic.store(port + P_EVENT, next);
+        HostAddress { high, low }
+    }
+}

@@ -1,0 +1,242 @@
+//! What SEND's half and RECV's half ask of each other.
+//!
+//! On one CPU these are calls. On two CPUs each half writes entries of four words into a ring that the other one reads:
+//! the first word is the job and is written last; the reader clears it. A ring has more entries than jobs can be under way.
+
+use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
+
+use crate::nic::Role;
+use crate::state::{
+    FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB, SENDER_JOB_IN, SLEEPING,
+};
+use crate::{Gm, Nic};
+
+const RING_BYTES: u32 = JOB_COUNT * JOB_BYTES;
+
+/// A job; the words behind it are its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Job {
+    /// SEND: put an ack into the list. Connection and kind; sequence number.
+    Answer = 1,
+    /// SEND: an ack has come. Connection and subtype; sequence number; reason.
+    AckCame = 2,
+    /// SEND: send the answer to a get. Connection; record.
+    Reply = 3,
+    /// SEND: a get has ended. Record; its number; status.
+    GetEnds = 4,
+    /// SEND: all DMA to the host that a command waits for is complete.
+    CommandDone = 5,
+    /// RECV: report a send. Token; status.
+    Report = 6,
+    /// RECV: report a notice. Port and type; address.
+    Notice = 7,
+    /// RECV: the record of an answer is free. Record.
+    FreeReply = 8,
+    /// RECV: end a get that has taken too long. Record; its number.
+    CancelGet = 9,
+    /// RECV: interrupt the host at the next event.
+    Sleep = 10,
+    /// RECV: its half of a command. Command; arguments.
+    Command = 11,
+}
+
+/// Bits of the first word that hold the job.
+const JOB_MASK: u32 = 0xFF;
+/// Position of what else the first word holds.
+const JOB_SHIFT: u32 = 8;
+
+impl<N: Nic> Gm<N> {
+    /// Gives the other CPU a job.
+    fn put_job(&mut self, job: Job, first: u32, rest: [u32; 3]) {
+        let (place, ring) = match N::ROLE {
+            Role::Sender => (RECEIVER_JOB_IN, RECEIVER_JOBS),
+            _ => (SENDER_JOB_IN, SENDER_JOBS),
+        };
+        let at = self.nic.load(place);
+        self.nic.store(at + 4, rest[0]);
+        self.nic.store(at + 8, rest[1]);
+        self.nic.store(at + 12, rest[2]);
+        self.nic.store(at, first << JOB_SHIFT | job as u32);
+        let next = at + JOB_BYTES;
+        self.nic.store(place, if next == ring + RING_BYTES { ring } else { next });
+        self.nic.wake();
+    }
+
+    /// Carries out the jobs of the other CPU.
+    #[inline(never)]
+    pub(crate) fn on_jobs(&mut self) {
+        let (place, ring) = match N::ROLE {
+            Role::Sender => (SENDER_JOB, SENDER_JOBS),
+            _ => (RECEIVER_JOB, RECEIVER_JOBS),
+        };
+        loop {
+            let at = self.nic.load(place);
+            let word = self.nic.load(at);
+            if word == 0 {
+                return;
+            }
+            let arguments = [
+                self.nic.load(at + 4),
+                self.nic.load(at + 8),
+                self.nic.load(at + 12),
+            ];
+            self.nic.store(at, 0);
+            let next = at + JOB_BYTES;
+            self.nic.store(place, if next == ring + RING_BYTES { ring } else { next });
+            if N::ROLE.sends() {
+                self.sender_job(word & JOB_MASK, word >> JOB_SHIFT, arguments);
+            } else {
+                self.receiver_job(word & JOB_MASK, word >> JOB_SHIFT, arguments);
+            }
+        }
+    }
+
+    fn sender_job(&mut self, job: u32, first: u32, [one, two, three]: [u32; 3]) {
+        if job == Job::Answer as u32 {
+            self.queue_answer(one, first, two);
+        } else if job == Job::AckCame as u32 {
+            self.take_ack(one, first, two, three);
+        } else if job == Job::Reply as u32 {
+            self.add_record(one, two);
+        } else if job == Job::GetEnds as u32 {
+            self.end_get(one, two, three);
+        } else if job == Job::CommandDone as u32 {
+            self.sender_command_done();
+        }
+    }
+
+    fn receiver_job(&mut self, job: u32, first: u32, [one, two, three]: [u32; 3]) {
+        if job == Job::Report as u32 {
+            self.add_report(one, two);
+        } else if job == Job::Notice as u32 {
+            self.add_notice(one, first, two, three);
+        } else if job == Job::FreeReply as u32 {
+            self.add_free_reply(one);
+        } else if job == Job::CancelGet as u32 {
+            self.end_cancelled(one, two);
+        } else if job == Job::Sleep as u32 {
+            self.nic.store(SLEEPING, 1);
+        } else if job == Job::Command as u32 {
+            self.receiver_command(one, two, three);
+        }
+    }
+
+    /// RECV: an ack or nack is to be sent.
+    #[inline(always)]
+    pub(crate) fn answer(&mut self, connection: u32, kind: u32, sequence: u32) {
+        if N::ROLE.sends() {
+            self.queue_answer(connection, kind, sequence);
+        } else {
+            self.put_job(Job::Answer, kind, [connection, sequence, 0]);
+        }
+    }
+
+    /// RECV: an ack or nack has come.
+    #[inline(always)]
+    pub(crate) fn ack_came(&mut self, connection: u32, subtype: u32, sequence: u32, reason: u32) {
+        if N::ROLE.sends() {
+            self.take_ack(connection, subtype, sequence, reason);
+        } else {
+            self.put_job(Job::AckCame, subtype, [connection, sequence, reason]);
+        }
+    }
+
+    /// RECV: the answer to a get is to be sent.
+    pub(crate) fn reply(&mut self, connection: u32, record: u32) {
+        if N::ROLE.sends() {
+            self.add_record(connection, record);
+        } else {
+            self.put_job(Job::Reply, 0, [connection, record, 0]);
+        }
+    }
+
+    /// RECV: a get has ended.
+    pub(crate) fn get_ends(&mut self, record: u32, status: defs::gm::event::Status) {
+        let number = self.nic.load(record + R_NUMBER);
+        if N::ROLE.sends() {
+            self.end_get(record, number, status as u32);
+        } else {
+            self.put_job(Job::GetEnds, 0, [record, number, status as u32]);
+        }
+    }
+
+    /// SEND: a get has taken too long.
+    pub(crate) fn cancel_get(&mut self, record: u32, number: u32) {
+        if N::ROLE.receives() {
+            self.end_cancelled(record, number);
+        } else {
+            self.put_job(Job::CancelGet, 0, [record, number, 0]);
+        }
+    }
+
+    /// RECV: from now on no bytes of the get are stored.
+    fn end_cancelled(&mut self, record: u32, number: u32) {
+        if self.nic.load(record + R_NUMBER) == number {
+            self.get_ends(record, defs::gm::event::Status::TimedOut);
+        }
+    }
+
+    /// SEND: a send is to be reported.
+    #[inline(always)]
+    pub(crate) fn hand_report(&mut self, token: u32, status: u32) {
+        if N::ROLE.receives() {
+            self.add_report(token, status);
+        } else {
+            self.put_job(Job::Report, 0, [token, status, 0]);
+        }
+    }
+
+    /// A notice is to be reported.
+    pub(crate) fn notice(&mut self, port: u32, kind: u32, high: u32, low: u32) {
+        if N::ROLE.receives() {
+            self.add_notice(port, kind, high, low);
+        } else {
+            self.put_job(Job::Notice, kind, [port, high, low]);
+        }
+    }
+
+    /// SEND: the record of an answer to a get is free.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn free_reply(&mut self, record: u32) {
+        if N::ROLE.receives() {
+            self.add_free_reply(record);
+        } else {
+            self.put_job(Job::FreeReply, 0, [record, 0, 0]);
+        }
+    }
+
+    fn add_free_reply(&mut self, record: u32) {
+        let free = self.nic.load(FREE_REPLY);
+        self.nic.store(record + R_NEXT, free);
+        self.nic.store(FREE_REPLY, record);
+    }
+
+    /// SEND: a program sleeps until the next event.
+    pub(crate) fn sleep_until_event(&mut self) {
+        if N::ROLE.receives() {
+            self.nic.store(SLEEPING, 1);
+        } else {
+            self.put_job(Job::Sleep, 0, [0; 3]);
+        }
+    }
+
+    /// SEND: RECV's half of a command.
+    pub(crate) fn hand_command(&mut self, command: u32, high: u32, low: u32) {
+        if N::ROLE.receives() {
+            self.receiver_command(command, high, low);
+        } else {
+            self.put_job(Job::Command, 0, [command, high, low]);
+        }
+    }
+
+    /// RECV: all DMA to the host that a command waits for is complete.
+    pub(crate) fn command_done(&mut self) {
+        if N::ROLE.sends() {
+            self.sender_command_done();
+        } else {
+            self.put_job(Job::CommandDone, 0, [0; 3]);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Puts and gets: memory of another node.
+//!
+//! Each packet of a put names its place at the target, so the receiver keeps nothing of it. A get is a request with a
+//! number; the target answers with packets that name the number and the place of their bytes. The process of the port
+//! that a put or get names must have registered the memory, and must allow others to use it.
+//!
+//! A get's record stays in its connection until the request is acknowledged, then it waits in `GETS`. RECV ends it, also
+//! one that takes too long: so no bytes come after its report.
+
+use defs::gm::event::Status;
+use defs::gm::map::{Counter, FATAL_TICKS, RECORD_BYTES, RECORD_COUNT, RECORDS};
+use defs::gm::packet::{
+    GET, GET_BYTES, GOT, GOT_BYTES, GOT_FAILED, HEADER_BYTES, MTU, NULL, PUT, PUT_BODY, PUT_BYTES, first_word,
+};
+
+use crate::nic::Event;
+use crate::receive::Packet;
+use crate::state::{
+    FREE_REPLY, GETS, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NOW, P_ALLOW, P_RECEIVE_KEY, R_ACKED, R_ASKED,
+    R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH,
+    R_REMOTE_LOW, R_SENT, R_TOKEN, connection_number, port_block,
+};
+use crate::transmit::padded;
+use crate::{Gm, Nic, answer};
+
+/// A packet to send.
+pub struct Plan {
+    /// First word of its header.
+    pub first: u32,
+    /// Bytes between header and payload.
+    pub extra: u32,
+    /// Bytes of payload.
+    pub bytes: u32,
+}
+
+impl Plan {
+    /// A packet of a message.
+    #[inline(always)]
+    pub const fn message(first: u32, bytes: u32) -> Self {
+        Self {
+            first,
+            extra: 0,
+            bytes,
+        }
+    }
+}
+
+/// Address of the first record of an answer to a get.
+pub const REPLIES: u32 = RECORDS + RECORD_COUNT * RECORD_BYTES;
+
+impl<N: Nic> Gm<N> {
+    /// The next packet of a record that is no message. What lies between header and payload is written.
+    #[inline(never)]
+    pub(crate) fn plan_other(&mut self, header: u32, record: u32, kind: u32, sent: u32, left: u32) -> Plan {
+        let extra = header + HEADER_BYTES;
+        let bytes = left.min(MTU);
+        match kind {
+            K_PUT => {
+                let low = self.nic.load(record + R_REMOTE_LOW);
+                let place = low.wrapping_add(sent);
+                let high = self.nic.load(record + R_REMOTE_HIGH).wrapping_add(u32::from(place < low));
+                self.nic.store(extra, high);
+                self.nic.store(extra + 4, place);
+                Plan {
+                    first: first_word(if left <= MTU { PUT } else { PUT_BODY }),
+                    extra: PUT_BYTES,
+                    bytes,
+                }
+            }
+            K_GET => {
+                for (at, word) in [(0, R_REMOTE_HIGH), (4, R_REMOTE_LOW), (8, R_ASKED), (12, R_NUMBER)] {
+                    let value = self.nic.load(record + word);
+                    self.nic.store(extra + at, value);
+                }
+                Plan {
+                    first: first_word(GET),
+                    extra: GET_BYTES,
+                    bytes: 0,
+                }
+            }
+            K_REPLY => {
+                let number = self.nic.load(record + R_NUMBER);
+                let failed = self.nic.load(record + R_CONNECTION);
+                self.nic.store(extra, number);
+                let place = if failed == 0 { sent } else { GOT_FAILED | failed };
+                self.nic.store(extra + 4, place);
+                Plan {
+                    first: first_word(GOT),
+                    extra: GOT_BYTES,
+                    bytes: if failed == 0 { bytes } else { 0 },
+                }
+            }
+            _ => Plan::message(first_word(NULL), 0),
+        }
+    }
+
+    /// The process of an answer to a get has not registered its bytes any more: the next packet says so.
+    pub(crate) fn fail_reply(&mut self, record: u32, sent: u32) {
+        self.nic.store(record + R_CONNECTION, Status::PermissionDenied as u32);
+        self.nic.store(record + R_LENGTH, sent + 1);
+    }
+
+    /// RECV: a packet of a put.
+    #[inline(never)]
+    pub(crate) fn put(&mut self, packet: &Packet) -> bool {
+        let bytes = packet.lengths >> 16;
+        let sound = packet.length == HEADER_BYTES + PUT_BYTES + padded(bytes) && bytes <= MTU;
+        if !sound {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        if !self.is_expected(packet.connection, packet.sequence) {
+            return false;
+        }
+        let Some(port) = self.target_port(packet) else {
+            return false;
+        };
+        let extra = packet.at + HEADER_BYTES;
+        let last = packet.subtype == PUT;
+        if bytes != 0 {
+            let high = self.nic.load(extra);
+            let low = self.nic.load(extra + 4);
+            let key = self.nic.load(port + P_RECEIVE_KEY);
+            let allowed = self.nic.load(port + P_ALLOW) != 0;
+            let pieces = match allowed {
+                true => self.pieces(high, low, key, bytes),
+                false => None,
+            };
+            let Some(pieces) = pieces else {
+                return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
+            };
+            self.start_writes(&pieces, extra + PUT_BYTES, bytes, packet.at);
+        }
+        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.accept(packet.connection, packet.sequence, last);
+        if last {
+            self.count(Counter::Delivered);
+        }
+        bytes != 0
+    }
+
+    /// RECV: the request of a get. SEND answers it.
+    #[inline(never)]
+    pub(crate) fn get(&mut self, packet: &Packet) -> bool {
+        if packet.length != HEADER_BYTES + GET_BYTES || packet.lengths >> 16 != 0 {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        if !self.is_expected(packet.connection, packet.sequence) {
+            return false;
+        }
+        let Some(port) = self.target_port(packet) else {
+            return false;
+        };
+        if self.nic.load(port + P_ALLOW) == 0 {
+            return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
+        }
+        let record = self.nic.load(FREE_REPLY);
+        if record == 0 {
+            return self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
+        }
+        let free = self.nic.load(record + R_NEXT);
+        self.nic.store(FREE_REPLY, free);
+        let extra = packet.at + HEADER_BYTES;
+        for (word, at) in [(R_HIGH, 0), (R_LOW, 4), (R_LENGTH, 8), (R_NUMBER, 12)] {
+            let value = self.nic.load(extra + at);
+            self.nic.store(record + word, value);
+        }
+        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let length = self.nic.load(record + R_LENGTH);
+        // The answer goes from the port to the requesting one.
+        let ports = (packet.lengths & 0xFF) << 8 | packet.lengths >> 8 & 0xFF;
+        for (word, value) in [
+            (R_KIND, K_REPLY),
+            (R_KEY, key),
+            (R_PORTS, ports),
+            (R_TOKEN, 0),
+            (R_SENT, 0),
+            (R_ACKED, 0),
+            (R_CONNECTION, 0),
+        ] {
+            self.nic.store(record + word, value);
+        }
+        if length >> 31 != 0 {
+            self.fail_reply(record, 0);
+        }
+        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.accept(packet.connection, packet.sequence, true);
+        self.reply(packet.connection, record);
+        false
+    }
+
+    /// RECV: bytes that a get has asked for.
+    #[inline(never)]
+    pub(crate) fn got(&mut self, packet: &Packet) -> bool {
+        let bytes = packet.lengths >> 16;
+        if packet.length != HEADER_BYTES + GOT_BYTES + padded(bytes) || bytes > MTU {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        if !self.is_expected(packet.connection, packet.sequence) {
+            return false;
+        }
+        let extra = packet.at + HEADER_BYTES;
+        let number = self.nic.load(extra);
+        let place = self.nic.load(extra + 4);
+        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        let Some(record) = self.find_get(packet.connection, number) else {
+            // It was given up.
+            self.accept(packet.connection, packet.sequence, true);
+            return false;
+        };
+        let asked = self.nic.load(record + R_ASKED);
+        if place & GOT_FAILED != 0 {
+            self.get_ends(record, answer::status(place & 0xFF));
+            self.accept(packet.connection, packet.sequence, true);
+            return false;
+        }
+        let last = place.wrapping_add(bytes) == asked;
+        let inside = place <= asked && bytes <= asked - place;
+        let pieces = match inside && bytes != 0 {
+            true => self.get_pieces(record, place, bytes),
+            false => None,
+        };
+        self.accept(packet.connection, packet.sequence, last);
+        if let Some(pieces) = &pieces {
+            self.start_writes(pieces, extra + GOT_BYTES, bytes, packet.at);
+            let fatal = self.nic.load(NOW).wrapping_add(self.nic.load(FATAL_TICKS));
+            self.nic.store(record + R_FATAL, fatal);
+        } else if bytes != 0 || !inside {
+            self.get_ends(record, Status::PermissionDenied);
+            return false;
+        }
+        if last {
+            self.get_ends(record, Status::Success);
+        }
+        pieces.is_some()
+    }
+
+    fn get_pieces(&mut self, record: u32, place: u32, bytes: u32) -> Option<crate::transmit::Pieces> {
+        let base = self.nic.load(record + R_LOW);
+        let low = base.wrapping_add(place);
+        let high = self.nic.load(record + R_HIGH).wrapping_add(u32::from(low < base));
+        let key = self.nic.load(record + R_KEY);
+        self.pieces(high, low, key, bytes)
+    }
+
+    /// The get with a number that waits for bytes of the node at the other end of a connection.
+    fn find_get(&mut self, connection: u32, number: u32) -> Option<u32> {
+        let node = connection_number(connection) >> 1;
+        let mut record = RECORDS;
+        while record < REPLIES {
+            let kind = self.nic.load(record + R_KIND);
+            if (kind == K_GET || kind == K_WAITING)
+                && self.nic.load(record + R_NUMBER) == number
+                && connection_number(self.nic.load(record + R_CONNECTION)) >> 1 == node
+            {
+                // A closed port's get has no token.
+                return (self.nic.load(record + R_TOKEN) != 0).then_some(record);
+            }
+            record += RECORD_BYTES;
+        }
+        None
+    }
+
+    /// SEND: a get has ended; `number` is its number.
+    pub(crate) fn end_get(&mut self, record: u32, number: u32, status: u32) {
+        let kind = self.nic.load(record + R_KIND);
+        if self.nic.load(record + R_NUMBER) != number || (kind != K_GET && kind != K_WAITING) {
+            return;
+        }
+        let token = self.nic.load(record + R_TOKEN);
+        self.nic.store(record + R_TOKEN, 0);
+        if kind == K_GET {
+            // Its request is not acknowledged: the record keeps the sequence number.
+            self.nic.store(record + R_KIND, K_NULL);
+            self.nic.store(record + R_LENGTH, MTU);
+        } else {
+            self.unlink(GETS, record);
+            self.free_record(record);
+        }
+        if status != Status::Success as u32 {
+            self.count(Counter::FailedSends);
+        }
+        self.report(token, status);
+    }
+
+    /// SEND: the request of a get is acknowledged: it waits for its bytes.
+    pub(crate) fn await_get(&mut self, record: u32) {
+        let first = self.nic.load(GETS);
+        let fatal = self.nic.load(NOW).wrapping_add(self.nic.load(FATAL_TICKS));
+        self.nic.store(record + R_FATAL, fatal);
+        self.nic.store(record + R_KIND, K_WAITING);
+        self.nic.store(record + R_NEXT, first);
+        self.nic.store(GETS, record);
+        self.start_timer();
+    }
+
+    /// SEND: ends the gets that have waited too long.
+    pub(crate) fn expire_gets(&mut self, now: u32) {
+        let mut record = self.nic.load(GETS);
+        while record != 0 {
+            let next = self.nic.load(record + R_NEXT);
+            let fatal = self.nic.load(record + R_FATAL);
+            if now.wrapping_sub(fatal) < 1 << 31 {
+                let again = now.wrapping_add(self.nic.load(FATAL_TICKS));
+                self.nic.store(record + R_FATAL, again);
+                if self.nic.load(record + R_TOKEN) == 0 {
+                    self.unlink(GETS, record);
+                    self.free_record(record);
+                } else {
+                    let number = self.nic.load(record + R_NUMBER);
+                    self.cancel_get(record, number);
+                }
+            }
+            record = next;
+        }
+    }
+
+    /// Takes a record out of a list that begins at `link`.
+    pub(crate) fn unlink(&mut self, link: u32, record: u32) {
+        let mut link = link;
+        loop {
+            let at = self.nic.load(link);
+            if at == 0 {
+                return;
+            }
+            if at == record {
+                let next = self.nic.load(record + R_NEXT);
+                return self.nic.store(link, next);
+            }
+            link = at + R_NEXT;
+        }
+    }
+
+    /// The block of the port that a packet is for, if it is open; else the packet is refused.
+    #[inline(always)]
+    pub(crate) fn target_port(&mut self, packet: &Packet) -> Option<u32> {
+        let subport = packet.lengths >> 8 & 0xFF;
+        if subport >= 2 * defs::gm::port::PORT_COUNT || (subport ^ packet.number) & 1 != 0 {
+            self.count(Counter::BadAddress);
+            return None;
+        }
+        let port = port_block(subport >> 1);
+        if self.nic.load(port + crate::state::P_RECEIVES) == 0 {
+            self.refuse_packet(packet, answer::CLOSED, Counter::ClosedPort);
+            return None;
+        }
+        Some(port)
+    }
+}
