@@ -10,12 +10,13 @@
 use defs::gm::event::Status;
 use defs::gm::map::{Counter, PEER_ROUTE, ROUTE_VALID};
 use defs::gm::packet::MTU;
-use defs::gm::port::{STOPPED_STREAMS};
+use defs::gm::port::STOPPED_STREAMS;
 
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_NULL, K_REPLY, P_OPEN, P_SENDS,
-    P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED, R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT,
-    R_TOKEN, connection, connection_number,
+    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_NULL,
+    K_REPLY, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED,
+    R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection,
+    connection_number,
 };
 use crate::{Gm, Nic};
 
@@ -106,7 +107,8 @@ impl<N: Nic> Gm<N> {
         while record != 0 {
             let next = self.nic.load(record + R_NEXT);
             let token = self.nic.load(record + R_TOKEN);
-            if token != 0 && token & !0x7FF == port && self.stream_of(connection, record) == stream {
+            if token != 0 && token & !0x7FF == port && self.stream_of(connection, record) == stream
+            {
                 self.set_aside(connection, port, record);
             }
             record = next;

@@ -7,9 +7,10 @@ use defs::gm::packet::{ACK, MTU, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT};
 use crate::nic::Event;
 use crate::remote::REPLIES;
 use crate::state::{
-    ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT, C_ACK_NEXT,
-    C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW, F_ACK, F_HELD, F_READY,
-    FREE_RECORD, K_GET, NOW, R_ACKED, R_KIND, R_LENGTH, R_NEXT, R_SENT, R_TOKEN, READY_LOW, connection_number,
+    ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
+    C_ACK_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW,
+    F_ACK, F_HELD, F_READY, FREE_RECORD, K_GET, NOW, R_ACKED, R_KIND, R_LENGTH, R_NEXT, R_SENT,
+    R_TOKEN, READY_LOW, connection_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -23,7 +24,8 @@ impl<N: Nic> Gm<N> {
         let flags = self.nic.load(connection + C_FLAGS);
         let mut new = flags & !(ANSWER_MASK << ANSWER_SHIFT) | kind << ANSWER_SHIFT | F_ACK;
         if !N::ROLE.receives() {
-            new = new & !(ANSWERED_MASK << ANSWERED_SHIFT) | (sequence & ANSWERED_MASK) << ANSWERED_SHIFT;
+            new = new & !(ANSWERED_MASK << ANSWERED_SHIFT)
+                | (sequence & ANSWERED_MASK) << ANSWERED_SHIFT;
         }
         self.nic.store(connection + C_FLAGS, new);
         if flags & F_ACK == 0 {
@@ -48,7 +50,10 @@ impl<N: Nic> Gm<N> {
             return;
         }
         if count != 0 {
-            self.nic.store(connection + C_WINDOW, window & 0xFFFF_0000 | sequence & 0xFFFF);
+            self.nic.store(
+                connection + C_WINDOW,
+                window & 0xFFFF_0000 | sequence & 0xFFFF,
+            );
             self.progress(connection);
             self.release_packets(connection, count);
             if next.wrapping_sub(sequence) & 0x8000 != 0 {
@@ -73,7 +78,10 @@ impl<N: Nic> Gm<N> {
         let flags = self.nic.load(connection + C_FLAGS);
         self.nic.store(connection + C_DEADLINE, resend);
         self.nic.store(connection + C_FATAL, fatal);
-        self.nic.store(connection + C_FLAGS, flags & !(BACK_OFF_MASK << BACK_OFF_SHIFT));
+        self.nic.store(
+            connection + C_FLAGS,
+            flags & !(BACK_OFF_MASK << BACK_OFF_SHIFT),
+        );
     }
 
     /// Takes acknowledged packets from the oldest records.
@@ -186,7 +194,8 @@ impl<N: Nic> Gm<N> {
             self.make_ready(connection, flags);
         }
         self.count(Counter::Resends);
-        self.nic.mark(Event::Resend, connection_number(connection), sequence);
+        self.nic
+            .mark(Event::Resend, connection_number(connection), sequence);
     }
 
     /// The other node has lost its state: the unacknowledged records begin a new session.
@@ -207,7 +216,8 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn begin_session(&mut self, connection: u32) {
         self.count(Counter::Sessions);
         let session = self.nic.load(connection + C_SEND) & 0xFFFF_0000;
-        self.nic.store(connection + C_SEND, session.wrapping_add(1 << 16));
+        self.nic
+            .store(connection + C_SEND, session.wrapping_add(1 << 16));
         self.nic.store(connection + C_WINDOW, 0);
     }
 }

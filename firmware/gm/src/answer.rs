@@ -55,4 +55,5 @@ pub const fn status(reason: u32) -> Status {
     }
 }
 
-const _: () = assert!(packet::NACK == packet::ACK + NACK && packet::NACK_DOWN == packet::ACK + DOWN);
+const _: () =
+    assert!(packet::NACK == packet::ACK + NACK && packet::NACK_DOWN == packet::ACK + DOWN);

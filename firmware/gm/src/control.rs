@@ -5,24 +5,27 @@
 //! SEND reads a word, and RECV writes one.
 
 use defs::gm::map::{
-    ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START,
-    COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT, COUNTERS, JOB_BYTES, JOB_COUNT, NODE, NODE_LIMIT, NODES,
-    PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PEER_ROUTE, PEERS, READY, READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT,
-    RECORDS, REPLY_COUNT, SENDER_JOBS, SESSION, STATE, TOKEN_BYTES, TOKENS, page_key,
+    ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY,
+    COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT,
+    COUNTERS, JOB_BYTES, JOB_COUNT, NODE, NODE_LIMIT, NODES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
+    PEER_ROUTE, PEERS, READY, READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS,
+    REPLY_COUNT, SENDER_JOBS, SESSION, STATE, TOKEN_BYTES, TOKENS, page_key,
 };
 use defs::gm::port::{
-    PORT_COUNT, PORT_PROCESS, PORT_QUEUE_LOW, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS, SEND_TYPE, control_block,
-    receive_slot, send_slot,
+    PORT_COUNT, PORT_PROCESS, PORT_QUEUE_LOW, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS,
+    SEND_TYPE, control_block, receive_slot, send_slot,
 };
 
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
 use crate::state::{
-    ALARMS, BUFFER_STATE, C_PARTIAL, C_SEND, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD, FREE_REPLY, LAST_WRITE,
-    LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_EVENT, P_FREE_TOKEN, P_KEY, P_LISTS, P_NEXT, P_NOTICES, P_OPEN,
-    P_RECEIVE_KEY, P_RECEIVE_NEXT, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN,
-    P_WAITING, R_KIND, R_NEXT, R_TOKEN, RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL,
-    REPORT_OTHER, REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, STATE_END, T_NEXT,
+    ALARMS, BUFFER_STATE, C_PARTIAL, C_SEND, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD,
+    FREE_REPLY, LAST_WRITE, LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_EVENT, P_FREE_TOKEN, P_KEY,
+    P_LISTS, P_NEXT, P_NOTICES, P_OPEN, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_RECEIVES, P_REPORT_IN,
+    P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN, P_WAITING, R_KIND, R_NEXT, R_TOKEN,
+    RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES,
+    REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, STATE_END,
+    T_NEXT,
 };
 use crate::{Gm, Nic};
 
@@ -81,7 +84,7 @@ impl<N: Nic> Gm<N> {
             (RECEIVER_JOB, RECEIVER_JOBS),
             (RECEIVER_JOB_IN, RECEIVER_JOBS),
             (REPORT_BUFFERS, FREE),
-            (REPORT_BUFFERS ^ REPORT_OTHER, FREE),
+            (REPORT_BUFFERS + REPORT_GROUP_BYTES, FREE),
             (SEND_BUFFERS + BUFFER_STATE, FREE),
             ((SEND_BUFFERS ^ SEND_OTHER) + BUFFER_STATE, FREE),
             (COMMAND, 0),
@@ -102,9 +105,15 @@ impl<N: Nic> Gm<N> {
         match command & 0xFF {
             COMMAND_BUSY => return false,
             COMMAND_START => self.start(),
-            COMMAND_OPEN if known && self.open(port) => return self.begin_command(command, high, low),
-            COMMAND_CLOSE if known && self.close(port) => return self.begin_command(command, high, low),
-            COMMAND_ACCEPT | COMMAND_ALLOW if known => return self.begin_command(command, high, low),
+            COMMAND_OPEN if known && self.open(port) => {
+                return self.begin_command(command, high, low);
+            }
+            COMMAND_CLOSE if known && self.close(port) => {
+                return self.begin_command(command, high, low);
+            }
+            COMMAND_ACCEPT | COMMAND_ALLOW if known => {
+                return self.begin_command(command, high, low);
+            }
             COMMAND_UNCACHE => {
                 self.forget_page(high, low);
                 return self.begin_command(command, high, low);
@@ -261,7 +270,8 @@ impl<N: Nic> Gm<N> {
             before = link;
         }
         self.nic.store(before + next, after);
-        self.nic.store(circle, if after == port { 0 } else { after });
+        self.nic
+            .store(circle, if after == port { 0 } else { after });
     }
 
     /// SEND's half of closing a port. Returns whether it was open.

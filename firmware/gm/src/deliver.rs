@@ -1,8 +1,9 @@
 //! RDMA: packets of messages to receive tokens.
 
 use defs::gm::event::{
-    BAD_RECEIVE_MEMORY, EVENT, EVENT_BYTES, FAST, FAST_BYTES, HIGH, NEW, PEER, QUEUE_BYTES, RECEIVE, SLOT_BYTES,
-    WORD_BUFFER, WORD_LENGTH as EVENT_LENGTH, WORD_NODE, WORD_TYPE as EVENT_TYPE,
+    BAD_RECEIVE_MEMORY, EVENT, EVENT_BYTES, FAST, FAST_BYTES, HIGH, NEW, PEER, QUEUE_BYTES,
+    RECEIVE, SLOT_BYTES, WORD_BUFFER, WORD_LENGTH as EVENT_LENGTH, WORD_NODE,
+    WORD_TYPE as EVENT_TYPE,
 };
 use defs::gm::map::{COUNTERS, Counter, TOKENS};
 use defs::gm::packet::{DATA, HEADER_BYTES, MTU, SIZES, TAIL, capacity};
@@ -11,8 +12,8 @@ use defs::gm::port::{PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
 use crate::nic::{Event, HostAddress};
 use crate::receive::Packet;
 use crate::state::{
-    C_PARTIAL, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, P_ACCEPT, P_EVENT, P_LISTS,
-    P_RECEIVE_KEY, T_HIGH, T_LOW, T_NEXT, T_TAG, connection_number, port_block,
+    C_PARTIAL, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, P_ACCEPT,
+    P_EVENT, P_LISTS, P_RECEIVE_KEY, T_HIGH, T_LOW, T_NEXT, T_TAG, connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -62,7 +63,8 @@ impl<N: Nic> Gm<N> {
         if token == 0 {
             return false;
         }
-        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.nic
+            .mark(Event::PacketReceived, packet.number, packet.sequence);
         let bytes = padded(length);
         let local = packet.at + HEADER_BYTES;
         let slot = self.event_slot(port);
@@ -74,7 +76,8 @@ impl<N: Nic> Gm<N> {
                 low: low - bytes,
                 ..slot
             };
-            self.nic.start_write(host, local, bytes + EVENT_BYTES, packet.at);
+            self.nic
+                .start_write(host, local, bytes + EVENT_BYTES, packet.at);
         } else {
             let event = self.event_buffer();
             self.write_event(event, packet, token, length, FAST);
@@ -119,7 +122,10 @@ impl<N: Nic> Gm<N> {
         let end = before + length;
         let base = self.nic.load(token + T_LOW);
         let low = base.wrapping_add(before);
-        let high = self.nic.load(token + T_HIGH).wrapping_add(u32::from(low < base));
+        let high = self
+            .nic
+            .load(token + T_HIGH)
+            .wrapping_add(u32::from(low < base));
         let key = self.nic.load(port + P_RECEIVE_KEY);
         if end > most {
             return self.refuse_rest(packet, &to);
@@ -127,7 +133,8 @@ impl<N: Nic> Gm<N> {
         let Some(pieces) = self.pieces(high, low, key, length) else {
             return self.bad_buffer(packet, &to);
         };
-        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.nic
+            .mark(Event::PacketReceived, packet.number, packet.sequence);
         let local = packet.at + HEADER_BYTES;
         let last = size < SIZES || packet.subtype == TAIL;
         if last {
@@ -178,7 +185,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn late_token(&mut self, packet: &Packet, port: u32, size: u32, list: u32) -> u32 {
-        while self.take_token(port) {}
+        while self.nic.load(list) == 0 && self.take_token(port) {}
         let token = self.nic.load(list);
         if token == 0 {
             let accepted = self.nic.load(port + P_ACCEPT + ((packet.number & 1) << 2));
@@ -258,7 +265,8 @@ impl<N: Nic> Gm<N> {
         self.nic.store(event + EVENT_LENGTH, length);
         let node = packet.number >> 1;
         self.nic.store(event + WORD_NODE, node << 16 | tag & 0xFFFF);
-        self.nic.store(event + EVENT_TYPE, tag >> 16 << 24 | subports | kind);
+        self.nic
+            .store(event + EVENT_TYPE, tag >> 16 << 24 | subports | kind);
     }
 
     /// A buffer for an event: as many as DMAs can be under way are used in turn.

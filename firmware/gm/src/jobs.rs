@@ -7,7 +7,8 @@ use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
 
 use crate::nic::Role;
 use crate::state::{
-    FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB, SENDER_JOB_IN, SLEEPING,
+    FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB, SENDER_JOB_IN,
+    SLEEPING,
 };
 use crate::{Gm, Nic};
 
@@ -59,7 +60,14 @@ impl<N: Nic> Gm<N> {
         self.nic.store(at + 12, rest[2]);
         self.nic.store(at, first << JOB_SHIFT | job as u32);
         let next = at + JOB_BYTES;
-        self.nic.store(place, if next == ring + RING_BYTES { ring } else { next });
+        self.nic.store(
+            place,
+            if next == ring + RING_BYTES {
+                ring
+            } else {
+                next
+            },
+        );
         self.nic.wake();
     }
 
@@ -83,7 +91,14 @@ impl<N: Nic> Gm<N> {
             ];
             self.nic.store(at, 0);
             let next = at + JOB_BYTES;
-            self.nic.store(place, if next == ring + RING_BYTES { ring } else { next });
+            self.nic.store(
+                place,
+                if next == ring + RING_BYTES {
+                    ring
+                } else {
+                    next
+                },
+            );
             if N::ROLE.sends() {
                 self.sender_job(word & JOB_MASK, word >> JOB_SHIFT, arguments);
             } else {

@@ -98,23 +98,32 @@ impl<N: Nic> Gm<N> {
             if events & N::DMA != 0 {
                 self.on_dma();
             }
-            if events & N::JOB != 0 {
-                self.on_jobs();
-            }
-            if N::ROLE.sends() && events & N::TICK != 0 {
-                self.on_tick();
+            if events & (N::JOB | N::TICK | N::ACK_TICK) != 0 {
+                self.on_others(events);
             }
         }
-        if self.nic.load(STARTED) != 0 {
-            if N::ROLE.sends() {
-                self.read_machine();
-                self.send_machine();
-            }
-            if N::ROLE.receives() {
-                self.report_machine();
-            }
+        if N::ROLE.sends() {
+            self.read_machine();
+            self.send_machine();
+        }
+        if N::ROLE.receives() {
+            self.report_machine();
         }
         true
+    }
+
+    /// Handles the rare events.
+    #[inline(never)]
+    fn on_others(&mut self, events: u32) {
+        if events & N::JOB != 0 {
+            self.on_jobs();
+        }
+        if N::ROLE.sends() && events & N::TICK != 0 {
+            self.on_tick();
+        }
+        if N::ROLE.receives() && events & N::ACK_TICK != 0 {
+            self.send_delayed_acks();
+        }
     }
 
     #[cold]

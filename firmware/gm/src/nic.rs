@@ -52,6 +52,9 @@ pub trait Nic {
     const DMA: u32;
     /// Bit of an event: a tick after [`set_timer`](Self::set_timer).
     const TICK: u32;
+    /// Bit of an event: a tick after [`set_ack_timer`](Self::set_ack_timer); 0 if the hardware has no second timer, then acks
+    /// are not delayed.
+    const ACK_TICK: u32 = 0;
     /// Bit of an event: the other CPU has called [`wake`](Self::wake). 0 on one CPU.
     const JOB: u32 = 0;
     /// How often [`read_done`](Self::read_done) is asked for a short DMA before that becomes an event: about as often as the
@@ -74,7 +77,7 @@ pub trait Nic {
     fn read_done(&mut self) -> u32;
     /// Reads a few words from the host and waits for them. On SEND's CPU all earlier DMAs from the host are complete then.
     fn fetch(&mut self, host: HostAddress, local: u32, length: u32);
-    /// Starts a DMA to the host. At most three for each received packet and three more are under way; they complete in order. A cookie of 0 asks for no
+    /// Starts a DMA to the host. At most three for each received packet and nine more are under way; they complete in order. A cookie of 0 asks for no
     /// completion.
     fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32);
     /// The cookie of a completed DMA to the host, oldest first; 0 if there is none.
@@ -90,6 +93,8 @@ pub trait Nic {
     fn release(&mut self, packet: u32);
     /// Asks for [`TICK`](Self::TICK) after [`TICK_HALF_US`](defs::gm::map::TICK_HALF_US).
     fn set_timer(&mut self);
+    /// Asks for [`ACK_TICK`](Self::ACK_TICK) after [`ACK_HALF_US`](defs::gm::map::ACK_HALF_US).
+    fn set_ack_timer(&mut self) {}
     /// Interrupts the host.
     fn interrupt(&mut self);
     /// Tells the other CPU that there is a job for it: [`JOB`](Self::JOB).

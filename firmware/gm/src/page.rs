@@ -5,15 +5,16 @@
 //! is not the process's.
 
 use defs::gm::map::{
-    BUCKET_ENTRIES, Counter, PAGE_ENTRIES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK,
-    RECEIVE_PAGES, SEND_PAGES, page_hash, page_tag,
+    BUCKET_ENTRIES, Counter, PAGE_ENTRIES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
+    PAGE_TABLE_MASK, RECEIVE_PAGES, SEND_PAGES, page_hash, page_tag,
 };
 
 use crate::nic::{HostAddress, Role};
 use crate::state::{RECEIVE_BUCKET, SEND_BUCKET};
 use crate::{Gm, Nic};
 
-const _: () = assert!(PAGE_ENTRIES.is_power_of_two() && PAGE_ENTRY_BYTES == 16 && BUCKET_ENTRIES == 4);
+const _: () =
+    assert!(PAGE_ENTRIES.is_power_of_two() && PAGE_ENTRY_BYTES == 16 && BUCKET_ENTRIES == 4);
 
 impl<N: Nic> Gm<N> {
     const PAGES: u32 = match N::ROLE {
@@ -51,7 +52,8 @@ impl<N: Nic> Gm<N> {
             high: self.nic.load(PAGE_TABLE_HIGH),
             low: base.wrapping_add((hash & self.nic.load(PAGE_TABLE_MASK)) << 6),
         };
-        self.nic.fetch(host, Self::BUCKET, BUCKET_ENTRIES * PAGE_ENTRY_BYTES);
+        self.nic
+            .fetch(host, Self::BUCKET, BUCKET_ENTRIES * PAGE_ENTRY_BYTES);
         let place = Self::PAGES + ((hash & (PAGE_ENTRIES - 1)) << 4);
         let mut at = Self::BUCKET;
         while at < Self::BUCKET + BUCKET_ENTRIES * PAGE_ENTRY_BYTES {
@@ -76,7 +78,8 @@ impl<N: Nic> Gm<N> {
     /// Forgets all copies.
     pub(crate) fn forget_pages(&mut self) {
         for entry in 0..PAGE_ENTRIES {
-            self.nic.store(Self::PAGES + entry * PAGE_ENTRY_BYTES + 4, 0);
+            self.nic
+                .store(Self::PAGES + entry * PAGE_ENTRY_BYTES + 4, 0);
         }
     }
 }

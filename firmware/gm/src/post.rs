@@ -4,26 +4,30 @@
 //! [`SEND_TOKENS`] sends under way at most, and all addresses go through the process's part of the page table.
 
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
-use defs::gm::map::{ACK_PACKETS, COMMAND, Counter, NODES, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer};
+use defs::gm::map::{
+    ACK_PACKETS, COMMAND, Counter, NODES, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer,
+};
 use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
-    ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW, SEND_LENGTH,
-    SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_SLOT_BYTES, SEND_TOKEN, SEND_TOKENS, SEND_TYPE, WAKE,
+    ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
+    SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_SLOT_BYTES, SEND_TOKEN, SEND_TOKENS,
+    SEND_TYPE, WAKE,
 };
 
 use crate::nic::Event;
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST, C_READY_NEXT, C_SEND,
-    F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NEXT_GET, NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND,
-    P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED, R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS,
-    R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
+    ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST,
+    C_READY_NEXT, C_SEND, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NEXT_GET, NOW,
+    OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED,
+    R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH,
+    R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
 /// Bytes of a port's send slots, less 1.
 const SEND_QUEUE_MASK: u32 = 0x7FF;
 
-const _: () = assert!(ACK_PACKETS < 8 && WINDOW < 0x4000 && RECORD_COUNT > 0);
+const _: () = assert!(ACK_PACKETS < 15 && WINDOW < 0x4000 && RECORD_COUNT > 0);
 
 /// A send as its slot describes it.
 pub struct Post {
@@ -55,8 +59,7 @@ impl<N: Nic> Gm<N> {
                     return true;
                 }
                 if N::ROLE.receives() && self.has_token(port) {
-                    self.take_token(port);
-                    return true;
+                    return self.take_token_early(port);
                 }
                 port = self.nic.load(port + P_NEXT);
                 if port == first {
@@ -88,7 +91,8 @@ impl<N: Nic> Gm<N> {
             kind,
             length,
         };
-        if size < SIZES && length <= capacity(size) && sends < SEND_TOKENS {
+        // What fits a size of 8 bytes and more; the smaller ones hold nothing and are rare.
+        if size < SIZES && (length.wrapping_add(7) | length) >> size == 0 && sends < SEND_TOKENS {
             self.nic.store(port + P_SENDS, sends + 1);
             self.add_send(&post);
         } else {
@@ -145,7 +149,8 @@ impl<N: Nic> Gm<N> {
         if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
         }
-        if node >= self.nic.load(NODES) || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
+        if node >= self.nic.load(NODES) || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0
+        {
             return self.refuse(token, Status::NodeUnreachable);
         }
         let record = self.new_record(post, token);

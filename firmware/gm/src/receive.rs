@@ -1,15 +1,15 @@
 //! RECV: packets from the wire.
 
-use defs::gm::map::{Counter, NODE, NODES, ACK_PACKETS};
+use defs::gm::map::{ACK_PACKETS, Counter, NODE, NODES};
 use defs::gm::packet::{
-    ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TYPE, WORD_CONNECTIONS, WORD_LENGTH,
-    WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
+    ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TYPE,
+    WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
 
 use crate::nic::Event;
 use crate::state::{
-    C_EXPECTED, C_PARTIAL, C_RECEIVE, F_NACKED, F_OPEN, FREE, LAST_WRITE, OWED, OWED_MASK, REPORT_BUFFERS, SLEEPING,
-    connection, next_sequence,
+    C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_NACKED,
+    F_OPEN, FREE, LAST_WRITE, OWED, OWED_MASK, REPORT_BUFFERS, SLEEPING, connection, next_sequence,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -151,18 +151,60 @@ impl<N: Nic> Gm<N> {
         usual || self.is_first(connection, flags, expected, sequence)
     }
 
-    /// The packet is accepted: the next one is expected. An ack follows at once behind the last packet of a message, else
-    /// for several packets.
+    /// The packet is accepted: the next one is expected. An ack follows for several packets, or a time after the last one of
+    /// a message.
     #[inline(always)]
     pub(crate) fn accept(&mut self, connection: u32, sequence: u32, last: bool) {
         let flags = (self.nic.load(connection + C_RECEIVE) & !F_NACKED) + OWED;
         let next = next_sequence(sequence);
         self.nic.store(connection + C_EXPECTED, next);
-        if last || flags & OWED_MASK >= ACK_PACKETS * OWED {
+        if flags & OWED_MASK >= ACK_PACKETS * OWED || last && N::ACK_TICK == 0 {
             self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
             self.answer(connection, answer::ACK, next);
         } else {
             self.nic.store(connection + C_RECEIVE, flags);
+            if last && flags & F_DELAYED == 0 {
+                self.delay_ack(connection, flags);
+            }
+        }
+    }
+
+    /// The ack of a connection waits for the timer.
+    #[inline(always)]
+    fn delay_ack(&mut self, connection: u32, flags: u32) {
+        let count = self.nic.load(DELAYED_COUNT);
+        if count == DELAYED_LIMIT {
+            return self.acknowledge(connection);
+        }
+        self.nic.store(DELAYED + (count << 2), connection);
+        self.nic.store(DELAYED_COUNT, count + 1);
+        self.nic.store(connection + C_RECEIVE, flags | F_DELAYED);
+        if count == 0 {
+            self.nic.set_ack_timer();
+        }
+    }
+
+    /// Acknowledges what a connection owes.
+    #[cold]
+    #[inline(never)]
+    fn acknowledge(&mut self, connection: u32) {
+        let flags = self.nic.load(connection + C_RECEIVE) & !F_DELAYED;
+        let expected = self.nic.load(connection + C_EXPECTED);
+        self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+        if flags & OWED_MASK != 0 {
+            self.answer(connection, answer::ACK, expected);
+        }
+    }
+
+    /// The time of the delayed acks has come.
+    pub(crate) fn send_delayed_acks(&mut self) {
+        let count = self.nic.load(DELAYED_COUNT);
+        self.nic.store(DELAYED_COUNT, 0);
+        let mut at = DELAYED;
+        while at < DELAYED + (count << 2) {
+            let connection = self.nic.load(at);
+            self.acknowledge(connection);
+            at += 4;
         }
     }
 
@@ -184,11 +226,12 @@ impl<N: Nic> Gm<N> {
             let first = sequence & 0xFFFF_0000;
             self.nic.store(connection + C_EXPECTED, first);
             if sequence == first {
-                self.nic.store(connection + C_RECEIVE, F_OPEN);
+                self.nic
+                    .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN);
                 return true;
             }
             self.count(Counter::Gaps);
-            let flags = F_OPEN | F_NACKED | sequence << 16;
+            let flags = flags & F_DELAYED | F_OPEN | F_NACKED | sequence << 16;
             self.answer_again(connection, flags, answer::OPEN, first);
         } else if ahead != 0 {
             self.count(Counter::Duplicates);
@@ -214,8 +257,11 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn refuse_packet(&mut self, packet: &Packet, kind: u32, counter: Counter) -> bool {
         self.count(counter);
-        self.nic.mark(Event::PacketDropped, packet.number, packet.sequence);
-        let flags = self.nic.load(packet.connection + C_RECEIVE) & 0xFFFF | packet.sequence << 16 | F_NACKED;
+        self.nic
+            .mark(Event::PacketDropped, packet.number, packet.sequence);
+        let flags = self.nic.load(packet.connection + C_RECEIVE) & 0xFFFF
+            | packet.sequence << 16
+            | F_NACKED;
         self.answer_again(packet.connection, flags, kind, packet.sequence);
         false
     }

@@ -10,15 +10,16 @@
 use defs::gm::event::Status;
 use defs::gm::map::{Counter, FATAL_TICKS, RECORD_BYTES, RECORD_COUNT, RECORDS};
 use defs::gm::packet::{
-    GET, GET_BYTES, GOT, GOT_BYTES, GOT_FAILED, HEADER_BYTES, MTU, NULL, PUT, PUT_BODY, PUT_BYTES, first_word,
+    GET, GET_BYTES, GOT, GOT_BYTES, GOT_FAILED, HEADER_BYTES, MTU, NULL, PUT, PUT_BODY, PUT_BYTES,
+    first_word,
 };
 
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
-    FREE_REPLY, GETS, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NOW, P_ALLOW, P_RECEIVE_KEY, R_ACKED, R_ASKED,
-    R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH,
-    R_REMOTE_LOW, R_SENT, R_TOKEN, connection_number, port_block,
+    FREE_REPLY, GETS, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NOW, P_ALLOW, P_RECEIVE_KEY,
+    R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT,
+    R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -51,14 +52,24 @@ pub const REPLIES: u32 = RECORDS + RECORD_COUNT * RECORD_BYTES;
 impl<N: Nic> Gm<N> {
     /// The next packet of a record that is no message. What lies between header and payload is written.
     #[inline(never)]
-    pub(crate) fn plan_other(&mut self, header: u32, record: u32, kind: u32, sent: u32, left: u32) -> Plan {
+    pub(crate) fn plan_other(
+        &mut self,
+        header: u32,
+        record: u32,
+        kind: u32,
+        sent: u32,
+        left: u32,
+    ) -> Plan {
         let extra = header + HEADER_BYTES;
         let bytes = left.min(MTU);
         match kind {
             K_PUT => {
                 let low = self.nic.load(record + R_REMOTE_LOW);
                 let place = low.wrapping_add(sent);
-                let high = self.nic.load(record + R_REMOTE_HIGH).wrapping_add(u32::from(place < low));
+                let high = self
+                    .nic
+                    .load(record + R_REMOTE_HIGH)
+                    .wrapping_add(u32::from(place < low));
                 self.nic.store(extra, high);
                 self.nic.store(extra + 4, place);
                 Plan {
@@ -68,7 +79,12 @@ impl<N: Nic> Gm<N> {
                 }
             }
             K_GET => {
-                for (at, word) in [(0, R_REMOTE_HIGH), (4, R_REMOTE_LOW), (8, R_ASKED), (12, R_NUMBER)] {
+                for (at, word) in [
+                    (0, R_REMOTE_HIGH),
+                    (4, R_REMOTE_LOW),
+                    (8, R_ASKED),
+                    (12, R_NUMBER),
+                ] {
                     let value = self.nic.load(record + word);
                     self.nic.store(extra + at, value);
                 }
@@ -82,7 +98,11 @@ impl<N: Nic> Gm<N> {
                 let number = self.nic.load(record + R_NUMBER);
                 let failed = self.nic.load(record + R_CONNECTION);
                 self.nic.store(extra, number);
-                let place = if failed == 0 { sent } else { GOT_FAILED | failed };
+                let place = if failed == 0 {
+                    sent
+                } else {
+                    GOT_FAILED | failed
+                };
                 self.nic.store(extra + 4, place);
                 Plan {
                     first: first_word(GOT),
@@ -96,7 +116,8 @@ impl<N: Nic> Gm<N> {
 
     /// The process of an answer to a get has not registered its bytes any more: the next packet says so.
     pub(crate) fn fail_reply(&mut self, record: u32, sent: u32) {
-        self.nic.store(record + R_CONNECTION, Status::PermissionDenied as u32);
+        self.nic
+            .store(record + R_CONNECTION, Status::PermissionDenied as u32);
         self.nic.store(record + R_LENGTH, sent + 1);
     }
 
@@ -131,7 +152,8 @@ impl<N: Nic> Gm<N> {
             };
             self.start_writes(&pieces, extra + PUT_BYTES, bytes, packet.at);
         }
-        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.nic
+            .mark(Event::PacketReceived, packet.number, packet.sequence);
         self.accept(packet.connection, packet.sequence, last);
         if last {
             self.count(Counter::Delivered);
@@ -184,7 +206,8 @@ impl<N: Nic> Gm<N> {
         if length >> 31 != 0 {
             self.fail_reply(record, 0);
         }
-        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.nic
+            .mark(Event::PacketReceived, packet.number, packet.sequence);
         self.accept(packet.connection, packet.sequence, true);
         self.reply(packet.connection, record);
         false
@@ -204,7 +227,8 @@ impl<N: Nic> Gm<N> {
         let extra = packet.at + HEADER_BYTES;
         let number = self.nic.load(extra);
         let place = self.nic.load(extra + 4);
-        self.nic.mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.nic
+            .mark(Event::PacketReceived, packet.number, packet.sequence);
         let Some(record) = self.find_get(packet.connection, number) else {
             // It was given up.
             self.accept(packet.connection, packet.sequence, true);
@@ -237,10 +261,18 @@ impl<N: Nic> Gm<N> {
         pieces.is_some()
     }
 
-    fn get_pieces(&mut self, record: u32, place: u32, bytes: u32) -> Option<crate::transmit::Pieces> {
+    fn get_pieces(
+        &mut self,
+        record: u32,
+        place: u32,
+        bytes: u32,
+    ) -> Option<crate::transmit::Pieces> {
         let base = self.nic.load(record + R_LOW);
         let low = base.wrapping_add(place);
-        let high = self.nic.load(record + R_HIGH).wrapping_add(u32::from(low < base));
+        let high = self
+            .nic
+            .load(record + R_HIGH)
+            .wrapping_add(u32::from(low < base));
         let key = self.nic.load(record + R_KEY);
         self.pieces(high, low, key, bytes)
     }

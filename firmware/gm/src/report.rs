@@ -5,8 +5,9 @@ use defs::gm::map::Counter;
 
 use crate::nic::HostAddress;
 use crate::state::{
-    FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS, REPORT_END, REPORT_FILL,
-    REPORT_OTHER, REPORTS, RING_MASK, WRITING, port_block, port_number,
+    FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
+    REPORT_BUFFERS, REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, WRITING,
+    port_block, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -28,7 +29,8 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn add_report(&mut self, token: u32, status: u32) {
         let port = token & !0x7FF;
         let at = self.nic.load(port + P_REPORT_IN);
-        self.nic.store(port + P_RING + at, (token & 0x3F) << 8 | status);
+        self.nic
+            .store(port + P_RING + at, (token & 0x3F) << 8 | status);
         self.nic.store(port + P_REPORT_IN, (at + 4) & RING_MASK);
         self.mark_reports(port);
     }
@@ -69,13 +71,17 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(crate) fn report_machine(&mut self) {
         let reports = self.nic.load(REPORTS);
+        if reports == 0 {
+            return;
+        }
         let buffer = self.nic.load(REPORT_FILL);
-        if reports == 0 || self.nic.load(buffer) != FREE {
+        let group = buffer & !(REPORT_GROUP_BYTES - 1);
+        if self.nic.load(group) != FREE {
             return;
         }
         let number = reports.trailing_zeros();
         let port = port_block(number);
-        let last = buffer + REPORT_END - 4;
+        let last = buffer + REPORT_BYTES - 4;
         let at = match self.nic.load(port + P_NOTICES) {
             0 => self.fill_report(port, last),
             notices => self.fill_notice(port, last, notices),
@@ -93,9 +99,17 @@ impl<N: Nic> Gm<N> {
             low: slot.low + LAST_WORD - (last - at),
             ..slot
         };
-        self.nic.start_write(host, at, last + 4 - at, buffer);
-        self.nic.store(buffer, WRITING);
-        self.nic.store(REPORT_FILL, buffer ^ REPORT_OTHER);
+        // The DMA of a group's last buffer tells of all.
+        let next = buffer + REPORT_BYTES;
+        if next & (REPORT_GROUP_BYTES - 1) == 0 {
+            self.nic.start_write(host, at, last + 4 - at, group);
+            self.nic.store(group, WRITING);
+            self.nic
+                .store(REPORT_FILL, REPORT_BUFFERS | next & REPORT_GROUP_BYTES);
+        } else {
+            self.nic.start_write(host, at, last + 4 - at, 0);
+            self.nic.store(REPORT_FILL, next);
+        }
     }
 
     /// Writes the reports of a port before `last`; returns where they begin.

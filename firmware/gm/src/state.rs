@@ -17,26 +17,31 @@ pub const SEND_BUFFERS: u32 = BUFFERS;
 pub const SEND_OTHER: u32 = SEND_BUFFERS ^ (SEND_BUFFERS + BUFFER_BYTES);
 /// Buffer of an ack.
 pub const ACK_BUFFER: u32 = BUFFERS + 4 * BUFFER_BYTES;
-/// Buffers of reports: each 64 bytes, behind their state.
-pub const REPORT_BUFFERS: u32 = BUFFERS + 5 * BUFFER_BYTES;
-/// Exclusive or with a report buffer's address gives the other one.
-pub const REPORT_OTHER: u32 = 0x80;
-/// Offset of a report buffer's end.
-pub const REPORT_END: u32 = 0x80;
+/// Buffers of reports: two groups of four, which are used in turn. A buffer holds 64 bytes at its end; the first word of a
+/// group is its state.
+pub const REPORT_BUFFERS: u32 =
+    (BUFFERS + 5 * BUFFER_BYTES).next_multiple_of(2 * REPORT_GROUP_BYTES);
+/// Bytes of such a buffer.
+pub const REPORT_BYTES: u32 = 0x80;
+/// Bytes of a group.
+pub const REPORT_GROUP_BYTES: u32 = 4 * REPORT_BYTES;
 /// Cookie of the DMA that ends a command of the host.
-pub const LAST_WRITE: u32 = REPORT_BUFFERS + 0x100;
+pub const LAST_WRITE: u32 = REPORT_BUFFERS + 0x400;
 /// Events of messages, if they cannot be stored behind a packet: eight, used in turn, as many as DMAs can be under way.
-pub const EVENT_BUFFERS: u32 = REPORT_BUFFERS + 0x200;
+pub const EVENT_BUFFERS: u32 = REPORT_BUFFERS + 0x500;
 /// Bytes of all of them.
 pub const EVENT_BUFFERS_BYTES: u32 = 0x100;
 /// Bytes of one.
 pub const EVENT_BUFFER_BYTES: u32 = 0x20;
 /// A bucket of the page table, fetched by SDMA.
-pub const SEND_BUCKET: u32 = REPORT_BUFFERS + 0x400;
+pub const SEND_BUCKET: u32 = REPORT_BUFFERS + 0x600;
 /// A bucket of the page table, fetched by RDMA.
-pub const RECEIVE_BUCKET: u32 = REPORT_BUFFERS + 0x440;
+pub const RECEIVE_BUCKET: u32 = REPORT_BUFFERS + 0x640;
 
-const _: () = assert!(EVENT_BUFFERS.is_multiple_of(EVENT_BUFFERS_BYTES) && RECEIVE_BUCKET + 64 <= BUFFERS + 6 * BUFFER_BYTES);
+const _: () = assert!(
+    EVENT_BUFFERS.is_multiple_of(EVENT_BUFFERS_BYTES)
+        && RECEIVE_BUCKET + 64 <= BUFFERS + 6 * BUFFER_BYTES
+);
 
 /// Word of a buffer: its state.
 pub const BUFFER_STATE: u32 = BUFFER_BYTES - 0x20;
@@ -112,8 +117,14 @@ pub const RECEIVE_PORT: u32 = STATE + 116;
 pub const RECEIVER_JOB: u32 = STATE + 120;
 /// RECV: the job for SEND that is written next.
 pub const SENDER_JOB_IN: u32 = STATE + 124;
+/// RECV: number of connections whose acks are delayed.
+pub const DELAYED_COUNT: u32 = STATE + 128;
+/// RECV: these connections.
+pub const DELAYED: u32 = STATE + 132;
+/// Most of these; a further one is acknowledged at once.
+pub const DELAYED_LIMIT: u32 = 15;
 /// End of the firmware's own words.
-pub const STATE_END: u32 = STATE + 128;
+pub const STATE_END: u32 = STATE + 192;
 
 /// Word of a connection: oldest unacknowledged record.
 pub const C_FIRST: u32 = 0;
@@ -169,10 +180,12 @@ pub const ACTIVE_SHIFT: u32 = 16;
 pub const F_NACKED: u32 = 1;
 /// Flag of RECV: the session of the other node is known.
 pub const F_OPEN: u32 = 2;
+/// Flag of RECV: in the list of delayed acks.
+pub const F_DELAYED: u32 = 4;
 /// Flags of RECV: packets since the last ack.
-pub const OWED: u32 = 4;
+pub const OWED: u32 = 8;
 /// Mask of these.
-pub const OWED_MASK: u32 = 7 * OWED;
+pub const OWED_MASK: u32 = 15 * OWED;
 
 /// Word of a record: next one of the connection, of another list, or next free one.
 pub const R_NEXT: u32 = 0;

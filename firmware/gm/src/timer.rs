@@ -5,8 +5,8 @@ use defs::gm::map::{BACK_OFF_LIMIT, FATAL_TICKS};
 use defs::gm::port::PORT_COUNT;
 
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, ALARMS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, F_ACTIVE,
-    F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
+    ACTIVE, ACTIVE_SHIFT, ALARMS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL, C_FIRST,
+    C_FLAGS, F_ACTIVE, F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
 };
 use crate::{Gm, Nic};
 
@@ -60,7 +60,8 @@ impl<N: Nic> Gm<N> {
             self.nic.store(ACTIVE, next);
         } else {
             let flags = self.nic.load(before + C_FLAGS) & 0xFFFF;
-            self.nic.store(before + C_FLAGS, flags | next << ACTIVE_SHIFT);
+            self.nic
+                .store(before + C_FLAGS, flags | next << ACTIVE_SHIFT);
         }
     }
 
@@ -84,7 +85,8 @@ impl<N: Nic> Gm<N> {
         let back_off = flags >> BACK_OFF_SHIFT & BACK_OFF_MASK;
         if !held && back_off < BACK_OFF_LIMIT {
             let flags = self.nic.load(connection + C_FLAGS);
-            self.nic.store(connection + C_FLAGS, flags + (1 << BACK_OFF_SHIFT));
+            self.nic
+                .store(connection + C_FLAGS, flags + (1 << BACK_OFF_SHIFT));
         }
         self.go_back(connection);
     }

@@ -2,16 +2,23 @@
 
 use defs::gm::event::RECEIVE_TOKEN_VIOLATION;
 use defs::gm::port::{
-    RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES, RECEIVE_SLOTS, RECEIVE_TAG,
+    RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES,
+    RECEIVE_SLOTS, RECEIVE_TAG,
 };
 
 use crate::state::{
-    P_FREE_TOKEN, P_LISTS, P_RECEIVE_NEXT, P_TOKEN, RECEIVE_PORT, T_HIGH, T_LOW, T_NEXT, T_TAG,
+    P_FREE_TOKEN, P_LISTS, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_TOKEN, RECEIVE_PORT, T_HIGH, T_LOW,
+    T_NEXT, T_TAG,
 };
 use crate::{Gm, Nic};
 
 /// Offset of the end of a port's receive tokens in its queue.
 const TOKENS_END: u32 = RECEIVE_SLOTS * RECEIVE_SLOT_BYTES;
+
+/// The largest size of which no message needs more than the receive queue.
+const FAST_SIZE: u32 = 7;
+
+const _: () = assert!(defs::gm::packet::capacity(FAST_SIZE) <= defs::gm::event::FAST_BYTES);
 
 impl<N: Nic> Gm<N> {
     /// Takes one receive token, on a CPU of its own. Returns whether there was one.
@@ -24,7 +31,7 @@ impl<N: Nic> Gm<N> {
         let mut port = first;
         loop {
             if self.has_token(port) {
-                return self.take_token(port);
+                return self.take_token_early(port);
             }
             port = self.nic.load(port + P_RECEIVE_NEXT);
             if port == first {
@@ -40,8 +47,22 @@ impl<N: Nic> Gm<N> {
         self.nic.load(slot + RECEIVE_READY_WORD) != 0
     }
 
-    /// Takes one receive token of a port, if there is one: it goes into the list of its priority and size.
+    /// Takes one receive token of a port before it is needed, and looks its page up while there is time.
     #[inline(never)]
+    pub(crate) fn take_token_early(&mut self, port: u32) -> bool {
+        let slot = self.nic.load(port + P_TOKEN);
+        let size = self.nic.load(slot + RECEIVE_READY_WORD) & 0x1F;
+        if size > FAST_SIZE {
+            let high = self.nic.load(slot + RECEIVE_ADDRESS_HIGH);
+            let low = self.nic.load(slot + RECEIVE_ADDRESS_LOW);
+            let key = self.nic.load(port + P_RECEIVE_KEY);
+            let _ = self.page(high, low, key);
+        }
+        self.take_token(port)
+    }
+
+    /// Takes one receive token of a port, if there is one: it goes into the list of its priority and size.
+    #[inline(always)]
     pub(crate) fn take_token(&mut self, port: u32) -> bool {
         let slot = self.nic.load(port + P_TOKEN);
         let word = self.nic.load(slot + RECEIVE_READY_WORD);

@@ -3,17 +3,18 @@
 use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
 use defs::gm::map::{BUFFER_HEADER, NODE, PAGE_BYTES, PEER_ROUTE, ROUTE_WORDS, WINDOW};
 use defs::gm::packet::{
-    BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET,
-    WORD_TYPE, first_word,
+    BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER,
+    WORD_SEQUENCE, WORD_TARGET, WORD_TYPE, first_word,
 };
 
 use crate::nic::{Event, HostAddress};
 use crate::remote::Plan;
 use crate::state::{
-    ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END, BUFFER_START, BUFFER_STATE,
-    C_ACK_NEXT, C_CURSOR, C_EXPECTED, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW, F_ACK, F_HELD, F_READY, FILL, FREE,
-    LEAVE, OWN, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY, READY_HIGH,
-    READY_LOW, SEND_OTHER, SENDING, SENDING_ACK, SENDING_BUFFER, connection_number, next_sequence,
+    ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END,
+    BUFFER_START, BUFFER_STATE, C_ACK_NEXT, C_CURSOR, C_EXPECTED, C_FLAGS, C_READY_NEXT, C_SEND,
+    C_WINDOW, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, OWN, R_HIGH, R_KEY, R_KIND, R_LENGTH,
+    R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY, READY_HIGH, READY_LOW, SEND_OTHER,
+    SENDING, SENDING_ACK, SENDING_BUFFER, connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
 
@@ -37,14 +38,17 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn read_machine(&mut self) {
         loop {
             let buffer = self.nic.load(FILL);
+            if self.nic.load(buffer + BUFFER_STATE) != FREE {
+                return;
+            }
             let mut list = READY_HIGH;
             let mut connection = self.nic.load(list);
             if connection == 0 {
                 list = READY_LOW;
                 connection = self.nic.load(list);
-            }
-            if connection == 0 || self.nic.load(buffer + BUFFER_STATE) != FREE {
-                return;
+                if connection == 0 {
+                    return;
+                }
             }
             let next = self.nic.load(connection + C_READY_NEXT);
             self.nic.store(list, next);
@@ -101,7 +105,8 @@ impl<N: Nic> Gm<N> {
         self.nic.store(FILL, buffer ^ SEND_OTHER);
         let sequence = self.take_sequence(connection);
         if plan.bytes != 0 {
-            self.nic.mark(Event::ReadStarted, connection_number(connection), sequence);
+            self.nic
+                .mark(Event::ReadStarted, connection_number(connection), sequence);
         }
         if last {
             let after = self.nic.load(record + R_NEXT);
@@ -110,7 +115,8 @@ impl<N: Nic> Gm<N> {
         } else {
             self.nic.store(record + R_SENT, sent + MTU);
         }
-        self.nic.store(buffer + BUFFER_END, payload + padded(plan.bytes));
+        self.nic
+            .store(buffer + BUFFER_END, payload + padded(plan.bytes));
         let lengths = plan.bytes << 16 | self.nic.load(record + R_PORTS);
         let start = self.packet_header(header, connection, plan.first, sequence, lengths);
         self.nic.store(buffer + BUFFER_START, start);
@@ -128,7 +134,8 @@ impl<N: Nic> Gm<N> {
         let after = next_sequence(sequence);
         self.nic.store(connection + C_SEND, after);
         if (window >> 16 ^ sequence) & 0xFFFF == 0 {
-            self.nic.store(connection + C_WINDOW, window.wrapping_add(1 << 16));
+            self.nic
+                .store(connection + C_WINDOW, window.wrapping_add(1 << 16));
         }
         sequence
     }
@@ -138,7 +145,10 @@ impl<N: Nic> Gm<N> {
     fn record_pieces(&mut self, record: u32, from: u32, bytes: u32) -> Option<Pieces> {
         let base = self.nic.load(record + R_LOW);
         let low = base.wrapping_add(from);
-        let high = self.nic.load(record + R_HIGH).wrapping_add(u32::from(low < base));
+        let high = self
+            .nic
+            .load(record + R_HIGH)
+            .wrapping_add(u32::from(low < base));
         let key = self.nic.load(record + R_KEY);
         self.pieces(high, low, key, bytes)
     }
@@ -167,7 +177,8 @@ impl<N: Nic> Gm<N> {
         } else {
             let rest = bytes - from.first_bytes;
             self.nic.start_read(from.first, local, from.first_bytes, 0);
-            self.nic.start_read(from.second, local + from.first_bytes, rest, cookie);
+            self.nic
+                .start_read(from.second, local + from.first_bytes, rest, cookie);
         }
     }
 
@@ -179,7 +190,8 @@ impl<N: Nic> Gm<N> {
         } else {
             let rest = bytes - to.first_bytes;
             self.nic.start_write(to.first, local, to.first_bytes, 0);
-            self.nic.start_write(to.second, local + to.first_bytes, rest, cookie);
+            self.nic
+                .start_write(to.second, local + to.first_bytes, rest, cookie);
         }
     }
 
@@ -212,7 +224,14 @@ impl<N: Nic> Gm<N> {
 
     /// Writes route and header; returns where the route begins.
     #[inline(always)]
-    fn packet_header(&mut self, header: u32, connection: u32, first: u32, sequence: u32, lengths: u32) -> u32 {
+    fn packet_header(
+        &mut self,
+        header: u32,
+        connection: u32,
+        first: u32,
+        sequence: u32,
+        lengths: u32,
+    ) -> u32 {
         let number = connection_number(connection);
         let own = self.nic.load(OWN);
         let node = self.nic.load(NODE);
@@ -221,7 +240,8 @@ impl<N: Nic> Gm<N> {
         self.nic.store(header + WORD_SEQUENCE, sequence);
         self.nic.store(header + WORD_LENGTH, lengths);
         self.nic.store(header + WORD_SENDER, node);
-        self.nic.store(header + WORD_CONNECTIONS, own | (number & 1) << 16 | number);
+        self.nic
+            .store(header + WORD_CONNECTIONS, own | (number & 1) << 16 | number);
         let peer = connection & !(defs::gm::map::PEER_BYTES - 1);
         let length = self.nic.load(peer + PEER_ROUTE) & 0x1F;
         if length != 0 {
@@ -282,7 +302,13 @@ impl<N: Nic> Gm<N> {
             kind = answer::ACK;
         }
         let subtype = answer::subtype(kind);
-        let start = self.packet_header(header, connection, first_word(subtype), sequence, answer::reason(kind));
+        let start = self.packet_header(
+            header,
+            connection,
+            first_word(subtype),
+            sequence,
+            answer::reason(kind),
+        );
         self.nic.send(start, header, header + HEADER_BYTES);
         self.nic.store(SENDING, SENDING_ACK);
         let number = connection_number(connection);

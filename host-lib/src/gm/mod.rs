@@ -51,8 +51,8 @@ mod tests;
 
 use defs::gm::map::{COUNTERS, Counter};
 
-pub use board::{Family, ethernet_route};
 pub use alarm::AlarmId;
+pub use board::{Family, ethernet_route};
 pub use call::Call;
 pub use config::Config;
 pub use defs::gm::event::Status;

@@ -422,7 +422,8 @@ impl Port {
         let address = u64::from(field(WORD_BUFFER)) << 32 | u64::from(field(WORD_BUFFER + 4));
         let length = field(WORD_LENGTH);
         let (tag, size) = (field(WORD_NODE) as u16, (event >> 24) as u8);
-        let buffer = self.take_buffer(address, |buffer| buffer.tag == tag && buffer.size == size)?;
+        let buffer =
+            self.take_buffer(address, |buffer| buffer.tag == tag && buffer.size == size)?;
         let fast = ((event & 0x7F) - RECEIVE) & FAST != 0;
         let message = match fast {
             true => at.0 + u64::from(EVENT.checked_sub(length.next_multiple_of(4))?),

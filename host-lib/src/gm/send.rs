@@ -5,7 +5,8 @@ use std::fmt;
 use defs::gm::event::Status;
 use defs::gm::packet::{SIZES, capacity};
 use defs::gm::port::{
-    DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_LENGTH, SEND_SLOTS, SEND_TOKEN, SEND_TYPE, send_slot,
+    DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_LENGTH, SEND_SLOTS, SEND_TOKEN, SEND_TYPE,
+    send_slot,
 };
 
 use super::call::Call;
@@ -142,12 +143,7 @@ impl<W: Window, S: System> Gm<W, S> {
     /// [`SendError`]; then nothing is sent.
     #[doc(alias = "gm_put")]
     #[doc(alias = "gm_directed_send_with_callback")]
-    pub async fn put(
-        &mut self,
-        port: u8,
-        buffer: Buffer,
-        to: Remote,
-    ) -> Result<SendId, SendError> {
+    pub async fn put(&mut self, port: u8, buffer: Buffer, to: Remote) -> Result<SendId, SendError> {
         self.post_slot(port, Slot::remote(PUT, buffer, to), None)
             .await
     }

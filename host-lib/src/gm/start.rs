@@ -65,7 +65,11 @@ impl<W: Window, S: System> Gm<W, S> {
     ///
     /// # Errors
     /// [`StartError::Processes`]: there are as many as ports.
-    pub fn process<V: Window, T: System>(&self, window: V, system: T) -> Result<Gm<V, T>, StartError> {
+    pub fn process<V: Window, T: System>(
+        &self,
+        window: V,
+        system: T,
+    ) -> Result<Gm<V, T>, StartError> {
         let mut state = self.driver.lock();
         let process = state.processes;
         if u32::from(process) >= PORT_COUNT {
@@ -124,11 +128,17 @@ fn check(config: &Config) -> Result<(), StartError> {
 async fn write_route<W: Window>(board: &mut Board<W>, node: u16, route: Option<&[u8]>) {
     let at = peer(node.into());
     let mut bytes = [0; ROUTE_LIMIT as usize];
-    for (to, from) in bytes.iter_mut().rev().zip(route.unwrap_or(&[]).iter().rev()) {
+    for (to, from) in bytes
+        .iter_mut()
+        .rev()
+        .zip(route.unwrap_or(&[]).iter().rev())
+    {
         *to = *from;
     }
     for (part, place) in bytes.rchunks_exact(4).zip(ROUTE_WORDS) {
-        let word = part.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        let word = part
+            .iter()
+            .fold(0, |word, byte| word << 8 | u32::from(*byte));
         board.write_sram(at + place, word).await;
     }
     let valid = match route {

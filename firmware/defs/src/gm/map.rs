@@ -147,8 +147,10 @@ pub const TICK_HALF_US: u32 = 200;
 pub const BACK_OFF_LIMIT: u32 = 4;
 /// Most packets of a connection that are sent and not acknowledged.
 pub const WINDOW: u32 = 64;
-/// Packets of a message after which the receiver acknowledges at the latest; its last one it acknowledges at once.
-pub const ACK_PACKETS: u32 = 4;
+/// A tick of the timer for delayed acks, in half microseconds.
+pub const ACK_HALF_US: u32 = 100;
+/// Packets after which the receiver acknowledges at once; fewer ones, at the end of a message, after [`ACK_HALF_US`].
+pub const ACK_PACKETS: u32 = 8;
 /// Entries of a bucket of the page table.
 pub const BUCKET_ENTRIES: u32 = 4;
 /// Bytes of a page.

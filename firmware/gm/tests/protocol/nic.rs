@@ -43,6 +43,7 @@ pub struct Fake {
     /// Received packets that were taken and not released.
     taken: Vec<u32>,
     timer: bool,
+    ack_timer: bool,
     /// Interrupts of the host.
     pub interrupts: u32,
 }
@@ -64,6 +65,7 @@ impl Fake {
             received: VecDeque::new(),
             taken: Vec::new(),
             timer: false,
+            ack_timer: false,
             interrupts: 0,
         }
     }
@@ -158,6 +160,15 @@ impl Fake {
         asked
     }
 
+    /// The time of the delayed acks has come, if it was asked for.
+    pub fn ack_tick(&mut self) -> bool {
+        let asked = std::mem::take(&mut self.ack_timer);
+        if asked {
+            self.events |= Self::ACK_TICK;
+        }
+        asked
+    }
+
     /// Whether every engine is at rest.
     pub fn is_quiet(&self) -> bool {
         self.events == 0
@@ -174,6 +185,7 @@ impl Nic for Fake {
     const SENT: u32 = 2;
     const DMA: u32 = 4;
     const TICK: u32 = 8;
+    const ACK_TICK: u32 = 16;
 
     fn load(&self, address: u32) -> u32 {
         self.word(address)
@@ -218,8 +230,8 @@ impl Nic for Fake {
 
     fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
         assert!(
-            self.writes.len() < 9 && length > 0,
-            "nine DMAs to the host at most"
+            self.writes.len() < 15 && length > 0,
+            "fifteen DMAs to the host at most"
         );
         self.writes.push_back(Transfer {
             host: Self::place(host),
@@ -259,6 +271,11 @@ impl Nic for Fake {
     fn set_timer(&mut self) {
         assert!(!self.timer, "one timer");
         self.timer = true;
+    }
+
+    fn set_ack_timer(&mut self) {
+        assert!(!self.ack_timer, "one timer");
+        self.ack_timer = true;
     }
 
     fn interrupt(&mut self) {

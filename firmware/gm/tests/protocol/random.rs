@@ -26,7 +26,11 @@ fn any_message(world: &mut World, node: u32, ports: &[u32]) -> Message {
     let nodes = u32::try_from(world.nodes.len()).expect("in range");
     let random = &mut world.random;
     let count = u32::try_from(ports.len()).expect("in range");
-    let more = if random.next(6) == 0 { random.next(4) } else { 0 };
+    let more = if random.next(6) == 0 {
+        random.next(4)
+    } else {
+        0
+    };
     let size = 13 + more - random.next(14).min(random.next(14));
     let length = random.next(capacity(size) + 1);
     let target_node = (node + 1 + random.next(nodes - 1)) % nodes;

@@ -97,6 +97,7 @@ impl World {
                 }
                 can
             }
+            5 => fake.ack_tick(),
             _ => self.nodes[node].gm.step(),
         }
     }
@@ -106,7 +107,7 @@ impl World {
         for _ in 0..count {
             let nodes = u32::try_from(self.nodes.len()).expect("in range");
             let node = self.random.next(nodes) as usize;
-            let action = self.random.next(6);
+            let action = self.random.next(7);
             self.act(node, action);
             if self.random.next(40) == 0 {
                 self.nodes[node].gm.nic_mut().tick();
@@ -119,7 +120,7 @@ impl World {
         loop {
             let mut any = false;
             for node in 0..self.nodes.len() {
-                for action in [4, 0, 1, 2, 3, 4] {
+                for action in [4, 0, 1, 2, 3, 4, 5] {
                     while self.act(node, action) {
                         any = true;
                     }

@@ -203,12 +203,17 @@ impl<const BASE: u32> Dma<BASE> {
     /// Reads whole words from the host and waits until they are there.
     #[inline(never)]
     pub fn fetch(low: u32, local: u32, length: u32) {
-        let after = Self::after(load(Self::READ_NEXT));
+        let entry = load(Self::READ_NEXT);
+        let after = Self::after(entry);
         Self::start_read(low, local, length, 0);
         loop {
             while register(ISR).read() & DMA_DONE == 0 {}
             // The event of the own transfer stays: it also tells of those that are complete already.
             if load(Self::STATE) == FROM_HOST && load(Self::READ_START) == after {
+                // Nobody else looks at the queue if there is no other transfer.
+                if load(Self::READ_OLDEST) == entry {
+                    store(Self::READ_OLDEST, after);
+                }
                 return;
             }
             register(ISR).write(DMA_DONE);

@@ -1,8 +1,8 @@
 //! Engines of LANai 7 and 9.
 
 use defs::lanai::l9::{
-    BASE, CRC, ISR, IT0, MYRINET, OFF_BY_MASK, OFF_BY_SHIFT, PULSE, PULSE_0, PULSE_2, RML,
-    RMP, SA, SMH, SMLT, SMP, TIME0, WAKE as DMA_WAKE,
+    BASE, CRC, ISR, IT0, IT1, MYRINET, OFF_BY_MASK, OFF_BY_SHIFT, PULSE, PULSE_0, PULSE_2, RML,
+    RMP, SA, SMH, SMLT, SMP, TIME0, TIME1, WAKE as DMA_WAKE,
 };
 use defs::lanai::{
     BLOCK_FROM_HOST, BLOCK_HOST_HIGH, BLOCK_HOST_LOW, BLOCK_LENGTH, BLOCK_LOCAL, BLOCK_NEXT,
@@ -21,8 +21,10 @@ pub const SENT: u32 = SEND;
 pub const DMA: u32 = DMA_WAKE;
 /// Event: the timer has expired.
 pub const TICK: u32 = TIME0;
+/// Event: the second timer has expired.
+pub const ACK_TICK: u32 = TIME1;
 
-const ALL: u32 = RECV | BUFF | SEND | DMA_WAKE | TIME0;
+const ALL: u32 = RECV | BUFF | SEND | DMA_WAKE | TIME0 | TIME1;
 /// Bytes of a unit of the packet engines.
 const UNIT: u32 = 8;
 
@@ -89,6 +91,12 @@ pub fn set_timer(half_us: u32) {
     register(IT0).write(half_us);
 }
 
+/// Asks for [`ACK_TICK`] after a time in half microseconds.
+#[inline(always)]
+pub fn set_second_timer(half_us: u32) {
+    register(IT1).write(half_us);
+}
+
 /// Interrupts the host.
 #[inline(always)]
 pub fn interrupt() {
@@ -102,7 +110,7 @@ const COOKIE: u32 = 24;
 /// Number of blocks to the host.
 const WRITE_BLOCKS: u32 = 16;
 /// Number of blocks from the host.
-const READ_BLOCKS: u32 = 8;
+const READ_BLOCKS: u32 = 16;
 const WRITE_RING_BYTES: u32 = WRITE_BLOCKS * BLOCK_BYTES;
 const READ_RING_BYTES: u32 = READ_BLOCKS * BLOCK_BYTES;
 
@@ -165,7 +173,7 @@ impl<const BASE: u32> Dma<BASE> {
         load(block + BLOCK_NEXT) & BLOCK_TERMINAL != 0
     }
 
-    /// Starts a DMA from the host. At most seven are under way. A cookie of 0 asks for no event.
+    /// Starts a DMA from the host. At most 15 are under way. A cookie of 0 asks for no event.
     #[inline(always)]
     pub fn start_read(high: u32, low: u32, local: u32, length: u32, cookie: u32) {
         let block = load(Self::READ_NEXT);
@@ -189,6 +197,10 @@ impl<const BASE: u32> Dma<BASE> {
         let block = load(Self::READ_NEXT);
         Self::start_read(high, low, local, length, 0);
         while !Self::is_done(block) {}
+        // Nobody else looks at the ring if there is no other transfer.
+        if load(Self::READ_OLDEST) == block {
+            store(Self::READ_OLDEST, Self::after::<READ_RING_BYTES>(block));
+        }
     }
 
     /// The cookie of a completed DMA from the host, oldest first; 0 if there is none.

@@ -98,7 +98,7 @@ impl World {
             return false;
         };
         let fake = firmware.nic_mut();
-        if fake.read() || fake.write() {
+        if fake.read() || fake.write() || fake.ack_tick() {
             return true;
         }
         if let Some(packet) = fake.leave() {

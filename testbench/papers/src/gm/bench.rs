@@ -132,11 +132,7 @@ impl Setup<'_> {
 }
 
 /// Opens the port; memory for messages out and in.
-async fn open(
-    gm: &mut GmNode,
-    buffers: u32,
-    bytes: u32,
-) -> Result<(Buffer, Vec<Buffer>), String> {
+async fn open(gm: &mut GmNode, buffers: u32, bytes: u32) -> Result<(Buffer, Vec<Buffer>), String> {
     gm.open(PORT).await.map_err(text)?;
     let room = capacity(size_for(bytes));
     let out = gm.allocate_dma(bytes).map_err(text)?;

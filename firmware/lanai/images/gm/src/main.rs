@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use defs::gm::map::{
-    BUFFER_BYTES, HARDWARE, READ_BLOCKS, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS,
+    ACK_HALF_US, BUFFER_BYTES, HARDWARE, READ_BLOCKS, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS,
     RECEIVE_WORDS, TICK_HALF_US, WRITE_BLOCKS,
 };
 use gm::Gm;
@@ -30,6 +30,7 @@ impl Nic for Chip {
     const SENT: u32 = l9::SENT;
     const DMA: u32 = l9::DMA;
     const TICK: u32 = l9::TICK;
+    const ACK_TICK: u32 = l9::ACK_TICK;
     const SHORT_READ_POLLS: u32 = 16;
 
     #[inline(always)]
@@ -90,6 +91,11 @@ impl Nic for Chip {
     #[inline(always)]
     fn set_timer(&mut self) {
         l9::set_timer(TICK_HALF_US);
+    }
+
+    #[inline(always)]
+    fn set_ack_timer(&mut self) {
+        l9::set_second_timer(ACK_HALF_US);
     }
 
     #[inline(always)]
