@@ -12,11 +12,11 @@ use defs::gm::port::{
 };
 
 use crate::state::{
-    ACTIVE, ARMED, BUFFER_STATE, C_ACTIVE_NEXT, C_EXPECTED, C_FIRST, C_NEXT, C_NUMBERS, C_ROUTE,
-    FILL, FREE, FREE_RECORD, LEAVE, OPEN_PORT, P_EVENT, P_FREE_TOKEN, P_LISTS, P_NEXT, P_OPEN,
-    P_REPORT_IN, P_REPORT_OUT, P_SEND, P_TOKEN, R_LENGTH, R_NEXT, R_TOKEN, R_TYPE, RECEIVE_BUFFERS,
-    RECEIVE_OTHER, REPORT_BUFFERS, REPORT_FILL, REPORT_OTHER, REPORTS, SEND_BUFFERS, SEND_OTHER,
-    STARTED, T_NEXT,
+    ACTIVE, BUFFER_STATE, C_ACTIVE_NEXT, C_EXPECTED, C_FIRST, C_NEXT, C_NUMBERS, C_ROUTE, FILL,
+    FREE, FREE_RECORD, LEAVE, OPEN_PORT, P_EVENT, P_FREE_TOKEN, P_LISTS, P_NEXT, P_OPEN,
+    P_REPORT_IN, P_REPORT_OUT, P_SEND, P_TOKEN, R_LENGTH, R_NEXT, R_TOKEN, R_TYPE, REPORT_BUFFERS,
+    REPORT_FILL, REPORT_OTHER, REPORTS, SEND_BUFFERS, SEND_OTHER, STARTED, T_NEXT, WRITE_LAST,
+    WRITTEN,
 };
 use crate::{Gm, Nic};
 
@@ -57,8 +57,6 @@ impl<N: Nic> Gm<N> {
             (REPORT_BUFFERS ^ REPORT_OTHER, FREE),
             (SEND_BUFFERS + BUFFER_STATE, FREE),
             ((SEND_BUFFERS ^ SEND_OTHER) + BUFFER_STATE, FREE),
-            (RECEIVE_BUFFERS + BUFFER_STATE, FREE),
-            ((RECEIVE_BUFFERS ^ RECEIVE_OTHER) + BUFFER_STATE, FREE),
             (COMMAND, 0),
             (READY, READY_MAGIC),
         ] {
@@ -84,13 +82,8 @@ impl<N: Nic> Gm<N> {
 
     /// Whether DMAs to the host are under way.
     fn is_writing(&self) -> bool {
-        let buffers = [
-            RECEIVE_BUFFERS + BUFFER_STATE,
-            (RECEIVE_BUFFERS ^ RECEIVE_OTHER) + BUFFER_STATE,
-            REPORT_BUFFERS,
-            REPORT_BUFFERS ^ REPORT_OTHER,
-        ];
-        let mut writing = false;
+        let buffers = [REPORT_BUFFERS, REPORT_BUFFERS ^ REPORT_OTHER];
+        let mut writing = self.nic.load(WRITE_LAST) != self.nic.load(WRITTEN);
         for buffer in buffers {
             writing |= self.nic.load(buffer) != FREE;
         }
@@ -115,8 +108,6 @@ impl<N: Nic> Gm<N> {
             at += CONNECTION_BYTES;
         }
         self.nic.store(STARTED, 1);
-        self.nic.arm(RECEIVE_BUFFERS);
-        self.nic.store(ARMED, RECEIVE_BUFFERS);
     }
 
     fn open(&mut self, port: u32) {

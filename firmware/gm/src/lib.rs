@@ -62,6 +62,12 @@ impl<N: Nic> Gm<N> {
         &mut self.nic
     }
 
+    /// Whether the host has started the protocol. Before that the hardware takes no packets.
+    #[inline(always)]
+    pub fn is_started(&self) -> bool {
+        self.nic.load(STARTED) != 0
+    }
+
     /// Handles the events that have come up, or one post of the host. Returns whether there was any. Without, no word of
     /// SRAM is written.
     #[inline(always)]

@@ -14,9 +14,9 @@ use defs::gm::port::{PORT_COUNT, PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
 use crate::nic::{Event, HostAddress};
 use crate::post::{connection, next_sequence, port_block};
 use crate::state::{
-    ACK_BUFFER, ACKS, ARMED, BUFFER_STATE, C_ACK_NEXT, C_ACK_SEQUENCE, C_ACK_TYPE, C_EXPECTED,
-    C_FLAGS, F_ACK, F_NACKED, F_OPEN, FREE, P_EVENT, P_FREE_TOKEN, P_LISTS, P_OPEN, RECEIVE_OTHER,
-    T_HIGH, T_LOW, T_NEXT, T_TAG, WRITING,
+    ACKS, C_ACK_NEXT, C_ACK_SEQUENCE, C_ACK_TYPE, C_EXPECTED, C_FLAGS, F_ACK, F_NACKED, F_OPEN,
+    FREE, P_EVENT, P_FREE_TOKEN, P_LISTS, P_OPEN, REPORT, T_HIGH, T_LOW, T_NEXT, T_TAG, WRITE_LAST,
+    WRITTEN,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -41,38 +41,24 @@ struct Target {
 }
 
 impl<N: Nic> Gm<N> {
-    /// RECV: a packet is in the armed buffer.
+    /// RECV: there is a packet.
     #[inline(always)]
     pub(crate) fn on_received(&mut self) {
-        let buffer = self.nic.load(ARMED);
-        if buffer == 0 {
-            return;
+        if let Some((packet, length)) = self.nic.receive()
+            && !self.packet(packet, length)
+        {
+            self.nic.release(packet);
         }
-        let length = self.nic.received(buffer);
-        let other = buffer ^ RECEIVE_OTHER;
-        let mut armed = 0;
-        if self.nic.load(other + BUFFER_STATE) == FREE {
-            self.nic.arm(other);
-            armed = other;
-        }
-        let kept = self.packet(buffer, length);
-        if kept {
-            self.nic.store(buffer + BUFFER_STATE, WRITING);
-        } else if armed == 0 {
-            self.nic.arm(buffer);
-            armed = buffer;
-        }
-        self.nic.store(ARMED, armed);
     }
 
-    /// A DMA to the host is complete, whose buffer's state is at `cookie`.
+    /// A DMA to the host is complete: that of a report, or the last one of a packet.
     #[inline(always)]
     pub(crate) fn on_written(&mut self, cookie: u32) {
-        self.nic.store(cookie, FREE);
-        if cookie < ACK_BUFFER && self.nic.load(ARMED) == 0 {
-            let buffer = cookie - BUFFER_STATE;
-            self.nic.arm(buffer);
-            self.nic.store(ARMED, buffer);
+        if cookie & REPORT != 0 {
+            self.nic.store(cookie - REPORT, FREE);
+        } else {
+            self.nic.store(WRITTEN, cookie);
+            self.nic.release(cookie);
         }
     }
 
@@ -277,7 +263,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(event + WORD_NODE + 4, 0);
         let last = packet.size << 24 | subports << 16 | target << 8 | kind;
         self.nic.store(event + EVENT_TYPE, last);
-        let cookie = packet.buffer + BUFFER_STATE;
+        let cookie = packet.buffer;
         if fast {
             let host = HostAddress {
                 low: message_low,
@@ -295,6 +281,8 @@ impl<N: Nic> Gm<N> {
             self.nic.start_write(host, event, EVENT_BYTES, cookie);
         }
         // The rest is not urgent.
+        self.nic.store(WRITE_LAST, cookie);
+        self.nic.store(WRITTEN, 0);
         let free = self.nic.load(port + P_FREE_TOKEN);
         self.nic.store(token + T_NEXT, free);
         self.nic.store(port + P_FREE_TOKEN, token);

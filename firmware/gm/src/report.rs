@@ -5,7 +5,7 @@ use defs::gm::event::{LAST_WORD, NEW, REPORT_PAIRS, SENT_TOKENS};
 use crate::nic::HostAddress;
 use crate::post::port_block;
 use crate::state::{
-    FREE, P_OPEN, P_REPORT_IN, P_REPORT_OUT, P_RING, REPORT_END, REPORT_FILL, REPORT_OTHER,
+    FREE, P_OPEN, P_REPORT_IN, P_REPORT_OUT, P_RING, REPORT, REPORT_END, REPORT_FILL, REPORT_OTHER,
     REPORTS, RING_MASK, WRITING,
 };
 use crate::{Gm, Nic};
@@ -67,7 +67,8 @@ impl<N: Nic> Gm<N> {
             low: slot.low + LAST_WORD - (last - at),
             ..slot
         };
-        self.nic.start_write(host, at, last + 4 - at, buffer);
+        self.nic
+            .start_write(host, at, last + 4 - at, buffer | REPORT);
         self.nic.store(buffer, WRITING);
         self.nic.store(REPORT_FILL, buffer ^ REPORT_OTHER);
     }

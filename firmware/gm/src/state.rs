@@ -4,8 +4,9 @@
 //! |---------|--------|-----------------|
 //! | SDMA, for each send buffer | [`FREE`], [`READING`], [`READY`] | a connection has a packet to send; its DMA is complete (at once if it has no payload) |
 //! | SEND | idle, [`SENDING_BUFFER`], [`SENDING_ACK`] | an ack waits, or the next buffer is [`READY`]; the packet has left (the buffer is [`FREE`]) |
-//! | RECV | stopped, armed | a receive buffer is free; a packet has been received |
-//! | RDMA, for each receive buffer | [`FREE`], [`WRITING`] | a packet is accepted; its event is in host memory |
+//! | RECV | none: the hardware keeps packets | |
+//! | RDMA, for each packet | free, writing | a packet is accepted; its event is in host memory |
+//! | reports, for each buffer | [`FREE`], [`WRITING`] | a report is written; it is in host memory |
 
 use defs::gm::map::{BUFFER_BYTES, BUFFERS, STATE};
 
@@ -13,16 +14,14 @@ use defs::gm::map::{BUFFER_BYTES, BUFFERS, STATE};
 pub const SEND_BUFFERS: u32 = BUFFERS;
 /// Exclusive or with a send buffer's address gives the other one.
 pub const SEND_OTHER: u32 = SEND_BUFFERS ^ (SEND_BUFFERS + BUFFER_BYTES);
-/// Buffers: receive.
-pub const RECEIVE_BUFFERS: u32 = BUFFERS + 2 * BUFFER_BYTES;
-/// Exclusive or with a receive buffer's address gives the other one.
-pub const RECEIVE_OTHER: u32 = RECEIVE_BUFFERS ^ (RECEIVE_BUFFERS + BUFFER_BYTES);
 /// Buffer of an ack.
 pub const ACK_BUFFER: u32 = BUFFERS + 4 * BUFFER_BYTES;
 /// Buffers of reports: each 64 bytes, behind their state.
 pub const REPORT_BUFFERS: u32 = BUFFERS + 5 * BUFFER_BYTES;
 /// Exclusive or with a report buffer's address gives the other one.
 pub const REPORT_OTHER: u32 = 0x80;
+/// Bit of a cookie: it is the address of a report's buffer, not of a packet.
+pub const REPORT: u32 = 1;
 /// Offset of a report buffer's end.
 pub const REPORT_END: u32 = 0x80;
 
@@ -39,7 +38,7 @@ pub const FREE: u32 = 0;
 pub const READING: u32 = 1;
 /// State of a send buffer: it can be sent, or is being sent.
 pub const READY: u32 = 2;
-/// State of a receive or report buffer: its DMA is under way.
+/// State of a report buffer: its DMA is under way.
 pub const WRITING: u32 = 3;
 
 /// State of SEND: a send buffer leaves.
@@ -54,9 +53,11 @@ pub const SENDING: u32 = STATE + 4;
 /// The send buffer that is filled next.
 pub const FILL: u32 = STATE + 8;
 /// The send buffer that is sent next.
-pub const LEAVE: u32 = STATE + 16;
-/// The armed receive buffer; 0 if none is.
-pub const ARMED: u32 = STATE + 20;
+pub const LEAVE: u32 = STATE + 12;
+/// Packet whose message was given to RDMA last.
+pub const WRITE_LAST: u32 = STATE + 16;
+/// Packet whose message was complete in host memory last; 0 if none since [`WRITE_LAST`] was written.
+pub const WRITTEN: u32 = STATE + 20;
 /// Connections with packets to send, first and last, of low priority.
 pub const READY_LOW: u32 = STATE + 24;
 /// The same of high priority.

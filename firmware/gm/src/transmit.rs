@@ -71,7 +71,8 @@ impl<N: Nic> Gm<N> {
                 high: self.nic.load(record + R_HIGH),
                 low: self.nic.load(record + R_LOW),
             };
-            self.nic.start_read(host, header + HEADER_BYTES, length);
+            self.nic
+                .start_read(host, header + HEADER_BYTES, length, buffer);
             self.nic.store(buffer + BUFFER_STATE, READING);
             let number = self.nic.load(connection + C_NUMBERS) & 0xFFFF;
             let sequence = self.nic.load(record + R_SEQUENCE);
@@ -96,8 +97,9 @@ impl<N: Nic> Gm<N> {
     fn await_short_read(&mut self) {
         let mut polls = N::SHORT_READ_POLLS;
         while polls != 0 {
-            if self.nic.read_done() {
-                return self.on_read();
+            let buffer = self.nic.read_done();
+            if buffer != 0 {
+                return self.on_read(buffer);
             }
             polls -= 1;
         }
@@ -189,8 +191,12 @@ impl<N: Nic> Gm<N> {
     /// DMAs are complete.
     #[inline(always)]
     pub(crate) fn on_dma(&mut self) {
-        while self.nic.read_done() {
-            self.on_read();
+        loop {
+            let buffer = self.nic.read_done();
+            if buffer == 0 {
+                break;
+            }
+            self.on_read(buffer);
         }
         loop {
             let cookie = self.nic.write_done();
@@ -201,14 +207,9 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// The oldest DMA from the host is complete: its buffer can be sent.
+    /// The DMA of a send buffer is complete: it can be sent.
     #[inline(always)]
-    fn on_read(&mut self) {
-        // If both buffers are being filled, the older one is filled next again.
-        let mut buffer = self.nic.load(FILL);
-        if self.nic.load(buffer + BUFFER_STATE) != READING {
-            buffer ^= SEND_OTHER;
-        }
+    fn on_read(&mut self, buffer: u32) {
         self.nic.store(buffer + BUFFER_STATE, READY);
     }
 }

@@ -40,10 +40,15 @@ pub const ROUTE_BYTES: u32 = 32;
 pub const ROUTE_LIMIT: u32 = 16;
 /// In the first word of a route's entry: the node can be reached.
 pub const ROUTE_VALID: u32 = 1 << 31;
-/// Buffers of packets: two to send, two to receive, one for acks and two for reports.
+/// Buffers of packets: two to send, two to receive (which the hardware abstraction of the LANai uses in turn), one for acks and
+/// two for reports.
 pub const BUFFERS: u32 = ROUTES + NODE_LIMIT * ROUTE_BYTES;
 /// Bytes of a packet's buffer.
 pub const BUFFER_BYTES: u32 = 0x1100;
+/// Buffers to receive.
+pub const RECEIVE_BUFFERS: u32 = BUFFERS + 2 * BUFFER_BYTES;
+/// Number of buffers to receive.
+pub const RECEIVE_BUFFER_COUNT: u32 = 2;
 /// Offset of the header in a buffer; the route lies before it.
 pub const BUFFER_HEADER: u32 = 64;
 /// Blocks of DMA (LANai 7 and 9) and the hardware abstraction's own words.
@@ -51,11 +56,13 @@ pub const HARDWARE: u32 = BUFFERS + 6 * BUFFER_BYTES;
 /// First DMA block of LANai 7 and 9 to the host: channel 0.
 pub const WRITE_BLOCKS: u32 = HARDWARE;
 /// First DMA block of LANai 7 and 9 from the host: channel 2.
-pub const READ_BLOCKS: u32 = HARDWARE + 0x100;
+pub const READ_BLOCKS: u32 = HARDWARE + 0x200;
+/// The hardware abstraction's words about receive buffers.
+pub const RECEIVE_WORDS: u32 = HARDWARE + 0x480;
 /// SRAM that the firmware needs.
 pub const SRAM_BYTES: u32 = 0x8_0000;
 
-const _: () = assert!(HARDWARE + 0x400 <= SRAM_BYTES);
+const _: () = assert!(HARDWARE + 0x500 <= SRAM_BYTES);
 
 /// The firmware writes [`READY_MAGIC`] when it expects [`COMMAND_START`].
 pub const READY: u32 = GLOBALS;
@@ -81,6 +88,8 @@ pub const STATE: u32 = GLOBALS + 0x100;
 
 /// A tick of the firmware's timer, in half microseconds.
 pub const TICK_HALF_US: u32 = 200;
+/// A tick of the timer for delayed acks, in half microseconds.
+pub const ACK_HALF_US: u32 = 40;
 /// Usual value of [`RESEND_TICKS`]: 10 ms.
 pub const DEFAULT_RESEND_TICKS: u32 = 100;
 /// Usual value of [`FATAL_TICKS`]: 60 s.

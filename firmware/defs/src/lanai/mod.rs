@@ -87,6 +87,8 @@ pub mod l9 {
     pub const OFF_BY_MASK: u32 = 7;
     /// Status: timer 0 has passed 0.
     pub const TIME0: u32 = 1 << 6;
+    /// Status: timer 1 has passed 0.
+    pub const TIME1: u32 = 1 << 7;
     /// Options of the port: CRC-32 both ways.
     pub const CRC: u32 = 2;
     /// Value of [`PULSE`]: channel 0.

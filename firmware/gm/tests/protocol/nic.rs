@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use defs::gm::map::{BUFFER_BYTES, SRAM_BYTES};
+use defs::gm::map::{BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, SRAM_BYTES};
 use defs::gm::packet::HEADER_BYTES;
 use gm::nic::{HostAddress, Nic};
 
@@ -32,13 +32,19 @@ pub struct Fake {
     pub host: Vec<u8>,
     events: u32,
     reads: VecDeque<Transfer>,
-    reads_done: u32,
+    reads_done: VecDeque<u32>,
     writes: VecDeque<Transfer>,
     writes_done: VecDeque<u32>,
     sending: Option<Wire>,
-    armed: Option<u32>,
-    length: u32,
+    /// Free receive buffers.
+    free: VecDeque<u32>,
+    /// Received packets that were not taken: address and length.
+    received: VecDeque<(u32, u32)>,
+    /// Received packets that were taken and not released.
+    taken: Vec<u32>,
     timer: bool,
+    /// Interrupts of the host.
+    pub interrupts: u32,
 }
 
 impl Fake {
@@ -48,13 +54,17 @@ impl Fake {
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),
-            reads_done: 0,
+            reads_done: VecDeque::new(),
             writes: VecDeque::new(),
             writes_done: VecDeque::new(),
             sending: None,
-            armed: None,
-            length: 0,
+            free: (0..RECEIVE_BUFFER_COUNT)
+                .map(|number| RECEIVE_BUFFERS + number * BUFFER_BYTES)
+                .collect(),
+            received: VecDeque::new(),
+            taken: Vec::new(),
             timer: false,
+            interrupts: 0,
         }
     }
 
@@ -89,7 +99,8 @@ impl Fake {
         let (from, to) = (transfer.host, transfer.local as usize);
         let length = transfer.length as usize;
         self.sram[to..to + length].copy_from_slice(&self.host[from..from + length]);
-        self.reads_done += 1;
+        assert_ne!(transfer.cookie, 0);
+        self.reads_done.push_back(transfer.cookie);
         self.events |= Self::DMA;
         true
     }
@@ -117,23 +128,23 @@ impl Fake {
     }
 
     /// Whether a packet can come in.
-    pub const fn is_armed(&self) -> bool {
-        self.armed.is_some()
+    pub fn has_room(&self) -> bool {
+        !self.free.is_empty()
     }
 
     /// A packet comes in.
     pub fn come(&mut self, packet: &Wire) {
-        let buffer = self.armed.take().expect("armed");
+        let buffer = self.free.pop_front().expect("a free buffer");
         let at = buffer as usize;
         let fits = packet.bytes.len() <= BUFFER_BYTES as usize - 0x40;
         if fits {
             self.sram[at..at + packet.bytes.len()].copy_from_slice(&packet.bytes);
         }
-        self.length = match packet.intact && fits {
+        let length = match packet.intact && fits {
             true => u32::try_from(packet.bytes.len()).expect("in range"),
             false => 0,
         };
-        self.events |= Self::RECEIVED;
+        self.received.push_back((buffer, length));
     }
 
     /// A tick, if one was asked for.
@@ -149,6 +160,8 @@ impl Fake {
     /// Whether every engine is at rest.
     pub fn is_quiet(&self) -> bool {
         self.events == 0
+            && self.received.is_empty()
+            && self.taken.is_empty()
             && self.reads.is_empty()
             && self.writes.is_empty()
             && self.sending.is_none()
@@ -170,32 +183,41 @@ impl Nic for Fake {
     }
 
     fn events(&mut self) -> u32 {
-        std::mem::take(&mut self.events)
+        let received = if self.received.is_empty() {
+            0
+        } else {
+            Self::RECEIVED
+        };
+        std::mem::take(&mut self.events) | received
     }
 
-    fn start_read(&mut self, host: HostAddress, local: u32, length: u32) {
+    fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
         assert!(
-            self.reads.len() < 2 && length > 0,
-            "two DMAs from the host at most"
+            self.reads.len() < 4 && length > 0,
+            "four DMAs from the host at most"
         );
         self.reads.push_back(Transfer {
             host: Self::place(host),
             local,
             length,
-            cookie: 0,
+            cookie,
         });
     }
 
-    fn read_done(&mut self) -> bool {
-        let done = self.reads_done > 0;
-        self.reads_done -= u32::from(done);
-        done
+    fn read_done(&mut self) -> u32 {
+        self.reads_done.pop_front().unwrap_or(0)
+    }
+
+    fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
+        let (from, to) = (Self::place(host), local as usize);
+        let length = length as usize;
+        self.sram[to..to + length].copy_from_slice(&self.host[from..from + length]);
     }
 
     fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
         assert!(
-            self.writes.len() < 6 && length > 0,
-            "six DMAs to the host at most"
+            self.writes.len() < 8 && length > 0,
+            "eight DMAs to the host at most"
         );
         self.writes.push_back(Transfer {
             host: Self::place(host),
@@ -220,18 +242,24 @@ impl Nic for Fake {
         });
     }
 
-    fn arm(&mut self, buffer: u32) {
-        assert!(self.armed.is_none(), "armed twice");
-        assert!(buffer.is_multiple_of(8));
-        self.armed = Some(buffer);
+    fn receive(&mut self) -> Option<(u32, u32)> {
+        let (packet, length) = self.received.pop_front()?;
+        self.taken.push(packet);
+        Some((packet, length))
     }
 
-    fn received(&mut self, _buffer: u32) -> u32 {
-        self.length
+    fn release(&mut self, packet: u32) {
+        let taken = self.taken.iter().position(|&taken| taken == packet);
+        self.taken.remove(taken.expect("a packet that was taken"));
+        self.free.push_back(packet);
     }
 
     fn set_timer(&mut self) {
         assert!(!self.timer, "one timer");
         self.timer = true;
+    }
+
+    fn interrupt(&mut self) {
+        self.interrupts += 1;
     }
 }

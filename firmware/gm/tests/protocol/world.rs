@@ -89,12 +89,11 @@ impl World {
                 None => false,
             },
             3 => {
-                let can = fake.is_armed() && !self.links[node].is_empty();
+                let can = fake.has_room() && !self.links[node].is_empty();
                 if can {
                     let packet = self.links[node].pop_front().expect("in range");
                     self.nodes[node].gm.nic_mut().come(&packet);
-                    // A packet comes only when the last one was handled: the firmware re-arms.
-                    while self.nodes[node].gm.step() {}
+                    self.nodes[node].gm.step();
                 }
                 can
             }

@@ -4,12 +4,13 @@ use defs::lanai::l4::{
     BASE, CRC, DMA as DMA_DONE, DMA_CTR, DMA_DIR, EAR, ISR, IT, LAR, MYRINET, OFF_BY_MASK,
     OFF_BY_SHIFT, RML, RMP, SA, SMLT, SMP, TIME,
 };
-use defs::lanai::{BUFF, RECV, SEND};
+use defs::lanai::{BUFF, HOST_SIG, RECV, SEND};
 use lanai_rt::Register;
 
+use crate::receive::Receiver;
 use crate::sram::{load, store};
 
-/// Event: a packet is in the buffer, or its limit came before the tail.
+/// Event: a packet is in the armed buffer.
 pub const RECEIVED: u32 = RECV;
 /// Event: the packet has left.
 pub const SENT: u32 = SEND;
@@ -33,53 +34,42 @@ pub fn initialise() {
     register(ISR).write(ALL);
 }
 
-/// Takes the events that have come up. A packet that is too long for its buffer is read to its end; the
-/// word at `long` is then 1.
+/// The receiver's registers.
+#[derive(Debug, Clone, Copy)]
+pub enum Port {}
+
+impl Receiver for Port {
+    const STATUS: Register = register(ISR);
+    const POINTER: Register = register(RMP);
+    const LIMIT: Register = register(RML);
+    const UNIT: u32 = UNIT;
+
+    #[inline(always)]
+    fn length(buffer: u32, end: u32, status: u32) -> u32 {
+        let end = end - (status >> OFF_BY_SHIFT & OFF_BY_MASK);
+        let length = end.wrapping_sub(buffer).wrapping_sub(1);
+        // A whole number of words: the residue is the first byte of the next one.
+        if length & 3 != 0 || load(buffer.wrapping_add(length)) >> 24 != 0 {
+            return 0;
+        }
+        length
+    }
+}
+
+/// Takes the events that have come up; `swallow` is called with the status if a packet is too long for its buffer.
+/// [`RECEIVED`] stays until the packet is taken.
 #[inline(always)]
 #[must_use]
-pub fn take_status(long: u32) -> u32 {
+pub fn take_status(swallow: fn(u32)) -> u32 {
     let status = register(ISR).read() & ALL;
     if status == 0 {
         return 0;
     }
-    register(ISR).write(status);
+    register(ISR).write(status & !RECV);
     if status & BUFF != 0 {
-        swallow(long, status);
+        swallow(status);
     }
-    status & !BUFF
-}
-
-#[cold]
-#[inline(never)]
-fn swallow(long: u32, status: u32) {
-    store(long, 1);
-    if status & RECV == 0 {
-        let limit = register(RML).read();
-        // The place of the last two units again, as often as needed.
-        register(RMP).write(limit - UNIT);
-        register(RML).write(limit);
-    }
-}
-
-/// Lets the next packet come into `bytes` from `buffer`; both are multiples of 4.
-#[inline(always)]
-pub fn arm(buffer: u32, bytes: u32) {
-    register(RMP).write(buffer);
-    register(RML).write(buffer + bytes - UNIT);
-}
-
-/// Length of the packet that is in `buffer`, without its CRC; 0 if it is damaged.
-#[inline(always)]
-#[must_use]
-pub fn received(buffer: u32) -> u32 {
-    let status = register(ISR).read();
-    let end = register(RMP).read() - (status >> OFF_BY_SHIFT & OFF_BY_MASK);
-    let length = end.wrapping_sub(buffer).wrapping_sub(1);
-    // A whole number of words: the residue is the first byte of the next one.
-    if length & 3 != 0 || load(buffer.wrapping_add(length)) >> 24 != 0 {
-        return 0;
-    }
-    length
+    status
 }
 
 /// Sends the bytes from `start` to `end`, a multiple of 4.
@@ -96,14 +86,20 @@ pub fn set_timer(half_us: u32) {
     register(IT).write(half_us);
 }
 
+/// Interrupts the host.
+#[inline(always)]
+pub fn interrupt() {
+    register(ISR).write(HOST_SIG);
+}
+
 /// Bytes of an entry: two words of host address, local address, length, and the cookie.
 const ENTRY_BYTES: u32 = 32;
-const ENTRIES: u32 = 8;
+const ENTRIES: u32 = 16;
 const RING_BYTES: u32 = ENTRIES * ENTRY_BYTES;
 
 /// The one DMA engine, shared by both directions: they take turns while both wait.
 ///
-/// Memory from `BASE` on, a multiple of 1024: queue to the host, queue from the host, eight words.
+/// Memory from `BASE` on, a multiple of 512: queue to the host, queue from the host, eight words.
 #[derive(Debug, Clone, Copy)]
 pub struct Dma<const BASE: u32>;
 
@@ -194,32 +190,54 @@ impl<const BASE: u32> Dma<BASE> {
         Self::go_on();
     }
 
-    /// Starts a DMA from the host, or queues it. At most seven are under way. The bus has addresses of 32 bits.
+    /// Starts a DMA from the host, or queues it. At most 15 are under way. The bus has addresses of 32 bits. A cookie of 0 asks
+    /// for no event.
     #[inline(always)]
-    pub fn start_read(low: u32, local: u32, length: u32) {
+    pub fn start_read(low: u32, local: u32, length: u32, cookie: u32) {
         let entry = load(Self::READ_NEXT);
         store(Self::READ_NEXT, Self::after(entry));
-        Self::fill(entry, low, local, length, 0);
+        Self::fill(entry, low, local, length, cookie);
         Self::go_on();
     }
 
-    /// Whether the oldest DMA from the host has completed since the last time that this was true.
-    #[inline(always)]
-    #[must_use]
-    pub fn read_done() -> bool {
-        let oldest = load(Self::READ_OLDEST);
-        let started = load(Self::READ_START);
-        let under_way = load(Self::STATE) == FROM_HOST;
-        let after = Self::after(oldest);
-        // The one that was started last is under way.
-        let done = oldest != started && !(under_way && after == started);
-        if done {
-            store(Self::READ_OLDEST, after);
+    /// Reads whole words from the host and waits until they are there.
+    #[inline(never)]
+    pub fn fetch(low: u32, local: u32, length: u32) {
+        let after = Self::after(load(Self::READ_NEXT));
+        Self::start_read(low, local, length, 0);
+        loop {
+            while register(ISR).read() & DMA_DONE == 0 {}
+            // The event of the own transfer stays: it also tells of those that are complete already.
+            if load(Self::STATE) == FROM_HOST && load(Self::READ_START) == after {
+                return;
+            }
+            register(ISR).write(DMA_DONE);
+            Self::completed();
         }
-        done
     }
 
-    /// Starts a DMA to the host, or queues it. At most seven are under way. A cookie of 0 asks for no event.
+    /// The cookie of a completed DMA from the host, oldest first; 0 if there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn read_done() -> u32 {
+        loop {
+            let oldest = load(Self::READ_OLDEST);
+            let started = load(Self::READ_START);
+            let under_way = load(Self::STATE) == FROM_HOST;
+            let after = Self::after(oldest);
+            // The one that was started last is under way.
+            if oldest == started || (under_way && after == started) {
+                return 0;
+            }
+            store(Self::READ_OLDEST, after);
+            let cookie = load(oldest + 12);
+            if cookie != 0 {
+                return cookie;
+            }
+        }
+    }
+
+    /// Starts a DMA to the host, or queues it. At most 15 are under way. A cookie of 0 asks for no event.
     #[inline(always)]
     pub fn start_write(low: u32, local: u32, length: u32, cookie: u32) {
         let entry = load(Self::WRITE_NEXT);

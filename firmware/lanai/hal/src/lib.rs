@@ -5,7 +5,7 @@
 //! | access words that the host or an engine shares | [`sram`] | [`sram`] |
 //! | see events | [`l9::take_status`] | [`l4::take_status`] |
 //! | move bytes from and to the host | [`l9::Dma`] | [`l4::Dma`] |
-//! | send and receive packets | [`l9::send`], [`l9::arm`], [`l9::received`] | [`l4::send`], [`l4::arm`], [`l4::received`] |
+//! | send and receive packets | [`l9::send`], [`receive`] | [`l4::send`], [`receive`] |
 //! | report events, lines, failures | [`probe!`], [`log!`], [`fail!`] | [`probe!`], [`log!`], [`fail!`] |
 //! | keep time | [`l9::set_timer`] | [`l4::set_timer`] |
 //!
@@ -19,6 +19,7 @@
 pub mod l4;
 pub mod l9;
 pub mod probe;
+pub mod receive;
 pub mod sram;
 
 pub use lanai_rt::{Register, entry, stop};

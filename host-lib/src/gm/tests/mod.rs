@@ -104,7 +104,7 @@ impl World {
         if let Some(packet) = fake.leave() {
             let target = usize::from(packet.route.last().expect("a route") & 0x3F);
             if let Some(there) = &mut self.nodes[target].firmware {
-                while !there.nic().is_armed() {
+                while !there.nic().has_room() {
                     let fake = there.nic_mut();
                     assert!(fake.write() || fake.read(), "backpressure ends");
                     there.step();

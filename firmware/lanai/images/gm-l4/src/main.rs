@@ -4,9 +4,12 @@
 #![feature(asm_experimental_arch)]
 #![forbid(unsafe_code)]
 
-use defs::gm::map::{BUFFER_BYTES, HARDWARE, TICK_HALF_US};
+use defs::gm::map::{
+    BUFFER_BYTES, HARDWARE, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_WORDS, TICK_HALF_US,
+};
 use gm::Gm;
 use gm::nic::{Event, HostAddress, Nic};
+use lanai_hal::receive::Buffers;
 use lanai_hal::{entry, l4, probe, sram};
 
 entry!(main);
@@ -14,10 +17,8 @@ entry!(main);
 /// The queues of the DMA engine.
 type Dma = l4::Dma<HARDWARE>;
 
-/// Word: the packet in the buffer was too long.
-const LONG: u32 = HARDWARE + 0x300;
-/// Bytes of a buffer that a packet may fill.
-const ROOM: u32 = BUFFER_BYTES - 0x40;
+/// The receive buffers.
+type Receive = Buffers<l4::Port, RECEIVE_WORDS, BUFFER_BYTES, RECEIVE_BUFFER_COUNT>;
 
 struct Chip;
 
@@ -39,7 +40,7 @@ impl Nic for Chip {
 
     #[inline(always)]
     fn events(&mut self) -> u32 {
-        let status = l4::take_status(LONG);
+        let status = l4::take_status(Receive::swallow);
         if status & l4::DMA != 0 {
             Dma::completed();
         }
@@ -47,13 +48,18 @@ impl Nic for Chip {
     }
 
     #[inline(always)]
-    fn start_read(&mut self, host: HostAddress, local: u32, length: u32) {
-        Dma::start_read(host.low, local, length);
+    fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+        Dma::start_read(host.low, local, length, cookie);
     }
 
     #[inline(always)]
-    fn read_done(&mut self) -> bool {
+    fn read_done(&mut self) -> u32 {
         Dma::read_done()
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
+        Dma::fetch(host.low, local, length);
     }
 
     #[inline(always)]
@@ -72,23 +78,23 @@ impl Nic for Chip {
     }
 
     #[inline(always)]
-    fn arm(&mut self, buffer: u32) {
-        l4::arm(buffer, ROOM);
+    fn receive(&mut self) -> Option<(u32, u32)> {
+        Receive::receive()
     }
 
     #[inline(always)]
-    fn received(&mut self, buffer: u32) -> u32 {
-        let length = l4::received(buffer);
-        if sram::load(LONG) != 0 {
-            sram::store(LONG, 0);
-            return 0;
-        }
-        length
+    fn release(&mut self, packet: u32) {
+        Receive::release(packet);
     }
 
     #[inline(always)]
     fn set_timer(&mut self) {
         l4::set_timer(TICK_HALF_US);
+    }
+
+    #[inline(always)]
+    fn interrupt(&mut self) {
+        l4::interrupt();
     }
 
     #[inline(always)]
@@ -106,11 +112,21 @@ impl Nic for Chip {
     }
 }
 
+/// Without packets until the host has started the protocol: they wait in the network.
+#[cold]
+#[inline(never)]
+fn start(gm: &mut Gm<Chip>) {
+    while !gm.is_started() {
+        gm.step();
+    }
+    Receive::begin(RECEIVE_BUFFERS);
+}
+
 fn main() -> ! {
     l4::initialise();
     Dma::initialise();
-    sram::store(LONG, 0);
     let mut gm = Gm::new(Chip);
+    start(&mut gm);
     loop {
         gm.step();
     }

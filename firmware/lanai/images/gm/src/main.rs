@@ -4,9 +4,13 @@
 #![feature(asm_experimental_arch)]
 #![forbid(unsafe_code)]
 
-use defs::gm::map::{BUFFER_BYTES, HARDWARE, READ_BLOCKS, TICK_HALF_US, WRITE_BLOCKS};
+use defs::gm::map::{
+    ACK_HALF_US, BUFFER_BYTES, HARDWARE, READ_BLOCKS, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS,
+    RECEIVE_WORDS, TICK_HALF_US, WRITE_BLOCKS,
+};
 use gm::Gm;
 use gm::nic::{Event, HostAddress, Nic};
+use lanai_hal::receive::Buffers;
 use lanai_hal::{entry, l9, probe, sram};
 
 entry!(main);
@@ -16,10 +20,8 @@ type Dma = l9::Dma<HARDWARE>;
 
 const _: () = assert!(Dma::WRITES == WRITE_BLOCKS && Dma::READS == READ_BLOCKS);
 
-/// Word: the packet in the buffer was too long.
-const LONG: u32 = HARDWARE + 0x300;
-/// Bytes of a buffer that a packet may fill.
-const ROOM: u32 = BUFFER_BYTES - 0x40;
+/// The receive buffers.
+type Receive = Buffers<l9::Port, RECEIVE_WORDS, BUFFER_BYTES, RECEIVE_BUFFER_COUNT>;
 
 struct Chip;
 
@@ -28,6 +30,7 @@ impl Nic for Chip {
     const SENT: u32 = l9::SENT;
     const DMA: u32 = l9::DMA;
     const TICK: u32 = l9::TICK;
+    const ACK_TICK: u32 = l9::ACK_TICK;
     const SHORT_READ_POLLS: u32 = 16;
 
     #[inline(always)]
@@ -42,17 +45,22 @@ impl Nic for Chip {
 
     #[inline(always)]
     fn events(&mut self) -> u32 {
-        l9::take_status(LONG)
+        l9::take_status(Receive::swallow)
     }
 
     #[inline(always)]
-    fn start_read(&mut self, host: HostAddress, local: u32, length: u32) {
-        Dma::start_read(host.high, host.low, local, length);
+    fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+        Dma::start_read(host.high, host.low, local, length, cookie);
     }
 
     #[inline(always)]
-    fn read_done(&mut self) -> bool {
+    fn read_done(&mut self) -> u32 {
         Dma::read_done()
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
+        Dma::fetch(host.high, host.low, local, length);
     }
 
     #[inline(always)]
@@ -71,23 +79,28 @@ impl Nic for Chip {
     }
 
     #[inline(always)]
-    fn arm(&mut self, buffer: u32) {
-        l9::arm(buffer, ROOM);
+    fn receive(&mut self) -> Option<(u32, u32)> {
+        Receive::receive()
     }
 
     #[inline(always)]
-    fn received(&mut self, buffer: u32) -> u32 {
-        let length = l9::received(buffer);
-        if sram::load(LONG) != 0 {
-            sram::store(LONG, 0);
-            return 0;
-        }
-        length
+    fn release(&mut self, packet: u32) {
+        Receive::release(packet);
     }
 
     #[inline(always)]
     fn set_timer(&mut self) {
         l9::set_timer(TICK_HALF_US);
+    }
+
+    #[inline(always)]
+    fn set_ack_timer(&mut self) {
+        l9::set_second_timer(ACK_HALF_US);
+    }
+
+    #[inline(always)]
+    fn interrupt(&mut self) {
+        l9::interrupt();
     }
 
     #[inline(always)]
@@ -105,11 +118,21 @@ impl Nic for Chip {
     }
 }
 
+/// Without packets until the host has started the protocol: they wait in the network.
+#[cold]
+#[inline(never)]
+fn start(gm: &mut Gm<Chip>) {
+    while !gm.is_started() {
+        gm.step();
+    }
+    Receive::begin(RECEIVE_BUFFERS);
+}
+
 fn main() -> ! {
     l9::initialise();
     Dma::initialise();
-    sram::store(LONG, 0);
     let mut gm = Gm::new(Chip);
+    start(&mut gm);
     loop {
         gm.step();
     }

@@ -1,0 +1,124 @@
+//! Receive buffers: one is armed, each of the others is free or holds a packet.
+//!
+//! The next free buffer is armed before a packet is looked at, so the link does not wait for firmware. Without a free
+//! one, packets wait in the network.
+
+use lanai_rt::Register;
+
+use defs::lanai::RECV;
+
+use crate::sram::{load, store};
+
+/// Registers of a chip's receiver.
+pub trait Receiver {
+    /// Interrupt status.
+    const STATUS: Register;
+    /// Receive pointer.
+    const POINTER: Register;
+    /// Receive limit: the address of the last unit. A write arms the receiver and takes its events back.
+    const LIMIT: Register;
+    /// Bytes of a unit.
+    const UNIT: u32;
+    /// Length of the packet in `buffer` without its check sequence, when the receive pointer is `end` and the status
+    /// `status`; 0 if it is damaged.
+    fn length(buffer: u32, end: u32, status: u32) -> u32;
+}
+
+/// `COUNT` buffers, at least two, of `BYTES` each, a multiple of 64. Three words from `WORDS` on are theirs, and the last word
+/// of each buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Buffers<R, const WORDS: u32, const BYTES: u32, const COUNT: u32>(
+    core::marker::PhantomData<R>,
+);
+
+impl<R: Receiver, const WORDS: u32, const BYTES: u32, const COUNT: u32>
+    Buffers<R, WORDS, BYTES, COUNT>
+{
+    /// The armed buffer; 0 if none is.
+    const ARMED: u32 = WORDS;
+    /// First free buffer.
+    const FREE: u32 = WORDS + 4;
+    /// Whether the packet in the armed buffer is too long.
+    const LONG: u32 = WORDS + 8;
+    /// Word of a free buffer: the next one.
+    const NEXT: u32 = BYTES - 4;
+    /// Bytes of a buffer that a packet may fill.
+    const ROOM: u32 = BYTES - 0x40;
+
+    /// Begins to receive into buffers from `first` on.
+    pub fn begin(first: u32) {
+        store(Self::ARMED, 0);
+        store(Self::FREE, 0);
+        store(Self::LONG, 0);
+        let mut buffer = first;
+        for _ in 0..COUNT {
+            Self::release(buffer);
+            buffer += BYTES;
+        }
+    }
+
+    #[inline(always)]
+    fn arm(buffer: u32) {
+        R::POINTER.write(buffer);
+        R::LIMIT.write(buffer + Self::ROOM - R::UNIT);
+        store(Self::ARMED, buffer);
+    }
+
+    /// A packet is too long for its buffer: it is read to its end.
+    #[cold]
+    #[inline(never)]
+    pub fn swallow(status: u32) {
+        store(Self::LONG, 1);
+        if status & RECV == 0 {
+            let limit = R::LIMIT.read();
+            // The place of the last two units again, as often as needed.
+            R::POINTER.write(limit - R::UNIT);
+            R::LIMIT.write(limit);
+        }
+    }
+
+    /// Takes the packet that was received: its buffer, and its length without check sequence, 0 if it is damaged or too long.
+    #[inline(always)]
+    #[must_use]
+    pub fn receive() -> Option<(u32, u32)> {
+        let status = R::STATUS.read();
+        if status & RECV == 0 {
+            return None;
+        }
+        let end = R::POINTER.read();
+        let buffer = load(Self::ARMED);
+        let next = load(Self::FREE);
+        if next == 0 {
+            R::STATUS.write(RECV);
+            store(Self::ARMED, 0);
+        } else {
+            Self::arm(next);
+            // Of two buffers, one at most is free.
+            let after = if COUNT > 2 {
+                load(next + Self::NEXT)
+            } else {
+                0
+            };
+            store(Self::FREE, after);
+        }
+        let mut length = R::length(buffer, end, status);
+        if load(Self::LONG) != 0 {
+            store(Self::LONG, 0);
+            length = 0;
+        }
+        Some((buffer, length))
+    }
+
+    /// A buffer is free again.
+    #[inline(always)]
+    pub fn release(buffer: u32) {
+        if load(Self::ARMED) == 0 {
+            return Self::arm(buffer);
+        }
+        if COUNT > 2 {
+            let free = load(Self::FREE);
+            store(buffer + Self::NEXT, free);
+        }
+        store(Self::FREE, buffer);
+    }
+}
