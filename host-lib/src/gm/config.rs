@@ -2,7 +2,7 @@
 
 use defs::gm::map::{DEFAULT_FATAL_TICKS, DEFAULT_RESEND_TICKS};
 
-use crate::lanai::Family;
+use super::board::Family;
 
 /// Settings of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub struct Config {
     pub family: Family,
     /// Own node number: an index into `routes`.
     pub node: u16,
-    /// The route to every node, in the order of their numbers: a byte for each switch, none for a cable; `None` if the
-    /// node cannot be reached.
+    /// The route to every node, in the order of their numbers: over Myrinet a byte for each switch, none for a
+    /// cable; over Ethernet an [`ethernet_route`](super::ethernet_route); `None` if the node cannot be reached.
     pub routes: Vec<Option<Vec<u8>>>,
     /// Session of this run. Each start of the node needs a later session than the one before (sessions wrap: later means
     /// by less than 0x8000), so that nodes that keep running can tell its packets from older ones.
@@ -28,9 +28,9 @@ pub struct Config {
 impl Config {
     /// The usual settings, for node `node` of `routes`.
     #[must_use]
-    pub const fn new(family: Family, node: u16, routes: Vec<Option<Vec<u8>>>) -> Self {
+    pub fn new(family: impl Into<Family>, node: u16, routes: Vec<Option<Vec<u8>>>) -> Self {
         Self {
-            family,
+            family: family.into(),
             node,
             routes,
             session: 1,

@@ -1,8 +1,10 @@
 //! Errors: at start-up, of ports and memory, of sends and receives.
 
-use defs::gm::map::{GLOBALS, NODE_LIMIT, ROUTE_LIMIT, SRAM_BYTES};
+use defs::gm::map::{GLOBALS, NODE_LIMIT, ROUTE_LIMIT};
 use thiserror::Error;
 
+use crate::board::ChipError;
+use crate::firmware::ImageError;
 use crate::lanai::LanaiError;
 use crate::window::VirtualAddress;
 
@@ -31,9 +33,15 @@ pub enum StartError {
         /// Its length.
         length_bytes: usize,
     },
-    /// The board cannot be brought up, or the image cannot be loaded.
+    /// A board with a LANai cannot be brought up, or the image cannot be loaded.
     #[error(transparent)]
     Board(#[from] LanaiError),
+    /// A Tigon2 cannot be brought up.
+    #[error(transparent)]
+    Chip(#[from] ChipError),
+    /// The image cannot be loaded into a Tigon2.
+    #[error(transparent)]
+    Load(#[from] ImageError),
     /// The image reaches into the memory that it shares with the host.
     #[error("the segment at {address:#x} ({length_bytes} bytes) ends above {GLOBALS:#x}")]
     Image {
@@ -43,10 +51,12 @@ pub enum StartError {
         length_bytes: usize,
     },
     /// The board has too little memory.
-    #[error("the board has {sram_bytes:#x} bytes of memory, GM needs {SRAM_BYTES:#x}")]
+    #[error("the board has {sram_bytes:#x} bytes of memory, GM needs {needed:#x}")]
     Sram {
         /// Bytes that the board has.
         sram_bytes: u32,
+        /// Bytes that it needs.
+        needed: u32,
     },
     /// The firmware does not answer.
     #[error("the firmware does not answer: waited for {waited_for} {polls} times")]

@@ -1,4 +1,4 @@
-//! The host side of GM on boards with a LANai: start-up, ports, sends, receives (docs/gm.md).
+//! The host side of GM, on boards with a LANai or a Tigon2: start-up, ports, sends, receives (docs/gm.md).
 //!
 //! A program owns its buffers. It names a send's buffer and gets it back in the send's callback; it provides receive
 //! buffers and gets them back, one for each message, in the event of the message. Sends and receives each have a limited
@@ -34,6 +34,7 @@
 //! }
 //! ```
 
+mod board;
 mod call;
 mod config;
 mod error;
@@ -47,6 +48,7 @@ mod tests;
 
 use defs::gm::map::{COUNTERS, Counter};
 
+pub use board::{Family, ethernet_route};
 pub use call::Call;
 pub use config::Config;
 pub use defs::gm::event::Status;
@@ -55,8 +57,8 @@ pub use memory::Buffer;
 pub use receive::{Event, NO_EVENT, Received};
 pub use send::{Priority, Request, SendId};
 
-use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
+use board::Board;
 use memory::Regions;
 use port::Port;
 
@@ -77,7 +79,7 @@ pub const fn size_for(length: u32) -> u8 {
 /// A node that runs GM: its board, its host system, and the library's state.
 #[derive(Debug)]
 pub struct Gm<W, S> {
-    board: LanaiBoard<W>,
+    board: Board<W>,
     system: S,
     node: u16,
     nodes: u16,

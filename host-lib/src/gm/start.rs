@@ -1,24 +1,23 @@
 //! Start-up: reset, firmware, routes, host words (`defs::gm::map`).
 
 use defs::gm::map::{
-    COMMAND, COMMAND_START, FATAL_TICKS, GLOBALS, NODE, NODE_LIMIT, NODES, READ_BLOCKS, READY,
-    READY_MAGIC, RESEND_TICKS, ROUTE_BYTES, ROUTE_LIMIT, ROUTE_VALID, ROUTES, SESSION, SRAM_BYTES,
-    WRITE_BLOCKS,
+    COMMAND, COMMAND_START, FATAL_TICKS, NODE, NODE_LIMIT, NODES, READY, READY_MAGIC, RESEND_TICKS,
+    ROUTE_BYTES, ROUTE_LIMIT, ROUTE_VALID, ROUTES, SESSION,
 };
 
 use super::Gm;
+use super::board::Board;
 use super::config::Config;
 use super::error::StartError;
 use super::memory::Regions;
 use super::port::{POLL_NS, POLLS};
 use crate::firmware::Firmware;
-use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Gm<W, S> {
     /// Starts GM on the board behind `window`, which must have no other user from now on.
     ///
-    /// With a `firmware`, resets the LANai, loads the image and releases it; without, it expects a firmware that has just
+    /// With a `firmware`, resets the board, loads the image and lets it run; without, it expects a firmware that has just
     /// been started. Then it writes node, routes and settings. Each wait for the firmware ends after 200 ms.
     ///
     /// # Errors
@@ -31,9 +30,9 @@ impl<W: Window, S: System> Gm<W, S> {
         config: Config,
     ) -> Result<Self, StartError> {
         check(&config)?;
-        let mut board = LanaiBoard::new(window, config.family);
+        let mut board = Board::new(window, config.family);
         if let Some(firmware) = firmware {
-            boot(&mut board, firmware).await?;
+            board.boot(firmware).await?;
         }
         await_word(&mut board, &mut system, READY, READY_MAGIC, "the start").await?;
         configure(&mut board, &config).await;
@@ -69,31 +68,6 @@ fn check(config: &Config) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Resets the LANai, loads the image and lets it run.
-async fn boot<W: Window>(board: &mut LanaiBoard<W>, firmware: &Firmware) -> Result<(), StartError> {
-    for (address, bytes) in &firmware.segments {
-        let (address, length_bytes) = (*address, bytes.len());
-        if u64::from(address) + length_bytes as u64 > u64::from(GLOBALS) {
-            return Err(StartError::Image {
-                address,
-                length_bytes,
-            });
-        }
-    }
-    let sram_bytes = board.reset().await?.sram_bytes;
-    if sram_bytes < SRAM_BYTES {
-        return Err(StartError::Sram { sram_bytes });
-    }
-    board.load(firmware).await?;
-    // SRAM survives a reset: clear the words of an earlier run.
-    board.write_sram(READY, 0).await;
-    board.write_sram(COMMAND, 0).await;
-    board.set_chain(0, WRITE_BLOCKS).await;
-    board.set_chain(2, READ_BLOCKS).await;
-    board.release().await;
-    Ok(())
-}
-
 /// Words of a route's entry: the route ends where the entry ends.
 fn entry(route: Option<&Vec<u8>>) -> [u32; ROUTE_BYTES as usize / 4] {
     let mut bytes = [0; ROUTE_BYTES as usize];
@@ -112,7 +86,8 @@ fn entry(route: Option<&Vec<u8>>) -> [u32; ROUTE_BYTES as usize / 4] {
 }
 
 /// Writes everything that the firmware needs.
-async fn configure<W: Window>(board: &mut LanaiBoard<W>, config: &Config) {
+async fn configure<W: Window>(board: &mut Board<W>, config: &Config) {
+    board.configure(&config.routes).await;
     for (at, route) in (ROUTES..).step_by(ROUTE_BYTES as usize).zip(&config.routes) {
         board.write_sram_burst(at, &entry(route.as_ref())).await;
     }
@@ -130,7 +105,7 @@ async fn configure<W: Window>(board: &mut LanaiBoard<W>, config: &Config) {
 
 /// Polls an SRAM word until it is `expected`.
 async fn await_word<W: Window, S: System>(
-    board: &mut LanaiBoard<W>,
+    board: &mut Board<W>,
     system: &mut S,
     address: u32,
     expected: u32,

@@ -1,6 +1,6 @@
 //! Start-up.
 
-use defs::gm::map::{READ_BLOCKS, ROUTES, WRITE_BLOCKS};
+use defs::gm::map::{READ_BLOCKS, ROUTES, SRAM_BYTES, WRITE_BLOCKS};
 use defs::lanai::window::{RESET_OFF, four, later};
 
 use super::{config, hosts, image, run};
@@ -10,7 +10,10 @@ use crate::lanai::{Family, LanaiError};
 
 /// Starts node 0 of 2; returns the error, and the writes outside of SRAM.
 fn start(config: Config, image: &Firmware, starts: bool) -> (Option<StartError>, Vec<(u32, u32)>) {
-    let host = hosts(2, config.family).remove(0);
+    let crate::gm::Family::Lanai(family) = config.family else {
+        panic!("{config:?}");
+    };
+    let host = hosts(2, family).remove(0);
     host.lock().nodes[0].starts = starts;
     let result = run(Gm::start(host.clone(), host.clone(), Some(image), config));
     let writes = host.lock().nodes[0].writes.clone();
@@ -108,5 +111,11 @@ fn unusable_settings_and_images_are_refused() {
     host.lock().sram_bytes = sram_bytes;
     let image = image();
     let error = run(Gm::start(host.clone(), host, Some(&image), usual())).err();
-    assert_eq!(error, Some(StartError::Sram { sram_bytes }));
+    assert_eq!(
+        error,
+        Some(StartError::Sram {
+            sram_bytes,
+            needed: SRAM_BYTES
+        })
+    );
 }

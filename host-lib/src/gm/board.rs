@@ -1,0 +1,192 @@
+//! The boards that run GM, as the library sees them: SRAM, start of the firmware, and what Ethernet needs.
+
+use defs::gm::mac::{ETHERTYPE, POST_MAILBOX, SRAM_BYTES as MAC_SRAM_BYTES};
+use defs::gm::map::{COMMAND, GLOBALS, READ_BLOCKS, READY, RECORDS, SEND_QUEUES, WRITE_BLOCKS};
+use defs::gm::map::{ROUTE_LIMIT, SRAM_BYTES};
+use defs::tigon2::regs::{MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW};
+
+use super::error::StartError;
+use crate::address::MacAddress;
+use crate::board::BoardWindow;
+use crate::firmware::Firmware;
+use crate::lanai::{self, LanaiBoard};
+use crate::window::Window;
+
+/// A family of boards that run GM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Boards with a LANai, on Myrinet.
+    Lanai(lanai::Family),
+    /// A Tigon2, on Ethernet.
+    Tigon2,
+}
+
+impl From<lanai::Family> for Family {
+    fn from(family: lanai::Family) -> Self {
+        Self::Lanai(family)
+    }
+}
+
+/// The route over Ethernet: what a packet begins with.
+#[must_use]
+pub fn ethernet_route(from: MacAddress, to: MacAddress) -> Vec<u8> {
+    let mut route = Vec::with_capacity(ROUTE_LIMIT as usize);
+    route.extend(to.0);
+    route.extend(from.0);
+    route.extend(ETHERTYPE.to_be_bytes());
+    // The header begins at a multiple of 4.
+    route.extend([0, 0]);
+    route
+}
+
+/// The sender's address in a route over Ethernet.
+fn sender(route: &[u8]) -> Option<MacAddress> {
+    let bytes = route.get(6..12)?.try_into().ok()?;
+    Some(MacAddress(bytes))
+}
+
+/// A node's board.
+#[derive(Debug)]
+pub(super) enum Board<W> {
+    /// With a LANai.
+    Lanai(LanaiBoard<W>),
+    /// A Tigon2. Its firmware looks at the host's words when a mailbox rings.
+    Tigon2(BoardWindow<W>),
+}
+
+/// Whether the firmware of a Tigon2 is told of a write: a post or a command.
+const fn is_post(address: u32) -> bool {
+    address == COMMAND || (address >= SEND_QUEUES && address < RECORDS)
+}
+
+impl<W: Window> Board<W> {
+    /// The board of a family behind a window.
+    pub(super) const fn new(window: W, family: Family) -> Self {
+        match family {
+            Family::Lanai(family) => Self::Lanai(LanaiBoard::new(window, family)),
+            Family::Tigon2 => Self::Tigon2(BoardWindow::new(window)),
+        }
+    }
+
+    /// Reads the SRAM word at `address`.
+    pub(super) async fn read_sram(&mut self, address: u32) -> u32 {
+        match self {
+            Self::Lanai(board) => board.read_sram(address).await,
+            Self::Tigon2(board) => board.read_sram(address).await,
+        }
+    }
+
+    /// Writes the SRAM word at `address`. The firmware sees a command.
+    pub(super) async fn write_sram(&mut self, address: u32, value: u32) {
+        match self {
+            Self::Lanai(board) => board.write_sram(address, value).await,
+            Self::Tigon2(board) => {
+                board.write_sram(address, value).await;
+                if is_post(address) {
+                    board.write_mailbox(POST_MAILBOX, address).await;
+                }
+            }
+        }
+    }
+
+    /// Writes SRAM words from `address` on. The firmware sees a post or a command.
+    pub(super) async fn write_sram_burst(&mut self, address: u32, values: &[u32]) {
+        match self {
+            Self::Lanai(board) => board.write_sram_burst(address, values).await,
+            Self::Tigon2(board) => {
+                board.write_sram_burst(address, values).await;
+                if is_post(address) {
+                    board.write_mailbox(POST_MAILBOX, address).await;
+                }
+            }
+        }
+    }
+
+    /// Resets the board, loads the image and lets it run.
+    pub(super) async fn boot(&mut self, firmware: &Firmware) -> Result<(), StartError> {
+        for (address, bytes) in &firmware.segments {
+            let (address, length_bytes) = (*address, bytes.len());
+            if u64::from(address) + length_bytes as u64 > u64::from(GLOBALS) {
+                return Err(StartError::Image {
+                    address,
+                    length_bytes,
+                });
+            }
+        }
+        match self {
+            Self::Lanai(board) => {
+                let sram_bytes = board.reset().await?.sram_bytes;
+                if sram_bytes < SRAM_BYTES {
+                    return Err(StartError::Sram {
+                        sram_bytes,
+                        needed: SRAM_BYTES,
+                    });
+                }
+                board.load(firmware).await?;
+                // SRAM survives a reset: clear the words of an earlier run.
+                board.write_sram(READY, 0).await;
+                board.write_sram(COMMAND, 0).await;
+                board.set_chain(0, WRITE_BLOCKS).await;
+                board.set_chain(2, READ_BLOCKS).await;
+                board.release().await;
+            }
+            Self::Tigon2(board) => {
+                board.reset().await?;
+                check_sram(board).await?;
+                firmware.load(board).await?;
+                board.write_sram(READY, 0).await;
+                board.write_sram(COMMAND, 0).await;
+                board.start_cpu_a(firmware.entry).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets what the network needs besides routes: on Ethernet the own address, which every route names.
+    pub(super) async fn configure(&mut self, routes: &[Option<Vec<u8>>]) {
+        let Self::Tigon2(board) = self else {
+            return;
+        };
+        let mut known = routes.iter().flatten();
+        let address = known.find_map(|route| sender(route));
+        let address = address.unwrap_or(MacAddress([0; 6]));
+        board.write_register(MAC_ADDRESS_HIGH, address.high()).await;
+        board.write_register(MAC_ADDRESS_LOW, address.low()).await;
+    }
+}
+
+/// Checks that a Tigon2 has enough memory: addresses repeat behind its end.
+async fn check_sram<W: Window>(board: &mut BoardWindow<W>) -> Result<(), StartError> {
+    let sram_bytes = MAC_SRAM_BYTES / 2;
+    for value in [!READY, READY] {
+        board.write_sram(READY, 0).await;
+        board.write_sram(READY + sram_bytes, value).await;
+        if board.read_sram(READY).await == value {
+            return Err(StartError::Sram {
+                sram_bytes,
+                needed: MAC_SRAM_BYTES,
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_over_ethernet_is_the_beginning_of_a_frame() {
+        let (from, to) = (
+            MacAddress([2, 0, 0, 0, 0, 1]),
+            MacAddress([2, 0, 0, 0, 1, 7]),
+        );
+        let route = ethernet_route(from, to);
+        assert_eq!(
+            route,
+            [2, 0, 0, 0, 1, 7, 2, 0, 0, 0, 0, 1, 0x88, 0xB6, 0, 0]
+        );
+        assert_eq!(sender(&route), Some(from));
+        assert_eq!(sender(&[0x85]), None);
+    }
+}
