@@ -14,9 +14,9 @@ use defs::gm::port::{PORT_COUNT, PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
 use crate::nic::{Event, HostAddress};
 use crate::post::{connection, next_sequence, port_block};
 use crate::state::{
-    ACKS, C_ACK_NEXT, C_ACK_SEQUENCE, C_ACK_TYPE, C_EXPECTED, C_FLAGS, F_ACK, F_NACKED, F_OPEN,
-    FREE, P_EVENT, P_FREE_TOKEN, P_LISTS, P_OPEN, REPORT, T_HIGH, T_LOW, T_NEXT, T_TAG, WRITE_LAST,
-    WRITTEN,
+    ACKS, C_ACK_NEXT, C_ACK_SEQUENCE, C_ACK_TYPE, C_EXPECTED, C_FLAGS, EVENT_BEGIN, EVENT_COOKIE,
+    EVENT_FILL, EVENT_OTHER, F_ACK, F_NACKED, F_OPEN, FREE, P_EVENT, P_FREE_TOKEN, P_LISTS, P_OPEN,
+    REPORT, T_HIGH, T_LOW, T_NEXT, T_TAG, WRITE_LAST, WRITTEN,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -44,6 +44,10 @@ impl<N: Nic> Gm<N> {
     /// RECV: there is a packet.
     #[inline(always)]
     pub(crate) fn on_received(&mut self) {
+        if !N::EVENT_BEHIND_PAYLOAD && self.nic.load(self.nic.load(EVENT_FILL)) != 0 {
+            // The packet waits until an event has left its buffer.
+            return;
+        }
         if let Some((packet, length)) = self.nic.receive()
             && !self.packet(packet, length)
         {
@@ -58,7 +62,13 @@ impl<N: Nic> Gm<N> {
             self.nic.store(cookie - REPORT, FREE);
         } else {
             self.nic.store(WRITTEN, cookie);
-            self.nic.release(cookie);
+            let mut packet = cookie;
+            if !N::EVENT_BEHIND_PAYLOAD {
+                let buffer = cookie & !EVENT_COOKIE;
+                packet = self.nic.load(buffer);
+                self.nic.store(buffer, 0);
+            }
+            self.nic.release(packet);
         }
     }
 
@@ -238,7 +248,10 @@ impl<N: Nic> Gm<N> {
         let length = packet.lengths >> 16;
         let bytes = padded(length);
         let local = packet.buffer + HEADER_BYTES;
-        let event = local + bytes;
+        let (event, cookie) = match N::EVENT_BEHIND_PAYLOAD {
+            true => (local + bytes, packet.buffer),
+            false => self.event_buffer(packet.buffer),
+        };
         let same = (packet.lengths >> 9 ^ packet.lengths >> 1) & 0x7F == 0;
         let mut kind = NEW + RECEIVE + (packet.number & 1) * HIGH;
         if same {
@@ -263,8 +276,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(event + WORD_NODE + 4, 0);
         let last = packet.size << 24 | subports << 16 | target << 8 | kind;
         self.nic.store(event + EVENT_TYPE, last);
-        let cookie = packet.buffer;
-        if fast {
+        if fast && N::EVENT_BEHIND_PAYLOAD {
             let host = HostAddress {
                 low: message_low,
                 ..slot
@@ -272,8 +284,13 @@ impl<N: Nic> Gm<N> {
             self.nic
                 .start_write(host, local, bytes + EVENT_BYTES, cookie);
         } else {
-            self.nic
-                .start_write(HostAddress { high, low }, local, length, 0);
+            if length != 0 {
+                let host = HostAddress {
+                    high: message_high,
+                    low: message_low,
+                };
+                self.nic.start_write(host, local, length, 0);
+            }
             let host = HostAddress {
                 low: slot.low + EVENT,
                 ..slot
@@ -289,6 +306,15 @@ impl<N: Nic> Gm<N> {
         let counter = COUNTERS + ((Counter::Delivered as u32) << 2);
         let delivered = self.nic.load(counter).wrapping_add(1);
         self.nic.store(counter, delivered);
+    }
+
+    /// Takes the free event buffer for a packet: the event's place, and the cookie of its DMA.
+    #[inline(always)]
+    fn event_buffer(&mut self, packet: u32) -> (u32, u32) {
+        let buffer = self.nic.load(EVENT_FILL);
+        self.nic.store(EVENT_FILL, buffer ^ EVENT_OTHER);
+        self.nic.store(buffer, packet);
+        (buffer + EVENT_BEGIN, buffer | EVENT_COOKIE)
     }
 
     /// The slot of a port's receive queue that is written next.

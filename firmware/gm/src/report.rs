@@ -35,7 +35,12 @@ impl<N: Nic> Gm<N> {
         if reports == 0 || self.nic.load(buffer) != FREE {
             return;
         }
-        let number = reports.trailing_zeros();
+        // The chips have no instruction that counts zeros, and the usual sequences for it multiply.
+        let (mut number, mut bit) = (0, 1);
+        while reports & bit == 0 {
+            bit <<= 1;
+            number += 1;
+        }
         let port = port_block(number);
         let end = self.nic.load(port + P_REPORT_IN);
         let mut out = self.nic.load(port + P_REPORT_OUT);
@@ -60,7 +65,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(last, word);
         self.nic.store(port + P_REPORT_OUT, out);
         if out == end {
-            self.nic.store(REPORTS, reports & !(1 << number));
+            self.nic.store(REPORTS, reports & !bit);
         }
         let slot = self.event_slot(port);
         let host = HostAddress {

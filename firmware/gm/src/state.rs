@@ -24,6 +24,15 @@ pub const REPORT_OTHER: u32 = 0x80;
 pub const REPORT: u32 = 1;
 /// Offset of a report buffer's end.
 pub const REPORT_END: u32 = 0x80;
+/// Buffers of events, where they cannot lie behind their packets: each an event behind the packet, which is 0 if the buffer is
+/// free.
+pub const EVENT_BUFFERS: u32 = REPORT_BUFFERS + 2 * 0x80;
+/// Exclusive or with an event buffer's address gives the other one.
+pub const EVENT_OTHER: u32 = 0x40;
+/// Offset of the event in its buffer.
+pub const EVENT_BEGIN: u32 = 0x20;
+/// Bit of a cookie: it is the address of an event's buffer, not of a packet.
+pub const EVENT_COOKIE: u32 = 2;
 
 /// Word of a buffer: its state.
 pub const BUFFER_STATE: u32 = BUFFER_BYTES - 0x20;
@@ -74,6 +83,8 @@ pub const OPEN_PORT: u32 = STATE + 56;
 pub const REPORTS: u32 = STATE + 60;
 /// The report buffer that is filled next.
 pub const REPORT_FILL: u32 = STATE + 64;
+/// The event buffer that is filled next.
+pub const EVENT_FILL: u32 = STATE + 72;
 /// Ticks so far.
 pub const NOW: u32 = STATE + 68;
 

@@ -226,5 +226,5 @@ impl Plan {
 fn image(profile: &Profile) -> Result<Image, GmError> {
     let board = boards::of(profile);
     let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
-    Ok(board.own_image(gm.image, board.scenario_sram_bytes)?)
+    Ok(board.own_image(gm.image, gm.sram_bytes)?)
 }
