@@ -117,6 +117,26 @@ fn the_table_of_fields_is_the_firmwares() {
 }
 
 #[test]
+fn tshark_shows_packets_in_ethernet_frames() {
+    if !is_installed("tshark", "fields of packets") {
+        return;
+    }
+    let capture = file("gm-tigon2.pcapng");
+    run("tigon2", "", &capture).expect("an image");
+    let data = "gm.kind == \"DATA\" && frame.interface_name == \"n0 -> s0\"";
+    let shown = tshark(&capture, data, &["gm.sequence", "gm.length", "gm.target"]);
+    let expected = (0..6_u32).map(|number| [number, BYTES, 1].map(|value| value.to_string()));
+    let expected: Vec<_> = expected.map(|row| row.to_vec()).collect();
+    assert_eq!(shown, expected);
+    let count = |filter: &str| tshark(&capture, filter, &["frame.number"]).len();
+    // Six messages and six acks, on two wires each.
+    assert_eq!(
+        (count("gm && !gm.bad"), count("gm.kind == \"ACK\"")),
+        (24, 12)
+    );
+}
+
+#[test]
 fn tshark_shows_packets_with_their_routes_and_checks() {
     if !is_installed("tshark", "fields of packets") {
         return;

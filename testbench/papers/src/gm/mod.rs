@@ -1,6 +1,6 @@
-//! `lanigon reproduce gm`: GM on boards with a LANai, beside the published figures (docs/gm.md).
+//! `lanigon reproduce gm`: GM on all boards that run it, beside the published figures (docs/gm.md).
 //!
-//! Each measurement is a world of its own: two nodes, one crossbar, the built firmware. Nothing is calibrated: the costs are
+//! Each measurement is a world of its own: two nodes and one crossbar or, on Ethernet, one cable, with the built firmware. Nothing is calibrated: the costs are
 //! those of the profiles, so every figure is a prediction.
 
 pub mod bench;
@@ -23,8 +23,14 @@ use serde::Serialize;
 
 pub use bench::Flow;
 
-/// Profiles that are measured, fastest first.
-pub const PROFILES: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
+/// Profiles that are measured: those on Myrinet, fastest first, then the one on Ethernet.
+pub const PROFILES: [&str; 5] = [
+    "lanai9.2-200",
+    "lanai9.1-133",
+    "lanai7.2-66",
+    "lanai4.3-33",
+    "tigon2-88mhz",
+];
 
 /// Lengths of messages, in bytes. A packet holds up to 4,096.
 pub const SIZES: &[u32] = &[
