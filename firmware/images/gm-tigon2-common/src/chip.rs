@@ -77,6 +77,14 @@ impl<S: Side> Chip<S> {
     /// Whether the other CPU uses the ring of DMA reads too.
     const SHARED: bool = !matches!(S::ROLE, Role::All);
 
+    /// Tells the other CPU of jobs.
+    #[inline(always)]
+    pub fn ring(&mut self) {
+        semaphore::locked::<S::Cpu, _>(|| {
+            event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
+        });
+    }
+
     /// Queues a DMA read; returns the address of its descriptor.
     #[inline(always)]
     fn push_read(transfer: &Transfer) -> u32 {
@@ -139,6 +147,10 @@ impl<S: Side> Nic for Chip<S> {
         }
         if events & Self::TICK != 0 {
             event::disable(event::TIMER);
+        }
+        if events & Self::JOB != 0 {
+            // Before the jobs are looked at; the other CPU changes the register too.
+            semaphore::locked::<S::Cpu, _>(|| event::clear::<S::Cpu>(event::SOFT_REPORTS));
         }
         if self.sending && TxRing::is_empty() {
             self.sending = false;

@@ -2,7 +2,7 @@
 //!
 //! The buffer is freed in the order of the ring, by a register, but packets are released in another order: dropped ones
 //! before older ones that a DMA still reads. So a released frame is marked, and the oldest marked ones are freed. The first
-//! two words of a frame, which nobody needs any more, hold the mark, the frame's end and the next frame.
+//! two words of a frame, whose addresses are not used any more, hold the mark, the frame's end and the next frame.
 
 use tigon2_hal::{mac, sram};
 

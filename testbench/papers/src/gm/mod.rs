@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
 use emulator::profile::{Profile, ProfileError};
-use lanigon_worlds::boards;
+use lanigon_worlds::boards::{self, BOARDS, BoardType, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::RunError;
@@ -23,14 +23,17 @@ use serde::Serialize;
 
 pub use bench::Flow;
 
-/// Profiles that are measured: those on Myrinet, fastest first, then the one on Ethernet.
-pub const PROFILES: [&str; 5] = [
-    "lanai9.2-200",
-    "lanai9.1-133",
-    "lanai7.2-66",
-    "lanai4.3-33",
-    "tigon2-88mhz",
-];
+/// Profiles on Myrinet that are measured, fastest first.
+const ON_MYRINET: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
+
+/// Profiles that are measured: those on Myrinet, then those of boards on Ethernet.
+#[must_use]
+pub fn profiles() -> Vec<&'static str> {
+    let on_ethernet = |board: &&BoardType| board.medium == Medium::Ethernet && board.gm.is_some();
+    let others = BOARDS.iter().filter(on_ethernet);
+    let others = others.map(|board| board.profile);
+    ON_MYRINET.into_iter().chain(others).collect()
+}
 
 /// Lengths of messages, in bytes. A packet holds up to 4,096.
 pub const SIZES: &[u32] = &[

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::bail;
 use lanigon_papers::gm::explain;
 use lanigon_papers::gm::report::{self, Document};
-use lanigon_papers::gm::{LONG, PROFILES, Plan, QUICK_SIZES, SIZES};
+use lanigon_papers::gm::{LONG, Plan, QUICK_SIZES, SIZES, profiles};
 use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
@@ -85,7 +85,7 @@ fn plan(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Plan> {
     }
     let names = match &args.profile {
         Some(name) => vec![name.as_str()],
-        None => PROFILES.to_vec(),
+        None => profiles(),
     };
     let profiles = names.into_iter().map(profile::load);
     let (rounds, messages) = match (args.quick, args.full) {
