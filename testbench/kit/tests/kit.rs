@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use lanigon_kit::{FrameFault, Kit, KitBuilder, KitError, START, Schedule, Step, us};
 use lanigon_worlds::boards;
 use lanigon_worlds::images::image_folder;
 use lanigon_worlds::nodes::mac_address;
