@@ -185,7 +185,7 @@ fn install(
         }
         FaultSpec::Exact(ExactFault::Gm(fault), _) => {
             let fault = fault.clone().later_by(START);
-            return Ok(faults::install_packet(world, &fault)?);
+            return faults::install_packet(world, &fault);
         }
         FaultSpec::Random { links, rates } => {
             for &link in links {
