@@ -2,6 +2,7 @@
 
 use defs::gm::event::{EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS};
 use defs::gm::map::Counter;
+use defs::gm::port::PORT_COUNT;
 
 use crate::nic::HostAddress;
 use crate::state::{
@@ -10,6 +11,14 @@ use crate::state::{
     port_block, port_number,
 };
 use crate::{Gm, Nic};
+
+/// The number of the lowest bit that is set, below 8. The usual ways to count zeros multiply.
+#[inline(always)]
+const fn lowest(bits: u32) -> u32 {
+    const { assert!(PORT_COUNT == 8 && NOTICES.len() <= 8) }
+    let bit = bits & bits.wrapping_neg();
+    (((bit & 0xF0 != 0) as u32) << 2) | (((bit & 0xCC != 0) as u32) << 1) | (bit & 0xAA != 0) as u32
+}
 
 impl<N: Nic> Gm<N> {
     /// SEND: a send is complete, whose port and token are `token`; 0 is none.
@@ -79,7 +88,7 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(group) != FREE {
             return;
         }
-        let number = reports.trailing_zeros();
+        let number = lowest(reports);
         let port = port_block(number);
         let last = buffer + REPORT_BYTES - 4;
         let at = match self.nic.load(port + P_NOTICES) {
@@ -146,7 +155,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn fill_notice(&mut self, port: u32, last: u32, notices: u32) -> u32 {
-        let index = notices.trailing_zeros();
+        let index = lowest(notices);
         self.nic.store(port + P_NOTICES, notices & !(1 << index));
         let mut kind = 0;
         for (at, known) in (0..).zip(NOTICES) {

@@ -37,7 +37,7 @@ fn figures_are_near_the_published_ones() {
     let output = lanigon(&["reproduce", "gm", "--quick", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["profiles"].as_array().unwrap().len(), 4);
+    assert_eq!(document["profiles"].as_array().unwrap().len(), 5);
     let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 14);
     let check = |id: &str, at_most: f64| {
@@ -153,7 +153,7 @@ fn wrong_requests_are_refused() {
     );
     check(&["--figure", "gm-001"], "--figure is for `reproduce emp`");
     check(
-        &["--profile", "tigon2-88mhz"],
-        "boards of type tigon2 run no GM",
+        &["--profile", "tigon2-88mhz", "--explain"],
+        "no profile of boards on Myrinet",
     );
 }

@@ -54,14 +54,6 @@ pub enum KitError {
     /// The largest crossbar is too small.
     #[error("{0} nodes do not fit on a crossbar: it has at most 32 ports")]
     Crossbar(usize),
-    /// The operation is for boards on Myrinet.
-    #[error("{what} needs Myrinet; boards of type {board} are on Ethernet")]
-    NeedsMyrinet {
-        /// The operation.
-        what: &'static str,
-        /// The type of the boards.
-        board: &'static str,
-    },
     /// The operation is for boards on Ethernet.
     #[error("{what} needs Ethernet; boards of type {board} are on Myrinet")]
     NeedsEthernet {

@@ -225,11 +225,7 @@ impl KitFault {
                 what: "a fault of EMP frames",
                 board: board.name,
             }),
-            Self::Gm(_) if board.medium != Medium::Myrinet => Err(KitError::NeedsMyrinet {
-                what: "a fault of GM packets",
-                board: board.name,
-            }),
-            Self::Gm(fault) => Ok(faults::install_packet(world, fault).map_err(WorldError::from)?),
+            Self::Gm(fault) => Ok(faults::install_packet(world, fault)?),
             Self::Emp(fault) => Ok(faults::install(world, fault).map_err(WorldError::from)?),
             Self::Frame(fault) => Ok(fault.install(world, board.medium)?),
         }

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use lanigon_kit::faults::{Action, PacketFault};
 use lanigon_kit::{FrameFault, Kit, KitBuilder, KitError, START, Schedule, Step, us};
 use lanigon_worlds::boards;
 use lanigon_worlds::images::image_folder;
@@ -280,9 +279,6 @@ fn packets_come_out_of_the_other_end() -> Result<(), KitError> {
         assert_eq!(read, [0x0008_0102, 0x0008_0506]);
         kit.events().mistakes().never();
     }
-    let fault = PacketFault::new(Action::Drop);
-    let gm = Kit::pair().firmware(image("hello")).fault(fault);
-    assert!(refusal(gm).contains("a fault of GM packets needs Myrinet"));
     Ok(())
 }
 

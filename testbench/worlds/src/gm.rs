@@ -1,4 +1,4 @@
-//! Nodes on which GM programs run: boards with a LANai around one crossbar.
+//! Nodes on which GM programs run: boards around one crossbar of Myrinet, or on a cable of Ethernet.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use host_lib::window::System;
 /// Calls of the library and polls for its events, as traces show them.
 pub use host_lib::gm::{Call, NO_EVENT};
 
-use crate::boards::{self, BoardType};
+use crate::boards::{self, BoardType, Medium, Protocol};
 use crate::builder::{WorldBuilder, WorldError, crossbar_ports};
 use crate::images::firmware;
-use crate::nodes::{START, myrinet_cable, parts, probes};
+use crate::nodes::{START, cable, ethernet_route, myrinet_cable, parts, probes};
 use crate::outcome::ResultSlot;
 
 /// GM's library on an emulated machine.
@@ -44,10 +44,13 @@ pub enum GmWorldError {
     Route(#[from] RouteError),
     /// More nodes than the largest crossbar has ports.
     #[error("{0} nodes do not fit on a crossbar of 32 ports")]
-    Nodes(u16),
+    Nodes(usize),
+    /// More nodes than a cable has ends.
+    #[error("{0} nodes do not fit on a cable of Ethernet")]
+    Cable(usize),
 }
 
-/// Nodes around one crossbar.
+/// Nodes around one crossbar, or two on a cable.
 #[derive(Debug)]
 pub struct GmWorld {
     /// The world.
@@ -57,7 +60,7 @@ pub struct GmWorld {
 }
 
 impl GmWorld {
-    /// `count` nodes with boards of a profile.
+    /// `count` nodes with boards of a profile; two at most on Ethernet.
     ///
     /// # Errors
     /// [`GmWorldError`].
@@ -65,17 +68,14 @@ impl GmWorld {
         let board = boards::of(profile);
         let family = board.gm.ok_or(GmWorldError::Board(board.name))?.family;
         let nodes = usize::from(count);
-        let ports = crossbar_ports(nodes);
-        let ports = ports.ok_or(GmWorldError::Nodes(count))?;
-        let world = world(board, count, ports, image, profile)?;
-        let ways = routes::routes(&Topology::one_crossbar(ports, nodes))?;
+        let mut world = boards_only(board, count, image, profile)?;
+        let routes = match board.medium {
+            Medium::Myrinet => crossbar(&mut world, board, nodes, profile)?,
+            Medium::Ethernet => cables(&mut world, nodes, profile)?,
+        };
+        let world = world.build()?;
         let config = |node: u16| {
-            let route = |to| match to == usize::from(node) {
-                // A crossbar returns a packet by a difference of 0.
-                true => Some(vec![OWN_PORT]),
-                false => ways.get(&(usize::from(node), to)).cloned(),
-            };
-            let mut config = Config::new(family, node, (0..nodes).map(route).collect());
+            let mut config = Config::new(family, node, routes[usize::from(node)].clone());
             config.overhead_ns = profile.host.post.ps() / 1000;
             config
         };
@@ -119,24 +119,57 @@ impl GmWorld {
 /// Route byte back to the sender's own port.
 const OWN_PORT: u8 = 0x80;
 
-fn world(
-    board: &'static BoardType,
-    count: u16,
-    ports: usize,
-    image: &Image,
+/// The routes from a node to all.
+type Routes = Vec<Option<Vec<u8>>>;
+
+/// Joins the nodes by one crossbar; returns the routes of each.
+fn crossbar(
+    world: &mut WorldBuilder,
+    board: &BoardType,
+    nodes: usize,
     profile: &Profile,
-) -> Result<World, WorldError> {
-    let probes = probes(image, &[]);
-    let mut world = WorldBuilder::new();
-    for _ in 0..count {
-        world.node(
-            board,
-            &parts(profile, Some(&probes), board.scenario_sram_bytes),
-        )?;
-    }
+) -> Result<Vec<Routes>, GmWorldError> {
+    let ports = crossbar_ports(nodes);
+    let ports = ports.ok_or(GmWorldError::Nodes(nodes))?;
     let crossbar = CrossbarConfig::read(ports, &mut profile.reader())?;
     world.myrinet_star(crossbar, myrinet_cable(board));
-    world.build()
+    let ways = routes::routes(&Topology::one_crossbar(ports, nodes))?;
+    let route = |from, to| match to == from {
+        // A crossbar returns a packet by a difference of 0.
+        true => Some(vec![OWN_PORT]),
+        false => ways.get(&(from, to)).cloned(),
+    };
+    let of = |from| (0..nodes).map(|to| route(from, to)).collect();
+    Ok((0..nodes).map(of).collect())
+}
+
+/// Joins two nodes by a cable; returns the routes of each.
+fn cables(
+    world: &mut WorldBuilder,
+    nodes: usize,
+    profile: &Profile,
+) -> Result<Vec<Routes>, GmWorldError> {
+    if nodes > 2 {
+        return Err(GmWorldError::Cable(nodes));
+    }
+    world.pairs(cable(profile)?);
+    let of = |from| (0..nodes).map(|to| ethernet_route(from, to)).collect();
+    Ok((0..nodes).map(of).collect())
+}
+
+fn boards_only(
+    board: &'static BoardType,
+    count: u16,
+    image: &Image,
+    profile: &Profile,
+) -> Result<WorldBuilder, WorldError> {
+    let probes = probes(image, &[]);
+    let mut world = WorldBuilder::new();
+    let sram_bytes = board.sram_bytes_for(Some(Protocol::Gm));
+    for _ in 0..count {
+        world.node(board, &parts(profile, Some(&probes), sram_bytes))?;
+    }
+    Ok(world)
 }
 
 /// Loads and starts the firmware, and waits for [`START`].

@@ -35,6 +35,13 @@ pub fn node_of(address: [u8; 6]) -> Option<u16> {
     (mac_address(node).0 == address).then_some(node)
 }
 
+/// GM's route between two nodes over Ethernet; `None` from a node to itself.
+#[must_use]
+pub fn ethernet_route(from: usize, to: usize) -> Option<Vec<u8>> {
+    let [sender, target] = [from, to].map(|node| mac_address(node as u16));
+    (from != to).then(|| host_lib::gm::ethernet_route(sender, target))
+}
+
 /// Stretch factors of stages, by name.
 pub type StageFactors = [(String, f64)];
 

@@ -1,5 +1,6 @@
 //! GM's layouts: SRAM shared by host library and firmware ([`map`], [`port`]), events in host memory ([`event`]),
-//! packets between firmware ([`packet`]), and their fields as a table for tools ([`fields`]).
+//! packets between firmware ([`packet`]), their fields as a table for tools ([`fields`]), and
+//! what is different over Ethernet ([`mac`]).
 //!
 //! All words are big-endian, in SRAM, in host memory and on the wire. `docs/gm.md` describes their use.
 

@@ -23,7 +23,7 @@ const GM_BEHAVIOUR: &str = include_str!("gm.lua");
 const FIRST_USER_LINK_TYPE: u16 = 147;
 
 const HEAD: &str = "\
--- EMP frames and Myrinet packets with GM for Wireshark and tshark. Written by `lanigon dissector` from the layouts that the firmware uses:
+-- EMP frames, and GM on Myrinet and Ethernet, for Wireshark and tshark. Written by `lanigon dissector` from the layouts that the firmware uses:
 -- write it anew when they change.
 --   tshark -X lua_script:emp.lua -r FILE
 ";
@@ -69,10 +69,11 @@ fn gm_part() -> String {
     let [first, last] = DATA_SUBTYPES;
     let names = SUBTYPES.map(|(subtype, name)| format!("[{subtype}] = {name:?}"));
     let mut text = format!(
-        "local link = \"USER{link}\"\nlocal gm_type = {}\nlocal header_bytes = {}\n\
+        "local link = \"USER{link}\"\nlocal gm_type = {}\nlocal gm_ethertype = {:#06X}\nlocal header_bytes = {}\n\
          local data_subtypes = {{ {first}, {last} }}\nlocal subtypes = {{ {} }}\n\n\
          -- Bytes count from the end of the route, bits from the highest one.\nlocal fields = {{\n",
         gm::packet::TYPE,
+        gm::mac::ETHERTYPE,
         gm::packet::HEADER_BYTES,
         names.join(", ")
     );

@@ -200,4 +200,13 @@ function myrinet.dissector(buffer, pinfo, tree)
     end
 end
 
+-- Over Ethernet a packet lies behind two bytes of padding.
+local gm_ethernet = Proto("gm_ethernet", "GM in an Ethernet frame")
+function gm_ethernet.dissector(buffer, pinfo, tree)
+    if buffer:len() > 2 then
+        gm.dissector(buffer(2):tvb(), pinfo, tree)
+    end
+end
+DissectorTable.get("ethertype"):add(gm_ethertype, gm_ethernet)
+
 DissectorTable.get("wtap_encap"):add((wtap_encaps or wtap)[link], myrinet)

@@ -9,7 +9,7 @@ use defs::gm::packet::{self, ACK, DATA, size_for};
 use emulator::observe::capture::{CapturedFrame, FrameObserver, Interface};
 use emulator::observe::pcapng::PcapNg;
 use emulator::wire::myrinet::LINK_TYPE;
-use lanigon_worlds::boards;
+use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -36,6 +36,7 @@ const BYTES: u32 = 200;
 /// The packets that leave nodes.
 #[derive(Default)]
 struct Leaving {
+    on_ethernet: bool,
     from_node: Vec<bool>,
     packets: Arc<Mutex<Vec<Vec<u8>>>>,
 }
@@ -45,7 +46,7 @@ impl FrameObserver for Leaving {
         assert!(
             interfaces
                 .iter()
-                .all(|interface| interface.link_type == LINK_TYPE)
+                .all(|interface| (interface.link_type == LINK_TYPE) != self.on_ethernet)
         );
         let names = interfaces.iter().map(|interface| &interface.name);
         self.from_node = names.map(|name| name.starts_with('n')).collect();
@@ -80,7 +81,10 @@ fn run(board: &str, more: &str, capture: &Path) -> Option<Vec<Vec<u8>>> {
     simulation
         .world
         .capture(Box::new(PcapNg::new(Box::new(out))));
-    let leaving = Leaving::default();
+    let leaving = Leaving {
+        on_ethernet: kind.medium == Medium::Ethernet,
+        ..Leaving::default()
+    };
     let packets = Arc::clone(&leaving.packets);
     simulation.world.capture(Box::new(leaving));
     let outcome = simulation.run(&RunOptions::default(), |_| {});
@@ -114,6 +118,26 @@ fn the_table_of_fields_is_the_firmwares() {
         sequence += 1;
     }
     assert_eq!(sequence, 6);
+}
+
+#[test]
+fn tshark_shows_packets_in_ethernet_frames() {
+    if !is_installed("tshark", "fields of packets") {
+        return;
+    }
+    let capture = file("gm-tigon2.pcapng");
+    run("tigon2", "", &capture).expect("an image");
+    let data = "gm.kind == \"DATA\" && frame.interface_name == \"n0 -> s0\"";
+    let shown = tshark(&capture, data, &["gm.sequence", "gm.length", "gm.target"]);
+    let expected = (0..6_u32).map(|number| [number, BYTES, 1].map(|value| value.to_string()));
+    let expected: Vec<_> = expected.map(|row| row.to_vec()).collect();
+    assert_eq!(shown, expected);
+    let count = |filter: &str| tshark(&capture, filter, &["frame.number"]).len();
+    // Six messages and six acks, on two wires each.
+    assert_eq!(
+        (count("gm && !gm.bad"), count("gm.kind == \"ACK\"")),
+        (24, 12)
+    );
 }
 
 #[test]

@@ -96,7 +96,11 @@ fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
     let scenario = Scenario::load(path)?;
     let mut simulation = Simulation::new(&scenario)?;
     let profile = Arc::clone(&simulation.profiles[0]);
-    let follower = Follower::new(protocol(boards::of(&profile))?, &profile);
+    let found = scenario.nodes.first().and_then(|node| node.protocol);
+    let Some(found) = found else {
+        bail!("the boards run no message protocol");
+    };
+    let follower = Follower::new(found, &profile);
     simulation.world.observe(Box::new(follower.clone()));
     let options = RunOptions {
         interrupt: Some(interrupt.flag()),

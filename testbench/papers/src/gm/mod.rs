@@ -1,6 +1,6 @@
-//! `lanigon reproduce gm`: GM on boards with a LANai, beside the published figures (docs/gm.md).
+//! `lanigon reproduce gm`: GM on all boards that run it, beside the published figures (docs/gm.md).
 //!
-//! Each measurement is a world of its own: two nodes, one crossbar, the built firmware. Nothing is calibrated: the costs are
+//! Each measurement is a world of its own: two nodes and one crossbar or, on Ethernet, one cable, with the built firmware. Nothing is calibrated: the costs are
 //! those of the profiles, so every figure is a prediction.
 
 pub mod bench;
@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
 use emulator::profile::{Profile, ProfileError};
-use lanigon_worlds::boards;
+use lanigon_worlds::boards::{self, BOARDS, BoardType, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::RunError;
@@ -23,8 +23,17 @@ use serde::Serialize;
 
 pub use bench::Flow;
 
-/// Profiles that are measured, fastest first.
-pub const PROFILES: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
+/// Profiles on Myrinet that are measured, fastest first.
+const ON_MYRINET: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
+
+/// Profiles that are measured: those on Myrinet, then those of boards on Ethernet.
+#[must_use]
+pub fn profiles() -> Vec<&'static str> {
+    let on_ethernet = |board: &&BoardType| board.medium == Medium::Ethernet && board.gm.is_some();
+    let others = BOARDS.iter().filter(on_ethernet);
+    let others = others.map(|board| board.profile);
+    ON_MYRINET.into_iter().chain(others).collect()
+}
 
 /// Lengths of messages, in bytes. A packet holds up to 4,096.
 pub const SIZES: &[u32] = &[
@@ -226,5 +235,5 @@ impl Plan {
 fn image(profile: &Profile) -> Result<Image, GmError> {
     let board = boards::of(profile);
     let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
-    Ok(board.own_image(gm.image, board.scenario_sram_bytes)?)
+    Ok(board.own_image(gm.image, gm.sram_bytes)?)
 }

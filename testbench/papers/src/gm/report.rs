@@ -113,12 +113,16 @@ fn write_all(text: &mut String, results: &[Measured]) -> fmt::Result {
             )?;
         }
         writeln!(text)?;
+        let rows = rows(of);
+        if rows.is_empty() {
+            continue;
+        }
         writeln!(
             text,
             "{:<8}{:<44}{:>11}{:>9}{:>7}",
             "id", "published", "", "measured", "error"
         )?;
-        for row in rows(of) {
+        for row in rows {
             row_text(text, &row)?;
         }
         writeln!(text)?;

@@ -16,6 +16,7 @@ use emulator::profile::{BoardProfiles, Catalog, Profile, ProfileError};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use host_lib::firmware::Firmware;
+use host_lib::gm;
 use host_lib::lanai::Family;
 
 use crate::kernel::Code;
@@ -81,7 +82,7 @@ impl Medium {
 pub enum Protocol {
     /// EMP, on Ethernet.
     Emp,
-    /// GM, on Myrinet.
+    /// GM, on Myrinet or Ethernet.
     Gm,
 }
 
@@ -110,8 +111,10 @@ impl HostView {
 pub struct GmFirmware {
     /// Name of the image.
     pub image: &'static str,
-    /// How the host sees the board.
-    pub family: Family,
+    /// How the host's library sees the board.
+    pub family: gm::Family,
+    /// Local memory that it needs, one of the board's [sizes](BoardType::sram_sizes).
+    pub sram_bytes: u32,
 }
 
 /// A type of board.
@@ -271,7 +274,7 @@ impl BoardType {
         }
     }
 
-    /// The message protocol whose firmware it runs, if there is one.
+    /// The message protocol whose firmware it usually runs, if there is one.
     #[must_use]
     pub const fn protocol(&self) -> Option<Protocol> {
         match (self.runs_emp, self.gm) {
@@ -281,12 +284,30 @@ impl BoardType {
         }
     }
 
-    /// Whether it accepts the packets of another board's message protocol. GM's firmware for the LANai 4 checks them in another
-    /// way than that for later chips.
+    /// Whether it can run a protocol's firmware.
+    #[must_use]
+    pub const fn runs(&self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::Emp => self.runs_emp,
+            Protocol::Gm => self.gm.is_some(),
+        }
+    }
+
+    /// Whether it accepts the packets of another board with the same protocol. GM's firmware for the LANai 4 checks them in
+    /// another way than that for later chips.
     #[must_use]
     pub fn understands(&self, other: &Self) -> bool {
         let image = |board: &Self| board.gm.map(|gm| gm.image);
-        self.protocol() == other.protocol() && image(self) == image(other)
+        image(self) == image(other)
+    }
+
+    /// The size of local memory in scenarios and tests of nodes with this protocol.
+    #[must_use]
+    pub const fn sram_bytes_for(&self, protocol: Option<Protocol>) -> u32 {
+        match (protocol, self.gm) {
+            (Some(Protocol::Gm), Some(gm)) => gm.sram_bytes,
+            _ => self.scenario_sram_bytes,
+        }
     }
 
     /// The program that resets the board, loads any firmware, starts it at `time`, or at once if that is past, and waits

@@ -4,15 +4,19 @@ use defs::gm::fields::{
     DATA_SUBTYPES, LENGTH, PRIORITY, SENDER, SENDER_CONNECTION, SUBTYPE, SUBTYPES, TARGET,
     TARGET_CONNECTION, TARGET_PORT, TYPE,
 };
+use defs::gm::mac::{ETHERTYPE, FRAME_HEADER_BYTES, WORD_ETHERTYPE};
 use defs::gm::packet::{self, ACK, HEADER_BYTES, NULL, WORD_SEQUENCE};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::state;
+use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::fault::{FaultLayer, Passage};
-use emulator::wire::myrinet::{MyrinetError, Packet, RouteByte};
+use emulator::wire::myrinet::{Packet, RouteByte};
 use emulator::wire::unit::{Departure, Unit};
 
 use super::{Action, Strikes};
+use crate::boards::Medium;
+use crate::builder::{WorldError, add_layer};
 
 /// The header of a packet of GM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +69,19 @@ impl GmPacket {
         let route = bytes
             .iter()
             .take_while(|&&byte| RouteByte::read(byte).is_some());
-        let header = bytes.get(route.count()..)?.get(..HEADER_BYTES as usize)?;
+        Self::of_header(bytes.get(route.count()..)?)
+    }
+
+    /// Reads the header of a packet in an Ethernet frame.
+    #[must_use]
+    pub fn of_frame(frame: &[u8]) -> Option<Self> {
+        let at = WORD_ETHERTYPE as usize;
+        let gm = frame.get(at..at + 2)? == ETHERTYPE.to_be_bytes();
+        Self::of_header(frame.get(FRAME_HEADER_BYTES as usize..)?).filter(|_| gm)
+    }
+
+    fn of_header(bytes: &[u8]) -> Option<Self> {
+        let header = bytes.get(..HEADER_BYTES as usize)?;
         Self::read(|offset| {
             let bytes = &header[offset as usize..offset as usize + 4];
             bytes
@@ -264,9 +280,8 @@ struct Layer {
 state!(Layer { seen, strikes } fixed { fault });
 
 impl Layer {
-    fn strikes(&mut self, departure: &Departure<Packet>) -> bool {
-        let packet = GmPacket::parse(departure.unit.bytes());
-        if !packet.is_some_and(|packet| self.fault.fits(&packet, departure.head)) {
+    fn strikes(&mut self, packet: Option<GmPacket>, head: SimTime) -> bool {
+        if !packet.is_some_and(|packet| self.fault.fits(&packet, head)) {
             return false;
         }
         self.seen = self.seen.saturating_add(1);
@@ -276,7 +291,18 @@ impl Layer {
 
 impl FaultLayer<Packet> for Layer {
     fn pass(&mut self, departure: Departure<Packet>, passage: &mut Passage<Packet>) {
-        if !self.strikes(&departure) {
+        let packet = GmPacket::parse(departure.unit.bytes());
+        if !self.strikes(packet, departure.head) {
+            return passage.forward(departure);
+        }
+        self.fault.action.strike(departure, passage);
+    }
+}
+
+impl FaultLayer<Frame> for Layer {
+    fn pass(&mut self, departure: Departure<Frame>, passage: &mut Passage<Frame>) {
+        let packet = GmPacket::of_frame(departure.unit.bytes());
+        if !self.strikes(packet, departure.head) {
             return passage.forward(departure);
         }
         self.fault.action.strike(departure, passage);
@@ -287,12 +313,12 @@ impl FaultLayer<Packet> for Layer {
 ///
 /// # Errors
 /// If the sender does not exist or has no cable.
-pub fn install_packet(world: &mut World, fault: &PacketFault) -> Result<Strikes, MyrinetError> {
+pub fn install_packet(world: &mut World, fault: &PacketFault) -> Result<Strikes, WorldError> {
     let strikes = Strikes::default();
     let senders = match fault.from {
         Some(node) => vec![usize::from(node)],
         None => (0..world.nodes.len())
-            .filter(|&node| world.myrinet_counts(node).is_ok())
+            .filter(|&node| world.myrinet_counts(node).is_ok() || world.line_counts(node).is_ok())
             .collect(),
     };
     for node in senders {
@@ -301,7 +327,11 @@ pub fn install_packet(world: &mut World, fault: &PacketFault) -> Result<Strikes,
             seen: 0,
             strikes: strikes.clone(),
         };
-        world.add_myrinet_fault(node, Box::new(layer))?;
+        let medium = match world.line_counts(node) {
+            Ok(_) => Medium::Ethernet,
+            Err(_) => Medium::Myrinet,
+        };
+        add_layer(world, medium, node, layer)?;
     }
     Ok(strikes)
 }

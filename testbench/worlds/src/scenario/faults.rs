@@ -224,7 +224,7 @@ fn exact(
 fn protocol(table: &Table<'_>, nodes: &Nodes) -> Result<Protocol, ScenarioError> {
     let mut found = None;
     for node in &nodes.all {
-        match (node.board.protocol(), found) {
+        match (node.protocol, found) {
             (None, _) => {
                 let reason = format!(
                     "faults of single frames are told by the headers of a message protocol; the board of node {} runs none",

@@ -211,14 +211,19 @@ impl Scenario {
         if !spec.uses_protocol() {
             return Ok(());
         }
-        let of = |node: usize| (&self.nodes[node].name, self.nodes[node].board);
-        let (name, board) = of(node);
-        let (first_name, first) = of(spec.nodes()[0]);
-        let reason = if board.protocol().is_none() {
+        let of = |node: usize| {
+            let node = &self.nodes[node];
+            (&node.name, node.board, node.protocol)
+        };
+        let (name, board, protocol) = of(node);
+        let (first_name, first, first_protocol) = of(spec.nodes()[0]);
+        let reason = if protocol.is_none() {
             format!(
                 "{} needs EMP or GM, and the board of node {name} ({}) runs neither; run = \"start\" starts any firmware",
                 spec.name, board.name
             )
+        } else if spec.talks() && protocol != first_protocol {
+            format!("nodes {first_name} and {name} do not run the same protocol")
         } else if spec.talks() && !board.understands(first) {
             format!(
                 "the boards of nodes {first_name} ({}) and {name} ({}) check their packets differently: neither accepts those of the other",

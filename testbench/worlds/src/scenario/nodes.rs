@@ -14,13 +14,15 @@ use super::error::{Position, ScenarioError, unknown};
 use super::gm::GmSettings;
 use super::programs::ProgramSpec;
 use super::table::{Item, Table};
-use crate::boards::{self, BoardType};
+use crate::boards::{self, BoardType, Protocol};
 
 /// A type of board, and the timing profile that its name in the scenario means.
 type NamedBoard = (&'static BoardType, &'static str);
 
 /// Largest number of nodes: size of EMP's route table.
 pub const MOST_NODES: usize = ROUTE_TABLE_ENTRIES as usize;
+/// Names of protocols.
+const PROTOCOLS: [(&str, Protocol); 2] = [("emp", Protocol::Emp), ("gm", Protocol::Gm)];
 /// Host memory of a node, in megabytes. Only pages in use need memory of the real machine.
 const DEFAULT_MEMORY_MB: u32 = 128;
 /// EMP settings of a node.
@@ -179,6 +181,8 @@ pub struct Node {
     pub name: String,
     /// Type of its board.
     pub board: &'static BoardType,
+    /// The message protocol of its firmware, unless its program starts any firmware.
+    pub protocol: Option<Protocol>,
     /// Its firmware.
     pub image: ImageName,
     /// EMP settings.
@@ -191,10 +195,19 @@ pub struct Node {
     pub memory_mb: u32,
 }
 
+impl Node {
+    /// Local memory of its board.
+    #[must_use]
+    pub const fn sram_bytes(&self) -> u32 {
+        self.board.sram_bytes_for(self.protocol)
+    }
+}
+
 /// What holds for every node that does not say otherwise.
 #[derive(Debug, Clone)]
 pub(super) struct Defaults {
     board: &'static BoardType,
+    protocol: Option<Protocol>,
     pub(super) image: ImageName,
     pub(super) emp: EmpSettings,
     pub(super) gm: GmSettings,
@@ -206,10 +219,12 @@ impl Defaults {
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = root.table("emp")?;
         let gm = root.table("gm")?;
+        let asked = asked(root, emp.is_some(), gm.is_some())?;
         let named = board(root)?.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
         let board = named.0;
         Ok(Self {
             board,
+            protocol: protocol(board, asked, None)?,
             image: match root.get("image") {
                 Some(item) => ImageName::read(item)?,
                 None => ImageName::of(board, &root.place),
@@ -233,6 +248,44 @@ fn board(table: &mut Table<'_>) -> Result<Option<NamedBoard>, ScenarioError> {
     let name = item.text()?;
     let refused = || item.place.refuse(unknown("board", name, boards::names()));
     boards::named(name).map(Some).ok_or_else(refused)
+}
+
+/// The protocol that a table asks for, by its name or by its settings alone; the place of the name.
+fn asked(
+    table: &mut Table<'_>,
+    emp: bool,
+    gm: bool,
+) -> Result<Option<(Protocol, Option<Position>)>, ScenarioError> {
+    if let Some(item) = table.get("protocol") {
+        let protocol = item.choice("protocol", &PROTOCOLS)?;
+        return Ok(Some((protocol, Some(item.place))));
+    }
+    Ok(match (emp, gm) {
+        (true, false) => Some((Protocol::Emp, None)),
+        (false, true) => Some((Protocol::Gm, None)),
+        _ => None,
+    })
+}
+
+/// The protocol of a board: the one that is asked for, else that of the other nodes, else its usual one. Only a name is refused if
+/// the board does not run it.
+fn protocol(
+    board: &BoardType,
+    asked: Option<(Protocol, Option<Position>)>,
+    others: Option<Protocol>,
+) -> Result<Option<Protocol>, ScenarioError> {
+    if let Some((protocol, Some(place))) = &asked
+        && !board.runs(*protocol)
+    {
+        let name = PROTOCOLS.iter().find(|(_, known)| known == protocol);
+        let name = name.map_or("", |(name, _)| name).to_uppercase();
+        let reason = format!("boards of type {} do not run {name}", board.name);
+        return Err(place.refuse(reason));
+    }
+    let asked = asked.map(|(protocol, _)| protocol);
+    let mut wanted = asked.into_iter().chain(others);
+    let found = wanted.find(|&protocol| board.runs(protocol));
+    Ok(found.or_else(|| board.protocol()))
 }
 
 fn memory(table: &mut Table<'_>, default: u32) -> Result<u32, ScenarioError> {
@@ -285,10 +338,13 @@ impl Nodes {
         }
         let emp = table.table("emp")?;
         let gm = table.table("gm")?;
+        let asked = asked(&mut table, emp.is_some(), gm.is_some())?;
         let own_board = board(&mut table)?;
         let other_board = own_board.filter(|board| board.0.name != defaults.board.name);
+        let board = own_board.map_or(defaults.board, |board| board.0);
         let own = Defaults {
-            board: own_board.map_or(defaults.board, |board| board.0),
+            board,
+            protocol: protocol(board, asked, defaults.protocol)?,
             image: match (table.get("image"), other_board) {
                 (Some(item), _) => ImageName::read(item)?,
                 (None, Some((board, _))) => ImageName::of(board, &table.place),
@@ -323,7 +379,8 @@ impl Nodes {
         let other = programs.iter().filter(|spec| !spec.uses_protocol());
         let started: Vec<usize> = other.flat_map(ProgramSpec::nodes).collect();
         for (index, node) in self.all.iter_mut().enumerate() {
-            if let Some(gm) = node.board.gm
+            if node.protocol == Some(Protocol::Gm)
+                && let Some(gm) = node.board.gm
                 && !node.image.given
                 && !started.contains(&index)
             {
@@ -405,6 +462,7 @@ impl Defaults {
         Node {
             name,
             board: self.board,
+            protocol: self.protocol,
             image: self.image.clone(),
             emp: self.emp,
             gm: self.gm,

@@ -287,7 +287,7 @@ struct Limits(Protocol);
 
 impl Limits {
     fn of(spec: &ProgramSpec, nodes: &Nodes) -> Self {
-        let of_gm = |&node: &usize| nodes.all[node].board.protocol() == Some(Protocol::Gm);
+        let of_gm = |&node: &usize| nodes.all[node].protocol == Some(Protocol::Gm);
         match spec.nodes().iter().any(of_gm) {
             true => Self(Protocol::Gm),
             false => Self(Protocol::Emp),

@@ -79,7 +79,8 @@ impl Blueprint {
             }
         }
         resets.sort_unstable();
-        let counters = Counters::new(world.nodes.len());
+        let protocols = scenario.nodes.iter().map(|node| node.protocol);
+        let counters = Counters::new(protocols.collect());
         let profiles: Vec<_> = speeds
             .iter()
             .map(|speed| Arc::clone(&speed.profile))
@@ -154,7 +155,7 @@ fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError
         let parts = Parts {
             profile: &speed.profile,
             probes: Some(&speed.probes),
-            sram_bytes: node.board.scenario_sram_bytes,
+            sram_bytes: node.sram_bytes(),
             memory_megabytes: node.memory_mb,
         };
         world.node(node.board, &parts)?;
@@ -184,7 +185,7 @@ fn install(
         }
         FaultSpec::Exact(ExactFault::Gm(fault), _) => {
             let fault = fault.clone().later_by(START);
-            return Ok(faults::install_packet(world, &fault)?);
+            return faults::install_packet(world, &fault);
         }
         FaultSpec::Random { links, rates } => {
             for &link in links {

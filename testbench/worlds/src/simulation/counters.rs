@@ -6,10 +6,10 @@ use defs::emp::control::{COUNTER_COUNT, COUNTERS};
 use defs::gm::map as gm;
 use emulator::sim::node::Node;
 use emulator::sim::world::World;
-use emulator::value_struct;
+use emulator::state;
 
 use super::started::Started;
-use crate::boards::{self, BoardType, Protocol};
+use crate::boards::Protocol;
 use crate::nodes;
 
 /// Counters of a NIC's firmware.
@@ -44,12 +44,11 @@ pub(super) struct Counters {
     ended: Vec<NicCounters>,
     /// Busy times of each board at the start of the programs.
     busy: Vec<Busy>,
+    /// Protocol of each node's firmware.
+    protocols: Vec<Option<Protocol>>,
 }
 
-value_struct!(Counters {
-    ended: ended,
-    busy: busy
-});
+state!(Counters { ended, busy } fixed { protocols });
 
 /// Busy times of the units of a board, in ps.
 pub(super) type Busy = Vec<u64>;
@@ -60,8 +59,10 @@ fn busy(node: &Node) -> Busy {
 }
 
 impl Counters {
-    pub(super) fn new(nodes: usize) -> Self {
+    pub(super) fn new(protocols: Vec<Option<Protocol>>) -> Self {
+        let nodes = protocols.len();
         Self {
+            protocols,
             ended: vec![[0; COUNTER_COUNT as usize]; nodes],
             busy: vec![Busy::new(); nodes],
         }
@@ -73,7 +74,7 @@ impl Counters {
             self.busy = world.nodes.iter().map(busy).collect();
             return;
         };
-        let life = nic_counters(&world.nodes[node]);
+        let life = nic_counters(&world.nodes[node], self.protocols[node]);
         for (all, life) in self.ended[node].iter_mut().zip(life) {
             *all += life;
         }
@@ -97,9 +98,10 @@ impl Counters {
             if started.contains(index) {
                 continue;
             }
-            let now = nic_counters(node);
+            let protocol = self.protocols[index];
+            let now = nic_counters(node, protocol);
             let all: NicCounters = std::array::from_fn(|counter| ended[counter] + now[counter]);
-            match protocol(node) {
+            match protocol {
                 Some(Protocol::Emp) => emp[index] = all,
                 Some(Protocol::Gm) => {
                     let sums = gm.get_or_insert_with(BTreeMap::new);
@@ -114,14 +116,9 @@ impl Counters {
     }
 }
 
-/// The protocol of a node's board.
-fn protocol(node: &Node) -> Option<Protocol> {
-    boards::board_type(node.inspect().name()).and_then(BoardType::protocol)
-}
-
 /// Reads the counters from the firmware's memory, without side effects.
-fn nic_counters(node: &Node) -> NicCounters {
-    let (first, count) = match protocol(node) {
+fn nic_counters(node: &Node, protocol: Option<Protocol>) -> NicCounters {
+    let (first, count) = match protocol {
         Some(Protocol::Emp) => (COUNTERS, COUNTER_COUNT),
         Some(Protocol::Gm) => (gm::COUNTERS, gm::COUNTER_COUNT),
         None => (0, 0),

@@ -37,7 +37,7 @@ impl Images {
             let index = match all.iter().position(same) {
                 Some(index) => index,
                 None => {
-                    let sram_bytes = node.board.scenario_sram_bytes;
+                    let sram_bytes = node.sram_bytes();
                     let image = match node.image.file(&scenario.folder) {
                         Some(path) => node.board.read_image(&path, sram_bytes),
                         None => node.board.own_image(name, sram_bytes),

@@ -16,7 +16,7 @@ use emulator::profile::Entry;
 use emulator::sim::saved::Logs;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
-use emulator::state::{Reader, StateError, Value, Writer};
+use emulator::state::{Reader, State, StateError, Value, Writer};
 use serde::{Deserialize, Serialize};
 
 use super::{RunOptions, Simulation};
@@ -159,7 +159,7 @@ impl Simulation {
         saved.len().write(&mut state);
         state.bytes(&saved);
         world.logs().write(&mut state);
-        self.counters.write(&mut state);
+        self.counters.save(&mut state);
         self.looks.write(&mut state);
         let state = state.into_bytes();
         let label = self.label(world.now(), name, text, scenario);
@@ -198,7 +198,7 @@ impl Simulation {
         let length = usize::read(&mut from)?;
         let world = from.take(length, "the world")?;
         let logs = Logs::read(&mut from)?;
-        simulation.counters = Value::read(&mut from)?;
+        simulation.counters.load(&mut from)?;
         simulation.looks = Value::read(&mut from)?;
         simulation.world.load(world, &logs)?;
         Ok((simulation, scenario, label))

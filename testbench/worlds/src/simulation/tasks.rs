@@ -14,10 +14,10 @@ use super::Lives;
 use super::build::absolute;
 use super::images::Images;
 use super::ways;
-use crate::boards::{BoardType, Protocol};
+use crate::boards::{BoardType, Medium, Protocol};
 use crate::gm as gm_nodes;
 use crate::images::firmware;
-use crate::nodes::mac_address;
+use crate::nodes::{ethernet_route, mac_address};
 use crate::pairs;
 use crate::programs::check::Identity;
 use crate::programs::deliveries::Deliveries;
@@ -45,7 +45,7 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
         .uses_protocol()
         .then(|| ("idle", Job::Messages(Plan::default())));
     let nodes = scenario.nodes.iter();
-    let idle = nodes.map(|node| other.clone().filter(|_| node.board.protocol().is_some()));
+    let idle = nodes.map(|node| other.clone().filter(|_| node.protocol.is_some()));
     let mut jobs: Vec<_> = idle.collect();
     for spec in &scenario.programs {
         if let Program::Start { nodes } = &spec.program {
@@ -75,8 +75,11 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
     let nodes = scenario.nodes.iter().zip(profiles).enumerate();
     let settings = nodes.map(|(index, (node, profile))| {
         let overhead_ns = profile.host.post.ps() / 1000;
-        if let (Some(Protocol::Gm), Some(firmware)) = (node.board.protocol(), node.board.gm) {
-            let routes = (0..count).map(|to| ways.get(&(index, to)).cloned());
+        if let (Some(Protocol::Gm), Some(firmware)) = (node.protocol, node.board.gm) {
+            let routes = (0..count).map(|to| match node.board.medium {
+                Medium::Myrinet => ways.get(&(index, to)).cloned(),
+                Medium::Ethernet => ethernet_route(index, to),
+            });
             let mut config = gm::Config::new(firmware.family, index as u16, routes.collect());
             node.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;

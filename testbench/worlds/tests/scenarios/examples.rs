@@ -42,6 +42,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "exact-fault",
         "flow-control",
         "gm-eight",
+        "gm-ethernet",
         "gm-pair",
         "lanai-hello",
         "pair",
@@ -112,6 +113,15 @@ fn a_short_gm_eight() {
     }
     let outcome = run("gm-eight", &[("= 1250 ", "= 40 ")]);
     assert_eq!(outcome.verdict.messages.delivered, 8 * 40);
+    assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
+    let gm = outcome.gm.unwrap();
+    assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+}
+
+#[test]
+fn a_short_gm_ethernet() {
+    let outcome = run("gm-ethernet", &[("= 1000 ", "= 40 ")]);
+    assert_eq!(outcome.verdict.messages.delivered, 4 * 40);
     assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
     let gm = outcome.gm.unwrap();
     assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");

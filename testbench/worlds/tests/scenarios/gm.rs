@@ -78,6 +78,52 @@ fn every_program_delivers_what_it_sends() {
     check("lanai9.1-133", looped, "run = \"idle\"\nnodes = \"all\"", 0);
 }
 
+/// Boards on Ethernet, with `protocol = "gm"`.
+fn on_ethernet(network: &str, program: &str) -> String {
+    let more = "protocol = \"gm\"\ngm = { resend_us = 1000 }";
+    text("tigon2", network, program, more)
+}
+
+#[test]
+fn every_program_delivers_what_it_sends_over_ethernet() {
+    let check = |network: &str, program: &str, messages: u64| {
+        check_all(&on_ethernet(network, program), messages)
+    };
+    for bytes in ["0", "1", "[20, 21, 128, 129, 4089, 4096]"] {
+        let program =
+            format!("run = \"ping-pong\"\nnodes = [1, 0]\nmessages = 12\nbytes = {bytes}");
+        check(PAIR, &program, 24);
+    }
+    let star = "topology = \"star\"\nnodes = 4";
+    let all = "run = \"all-to-all\"\nnodes = \"all\"\nmessages = 3\nbytes = [0, 64, 4096]";
+    check(star, all, 36);
+    let incast = "run = \"incast\"\nfrom = \"1..4\"\nto = 0\nmessages = 3\nbursts = 2\npause_us = 50\nbytes = 3000\nreceives = 1";
+    check(star, incast, 18);
+    let stream = "run = \"stream\"\nfrom = 0\nto = 1\nmessages = 300\nbytes = 4096\nwindow = 61";
+    check(PAIR, stream, 300);
+    let tree = "topology = \"tree\"\nports = 8\nnodes = 9";
+    let random = "run = \"random\"\nnodes = \"all\"\nmessages = 20\nmax_bytes = 4096\nwindow = 61\nstart_us = 100";
+    check(tree, random, 180);
+}
+
+#[test]
+fn lost_and_damaged_frames_are_sent_again() {
+    let star = "topology = \"star\"\nnodes = 4";
+    let random = "run = \"random\"\nnodes = \"all\"\nmessages = 75\nmax_bytes = 4096\nwindow = 6\n\
+                  [faults]\nloss = 0.01\ncorruption = 0.01\n";
+    let outcome = check_all(&on_ethernet(star, random), 300);
+    let gm = outcome.gm.expect("counters of GM");
+    assert!(gm["resends"] > 0 && gm["bad_packets"] > 0, "{gm:?}");
+    let stream = "run = \"stream\"\nfrom = 0\nto = 1\nmessages = 10\nbytes = 100\n\
+                  [[fault]]\ndo = \"drop\"\npacket = \"data\"\nfrom = 0\nto = 1\nsequence = 4\n\
+                  [[fault]]\ndo = \"duplicate\"\npacket = \"data\"\nfrom = 0\nto = 1\nsequence = 7\n";
+    let outcome = check_all(&on_ethernet(PAIR, stream), 10);
+    let gm = outcome.gm.expect("counters of GM");
+    assert_eq!((gm["resends"], gm["bad_packets"]), (1, 0), "{gm:?}");
+    assert!(gm["gaps"] > 0 && gm["duplicates"] > 0, "{gm:?}");
+    assert_eq!(outcome.faults["lost"] + outcome.faults["duplicated"], 2);
+}
+
 #[test]
 fn threads_change_nothing() {
     if !built() {

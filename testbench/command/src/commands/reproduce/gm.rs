@@ -1,11 +1,12 @@
-//! `lanigon reproduce gm`: GM on boards with a LANai.
+//! `lanigon reproduce gm`: GM on all boards that run it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::bail;
 use lanigon_papers::gm::explain;
 use lanigon_papers::gm::report::{self, Document};
-use lanigon_papers::gm::{LONG, PROFILES, Plan, QUICK_SIZES, SIZES};
+use lanigon_papers::gm::{LONG, Plan, QUICK_SIZES, SIZES, profiles};
+use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
 
@@ -24,7 +25,7 @@ const JSON_FILE: &str = "gm.json";
 pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let plan = plan(args, interrupt)?;
     if args.explain.is_some() {
-        return explain(args, &plan);
+        return explain(args, plan);
     }
     if let Some(folder) = &args.out {
         prepare(folder, TEXT_FILE)?;
@@ -50,7 +51,7 @@ pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result
 }
 
 /// Explains the latency of a short message.
-fn explain(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Status> {
+fn explain(args: &ReproduceArgs, mut plan: Plan) -> anyhow::Result<Status> {
     if let Some(Explain(Some(scheme))) = args.explain {
         bail!(
             "--explain {}: a scheme is for `reproduce emp`",
@@ -59,6 +60,11 @@ fn explain(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Status> {
     }
     if args.out.is_some() {
         bail!("--out and --explain: the explanation is printed only");
+    }
+    plan.profiles
+        .retain(|profile| boards::of(profile).medium == Medium::Myrinet);
+    if let (Some(name), []) = (&args.profile, plan.profiles.as_slice()) {
+        bail!("--explain follows packets on Myrinet; {name} is no profile of boards on Myrinet");
     }
     let all = plan.explain()?;
     match args.json {
@@ -79,7 +85,7 @@ fn plan(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Plan> {
     }
     let names = match &args.profile {
         Some(name) => vec![name.as_str()],
-        None => PROFILES.to_vec(),
+        None => profiles(),
     };
     let profiles = names.into_iter().map(profile::load);
     let (rounds, messages) = match (args.quick, args.full) {

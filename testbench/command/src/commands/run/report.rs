@@ -9,8 +9,9 @@ use emulator::sim::world::RunEnd;
 use serde::Serialize;
 
 use crate::output::grouped;
+use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::programs::verdict::Messages;
-use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::scenario::{Node, Scenario};
 use lanigon_worlds::simulation::result::{BoardUse, ProgramUse, RunSummary};
 
 /// Largest number of boards shown individually; otherwise mean and maximum.
@@ -177,7 +178,8 @@ impl Report<'_> {
                 ("payload", self.payload()),
                 ("latency", self.latencies()),
             ]);
-            let all_gm = self.scenario.nodes.iter().all(|node| !node.board.runs_emp);
+            let emp = |node: &Node| node.protocol == Some(Protocol::Emp);
+            let all_gm = !self.scenario.nodes.iter().any(emp);
             if !all_gm {
                 lines.push(("frames", self.frames()));
             }

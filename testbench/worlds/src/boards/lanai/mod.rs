@@ -10,6 +10,7 @@ use emulator::lanai::board::Lanai;
 use emulator::lanai::chip::Generation;
 use emulator::lanai::timing::{PROFILES_4, PROFILES_7, PROFILES_9, Timing};
 use emulator::sim::node::Node;
+use host_lib::gm;
 use host_lib::lanai::Family;
 
 use super::{BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
@@ -26,7 +27,8 @@ pub(super) const LANAI_9: BoardType = BoardType {
     host_view: HostView::Lanai(Family::Later),
     gm: Some(GmFirmware {
         image: "gm",
-        family: Family::Later,
+        family: gm::Family::Lanai(Family::Later),
+        sram_bytes: 2048 * KB,
     }),
     title: "Myricom LANai 9",
     description: "one CPU, Myrinet of 2 Gb/s (PCI64B, PCI64C)",
@@ -71,7 +73,8 @@ pub(super) const LANAI_4: BoardType = BoardType {
     host_view: HostView::Lanai(Family::Four),
     gm: Some(GmFirmware {
         image: "gm-l4",
-        family: Family::Four,
+        family: gm::Family::Lanai(Family::Four),
+        sram_bytes: 1024 * KB,
     }),
     profile: "lanai4.3-33",
     profiles: &PROFILES_4,

@@ -10,7 +10,9 @@ use emulator::tigon2::inspect::debugger::NAME;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::{PROFILES, Timing};
 
-use super::{BoardError, BoardType, Busy, HostView, KB, Medium, Parts};
+use host_lib::gm;
+
+use super::{BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
 use crate::kernel::Code;
 
 pub(super) const TIGON2: BoardType = BoardType {
@@ -20,7 +22,11 @@ pub(super) const TIGON2: BoardType = BoardType {
     link_mbit: 1000,
     runs_emp: true,
     host_view: HostView::Tigon2,
-    gm: None,
+    gm: Some(GmFirmware {
+        image: "gm-tigon2",
+        family: gm::Family::Tigon2,
+        sram_bytes: 1024 * KB,
+    }),
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",
     architecture: &Mips,

@@ -1,0 +1,271 @@
+//! Implementation of [`gm::Nic`] on the Tigon2, for one CPU.
+//!
+//! | | one CPU | two CPUs |
+//! |---|---|---|
+//! | MAC transmit ring, ring of DMA reads, timer | A | A |
+//! | MAC receive ring, ring of DMA writes | A | B |
+//! | page-table entries | A | both, through the ring of DMA reads under the semaphore; A consumes the descriptors |
+//! | posts of the host | A, after a mailbox | each CPU those of its machines, after the mailbox |
+
+use core::marker::PhantomData;
+
+use defs::gm::mac::{ETHERTYPE, FRAME_HEADER_BYTES, SHORTEST_FRAME_BYTES, UPPER, WORD_ETHERTYPE};
+use defs::gm::map::TICK_HALF_US;
+use defs::gm::packet::{HEADER_BYTES, WORD_LENGTH};
+use defs::tigon2::rings::{CRC_BYTES, DMA_RING_BYTES, RX_STATUS_RUNT};
+use gm::nic::{Event, HostAddress, Nic, Role};
+use tigon2_hal::cpu::Cpu;
+use tigon2_hal::dma::{self, Direction, Read, ReadRing, RingFull, Transfer, WriteRing};
+use tigon2_hal::mac::{self, RxRing, TxRing};
+use tigon2_hal::rings::Region;
+use tigon2_hal::{event, fail, regs, semaphore, sram, timer};
+
+use crate::frames::Frames;
+use crate::{LAYOUT, Side};
+
+const RX: Region = LAYOUT.rx_region();
+
+/// The chip as a side sees it.
+#[derive(Debug)]
+pub struct Chip<S> {
+    /// A frame is at the MAC.
+    sending: bool,
+    frames: Frames,
+    side: PhantomData<S>,
+}
+
+impl<S> Default for Chip<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> Chip<S> {
+    /// State after [`tigon2_hal::layout::initialise`] with [`LAYOUT`].
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            sending: false,
+            frames: Frames::new(),
+            side: PhantomData,
+        }
+    }
+
+    /// Whether a frame is at the MAC: no event tells when it has left.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_sending(&self) -> bool {
+        self.sending
+    }
+}
+
+/// A DMA that keeps the order of bytes.
+#[inline(always)]
+const fn transfer(host: HostAddress, local: u32, length: u32, cookie: u32) -> Transfer {
+    Transfer {
+        host_high: host.high,
+        host_low: host.low,
+        local,
+        length,
+        state: dma::COPY_BYTES,
+        kind: 0,
+        index: cookie,
+    }
+}
+
+impl<S: Side> Chip<S> {
+    /// Whether the other CPU uses the ring of DMA reads too.
+    const SHARED: bool = !matches!(S::ROLE, Role::All);
+
+    /// Tells the other CPU of jobs.
+    #[inline(always)]
+    pub fn ring(&mut self) {
+        semaphore::locked::<S::Cpu, _>(|| {
+            event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
+        });
+    }
+
+    /// Queues a DMA read; returns the address of its descriptor.
+    #[inline(always)]
+    fn push_read(transfer: &Transfer) -> u32 {
+        let push = || {
+            let descriptor = regs::read(Read::PRODUCER);
+            if ReadRing::push(transfer) == Err(RingFull) {
+                fail!("no free descriptor in the read DMA ring");
+            }
+            descriptor
+        };
+        match Self::SHARED {
+            true => semaphore::locked::<S::Cpu, _>(push),
+            false => push(),
+        }
+    }
+}
+
+/// Length of a packet in a frame of `frame_bytes`, without padding of the shortest frame.
+#[inline(always)]
+fn length(packet: u32, frame_bytes: u32) -> u32 {
+    let length = frame_bytes.saturating_sub(FRAME_HEADER_BYTES);
+    if frame_bytes > SHORTEST_FRAME_BYTES {
+        return length;
+    }
+    let payload = sram::read(packet + WORD_LENGTH) >> 16;
+    length.min(HEADER_BYTES + ((payload + 3) & !3))
+}
+
+impl<S: Side> Nic for Chip<S> {
+    const ROLE: Role = S::ROLE;
+    const RECEIVED: u32 = 1 << event::RX_COMPLETE;
+    /// No bit of the chip.
+    const SENT: u32 = 1;
+    const DMA: u32 = 1 << event::READ_DMA_DONE | 1 << event::WRITE_DMA_DONE;
+    const TICK: u32 = 1 << event::TIMER;
+    const JOB: u32 = match S::ROLE {
+        Role::All => 0,
+        Role::Sender | Role::Receiver => 1 << event::SOFT_REPORTS,
+    };
+    const EVENT_BEHIND_PAYLOAD: bool = false;
+
+    #[inline(always)]
+    fn load(&self, address: u32) -> u32 {
+        sram::read(address)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, value: u32) {
+        sram::write(address, value);
+    }
+
+    #[inline(always)]
+    fn events(&mut self) -> u32 {
+        let mut events = regs::read(S::Cpu::EVENT) & event::mask();
+        if events & 1 << event::MAILBOX != 0 {
+            // Before the posts are looked at: a later one rings again.
+            let written = regs::read(S::Cpu::MAILBOX_EVENT);
+            regs::write(S::Cpu::MAILBOX_EVENT, written);
+            events &= !(1 << event::MAILBOX);
+        }
+        if events & Self::TICK != 0 {
+            event::disable(event::TIMER);
+        }
+        if events & Self::JOB != 0 {
+            // Before the jobs are looked at; the other CPU changes the register too.
+            semaphore::locked::<S::Cpu, _>(|| event::clear::<S::Cpu>(event::SOFT_REPORTS));
+        }
+        if self.sending && TxRing::is_empty() {
+            self.sending = false;
+            events |= Self::SENT;
+        }
+        events
+    }
+
+    #[inline(always)]
+    fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+        Self::push_read(&transfer(host, local, length, cookie));
+    }
+
+    #[inline(always)]
+    fn read_done(&mut self) -> u32 {
+        while let Some(done) = ReadRing::completed() {
+            let cookie = done.index();
+            done.consume();
+            if cookie != 0 {
+                return cookie;
+            }
+        }
+        0
+    }
+
+    #[inline(never)]
+    fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
+        let descriptor = Self::push_read(&transfer(host, local, length, 0));
+        // Until the reference is behind the descriptor, by less than half of the ring.
+        loop {
+            let passed = regs::read(Read::REFERENCE).wrapping_sub(descriptor);
+            let passed = passed & (DMA_RING_BYTES - 1);
+            if passed != 0 && passed < DMA_RING_BYTES / 2 {
+                return;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+        if WriteRing::push(&transfer(host, local, length, cookie)) == Err(RingFull) {
+            fail!("no free descriptor in the write DMA ring");
+        }
+    }
+
+    #[inline(always)]
+    fn write_done(&mut self) -> u32 {
+        while let Some(done) = WriteRing::completed() {
+            let cookie = done.index();
+            done.consume();
+            if cookie != 0 {
+                return cookie;
+            }
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn send(&mut self, start: u32, _header: u32, end: u32) {
+        let (start, length) = (start + UPPER, end - start);
+        // The MAC is idle. It sends nothing from its consumer to the same place.
+        regs::write(regs::TX_BUFFER_CONSUMER, start);
+        mac::release_tx(start + length);
+        if TxRing::push(start, length) == Err(RingFull) {
+            fail!("no free descriptor in the MAC's transmit ring");
+        }
+        self.sending = true;
+    }
+
+    #[inline(always)]
+    fn receive(&mut self) -> Option<(u32, u32)> {
+        let arrival = RxRing::arrival()?;
+        let frame = arrival.frame(arrival.address());
+        frame.advance();
+        frame.free_descriptor();
+        let (start, bytes) = (frame.address, frame.length());
+        let packet = start + FRAME_HEADER_BYTES;
+        let intact = frame.status() & !RX_STATUS_RUNT == 0
+            && sram::read(start + WORD_ETHERTYPE) >> 16 == ETHERTYPE as u32;
+        self.frames
+            .take(start, RX.advance(start, bytes + CRC_BYTES));
+        let length = if intact { length(packet, bytes) } else { 0 };
+        Some((packet, length))
+    }
+
+    #[inline(always)]
+    fn release(&mut self, packet: u32) {
+        self.frames.release(packet - FRAME_HEADER_BYTES);
+    }
+
+    #[inline(always)]
+    fn set_timer(&mut self) {
+        timer::set_after::<S::Cpu>(TICK_HALF_US / 2);
+        event::enable(event::TIMER);
+    }
+
+    fn interrupt(&mut self) {
+        let bit = regs::LocalControl::RAISE_INTERRUPT.bits();
+        match Self::SHARED {
+            true => semaphore::locked::<S::Cpu, _>(|| regs::set(regs::LOCAL_CONTROL, bit)),
+            false => regs::set(regs::LOCAL_CONTROL, bit),
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, event: Event, number: u32, sequence: u32) {
+        match event {
+            Event::TokenTaken => event!("gm token taken", number, sequence),
+            Event::ReadStarted => event!("gm read started", number, sequence),
+            Event::PacketSent => event!("gm packet sent", number, sequence),
+            Event::PacketReceived => event!("gm packet received", number, sequence),
+            Event::AckSent => event!("gm ack sent", number, sequence),
+            Event::AckReceived => event!("gm ack received", number, sequence),
+            Event::Resend => event!("gm resend", number, sequence),
+            Event::PacketDropped => event!("gm packet dropped", number, sequence),
+        }
+    }
+}
