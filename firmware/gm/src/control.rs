@@ -44,6 +44,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn prepare(&mut self) {
         self.clear(COUNTERS, COUNTERS + 4 * COUNTER_COUNT);
         self.clear(STATE, STATE + 0x80);
+        self.prepare_mapping();
         for port in 0..PORT_COUNT {
             self.nic.store(control_block(port) + P_OPEN, 0);
         }

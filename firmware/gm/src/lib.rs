@@ -15,6 +15,7 @@
 //! | `timer` | packets that are sent again, sends that fail |
 //! | `report` | completed sends to the host |
 //! | `control` | start, ports |
+//! | `probe` | packets that map the network |
 //!
 //! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
 //! division, no multiplication and no copies of payload.
@@ -27,6 +28,7 @@ mod ack;
 mod control;
 pub mod nic;
 mod post;
+mod probe;
 mod receive;
 mod report;
 mod state;

@@ -4,6 +4,7 @@ use defs::gm::event::Status;
 use defs::gm::map::{
     COMMAND, CONNECTIONS, Counter, FATAL_TICKS, NODES, RESEND_TICKS, ROUTE_VALID, ROUTES,
 };
+use defs::gm::mapping::OUT;
 use defs::gm::packet::{DATA, MTU, SIZES, capacity, first_word};
 use defs::gm::port::{
     PORT_COUNT, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES,
@@ -72,8 +73,7 @@ impl<N: Nic> Gm<N> {
                 }
             }
         }
-        let command = self.nic.load(COMMAND);
-        command != 0 && self.command(command)
+        (self.nic.load(COMMAND) | self.nic.load(OUT)) != 0 && self.take_words()
     }
 
     /// Takes a send slot: it becomes a record of its connection.

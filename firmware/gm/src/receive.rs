@@ -89,7 +89,7 @@ impl<N: Nic> Gm<N> {
         let ours = target == self.nic.load(NODE) && number >> 1 == sender;
         let whole = length == HEADER_BYTES + padded(lengths >> 16);
         if !(known && ours && whole) {
-            self.count(Counter::BadPackets);
+            self.other_packet(buffer, length);
             return false;
         }
         let connection = connection(number);

@@ -2,6 +2,7 @@
 
 use defs::gm::event::FAST_BYTES;
 use defs::gm::map::{BUFFER_HEADER, NODE};
+use defs::gm::mapping::PROBE;
 use defs::gm::packet::{
     HEADER_BYTES, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
@@ -143,6 +144,9 @@ impl<N: Nic> Gm<N> {
         }
         let connection = self.nic.load(ACKS);
         if connection != 0 {
+            if connection == PROBE {
+                return self.send_probe();
+            }
             return self.send_ack(connection);
         }
         let buffer = self.nic.load(LEAVE);

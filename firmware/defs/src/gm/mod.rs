@@ -1,11 +1,13 @@
 //! GM's layouts: SRAM shared by host library and firmware ([`map`], [`port`]), events in host memory ([`event`]),
-//! packets between firmware ([`packet`]), and their fields as a table for tools ([`fields`]).
+//! packets between firmware ([`packet`]), their fields as a table for tools ([`fields`]), and packets that map the network
+//! ([`mapping`]).
 //!
 //! All words are big-endian, in SRAM, in host memory and on the wire. `docs/gm.md` describes their use.
 
 pub mod event;
 pub mod fields;
 pub mod map;
+pub mod mapping;
 pub mod packet;
 pub mod port;
 pub mod probe;
