@@ -5,6 +5,7 @@ use defs::gm::map::{
     COUNTER_COUNT, COUNTERS, NODE, NODE_LIMIT, NODES, READY, READY_MAGIC, RECORD_BYTES,
     RECORD_COUNT, RECORDS, ROUTE_BYTES, ROUTES, SESSION, STATE, TOKEN_BYTES, TOKENS,
 };
+use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::packet::{NULL, first_word};
 use defs::gm::port::{
     PORT_COUNT, PORT_QUEUE_LOW, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS, SEND_TYPE,
@@ -116,6 +117,7 @@ impl<N: Nic> Gm<N> {
             at += CONNECTION_BYTES;
         }
         self.nic.store(STARTED, 1);
+        self.nic.store(PROBES_TAKEN, PROBES_TAKEN_MAGIC);
         self.nic.arm(RECEIVE_BUFFERS);
         self.nic.store(ARMED, RECEIVE_BUFFERS);
     }

@@ -1,6 +1,7 @@
 //! A node's settings for its firmware.
 
 use defs::gm::map::{DEFAULT_FATAL_TICKS, DEFAULT_RESEND_TICKS};
+use defs::gm::mapping::NO_NODE;
 
 use crate::lanai::Family;
 
@@ -9,10 +10,10 @@ use crate::lanai::Family;
 pub struct Config {
     /// The board.
     pub family: Family,
-    /// Own node number: an index into `routes`.
+    /// Own node number: an index into `routes`, if there are any.
     pub node: u16,
     /// The route to every node, in the order of their numbers: a byte for each switch, none for a cable; `None` if the
-    /// node cannot be reached.
+    /// node cannot be reached. Empty: a mapper will give routes.
     pub routes: Vec<Option<Vec<u8>>>,
     /// Session of this run. Each start of the node needs a later session than the one before (sessions wrap: later means
     /// by less than 0x8000), so that nodes that keep running can tell its packets from older ones.
@@ -38,5 +39,16 @@ impl Config {
             fatal_ticks: DEFAULT_FATAL_TICKS,
             overhead_ns: 0,
         }
+    }
+
+    /// The usual settings of a node that gets its routes from a mapper ([`mapper`](super::mapper)), and its number too if it
+    /// has none.
+    #[must_use]
+    pub const fn mapped(family: Family, node: Option<u16>) -> Self {
+        let node = match node {
+            Some(node) => node,
+            None => NO_NODE as u16,
+        };
+        Self::new(family, node, Vec::new())
     }
 }

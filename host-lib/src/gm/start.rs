@@ -5,10 +5,12 @@ use defs::gm::map::{
     READY_MAGIC, RESEND_TICKS, ROUTE_BYTES, ROUTE_LIMIT, ROUTE_VALID, ROUTES, SESSION, SRAM_BYTES,
     WRITE_BLOCKS,
 };
+use defs::gm::mapping::{MAP_VERSION, NO_NODE, OWN_HIGH, PROBES_TAKEN};
 
 use super::Gm;
 use super::config::Config;
 use super::error::StartError;
+use super::mapper::UniqueId;
 use super::memory::Regions;
 use super::port::{POLL_NS, POLLS};
 use crate::firmware::Firmware;
@@ -35,7 +37,9 @@ impl<W: Window, S: System> Gm<W, S> {
         if let Some(firmware) = firmware {
             boot(&mut board, firmware).await?;
         }
+        let id = board.record().map(|record| UniqueId(record.address));
         await_word(&mut board, &mut system, READY, READY_MAGIC, "the start").await?;
+        prepare_mapping(&mut board, id, &config).await;
         configure(&mut board, &config).await;
         await_word(&mut board, &mut system, COMMAND, 0, "the settings").await?;
         Ok(Self {
@@ -56,6 +60,9 @@ fn check(config: &Config) -> Result<(), StartError> {
     let node = config.node;
     if nodes > NODE_LIMIT as usize {
         return Err(StartError::TooManyNodes { nodes });
+    }
+    if nodes == 0 && (u32::from(node) < NODE_LIMIT || u32::from(node) == NO_NODE) {
+        return Ok(());
     }
     if usize::from(node) >= nodes {
         return Err(StartError::Node { node, nodes });
@@ -88,6 +95,8 @@ async fn boot<W: Window>(board: &mut LanaiBoard<W>, firmware: &Firmware) -> Resu
     // SRAM survives a reset: clear the words of an earlier run.
     board.write_sram(READY, 0).await;
     board.write_sram(COMMAND, 0).await;
+    board.write_sram(PROBES_TAKEN, 0).await;
+    board.write_sram(MAP_VERSION, 0).await;
     board.set_chain(0, WRITE_BLOCKS).await;
     board.set_chain(2, READ_BLOCKS).await;
     board.release().await;
@@ -109,6 +118,29 @@ fn entry(route: Option<&Vec<u8>>) -> [u32; ROUTE_BYTES as usize / 4] {
             .fold(0, |word, byte| word << 8 | u32::from(*byte));
     }
     words
+}
+
+/// Writes the own id, and for a node that gets its routes from a mapper a table without any.
+async fn prepare_mapping<W: Window>(
+    board: &mut LanaiBoard<W>,
+    id: Option<UniqueId>,
+    config: &Config,
+) {
+    // A node whose EEPROM was not read is told apart by its number.
+    let id = id.unwrap_or(UniqueId([
+        0,
+        0,
+        0,
+        0,
+        (config.node >> 8) as u8,
+        config.node as u8,
+    ]));
+    board.write_sram_burst(OWN_HIGH, &id.words()).await;
+    if config.routes.is_empty() {
+        for node in 0..NODE_LIMIT {
+            board.write_sram(ROUTES + node * ROUTE_BYTES, 0).await;
+        }
+    }
 }
 
 /// Writes everything that the firmware needs.

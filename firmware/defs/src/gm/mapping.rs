@@ -97,9 +97,15 @@ pub const ROUTES_VERSION: u32 = MAPPING + 0x8C;
 pub const MAPPER: u32 = MAPPING + 0x90;
 /// The firmware's own words.
 pub const PROBE_STATE: u32 = MAPPING + 0x98;
+/// The slot of the inbox that the firmware fills next.
+pub const INBOX_NEXT: u32 = MAPPING + 0xA4;
 /// What the host wants to send, written last: a kind in the low byte, length of the route above it, length of the packet in the
 /// upper half. The firmware clears it when it has taken the packet.
 pub const OUT: u32 = MAPPING + 0xC0;
+/// The firmware writes [`PROBES_TAKEN_MAGIC`] when it takes packets from the outbox; the host clears the word before a start.
+pub const PROBES_TAKEN: u32 = MAPPING + 0xC4;
+/// Value of [`PROBES_TAKEN`].
+pub const PROBES_TAKEN_MAGIC: u32 = 0x474D_700F;
 /// Kind: send it. An answer comes into the inbox.
 pub const OUT_SEND: u32 = 1;
 /// Kind: treat it as if it had come in; for the own routes. Nothing is answered.
@@ -107,7 +113,7 @@ pub const OUT_LOCAL: u32 = 2;
 /// The packet to send; its route ends here.
 pub const OUT_HEADER: u32 = MAPPING + 0x100;
 /// Packets that have come in: slots of [`INBOX_SLOT_BYTES`], used in turn. A header lies in its slot; the host clears the first
-/// word when it has read it, and begins at the first slot.
+/// word when it has read it.
 pub const INBOX: u32 = MAPPING + 0x280;
 /// Number of slots. What comes in while the next one is not free is dropped.
 pub const INBOX_SLOTS: u32 = 16;
@@ -118,7 +124,7 @@ const _: () = assert!(STATE + 0x200 <= MAPPING);
 const _: () = assert!(OUT_HEADER + PACKET_LIMIT <= INBOX);
 const _: () = assert!(INBOX + INBOX_SLOTS * INBOX_SLOT_BYTES <= PORTS);
 const _: () = assert!(NODE_LIMIT <= NO_NODE);
-const _: () = assert!(OUT + 4 + PROBE_LIMIT <= OUT_HEADER);
+const _: () = assert!(PROBES_TAKEN + 4 + PROBE_LIMIT <= OUT_HEADER);
 
 /// The first word of a packet.
 #[must_use]
