@@ -207,7 +207,7 @@ fn check_moves(profile: &str) {
         println!("{profile}: {:.3} ms: {report:?}\n{text}", *now as f64 / 1e9);
     }
     let last = &reports.last().expect("a report");
-    assert!(reports.len() >= 3 && last.1.silent.is_empty() && last.1.nodes == 6);
+    assert!(reports.len() >= 2 && last.1.silent.is_empty() && last.1.nodes == 6);
     assert_eq!((last.1.crossbars, last.1.links), (2, 2), "{}", last.2);
 }
 

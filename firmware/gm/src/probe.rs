@@ -75,7 +75,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Takes the mapper's packet. Returns whether there was a new one.
-    fn take_out(&mut self) -> bool {
+    pub(crate) fn take_out(&mut self) -> bool {
         let word = self.nic.load(OUT);
         if word == 0 || self.nic.load(FLAGS) & F_OUT != 0 || self.nic.load(STARTED) == 0 {
             return false;

@@ -2,6 +2,7 @@
 
 use defs::gm::event::Status;
 use defs::gm::map::{Counter, FATAL_TICKS, ROUTE_VALID};
+use defs::gm::mapping::OUT;
 
 use crate::state::{
     ACTIVE, C_ACTIVE_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_NEXT, C_NUMBERS,
@@ -15,6 +16,10 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn on_tick(&mut self) {
         let now = self.nic.load(NOW).wrapping_add(1);
         self.nic.store(NOW, now);
+        // While posts of programs follow each other without a pause, nothing else looks for a packet of the mapper.
+        if self.nic.load(OUT) != 0 {
+            self.take_out();
+        }
         // The link that leads to `connection`.
         let mut link = ACTIVE;
         let mut connection = self.nic.load(ACTIVE);

@@ -9,12 +9,14 @@ use defs::gm::mapping::{
 
 use super::error::MapError;
 use super::map::UniqueId;
-use super::packets::{Answer, Packet, Prober};
+use super::packets::{Answer, Packet, Patience, Prober};
 use crate::lanai::{Family, LanaiBoard};
 use crate::window::{PolledWord, System, Watch, Window};
 
 /// Longest time until the firmware takes a packet, in nanoseconds.
 const TAKEN_NS: u64 = 20_000_000;
+/// Longest wait for an answer, in nanoseconds: in a network full of messages they take long.
+const LONGEST_NS: u64 = 20_000_000;
 /// Time between two looks whether the firmware has been started, in nanoseconds.
 const START_NS: u64 = 20_000;
 /// The words before a nonce, and what a packet needs of them.
@@ -28,6 +30,8 @@ pub(super) struct Port<W, S> {
     board: LanaiBoard<W>,
     system: S,
     timeout_ns: u64,
+    /// How long answers have taken.
+    round_trip_ns: u64,
     /// Number of the next packet: its nonce.
     nonce: u32,
     sent: u64,
@@ -42,6 +46,7 @@ impl<W: Window, S: System> Port<W, S> {
             board: LanaiBoard::new(window, family),
             system,
             timeout_ns: u64::from(timeout_us) * 1000,
+            round_trip_ns: 0,
             nonce: 0,
             sent: 0,
             slot: 0,
@@ -161,39 +166,54 @@ impl<W: Window, S: System> Port<W, S> {
     }
 }
 
-/// The answers of a group of packets with adjacent nonces.
+/// Packets with adjacent nonces and their answers, over all tries.
 struct Group {
-    first: u32,
+    /// Nonces of a try: the first one, and which packet each is.
+    tries: Vec<(u32, Vec<usize>)>,
+    /// When each packet was sent last, in picoseconds.
+    sent_ps: Vec<u64>,
     answers: Vec<Option<Answer>>,
     missing: usize,
+    first: bool,
 }
 
 impl Group {
-    fn put(&mut self, (nonce, answer): (u32, Answer)) {
-        let index = nonce.wrapping_sub(self.first) as usize;
-        // Others are answers to earlier packets that come too late.
-        if let Some(place @ None) = self.answers.get_mut(index) {
-            *place = Some(answer);
+    /// Takes an answer. Returns the index of its packet; others are answers to earlier packets that come too late.
+    fn put(&mut self, (nonce, answer): (u32, Answer)) -> Option<usize> {
+        let mut found = self.tries.iter().filter_map(|(first, packets)| {
+            let index = nonce.wrapping_sub(*first) as usize;
+            packets.get(index).copied()
+        });
+        let index = found.next()?;
+        if self.answers[index].is_none() {
             self.missing -= 1;
         }
+        self.answers[index] = Some(answer);
+        Some(index)
+    }
+
+    fn is_done(&self) -> bool {
+        self.missing == 0 || self.first && self.missing < self.answers.len()
     }
 }
 
-impl<W: Window, S: System> Prober for Port<W, S> {
-    async fn pass(&mut self, packets: &[Packet]) -> Result<Vec<Option<Answer>>, MapError> {
-        let mut group = Group {
-            first: self.nonce,
-            answers: vec![None; packets.len()],
-            missing: packets.len(),
-        };
-        for packet in packets {
-            self.post(packet, OUT_SEND).await?;
-            while let Some(found) = self.take().await {
-                group.put(found);
+impl<W: Window, S: System> Port<W, S> {
+    /// Takes what is in the inbox.
+    async fn drain(&mut self, group: &mut Group) {
+        while let Some(found) = self.take().await {
+            if let Some(index) = group.put(found) {
+                let took_ns = self.now_ps().saturating_sub(group.sent_ps[index]) / 1000;
+                // A slow answer counts at once, fast ones by and by.
+                self.round_trip_ns = (self.round_trip_ns - self.round_trip_ns / 8).max(took_ns);
             }
         }
-        let end_ps = self.now_ps() + self.timeout_ns * 1000;
-        while group.missing > 0 && self.now_ps() < end_ps {
+    }
+
+    /// Waits for answers after the last packet.
+    async fn await_answers(&mut self, group: &mut Group) {
+        let patience_ns = self.timeout_ns.max(4 * self.round_trip_ns).min(LONGEST_NS);
+        let end_ps = self.now_ps() + patience_ns * 1000;
+        while !group.is_done() && self.now_ps() < end_ps {
             let slot = PolledWord::Window(Watch {
                 before: None,
                 offset: self.board.sram_offset(INBOX + self.slot * INBOX_SLOT_BYTES),
@@ -206,8 +226,40 @@ impl<W: Window, S: System> Prober for Port<W, S> {
             if polled.is_err() {
                 break;
             }
-            while let Some(found) = self.take().await {
-                group.put(found);
+            self.drain(group).await;
+        }
+    }
+}
+
+impl<W: Window, S: System> Prober for Port<W, S> {
+    async fn ask(
+        &mut self,
+        packets: &[Packet],
+        patience: Patience,
+    ) -> Result<Vec<Option<Answer>>, MapError> {
+        let mut group = Group {
+            tries: Vec::new(),
+            sent_ps: vec![0; packets.len()],
+            answers: vec![None; packets.len()],
+            missing: packets.len(),
+            first: patience.first,
+        };
+        for _ in 0..patience.tries {
+            let missing: Vec<usize> = (0..packets.len())
+                .filter(|&index| group.answers[index].is_none())
+                .collect();
+            group.tries.push((self.nonce, missing.clone()));
+            for index in missing {
+                self.post(&packets[index], OUT_SEND).await?;
+                group.sent_ps[index] = self.now_ps();
+                self.drain(&mut group).await;
+                if group.is_done() {
+                    return Ok(group.answers);
+                }
+            }
+            self.await_answers(&mut group).await;
+            if group.is_done() {
+                break;
             }
         }
         Ok(group.answers)

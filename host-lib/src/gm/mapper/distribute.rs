@@ -7,9 +7,8 @@ use defs::gm::mapping::ENTRY_LIMIT;
 
 use super::board::Port;
 use super::error::MapError;
-use super::explore::ask;
 use super::map::{Host, Map};
-use super::packets::{Answer, Packet, Table};
+use super::packets::{Answer, Packet, Patience, Prober, Table};
 use super::routes::{Routes, routes};
 use crate::window::{System, Window};
 
@@ -104,7 +103,7 @@ async fn give<W: Window, S: System>(
 ) -> Result<Vec<u16>, MapError> {
     let packets: Vec<Packet> = group.iter().map(|(_, packet)| packet.clone()).collect();
     // Routes are worth more tries than a question to a port without a cable.
-    let answers = ask(port, &packets, 4 * tries).await?;
+    let answers = port.ask(&packets, Patience::all(4 * tries)).await?;
     let mut silent = Vec::new();
     for ((host, _), answer) in group.iter().zip(answers) {
         match answer {

@@ -19,10 +19,7 @@ use defs::gm::map::ROUTE_LIMIT;
 
 use super::error::MapError;
 use super::map::{Crossbar, Host, Map, Place, UniqueId};
-use super::packets::{Answer, Packet, Prober, reversed, route_byte};
-
-/// Packets of a comparison that are sent before their answers are awaited.
-const COMPARED_AT_ONCE: usize = 12;
+use super::packets::{Answer, Packet, Patience, Prober, reversed, route_byte};
 
 /// What a mapper knows about the network before it begins, and how patient it is.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +70,10 @@ struct Explorer<'a, P> {
     crossbars: Vec<Found>,
     /// Ports with a crossbar behind that is not explored.
     queue: VecDeque<(usize, i8)>,
+    /// Nodes that were found.
+    ids: BTreeSet<UniqueId>,
+    /// A node was found twice: a crossbar was not recognised, or a cable was moved meanwhile.
+    contradicts: bool,
 }
 
 /// What an exploration has found: nodes still have the numbers that they had. Further, the highest version of routes and
@@ -97,6 +98,8 @@ pub(super) async fn explore<P: Prober>(
         terms,
         crossbars: Vec::new(),
         queue: VecDeque::new(),
+        ids: BTreeSet::from([terms.own]),
+        contradicts: false,
     };
     let mut seen = Seen::default();
     let first = explorer.ask(&[Packet::scout(&[])]).await?;
@@ -111,8 +114,11 @@ pub(super) async fn explore<P: Prober>(
     explorer.add(Vec::new(), own, &mut seen).await?;
     while let Some((crossbar, port)) = explorer.queue.pop_front() {
         explorer.follow(crossbar, port, &mut seen).await?;
+        if explorer.contradicts {
+            return Ok(None);
+        }
     }
-    Ok(explorer.map().map(|map| seen.findings(map)))
+    Ok(Some(seen.findings(explorer.map())))
 }
 
 /// The highest numbers in all answers.
@@ -144,7 +150,9 @@ impl Seen {
 impl<P: Prober> Explorer<'_, P> {
     /// Sends packets, and again those that were not answered.
     async fn ask(&mut self, packets: &[Packet]) -> Result<Vec<Option<Answer>>, MapError> {
-        ask(self.prober, packets, self.terms.tries).await
+        self.prober
+            .ask(packets, Patience::all(self.terms.tries))
+            .await
     }
 
     /// A map without crossbars.
@@ -184,6 +192,7 @@ impl<P: Prober> Explorer<'_, P> {
             match answer {
                 Some(answer) => {
                     seen.note(&answer);
+                    self.contradicts |= !self.ids.insert(answer.id);
                     let host = End::Host(answer.id, answer.node);
                     found.ports.insert(port, host);
                 }
@@ -237,23 +246,21 @@ impl<P: Prober> Explorer<'_, P> {
             let open = crossbar.ports.iter().filter(|(_, end)| **end == End::Open);
             candidates.extend(open.map(|(&port, _)| (index, port)));
         }
-        for _ in 0..self.terms.tries {
-            for some in candidates.chunks(COMPARED_AT_ONCE) {
-                let packets: Vec<Packet> = some
-                    .iter()
-                    .map(|&(crossbar, port)| compare(route, &self.crossbars[crossbar].route, port))
-                    .collect();
-                let answers = self.prober.pass(&packets).await?;
-                if let Some(found) = answers.iter().position(Option::is_some) {
-                    return Ok(Some(some[found]));
-                }
-            }
-        }
-        Ok(None)
+        let packets: Vec<Packet> = candidates
+            .iter()
+            .map(|&(crossbar, port)| compare(route, &self.crossbars[crossbar].route, port))
+            .collect();
+        let patience = Patience {
+            tries: self.terms.tries,
+            first: true,
+        };
+        let answers = self.prober.ask(&packets, patience).await?;
+        let found = answers.iter().position(Option::is_some);
+        Ok(found.map(|index| candidates[index]))
     }
 
-    /// The map, unless a node was found twice.
-    fn map(&self) -> Option<Map> {
+    /// What was found.
+    fn map(&self) -> Map {
         let lowest = |found: &Found| found.ports.keys().next().copied().unwrap_or(0);
         let entries: Vec<i8> = self.crossbars.iter().map(|found| -lowest(found)).collect();
         let place = |crossbar: usize, port: i8| Place {
@@ -267,7 +274,6 @@ impl<P: Prober> Explorer<'_, P> {
             links: Vec::new(),
             beyond: Vec::new(),
         };
-        let mut ids = BTreeSet::new();
         for (index, found) in self.crossbars.iter().enumerate() {
             map.crossbars.push(Crossbar {
                 route: found.route.iter().map(|&port| route_byte(port)).collect(),
@@ -276,7 +282,6 @@ impl<P: Prober> Explorer<'_, P> {
             for (&port, &end) in &found.ports {
                 let at = place(index, port);
                 match end {
-                    End::Host(id, _) if !ids.insert(id) => return None,
                     End::Host(id, node) => map.hosts.push(Host {
                         id,
                         node,
@@ -292,7 +297,7 @@ impl<P: Prober> Explorer<'_, P> {
                 }
             }
         }
-        Some(map)
+        map
     }
 }
 
@@ -300,32 +305,6 @@ impl<P: Prober> Explorer<'_, P> {
 fn compare(route: &[i8], other: &[i8], port: i8) -> Packet {
     let there = route.iter().copied();
     Packet::circle(there.chain([-port]).chain(reversed(other)))
-}
-
-/// Sends packets, and again those that were not answered, as often as `tries` says.
-pub(super) async fn ask<P: Prober>(
-    prober: &mut P,
-    packets: &[Packet],
-    tries: u32,
-) -> Result<Vec<Option<Answer>>, MapError> {
-    let mut answers = vec![None; packets.len()];
-    for _ in 0..tries {
-        let missing: Vec<usize> = (0..packets.len())
-            .filter(|&index| answers[index].is_none())
-            .collect();
-        if missing.is_empty() {
-            break;
-        }
-        let again: Vec<Packet> = missing
-            .iter()
-            .map(|&index| packets[index].clone())
-            .collect();
-        let found = prober.pass(&again).await?;
-        for (index, answer) in missing.into_iter().zip(found) {
-            answers[index] = answer;
-        }
-    }
-    Ok(answers)
 }
 
 /// What has changed in a network since a map was made.
@@ -372,7 +351,8 @@ pub(super) async fn verify<P: Prober>(
         .map(|host| Packet::scout(&host.at.map_or_else(Vec::new, out)))
         .collect();
     let mut change = Change::None;
-    for (host, answer) in hosts.iter().zip(ask(prober, &scouts, terms.tries).await?) {
+    let patience = Patience::all(terms.tries);
+    for (host, answer) in hosts.iter().zip(prober.ask(&scouts, patience).await?) {
         match answer {
             Some(Answer { version: later, .. })
                 if later != version && later.wrapping_sub(version) < 1 << 31 && later != 0 =>
@@ -391,7 +371,7 @@ pub(super) async fn verify<P: Prober>(
         .iter()
         .map(|&[a, b]| compare(&out(a), &signed(&map.crossbars[b.crossbar].route), delta(b)))
         .collect();
-    if ask(prober, &circles, terms.tries).await?.contains(&None) {
+    if prober.ask(&circles, patience).await?.contains(&None) {
         return Ok(Change::Network);
     }
     let mut vacant = Vec::new();
@@ -408,7 +388,7 @@ pub(super) async fn verify<P: Prober>(
     if map.crossbars.is_empty() && map.hosts.len() == 1 {
         vacant.extend([Packet::scout(&[]), Packet::echo(&[])]);
     }
-    let found = ask(prober, &vacant, 1).await?;
+    let found = prober.ask(&vacant, Patience::all(1)).await?;
     let new = |answer: &Answer| answer.id != map.mapper || !map.crossbars.is_empty();
     if found.iter().flatten().any(new) {
         return Ok(Change::Network);

@@ -62,7 +62,8 @@ const ATTEMPTS: u32 = 4;
 /// How a mapper works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Time after the last packet of a group until its answers are taken as missing, in microseconds.
+    /// Time after the last packet of a group until its answers are taken as missing, in microseconds. It becomes longer while
+    /// answers take long.
     pub timeout_us: u32,
     /// How often a packet is sent before its answer is taken as missing.
     pub tries: u32,

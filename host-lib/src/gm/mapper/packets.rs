@@ -32,12 +32,31 @@ pub(super) struct Answer {
     pub(super) nodes: u32,
 }
 
+/// How often and for how long packets are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// How often a packet is sent that is not answered.
+    pub(super) tries: u32,
+    /// Whether the first answer to any packet is enough.
+    pub(super) first: bool,
+}
+
+impl Patience {
+    /// All packets are to be answered.
+    pub(super) const fn all(tries: u32) -> Self {
+        let first = false;
+        Self { tries, first }
+    }
+}
+
 /// Sends packets and collects answers.
 pub(super) trait Prober: Send {
-    /// Sends each packet once and waits for answers. Returns one for each packet, or `None` if none came in time.
-    fn pass(
+    /// Sends packets, and those again that are not answered. Returns one answer for each packet, or `None` if none came in time. An
+    /// answer may belong to any of the tries.
+    fn ask(
         &mut self,
         packets: &[Packet],
+        patience: Patience,
     ) -> impl Future<Output = Result<Vec<Option<Answer>>, MapError>> + Send;
 }
 

@@ -7,7 +7,7 @@ use defs::gm::mapping::{LOOP, SCOUT, first_word};
 use super::NO_NUMBER;
 use crate::gm::mapper::error::MapError;
 use crate::gm::mapper::map::UniqueId;
-use crate::gm::mapper::packets::{Answer, Packet, Prober};
+use crate::gm::mapper::packets::{Answer, Packet, Patience, Prober};
 
 /// Random numbers.
 pub struct Random(pub u64);
@@ -293,7 +293,22 @@ impl Network {
 }
 
 impl Prober for Network {
-    async fn pass(&mut self, packets: &[Packet]) -> Result<Vec<Option<Answer>>, MapError> {
-        Ok(packets.iter().map(|packet| self.answer(packet)).collect())
+    async fn ask(
+        &mut self,
+        packets: &[Packet],
+        patience: Patience,
+    ) -> Result<Vec<Option<Answer>>, MapError> {
+        let mut answers = vec![None; packets.len()];
+        for _ in 0..patience.tries {
+            for (packet, answer) in packets.iter().zip(&mut answers) {
+                if answer.is_none() {
+                    *answer = self.answer(packet);
+                }
+            }
+            if patience.first && answers.iter().any(Option::is_some) {
+                break;
+            }
+        }
+        Ok(answers)
     }
 }
