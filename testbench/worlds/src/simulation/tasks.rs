@@ -29,6 +29,9 @@ use crate::scenario::programs::Program;
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
+/// Longest wait for the routes of a mapper.
+const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
+
 /// Program of a node's host.
 #[derive(Clone)]
 enum Job {
@@ -77,7 +80,11 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
         let overhead_ns = profile.host.post.ps() / 1000;
         if let (Some(Protocol::Gm), Some(firmware)) = (node.board.protocol(), node.board.gm) {
             let routes = (0..count).map(|to| ways.get(&(index, to)).cloned());
-            let mut config = gm::Config::new(firmware.family, index as u16, routes.collect());
+            let mapped = node.gm.mapped && scenario.network.link_of(index).is_some();
+            let mut config = match mapped {
+                true => gm::Config::mapped(firmware.family, Some(index as u16)),
+                false => gm::Config::new(firmware.family, index as u16, routes.collect()),
+            };
             node.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;
             return Settings::Gm(config);
@@ -182,7 +189,12 @@ impl Task {
                 let mut config = config.clone();
                 // A connection begins sessions of its own after the first one.
                 config.session = (life as u16).wrapping_mul(SESSIONS_OF_A_LIFE);
-                let gm = gm_nodes::boot(machine, &self.firmware, config).await?;
+                let mapped = config.routes.is_empty();
+                let mut gm = gm_nodes::boot(machine, &self.firmware, config).await?;
+                if mapped {
+                    let map = gm.await_map(LONGEST_MAPPING_NS).await;
+                    map.map_err(pairs::text)?;
+                }
                 gm_traffic::run(gm, who, plan, deliveries).await
             }
         }
