@@ -134,7 +134,7 @@ impl Bench {
         });
     }
 
-    /// Runs a program on a node that gets number and routes from a mapper: start-up, then `run` once the map is there.
+    /// Runs a program on a node that gets number and routes from a mapper: start-up, then `run`, which waits for the map.
     pub fn mapped<F>(&mut self, node: u16, run: impl FnOnce(Host) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -145,9 +145,7 @@ impl Bench {
         let programs = &mut self.world.nodes[usize::from(node)].programs;
         programs.spawn("gm", |machine| async move {
             let gm = Gm::start(machine.clone(), machine, Some(&firmware), config).await;
-            let mut gm = gm.unwrap_or_else(|error| panic!("{error}"));
-            gm.await_map(2_000_000_000).await.expect("a map");
-            run(gm).await;
+            run(gm.unwrap_or_else(|error| panic!("{error}"))).await;
         });
     }
 

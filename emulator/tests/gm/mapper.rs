@@ -21,9 +21,19 @@ const PORT: u8 = 2;
 const LENGTH: u32 = 600;
 
 /// What a node does: sends so many messages to every other node and receives as many from each.
-async fn exchange(mut gm: Host, rounds: u32, pause_us: u64, arrived: Shared<Vec<(u16, u16, u32)>>) {
-    let (own, nodes) = (gm.node(), gm.nodes());
+async fn exchange(
+    mut gm: Host,
+    number: u16,
+    rounds: u32,
+    pause_us: u64,
+    arrived: Shared<Vec<(u16, u16, u32)>>,
+) {
     gm.open(PORT).await.expect("a port");
+    assert_eq!(gm.nodes(), 0);
+    // All ports are open when the map is there.
+    gm.await_map(2_000_000_000).await.expect("a map");
+    let (own, nodes) = (gm.node(), gm.nodes());
+    assert_eq!(own, number);
     let out = gm.allocate_dma(64 * 1024).expect("memory");
     let room = gm.allocate_dma(4096).expect("memory");
     let size = size_for(LENGTH);
@@ -85,11 +95,8 @@ fn check(profile: &str, topology: &Topology, mapper: u16, crossbars: usize) {
     let arrived = Shared::default();
     for node in 0..nodes {
         let arrived = Arc::clone(&arrived);
-        bench.mapped(node, move |gm| async move {
-            // Numbers follow the ids, which follow the nodes of the world.
-            assert_eq!((gm.node(), gm.nodes()), (node, nodes));
-            exchange(gm, 3, 0, arrived).await;
-        });
+        // Numbers follow the ids, which follow the nodes of the world.
+        bench.mapped(node, move |gm| exchange(gm, node, 3, 0, arrived));
     }
     let result = Shared::default();
     let left: Shared<Option<(Report, Map)>> = Arc::clone(&result);
@@ -173,7 +180,7 @@ fn check_moves(profile: &str) {
     let arrived = Shared::default();
     for node in 0..6 {
         let arrived = Arc::clone(&arrived);
-        bench.mapped(node, move |gm| exchange(gm, 150, 30, arrived));
+        bench.mapped(node, move |gm| exchange(gm, node, 150, 30, arrived));
     }
     let reports: Shared<Vec<(u64, Report, String)>> = Shared::default();
     let left = Arc::clone(&reports);
@@ -257,7 +264,7 @@ fn hostile_packets_do_no_harm() {
         let arrived = Shared::default();
         for node in 0..3 {
             let arrived = Arc::clone(&arrived);
-            bench.mapped(node, move |gm| exchange(gm, 100, 20, arrived));
+            bench.mapped(node, move |gm| exchange(gm, node, 100, 20, arrived));
         }
         bench.mapper(0, Settings::default(), |mut mapper| async move {
             mapper.map().await.expect("a map");

@@ -17,6 +17,8 @@ use crate::window::{PolledWord, System, Watch, Window};
 const TAKEN_NS: u64 = 20_000_000;
 /// Longest wait for an answer, in nanoseconds: in a network full of messages they take long.
 const LONGEST_NS: u64 = 20_000_000;
+/// Times as many tries where packets were lost.
+const MORE_TRIES: u32 = 4;
 /// Time between two looks whether the firmware has been started, in nanoseconds.
 const START_NS: u64 = 20_000;
 /// The words before a nonce, and what a packet needs of them.
@@ -32,6 +34,8 @@ pub(super) struct Port<W, S> {
     timeout_ns: u64,
     /// How long answers have taken.
     round_trip_ns: u64,
+    /// Packets were lost.
+    loses: bool,
     /// Number of the next packet: its nonce.
     nonce: u32,
     sent: u64,
@@ -47,6 +51,7 @@ impl<W: Window, S: System> Port<W, S> {
             system,
             timeout_ns: u64::from(timeout_us) * 1000,
             round_trip_ns: 0,
+            loses: false,
             nonce: 0,
             sent: 0,
             slot: 0,
@@ -60,6 +65,11 @@ impl<W: Window, S: System> Port<W, S> {
 
     pub(super) fn now_ps(&self) -> u64 {
         self.system.now_ps()
+    }
+
+    /// Begins anew: it is not known whether packets are lost.
+    pub(super) const fn forget_losses(&mut self) {
+        self.loses = false;
     }
 
     /// Packets sent so far.
@@ -178,18 +188,19 @@ struct Group {
 }
 
 impl Group {
-    /// Takes an answer. Returns the index of its packet; others are answers to earlier packets that come too late.
-    fn put(&mut self, (nonce, answer): (u32, Answer)) -> Option<usize> {
-        let mut found = self.tries.iter().filter_map(|(first, packets)| {
+    /// Takes an answer. Returns the index of its packet, and whether an earlier try was lost. Others are answers to earlier packets
+    /// that come too late.
+    fn put(&mut self, (nonce, answer): (u32, Answer)) -> Option<(usize, bool)> {
+        let tries = self.tries.iter().enumerate();
+        let mut found = tries.filter_map(|(try_, (first, packets))| {
             let index = nonce.wrapping_sub(*first) as usize;
-            packets.get(index).copied()
+            Some((try_, *packets.get(index)?))
         });
-        let index = found.next()?;
-        if self.answers[index].is_none() {
-            self.missing -= 1;
-        }
+        let (try_, index) = found.next()?;
+        let is_first = self.answers[index].is_none();
+        self.missing -= usize::from(is_first);
         self.answers[index] = Some(answer);
-        Some(index)
+        Some((index, is_first && try_ > 0))
     }
 
     fn is_done(&self) -> bool {
@@ -201,7 +212,8 @@ impl<W: Window, S: System> Port<W, S> {
     /// Takes what is in the inbox.
     async fn drain(&mut self, group: &mut Group) {
         while let Some(found) = self.take().await {
-            if let Some(index) = group.put(found) {
+            if let Some((index, lost)) = group.put(found) {
+                self.loses |= lost;
                 let took_ns = self.now_ps().saturating_sub(group.sent_ps[index]) / 1000;
                 // A slow answer counts at once, fast ones by and by.
                 self.round_trip_ns = (self.round_trip_ns - self.round_trip_ns / 8).max(took_ns);
@@ -244,7 +256,10 @@ impl<W: Window, S: System> Prober for Port<W, S> {
             missing: packets.len(),
             first: patience.first,
         };
-        for _ in 0..patience.tries {
+        let mut tries = 0;
+        // Where packets are lost, one that is not answered may have been lost each time.
+        while tries < patience.tries * if self.loses { MORE_TRIES } else { 1 } {
+            tries += 1;
             let missing: Vec<usize> = (0..packets.len())
                 .filter(|&index| group.answers[index].is_none())
                 .collect();

@@ -65,7 +65,7 @@ pub struct Settings {
     /// Time after the last packet of a group until its answers are taken as missing, in microseconds. It becomes longer while
     /// answers take long.
     pub timeout_us: u32,
-    /// How often a packet is sent before its answer is taken as missing.
+    /// How often a packet is sent before its answer is taken as missing. Four times as often while packets are lost.
     pub tries: u32,
     /// Most ports of a crossbar: at most 32.
     pub most_ports: u8,
@@ -226,6 +226,7 @@ impl<W: Window, S: System> Mapper<W, S> {
     /// # Errors
     /// [`MapError`].
     pub async fn maintain(&mut self) -> Result<Option<Report>, MapError> {
+        self.port.forget_losses();
         if self.current.is_some() && self.verify().await? {
             return Ok(None);
         }

@@ -29,9 +29,6 @@ use crate::scenario::programs::Program;
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
-/// Longest wait for the routes of a mapper.
-const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
-
 /// Program of a node's host.
 #[derive(Clone)]
 enum Job {
@@ -189,12 +186,7 @@ impl Task {
                 let mut config = config.clone();
                 // A connection begins sessions of its own after the first one.
                 config.session = (life as u16).wrapping_mul(SESSIONS_OF_A_LIFE);
-                let mapped = config.routes.is_empty();
-                let mut gm = gm_nodes::boot(machine, &self.firmware, config).await?;
-                if mapped {
-                    let map = gm.await_map(LONGEST_MAPPING_NS).await;
-                    map.map_err(pairs::text)?;
-                }
+                let gm = gm_nodes::boot(machine, &self.firmware, config).await?;
                 gm_traffic::run(gm, who, plan, deliveries).await
             }
         }
