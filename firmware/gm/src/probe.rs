@@ -168,8 +168,8 @@ impl<N: Nic> Gm<N> {
         let sound = match first & 0xFFFF {
             _ if first >> 16 != TYPE => false,
             SCOUT => length == SCOUT_BYTES && self.answer(buffer),
-            REPLY => length == HEADER_BYTES && self.to_inbox(buffer),
-            LOOP => length == HEADER_BYTES && self.is_own(buffer) && self.to_inbox(buffer),
+            REPLY => length == HEADER_BYTES && self.put_in_inbox(buffer),
+            LOOP => length == HEADER_BYTES && self.is_own(buffer) && self.put_in_inbox(buffer),
             ROUTES => self.take_routes(buffer, length) && self.answer(buffer),
             _ => false,
         };
@@ -199,7 +199,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Copies the header at `at` into the next slot, the first word last. Returns whether the slot was free.
-    fn to_inbox(&mut self, at: u32) -> bool {
+    fn put_in_inbox(&mut self, at: u32) -> bool {
         let slot = self.nic.load(INBOX_NEXT);
         if self.nic.load(slot) != 0 {
             return false;
@@ -238,7 +238,7 @@ impl<N: Nic> Gm<N> {
         if first + length - ROUTES_BYTES != end {
             return false;
         }
-        if !self.is_current(at) || !self.takes_number(node) {
+        if !self.accepts_version(at) || !self.takes_number(node) {
             return true;
         }
         let mut entry = first;
@@ -256,7 +256,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether routes are of a later version than those before, or of the same one and mapper. Then this is the version from now on.
-    fn is_current(&mut self, at: u32) -> bool {
+    fn accepts_version(&mut self, at: u32) -> bool {
         let version = self.nic.load(at + WORD_VERSION);
         let known = self.nic.load(ROUTES_VERSION);
         let high = self.nic.load(at + WORD_HIGH) & !NO_NODE;

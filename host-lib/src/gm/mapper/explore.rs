@@ -10,8 +10,8 @@
 //!   packet from the own port is determined by its bytes, so no other packet does.
 //! * Each packet may be lost, so nothing is there only if several were.
 //!
-//! A packet of a mapper is shorter than the slack buffer of a crossbar, so that one whose route turns out to be a circle does not
-//! wait for itself.
+//! A packet that is to come back has at most 61 bytes on the wire, and each slack buffer takes 48 before it stops its sender. So one
+//! whose route turns out to be a circle over several crossbars does not wait for itself.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -165,7 +165,7 @@ mod tests {
     fn packets_have_the_layout_of_the_firmware() {
         let scout = Packet::scout(&[1, -2, 31]);
         assert_eq!(scout.route, [0x81, 0xBE, 0x9F]);
-        assert_eq!(scout.words[5..], [3, 0, 0, 0, 0xA182_BF]);
+        assert_eq!(scout.words[5..], [3, 0, 0, 0, 0x00A1_82BF]);
         assert_eq!(scout.words.len() as u32 * 4, defs::gm::mapping::SCOUT_BYTES);
         let echo = Packet::echo(&[3]);
         assert_eq!(echo.route, [0x83, 0x80, 0xBD]);
