@@ -15,8 +15,10 @@ use emulator::lanai::timing::Timing;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::wire::myrinet::topology::Topology;
 use emulator::wire::myrinet::{CrossbarConfig, Link};
 use host_lib::firmware::Firmware;
+use host_lib::gm::mapper::{Mapper, Settings};
 use host_lib::gm::{Config, Gm};
 use host_lib::lanai::Family;
 
@@ -75,6 +77,13 @@ fn firmware(image: &Image) -> Firmware {
 impl Bench {
     /// Boards of a profile on one crossbar; `None` without the image.
     pub fn new(profile: &str, nodes: u16) -> Option<Self> {
+        let ports = if nodes > 8 { 16 } else { 8 };
+        Self::joined(profile, &Topology::one_crossbar(ports, nodes.into()))
+    }
+
+    /// Boards of a profile in a network; `None` without the image.
+    pub fn joined(profile: &str, topology: &Topology) -> Option<Self> {
+        let nodes = topology.nodes().len() as u16;
         let timing = Timing::built_in(profile).expect("a profile");
         let (name, family, link) = match timing.generation {
             Generation::L4 => ("gm-l4", Family::Four, Link::at_1_28_gbps(3)),
@@ -84,19 +93,15 @@ impl Bench {
         let image = image(name)?;
         let firmware = firmware(&image);
         let node = |index| {
-            let board = Lanai::new(SRAM_BYTES, timing, Pipeline::LLVM);
+            let mut board = Lanai::new(SRAM_BYTES, timing, Pipeline::LLVM);
+            let address = [2, 0, 0, 0, 1, index as u8];
+            board.fabric.set_address(address, u32::from(index) + 1);
             Node::new(index, board, &timing.host, 1)
         };
         let mut world = World::new((0..nodes).map(node).collect());
-        let ports = if nodes > 8 { 16 } else { 8 };
-        let crossbar = world
-            .add_crossbar(&CrossbarConfig::new(ports))
-            .expect("a crossbar");
-        for node in 0..usize::from(nodes) {
-            world
-                .connect_myrinet(node, (crossbar, node), link)
-                .expect("a free port");
-        }
+        world
+            .build_myrinet(topology, &CrossbarConfig::new(8), link)
+            .expect("free ports");
         Some(Self {
             world,
             image,
@@ -126,6 +131,39 @@ impl Bench {
         programs.spawn("gm", |machine| async move {
             let gm = Gm::start(machine.clone(), machine, Some(&firmware), config).await;
             run(gm.unwrap_or_else(|error| panic!("{error}"))).await;
+        });
+    }
+
+    /// Runs a program on a node that gets number and routes from a mapper: start-up, then `run`, which waits for the map.
+    pub fn mapped<F>(&mut self, node: u16, run: impl FnOnce(Host) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut config = Config::mapped(self.family, None);
+        config.resend_ticks = 10;
+        let firmware = self.firmware.clone();
+        let programs = &mut self.world.nodes[usize::from(node)].programs;
+        programs.spawn("gm", |machine| async move {
+            let gm = Gm::start(machine.clone(), machine, Some(&firmware), config).await;
+            run(gm.unwrap_or_else(|error| panic!("{error}"))).await;
+        });
+    }
+
+    /// Runs a mapper on a node, beside its other program: `run` once the firmware has been started.
+    pub fn mapper<F>(
+        &mut self,
+        node: u16,
+        settings: Settings,
+        run: impl FnOnce(Mapper<Machine, Machine>) -> F + Send + 'static,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let family = self.family;
+        let programs = &mut self.world.nodes[usize::from(node)].programs;
+        programs.spawn("mapper", move |machine| async move {
+            let mut mapper = Mapper::new(machine.clone(), machine, family, settings);
+            mapper.await_start().await;
+            run(mapper).await;
         });
     }
 

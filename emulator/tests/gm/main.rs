@@ -2,5 +2,6 @@
 
 mod bench;
 mod exchange;
+mod mapper;
 mod registers;
 mod traffic;

@@ -27,6 +27,8 @@ struct Plan {
     slow: Vec<bool>,
     faults: bool,
     cut: Option<(usize, u64)>,
+    /// A cable, the crossbar to which one of its ends moves, and when.
+    replug: Option<(usize, usize, u64)>,
     nres: bool,
     latency_ns: u64,
 }
@@ -41,12 +43,26 @@ fn plans() -> impl Strategy<Value = Plan> {
         prop::collection::vec(prop_oneof![Just(0), 1..3_000_u64], 12),
         prop::collection::vec(any::<bool>(), 32),
         any::<bool>(),
-        prop::option::of((number(), 0..60_000_u64)),
+        (
+            prop::option::of((number(), 0..60_000_u64)),
+            prop::option::of((number(), number(), 0..60_000_u64)),
+        ),
         any::<bool>(),
         prop_oneof![Just(0), 1..400_u64],
     )
         .prop_map(
-            |(parents, extra, places, packets, rests, slow, faults, cut, nres, latency_ns)| Plan {
+            |(
+                parents,
+                extra,
+                places,
+                packets,
+                rests,
+                slow,
+                faults,
+                (cut, replug),
+                nres,
+                latency_ns,
+            )| Plan {
                 parents,
                 extra,
                 places,
@@ -55,6 +71,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                 slow,
                 faults,
                 cut,
+                replug,
                 nres,
                 latency_ns,
             },
@@ -101,8 +118,9 @@ impl Plan {
         for &ports in &topology.crossbars {
             let mut config = CrossbarConfig::new(ports);
             config.latency = SimTime::from_ns(self.latency_ns);
-            // A damaged route byte can lead a packet into a circle.
-            config.watchdog = self.faults.then_some(SimTime::from_us(200));
+            // A damaged route byte, or a route from before a cable was moved, can lead a packet into a circle.
+            let wrong = self.faults || self.replug.is_some();
+            config.watchdog = wrong.then_some(SimTime::from_us(200));
             world.add_crossbar(&config).expect("a valid world");
         }
         for (index, &(a, b)) in topology.cables.iter().enumerate() {
@@ -142,6 +160,14 @@ impl Plan {
                 .unplug_myrinet(a, SimTime::from_ns(ns), until)
                 .expect("a valid world");
         }
+        if let Some((cable, crossbar, ns)) = self.replug {
+            let (a, b) = topology.cables[cable % topology.cables.len()];
+            let to = Port::from((crossbar % topology.crossbars.len(), 15));
+            let free = topology.cables.iter().all(|&(a, b)| a != to && b != to);
+            let (at, until) = (SimTime::from_ns(ns), SimTime::from_ns(ns + ns % 3_000));
+            let moved = world.replug_myrinet(b, [a, to], at, until);
+            assert_eq!(moved.is_ok(), free, "{moved:?}");
+        }
         for &(from, to, ns, length) in &self.packets {
             let (from, to) = (from % nodes, to % nodes);
             if let Some(route) = routes.get(&(from, to)) {
@@ -175,7 +201,7 @@ fn check_plan(plan: &Plan, middle_us: u64) {
     let fabric = whole.network::<Myrinet>().expect("a valid world");
     let waiting = fabric.describe_waiting();
     assert_eq!(fabric.under_way(), 0, "{waiting:#?}");
-    if !plan.faults && plan.cut.is_none() && !plan.nres {
+    if !plan.faults && plan.cut.is_none() && plan.replug.is_none() && !plan.nres {
         assert_eq!(counts.lost + counts.cut_short, 0);
     }
     let mut loaded = plan.world();

@@ -10,7 +10,7 @@ use emulator::wire::myrinet::{Control, CrossbarConfig, Link, Packet};
 use emulator::wire::port::Port;
 use emulator::wire::unit::Unit;
 
-use crate::nic::{Event, at, nic, nics, received, run_us, send, settled};
+use crate::nic::{Event, at, nic, nic_mut, nics, received, run_us, send, settled};
 
 const CABLE: Link = Link::at_2_gbps(10);
 
@@ -196,4 +196,95 @@ impl std::io::Write for Disk {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+#[test]
+fn a_cable_is_plugged_in_elsewhere() {
+    let mut world = star();
+    let (pulled, plugged) = (SimTime::from_ns(20_000), SimTime::from_ns(30_000));
+    let ends = [Port::Node(1), (0, 6).into()];
+    world.replug_myrinet(1, ends, pulled, plugged).unwrap();
+    for (tag, ns) in [(1, 1_000), (2, 25_000), (3, 31_000)] {
+        send(&mut world, 0, ns, &[0x81], tag, 100);
+        send(&mut world, 2, ns, &[0x84], tag + 10, 100);
+        // From port 1 and from port 6 to port 3.
+        send(&mut world, 1, ns, &[0x82], tag, 100);
+        send(&mut world, 1, ns + 1_000, &[0xBD], tag + 10, 100);
+    }
+    run_us(&mut world, 100, 1);
+    let tags = |node| -> Vec<u8> {
+        let all = received(&world, node);
+        all.into_iter().map(|(tag, ..)| tag).collect()
+    };
+    assert_eq!((tags(1), tags(3)), (vec![1, 13], vec![1, 13]));
+    let counts = settled(&world);
+    assert_eq!((counts.sent, counts.delivered), (12, 4));
+    let carrier = &nic(&world, 1).carrier;
+    assert_eq!(carrier, &[(20_000_000, false), (30_000_000, true)]);
+}
+
+/// A node that takes nothing while its cable is moved still takes nothing, and a node that was stopped goes on.
+#[test]
+fn stop_outlives_the_cable() {
+    let mut world = star();
+    nic_mut(&mut world, 1).rest = SimTime::from_us(50);
+    let at = SimTime::from_us(20);
+    let ends = [Port::Node(1), (0, 7).into()];
+    world.replug_myrinet(1, ends, at, at).unwrap();
+    send(&mut world, 0, 1_000, &[0x81], 1, 1_000);
+    send(&mut world, 2, 30_000, &[0x85], 2, 1_000);
+    run_us(&mut world, 40, 1);
+    let stopped = |world: &World| {
+        let controls = &nic(world, 2).controls;
+        controls
+            .iter()
+            .any(|(_, control)| *control == Control::Stop)
+    };
+    assert!(stopped(&world));
+    run_us(&mut world, 200, 1);
+    // The first one was on the cable when it was pulled out.
+    let tails: Vec<bool> = nic(&world, 1).tails.iter().map(|tail| tail.1).collect();
+    assert_eq!(tails, [false, true]);
+    settled(&world);
+    let mut world = star();
+    nic_mut(&mut world, 1).rest = SimTime::from_us(50);
+    let ends = [Port::Node(0), (0, 7).into()];
+    world.replug_myrinet(0, ends, at, at).unwrap();
+    send(&mut world, 0, 1_000, &[0x81], 1, 1_000);
+    send(&mut world, 0, 90_000, &[0xBA], 2, 1_000);
+    run_us(&mut world, 200, 1);
+    let heard = &nic(&world, 0).controls;
+    let whole = Control::Sent { whole: false };
+    assert_eq!(
+        heard[1..3],
+        [(20_065_000, whole), (20_065_000, Control::Go)]
+    );
+    let tails: Vec<bool> = nic(&world, 1).tails.iter().map(|tail| tail.1).collect();
+    assert_eq!(tails, [false, true]);
+}
+
+#[test]
+fn a_cable_cannot_be_plugged_in_anywhere() {
+    let mut world = star();
+    let now = SimTime::ZERO;
+    let mut check = |port: usize, ends: [Port; 2], text: &str| {
+        let moved = world.replug_myrinet(port, ends, now, now);
+        assert_eq!(moved.expect_err("refused").to_string(), text);
+    };
+    let node = Port::Node(1);
+    check(
+        1,
+        [node, (0, 2).into()],
+        "port 2 of switch 0 has a cable already",
+    );
+    check(1, [node, (0, 8).into()], "there is no port 8 of switch 0");
+    let other = "the cable between node 1 and port 1 of switch 0 must keep its nodes, and lead to another port or crossbar";
+    check(1, [(0, 5).into(), (0, 6).into()], other);
+    check(1, [node, node], other);
+    check(5, [node, (0, 5).into()], "there is no node 5");
+    world
+        .replug_myrinet(1, [node, (0, 5).into()], now, now)
+        .unwrap();
+    let taken = world.replug_myrinet(2, [Port::Node(2), (0, 5).into()], now, now);
+    assert!(taken.is_err());
 }

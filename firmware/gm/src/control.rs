@@ -11,6 +11,7 @@ use defs::gm::map::{
     PEER_ROUTE, PEERS, READY, READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS,
     REPLY_COUNT, SENDER_JOBS, SESSION, STATE, TOKEN_BYTES, TOKENS, page_key,
 };
+use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::port::{
     PORT_COUNT, PORT_PROCESS, PORT_QUEUE_LOW, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS,
     SEND_TYPE, control_block, receive_slot, send_slot,
@@ -18,6 +19,7 @@ use defs::gm::port::{
 
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
+use crate::state::connection;
 use crate::state::{
     ALARMS, BUFFER_STATE, C_PARTIAL, C_SEND, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD,
     FREE_REPLY, LAST_WRITE, LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_EVENT, P_FREE_TOKEN, P_KEY,
@@ -58,6 +60,7 @@ impl<N: Nic> Gm<N> {
         self.forget_pages();
         self.clear(COUNTERS, COUNTERS + 4 * COUNTER_COUNT);
         self.clear(STATE, STATE_END);
+        self.prepare_mapping();
         for port in 0..PORT_COUNT {
             self.nic.store(control_block(port) + P_OPEN, 0);
             self.nic.store(control_block(port) + P_RECEIVES, 0);
@@ -174,16 +177,22 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(STARTED) != 0 || self.nic.load(NODES) > NODE_LIMIT {
             return;
         }
-        let node = self.nic.load(NODE) & (NODE_LIMIT - 1);
+        let node = self.nic.load(NODE);
+        self.prepare_peers(0, self.nic.load(NODES));
+        self.nic.store(OWN, node << 17);
+        self.nic.store(STARTED, 1);
+        self.nic.store(PROBES_TAKEN, PROBES_TAKEN_MAGIC);
+    }
+
+    /// Prepares the connections of peers; their routes stay.
+    pub(crate) fn prepare_peers(&mut self, from: u32, to: u32) {
         let session = self.nic.load(SESSION) << 16;
-        let mut at = PEERS;
-        for _ in 0..2 * self.nic.load(NODES) {
+        let mut at = connection(2 * from);
+        while at < connection(2 * to) {
             self.clear(at, at + PEER_ROUTE);
             self.nic.store(at + C_SEND, session);
             at += CONNECTION_BYTES;
         }
-        self.nic.store(OWN, node << 17);
-        self.nic.store(STARTED, 1);
     }
 
     /// SEND's half of opening a port. Returns whether it is open now.

@@ -19,6 +19,7 @@
 //! | `report` | completed sends and notices to the host |
 //! | `jobs` | what the halves of SEND and RECV ask of each other, on one CPU or two |
 //! | `control` | start, ports, the driver's commands |
+//! | `probe` | packets that map the network |
 //!
 //! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
 //! division, no multiplication and no copies of payload.
@@ -36,6 +37,7 @@ mod jobs;
 pub mod nic;
 mod page;
 mod post;
+mod probe;
 mod receive;
 mod remote;
 mod report;

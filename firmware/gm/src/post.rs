@@ -7,6 +7,7 @@ use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::map::{
     ACK_PACKETS, COMMAND, Counter, NODES, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer,
 };
+use defs::gm::mapping::OUT;
 use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
     ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
@@ -67,8 +68,7 @@ impl<N: Nic> Gm<N> {
                 }
             }
         }
-        let command = self.nic.load(COMMAND);
-        command != 0 && self.command(command)
+        (self.nic.load(COMMAND) | self.nic.load(OUT)) != 0 && self.take_words()
     }
 
     /// Takes a send slot.

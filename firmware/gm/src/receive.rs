@@ -1,6 +1,7 @@
 //! RECV: packets from the wire.
 
 use defs::gm::map::{ACK_PACKETS, Counter, NODE, NODES};
+use defs::gm::mapping;
 use defs::gm::packet::{
     ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TYPE,
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
@@ -86,11 +87,7 @@ impl<N: Nic> Gm<N> {
         let known = sender < self.nic.load(NODES) && number >> 1 == sender;
         let ours = target == self.nic.load(NODE) && first >> 16 == TYPE;
         if !(known && ours) {
-            self.count(if first >> 16 == TYPE {
-                Counter::BadAddress
-            } else {
-                Counter::BadType
-            });
+            self.odd_packet(at, length, first >> 16);
             return false;
         }
         let packet = Packet {
@@ -118,6 +115,19 @@ impl<N: Nic> Gm<N> {
             false
         } else {
             self.other(&packet)
+        }
+    }
+
+    /// A packet that is for another node, from an unknown one, or of another type.
+    #[cold]
+    #[inline(never)]
+    fn odd_packet(&mut self, at: u32, length: u32, kind: u32) {
+        if kind == TYPE {
+            self.count(Counter::BadAddress);
+        } else if kind == mapping::TYPE && N::ROLE.sends() {
+            self.mapping_packet(at, length);
+        } else {
+            self.count(Counter::BadType);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use defs::gm::event::{ALARM, Status};
 use defs::gm::map::{BACK_OFF_LIMIT, FATAL_TICKS};
+use defs::gm::mapping::OUT;
 use defs::gm::port::PORT_COUNT;
 
 use crate::state::{
@@ -18,6 +19,10 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn on_tick(&mut self) {
         let now = self.nic.load(NOW).wrapping_add(1);
         self.nic.store(NOW, now);
+        // While posts of programs follow each other without a pause, nothing else looks for a packet of the mapper.
+        if self.nic.load(OUT) != 0 {
+            self.take_out();
+        }
         self.look_at_connections(now);
         if self.nic.load(ALARMS) != 0 {
             self.look_at_alarms(now);

@@ -2,6 +2,7 @@
 
 use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
 use defs::gm::map::{BUFFER_HEADER, NODE, PAGE_BYTES, PEER_ROUTE, ROUTE_WORDS, WINDOW};
+use defs::gm::mapping::PROBE;
 use defs::gm::packet::{
     BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER,
     WORD_SEQUENCE, WORD_TARGET, WORD_TYPE, first_word,
@@ -272,6 +273,9 @@ impl<N: Nic> Gm<N> {
         }
         let connection = self.nic.load(ACKS);
         if connection != 0 {
+            if connection == PROBE {
+                return self.send_probe();
+            }
             return self.send_ack(connection);
         }
         let buffer = self.nic.load(LEAVE);

@@ -2,11 +2,13 @@
 
 use defs::gm::mac::{ETHERTYPE, POST_MAILBOX, SRAM_BYTES as MAC_SRAM_BYTES};
 use defs::gm::map::{COMMAND, GLOBALS, READ_BLOCKS, READY, RECORDS, SEND_QUEUES, WRITE_BLOCKS};
-use defs::gm::map::{ROUTE_LIMIT, sram_bytes};
+use defs::gm::map::{NODE_LIMIT, PEER_BYTES, PEERS, ROUTE_LIMIT, SRAM_BYTES, sram_bytes};
+use defs::gm::mapping::{MAP_VERSION, PROBES_TAKEN};
 use defs::lanai::{HOST_SIG, l4, l9};
 use defs::tigon2::regs::{MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW};
 
 use super::error::StartError;
+use super::mapper::UniqueId;
 use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::firmware::Firmware;
@@ -111,6 +113,17 @@ impl<W: Window> Board<W> {
         }
     }
 
+    /// What the EEPROM says: the board's id, and the most nodes for which it has memory.
+    pub(super) fn identity(&self) -> (Option<UniqueId>, u32) {
+        let record = match self {
+            Self::Lanai(board) => board.record(),
+            Self::Tigon2(_) => None,
+        };
+        let bytes = record.map_or(SRAM_BYTES, |record| record.sram_bytes);
+        let nodes = (bytes.saturating_sub(PEERS) / PEER_BYTES).min(NODE_LIMIT);
+        (record.map(|record| UniqueId(record.address)), nodes)
+    }
+
     /// Lets the firmware interrupt the host.
     pub(super) async fn enable_interrupts(&mut self) {
         if let Self::Lanai(board) = self {
@@ -151,8 +164,9 @@ impl<W: Window> Board<W> {
                 }
                 board.load(firmware).await?;
                 // SRAM survives a reset: clear the words of an earlier run.
-                board.write_sram(READY, 0).await;
-                board.write_sram(COMMAND, 0).await;
+                for word in [READY, COMMAND, PROBES_TAKEN, MAP_VERSION] {
+                    board.write_sram(word, 0).await;
+                }
                 board.set_chain(0, WRITE_BLOCKS).await;
                 board.set_chain(2, READ_BLOCKS).await;
                 board.release().await;

@@ -1,6 +1,7 @@
 //! A node's settings for its firmware.
 
 use defs::gm::map::{DEFAULT_FATAL_TICKS, DEFAULT_RESEND_TICKS};
+use defs::gm::mapping::NO_NODE;
 
 use super::board::Family;
 
@@ -9,10 +10,11 @@ use super::board::Family;
 pub struct Config {
     /// The board.
     pub family: Family,
-    /// Own node number: an index into `routes`.
+    /// Own node number: an index into `routes`, if there are any.
     pub node: u16,
     /// The route to every node, in the order of their numbers: over Myrinet a byte for each switch, none for a
-    /// cable; over Ethernet an [`ethernet_route`](super::ethernet_route); `None` if the node cannot be reached.
+    /// cable; over Ethernet an [`ethernet_route`](super::ethernet_route); `None` if the node cannot be reached. Empty: a
+    /// mapper will give routes.
     pub routes: Vec<Option<Vec<u8>>>,
     /// Session of this run. Each start of the node needs a later session than the one before (sessions wrap: later means
     /// by less than 0x8000), so that nodes that keep running can tell its packets from older ones.
@@ -41,5 +43,16 @@ impl Config {
             page_buckets: 4096,
             overhead_ns: 0,
         }
+    }
+
+    /// The usual settings of a node that gets its routes from a mapper ([`mapper`](super::mapper)), and its number too if it
+    /// has none.
+    #[must_use]
+    pub fn mapped(family: impl Into<Family>, node: Option<u16>) -> Self {
+        let node = match node {
+            Some(node) => node,
+            None => NO_NODE as u16,
+        };
+        Self::new(family, node, Vec::new())
     }
 }

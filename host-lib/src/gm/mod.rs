@@ -8,7 +8,8 @@
 //! * [`Gm::open`] and [`Gm::close`] open and close a port;
 //! * [`Gm::allocate_dma`] and [`Gm::register`] give memory that the board may use;
 //! * [`Gm::send`] and [`Gm::send_with_callback`] send, [`Gm::provide_receive_buffer`] provides a buffer;
-//! * [`Gm::receive`], [`Gm::receive_pending`] and [`Gm::try_receive`] take events.
+//! * [`Gm::receive`], [`Gm::receive_pending`] and [`Gm::try_receive`] take events;
+//! * [`mapper`] finds out how the network is wired and gives routes, for which [`Gm::await_map`] waits.
 //!
 //! ```
 //! use host_lib::gm::{Buffer, Event, Gm, Priority, Request, size_for};
@@ -40,6 +41,8 @@ mod call;
 mod config;
 mod driver;
 mod error;
+mod mapped;
+pub mod mapper;
 mod memory;
 mod port;
 mod receive;

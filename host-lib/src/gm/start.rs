@@ -5,6 +5,7 @@ use defs::gm::map::{
     PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_LIMIT, ROUTE_VALID,
     ROUTE_WORDS, SESSION, peer,
 };
+use defs::gm::mapping::{NO_NODE, OWN_HIGH, PEER_LIMIT};
 use defs::gm::port::PORT_COUNT;
 
 use super::Gm;
@@ -12,6 +13,7 @@ use super::board::Board;
 use super::config::Config;
 use super::driver::Driver;
 use super::error::StartError;
+use super::mapper::UniqueId;
 use super::memory::Regions;
 use super::port::{POLL_NS, POLLS};
 use super::table::PageTable;
@@ -38,9 +40,11 @@ impl<W: Window, S: System> Gm<W, S> {
         if let Some(firmware) = firmware {
             board.boot(firmware, config.routes.len() as u32).await?;
         }
+        let (id, limit) = board.identity();
         await_word(&mut board, &mut system, READY, READY_MAGIC, "the start").await?;
         let table = PageTable::new(&mut system, config.page_buckets);
         let table = table.ok_or(StartError::NoMemory)?;
+        prepare_mapping(&mut board, id, limit, &config).await;
         configure(&mut board, &config, &table).await;
         await_word(&mut board, &mut system, COMMAND, 0, "the settings").await?;
         board.enable_interrupts().await;
@@ -112,6 +116,9 @@ fn check(config: &Config) -> Result<(), StartError> {
     if nodes > NODE_LIMIT as usize {
         return Err(StartError::TooManyNodes { nodes });
     }
+    if nodes == 0 && (u32::from(node) < NODE_LIMIT || u32::from(node) == NO_NODE) {
+        return Ok(());
+    }
     if usize::from(node) >= nodes {
         return Err(StartError::Node { node, nodes });
     }
@@ -146,6 +153,25 @@ async fn write_route<W: Window>(board: &mut Board<W>, node: u16, route: Option<&
         None => 0,
     };
     board.write_sram(at + PEER_ROUTE, valid).await;
+}
+
+/// Writes the own id, and for a node that gets its routes from a mapper a table without any.
+async fn prepare_mapping<W: Window>(
+    board: &mut Board<W>,
+    id: Option<UniqueId>,
+    limit: u32,
+    config: &Config,
+) {
+    // A node whose EEPROM was not read is told apart by its number.
+    let [high, low] = config.node.to_be_bytes();
+    let id = id.unwrap_or(UniqueId([0, 0, 0, 0, high, low]));
+    board.write_sram_burst(OWN_HIGH, &id.words()).await;
+    board.write_sram(PEER_LIMIT, limit).await;
+    if config.routes.is_empty() {
+        for node in 0..limit {
+            board.write_sram(peer(node) + PEER_ROUTE, 0).await;
+        }
+    }
 }
 
 /// Writes everything that the firmware needs.

@@ -149,6 +149,11 @@ impl<W: Window> LanaiBoard<W> {
         self.family
     }
 
+    /// What the EEPROM says about the board, once it was reset.
+    pub const fn record(&self) -> Option<BoardRecord> {
+        self.record
+    }
+
     /// Returns the window.
     pub fn into_inner(self) -> W {
         self.window

@@ -140,6 +140,31 @@ impl World {
         Ok(())
     }
 
+    /// Pulls the cable of a port out at `at` and plugs it in between `ends` at `until`. Nodes at its ends keep it, so only ends at
+    /// crossbars move, to ports that are free from the beginning, or stay. Packets that are on it at `at` are lost, and those that nodes
+    /// send in between. Fault layers of the old ports do not move with it.
+    ///
+    /// # Errors
+    /// If the port does not exist or has no cable, or the new ends are not possible.
+    pub fn replug_myrinet(
+        &mut self,
+        port: impl Into<Port>,
+        ends: [Port; 2],
+        at: SimTime,
+        until: SimTime,
+    ) -> Result<(), MyrinetError> {
+        let myrinet = self.myrinet_mut();
+        let channel = myrinet.connected(port.into())?;
+        myrinet.replug(channel, ends, at, until)?;
+        self.cut_myrinet(channel, (at, None), None);
+        for end in ends {
+            if let Port::Node(node) = end {
+                self.nodes[node].schedule_carrier(true, until);
+            }
+        }
+        Ok(())
+    }
+
     /// A crossbar is dead from `from` to `until`, if ever: its cables carry nothing, and packets inside are lost.
     ///
     /// # Errors
@@ -208,6 +233,20 @@ impl World {
     ) -> Result<impl Iterator<Item = FaultCounts>, MyrinetError> {
         let (myrinet, channel) = self.myrinet_channel(port.into())?;
         Ok(myrinet.channels[channel].lane.fault_counts())
+    }
+
+    /// Counts of all channels: also of cables that were pulled out, or will be plugged in.
+    pub fn myrinet_lanes(&self) -> impl Iterator<Item = &LaneCounts> {
+        let channels = self.network::<Myrinet>().into_iter();
+        let channels = channels.flat_map(|myrinet| &myrinet.channels);
+        channels.map(|channel| channel.lane.counts())
+    }
+
+    /// Counts of the fault layers of all channels.
+    pub fn myrinet_layers(&self) -> impl Iterator<Item = FaultCounts> {
+        let channels = self.network::<Myrinet>().into_iter();
+        let channels = channels.flat_map(|myrinet| &myrinet.channels);
+        channels.flat_map(|channel| channel.lane.fault_counts())
     }
 
     /// The number of ports of each crossbar.

@@ -50,6 +50,11 @@ impl Gate {
         past.checked_sub(1).is_some_and(|last| self.changes[last].1)
     }
 
+    /// The last change, which may be still to come.
+    pub fn last(&self) -> Option<(SimTime, bool)> {
+        self.changes.last().copied()
+    }
+
     /// The times of changes behind `time`.
     pub fn changes_after(&self, time: SimTime) -> Vec<SimTime> {
         let times = self.changes.iter().map(|&(at, _)| at);
@@ -72,7 +77,7 @@ pub(super) struct Channel {
     pub waiting: VecDeque<HopId>,
     /// Whether its beginning may send.
     pub gate: Gate,
-    /// Whether its end sent STOP, and no GO since.
+    /// Whether its end, a crossbar or a node, sent STOP, and no GO since.
     pub stopping: bool,
     /// The number of the last prediction of when STOP or GO are due.
     pub prediction: u64,

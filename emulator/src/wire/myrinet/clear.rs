@@ -96,6 +96,31 @@ impl Joined<'_> {
         }
     }
 
+    /// A cable is pulled out and another one is plugged in. Packets on the old one are lost. A node that had stopped what comes in
+    /// still does; one that was stopped goes on.
+    pub fn replug(&mut self, old: usize, new: usize) {
+        for channel in [old, old ^ 1] {
+            self.cut(channel, false);
+        }
+        self.network.plug_in(old, new);
+        for old in [old, old ^ 1] {
+            let channel = &self.network.channels[old];
+            let stopping = channel.receiver().is_some() && channel.stopping;
+            if stopping {
+                let now = self.now;
+                let back = self.network.current_back(old);
+                let back = &mut self.network.channels[back];
+                back.stopping = true;
+                back.gate.change(now, now, true);
+            }
+            let channel = &self.network.channels[old];
+            if let (Some(node), Some((time, true))) = (channel.sender(), channel.gate.last()) {
+                let soon = self.now.saturating_add(channel.link.propagation);
+                self.tell_control(node, time.max(soon), Control::Go);
+            }
+        }
+    }
+
     /// A packet has waited for a channel for too long, if it still does.
     pub fn bark(&mut self, channel: usize, id: HopId) {
         if self.network.channels[channel].waiting.contains(&id) {

@@ -2,6 +2,7 @@
 
 use crate::profile::{ProfileError, Reader};
 use crate::sim::time::SimTime;
+use crate::state;
 
 /// How full a slack buffer is when a port sends STOP and GO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,3 +75,5 @@ pub(super) struct Crossbar {
     /// For each port, the channel that leads away from it.
     pub ports: Vec<Option<usize>>,
 }
+
+state!(Crossbar { ports } fixed { config });

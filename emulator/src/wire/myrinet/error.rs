@@ -27,6 +27,11 @@ pub enum MyrinetError {
         "a byte or the way takes no time from {0} to {1}: nothing could be said about what comes first"
     )]
     NoTime(Port, Port),
+    /// A cable cannot be moved from one node to another one.
+    #[error(
+        "the cable between {0} and {1} must keep its nodes, and lead to another port or crossbar"
+    )]
+    OtherNode(Port, Port),
     /// A cable that is too long or too slow.
     #[error("the cable from {0} to {1} is longer than 1 ms or slower than 1 us for each byte")]
     TooSlow(Port, Port),

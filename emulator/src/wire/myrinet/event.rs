@@ -41,6 +41,8 @@ pub(super) enum Step {
     Cut(bool),
     /// A packet that still waits for it has waited for too long.
     Watchdog(HopId),
+    /// Its cable is pulled out and another one, of this channel, is plugged in.
+    Replug(usize),
 }
 
 value_enum!(Step {
@@ -57,6 +59,7 @@ value_enum!(Step {
     Leave { 0: packet, 1: layer, 2: reports },
     Cut { 0: crossbar },
     Watchdog { 0: hop },
+    Replug { 0: new },
 });
 
 impl Step {
@@ -76,6 +79,7 @@ impl Step {
             Self::Leave(..) => 10,
             Self::Cut(_) => 11,
             Self::Watchdog(_) => 12,
+            Self::Replug(_) => 13,
         }
     }
 }

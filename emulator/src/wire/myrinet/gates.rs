@@ -10,8 +10,11 @@ impl Joined<'_> {
     /// The node at a channel's end sends a control.
     pub fn hear(&mut self, channel: usize, control: Control) {
         match control {
-            Control::Stop => self.send_gate(channel, true),
-            Control::Go => self.send_gate(channel, false),
+            Control::Stop | Control::Go => {
+                let stop = control == Control::Stop;
+                self.network.channels[channel].stopping = stop;
+                self.send_gate(channel, stop);
+            }
             Control::Reset(Direction::Send) => self.reset(self.network.back(channel)),
             Control::Reset(Direction::Receive) => self.reset(channel),
             // Only ports say these.

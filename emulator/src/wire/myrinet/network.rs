@@ -53,6 +53,8 @@ pub struct MyrinetNetwork {
     pub(super) crossbars: Vec<Crossbar>,
     /// For each node, the channel that leads away from it.
     node_channels: Vec<Option<usize>>,
+    /// Ends of cables that are plugged in later.
+    planned: Vec<[Port; 2]>,
     /// Packets under way, in the order of their numbers.
     pub(super) worms: Vec<Worm>,
     pub(super) next_number: u64,
@@ -62,7 +64,9 @@ pub struct MyrinetNetwork {
     pub(super) counts: FabricCounts,
 }
 
-state!(MyrinetNetwork { worms, next_number, pending, now, counts } lists { channels } fixed { crossbars, node_channels });
+state!(MyrinetNetwork {
+    worms, next_number, pending, now, counts, node_channels
+} lists { channels, crossbars } fixed { planned });
 
 impl MyrinetNetwork {
     /// The world has this number of nodes.
@@ -180,6 +184,76 @@ impl MyrinetNetwork {
             let fails = matches!(end, Port::Switch { switch, .. } if Some(switch) == crossbar);
             self.schedule(span.0.max(self.now), channel, Step::Cut(fails));
         }
+    }
+
+    /// Adds a cable that takes the place of an existing one, whose channel is given, at `at`: it lies between other ports and carries
+    /// packets from `from` on.
+    pub(super) fn replug(
+        &mut self,
+        old: usize,
+        ends: [Port; 2],
+        at: SimTime,
+        from: SimTime,
+    ) -> Result<(), MyrinetError> {
+        let lane = &self.channels[old].lane;
+        let own = [lane.from(), lane.to()];
+        for end in ends {
+            let free = self.channel_from(end)?.is_none();
+            let planned = self.planned.iter().flatten().any(|taken| *taken == end);
+            if planned || !free && !own.contains(&end) {
+                return Err(MyrinetError::Occupied(end));
+            }
+        }
+        let mut nodes =
+            [own, ends].map(|ends| ends.map(|end| matches!(end, Port::Node(_)).then_some(end)));
+        nodes.iter_mut().for_each(|nodes| nodes.sort_unstable());
+        if ends[0] == ends[1] || nodes[0] != nodes[1] {
+            return Err(MyrinetError::OtherNode(own[0], own[1]));
+        }
+        let (link, new) = (self.channels[old].link, self.channels.len());
+        for (from_end, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            let mut channel = Channel::new(from_end, to, link);
+            channel.lane.cut(SimTime::ZERO, from);
+            self.channels.push(channel);
+        }
+        self.planned.push(ends);
+        self.schedule(at.max(self.now), old, Step::Replug(new));
+        Ok(())
+    }
+
+    /// Gives the ports of an old cable free and plugs in a new one. Both are given by a channel.
+    pub(super) fn plug_in(&mut self, old: usize, new: usize) {
+        for (channels, plugged) in [([old, old ^ 1], false), ([new, new ^ 1], true)] {
+            for channel in channels {
+                let place = match self.channels[channel].lane.from() {
+                    Port::Node(node) => self.node_channels.get_mut(node),
+                    Port::Switch { switch, port } => {
+                        let crossbar = self.crossbars.get_mut(switch);
+                        crossbar.and_then(|crossbar| crossbar.ports.get_mut(port))
+                    }
+                };
+                match place {
+                    Some(place) if plugged => *place = Some(channel),
+                    // Another cable may be there already.
+                    Some(place) if *place == Some(channel) => *place = None,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The channel that leads away from the node where a channel begins: another one if its cable was replaced.
+    pub(super) fn current_away(&self, channel: usize) -> usize {
+        let node = self.channels[channel].sender();
+        node.and_then(|node| self.node_channel(node))
+            .unwrap_or(channel)
+    }
+
+    /// The channel that leads to the node where a channel ends: another one if its cable was replaced.
+    pub(super) fn current_back(&self, channel: usize) -> usize {
+        let node = self.channels[channel].receiver();
+        let away = node.and_then(|node| self.node_channel(node));
+        away.map_or(channel, |away| self.back(away))
     }
 
     pub(super) fn schedule(&mut self, time: SimTime, channel: usize, step: Step) -> u64 {

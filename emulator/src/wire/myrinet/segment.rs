@@ -84,7 +84,7 @@ impl<'a> Joined<'a> {
             Step::Replan(hop, version) if self.is_current(hop, version) => self.replan(hop, time),
             Step::TailOut(..) | Step::Begin(..) | Step::Settle(..) | Step::Replan(..) => {}
             Step::Gate(stop) => self.gate_changes(channel, stop),
-            Step::Heard(control) => self.hear(channel, control),
+            Step::Heard(control) => self.hear(self.network.current_back(channel), control),
             Step::Flow(hop, flow) => self.flow_changes(hop, flow),
             Step::Head(hop) => self.head_arrives(hop),
             Step::Watermark(prediction) => {
@@ -99,10 +99,15 @@ impl<'a> Joined<'a> {
             }
             Step::Leave(packet, layer, reports) => {
                 let notes = self.notes(channel, Noted::Event(sequence));
+                let channel = match layer {
+                    0 => self.network.current_away(channel),
+                    _ => channel,
+                };
                 self.leave(channel, (packet, notes), layer, reports);
             }
             Step::Cut(crossbar) => self.cut(channel, crossbar),
             Step::Watchdog(hop) => self.bark(channel, hop),
+            Step::Replug(new) => self.replug(channel, new),
         }
     }
 

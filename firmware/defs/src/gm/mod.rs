@@ -1,6 +1,6 @@
 //! GM's layouts: SRAM shared by host library and firmware ([`map`], [`port`]), events in host memory ([`event`]),
-//! packets between firmware ([`packet`]), their fields as a table for tools ([`fields`]), and
-//! what is different over Ethernet ([`mac`]).
+//! packets between firmware ([`packet`]), their fields as a table for tools ([`fields`]), what is different
+//! over Ethernet ([`mac`]), and packets that map the network ([`mapping`]).
 //!
 //! All words are big-endian, in SRAM, in host memory and on the wire. `docs/gm.md` describes their use.
 
@@ -8,6 +8,7 @@ pub mod event;
 pub mod fields;
 pub mod mac;
 pub mod map;
+pub mod mapping;
 pub mod packet;
 pub mod port;
 pub mod probe;

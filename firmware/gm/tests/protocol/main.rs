@@ -3,5 +3,6 @@
 mod cases;
 mod nic;
 mod node;
+mod probe;
 mod random;
 mod world;

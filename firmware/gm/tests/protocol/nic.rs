@@ -51,7 +51,7 @@ pub struct Fake {
 impl Fake {
     pub fn new() -> Self {
         Self {
-            sram: vec![0xA5; sram_bytes(64) as usize],
+            sram: vec![0xA5; sram_bytes(256) as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),

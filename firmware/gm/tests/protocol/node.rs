@@ -13,6 +13,7 @@ use defs::gm::map::{
     READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS, SESSION, page_hash, page_key,
     page_tag, peer,
 };
+use defs::gm::mapping::PEER_LIMIT;
 use defs::gm::port::{
     PORT_PROCESS, PORT_QUEUE_HIGH, PORT_QUEUE_LOW, RECEIVE_ADDRESS_HIGH, RECEIVE_ADDRESS_LOW,
     RECEIVE_READY, RECEIVE_READY_WORD, RECEIVE_SLOTS, RECEIVE_TAG, RECEIVE_TOKENS, SEND,
@@ -25,7 +26,7 @@ use crate::nic::{Fake, HIGH};
 
 /// Ticks before packets are sent again, and before a send fails, in tests.
 pub const RESEND: u32 = 5;
-pub const FATAL: u32 = 400;
+pub const FATAL: u32 = 2000;
 
 /// The page table, behind the scratch words.
 const TABLE: u32 = 0xC_1000;
@@ -110,6 +111,7 @@ impl Node {
             (PAGE_TABLE_HIGH, HIGH),
             (PAGE_TABLE_LOW, TABLE),
             (PAGE_TABLE_MASK, BUCKETS - 1),
+            (PEER_LIMIT, 256),
         ] {
             fake.set_word(word, value);
         }
@@ -204,6 +206,17 @@ impl Node {
 
     pub fn close(&mut self, port: u32) {
         self.command(COMMAND_CLOSE | port << 8);
+    }
+
+    /// Packets that were dropped, whatever the reason.
+    pub fn bad(&self) -> u32 {
+        let counters = [
+            Counter::BadPackets,
+            Counter::BadLength,
+            Counter::BadType,
+            Counter::BadAddress,
+        ];
+        counters.into_iter().map(|counter| self.counter(counter)).sum()
     }
 
     pub fn counter(&self, counter: Counter) -> u32 {

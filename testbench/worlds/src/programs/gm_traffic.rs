@@ -20,6 +20,8 @@ use crate::pairs::text;
 
 /// The port of all programs.
 const PORT: u8 = 2;
+/// Longest wait for the routes of a mapper.
+const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
 /// Tag of all flows.
 const NO_TAG: u16 = 0;
 /// Bytes to which the places of buffers are aligned.
@@ -109,6 +111,11 @@ impl Traffic {
 
     async fn run(&mut self) -> Result<(), String> {
         self.provide().await?;
+        if self.gm.nodes() == 0 {
+            // All nodes have opened their ports before the first one begins.
+            let map = self.gm.await_map(LONGEST_MAPPING_NS).await;
+            map.map_err(text)?;
+        }
         if self.start_ns > 0 {
             self.gm.system_mut().compute(self.start_ns).await;
         }

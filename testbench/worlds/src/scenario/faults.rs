@@ -8,7 +8,7 @@ use super::error::{Position, ScenarioError, unknown};
 use super::network::{End, Network};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
-use crate::boards::Protocol;
+use crate::boards::{Medium, Protocol};
 use crate::faults::{Action, Fault, FrameKind, PacketFault, PacketKind};
 
 /// Latest time and longest duration of a fault, in us: eleven days.
@@ -38,6 +38,17 @@ pub enum FaultSpec {
         from: SimTime,
         /// End of the cut; `None`: never.
         until: Option<SimTime>,
+    },
+    /// A cable is pulled out and plugged in elsewhere.
+    Replug {
+        /// Index of the link.
+        link: usize,
+        /// Its new ends.
+        ends: [End; 2],
+        /// When it is pulled out.
+        at: SimTime,
+        /// When it is plugged in.
+        until: SimTime,
     },
     /// A fault of a board.
     Board {
@@ -75,17 +86,19 @@ enum Verb {
     Corrupt,
     Random,
     Cut,
+    Replug,
     StallDma,
     Reset,
 }
 
-const VERBS: [(&str, Verb); 8] = [
+const VERBS: [(&str, Verb); 9] = [
     ("drop", Verb::Drop),
     ("duplicate", Verb::Duplicate),
     ("delay", Verb::Delay),
     ("corrupt", Verb::Corrupt),
     ("random", Verb::Random),
     ("cut", Verb::Cut),
+    ("replug", Verb::Replug),
     ("stall-dma", Verb::StallDma),
     ("reset", Verb::Reset),
 ];
@@ -144,6 +157,7 @@ pub(super) fn read(
             return Ok((random(table, links)?, item.place));
         }
         Verb::Cut => cut(&mut table, nodes, network)?,
+        Verb::Replug => replug(&mut table, nodes, network)?,
         Verb::StallDma => stall(&mut table, nodes)?,
         Verb::Reset => FaultSpec::Reset {
             node: nodes.resolve_one(&table.need("node")?)?,
@@ -349,19 +363,98 @@ fn cut(
     nodes: &Nodes,
     network: &Network,
 ) -> Result<FaultSpec, ScenarioError> {
-    let place = table.place.clone();
-    let links = links(table, nodes, network)?;
-    let link = match links.as_deref() {
-        Some(&[link]) => link,
-        Some(_) => return Err(place.refuse("it cuts one link")),
-        None => return Err(place.refuse("which link? \"nodes\" or \"link\" is missing")),
-    };
+    let link = one_link(table, nodes, network)?;
     let from = time(&table.need("at_us")?)?;
     let until = match table.get("for_us") {
         Some(item) => Some(from.saturating_add(span(&item, LATEST_US)?)),
         None => None,
     };
     Ok(FaultSpec::Cut { link, from, until })
+}
+
+/// The one link that a fault concerns.
+fn one_link(
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+    network: &Network,
+) -> Result<usize, ScenarioError> {
+    let place = table.place.clone();
+    match links(table, nodes, network)?.as_deref() {
+        Some(&[link]) => Ok(link),
+        Some(_) => Err(place.refuse("the fault concerns one link")),
+        None => Err(place.refuse("which link? \"nodes\" or \"link\" is missing")),
+    }
+}
+
+fn replug(
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+    network: &Network,
+) -> Result<FaultSpec, ScenarioError> {
+    let link = one_link(table, nodes, network)?;
+    let item = table.need("ends")?;
+    if network.medium != Medium::Myrinet {
+        let reason = "only cables of a Myrinet can be plugged in elsewhere";
+        return Err(item.place.refuse(reason));
+    }
+    let items = item.list();
+    let [a, b] = items.as_slice() else {
+        let reason = format!("a link has two ends, not {}", items.len());
+        return Err(item.place.refuse(reason));
+    };
+    let ends = [end(a, nodes, network)?, end(b, nodes, network)?];
+    let own = network.links[link].ends;
+    let node = |ends: [End; 2]| ends.into_iter().find(|end| matches!(end, End::Node(_)));
+    if node(ends) != node(own) || ends[0] == ends[1] {
+        let reason = "a cable keeps its node: only ends at switches move";
+        return Err(item.place.refuse(reason));
+    }
+    let taken =
+        |end: &End| !own.contains(end) && network.links.iter().any(|link| link.ends.contains(end));
+    if ends.iter().any(taken) {
+        let reason = "there is another cable from the beginning";
+        return Err(item.place.refuse(reason));
+    }
+    let at = time(&table.need("at_us")?)?;
+    let until = match table.get("for_us") {
+        Some(item) => at.saturating_add(span(&item, LATEST_US)?),
+        None => at,
+    };
+    Ok(FaultSpec::Replug {
+        link,
+        ends,
+        at,
+        until,
+    })
+}
+
+/// Reads an end of a cable: a node, or a switch's port as `"name:3"`.
+fn end(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<End, ScenarioError> {
+    if item.is_text()
+        && let Some((name, port)) = item.text()?.split_once(':')
+    {
+        let mut switches = network.switches.iter();
+        let found = switches.position(|switch| switch.name == name);
+        let switch = found.ok_or_else(|| {
+            let names = network.switches.iter().map(|switch| switch.name.as_str());
+            item.place.refuse(unknown("switch", name, names))
+        })?;
+        let ports = network.switches[switch].ports;
+        let port = port.parse().ok().filter(|&port| port < ports);
+        let port = port.ok_or_else(|| {
+            let reason = format!("{name} has ports 0 to {}", ports - 1);
+            item.place.refuse(reason)
+        })?;
+        return Ok(End::Port { switch, port });
+    }
+    match device(item, nodes, network)? {
+        Device::Node(node) => Ok(End::Node(node)),
+        Device::Switch(switch) => {
+            let name = &network.switches[switch].name;
+            let reason = format!("which port? \"{name}:0\" is its first one");
+            Err(item.place.refuse(reason))
+        }
+    }
 }
 
 fn stall(table: &mut Table<'_>, nodes: &Nodes) -> Result<FaultSpec, ScenarioError> {

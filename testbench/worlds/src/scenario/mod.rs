@@ -67,6 +67,8 @@ pub struct Scenario {
     pub programs: Vec<ProgramSpec>,
     /// Faults.
     pub faults: Vec<FaultSpec>,
+    /// Nodes with a mapper of GM.
+    pub mappers: Vec<usize>,
 }
 
 impl Scenario {
@@ -133,7 +135,9 @@ impl Scenario {
             }
             faults.push(fault);
         }
+        let mappers = gm::mappers(&nodes.all, &programs, &islands, &place)?;
         let scenario = Self {
+            mappers,
             description,
             folder: PathBuf::new(),
             seed,

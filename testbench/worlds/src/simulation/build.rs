@@ -12,6 +12,7 @@ use emulator::wire::fault::RandomFaults;
 
 use super::counters::Counters;
 use super::images::Images;
+use super::mapping;
 use super::media;
 use super::started::Started;
 use super::{Simulation, tasks};
@@ -87,6 +88,7 @@ impl Blueprint {
             .collect();
         let lives = tasks::spawn(&mut world, scenario, images, &profiles);
         let lives = lives.map_err(|error| scenario.place.refuse(error.to_string()))?;
+        let mappings = mapping::spawn(&mut world, scenario);
         let started = Started::new(&mut world, scenario);
         let names = scenario.nodes.iter().map(|node| node.name.clone());
         Ok(Simulation {
@@ -94,6 +96,7 @@ impl Blueprint {
             images: images.clone(),
             profiles,
             lives,
+            mappings,
             started,
             resets,
             counters,
@@ -203,6 +206,16 @@ fn install(
             let end = scenario.network.links[*link].ends[0];
             let span = (absolute(*from), until.map(absolute));
             media::cut(world, scenario.network.medium, end, span)?;
+        }
+        &FaultSpec::Replug {
+            link,
+            ends,
+            at,
+            until,
+        } => {
+            let old = media::port(scenario.network.links[link].ends[0]);
+            let ends = ends.map(media::port);
+            world.replug_myrinet(old, ends, absolute(at), absolute(until))?;
         }
         &FaultSpec::Board { node, mut fault } => {
             let BoardFault::DmaStall { from, .. } = &mut fault;

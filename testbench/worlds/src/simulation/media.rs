@@ -142,26 +142,14 @@ fn ethernet_ports(world: &World) -> impl Iterator<Item = Port> {
     }))
 }
 
-/// Ports of nodes and crossbars.
-fn myrinet_ports(world: &World) -> impl Iterator<Item = Port> {
-    let nodes = (0..world.nodes.len()).map(Port::Node);
-    let crossbars = world.crossbar_ports().enumerate();
-    nodes.chain(
-        crossbars
-            .flat_map(|(switch, ports)| (0..ports).map(move |port| Port::Switch { switch, port })),
-    )
-}
-
 /// Counts of what left each port, of all media.
 pub(super) fn lanes(world: &World) -> impl Iterator<Item = &LaneCounts> {
     let ethernet = ethernet_ports(world).filter_map(|port| world.line_counts(port).ok());
-    let myrinet = myrinet_ports(world).filter_map(|port| world.myrinet_counts(port).ok());
-    ethernet.chain(myrinet)
+    ethernet.chain(world.myrinet_lanes())
 }
 
 /// Counts of all fault layers.
 pub(super) fn fault_counts(world: &World) -> impl Iterator<Item = FaultCounts> {
     let ethernet = ethernet_ports(world).filter_map(|port| world.fault_counts(port).ok());
-    let myrinet = myrinet_ports(world).filter_map(|port| world.myrinet_fault_counts(port).ok());
-    ethernet.flatten().chain(myrinet.flatten())
+    ethernet.flatten().chain(world.myrinet_layers())
 }

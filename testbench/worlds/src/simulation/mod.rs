@@ -3,6 +3,7 @@
 mod build;
 mod counters;
 mod images;
+pub mod mapping;
 mod media;
 pub mod result;
 pub mod snapshot;
@@ -27,6 +28,7 @@ use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
 use crate::scenario::Position;
 use counters::Counters;
+use mapping::Mappings;
 use result::RunSummary;
 use started::Started;
 
@@ -80,6 +82,8 @@ pub struct Simulation {
     pub profiles: Vec<Arc<Profile>>,
     /// Incarnations of each node's program.
     lives: Vec<Lives>,
+    /// What mappers have done.
+    mappings: Mappings,
     /// Nodes on which only firmware runs.
     started: Started,
     /// Resets of nodes, sorted by time.

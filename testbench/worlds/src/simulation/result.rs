@@ -12,6 +12,7 @@ use emulator::wire::loss::LossReason;
 use serde::Serializer;
 
 use super::counters::{Busy, NicCounters};
+use super::mapping::Mapping;
 use super::{Simulation, media};
 use crate::nodes::START;
 use crate::programs::verdict::{Life, Verdict, judge};
@@ -104,6 +105,8 @@ pub struct RunSummary {
     pub nics: Vec<NicCounters>,
     /// Counters of GM's firmware, of all boards together and with their names; none if no board runs it.
     pub gm: Option<BTreeMap<&'static str, u64>>,
+    /// Times at which a mapper gave routes.
+    pub maps: Vec<Mapping>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -140,6 +143,7 @@ impl RunSummary {
         let idle_faults = simulation.exact_faults.iter();
         let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
         let mut problems = host_problems(lives, names);
+        problems.extend(simulation.mappings.problem());
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
             verdict: judge(lives, over),
@@ -159,6 +163,7 @@ impl RunSummary {
             failures: failures(lives, names),
             nics,
             gm,
+            maps: simulation.mappings.done(),
             simulated,
             trace_hash: world.trace_hash(),
             end,

@@ -80,7 +80,11 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
                 Medium::Myrinet => ways.get(&(index, to)).cloned(),
                 Medium::Ethernet => ethernet_route(index, to),
             });
-            let mut config = gm::Config::new(firmware.family, index as u16, routes.collect());
+            let mapped = node.gm.mapped && scenario.network.link_of(index).is_some();
+            let mut config = match mapped {
+                true => gm::Config::mapped(firmware.family, Some(index as u16)),
+                false => gm::Config::new(firmware.family, index as u16, routes.collect()),
+            };
             node.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;
             return Settings::Gm(config);

@@ -43,6 +43,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "flow-control",
         "gm-eight",
         "gm-ethernet",
+        "gm-mapper",
         "gm-pair",
         "lanai-hello",
         "pair",
@@ -125,6 +126,21 @@ fn a_short_gm_ethernet() {
     assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
     let gm = outcome.gm.unwrap();
     assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+}
+
+#[test]
+fn gm_mapper() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("gm-mapper", &[]);
+    assert_eq!(outcome.verdict.messages.delivered, 6 * 4000);
+    let maps: Vec<_> = outcome
+        .maps
+        .iter()
+        .map(|map| (map.nodes, map.crossbars, map.cables))
+        .collect();
+    assert_eq!(maps, [(6, 4, 5); 2]);
 }
 
 #[test]

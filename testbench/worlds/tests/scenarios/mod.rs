@@ -7,6 +7,7 @@
 mod examples;
 mod faults;
 mod gm;
+mod gm_mapper;
 mod race;
 mod runs;
 mod started;

@@ -12,6 +12,7 @@ use crate::output::grouped;
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::programs::verdict::Messages;
 use lanigon_worlds::scenario::{Node, Scenario};
+use lanigon_worlds::simulation::mapping::Mapping;
 use lanigon_worlds::simulation::result::{BoardUse, ProgramUse, RunSummary};
 
 /// Largest number of boards shown individually; otherwise mean and maximum.
@@ -45,6 +46,8 @@ pub struct Document<'a> {
     /// Counters of GM's firmware, if a board runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     gm: Option<&'a BTreeMap<&'static str, u64>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    maps: &'a [Mapping],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -117,6 +120,7 @@ impl Report<'_> {
             frames_sent: outcome.counted(Counter::FramesSent),
             acks_sent: outcome.counted(Counter::AcksSent),
             gm: self.gm(),
+            maps: &outcome.maps,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,
@@ -184,6 +188,7 @@ impl Report<'_> {
                 lines.push(("frames", self.frames()));
             }
             lines.extend(self.gm().map(|counts| ("gm", listed(counts))));
+            lines.extend(self.outcome.maps.iter().map(|map| ("map", mapping(map))));
         }
         if !self.scenario.network.links.is_empty() {
             lines.extend([
@@ -349,5 +354,27 @@ fn table(titles: &[&str], boards: &[&BoardUse]) -> String {
     }
     line("", "mean", mean.into_iter().map(percent).collect());
     line("", "highest", most.into_iter().map(percent).collect());
+    text
+}
+
+/// What a mapper did, in one line.
+fn mapping(map: &Mapping) -> String {
+    let many = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let mut text = format!(
+        "{}, {}, {} between them; {} packets in {:.1} us, version {} at {:.1} us",
+        many(map.nodes, "node"),
+        many(map.crossbars, "crossbar"),
+        many(map.cables, "cable"),
+        grouped(map.packets),
+        map.took_us,
+        map.version,
+        map.at_us,
+    );
+    if !map.silent.is_empty() {
+        let _ = write!(text, "; without an answer: {:?}", map.silent);
+    }
     text
 }
