@@ -40,7 +40,7 @@ impl Nic for Chip {
 
     #[inline(always)]
     fn events(&mut self) -> u32 {
-        let status = l4::take_status(Receive::swallow);
+        let status = l4::take_events(Receive::swallow);
         if status & l4::DMA != 0 {
             Dma::completed();
         }
