@@ -1,6 +1,7 @@
 //! The library against the protocol crate in one process: nodes whose windows show the SRAM that the firmware works on.
 
 mod calls;
+mod remote;
 #[path = "../../../../firmware/gm/tests/protocol/nic.rs"]
 mod nic;
 mod start;
@@ -328,9 +329,10 @@ impl System for Host {
     async fn poll_words(
         &mut self,
         words: &[PolledWord],
-        _: Option<u64>,
+        timeout_ns: Option<u64>,
         why: &'static str,
     ) -> Result<FoundWord, PollError> {
+        let mut begin_ns = None;
         let [PolledWord::Memory(watch)] = words else {
             panic!("one word of memory is polled");
         };
@@ -343,7 +345,12 @@ impl System for Host {
             if value & watch.mask == watch.expected {
                 return Ok(FoundWord { index: 0, value });
             }
-            assert!(self.lock().tick(), "would wait for ever for {why}");
+            let begin = *begin_ns.get_or_insert(self.lock().time_ns);
+            if timeout_ns.is_some_and(|most| self.lock().time_ns - begin >= most) {
+                return Err(TimedOut.into());
+            }
+            let ticked = self.lock().tick();
+            assert!(ticked || timeout_ns.is_some(), "would wait for ever for {why}");
         }
     }
 
@@ -356,7 +363,16 @@ impl System for Host {
     }
 
     async fn wait_interrupt(&mut self, _: Option<u64>) -> Result<(), TimedOut> {
-        Err(TimedOut)
+        loop {
+            let mut world = self.lock();
+            world.settle();
+            if std::mem::take(&mut world.nodes[self.node].fake().interrupts) > 0 {
+                return Ok(());
+            }
+            if !world.tick() {
+                return Err(TimedOut);
+            }
+        }
     }
 
     fn now_ps(&self) -> u64 {

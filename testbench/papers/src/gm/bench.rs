@@ -21,6 +21,8 @@ const PORT: u8 = 2;
 const WINDOW: u32 = 16;
 /// Buffers that a receiver has provided.
 const BUFFERS: u32 = 48;
+/// Bytes from which on there are fewer of both, and fewer messages.
+const MANY_BYTES: u32 = 16_384;
 /// Senders begin so long after receivers.
 const LEAD_NS: u64 = 500_000;
 /// The share of a stream before the measured part.
@@ -109,6 +111,11 @@ impl Setup<'_> {
     /// If a program fails.
     pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<f64, GmError> {
         let mut gm = self.world()?;
+        // A long stream is as long in bytes, not in messages.
+        let messages = match bytes {
+            MANY_BYTES.. => (messages / (bytes / MANY_BYTES)).max(3 * WARM_UP),
+            _ => messages,
+        };
         let ends = [0, 1].map(|node| {
             let both = flow == Flow::TwoWay;
             let sends = if both || node == 0 { messages } else { 0 };
@@ -221,7 +228,11 @@ async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<u64, Strin
 
 /// A side of a stream: the bandwidth of what it receives, in 10^6 bytes a second.
 async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<f64, String> {
-    let (out, rooms) = open(&mut gm, BUFFERS.min(receives), bytes).await?;
+    let (window, buffers) = match bytes {
+        MANY_BYTES.. => (WINDOW / 4, BUFFERS / 4),
+        _ => (WINDOW, BUFFERS),
+    };
+    let (out, rooms) = open(&mut gm, buffers.min(receives), bytes).await?;
     let mut provided = 0;
     for room in rooms {
         provide(&mut gm, room, bytes).await?;
@@ -234,7 +245,7 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
     let (mut posted, mut complete, mut received) = (0, 0, 0);
     let (mut from, mut to) = (0, 0);
     while complete < sends || received < receives {
-        while posted < sends && posted - complete < WINDOW {
+        while posted < sends && posted - complete < window {
             send(&mut gm, out, bytes).await?;
             posted += 1;
         }

@@ -37,15 +37,16 @@ pub fn profiles() -> Vec<&'static str> {
 
 /// Lengths of messages, in bytes. A packet holds up to 4,096.
 pub const SIZES: &[u32] = &[
-    0, 1, 8, 32, 64, 128, 129, 256, 512, 768, 1024, 1280, 1536, 2048, 3072, 4096,
+    0, 1, 8, 32, 64, 128, 129, 256, 512, 768, 1024, 1280, 1536, 2048, 3072, 4096, 4097, 8192,
+    16_384, 65_536,
 ];
 /// Lengths of the quick run.
-pub const QUICK_SIZES: &[u32] = &[8, 128, 1024, 4096];
+pub const QUICK_SIZES: &[u32] = &[8, 128, 1024, 4096, 65_536];
 
 /// The short message of the published latencies.
 pub const SHORT: u32 = 8;
-/// The longest message.
-pub const LONG: u32 = 4096;
+/// The long message of the published bandwidths.
+pub const LONG: u32 = 65_536;
 
 /// An experiment with GM failed.
 #[derive(Debug, thiserror::Error)]

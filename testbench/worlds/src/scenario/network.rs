@@ -7,7 +7,7 @@ use super::error::{Position, ScenarioError, unknown};
 use super::nodes::{Defaults, MOST_NODES, Nodes, checked_name};
 use super::routes::{self, GivenRoutes};
 use super::table::{Item, Table};
-use super::topology::{Parts, SHAPES, Shape, tree_ports};
+use super::topology::{Parts, SHAPES, Shape, most_clos, tree_ports};
 use crate::boards::Medium;
 
 /// Crossbars of Myrinet have one of these numbers of ports.
@@ -142,7 +142,7 @@ pub(super) fn read(
         Shape::Tree => parts.tree(nodes_count, tree_ports(&mut table, medium)?),
         Shape::Clos => {
             let ports = tree_ports(&mut table, medium)?;
-            let most = ports * ports / 2;
+            let most = most_clos(ports);
             if nodes_count > most {
                 return Err(at.refuse(format!(
                     "crossbars of {ports} ports join at most {most} nodes"

@@ -134,13 +134,16 @@ impl Parts {
         network
     }
 
-    /// A Clos network of two stages: crossbars with nodes at their lower half, and one cable from each to each crossbar of the
-    /// spine. One crossbar, if that has ports enough.
+    /// A Clos network: crossbars with nodes at their lower half, and one cable from each to each crossbar of the spine. One
+    /// crossbar, if that has ports enough; three stages, if two have not.
     pub(super) fn clos(&self, nodes: usize, ports: usize) -> Network {
         let half = ports / 2;
         let leaves = nodes.div_ceil(half);
         if leaves == 1 {
             return self.star(nodes, ports);
+        }
+        if leaves > ports {
+            return self.clos_of_three(nodes, ports);
         }
         let mut network = Network {
             switches: (0..leaves + half)
@@ -164,6 +167,47 @@ impl Parts {
         }
         network
     }
+}
+
+impl Parts {
+    /// A Clos network of three stages. A pod has as many leaves as middle crossbars, half of the ports each, and a cable
+    /// between any two of them. Each upper port of a middle crossbar leads to a spine crossbar of its own, which has a port for
+    /// each pod.
+    fn clos_of_three(&self, nodes: usize, ports: usize) -> Network {
+        let half = ports / 2;
+        let pods = nodes.div_ceil(half * half);
+        let spine = pods * ports;
+        let mut network = Network {
+            switches: (0..spine + half * half)
+                .map(|index| self.switch(index, ports))
+                .collect(),
+            ..Network::default()
+        };
+        let mut join = |a: End, b: End| network.links.push(self.link(a, b));
+        let at = |switch, port| End::Port { switch, port };
+        // The crossbars of a pod: first its leaves, then the middle ones.
+        let leaf = |number: usize| number / half * ports + number % half;
+        for node in 0..nodes {
+            join(End::Node(node), at(leaf(node / half), node % half));
+        }
+        for pod in 0..pods {
+            for middle in 0..half {
+                let switch = pod * ports + half + middle;
+                for below in 0..half {
+                    join(at(pod * ports + below, half + middle), at(switch, below));
+                }
+                for up in 0..half {
+                    join(at(switch, half + up), at(spine + middle * half + up, pod));
+                }
+            }
+        }
+        network
+    }
+}
+
+/// Most nodes of a Clos network of crossbars with this many ports.
+pub(super) const fn most_clos(ports: usize) -> usize {
+    ports * (ports / 2) * (ports / 2)
 }
 
 /// Number of ports of each switch of a tree, or of a Clos network.

@@ -148,8 +148,8 @@ fn mistakes_in_scenarios_are_named() {
         "8, 16 or 32 ports",
     );
     check(
-        &text("lanai", "topology = \"clos\"\nports = 8\nnodes = 33"),
-        "at most 32 nodes",
+        &text("lanai", "topology = \"clos\"\nports = 8\nnodes = 129"),
+        "at most 128 nodes",
     );
     check(
         &text(
