@@ -216,7 +216,10 @@ impl Node {
             Counter::BadType,
             Counter::BadAddress,
         ];
-        counters.into_iter().map(|counter| self.counter(counter)).sum()
+        counters
+            .into_iter()
+            .map(|counter| self.counter(counter))
+            .sum()
     }
 
     pub fn counter(&self, counter: Counter) -> u32 {

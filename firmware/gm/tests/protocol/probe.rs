@@ -1,6 +1,8 @@
 //! Mapping packets: answers, the outbox and inbox of a mapper, routes that it gives, and packets that make no sense.
 
-use defs::gm::map::{Counter, NODE, NODES, PEER_ROUTE, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, peer};
+use defs::gm::map::{
+    Counter, NODE, NODES, PEER_ROUTE, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, peer,
+};
 use defs::gm::mapping::{
     ENTRY_BYTES, ENTRY_VALID, HEADER_BYTES, INBOX, INBOX_SLOT_BYTES, INBOX_SLOTS, LOOP,
     MAP_VERSION, NO_NODE, OUT, OUT_HEADER, OUT_LOCAL, OUT_SEND, OWN_HIGH, OWN_LOW, REPLY, ROUTES,

@@ -95,7 +95,11 @@ fn check(nodes: u32, messages: u32, faults: Faults, seed: u64) {
     for node in &mut world.nodes {
         reports += node.sent.len();
         let success = Status::Success as u32;
-        let failed: Vec<_> = node.sent.iter().filter(|(_, _, status)| *status != success).collect();
+        let failed: Vec<_> = node
+            .sent
+            .iter()
+            .filter(|(_, _, status)| *status != success)
+            .collect();
         assert!(failed.is_empty(), "{failed:?}");
         for one in node.received.drain(..) {
             received.entry(stream(&one)).or_default().push(one);
