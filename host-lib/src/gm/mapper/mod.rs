@@ -10,7 +10,8 @@
 //! |--------|----------|
 //! | `map` | [`Map`]: crossbars, nodes, cables |
 //! | `packets` | packets of a mapper |
-//! | `explore` | exploration, and the check of a map |
+//! | `explore` | exploration |
+//! | `verify` | check of a map |
 //! | `routes` | [`routes`]: routes without deadlocks |
 //! | `board` | packets through the board's outbox and inbox |
 //! | `distribute` | routes to all nodes |
@@ -45,13 +46,15 @@ mod packets;
 mod routes;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 pub use error::MapError;
 pub use map::{Crossbar, Host, Map, NumberError, Place, UniqueId};
 pub use routes::{Routes, routes};
 
 use board::Port;
-use explore::{Change, Findings, Terms};
+use explore::{Findings, Terms};
+use verify::Change;
 
 use crate::lanai::Family;
 use crate::window::{System, Window};
@@ -216,7 +219,7 @@ impl<W: Window, S: System> Mapper<W, S> {
     pub async fn verify(&mut self) -> Result<bool, MapError> {
         let terms = self.terms().await;
         let (map, version) = self.current.as_ref().ok_or(MapError::NoMap)?;
-        let change = explore::verify(&mut self.port, map, terms, *version).await?;
+        let change = verify::verify(&mut self.port, map, terms, *version).await?;
         let own = self.port.version().await;
         Ok(change == Change::None && own == *version)
     }

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use defs::gm::mapping::NO_NODE;
 use proptest::prelude::*;
 
-use super::explore::{Change, Findings, Terms, explore, verify};
+use super::explore::{Findings, Terms, explore};
 use super::map::Map;
 use super::routes::{Routes, routes};
+use super::verify::{Change, verify};
 use crate::fake::block_on;
 use network::{Network, Plug, Random};
 
