@@ -4,6 +4,7 @@ use defs::gm::event::Status;
 use defs::gm::map::Counter;
 use defs::gm::port::{RECEIVE_TOKENS, RESUME, SEND_TOKENS};
 
+use crate::board::Cpus;
 use crate::node::{FATAL, Message, Node, RESEND};
 use crate::world::{World, message};
 
@@ -237,4 +238,33 @@ fn foreign_packets_are_dropped() {
     let one = message(2, 100);
     exchange(&mut world, std::slice::from_ref(&one));
     assert_eq!(world.nodes[1].received, [one]);
+}
+
+/// One ack completes sends of several ports: none of the reports waits for another event.
+#[test]
+fn an_ack_reports_the_sends_of_all_ports_at_once() {
+    for cpus in [Cpus::One, Cpus::Two] {
+        let mut world = World::of(cpus, 2, 1);
+        world.nodes[1].open(2);
+        for port in 2..7 {
+            world.nodes[0].open(port);
+            world.nodes[1].provide(2, 4, 0, port);
+            world.send(&Message {
+                target_port: 2,
+                size: 4,
+                ..message(port, 8)
+            });
+        }
+        // All but the time of delayed acks.
+        for _ in 0..40 {
+            for action in [4, 6, 0, 1, 2, 3] {
+                world.act(0, action);
+                world.act(1, action);
+            }
+        }
+        assert!(world.nodes[1].gm.nic().is_quiet());
+        world.settle();
+        world.receive();
+        assert_eq!(world.nodes[0].sent.len(), 5, "{cpus:?}");
+    }
 }

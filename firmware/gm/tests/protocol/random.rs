@@ -6,6 +6,7 @@ use defs::gm::event::Status;
 use defs::gm::packet::capacity;
 use proptest::prelude::*;
 
+use crate::board::Cpus;
 use crate::node::Message;
 use crate::world::{Faults, World};
 
@@ -46,8 +47,8 @@ fn any_message(world: &mut World, node: u32, ports: &[u32]) -> Message {
 }
 
 /// Random messages among all nodes. Each must arrive once, in its stream's order, and each send must succeed.
-fn check(nodes: u32, messages: u32, faults: Faults, seed: u64) {
-    let mut world = World::new(nodes, seed);
+fn check(cpus: Cpus, nodes: u32, messages: u32, faults: Faults, seed: u64) {
+    let mut world = World::of(cpus, nodes, seed);
     world.faults = faults;
     let ports = [2, 4, 7];
     for node in &mut world.nodes {
@@ -95,7 +96,11 @@ fn check(nodes: u32, messages: u32, faults: Faults, seed: u64) {
     for node in &mut world.nodes {
         reports += node.sent.len();
         let success = Status::Success as u32;
-        let failed: Vec<_> = node.sent.iter().filter(|(_, _, status)| *status != success).collect();
+        let failed: Vec<_> = node
+            .sent
+            .iter()
+            .filter(|(_, _, status)| *status != success)
+            .collect();
         assert!(failed.is_empty(), "{failed:?}");
         for one in node.received.drain(..) {
             received.entry(stream(&one)).or_default().push(one);
@@ -116,7 +121,7 @@ proptest! {
 
     #[test]
     fn without_faults(nodes in 2_u32..5, seed in any::<u64>()) {
-        check(nodes, 150, Faults::default(), seed);
+        check(Cpus::One, nodes, 150, Faults::default(), seed);
     }
 
     #[test]
@@ -125,6 +130,20 @@ proptest! {
         (lost, damaged, doubled) in (0_u32..40, 0_u32..30, 0_u32..20),
         seed in any::<u64>(),
     ) {
-        check(nodes, 100, Faults { lost, damaged, doubled }, seed);
+        check(Cpus::One, nodes, 100, Faults { lost, damaged, doubled }, seed);
+    }
+
+    #[test]
+    fn on_two_cpus(nodes in 2_u32..5, seed in any::<u64>()) {
+        check(Cpus::Two, nodes, 150, Faults::default(), seed);
+    }
+
+    #[test]
+    fn on_two_cpus_with_faults(
+        nodes in 2_u32..5,
+        (lost, damaged, doubled) in (0_u32..40, 0_u32..30, 0_u32..20),
+        seed in any::<u64>(),
+    ) {
+        check(Cpus::Two, nodes, 100, Faults { lost, damaged, doubled }, seed);
     }
 }
