@@ -76,17 +76,25 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Writes the reports or a notice of one port as an event.
+    /// Writes reports and notices as events, while there are buffers. When there is one again, it is an event of DMA; the
+    /// DMA of other buffers is none, so no port may be left for later.
     #[inline(always)]
     pub(crate) fn report_machine(&mut self) {
-        let reports = self.nic.load(REPORTS);
-        if reports == 0 {
-            return;
+        loop {
+            let reports = self.nic.load(REPORTS);
+            if reports == 0 || !self.write_report(reports) {
+                return;
+            }
         }
+    }
+
+    /// Writes the reports or a notice of one of the ports in `reports` as an event. Returns whether there was a buffer.
+    #[inline(always)]
+    fn write_report(&mut self, reports: u32) -> bool {
         let buffer = self.nic.load(REPORT_FILL);
         let group = buffer & !(REPORT_GROUP_BYTES - 1);
         if self.nic.load(group) != FREE {
-            return;
+            return false;
         }
         let number = lowest(reports);
         let port = port_block(number);
@@ -101,7 +109,7 @@ impl<N: Nic> Gm<N> {
             self.nic.store(REPORTS, reports & !(1 << number));
         }
         if at > last {
-            return;
+            return true;
         }
         let slot = self.event_slot(port);
         let host = HostAddress {
@@ -119,6 +127,7 @@ impl<N: Nic> Gm<N> {
             self.nic.start_write(host, at, last + 4 - at, 0);
             self.nic.store(REPORT_FILL, next);
         }
+        true
     }
 
     /// Writes the reports of a port before `last`; returns where they begin.

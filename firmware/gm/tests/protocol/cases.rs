@@ -1,10 +1,11 @@
 //! Single cases.
 
-use defs::gm::event::Status;
-use defs::gm::map::Counter;
-use defs::gm::port::{RECEIVE_TOKENS, RESUME, SEND_TOKENS};
+use defs::gm::event::{BAD_RECEIVE_MEMORY, BAD_SEND_MEMORY, Status};
+use defs::gm::map::{COMMAND, Counter};
+use defs::gm::port::{RECEIVE_TOKENS, RESUME, SEND, SEND_TOKENS};
 
-use crate::node::{FATAL, Message, Node, RESEND};
+use crate::board::Cpus;
+use crate::node::{FATAL, Message, Node, PROCESS, RESEND};
 use crate::world::{World, message};
 
 const OK: u32 = Status::Success as u32;
@@ -237,4 +238,135 @@ fn foreign_packets_are_dropped() {
     let one = message(2, 100);
     exchange(&mut world, std::slice::from_ref(&one));
     assert_eq!(world.nodes[1].received, [one]);
+}
+
+/// One ack completes sends of several ports: none of the reports waits for another event.
+#[test]
+fn an_ack_reports_the_sends_of_all_ports_at_once() {
+    for cpus in [Cpus::One, Cpus::Two] {
+        let mut world = World::of(cpus, 2, 1);
+        world.nodes[1].open(2);
+        for port in 2..7 {
+            world.nodes[0].open(port);
+            world.nodes[1].provide(2, 4, 0, port);
+            world.send(&Message {
+                target_port: 2,
+                size: 4,
+                ..message(port, 8)
+            });
+        }
+        // All but the time of delayed acks.
+        for _ in 0..40 {
+            for action in [4, 6, 0, 1, 2, 3] {
+                world.act(0, action);
+                world.act(1, action);
+            }
+        }
+        assert!(world.nodes[1].gm.nic().is_quiet());
+        world.settle();
+        world.receive();
+        assert_eq!(world.nodes[0].sent.len(), 5, "{cpus:?}");
+    }
+}
+
+/// Neither CPU uses a page that the host has taken back.
+#[test]
+fn a_page_that_is_taken_back_is_forgotten() {
+    const PAGE: u32 = 0x40_0000;
+    for cpus in [Cpus::One, Cpus::Two] {
+        let mut world = World::of(cpus, 2, 1);
+        for node in &mut world.nodes {
+            node.open(2);
+        }
+        let there = message(2, 900);
+        world.nodes[1].provide_at(PAGE, 2, there.size, 0, 1);
+        world.send(&there);
+        world.run(30);
+        let back = SEND + there.size;
+        world.nodes[0].provide(2, there.size, 0, 2);
+        world.nodes[1].post(2, 2 << 9 | back, PAGE, 900, 0);
+        world.run(30);
+        world.receive();
+        assert_eq!(world.nodes[1].received.pop(), Some(there.clone()));
+        assert_eq!(
+            world.nodes[0].received.pop().map(|one| one.data),
+            Some(there.data.clone())
+        );
+        world.nodes[1].deregister(PAGE, PROCESS);
+        assert_eq!(world.nodes[1].gm.word(COMMAND), 0);
+        world.nodes[1].provide_at(PAGE, 2, there.size, 0, 3);
+        world.send(&there);
+        world.nodes[1].post(2, 2 << 9 | back, PAGE, 900, 0);
+        world.run(1);
+        world.receive();
+        let mut kinds: Vec<_> = world.nodes[1]
+            .notices
+            .iter()
+            .map(|notice| (notice.1, notice.2))
+            .collect();
+        kinds.sort_unstable();
+        let mut expected = vec![(BAD_RECEIVE_MEMORY, PAGE), (BAD_SEND_MEMORY, PAGE)];
+        expected.sort_unstable();
+        assert_eq!(kinds, expected, "{cpus:?}");
+        assert!(world.nodes[1].received.is_empty() && world.nodes[0].received.is_empty());
+    }
+}
+
+/// A port that is closed with sends under way gets no report of them when it is open again, and the others go on.
+#[test]
+fn a_port_is_closed_with_sends_under_way() {
+    for (cpus, seed) in [Cpus::One, Cpus::Two]
+        .into_iter()
+        .flat_map(|cpus| (1..40).map(move |seed| (cpus, seed)))
+    {
+        let mut world = World::of(cpus, 2, seed);
+        for node in &mut world.nodes {
+            node.open(2);
+            node.open(4);
+        }
+        for tag in 0..100 {
+            world.nodes[1].provide(4, 13, 0, tag);
+        }
+        let mut data = Vec::new();
+        for round in 0..8 {
+            for length in [40, 5000 + round] {
+                let one = message(2, length);
+                world.nodes[1].provide(2, one.size, 0, 3);
+                world.send(&one);
+                data.push(one.data);
+                let one = Message {
+                    size: 13,
+                    ..message(4, length)
+                };
+                world.send(&one);
+            }
+            let stir = world.random.next(150);
+            world.stir(stir);
+            let port = 4;
+            world.nodes[0].close(port);
+            world.stir(stir / 4);
+            world.nodes[0].open(port);
+            world.receive();
+        }
+        let last = Message {
+            size: 13,
+            ..message(4, 77)
+        };
+        world.send(&last);
+        world.run(60);
+        world.receive();
+        let (four, two): (Vec<_>, Vec<_>) = world.nodes[1]
+            .received
+            .drain(..)
+            .partition(|one| one.port == 4);
+        let two: Vec<_> = two.into_iter().map(|one| one.data).collect();
+        assert_eq!(two, data, "{cpus:?} {seed}");
+        assert_eq!(four.last(), Some(&last), "{cpus:?} {seed}");
+        assert!(
+            world.nodes[0]
+                .sent
+                .iter()
+                .all(|(_, _, status)| *status == OK)
+        );
+    }
 }

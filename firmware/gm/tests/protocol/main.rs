@@ -1,5 +1,6 @@
 //! GM's protocol between nodes of fake hardware.
 
+mod board;
 mod cases;
 mod nic;
 mod node;

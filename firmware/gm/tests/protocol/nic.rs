@@ -4,12 +4,20 @@ use std::collections::VecDeque;
 
 use defs::gm::map::{BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, sram_bytes};
 use defs::gm::packet::HEADER_BYTES;
-use gm::nic::{HostAddress, Nic};
+use gm::nic::HostAddress;
+
+use crate::board::Cpus;
 
 /// Bytes of host memory.
 pub const HOST_BYTES: usize = 6 << 20;
 /// Host addresses have this upper half.
 pub const HIGH: u32 = 0x12;
+
+/// Receive buffers of boards with two CPUs, behind GM's map: more than packets can be taken.
+const MORE_BUFFERS: u32 = sram_bytes(256);
+const MORE_BUFFER_COUNT: u32 = 12;
+/// Packets that can be taken and not released.
+const TAKEN_LIMIT: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
@@ -49,9 +57,24 @@ pub struct Fake {
 }
 
 impl Fake {
-    pub fn new() -> Self {
+    pub const RECEIVED: u32 = 1;
+    pub const SENT: u32 = 2;
+    /// A DMA from the host is complete.
+    pub const READ: u32 = 4;
+    /// A DMA to the host is complete.
+    pub const WRITE: u32 = 8;
+    pub const TICK: u32 = 16;
+    pub const ACK_TICK: u32 = 32;
+    pub const SENDER_JOB: u32 = 64;
+    pub const RECEIVER_JOB: u32 = 128;
+
+    pub fn new(cpus: Cpus) -> Self {
+        let (buffers, count) = match cpus {
+            Cpus::One => (RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT),
+            Cpus::Two => (MORE_BUFFERS, MORE_BUFFER_COUNT),
+        };
         Self {
-            sram: vec![0xA5; sram_bytes(256) as usize],
+            sram: vec![0xA5; (MORE_BUFFERS + MORE_BUFFER_COUNT * BUFFER_BYTES) as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),
@@ -59,8 +82,8 @@ impl Fake {
             writes: VecDeque::new(),
             writes_done: VecDeque::new(),
             sending: None,
-            free: (0..RECEIVE_BUFFER_COUNT)
-                .map(|number| RECEIVE_BUFFERS + number * BUFFER_BYTES)
+            free: (0..count)
+                .map(|number| buffers + number * BUFFER_BYTES)
                 .collect(),
             received: VecDeque::new(),
             taken: Vec::new(),
@@ -103,7 +126,7 @@ impl Fake {
         self.sram[to..to + length].copy_from_slice(&self.host[from..from + length]);
         if transfer.cookie != 0 {
             self.reads_done.push_back(transfer.cookie);
-            self.events |= Self::DMA;
+            self.events |= Self::READ;
         }
         true
     }
@@ -118,7 +141,7 @@ impl Fake {
         self.host[to..to + length].copy_from_slice(&self.sram[from..from + length]);
         if transfer.cookie != 0 {
             self.writes_done.push_back(transfer.cookie);
-            self.events |= Self::DMA;
+            self.events |= Self::WRITE;
         }
         true
     }
@@ -180,31 +203,21 @@ impl Fake {
     }
 }
 
-impl Nic for Fake {
-    const RECEIVED: u32 = 1;
-    const SENT: u32 = 2;
-    const DMA: u32 = 4;
-    const TICK: u32 = 8;
-    const ACK_TICK: u32 = 16;
-
-    fn load(&self, address: u32) -> u32 {
-        self.word(address)
+impl Fake {
+    /// Takes those of the events in `mask` that have come up.
+    pub fn events(&mut self, mask: u32) -> u32 {
+        let events = self.events & mask;
+        self.events &= !mask;
+        let received = !self.received.is_empty() && self.taken.len() < TAKEN_LIMIT;
+        events | if received { Self::RECEIVED & mask } else { 0 }
     }
 
-    fn store(&mut self, address: u32, value: u32) {
-        self.set_word(address, value);
+    /// An event comes up.
+    pub fn raise(&mut self, event: u32) {
+        self.events |= event;
     }
 
-    fn events(&mut self) -> u32 {
-        let received = if self.received.is_empty() {
-            0
-        } else {
-            Self::RECEIVED
-        };
-        std::mem::take(&mut self.events) | received
-    }
-
-    fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+    pub fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
         assert!(
             self.reads.len() < 5 && length > 0,
             "five DMAs from the host at most"
@@ -217,21 +230,21 @@ impl Nic for Fake {
         });
     }
 
-    fn read_done(&mut self) -> u32 {
+    pub fn read_done(&mut self) -> u32 {
         self.reads_done.pop_front().unwrap_or(0)
     }
 
-    fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
+    pub fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
         while self.read() {}
         let (from, to) = (Self::place(host), local as usize);
         let length = length as usize;
         self.sram[to..to + length].copy_from_slice(&self.host[from..from + length]);
     }
 
-    fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+    pub fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
         assert!(
-            self.writes.len() < 15 && length > 0,
-            "fifteen DMAs to the host at most"
+            self.writes.len() < 3 * self.taken.len() + 9 && length > 0,
+            "three DMAs to the host for each packet, and nine, at most"
         );
         self.writes.push_back(Transfer {
             host: Self::place(host),
@@ -241,11 +254,11 @@ impl Nic for Fake {
         });
     }
 
-    fn write_done(&mut self) -> u32 {
+    pub fn write_done(&mut self) -> u32 {
         self.writes_done.pop_front().unwrap_or(0)
     }
 
-    fn send(&mut self, start: u32, header: u32, end: u32) {
+    pub fn send(&mut self, start: u32, header: u32, end: u32) {
         assert!(self.sending.is_none(), "one packet at a time");
         assert!(start <= header && header + HEADER_BYTES <= end);
         let part = |from: u32, to: u32| self.sram[from as usize..to as usize].to_vec();
@@ -256,29 +269,25 @@ impl Nic for Fake {
         });
     }
 
-    fn receive(&mut self) -> Option<(u32, u32)> {
+    pub fn receive(&mut self) -> Option<(u32, u32)> {
         let (packet, length) = self.received.pop_front()?;
         self.taken.push(packet);
         Some((packet, length))
     }
 
-    fn release(&mut self, packet: u32) {
+    pub fn release(&mut self, packet: u32) {
         let taken = self.taken.iter().position(|&taken| taken == packet);
         self.taken.remove(taken.expect("a packet that was taken"));
         self.free.push_back(packet);
     }
 
-    fn set_timer(&mut self) {
+    pub fn set_timer(&mut self) {
         assert!(!self.timer, "one timer");
         self.timer = true;
     }
 
-    fn set_ack_timer(&mut self) {
+    pub fn set_ack_timer(&mut self) {
         assert!(!self.ack_timer, "one timer");
         self.ack_timer = true;
-    }
-
-    fn interrupt(&mut self) {
-        self.interrupts += 1;
     }
 }

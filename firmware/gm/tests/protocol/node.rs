@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::board::{Board, Cpus};
+use crate::nic::HIGH;
 use defs::gm::event::{
     FAST, HIGH as HIGH_EVENT, LAST_WORD, NEW, NOTICES, PEER, QUEUE_BYTES, RECEIVE, SENT_TOKENS,
     SLOT_BYTES, SLOTS,
@@ -20,9 +22,6 @@ use defs::gm::port::{
     SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW, SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW,
     SEND_SLOTS, SEND_TOKEN, SEND_TOKENS, SEND_TYPE, control_block, receive_slot, send_slot,
 };
-use gm::Gm;
-
-use crate::nic::{Fake, HIGH};
 
 /// Ticks before packets are sent again, and before a send fails, in tests.
 pub const RESEND: u32 = 5;
@@ -68,7 +67,7 @@ pub struct Port {
 }
 
 pub struct Node {
-    pub gm: Gm<Fake>,
+    pub gm: Board,
     pub number: u32,
     pub ports: [Port; 8],
     /// Messages received, in order.
@@ -89,8 +88,13 @@ fn queue(port: u32) -> u32 {
 
 impl Node {
     pub fn new(number: u32, nodes: u32, session: u32) -> Self {
+        Self::of(Cpus::One, number, nodes, session)
+    }
+
+    /// A node whose firmware runs on one CPU or two.
+    pub fn of(cpus: Cpus, number: u32, nodes: u32, session: u32) -> Self {
         let mut node = Self {
-            gm: Gm::new(Fake::new()),
+            gm: Board::new(cpus, u64::from(number)),
             number,
             ports: Default::default(),
             received: Vec::new(),
@@ -100,8 +104,7 @@ impl Node {
             tags: BTreeMap::new(),
             notices: Vec::new(),
         };
-        let fake = node.gm.nic_mut();
-        assert_eq!(fake.word(READY), READY_MAGIC);
+        assert_eq!(node.gm.word(READY), READY_MAGIC);
         for (word, value) in [
             (NODE, number),
             (NODES, nodes),
@@ -113,15 +116,16 @@ impl Node {
             (PAGE_TABLE_MASK, BUCKETS - 1),
             (PEER_LIMIT, 256),
         ] {
-            fake.set_word(word, value);
+            node.gm.set_word(word, value);
         }
         for other in 0..nodes {
             // Routes of 1 to 5 bytes, whose last one names the node.
             let length = 1 + other % 5;
             let valid = if other == number { 0 } else { ROUTE_VALID };
-            fake.set_word(peer(other) + PEER_ROUTE, valid | length);
-            fake.set_word(peer(other) + ROUTE_WORDS[0], 0x8586_8700 | 0x80 | other);
-            fake.set_word(peer(other) + ROUTE_WORDS[1], 0x8182_8384);
+            node.gm.set_word(peer(other) + PEER_ROUTE, valid | length);
+            node.gm
+                .set_word(peer(other) + ROUTE_WORDS[0], 0x8586_8700 | 0x80 | other);
+            node.gm.set_word(peer(other) + ROUTE_WORDS[1], 0x8182_8384);
         }
         node.register(BUFFERS, BUFFERS_END - BUFFERS, PROCESS);
         node.command(COMMAND_START);
@@ -257,7 +261,7 @@ impl Node {
         let state = &mut self.ports[port as usize];
         let at = send_slot(port, state.next_slot);
         state.next_slot = (state.next_slot + 1) % SEND_SLOTS;
-        let fake = self.gm.nic_mut();
+        let mut fake = self.gm.nic_mut();
         assert_eq!(fake.word(at + SEND_TYPE), 0);
         fake.set_word(at + SEND_LENGTH, length);
         fake.set_word(at + SEND_TYPE, word);
@@ -273,7 +277,7 @@ impl Node {
     /// Writes a send slot; returns the number of the send.
     pub fn post(&mut self, port: u32, word: u32, address: u32, length: u32, remote: u32) -> u32 {
         let port_number = port;
-        let fake = self.gm.nic_mut();
+        let mut fake = self.gm.nic_mut();
         let port = &mut self.ports[port as usize];
         assert!(port.sends < SEND_TOKENS);
         port.sends += 1;
@@ -319,7 +323,7 @@ impl Node {
         let slot = port_state.next_token;
         port_state.next_token = (slot + 1) % RECEIVE_SLOTS;
         let at = receive_slot(port, slot);
-        let fake = self.gm.nic_mut();
+        let mut fake = self.gm.nic_mut();
         assert_eq!(fake.word(at + RECEIVE_READY_WORD), 0);
         fake.set_word(at + RECEIVE_ADDRESS_HIGH, PROGRAM);
         fake.set_word(at + RECEIVE_ADDRESS_LOW, address);

@@ -18,10 +18,9 @@ const ID: [u32; 2] = [0x0060_0000, 0xDD12_3456];
 const MAPPER: [u32; 2] = [0x0060_0000, 0xDD00_0001];
 
 fn node() -> Node {
-    let mut node = Node::new(3, 8, 1);
-    let fake = node.gm.nic_mut();
-    fake.set_word(OWN_HIGH, ID[0]);
-    fake.set_word(OWN_LOW, ID[1]);
+    let node = Node::new(3, 8, 1);
+    node.gm.set_word(OWN_HIGH, ID[0]);
+    node.gm.set_word(OWN_LOW, ID[1]);
     node
 }
 
@@ -137,13 +136,12 @@ fn a_later_scout_replaces_an_answer_that_waits_and_acks_keep_their_turn() {
 #[test]
 fn the_outbox_is_sent_and_cleared() {
     let mut node = node();
-    let fake = node.gm.nic_mut();
     let out = [first_word(LOOP), 9, ID[0] | 3, ID[1], 0, 0];
     for (at, word) in (OUT_HEADER..).step_by(4).zip(out) {
-        fake.set_word(at, word);
+        node.gm.set_word(at, word);
     }
     for at in 1..=8 {
-        fake.set_word(OUT_HEADER - 4 * at, 0x8080_8080 | at);
+        node.gm.set_word(OUT_HEADER - 4 * at, 0x8080_8080 | at);
     }
     for length in [0, 1, 7, 31, 32] {
         node.gm
@@ -267,16 +265,14 @@ fn a_node_that_got_its_number_exchanges_messages() {
 fn the_own_host_gives_routes_without_an_answer() {
     let mut node = node();
     let own = routes(4, ID, 3, SIZES_COMPLETE, &[5]);
-    let fake = node.gm.nic_mut();
     for (at, &word) in (OUT_HEADER..).step_by(4).zip(&own) {
-        fake.set_word(at, word);
+        node.gm.set_word(at, word);
     }
     let length = u32::try_from(4 * own.len()).expect("in range");
-    fake.set_word(OUT, out_word(OUT_LOCAL, 0, length));
+    node.gm.set_word(OUT, out_word(OUT_LOCAL, 0, length));
     while node.gm.step() {}
     assert_eq!(leave(&mut node), None);
-    let fake = node.gm.nic();
-    assert_eq!((fake.word(OUT), fake.word(MAP_VERSION)), (0, 4));
+    assert_eq!((node.gm.word(OUT), node.gm.word(MAP_VERSION)), (0, 4));
     assert_eq!(route(&node, 5), (ROUTE_VALID | 1, 0x95));
 }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use defs::gm::event::Status;
 use defs::gm::packet::capacity;
+use defs::gm::port::{GET, PUT};
 use proptest::prelude::*;
 
+use crate::board::Cpus;
 use crate::node::Message;
 use crate::world::{Faults, World};
 
@@ -46,8 +48,8 @@ fn any_message(world: &mut World, node: u32, ports: &[u32]) -> Message {
 }
 
 /// Random messages among all nodes. Each must arrive once, in its stream's order, and each send must succeed.
-fn check(nodes: u32, messages: u32, faults: Faults, seed: u64) {
-    let mut world = World::new(nodes, seed);
+fn check(cpus: Cpus, nodes: u32, messages: u32, faults: Faults, seed: u64) {
+    let mut world = World::of(cpus, nodes, seed);
     world.faults = faults;
     let ports = [2, 4, 7];
     for node in &mut world.nodes {
@@ -109,6 +111,62 @@ fn check(nodes: u32, messages: u32, faults: Faults, seed: u64) {
     assert_eq!(reports, sent);
 }
 
+/// Random puts and gets among three nodes, with messages between them. Each must succeed, and its bytes must be there.
+fn check_remote(cpus: Cpus, faults: Faults, seed: u64) {
+    let mut world = World::of(cpus, 3, seed);
+    world.faults = faults;
+    for node in &mut world.nodes {
+        for port in [2, 4] {
+            node.open(port);
+            node.allow(port, true);
+        }
+    }
+    let (mut expected, mut posts) = (Vec::new(), 0);
+    for _ in 0..60 {
+        let from = world.random.next(3);
+        let to = (from + 1 + world.random.next(2)) % 3;
+        let port = 2 + 2 * world.random.next(2);
+        let subport = (2 + 2 * world.random.next(2)) << 1 | world.random.next(2);
+        let length = match world.random.next(3) {
+            0 => world.random.next(9000),
+            _ => world.random.next(100),
+        };
+        let kind = [PUT, GET][world.random.next(2) as usize];
+        if world.nodes[from as usize].can_send(port) {
+            let local = world.nodes[from as usize].buffer(length);
+            let remote = world.nodes[to as usize].buffer(length);
+            let data: Vec<u8> = (0..length).map(|_| world.random.next(256) as u8).collect();
+            let (source, place) = if kind == PUT {
+                (from, local)
+            } else {
+                (to, remote)
+            };
+            world.nodes[source as usize].set_memory(place, &data);
+            let word = to << 16 | subport << 8 | kind;
+            world.nodes[from as usize].post(port, word, local, length, remote);
+            posts += 1;
+            let result = if kind == PUT {
+                (to, remote)
+            } else {
+                (from, local)
+            };
+            expected.push((result, data));
+        }
+        let stir = world.random.next(120);
+        world.stir(stir);
+        world.receive();
+    }
+    world.run(4000);
+    world.receive();
+    let results = world.nodes.iter().flat_map(|node| &node.sent);
+    let results: Vec<_> = results.map(|(_, _, status)| *status).collect();
+    assert_eq!(results, vec![Status::Success as u32; posts]);
+    for ((node, place), data) in expected {
+        let length = u32::try_from(data.len()).expect("in range");
+        assert_eq!(world.nodes[node as usize].memory(place, length), data);
+    }
+}
+
 fn provide(world: &mut World, one: &Message, tag: u32) {
     let node = &mut world.nodes[one.target_node as usize];
     assert!(node.can_provide(one.target_port));
@@ -120,7 +178,7 @@ proptest! {
 
     #[test]
     fn without_faults(nodes in 2_u32..5, seed in any::<u64>()) {
-        check(nodes, 150, Faults::default(), seed);
+        check(Cpus::One, nodes, 150, Faults::default(), seed);
     }
 
     #[test]
@@ -129,6 +187,26 @@ proptest! {
         (lost, damaged, doubled) in (0_u32..40, 0_u32..30, 0_u32..20),
         seed in any::<u64>(),
     ) {
-        check(nodes, 100, Faults { lost, damaged, doubled }, seed);
+        check(Cpus::One, nodes, 100, Faults { lost, damaged, doubled }, seed);
+    }
+
+    #[test]
+    fn on_two_cpus(nodes in 2_u32..5, seed in any::<u64>()) {
+        check(Cpus::Two, nodes, 150, Faults::default(), seed);
+    }
+
+    #[test]
+    fn on_two_cpus_with_faults(
+        nodes in 2_u32..5,
+        (lost, damaged, doubled) in (0_u32..40, 0_u32..30, 0_u32..20),
+        seed in any::<u64>(),
+    ) {
+        check(Cpus::Two, nodes, 100, Faults { lost, damaged, doubled }, seed);
+    }
+
+    #[test]
+    fn puts_and_gets(two in any::<bool>(), lost in 0_u32..30, doubled in 0_u32..20, seed in any::<u64>()) {
+        let cpus = if two { Cpus::Two } else { Cpus::One };
+        check_remote(cpus, Faults { lost, damaged: 0, doubled }, seed);
     }
 }

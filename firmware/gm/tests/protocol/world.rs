@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::board::Cpus;
 use crate::nic::Wire;
 use crate::node::{Message, Node};
 
@@ -39,9 +40,14 @@ pub struct World {
 
 impl World {
     pub fn new(nodes: u32, seed: u64) -> Self {
+        Self::of(Cpus::One, nodes, seed)
+    }
+
+    /// Nodes whose firmware runs on one CPU or two.
+    pub fn of(cpus: Cpus, nodes: u32, seed: u64) -> Self {
         let mut all = Vec::new();
         for number in 0..nodes {
-            all.push(Node::new(number, nodes, 1));
+            all.push(Node::of(cpus, number, nodes, 1));
         }
         Self {
             links: all.iter().map(|_| VecDeque::new()).collect(),
@@ -76,29 +82,30 @@ impl World {
     }
 
     /// One action of a node; returns whether there was one.
-    fn act(&mut self, node: usize, action: u32) -> bool {
-        let fake = self.nodes[node].gm.nic_mut();
+    pub fn act(&mut self, node: usize, action: u32) -> bool {
+        let gm = &self.nodes[node].gm;
         match action {
-            0 => fake.read(),
-            1 => fake.write(),
-            2 => match fake.leave() {
-                Some(packet) => {
+            0 => gm.nic_mut().read(),
+            1 => gm.nic_mut().write(),
+            2 => {
+                let packet = gm.nic_mut().leave();
+                packet.is_some_and(|packet| {
                     self.put(packet);
                     true
-                }
-                None => false,
-            },
+                })
+            }
             3 => {
-                let can = fake.has_room() && !self.links[node].is_empty();
+                let can = gm.nic().has_room() && !self.links[node].is_empty();
                 if can {
                     let packet = self.links[node].pop_front().expect("in range");
-                    self.nodes[node].gm.nic_mut().come(&packet);
-                    self.nodes[node].gm.step();
+                    gm.nic_mut().come(&packet);
+                    gm.step();
                 }
                 can
             }
-            5 => fake.ack_tick(),
-            _ => self.nodes[node].gm.step(),
+            5 => gm.nic_mut().ack_tick(),
+            4 => gm.step_one(false),
+            _ => gm.step_one(true),
         }
     }
 
@@ -107,7 +114,7 @@ impl World {
         for _ in 0..count {
             let nodes = u32::try_from(self.nodes.len()).expect("in range");
             let node = self.random.next(nodes) as usize;
-            let action = self.random.next(7);
+            let action = self.random.next(8);
             self.act(node, action);
             if self.random.next(40) == 0 {
                 self.nodes[node].gm.nic_mut().tick();
@@ -120,7 +127,7 @@ impl World {
         loop {
             let mut any = false;
             for node in 0..self.nodes.len() {
-                for action in [4, 0, 1, 2, 3, 4, 5] {
+                for action in [4, 6, 0, 1, 2, 3, 4, 6, 5] {
                     while self.act(node, action) {
                         any = true;
                     }

@@ -11,8 +11,10 @@ use core::marker::PhantomData;
 
 use defs::gm::mac::{ETHERTYPE, FRAME_HEADER_BYTES, SHORTEST_FRAME_BYTES, UPPER, WORD_ETHERTYPE};
 use defs::gm::map::TICK_HALF_US;
-use defs::gm::packet::{HEADER_BYTES, WORD_LENGTH};
-use defs::tigon2::rings::{CRC_BYTES, DMA_RING_BYTES, RX_STATUS_RUNT};
+use defs::gm::packet::{
+    GET, GET_BYTES, GOT, GOT_BYTES, HEADER_BYTES, PUT, PUT_BODY, PUT_BYTES, WORD_LENGTH, WORD_TYPE,
+};
+use defs::tigon2::rings::{CRC_BYTES, DMA_DESCRIPTOR_BYTES, DMA_RING_BYTES, RX_STATUS_RUNT};
 use gm::nic::{Event, HostAddress, Nic, Role};
 use tigon2_hal::cpu::Cpu;
 use tigon2_hal::dma::{self, Direction, Read, ReadRing, RingFull, Transfer, WriteRing};
@@ -20,7 +22,7 @@ use tigon2_hal::mac::{self, RxRing, TxRing};
 use tigon2_hal::rings::Region;
 use tigon2_hal::{event, fail, regs, semaphore, sram, timer};
 
-use crate::frames::Frames;
+use crate::frames::{Frames, TAKEN_LIMIT};
 use crate::{LAYOUT, Side};
 
 const RX: Region = LAYOUT.rx_region();
@@ -77,14 +79,6 @@ impl<S: Side> Chip<S> {
     /// Whether the other CPU uses the ring of DMA reads too.
     const SHARED: bool = !matches!(S::ROLE, Role::All);
 
-    /// Tells the other CPU of jobs.
-    #[inline(always)]
-    pub fn ring(&mut self) {
-        semaphore::locked::<S::Cpu, _>(|| {
-            event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
-        });
-    }
-
     /// Queues a DMA read; returns the address of its descriptor.
     #[inline(always)]
     fn push_read(transfer: &Transfer) -> u32 {
@@ -110,8 +104,25 @@ fn length(packet: u32, frame_bytes: u32) -> u32 {
         return length;
     }
     let payload = sram::read(packet + WORD_LENGTH) >> 16;
-    length.min(HEADER_BYTES + ((payload + 3) & !3))
+    let extra = extra_bytes(sram::read(packet + WORD_TYPE) & 0xFFFF);
+    length.min(HEADER_BYTES + extra + ((payload + 3) & !3))
 }
+
+/// Bytes between header and payload of a packet with a subtype.
+#[inline(always)]
+const fn extra_bytes(subtype: u32) -> u32 {
+    match subtype {
+        PUT | PUT_BODY => PUT_BYTES,
+        GOT => GOT_BYTES,
+        GET => GET_BYTES,
+        _ => 0,
+    }
+}
+
+/// DMAs to the host that GM has under way at most: three for each taken packet and nine more.
+const MOST_WRITES: u32 = 3 * TAKEN_LIMIT + 9;
+
+const _: () = assert!(MOST_WRITES < DMA_RING_BYTES / DMA_DESCRIPTOR_BYTES);
 
 impl<S: Side> Nic for Chip<S> {
     const ROLE: Role = S::ROLE;
@@ -245,6 +256,13 @@ impl<S: Side> Nic for Chip<S> {
     fn set_timer(&mut self) {
         timer::set_after::<S::Cpu>(TICK_HALF_US / 2);
         event::enable(event::TIMER);
+    }
+
+    #[inline(always)]
+    fn wake(&mut self) {
+        semaphore::locked::<S::Cpu, _>(|| {
+            event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
+        });
     }
 
     fn interrupt(&mut self) {

@@ -4,7 +4,7 @@
 //! before older ones that a DMA still reads. So a released frame is marked, and the oldest marked ones are freed. The first
 //! two words of a frame, whose addresses are not used any more, hold the mark, the frame's end and the next frame.
 
-use tigon2_hal::{mac, sram};
+use tigon2_hal::{event, mac, sram};
 
 /// Word of a frame: its end, and whether it is released.
 const END: u32 = 0;
@@ -13,9 +13,14 @@ const NEXT: u32 = 4;
 /// Bit of [`END`]: the frame is released.
 const RELEASED: u32 = 1 << 31;
 
+/// Most frames that are taken and not released: GM has as many buffers of events.
+pub const TAKEN_LIMIT: u32 = 8;
+
 /// The frames that were received and are not free.
 #[derive(Debug, Default)]
 pub struct Frames {
+    /// Frames that are taken and not released.
+    taken: u32,
     /// 0 if there is none.
     oldest: u32,
     newest: u32,
@@ -25,12 +30,13 @@ impl Frames {
     /// No frame.
     pub const fn new() -> Self {
         Self {
+            taken: 0,
             oldest: 0,
             newest: 0,
         }
     }
 
-    /// A frame from `start` to `end` is taken from the ring.
+    /// A frame from `start` to `end` is taken from the ring. After [`TAKEN_LIMIT`] frames there is no event of received ones.
     #[inline(always)]
     pub fn take(&mut self, start: u32, end: u32) {
         sram::write(start + END, end);
@@ -41,11 +47,19 @@ impl Frames {
             sram::write(self.newest + NEXT, start);
         }
         self.newest = start;
+        self.taken += 1;
+        if self.taken == TAKEN_LIMIT {
+            event::disable(event::RX_COMPLETE);
+        }
     }
 
     /// A frame is not needed any more.
     #[inline(always)]
     pub fn release(&mut self, start: u32) {
+        if self.taken == TAKEN_LIMIT {
+            event::enable(event::RX_COMPLETE);
+        }
+        self.taken -= 1;
         let mut end = sram::read(start + END);
         if start != self.oldest {
             sram::write(start + END, end | RELEASED);

@@ -1,0 +1,241 @@
+//! A board of the tests: the hardware and GM on one CPU, or its halves on two.
+//!
+//! Two CPUs are tested at the grain of words: before any access of a half the other one may carry out a step, and DMA may go on.
+
+use std::cell::{Cell, Ref, RefCell, RefMut};
+use std::rc::{Rc, Weak};
+
+use gm::Gm;
+use gm::nic::{HostAddress, Nic, Role};
+
+use crate::nic::Fake;
+use crate::world::Random;
+
+const ALL: u8 = 0;
+const SENDER: u8 = 1;
+const RECEIVER: u8 = 2;
+
+/// The machines' CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cpus {
+    One,
+    Two,
+}
+
+/// The hardware as a CPU sees it.
+pub struct Side<const ROLE: u8>(Weak<Shared>);
+
+struct Shared {
+    fake: RefCell<Fake>,
+    random: RefCell<Random>,
+    /// Accesses before which something else happens, among 256.
+    chance: Cell<u32>,
+    all: RefCell<Option<Gm<Side<ALL>>>>,
+    sender: RefCell<Option<Gm<Side<SENDER>>>>,
+    receiver: RefCell<Option<Gm<Side<RECEIVER>>>>,
+}
+
+/// A step of a firmware that is not within one.
+fn step<const ROLE: u8>(gm: &RefCell<Option<Gm<Side<ROLE>>>>) -> bool {
+    let Ok(mut gm) = gm.try_borrow_mut() else {
+        return false;
+    };
+    gm.as_mut().is_some_and(Gm::step)
+}
+
+impl Shared {
+    /// What else happens at once with an access.
+    fn interleave(&self) {
+        if self.random.borrow_mut().next(256) >= self.chance.get() {
+            return;
+        }
+        let action = self.random.borrow_mut().next(8);
+        match action {
+            0 => {
+                self.fake.borrow_mut().read();
+            }
+            1 => {
+                self.fake.borrow_mut().write();
+            }
+            // The one that has made the access is borrowed.
+            _ => {
+                step(&self.sender);
+                step(&self.receiver);
+            }
+        }
+    }
+}
+
+pub struct Board(Rc<Shared>);
+
+impl Board {
+    pub fn new(cpus: Cpus, seed: u64) -> Self {
+        let shared = Rc::new(Shared {
+            fake: RefCell::new(Fake::new(cpus)),
+            random: RefCell::new(Random(seed)),
+            chance: Cell::new(0),
+            all: RefCell::new(None),
+            sender: RefCell::new(None),
+            receiver: RefCell::new(None),
+        });
+        let side = || Rc::downgrade(&shared);
+        match cpus {
+            Cpus::One => *shared.all.borrow_mut() = Some(Gm::new(Side(side()))),
+            Cpus::Two => {
+                *shared.sender.borrow_mut() = Some(Gm::new(Side(side())));
+                *shared.receiver.borrow_mut() = Some(Gm::new(Side(side())));
+                shared.chance.set(24);
+            }
+        }
+        Self(shared)
+    }
+
+    pub fn nic(&self) -> Ref<'_, Fake> {
+        self.0.fake.borrow()
+    }
+
+    pub fn nic_mut(&self) -> RefMut<'_, Fake> {
+        self.0.fake.borrow_mut()
+    }
+
+    pub fn word(&self, address: u32) -> u32 {
+        self.nic().word(address)
+    }
+
+    pub fn set_word(&self, address: u32, value: u32) {
+        self.nic_mut().set_word(address, value);
+    }
+
+    /// A step of each CPU. Returns whether there was anything to do.
+    pub fn step(&self) -> bool {
+        let all = step(&self.0.all);
+        let sender = step(&self.0.sender);
+        step(&self.0.receiver) | sender | all
+    }
+
+    /// A step of one CPU: the first or the second.
+    pub fn step_one(&self, second: bool) -> bool {
+        if second {
+            step(&self.0.receiver)
+        } else {
+            step(&self.0.sender) | step(&self.0.all)
+        }
+    }
+}
+
+impl<const ROLE: u8> Side<ROLE> {
+    fn shared(&self) -> Rc<Shared> {
+        self.0.upgrade().expect("the board is there")
+    }
+}
+
+impl<const ROLE: u8> Nic for Side<ROLE> {
+    const ROLE: Role = match ROLE {
+        ALL => Role::All,
+        SENDER => Role::Sender,
+        _ => Role::Receiver,
+    };
+    const RECEIVED: u32 = Fake::RECEIVED;
+    const SENT: u32 = Fake::SENT;
+    const DMA: u32 = Fake::READ | Fake::WRITE;
+    const TICK: u32 = Fake::TICK;
+    const ACK_TICK: u32 = Fake::ACK_TICK;
+    const JOB: u32 = match ROLE {
+        ALL => 0,
+        SENDER => Fake::SENDER_JOB,
+        _ => Fake::RECEIVER_JOB,
+    };
+    const EVENT_BEHIND_PAYLOAD: bool = ROLE == ALL;
+
+    fn load(&self, address: u32) -> u32 {
+        let shared = self.shared();
+        shared.interleave();
+        shared.fake.borrow().word(address)
+    }
+
+    fn store(&mut self, address: u32, value: u32) {
+        let shared = self.shared();
+        shared.interleave();
+        shared.fake.borrow_mut().set_word(address, value);
+    }
+
+    fn events(&mut self) -> u32 {
+        self.shared().fake.borrow_mut().events(match ROLE {
+            ALL => u32::MAX,
+            SENDER => Fake::SENT | Fake::READ | Fake::TICK | Fake::SENDER_JOB,
+            _ => Fake::RECEIVED | Fake::WRITE | Fake::ACK_TICK | Fake::RECEIVER_JOB,
+        })
+    }
+
+    fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+        assert!(ROLE != RECEIVER);
+        self.shared()
+            .fake
+            .borrow_mut()
+            .start_read(host, local, length, cookie);
+    }
+
+    fn read_done(&mut self) -> u32 {
+        assert!(ROLE != RECEIVER);
+        self.shared().fake.borrow_mut().read_done()
+    }
+
+    fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
+        let shared = self.shared();
+        shared.interleave();
+        shared.fake.borrow_mut().fetch(host, local, length);
+        shared.interleave();
+    }
+
+    fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
+        assert!(ROLE != SENDER);
+        self.shared()
+            .fake
+            .borrow_mut()
+            .start_write(host, local, length, cookie);
+    }
+
+    fn write_done(&mut self) -> u32 {
+        assert!(ROLE != SENDER);
+        self.shared().fake.borrow_mut().write_done()
+    }
+
+    fn send(&mut self, start: u32, header: u32, end: u32) {
+        assert!(ROLE != RECEIVER);
+        self.shared().fake.borrow_mut().send(start, header, end);
+    }
+
+    fn receive(&mut self) -> Option<(u32, u32)> {
+        assert!(ROLE != SENDER);
+        self.shared().fake.borrow_mut().receive()
+    }
+
+    fn release(&mut self, packet: u32) {
+        assert!(ROLE != SENDER);
+        self.shared().fake.borrow_mut().release(packet);
+    }
+
+    fn set_timer(&mut self) {
+        assert!(ROLE != RECEIVER);
+        self.shared().fake.borrow_mut().set_timer();
+    }
+
+    fn set_ack_timer(&mut self) {
+        assert!(ROLE != SENDER);
+        self.shared().fake.borrow_mut().set_ack_timer();
+    }
+
+    fn interrupt(&mut self) {
+        self.shared().fake.borrow_mut().interrupts += 1;
+    }
+
+    fn wake(&mut self) {
+        assert!(ROLE != ALL);
+        let job = if ROLE == SENDER {
+            Fake::RECEIVER_JOB
+        } else {
+            Fake::SENDER_JOB
+        };
+        self.shared().fake.borrow_mut().raise(job);
+    }
+}
