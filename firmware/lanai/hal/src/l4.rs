@@ -252,7 +252,7 @@ impl<const BASE: u32> Dma<BASE> {
             while register(ISR).read() & DMA_DONE == 0 {}
             // The event of the own transfer stays: it also tells of those that are complete already.
             if load(Self::STATE) == FROM_HOST && load(Self::READ_START) == after {
-                // Nobody else looks at the queue if there is no other transfer.
+                // Without another transfer, no completion follows that would take the entry from the queue.
                 if load(Self::READ_OLDEST) == entry {
                     store(Self::READ_OLDEST, after);
                 }

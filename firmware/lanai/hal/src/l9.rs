@@ -239,7 +239,7 @@ impl<const BASE: u32> Dma<BASE> {
         let block = load(Self::READ_NEXT);
         Self::start_read(high, low, local, length, 0);
         while !Self::is_done(block) {}
-        // Nobody else looks at the ring if there is no other transfer.
+        // Without another transfer, no completion follows that would take the block from the ring.
         if load(Self::READ_OLDEST) == block {
             store(Self::READ_OLDEST, Self::after::<READ_RING_BYTES>(block));
         }
