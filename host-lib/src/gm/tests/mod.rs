@@ -1,9 +1,8 @@
 //! The library against the protocol crate in one process: nodes whose windows show the SRAM that the firmware works on.
 
 mod calls;
-mod remote;
-#[path = "../../../../firmware/gm/tests/protocol/nic.rs"]
 mod nic;
+mod remote;
 mod start;
 
 use std::future::Future;
@@ -350,7 +349,10 @@ impl System for Host {
                 return Err(TimedOut.into());
             }
             let ticked = self.lock().tick();
-            assert!(ticked || timeout_ns.is_some(), "would wait for ever for {why}");
+            assert!(
+                ticked || timeout_ns.is_some(),
+                "would wait for ever for {why}"
+            );
         }
     }
 
