@@ -15,21 +15,26 @@ macro_rules! built_in {
 /// The profiles of boards with a LANai 4.
 pub static PROFILES_4: BoardProfiles = BoardProfiles {
     board: Generation::L4.board(),
-    built_in: built_in!("lanai4.3-33"),
+    built_in: built_in!("lanai4.3-33", "gm-paper-lanai4.3-33"),
     check: |from| check(Generation::L4, from),
 };
 
 /// The profiles of boards with a LANai 7.
 pub static PROFILES_7: BoardProfiles = BoardProfiles {
     board: Generation::L7.board(),
-    built_in: built_in!("lanai7.2-66"),
+    built_in: built_in!("lanai7.2-66", "gm-paper-lanai7.2-66"),
     check: |from| check(Generation::L7, from),
 };
 
 /// The profiles of boards with a LANai 9.
 pub static PROFILES_9: BoardProfiles = BoardProfiles {
     board: Generation::L9.board(),
-    built_in: built_in!("lanai9.1-133", "lanai9.2-200"),
+    built_in: built_in!(
+        "lanai9.1-133",
+        "lanai9.2-200",
+        "gm-paper-lanai9.1-133",
+        "gm-paper-lanai9.2-200"
+    ),
     check: |from| check(Generation::L9, from),
 };
 

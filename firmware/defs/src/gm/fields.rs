@@ -1,8 +1,8 @@
 //! The fields of GM packets as a table: the description of the header that tools use.
 
 use super::packet::{
-    ACK, DATA, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT, NULL, SIZES, WORD_CONNECTIONS, WORD_LENGTH,
-    WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
+    ACK, BODY, DATA, GET, GOT, HEAD, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT, NULL, PUT, PUT_BODY,
+    SIZES, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
 
 /// The packets that contain a field.
@@ -128,18 +128,28 @@ pub const FIELDS: [Field; 13] = [
     SENDER_CONNECTION,
 ];
 
-/// Names of the subtypes other than data.
-pub const SUBTYPES: [(u32, &str); 6] = [
+/// Names of the subtypes without a size.
+pub const SUBTYPES: [(u32, &str); 12] = [
     (NULL, "NULL"),
+    (GET, "GET"),
+    (GOT, "GOT"),
+    (BODY, "BODY"),
+    (TAIL, "TAIL"),
+    (PUT, "PUT"),
+    (PUT_BODY, "PUT, more follow"),
     (ACK, "ACK"),
     (NACK, "NACK"),
     (NACK_DOWN, "NACK, no token"),
-    (NACK_REJECT, "NACK, closed port"),
+    (NACK_REJECT, "NACK, refused"),
     (NACK_OPEN, "NACK, unknown session"),
 ];
 
-/// First and last subtype of data packets: one for each size.
+/// First and last subtype of messages of one packet: one for each size.
 pub const DATA_SUBTYPES: [u32; 2] = [DATA, DATA + SIZES - 1];
+/// First and last subtype of the first packets of longer messages: one for each size.
+pub const HEAD_SUBTYPES: [u32; 2] = [HEAD, HEAD + SIZES - 1];
+/// First and last subtype of packets of messages.
+pub const MESSAGE_SUBTYPES: [u32; 2] = [DATA, TAIL];
 
 /// Whether no packet has two fields at one place.
 const fn is_consistent(other: Packets) -> bool {

@@ -8,7 +8,8 @@ use std::fmt::Write;
 use defs::emp::fields::{FIELDS, Field};
 use defs::emp::frame::{DATA_PAYLOAD, ETHERNET_BYTES, ETHERTYPE, HEADER_PAYLOAD, Kind};
 use defs::gm;
-use defs::gm::fields::{DATA_SUBTYPES, Packets, SUBTYPES};
+use defs::gm::fields::{DATA_SUBTYPES, HEAD_SUBTYPES, Packets, SUBTYPES};
+use defs::gm::packet;
 use emulator::wire::myrinet;
 
 use lanigon_worlds::nodes::mac_address;
@@ -67,15 +68,26 @@ fn emp_part() -> String {
 fn gm_part() -> String {
     let link = myrinet::LINK_TYPE.0.saturating_sub(FIRST_USER_LINK_TYPE);
     let [first, last] = DATA_SUBTYPES;
+    let [head, last_head] = HEAD_SUBTYPES;
     let names = SUBTYPES.map(|(subtype, name)| format!("[{subtype}] = {name:?}"));
+    // Bytes between header and payload.
+    let extra = [
+        (packet::PUT, packet::PUT_BYTES),
+        (packet::PUT_BODY, packet::PUT_BYTES),
+        (packet::GET, packet::GET_BYTES),
+        (packet::GOT, packet::GOT_BYTES),
+    ]
+    .map(|(subtype, bytes)| format!("[{subtype}] = {bytes}"));
     let mut text = format!(
         "local link = \"USER{link}\"\nlocal gm_type = {}\nlocal gm_ethertype = {:#06X}\nlocal header_bytes = {}\n\
-         local data_subtypes = {{ {first}, {last} }}\nlocal subtypes = {{ {} }}\n\n\
+         local data_subtypes = {{ {first}, {last} }}\nlocal head_subtypes = {{ {head}, {last_head} }}\nlocal subtypes = {{ {} }}\n\
+         local extra_bytes = {{ {} }}\n\n\
          -- Bytes count from the end of the route, bits from the highest one.\nlocal fields = {{\n",
         gm::packet::TYPE,
         gm::mac::ETHERTYPE,
         gm::packet::HEADER_BYTES,
-        names.join(", ")
+        names.join(", "),
+        extra.join(", ")
     );
     for field in &gm::fields::FIELDS {
         let place = place(field.word, 0, field.mask << field.shift);

@@ -84,8 +84,11 @@ local function kind_of(subtype)
     if subtype >= data_subtypes[1] and subtype <= data_subtypes[2] then
         return "DATA", "sequenced"
     end
+    if subtype >= head_subtypes[1] and subtype <= head_subtypes[2] then
+        return "HEAD", "sequenced"
+    end
     local name = subtypes[subtype]
-    return name, name == "NULL" and "sequenced" or "answers"
+    return name, name and name:match("ACK") and "answers" or "sequenced"
 end
 
 local function port_of(node, port)
@@ -128,13 +131,18 @@ function gm.dissector(buffer, pinfo, tree)
     if group == "sequenced" then
         if kind == "DATA" then
             part:add(size, fields.subtype.range(buffer), values.subtype - data_subtypes[1])
+        elseif kind == "HEAD" then
+            part:add(size, fields.subtype.range(buffer), values.subtype - head_subtypes[1])
         end
         local padded = math.floor((values.length + 3) / 4) * 4
-        if header_bytes + padded > buffer:len() then
+        local before = header_bytes + (extra_bytes[values.subtype] or 0)
+        if before + padded > buffer:len() then
             part:add_proto_expert_info(is_odd, "Shorter than its payload")
-        elseif values.length > 0 then
-            part:add(payload, buffer(header_bytes, values.length))
-            used = header_bytes + padded
+        elseif before + padded > header_bytes then
+            if values.length > 0 then
+                part:add(payload, buffer(before, values.length))
+            end
+            used = before + padded
         end
         if not known[pinfo.number] then
             learn(pinfo.number, values)

@@ -26,7 +26,7 @@ pub struct Row {
     pub error: Option<f64>,
     /// Unit.
     pub unit: &'static str,
-    /// How the own value came about: `predicted` or `input`.
+    /// How the own value came about: `predicted`, `calibrated` or `input`.
     pub role: &'static str,
 }
 
@@ -50,10 +50,15 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The costs of the host's library were chosen for the published processor time; nothing else was fitted.
-fn role(figure: &Published) -> &'static str {
+/// What the names of calibrated profiles begin with, before that of the hardware profile.
+const CALIBRATED: &str = "gm-paper-";
+
+/// The costs of the host's library were chosen for the published processor time; calibrated profiles have a clock that was
+/// chosen for the latency; nothing else was fitted.
+fn role(of: &Measured, figure: &Published) -> &'static str {
     match figure.experiment {
         "host" => "input",
+        "latency" if of.profile.starts_with(CALIBRATED) => "calibrated",
         _ => "predicted",
     }
 }
@@ -73,7 +78,8 @@ fn value(of: &Measured, figure: &Published) -> Option<f64> {
 #[must_use]
 pub fn rows(of: &Measured) -> Vec<Row> {
     let figures = published::all().iter();
-    let figures = figures.filter(|figure| figure.profile == of.profile);
+    let profile = of.profile.strip_prefix(CALIBRATED).unwrap_or(&of.profile);
+    let figures = figures.filter(|figure| figure.profile == profile);
     figures
         .map(|figure| {
             let measured = value(of, figure);
@@ -86,7 +92,7 @@ pub fn rows(of: &Measured) -> Vec<Row> {
                 measured,
                 error: measured.map(|measured| figure.error(measured)),
                 unit: figure.unit,
-                role: role(figure),
+                role: role(of, figure),
             }
         })
         .collect()
@@ -127,7 +133,13 @@ fn write_all(text: &mut String, results: &[Measured]) -> fmt::Result {
         }
         writeln!(text)?;
     }
-    text.push_str("All rows are predictions, but `host`: the costs of the host's library were chosen for it.\n~: recalled, no document states it.\n");
+    text.push_str("All rows are predictions, but `host`: the costs of the host's library were chosen for it.\n");
+    if results.iter().any(|of| of.profile.starts_with(CALIBRATED)) {
+        text.push_str(
+            "Profiles gm-paper-...: the clock of the board's CPU was chosen for the latency.\n",
+        );
+    }
+    text.push_str("~: recalled, no document states it.\n");
     Ok(())
 }
 

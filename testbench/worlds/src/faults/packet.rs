@@ -1,8 +1,8 @@
 //! Packets of GM: their headers, and faults of single ones.
 
 use defs::gm::fields::{
-    DATA_SUBTYPES, LENGTH, PRIORITY, SENDER, SENDER_CONNECTION, SUBTYPE, SUBTYPES, TARGET,
-    TARGET_CONNECTION, TARGET_PORT, TYPE,
+    HEAD_SUBTYPES, LENGTH, MESSAGE_SUBTYPES, PRIORITY, SENDER, SENDER_CONNECTION, SUBTYPE,
+    SUBTYPES, TARGET, TARGET_CONNECTION, TARGET_PORT, TYPE,
 };
 use defs::gm::mac::{ETHERTYPE, FRAME_HEADER_BYTES, WORD_ETHERTYPE};
 use defs::gm::packet::{self, ACK, HEADER_BYTES, NULL, WORD_SEQUENCE};
@@ -93,7 +93,7 @@ impl GmPacket {
     /// Whether it carries a message.
     #[must_use]
     pub fn is_data(&self) -> bool {
-        (DATA_SUBTYPES[0]..=DATA_SUBTYPES[1]).contains(&self.subtype)
+        (MESSAGE_SUBTYPES[0]..=MESSAGE_SUBTYPES[1]).contains(&self.subtype)
     }
 
     /// Whether it is an ack or nack.
@@ -106,7 +106,8 @@ impl GmPacket {
     #[must_use]
     pub fn name(&self) -> &'static str {
         let known = SUBTYPES.iter().find(|known| known.0 == self.subtype);
-        known.map_or("data packet", |known| known.1)
+        let head = (HEAD_SUBTYPES[0]..=HEAD_SUBTYPES[1]).contains(&self.subtype);
+        known.map_or(if head { "HEAD" } else { "data packet" }, |known| known.1)
     }
 }
 

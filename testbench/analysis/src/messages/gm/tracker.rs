@@ -392,7 +392,7 @@ impl Tracker {
             .filter(|_| header.length > 0);
         self.ports[message] = header.target_port;
         let message = &mut self.found.messages[message];
-        message.length = header.length;
+        message.length = message.length.max(header.length);
         message.transmissions.push(Transmission {
             read,
             sent: now,
