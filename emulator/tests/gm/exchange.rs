@@ -139,7 +139,8 @@ fn ping_pong_on_every_board() {
         };
         println!("{profile}: {times:?} ns");
         assert!(
-            times.is_sorted_by(|a, b| *a <= *b + 1000),
+            // Acks of several messages fall into some rounds.
+            times.is_sorted_by(|a, b| *a <= *b + *b / 8),
             "{profile}: {times:?}"
         );
     }

@@ -144,8 +144,8 @@ fn wrong_requests_are_refused() {
         assert!(text.contains(message), "{options:?}: {text}");
     };
     check(
-        &["--size", "4097"],
-        "--size 4097: a message has at most 4096 bytes",
+        &["--size", "65537"],
+        "--size 65537: a message has at most 65536 bytes",
     );
     check(
         &["--explain", "base"],

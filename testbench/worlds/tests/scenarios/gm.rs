@@ -235,7 +235,7 @@ fn single_packets_are_struck_and_recovered() {
     // A later ack tells the same, but for the last one.
     check(
         "do = \"drop\"\npacket = \"ack\"\nfrom = 1\nnth = 2",
-        6,
+        20,
         [0, 0, 0, 0],
     );
     check("do = \"drop\"\npacket = \"ack\"\nfrom = 1", 1, [1, 1, 0, 0]);
@@ -282,9 +282,9 @@ fn mistakes_are_named_with_their_line() {
     let stream = "run = \"stream\"\nfrom = 0\nto = 1\n";
     let with = |more: &str| format!("{stream}{more}");
     check(
-        &with("bytes = [4096, 4097]"),
+        &with("bytes = [4096, 16777209]"),
         "",
-        "test.toml:9: program.bytes: 4097 is not between 0 and 4096 (a message of GM is one packet)",
+        "test.toml:9: program.bytes: 16777209 is not between 0 and 16777208",
     );
     check(
         &with("bytes = 8\nwindow = 62"),
