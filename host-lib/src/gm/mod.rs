@@ -8,7 +8,12 @@
 //! * [`Gm::open`] and [`Gm::close`] open and close a port;
 //! * [`Gm::allocate_dma`] and [`Gm::register`] give memory that the board may use;
 //! * [`Gm::send`] and [`Gm::send_with_callback`] send, [`Gm::provide_receive_buffer`] provides a buffer;
-//! * [`Gm::receive`], [`Gm::receive_pending`] and [`Gm::try_receive`] take events;
+//! * [`Gm::receive`], [`Gm::receive_pending`] and [`Gm::try_receive`] take events, [`Gm::blocking_receive`] sleeps until there is
+//!   one, [`Gm::unknown`] handles those that a program does not know;
+//! * [`Gm::put`] and [`Gm::get`] write and read memory of another node that [allows](Gm::allow_remote_memory_access) it;
+//! * a failed send stops its stream until [`Gm::resume_sending`] or [`Gm::drop_sends`];
+//! * [`Gm::set_alarm`] asks for an event after a time;
+//! * [`Gm::process`] gives another process of the host memory and ports of its own;
 //! * [`mapper`] finds out how the network is wired and gives routes, for which [`Gm::await_map`] waits.
 //!
 //! ```
@@ -32,6 +37,46 @@
 //!             return Ok(());
 //!         }
 //!     }
+//! }
+//! ```
+//!
+//! A table of another node is read and one of its entries is written, without a program there:
+//!
+//! ```
+//! use host_lib::gm::{Buffer, Event, Gm, Priority, Remote, Status};
+//! use host_lib::window::{System, VirtualAddress, Window};
+//!
+//! /// Waits for the end of a put or get.
+//! async fn done<W: Window, S: System>(
+//!     gm: &mut Gm<W, S>,
+//! ) -> Result<Status, Box<dyn std::error::Error>> {
+//!     loop {
+//!         match gm.blocking_receive(2).await? {
+//!             Event::Sent(sent) => return Ok(sent[0].1),
+//!             other => gm.unknown(2, other).await?,
+//!         }
+//!     }
+//! }
+//!
+//! async fn count<W: Window, S: System>(
+//!     gm: &mut Gm<W, S>,
+//!     node: u16,
+//!     table: VirtualAddress,
+//! ) -> Result<Status, Box<dyn std::error::Error>> {
+//!     let copy = gm.allocate_dma(4096)?;
+//!     let mut there = Remote { node, port: 2, priority: Priority::Low, address: table };
+//!     gm.get(2, copy, there).await?;
+//!     if done(gm).await? != Status::Success {
+//!         gm.resume_sending(2, node, 2, Priority::Low).await?;
+//!         return Ok(Status::Dropped);
+//!     }
+//!     let mut entry = [0; 8];
+//!     gm.system().read_memory(copy.address, &mut entry).map_err(|_| "not mapped")?;
+//!     let next = u64::from_be_bytes(entry) + 1;
+//!     gm.system_mut().write_memory(copy.address, &next.to_be_bytes()).map_err(|_| "not mapped")?;
+//!     there.address = table;
+//!     gm.put(2, Buffer { length: 8, ..copy }, there).await?;
+//!     done(gm).await
 //! }
 //! ```
 
