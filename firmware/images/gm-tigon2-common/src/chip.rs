@@ -54,10 +54,15 @@ impl<S> Chip<S> {
         }
     }
 
-    /// Whether a frame is at the MAC: no event tells when it has left.
+}
+
+impl<S: Side> Chip<S> {
+    /// Waits until the frame at the MAC has left, for which there is no event, or until there is an event. Reads registers only, so
+    /// that the other CPU has the SRAM. Returns false at once if no frame is there.
     #[inline(always)]
     #[must_use]
-    pub const fn is_sending(&self) -> bool {
+    pub fn await_sent(&self) -> bool {
+        while self.sending && !TxRing::is_empty() && regs::read(S::Cpu::EVENT) & event::mask() == 0 {}
         self.sending
     }
 }
@@ -275,9 +280,12 @@ impl<S: Side> Nic for Chip<S> {
 
     #[inline(always)]
     fn wake(&mut self) {
-        semaphore::locked::<S::Cpu, _>(|| {
-            event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
-        });
+        // If the event is raised already, the other CPU has still to clear it, and looks at the jobs behind that.
+        if !event::is_raised::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS) {
+            semaphore::locked::<S::Cpu, _>(|| {
+                event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
+            });
+        }
     }
 
     fn interrupt(&mut self) {
