@@ -80,21 +80,33 @@ impl<N: Nic> Gm<N> {
     /// DMA of other buffers is none, so no port may be left for later.
     #[inline(always)]
     pub(crate) fn report_machine(&mut self) {
-        loop {
-            let reports = self.nic.load(REPORTS);
-            if reports == 0 || !self.write_report(reports) {
-                return;
+        let reports = self.nic.load(REPORTS);
+        if reports != 0 {
+            let left = self.write_report(reports);
+            if left != 0 {
+                self.write_more(left);
             }
         }
     }
 
-    /// Writes the reports or a notice of one of the ports in `reports` as an event. Returns whether there was a buffer.
+    /// The other ports, or the rest of a port's reports.
+    #[cold]
+    #[inline(never)]
+    fn write_more(&mut self, ports: u32) {
+        let mut reports = ports;
+        while reports != 0 {
+            reports = self.write_report(reports);
+        }
+    }
+
+    /// Writes the reports or a notice of one of the ports in `reports` as an event. Returns the ports that have more; 0 if
+    /// there is no buffer.
     #[inline(always)]
-    fn write_report(&mut self, reports: u32) -> bool {
+    fn write_report(&mut self, reports: u32) -> u32 {
         let buffer = self.nic.load(REPORT_FILL);
         let group = buffer & !(REPORT_GROUP_BYTES - 1);
         if self.nic.load(group) != FREE {
-            return false;
+            return 0;
         }
         let number = lowest(reports);
         let port = port_block(number);
@@ -105,11 +117,13 @@ impl<N: Nic> Gm<N> {
         };
         let out = self.nic.load(port + P_REPORT_OUT);
         let end = self.nic.load(port + P_REPORT_IN);
+        let mut left = reports;
         if out == end && self.nic.load(port + P_NOTICES) == 0 {
-            self.nic.store(REPORTS, reports & !(1 << number));
+            left &= !(1 << number);
+            self.nic.store(REPORTS, left);
         }
         if at > last {
-            return true;
+            return left;
         }
         let slot = self.event_slot(port);
         let host = HostAddress {
@@ -127,7 +141,7 @@ impl<N: Nic> Gm<N> {
             self.nic.start_write(host, at, last + 4 - at, 0);
             self.nic.store(REPORT_FILL, next);
         }
-        true
+        left
     }
 
     /// Writes the reports of a port before `last`; returns where they begin.

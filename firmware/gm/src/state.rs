@@ -7,7 +7,8 @@
 //! | RECV | a packet is looked at, or none is there | a packet has been received |
 //! | RDMA, for each received packet | its DMA is under way | its last DMA is complete: its memory is released |
 //!
-//! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both.
+//! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both, with two exceptions.
+//! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`R_FATAL`]) whose bytes come.
 
 use defs::gm::map::{BUFFER_BYTES, BUFFERS, PEERS, PORTS, STATE};
 

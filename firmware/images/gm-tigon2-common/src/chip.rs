@@ -2,15 +2,16 @@
 //!
 //! | | one CPU | two CPUs |
 //! |---|---|---|
-//! | MAC transmit ring, ring of DMA reads, timer | A | A |
+//! | MAC transmit ring, ring of DMA reads, timer of packets that are sent again | A | A |
 //! | MAC receive ring, ring of DMA writes | A | B |
+//! | timer of delayed acks | none: acks are not delayed | B |
 //! | page-table entries | A | both, through the ring of DMA reads under the semaphore; A consumes the descriptors |
 //! | posts of the host | A, after a mailbox | each CPU those of its machines, after the mailbox |
 
 use core::marker::PhantomData;
 
 use defs::gm::mac::{ETHERTYPE, FRAME_HEADER_BYTES, SHORTEST_FRAME_BYTES, UPPER, WORD_ETHERTYPE};
-use defs::gm::map::TICK_HALF_US;
+use defs::gm::map::{ACK_HALF_US, TICK_HALF_US};
 use defs::gm::packet::{
     GET, GET_BYTES, GOT, GOT_BYTES, HEADER_BYTES, PUT, PUT_BODY, PUT_BYTES, WORD_LENGTH, WORD_TYPE,
 };
@@ -53,10 +54,15 @@ impl<S> Chip<S> {
         }
     }
 
-    /// Whether a frame is at the MAC: no event tells when it has left.
+}
+
+impl<S: Side> Chip<S> {
+    /// Waits until the frame at the MAC has left, for which there is no event, or until there is an event. Reads registers only, so
+    /// that the other CPU has the SRAM. Returns false at once if no frame is there.
     #[inline(always)]
     #[must_use]
-    pub const fn is_sending(&self) -> bool {
+    pub fn await_sent(&self) -> bool {
+        while self.sending && !TxRing::is_empty() && regs::read(S::Cpu::EVENT) & event::mask() == 0 {}
         self.sending
     }
 }
@@ -130,7 +136,15 @@ impl<S: Side> Nic for Chip<S> {
     /// No bit of the chip.
     const SENT: u32 = 1;
     const DMA: u32 = 1 << event::READ_DMA_DONE | 1 << event::WRITE_DMA_DONE;
-    const TICK: u32 = 1 << event::TIMER;
+    const TICK: u32 = match S::ROLE {
+        Role::All | Role::Sender => 1 << event::TIMER,
+        Role::Receiver => 0,
+    };
+    /// CPU A has one timer, for [`TICK`](Self::TICK).
+    const ACK_TICK: u32 = match S::ROLE {
+        Role::All | Role::Sender => 0,
+        Role::Receiver => 1 << event::TIMER,
+    };
     const JOB: u32 = match S::ROLE {
         Role::All => 0,
         Role::Sender | Role::Receiver => 1 << event::SOFT_REPORTS,
@@ -156,7 +170,7 @@ impl<S: Side> Nic for Chip<S> {
             regs::write(S::Cpu::MAILBOX_EVENT, written);
             events &= !(1 << event::MAILBOX);
         }
-        if events & Self::TICK != 0 {
+        if events & 1 << event::TIMER != 0 {
             event::disable(event::TIMER);
         }
         if events & Self::JOB != 0 {
@@ -259,10 +273,19 @@ impl<S: Side> Nic for Chip<S> {
     }
 
     #[inline(always)]
+    fn set_ack_timer(&mut self) {
+        timer::set_after::<S::Cpu>(ACK_HALF_US / 2);
+        event::enable(event::TIMER);
+    }
+
+    #[inline(always)]
     fn wake(&mut self) {
-        semaphore::locked::<S::Cpu, _>(|| {
-            event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
-        });
+        // If the event is raised already, the other CPU has still to clear it, and looks at the jobs behind that.
+        if !event::is_raised::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS) {
+            semaphore::locked::<S::Cpu, _>(|| {
+                event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
+            });
+        }
     }
 
     fn interrupt(&mut self) {

@@ -33,7 +33,7 @@ scratchpad_a! {
     fn on_event(state: &mut State) {
         if let Some(gm) = state {
             // Posts too: after the events, until there is none.
-            while gm.step() || gm.nic().is_sending() {}
+            while gm.step() || gm.nic().await_sent() {}
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
 use emulator::profile::{Profile, ProfileError};
-use lanigon_worlds::boards::{self, BOARDS, BoardType, Medium};
+use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::RunError;
@@ -100,6 +100,8 @@ pub struct Measured {
     pub profile: String,
     /// Its description.
     pub description: String,
+    /// Name of the firmware's image.
+    pub image: &'static str,
     /// A point for each length.
     pub points: Vec<Point>,
     /// Processor time of the library for a send, its event, a receive and the next buffer, in microseconds.
@@ -134,10 +136,10 @@ enum Task {
     Host,
 }
 
-/// The results of all profiles.
+/// The results of all profiles and images.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Results {
-    /// Of each profile.
+    /// Of each image of each profile.
     pub profiles: Vec<Measured>,
     /// Whether the user interrupted: the profiles before that are there.
     pub partial: bool,
@@ -159,7 +161,11 @@ impl Plan {
     /// Number of measurements.
     #[must_use]
     pub fn steps(&self) -> usize {
-        self.tasks().len() * self.profiles.len()
+        let runs = self
+            .profiles
+            .iter()
+            .map(|profile| images(profile).map_or(0, |all| all.len()));
+        self.tasks().len() * runs.sum::<usize>()
     }
 
     /// Carries out all measurements, those of a profile on all threads; `done` is called after each.
@@ -169,13 +175,15 @@ impl Plan {
     pub fn run(&self, done: impl Fn() + Sync) -> Result<Results, GmError> {
         let mut results = Results::default();
         for profile in &self.profiles {
-            match self.measure(profile, &done) {
-                Ok(measured) => results.profiles.push(measured),
-                Err(GmError::Run(RunError::Interrupted)) => {
-                    results.partial = true;
-                    break;
+            for image in images(profile)? {
+                match self.measure(profile, image, &done) {
+                    Ok(measured) => results.profiles.push(measured),
+                    Err(GmError::Run(RunError::Interrupted)) => {
+                        results.partial = true;
+                        return Ok(results);
+                    }
+                    Err(error) => return Err(error),
                 }
-                Err(error) => return Err(error),
             }
         }
         Ok(results)
@@ -188,7 +196,7 @@ impl Plan {
     pub fn explain(&self) -> Result<Vec<explain::Explanation>, GmError> {
         let explain = |profile: &Profile| {
             let setup = bench::Setup {
-                image: &image(profile)?,
+                image: &load(profile, gm(profile)?.image)?,
                 profile,
                 interrupt: &self.interrupt,
             };
@@ -197,10 +205,15 @@ impl Plan {
         self.profiles.iter().map(explain).collect()
     }
 
-    /// The measurements of a profile.
-    fn measure(&self, profile: &Profile, done: &(impl Fn() + Sync)) -> Result<Measured, GmError> {
+    /// The measurements of a profile with one of its board's images.
+    fn measure(
+        &self,
+        profile: &Profile,
+        image: &'static str,
+        done: &(impl Fn() + Sync),
+    ) -> Result<Measured, GmError> {
         let setup = bench::Setup {
-            image: &image(profile)?,
+            image: &load(profile, image)?,
             profile,
             interrupt: &self.interrupt,
         };
@@ -226,15 +239,26 @@ impl Plan {
         Ok(Measured {
             profile: profile.name.clone(),
             description: profile.description.clone(),
+            image,
             points: self.sizes.iter().map(point).collect(),
             host_us: value(Task::Host),
         })
     }
 }
 
-/// GM's image for the boards of a profile.
-fn image(profile: &Profile) -> Result<Image, GmError> {
+/// GM's firmware for the boards of a profile.
+fn gm(profile: &Profile) -> Result<GmFirmware, GmError> {
     let board = boards::of(profile);
-    let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
-    Ok(board.own_image(gm.image, gm.sram_bytes)?)
+    Ok(board.gm.ok_or(GmWorldError::Board(board.name))?)
+}
+
+/// Names of all its images.
+fn images(profile: &Profile) -> Result<Vec<&'static str>, GmError> {
+    let gm = gm(profile)?;
+    Ok([&[gm.image], gm.variants].concat())
+}
+
+/// One of its images.
+fn load(profile: &Profile, image: &str) -> Result<Image, GmError> {
+    Ok(boards::of(profile).own_image(image, gm(profile)?.sram_bytes)?)
 }

@@ -109,7 +109,8 @@ pub fn render(results: &[Measured]) -> String {
 
 fn write_all(text: &mut String, results: &[Measured]) -> fmt::Result {
     for of in results {
-        writeln!(text, "GM, profile {}: {}\n", of.profile, of.description)?;
+        writeln!(text, "GM, profile {}: {}", of.profile, of.description)?;
+        writeln!(text, "image {}\n", of.image)?;
         writeln!(text, "   bytes   latency us   one-way MB/s   two-way MB/s")?;
         for point in &of.points {
             writeln!(

@@ -111,6 +111,8 @@ impl HostView {
 pub struct GmFirmware {
     /// Name of the image.
     pub image: &'static str,
+    /// Names of other images, for the same host: other ways to use the board's CPUs.
+    pub variants: &'static [&'static str],
     /// How the host's library sees the board.
     pub family: gm::Family,
     /// Local memory that it needs, one of the board's [sizes](BoardType::sram_sizes).

@@ -119,13 +119,26 @@ fn a_short_gm_eight() {
     assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
 }
 
+/// GM on one CPU of each board, on two, and both in one network.
 #[test]
 fn a_short_gm_ethernet() {
-    let outcome = run("gm-ethernet", &[("= 1000 ", "= 40 ")]);
-    assert_eq!(outcome.verdict.messages.delivered, 4 * 40);
-    assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
-    let gm = outcome.gm.unwrap();
-    assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+    let two = "image = \"gm-tigon2-two\"";
+    let mixed = format!(
+        "\n[[node]]\nname = \"one\"\ncount = 2\n[[node]]\nname = \"two\"\ncount = 2\n{two}\n"
+    );
+    for (image, nodes) in [("", "nodes = 4"), (two, "nodes = 4"), ("", &mixed)] {
+        let with_image = format!("seed = 1\n{image}");
+        let changes = [
+            ("= 1000 ", "= 40 "),
+            ("seed = 1", &with_image),
+            ("nodes = 4", nodes),
+        ];
+        let outcome = run("gm-ethernet", &changes);
+        assert_eq!(outcome.verdict.messages.delivered, 4 * 40);
+        assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
+        let gm = outcome.gm.unwrap();
+        assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+    }
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     host_view: HostView::Lanai(Family::Later),
     gm: Some(GmFirmware {
         image: "gm",
+        variants: &[],
         family: gm::Family::Lanai(Family::Later),
         sram_bytes: 2048 * KB,
     }),
@@ -73,6 +74,7 @@ pub(super) const LANAI_4: BoardType = BoardType {
     host_view: HostView::Lanai(Family::Four),
     gm: Some(GmFirmware {
         image: "gm-l4",
+        variants: &[],
         family: gm::Family::Lanai(Family::Four),
         sram_bytes: 1024 * KB,
     }),

@@ -24,6 +24,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     host_view: HostView::Tigon2,
     gm: Some(GmFirmware {
         image: "gm-tigon2",
+        variants: &["gm-tigon2-two"],
         family: gm::Family::Tigon2,
         sram_bytes: 1024 * KB,
     }),
