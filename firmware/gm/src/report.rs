@@ -7,7 +7,7 @@ use defs::gm::port::PORT_COUNT;
 use crate::nic::HostAddress;
 use crate::state::{
     FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
-    REPORT_BUFFERS, REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, WRITING,
+    REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, SLEEPING, WRITING,
     port_block, port_number,
 };
 use crate::{Gm, Nic};
@@ -76,18 +76,27 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Writes the reports or a notice of one port as an event.
+    /// Writes all reports and notices as events, while buffers are free: only the last buffer of a group ends with an event
+    /// that would bring the machine here again.
     #[inline(always)]
     pub(crate) fn report_machine(&mut self) {
-        let reports = self.nic.load(REPORTS);
-        if reports == 0 {
-            return;
+        loop {
+            let reports = self.nic.load(REPORTS);
+            if reports == 0 {
+                return;
+            }
+            let buffer = self.nic.load(REPORT_FILL);
+            let group = buffer & !(REPORT_GROUP_BYTES - 1);
+            if self.nic.load(group) != FREE {
+                return;
+            }
+            self.write_report(reports, buffer, group);
         }
-        let buffer = self.nic.load(REPORT_FILL);
-        let group = buffer & !(REPORT_GROUP_BYTES - 1);
-        if self.nic.load(group) != FREE {
-            return;
-        }
+    }
+
+    /// Writes the reports or a notice of one port as an event.
+    #[inline(always)]
+    fn write_report(&mut self, reports: u32, buffer: u32, group: u32) {
         let number = lowest(reports);
         let port = port_block(number);
         let last = buffer + REPORT_BYTES - 4;
@@ -108,16 +117,35 @@ impl<N: Nic> Gm<N> {
             low: slot.low + LAST_WORD - (last - at),
             ..slot
         };
-        // The DMA of a group's last buffer tells of all.
+        // The DMA of a group's last buffer tells of all. A program that sleeps is told of each.
         let next = buffer + REPORT_BYTES;
-        if next & (REPORT_GROUP_BYTES - 1) == 0 {
+        if next & (REPORT_GROUP_BYTES - 1) == 0 || self.nic.load(SLEEPING) != 0 {
             self.nic.start_write(host, at, last + 4 - at, group);
-            self.nic.store(group, WRITING);
-            self.nic
-                .store(REPORT_FILL, REPORT_BUFFERS | next & REPORT_GROUP_BYTES);
+            self.end_group(group);
         } else {
             self.nic.start_write(host, at, last + 4 - at, 0);
             self.nic.store(REPORT_FILL, next);
+        }
+    }
+
+    /// The DMA of a group's last buffer is under way: the other group is filled next.
+    #[inline(always)]
+    fn end_group(&mut self, group: u32) {
+        self.nic.store(group, WRITING);
+        self.nic.store(REPORT_FILL, group ^ REPORT_GROUP_BYTES);
+    }
+
+    /// RECV: a program sleeps until the next event. Reports may be on their way whose DMA ends without an event: a word
+    /// behind them wakes the program, which looks and may sleep again.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn sleep(&mut self) {
+        self.nic.store(SLEEPING, 1);
+        let buffer = self.nic.load(REPORT_FILL);
+        let group = buffer & !(REPORT_GROUP_BYTES - 1);
+        if buffer != group {
+            self.scratch_write(group);
+            self.end_group(group);
         }
     }
 

@@ -1,8 +1,12 @@
 //! GM's protocol between nodes of fake hardware.
 
 mod cases;
+mod long;
 mod nic;
 mod node;
 mod probe;
 mod random;
+mod remote;
+mod streams;
+mod timers;
 mod world;

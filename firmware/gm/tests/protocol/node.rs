@@ -7,11 +7,11 @@ use defs::gm::event::{
     SLOT_BYTES, SLOTS,
 };
 use defs::gm::map::{
-    ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COMMAND, COMMAND_ALLOW, COMMAND_CLOSE,
-    COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter, FATAL_TICKS, NODE, NODES,
-    PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK, PEER_ROUTE,
-    READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS, SESSION, page_hash, page_key,
-    page_tag, peer,
+    ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW,
+    COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter, FATAL_TICKS,
+    NODE, NODES, PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK,
+    PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS, SESSION, page_hash,
+    page_key, page_tag, peer,
 };
 use defs::gm::mapping::PEER_LIMIT;
 use defs::gm::port::{
@@ -177,6 +177,13 @@ impl Node {
             self.gm.step();
             self.gm.nic_mut().write();
         }
+        // Posts come first.
+        for _ in 0..2000 {
+            if self.gm.nic().word(COMMAND) != 0 {
+                self.gm.step();
+                self.gm.nic_mut().write();
+            }
+        }
     }
 
     /// Lets other nodes use the memory of a port's process, or not.
@@ -206,6 +213,18 @@ impl Node {
 
     pub fn close(&mut self, port: u32) {
         self.command(COMMAND_CLOSE | port << 8);
+        assert_eq!(self.gm.nic().word(COMMAND), 0);
+    }
+
+    /// Opens a port that was closed; what was under way is forgotten.
+    pub fn reopen(&mut self, port: u32) {
+        self.ports[port as usize] = Port::default();
+        self.open(port);
+    }
+
+    /// Where the next buffer begins, unless there is no room.
+    pub const fn next_buffer(&self) -> u32 {
+        self.next_buffer
     }
 
     /// Packets that were dropped, whatever the reason.
@@ -298,6 +317,20 @@ impl Node {
         }
         self.sends += 1;
         self.sends - 1
+    }
+
+    /// Sets the sizes that a port accepts: a bit for each, of low and high priority.
+    pub fn accept(&mut self, port: u32, low: u32, high: u32) {
+        self.gm.nic_mut().set_word(ARGUMENT_LOW, low);
+        self.gm.nic_mut().set_word(ARGUMENT_HIGH, high);
+        self.command(COMMAND_ACCEPT | port << 8);
+    }
+
+    /// Posts a put or a get between addresses of programs.
+    pub fn remote(&mut self, kind: u32, port: u32, to: (u32, u32), bytes: [u32; 3]) -> u32 {
+        let [local, length, remote] = bytes;
+        let word = to.0 << 16 | to.1 << 9 | kind;
+        self.post(port, word, local, length, remote)
     }
 
     /// Whether a receive token of the port is free.
