@@ -10,7 +10,7 @@ use defs::gm::packet::{
 use crate::nic::Event;
 use crate::state::{
     C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_NACKED,
-    F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT,
+    F_NEW, F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT,
     REPORT_BUFFERS, SLEEPING, connection, next_sequence,
 };
 use crate::transmit::padded;
@@ -245,7 +245,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn is_first(&mut self, connection: u32, flags: u32, expected: u32, sequence: u32) -> bool {
         let ahead = (sequence >> 16).wrapping_sub(expected >> 16) & 0xFFFF;
-        let known = flags & (F_OPEN | F_REFUSED) != 0;
+        let known = flags & (F_OPEN | F_REFUSED | F_NEW) != 0;
         if !known || (ahead != 0 && ahead < 0x8000) {
             self.drop_partial(connection);
             let first = sequence & 0xFFFF_0000;
@@ -256,13 +256,17 @@ impl<N: Nic> Gm<N> {
                 return true;
             }
             self.count(Counter::Gaps);
-            let flags = flags & F_DELAYED | F_OPEN | F_NACKED | sequence << 16;
+            let flags = flags & F_DELAYED | F_NEW | F_NACKED | sequence << 16;
             self.answer_again(connection, flags, answer::OPEN, first);
         } else if ahead != 0 {
             self.count(Counter::Duplicates);
         } else if sequence.wrapping_sub(expected) & 0x8000 != 0 {
             self.count(Counter::Duplicates);
             self.answer_again(connection, flags, answer::ACK, expected);
+        } else if flags & F_NEW != 0 && sequence == expected {
+            self.nic
+                .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN);
+            return true;
         } else if flags & F_REFUSED != 0 && sequence == expected {
             self.count(Counter::Duplicates);
             let kind = flags >> REFUSAL_SHIFT & REFUSAL_MASK;
@@ -275,7 +279,11 @@ impl<N: Nic> Gm<N> {
             let flags = flags & 0xFFFF | sequence << 16 | F_NACKED;
             self.nic.store(connection + C_RECEIVE, flags);
             if !nacked {
-                self.answer_again(connection, flags, answer::NACK, expected);
+                let kind = match flags & F_NEW {
+                    0 => answer::NACK,
+                    _ => answer::OPEN,
+                };
+                self.answer_again(connection, flags, kind, expected);
             }
         }
         false

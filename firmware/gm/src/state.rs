@@ -185,6 +185,8 @@ pub const F_DELAYED: u32 = 4;
 /// Flag of RECV, without [`F_OPEN`]: the packet with the expected number was refused. Its sender may know already, so nothing
 /// but a packet that carries nothing is accepted with this number.
 pub const F_REFUSED: u32 = 0x80;
+/// Flag of RECV, without [`F_OPEN`]: the session is known, and nothing of it was accepted.
+pub const F_NEW: u32 = 0x800;
 /// Flags of RECV: the answer that refuses it.
 pub const REFUSAL_SHIFT: u32 = 8;
 /// Its mask after the shift.

@@ -30,7 +30,7 @@ pub const FATAL: u32 = 2000;
 
 /// The page table, behind the scratch words.
 const TABLE: u32 = 0xC_1000;
-const BUCKETS: u32 = 256;
+const BUCKETS: u32 = 1024;
 /// Buffers are taken from here, in turn.
 const BUFFERS: u32 = 0x10_0000;
 const BUFFERS_END: u32 = 0x50_0000;
@@ -220,6 +220,30 @@ impl Node {
     pub fn reopen(&mut self, port: u32) {
         self.ports[port as usize] = Port::default();
         self.open(port);
+    }
+
+    /// Fills the receive queue of a closed port with a pattern.
+    pub fn mark_queue(&mut self, port: u32) {
+        let at = queue(port) as usize;
+        self.gm.nic_mut().host[at..at + QUEUE_BYTES as usize].fill(0x55);
+    }
+
+    /// Whether the queue holds the pattern; one that is changed is an error.
+    pub fn is_marked(&self, port: u32) -> bool {
+        let at = queue(port) as usize;
+        let bytes = &self.gm.nic().host[at..at + QUEUE_BYTES as usize];
+        let marked = bytes[0] == 0x55;
+        assert!(
+            !marked || bytes.iter().all(|&byte| byte == 0x55),
+            "an event for a closed port"
+        );
+        marked
+    }
+
+    /// Whether the next send slot can be written.
+    pub fn slot_is_free(&self, port: u32) -> bool {
+        let at = send_slot(port, self.ports[port as usize].next_slot);
+        self.gm.nic().word(at + SEND_TYPE) == 0
     }
 
     /// Where the next buffer begins, unless there is no room.

@@ -273,3 +273,17 @@ fn a_forgotten_page_is_not_used() {
     assert_eq!(world.nodes[1].received, [message(2, 3000)]);
     assert_eq!(world.nodes[1].notices.len(), 1);
 }
+
+/// A receiver restarts, and its answer to the next packet is lost: the sender learns of the restart from the next answer.
+#[test]
+fn a_lost_answer_to_an_unknown_session_is_repeated() {
+    let mut world = pair();
+    exchange(&mut world, &[message(2, 9)]);
+    world.nodes[1] = crate::node::Node::new(1, 2, 9);
+    world.nodes[1].open(2);
+    // The packet itself, then the answer.
+    world.lose = vec![world.packets + 1];
+    exchange(&mut world, &[message(2, 10)]);
+    assert_eq!(world.nodes[1].received, [message(2, 10)]);
+    assert_eq!(statuses(&mut world), [OK; 2]);
+}
