@@ -21,21 +21,21 @@ use crate::state::{
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
-    /// Reports a send as failed and stops its stream. The answer to a get says that it has failed.
+    /// Reports a send as failed and stops its stream. The answer to a get says that it has failed. With `unsent` the other
+    /// node may have accepted what was sent after it: that goes on.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fail(&mut self, connection: u32, record: u32, status: Status) {
+    pub(crate) fn fail(&mut self, connection: u32, record: u32, status: Status, unsent: bool) {
         let token = self.nic.load(record + R_TOKEN);
-        let sent = self.nic.load(record + R_SENT);
         if self.nic.load(record + R_KIND) == K_REPLY && self.nic.load(record + R_CONNECTION) == 0 {
-            return self.fail_reply(record, sent);
+            return self.fail_answer(connection, record);
         }
         let stream = self.stream_of(connection, record);
         self.cancel(connection, record);
         if token != 0 {
             self.count(Counter::FailedSends);
             self.report(token, status as u32);
-            self.stop_stream(connection, token & !0x7FF, stream);
+            self.stop_stream(connection, token & !0x7FF, stream, unsent);
         }
     }
 
@@ -51,8 +51,9 @@ impl<N: Nic> Gm<N> {
         if left == 0 { 1 } else { ((left - 1) >> 12) + 1 }
     }
 
-    /// Takes a record out of its connection; if packets of it have been sent, it carries nothing from now on.
-    fn cancel(&mut self, connection: u32, record: u32) {
+    /// Packets of a record that were ever sent and are not acknowledged, and the record before it, or 0; `None` if it is not
+    /// in the connection's list.
+    fn sent_packets(&self, connection: u32, record: u32) -> Option<(u32, u32)> {
         let window = self.nic.load(connection + C_WINDOW);
         // Numbers that were ever sent, from the record that is looked at on.
         let mut sent = (window >> 16).wrapping_sub(window) & 0xFFFF;
@@ -60,26 +61,48 @@ impl<N: Nic> Gm<N> {
         let mut at = self.nic.load(connection + C_FIRST);
         while at != record {
             if at == 0 {
-                return;
+                return None;
             }
             sent -= self.packets(at).min(sent);
             before = at;
             at = self.nic.load(at + R_NEXT);
         }
-        let own = self.packets(record).min(sent);
+        Some((self.packets(record).min(sent), before))
+    }
+
+    /// Takes a record out of its connection; if packets of it have been sent, it carries nothing from now on.
+    fn cancel(&mut self, connection: u32, record: u32) {
+        let Some((sent, before)) = self.sent_packets(connection, record) else {
+            return;
+        };
+        let acked = self.nic.load(record + R_ACKED);
         let next = self.nic.load(record + R_NEXT);
         self.nic.store(record + R_TOKEN, 0);
-        if own == 0 {
+        if sent == 0 && acked == 0 {
             self.remove(connection, before, record);
             return self.free_record(record);
         }
-        let end = self.nic.load(record + R_ACKED) + (own << 12);
+        // What has left may have been the message's packets still. So one packet follows if the message is not complete: it
+        // tells the receiver, whose token is used again.
+        let used = acked + (sent << 12);
+        let more = used < self.nic.load(record + R_LENGTH);
+        let end = used + (u32::from(more) << 12);
         self.nic.store(record + R_KIND, K_NULL);
         self.nic.store(record + R_LENGTH, end);
         if self.nic.load(connection + C_CURSOR) == record && self.nic.load(record + R_SENT) >= end {
             self.nic.store(record + R_SENT, 0);
             self.nic.store(connection + C_CURSOR, next);
         }
+    }
+
+    /// The answer to a get says from its next packet on that it has failed. It keeps the numbers that it has used.
+    fn fail_answer(&mut self, connection: u32, record: u32) {
+        let Some((used, _)) = self.sent_packets(connection, record) else {
+            return;
+        };
+        let end = self.nic.load(record + R_ACKED) + (used << 12);
+        let next = self.nic.load(record + R_SENT) + 1;
+        self.fail_reply(record, end.max(next));
     }
 
     /// Takes a record out of its connection's list; `before` is the one before it, or 0.
@@ -98,8 +121,8 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Stops a stream of a port: the port's later sends in it wait.
-    fn stop_stream(&mut self, connection: u32, port: u32, stream: u32) {
+    /// Stops a stream of a port: the port's later sends in it wait; with `unsent` only those of which nothing was sent.
+    fn stop_stream(&mut self, connection: u32, port: u32, stream: u32, unsent: bool) {
         if self.nic.load(port + P_OPEN) == 0 || !self.add_stopped(port, stream) {
             return;
         }
@@ -109,7 +132,10 @@ impl<N: Nic> Gm<N> {
             let token = self.nic.load(record + R_TOKEN);
             if token != 0 && token & !0x7FF == port && self.stream_of(connection, record) == stream
             {
-                self.set_aside(connection, port, record);
+                let sent = self.sent_packets(connection, record);
+                if !unsent || sent.is_none_or(|(sent, _)| sent == 0) {
+                    self.set_aside(connection, port, record);
+                }
             }
             record = next;
         }

@@ -43,10 +43,12 @@ impl<N: Nic> Gm<N> {
         }
         let count = sequence.wrapping_sub(window) & 0xFFFF;
         let under_way = (window >> 16).wrapping_sub(window) & 0xFFFF;
+        if subtype == NACK_OPEN && count != 0 && sequence & 0xFFFF == 0 {
+            // Number 0 was acknowledged before: the other node does not know of it. It acknowledges nothing, even where the
+            // numbers begin again.
+            return self.new_session(connection);
+        }
         if count > under_way {
-            if subtype == NACK_OPEN {
-                self.new_session(connection);
-            }
             return;
         }
         if count != 0 {
@@ -156,9 +158,11 @@ impl<N: Nic> Gm<N> {
             return;
         }
         match subtype {
+            // Numbers have begun again in the middle of a message.
+            NACK_OPEN if self.nic.load(first + R_ACKED) != 0 => self.new_session(connection),
             NACK | NACK_OPEN => self.go_back(connection),
             NACK_REJECT => {
-                self.fail(connection, first, answer::status(reason));
+                self.fail(connection, first, answer::status(reason), false);
                 self.go_back(connection);
             }
             NACK_DOWN => {

@@ -166,11 +166,16 @@ impl<N: Nic> Gm<N> {
 
     /// Writes a word behind all other DMA to the host; its end ends the command.
     fn last_write(&mut self) {
+        self.scratch_write(LAST_WRITE);
+    }
+
+    /// Writes a word before the page table, behind all other DMA to the host.
+    pub(crate) fn scratch_write(&mut self, cookie: u32) {
         let host = HostAddress {
             high: self.nic.load(PAGE_TABLE_HIGH),
             low: self.nic.load(PAGE_TABLE_LOW) - defs::gm::map::PAGE_TABLE_SCRATCH,
         };
-        self.nic.start_write(host, LAST_WRITE, 4, LAST_WRITE);
+        self.nic.start_write(host, LAST_WRITE, 4, cookie);
     }
 
     fn start(&mut self) {

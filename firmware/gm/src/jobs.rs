@@ -8,7 +8,6 @@ use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
 use crate::nic::Role;
 use crate::state::{
     FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB, SENDER_JOB_IN,
-    SLEEPING,
 };
 use crate::{Gm, Nic};
 
@@ -131,7 +130,7 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::CancelGet as u32 {
             self.end_cancelled(one, two);
         } else if job == Job::Sleep as u32 {
-            self.nic.store(SLEEPING, 1);
+            self.sleep();
         } else if job == Job::Command as u32 {
             self.receiver_command(one, two, three);
         }
@@ -231,7 +230,7 @@ impl<N: Nic> Gm<N> {
     /// SEND: a program sleeps until the next event.
     pub(crate) fn sleep_until_event(&mut self) {
         if N::ROLE.receives() {
-            self.nic.store(SLEEPING, 1);
+            self.sleep();
         } else {
             self.put_job(Job::Sleep, 0, [0; 3]);
         }

@@ -10,7 +10,8 @@ use defs::gm::packet::{
 use crate::nic::Event;
 use crate::state::{
     C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_NACKED,
-    F_OPEN, FREE, LAST_WRITE, OWED, OWED_MASK, REPORT_BUFFERS, SLEEPING, connection, next_sequence,
+    F_NEW, F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT,
+    REPORT_BUFFERS, SLEEPING, connection, next_sequence,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -139,16 +140,30 @@ impl<N: Nic> Gm<N> {
             GET => self.get(packet),
             GOT => self.got(packet),
             NULL => {
-                if self.is_expected(packet.connection, packet.sequence) {
-                    self.drop_partial(packet.connection);
-                    self.accept(packet.connection, packet.sequence, true);
-                }
+                self.null(packet);
                 false
             }
             _ => {
                 self.count(Counter::BadType);
                 false
             }
+        }
+    }
+
+    /// A packet that carries nothing: it stands for a message that was given up.
+    fn null(&mut self, packet: &Packet) {
+        let flags = self.nic.load(packet.connection + C_RECEIVE);
+        let expected = self.nic.load(packet.connection + C_EXPECTED);
+        if flags & F_REFUSED != 0 && packet.sequence == expected {
+            let refusal = F_REFUSED | REFUSAL_MASK << REFUSAL_SHIFT;
+            self.nic
+                .store(packet.connection + C_RECEIVE, flags & !refusal | F_OPEN);
+        }
+        if self.is_expected(packet.connection, packet.sequence) {
+            self.drop_partial(packet.connection);
+            self.accept(packet.connection, packet.sequence, true);
+            // A refusal that still waits would refuse the next packet.
+            self.acknowledge(packet.connection);
         }
     }
 
@@ -230,7 +245,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn is_first(&mut self, connection: u32, flags: u32, expected: u32, sequence: u32) -> bool {
         let ahead = (sequence >> 16).wrapping_sub(expected >> 16) & 0xFFFF;
-        let known = flags & F_OPEN != 0;
+        let known = flags & (F_OPEN | F_REFUSED | F_NEW) != 0;
         if !known || (ahead != 0 && ahead < 0x8000) {
             self.drop_partial(connection);
             let first = sequence & 0xFFFF_0000;
@@ -241,13 +256,21 @@ impl<N: Nic> Gm<N> {
                 return true;
             }
             self.count(Counter::Gaps);
-            let flags = flags & F_DELAYED | F_OPEN | F_NACKED | sequence << 16;
+            let flags = flags & F_DELAYED | F_NEW | F_NACKED | sequence << 16;
             self.answer_again(connection, flags, answer::OPEN, first);
         } else if ahead != 0 {
             self.count(Counter::Duplicates);
         } else if sequence.wrapping_sub(expected) & 0x8000 != 0 {
             self.count(Counter::Duplicates);
             self.answer_again(connection, flags, answer::ACK, expected);
+        } else if flags & F_NEW != 0 && sequence == expected {
+            self.nic
+                .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN);
+            return true;
+        } else if flags & F_REFUSED != 0 && sequence == expected {
+            self.count(Counter::Duplicates);
+            let kind = flags >> REFUSAL_SHIFT & REFUSAL_MASK;
+            self.answer_again(connection, flags, kind, expected);
         } else {
             self.count(Counter::Gaps);
             // One nack for each round of packets: a number that is not behind the last one begins another round.
@@ -256,7 +279,11 @@ impl<N: Nic> Gm<N> {
             let flags = flags & 0xFFFF | sequence << 16 | F_NACKED;
             self.nic.store(connection + C_RECEIVE, flags);
             if !nacked {
-                self.answer_again(connection, flags, answer::NACK, expected);
+                let kind = match flags & F_NEW {
+                    0 => answer::NACK,
+                    _ => answer::OPEN,
+                };
+                self.answer_again(connection, flags, kind, expected);
             }
         }
         false
@@ -269,9 +296,12 @@ impl<N: Nic> Gm<N> {
         self.count(counter);
         self.nic
             .mark(Event::PacketDropped, packet.number, packet.sequence);
-        let flags = self.nic.load(packet.connection + C_RECEIVE) & 0xFFFF
+        let mut flags = self.nic.load(packet.connection + C_RECEIVE) & 0xFFFF
             | packet.sequence << 16
             | F_NACKED;
+        if kind >= answer::CLOSED {
+            flags = flags & !F_OPEN | F_REFUSED | kind << REFUSAL_SHIFT;
+        }
         self.answer_again(packet.connection, flags, kind, packet.sequence);
         false
     }

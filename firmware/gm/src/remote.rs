@@ -114,11 +114,11 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// The process of an answer to a get has not registered its bytes any more: the next packet says so.
-    pub(crate) fn fail_reply(&mut self, record: u32, sent: u32) {
+    /// The process of an answer to a get has not registered its bytes any more: the next packets say so, up to `end`.
+    pub(crate) fn fail_reply(&mut self, record: u32, end: u32) {
         self.nic
             .store(record + R_CONNECTION, Status::PermissionDenied as u32);
-        self.nic.store(record + R_LENGTH, sent + 1);
+        self.nic.store(record + R_LENGTH, end);
     }
 
     /// RECV: a packet of a put.
@@ -138,16 +138,14 @@ impl<N: Nic> Gm<N> {
         };
         let extra = packet.at + HEADER_BYTES;
         let last = packet.subtype == PUT;
+        if self.nic.load(port + P_ALLOW) == 0 {
+            return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
+        }
         if bytes != 0 {
             let high = self.nic.load(extra);
             let low = self.nic.load(extra + 4);
             let key = self.nic.load(port + P_RECEIVE_KEY);
-            let allowed = self.nic.load(port + P_ALLOW) != 0;
-            let pieces = match allowed {
-                true => self.pieces(high, low, key, bytes),
-                false => None,
-            };
-            let Some(pieces) = pieces else {
+            let Some(pieces) = self.pieces(high, low, key, bytes) else {
                 return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
             };
             self.start_writes(&pieces, extra + PUT_BYTES, bytes, packet.at);
@@ -204,7 +202,7 @@ impl<N: Nic> Gm<N> {
             self.nic.store(record + word, value);
         }
         if length >> 31 != 0 {
-            self.fail_reply(record, 0);
+            self.fail_reply(record, 1);
         }
         self.nic
             .mark(Event::PacketReceived, packet.number, packet.sequence);

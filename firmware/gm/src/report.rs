@@ -7,7 +7,7 @@ use defs::gm::port::PORT_COUNT;
 use crate::nic::HostAddress;
 use crate::state::{
     FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
-    REPORT_BUFFERS, REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, WRITING,
+    REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, SLEEPING, WRITING,
     port_block, port_number,
 };
 use crate::{Gm, Nic};
@@ -130,18 +130,37 @@ impl<N: Nic> Gm<N> {
             low: slot.low + LAST_WORD - (last - at),
             ..slot
         };
-        // The DMA of a group's last buffer tells of all.
+        // The DMA of a group's last buffer tells of all. A program that sleeps is told of each.
         let next = buffer + REPORT_BYTES;
-        if next & (REPORT_GROUP_BYTES - 1) == 0 {
+        if next & (REPORT_GROUP_BYTES - 1) == 0 || self.nic.load(SLEEPING) != 0 {
             self.nic.start_write(host, at, last + 4 - at, group);
-            self.nic.store(group, WRITING);
-            self.nic
-                .store(REPORT_FILL, REPORT_BUFFERS | next & REPORT_GROUP_BYTES);
+            self.end_group(group);
         } else {
             self.nic.start_write(host, at, last + 4 - at, 0);
             self.nic.store(REPORT_FILL, next);
         }
         left
+    }
+
+    /// The DMA of a group's last buffer is under way: the other group is filled next.
+    #[inline(always)]
+    fn end_group(&mut self, group: u32) {
+        self.nic.store(group, WRITING);
+        self.nic.store(REPORT_FILL, group ^ REPORT_GROUP_BYTES);
+    }
+
+    /// RECV: a program sleeps until the next event. Reports may be on their way whose DMA ends without an event: a word
+    /// behind them wakes the program, which looks and may sleep again.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn sleep(&mut self) {
+        self.nic.store(SLEEPING, 1);
+        let buffer = self.nic.load(REPORT_FILL);
+        let group = buffer & !(REPORT_GROUP_BYTES - 1);
+        if buffer != group {
+            self.scratch_write(group);
+            self.end_group(group);
+        }
     }
 
     /// Writes the reports of a port before `last`; returns where they begin.

@@ -183,6 +183,15 @@ pub const F_NACKED: u32 = 1;
 pub const F_OPEN: u32 = 2;
 /// Flag of RECV: in the list of delayed acks.
 pub const F_DELAYED: u32 = 4;
+/// Flag of RECV, without [`F_OPEN`]: the packet with the expected number was refused. Its sender may know already, so nothing
+/// but a packet that carries nothing is accepted with this number.
+pub const F_REFUSED: u32 = 0x80;
+/// Flag of RECV, without [`F_OPEN`]: the session is known, and nothing of it was accepted.
+pub const F_NEW: u32 = 0x800;
+/// Flags of RECV: the answer that refuses it.
+pub const REFUSAL_SHIFT: u32 = 8;
+/// Its mask after the shift.
+pub const REFUSAL_MASK: u32 = 7;
 /// Flags of RECV: packets since the last ack.
 pub const OWED: u32 = 8;
 /// Mask of these.

@@ -85,7 +85,7 @@ impl<N: Nic> Gm<N> {
             }
             // The node answers: only its receive token is missing.
             let first = self.nic.load(connection + C_FIRST);
-            self.fail(connection, first, Status::TimedOut);
+            self.fail(connection, first, Status::TimedOut, false);
         }
         let back_off = flags >> BACK_OFF_SHIFT & BACK_OFF_MASK;
         if !held && back_off < BACK_OFF_LIMIT {

@@ -78,7 +78,7 @@ impl<N: Nic> Gm<N> {
         let low = self.nic.load(slot + RECEIVE_ADDRESS_LOW);
         let high = self.nic.load(slot + RECEIVE_ADDRESS_HIGH);
         if token == 0 {
-            self.notice(port, RECEIVE_TOKEN_VIOLATION, high, low);
+            self.violation(port, RECEIVE_TOKEN_VIOLATION, high, low);
             return true;
         }
         let free = self.nic.load(token + T_NEXT);

@@ -206,7 +206,7 @@ impl<N: Nic> Gm<N> {
         if token != 0 {
             self.violation(token & !0x7FF, BAD_SEND_MEMORY, high, low);
         }
-        self.fail(connection, record, Status::PermissionDenied);
+        self.fail(connection, record, Status::PermissionDenied, true);
     }
 
     /// Waits for the only DMA from the host, which is short: it ends sooner than the loop of the firmware comes round. The

@@ -8,9 +8,9 @@ use crate::board::Cpus;
 use crate::node::{FATAL, Message, Node, PROCESS, RESEND};
 use crate::world::{World, message};
 
-const OK: u32 = Status::Success as u32;
+pub const OK: u32 = Status::Success as u32;
 
-fn pair() -> World {
+pub fn pair() -> World {
     let mut world = World::new(2, 1);
     for node in &mut world.nodes {
         node.open(2);
@@ -19,7 +19,7 @@ fn pair() -> World {
 }
 
 /// Provides a fitting buffer for each message, sends them, runs.
-fn exchange(world: &mut World, messages: &[Message]) {
+pub fn exchange(world: &mut World, messages: &[Message]) {
     for one in messages {
         let target = &mut world.nodes[one.target_node as usize];
         target.provide(one.target_port, one.size, one.priority, 7);

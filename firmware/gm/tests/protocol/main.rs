@@ -2,8 +2,14 @@
 
 mod board;
 mod cases;
+mod long;
+mod model;
 mod nic;
 mod node;
 mod probe;
 mod random;
+mod remote;
+mod schedule;
+mod streams;
+mod timers;
 mod world;

@@ -9,11 +9,11 @@ use defs::gm::event::{
     SLOT_BYTES, SLOTS,
 };
 use defs::gm::map::{
-    ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COMMAND, COMMAND_ALLOW, COMMAND_CLOSE,
-    COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter, FATAL_TICKS, NODE, NODES,
-    PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK, PEER_ROUTE,
-    READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS, SESSION, page_hash, page_key,
-    page_tag, peer,
+    ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW,
+    COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter, FATAL_TICKS,
+    NODE, NODES, PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK,
+    PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS, SESSION, page_hash,
+    page_key, page_tag, peer,
 };
 use defs::gm::mapping::PEER_LIMIT;
 use defs::gm::port::{
@@ -29,7 +29,7 @@ pub const FATAL: u32 = 2000;
 
 /// The page table, behind the scratch words.
 const TABLE: u32 = 0xC_1000;
-const BUCKETS: u32 = 256;
+const BUCKETS: u32 = 1024;
 /// Buffers are taken from here, in turn.
 const BUFFERS: u32 = 0x10_0000;
 const BUFFERS_END: u32 = 0x50_0000;
@@ -181,6 +181,13 @@ impl Node {
             self.gm.step();
             self.gm.nic_mut().write();
         }
+        // Posts come first.
+        for _ in 0..2000 {
+            if self.gm.nic().word(COMMAND) != 0 {
+                self.gm.step();
+                self.gm.nic_mut().write();
+            }
+        }
     }
 
     /// Lets other nodes use the memory of a port's process, or not.
@@ -210,6 +217,42 @@ impl Node {
 
     pub fn close(&mut self, port: u32) {
         self.command(COMMAND_CLOSE | port << 8);
+        assert_eq!(self.gm.nic().word(COMMAND), 0);
+    }
+
+    /// Opens a port that was closed; what was under way is forgotten.
+    pub fn reopen(&mut self, port: u32) {
+        self.ports[port as usize] = Port::default();
+        self.open(port);
+    }
+
+    /// Fills the receive queue of a closed port with a pattern.
+    pub fn mark_queue(&mut self, port: u32) {
+        let at = queue(port) as usize;
+        self.gm.nic_mut().host[at..at + QUEUE_BYTES as usize].fill(0x55);
+    }
+
+    /// Whether the queue holds the pattern; one that is changed is an error.
+    pub fn is_marked(&self, port: u32) -> bool {
+        let at = queue(port) as usize;
+        let bytes = &self.gm.nic().host[at..at + QUEUE_BYTES as usize];
+        let marked = bytes[0] == 0x55;
+        assert!(
+            !marked || bytes.iter().all(|&byte| byte == 0x55),
+            "an event for a closed port"
+        );
+        marked
+    }
+
+    /// Whether the next send slot can be written.
+    pub fn slot_is_free(&self, port: u32) -> bool {
+        let at = send_slot(port, self.ports[port as usize].next_slot);
+        self.gm.nic().word(at + SEND_TYPE) == 0
+    }
+
+    /// Where the next buffer begins, unless there is no room.
+    pub const fn next_buffer(&self) -> u32 {
+        self.next_buffer
     }
 
     /// Packets that were dropped, whatever the reason.
@@ -302,6 +345,20 @@ impl Node {
         }
         self.sends += 1;
         self.sends - 1
+    }
+
+    /// Sets the sizes that a port accepts: a bit for each, of low and high priority.
+    pub fn accept(&mut self, port: u32, low: u32, high: u32) {
+        self.gm.nic_mut().set_word(ARGUMENT_LOW, low);
+        self.gm.nic_mut().set_word(ARGUMENT_HIGH, high);
+        self.command(COMMAND_ACCEPT | port << 8);
+    }
+
+    /// Posts a put or a get between addresses of programs.
+    pub fn remote(&mut self, kind: u32, port: u32, to: (u32, u32), bytes: [u32; 3]) -> u32 {
+        let [local, length, remote] = bytes;
+        let word = to.0 << 16 | to.1 << 9 | kind;
+        self.post(port, word, local, length, remote)
     }
 
     /// Whether a receive token of the port is free.

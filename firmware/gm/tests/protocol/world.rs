@@ -164,6 +164,50 @@ impl World {
         }
     }
 
+    /// Acks on their way reach their senders; no other packet leaves.
+    pub fn settle_acks(&mut self) {
+        self.act(1, 5);
+        for action in [4, 1, 4, 2, 4, 2] {
+            self.act(1, action);
+        }
+        while self.act(0, 3) {}
+    }
+
+    /// What node 0 has posted reaches node 1; nothing comes back.
+    pub fn settle_request(&mut self) {
+        for _ in 0..20 {
+            for action in [4, 0, 2] {
+                while self.act(0, action) {}
+            }
+            while self.act(1, 3) {}
+        }
+    }
+
+    /// Everything happens that can happen without time, and all that leaves `nodes` is lost.
+    pub fn settle_without(&mut self, nodes: &[usize]) {
+        for _ in 0..400 {
+            for node in 0..self.nodes.len() {
+                for action in [4, 0, 1, 2, 3, 4, 5] {
+                    if action == 2 && nodes.contains(&node) {
+                        let _ = self.nodes[node].gm.nic_mut().leave();
+                    } else {
+                        self.act(node, action);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ticks pass at all nodes whose timers run; everything else goes on at once.
+    pub fn pass(&mut self, ticks: u32) {
+        for _ in 0..ticks {
+            for node in &mut self.nodes {
+                node.gm.nic_mut().tick();
+            }
+            self.settle();
+        }
+    }
+
     pub fn send(&mut self, message: &Message) -> u32 {
         self.nodes[message.node as usize].send(message)
     }
