@@ -37,7 +37,7 @@ fn figures_are_near_the_published_ones() {
     let output = lanigon(&["reproduce", "gm", "--quick", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["profiles"].as_array().unwrap().len(), 5);
+    assert_eq!(document["profiles"].as_array().unwrap().len(), 6);
     let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 14);
     let check = |id: &str, at_most: f64| {

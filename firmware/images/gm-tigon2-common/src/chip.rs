@@ -53,7 +53,6 @@ impl<S> Chip<S> {
             side: PhantomData,
         }
     }
-
 }
 
 impl<S: Side> Chip<S> {
@@ -62,7 +61,9 @@ impl<S: Side> Chip<S> {
     #[inline(always)]
     #[must_use]
     pub fn await_sent(&self) -> bool {
-        while self.sending && !TxRing::is_empty() && regs::read(S::Cpu::EVENT) & event::mask() == 0 {}
+        while self.sending && !TxRing::is_empty() && regs::read(S::Cpu::EVENT) & event::mask() == 0
+        {
+        }
         self.sending
     }
 }
