@@ -1,14 +1,17 @@
 //! GM's protocol between nodes of fake hardware.
 
 mod cases;
+mod fuzz;
 mod long;
 mod model;
+mod mutations;
 mod nic;
 mod node;
 mod probe;
 mod random;
 mod remote;
 mod schedule;
+mod soak;
 mod streams;
 mod timers;
 mod world;
