@@ -9,9 +9,9 @@ use defs::gm::packet::{
 
 use crate::nic::Event;
 use crate::state::{
-    C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_NACKED,
-    F_NEW, F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT,
-    REPORT_BUFFERS, SLEEPING, connection, next_sequence,
+    C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH,
+    F_NACKED, F_NEW, F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK,
+    REFUSAL_SHIFT, REPORT_BUFFERS, SLEEPING, connection, next_sequence,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -152,6 +152,9 @@ impl<N: Nic> Gm<N> {
 
     /// A packet that carries nothing: it stands for a message that was given up.
     fn null(&mut self, packet: &Packet) {
+        if packet.length != HEADER_BYTES {
+            return self.count(Counter::BadLength);
+        }
         let flags = self.nic.load(packet.connection + C_RECEIVE);
         let expected = self.nic.load(packet.connection + C_EXPECTED);
         if flags & F_REFUSED != 0 && packet.sequence == expected {
@@ -180,7 +183,7 @@ impl<N: Nic> Gm<N> {
     /// a message.
     #[inline(always)]
     pub(crate) fn accept(&mut self, connection: u32, sequence: u32, last: bool) {
-        let flags = (self.nic.load(connection + C_RECEIVE) & !F_NACKED) + OWED;
+        let flags = (self.nic.load(connection + C_RECEIVE) & !(F_NACKED | F_NEW | F_FRESH)) + OWED;
         let next = next_sequence(sequence);
         self.nic.store(connection + C_EXPECTED, next);
         if flags & OWED_MASK >= ACK_PACKETS * OWED || last && N::ACK_TICK == 0 {
@@ -252,7 +255,7 @@ impl<N: Nic> Gm<N> {
             self.nic.store(connection + C_EXPECTED, first);
             if sequence == first {
                 self.nic
-                    .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN);
+                    .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN | F_FRESH);
                 return true;
             }
             self.count(Counter::Gaps);
@@ -263,14 +266,14 @@ impl<N: Nic> Gm<N> {
         } else if sequence.wrapping_sub(expected) & 0x8000 != 0 {
             self.count(Counter::Duplicates);
             self.answer_again(connection, flags, answer::ACK, expected);
-        } else if flags & F_NEW != 0 && sequence == expected {
-            self.nic
-                .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN);
-            return true;
         } else if flags & F_REFUSED != 0 && sequence == expected {
             self.count(Counter::Duplicates);
             let kind = flags >> REFUSAL_SHIFT & REFUSAL_MASK;
             self.answer_again(connection, flags, kind, expected);
+        } else if flags & F_NEW != 0 && sequence == expected {
+            self.nic
+                .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN | F_FRESH);
+            return true;
         } else {
             self.count(Counter::Gaps);
             // One nack for each round of packets: a number that is not behind the last one begins another round.
@@ -279,7 +282,7 @@ impl<N: Nic> Gm<N> {
             let flags = flags & 0xFFFF | sequence << 16 | F_NACKED;
             self.nic.store(connection + C_RECEIVE, flags);
             if !nacked {
-                let kind = match flags & F_NEW {
+                let kind = match flags & (F_NEW | F_FRESH) {
                     0 => answer::NACK,
                     _ => answer::OPEN,
                 };
@@ -299,6 +302,9 @@ impl<N: Nic> Gm<N> {
         let mut flags = self.nic.load(packet.connection + C_RECEIVE) & 0xFFFF
             | packet.sequence << 16
             | F_NACKED;
+        if flags & F_FRESH != 0 {
+            flags = flags & !(F_OPEN | F_FRESH) | F_NEW;
+        }
         if kind >= answer::CLOSED {
             flags = flags & !F_OPEN | F_REFUSED | kind << REFUSAL_SHIFT;
         }

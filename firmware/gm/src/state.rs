@@ -188,6 +188,8 @@ pub const F_DELAYED: u32 = 4;
 pub const F_REFUSED: u32 = 0x80;
 /// Flag of RECV, without [`F_OPEN`]: the session is known, and nothing of it was accepted.
 pub const F_NEW: u32 = 0x800;
+/// Flag of RECV, with [`F_OPEN`]: the packet that is looked at is the first one of its session.
+pub const F_FRESH: u32 = 0x1000;
 /// Flags of RECV: the answer that refuses it.
 pub const REFUSAL_SHIFT: u32 = 8;
 /// Its mask after the shift.

@@ -150,13 +150,13 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     fn load(&self, address: u32) -> u32 {
         let shared = self.shared();
         shared.interleave();
-        shared.fake.borrow().word(address)
+        shared.fake.borrow().load(address)
     }
 
     fn store(&mut self, address: u32, value: u32) {
         let shared = self.shared();
         shared.interleave();
-        shared.fake.borrow_mut().set_word(address, value);
+        shared.fake.borrow_mut().store(address, value);
     }
 
     fn events(&mut self) -> u32 {

@@ -2,14 +2,17 @@
 
 mod board;
 mod cases;
+mod fuzz;
 mod long;
 mod model;
+mod mutations;
 mod nic;
 mod node;
 mod probe;
 mod random;
 mod remote;
 mod schedule;
+mod soak;
 mod streams;
 mod timers;
 mod world;

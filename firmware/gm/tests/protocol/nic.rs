@@ -2,11 +2,18 @@
 
 use std::collections::VecDeque;
 
-use defs::gm::map::{BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, sram_bytes};
-use defs::gm::packet::HEADER_BYTES;
+use defs::gm::event::{EVENT_BYTES, FAST_BYTES, NEW, SENT_TOKENS};
+use defs::gm::map::{
+    BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_PAGES, RECEIVE_QUEUES, SEND_PAGES,
+    SEND_QUEUES, sram_bytes,
+};
+use defs::gm::packet::{ACK, DATA, HEADER_BYTES};
+use defs::gm::port::{DROP, RESUME, SEND_TYPE};
 use gm::nic::HostAddress;
 
 use crate::board::Cpus;
+
+use crate::mutations::Mutation;
 
 /// Bytes of host memory.
 pub const HOST_BYTES: usize = 6 << 20;
@@ -54,6 +61,12 @@ pub struct Fake {
     ack_timer: bool,
     /// Interrupts of the host.
     pub interrupts: u32,
+    /// Whether writes to host memory are noted, and from where to where they went.
+    pub watch: bool,
+    pub written: Vec<(usize, usize)>,
+    /// A mistake that the firmware makes.
+    pub mutation: Option<Mutation>,
+    releases: u32,
 }
 
 impl Fake {
@@ -90,6 +103,10 @@ impl Fake {
             timer: false,
             ack_timer: false,
             interrupts: 0,
+            watch: false,
+            written: Vec::new(),
+            mutation: None,
+            releases: 0,
         }
     }
 
@@ -111,6 +128,10 @@ impl Fake {
         self.sram[at..at + 4].copy_from_slice(&value.to_be_bytes());
     }
 
+    fn makes(&self, mistake: Mutation) -> bool {
+        self.mutation == Some(mistake)
+    }
+
     fn place(host: HostAddress) -> usize {
         assert_eq!(host.high, HIGH);
         host.low as usize
@@ -121,7 +142,8 @@ impl Fake {
         let Some(transfer) = self.reads.pop_front() else {
             return false;
         };
-        let (from, to) = (transfer.host, transfer.local as usize);
+        let (mut from, to) = (transfer.host, transfer.local as usize);
+        from += usize::from(self.makes(Mutation::ReadAddress));
         let length = transfer.length as usize;
         self.sram[to..to + length].copy_from_slice(&self.host[from..from + length]);
         if transfer.cookie != 0 {
@@ -133,12 +155,21 @@ impl Fake {
 
     /// Completes the oldest DMA to the host.
     pub fn write(&mut self) -> bool {
-        let Some(transfer) = self.writes.pop_front() else {
+        if self.makes(Mutation::WriteOrder) && self.writes.len() > 1 {
+            self.writes.swap(0, 1);
+        }
+        let Some(mut transfer) = self.writes.pop_front() else {
             return false;
         };
+        if self.makes(Mutation::PayloadLost) && transfer.length > FAST_BYTES + EVENT_BYTES {
+            transfer.length = 0;
+        }
         let (from, to) = (transfer.local as usize, transfer.host);
         let length = transfer.length as usize;
         self.host[to..to + length].copy_from_slice(&self.sram[from..from + length]);
+        if self.watch {
+            self.written.push((to, to + length));
+        }
         if transfer.cookie != 0 {
             self.writes_done.push_back(transfer.cookie);
             self.events |= Self::WRITE;
@@ -163,10 +194,14 @@ impl Fake {
         let buffer = self.free.pop_front().expect("a free buffer");
         let at = buffer as usize;
         let fits = packet.bytes.len() <= BUFFER_BYTES as usize - 0x40;
+        let taken = packet.intact || self.makes(Mutation::Damage);
         if fits {
             self.sram[at..at + packet.bytes.len()].copy_from_slice(&packet.bytes);
+            if !packet.intact {
+                self.sram[at + packet.bytes.len() - 1] ^= 0x10;
+            }
         }
-        let length = match packet.intact && fits {
+        let length = match taken && fits {
             true => u32::try_from(packet.bytes.len()).expect("in range"),
             false => 0,
         };
@@ -204,6 +239,26 @@ impl Fake {
 }
 
 impl Fake {
+    /// A word as a CPU reads it.
+    pub fn load(&self, address: u32) -> u32 {
+        let value = self.word(address);
+        let slot = address.wrapping_sub(SEND_QUEUES) < RECEIVE_QUEUES - SEND_QUEUES;
+        if self.makes(Mutation::Drop) && slot && address & 0x1F == SEND_TYPE && value & 0xFF == DROP
+        {
+            return value - DROP + RESUME;
+        }
+        value
+    }
+
+    /// A CPU writes a word.
+    pub fn store(&mut self, address: u32, value: u32) {
+        let page = address.wrapping_sub(SEND_PAGES) < RECEIVE_PAGES - SEND_PAGES;
+        if self.makes(Mutation::PageFlush) && page && value == 0 {
+            return;
+        }
+        self.set_word(address, value);
+    }
+
     /// Takes those of the events in `mask` that have come up.
     pub fn events(&mut self, mask: u32) -> u32 {
         let events = self.events & mask;
@@ -246,6 +301,15 @@ impl Fake {
             self.writes.len() < 3 * self.taken.len() + 9 && length > 0,
             "three DMAs to the host for each packet, and nine, at most"
         );
+        let last = (local + length - 4) as usize;
+        if self.sram[last + 3] == (NEW | SENT_TOKENS) as u8 && length <= 64 {
+            if self.makes(Mutation::Token) {
+                self.sram[last] ^= 1;
+            }
+            if self.makes(Mutation::Status) {
+                self.sram[last + 1] = 0;
+            }
+        }
         self.writes.push_back(Transfer {
             host: Self::place(host),
             local,
@@ -262,9 +326,19 @@ impl Fake {
         assert!(self.sending.is_none(), "one packet at a time");
         assert!(start <= header && header + HEADER_BYTES <= end);
         let part = |from: u32, to: u32| self.sram[from as usize..to as usize].to_vec();
+        let mut bytes = part(header, end);
+        let subtype = self.word(header) & 0xFFFF;
+        let message = (DATA + 5..DATA + 32).contains(&subtype);
+        match self.mutation {
+            Some(Mutation::AckSession) if subtype == ACK => bytes[9] ^= 1,
+            Some(Mutation::AckAhead) if subtype == ACK => bytes[11] += 1,
+            Some(Mutation::Size) if message => bytes[3] -= 1,
+            Some(Mutation::SenderPort) if message => bytes[15] ^= 2,
+            _ => {}
+        }
         self.sending = Some(Wire {
             route: part(start, header),
-            bytes: part(header, end),
+            bytes,
             intact: true,
         });
     }
@@ -276,6 +350,10 @@ impl Fake {
     }
 
     pub fn release(&mut self, packet: u32) {
+        self.releases += 1;
+        if self.makes(Mutation::Release) && self.releases.is_multiple_of(4) {
+            return;
+        }
         let taken = self.taken.iter().position(|&taken| taken == packet);
         self.taken.remove(taken.expect("a packet that was taken"));
         self.free.push_back(packet);
@@ -283,7 +361,7 @@ impl Fake {
 
     pub fn set_timer(&mut self) {
         assert!(!self.timer, "one timer");
-        self.timer = true;
+        self.timer = !self.makes(Mutation::Timer);
     }
 
     pub fn set_ack_timer(&mut self) {

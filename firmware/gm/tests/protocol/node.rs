@@ -28,7 +28,7 @@ pub const RESEND: u32 = 5;
 pub const FATAL: u32 = 2000;
 
 /// The page table, behind the scratch words.
-const TABLE: u32 = 0xC_1000;
+pub const TABLE: u32 = 0xC_1000;
 const BUCKETS: u32 = 1024;
 /// Buffers are taken from here, in turn.
 const BUFFERS: u32 = 0x10_0000;
@@ -66,6 +66,13 @@ pub struct Port {
     under_way: BTreeMap<u32, u32>,
 }
 
+impl Port {
+    /// Whether no send is under way.
+    pub const fn is_idle(&self) -> bool {
+        self.sends == 0
+    }
+}
+
 pub struct Node {
     pub gm: Board,
     pub number: u32,
@@ -82,7 +89,7 @@ pub struct Node {
     pub notices: Vec<(u32, u32, u32)>,
 }
 
-fn queue(port: u32) -> u32 {
+pub const fn queue(port: u32) -> u32 {
     port * 0x1_8000
 }
 
@@ -359,6 +366,11 @@ impl Node {
         let [local, length, remote] = bytes;
         let word = to.0 << 16 | to.1 << 9 | kind;
         self.post(port, word, local, length, remote)
+    }
+
+    /// Receive tokens that were provided.
+    pub const fn tokens(&self, port: u32) -> u32 {
+        self.ports[port as usize].tokens
     }
 
     /// Whether a receive token of the port is free.

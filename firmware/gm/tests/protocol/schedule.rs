@@ -8,6 +8,7 @@ use defs::gm::port::{DROP, GET, PUT, RESUME};
 use proptest::prelude::*;
 
 use crate::model::{Ledger, Post, Stream, What};
+use crate::mutations::Mutation;
 use crate::node::{FATAL, Message, Node};
 use crate::world::{Faults, World};
 
@@ -108,10 +109,12 @@ pub struct Run {
     place: [u32; 3],
     id: u32,
     memory: u32,
+    mutation: Option<Mutation>,
 }
 
 impl Run {
-    pub fn new(seed: u64) -> Self {
+    /// Nodes whose firmware makes a mistake, or none.
+    pub fn mutated(seed: u64, mutation: Option<Mutation>) -> Self {
         let mut run = Self {
             world: World::new(NODES, seed),
             ledger: Ledger::default(),
@@ -124,6 +127,7 @@ impl Run {
             place: [REMOTE; 3],
             id: 1,
             memory: MEMORY,
+            mutation,
         };
         for node in 0..NODES {
             run.begin(node);
@@ -133,6 +137,7 @@ impl Run {
 
     fn begin(&mut self, node: u32) {
         let at = &mut self.world.nodes[node as usize];
+        at.gm.nic_mut().mutation = self.mutation;
         at.register(REMOTE, REMOTE_BYTES, crate::node::PROCESS);
         for port in PORTS {
             self.open(node, port);
@@ -474,7 +479,7 @@ impl Run {
 }
 
 fn check(ops: &[Op], seed: u64, never: bool) {
-    let mut run = Run::new(seed);
+    let mut run = Run::mutated(seed, None);
     for op in ops {
         run.act(op);
     }

@@ -6,6 +6,7 @@ use defs::gm::packet::capacity;
 use defs::gm::port::{DROP, RESUME, SEND_TOKENS};
 
 use crate::cases::{OK, exchange, pair};
+use crate::mutations::Mutation;
 use crate::node::{FATAL, Message, PROCESS};
 use crate::world::{World, message};
 
@@ -61,7 +62,13 @@ fn a_stream_goes_on_when_it_is_resumed() {
 
 #[test]
 fn a_stream_that_is_dropped_loses_its_sends() {
+    dropped_stream(None);
+}
+
+/// Sends that wait in a stopped stream are dropped.
+pub fn dropped_stream(mutation: Option<Mutation>) {
     let (mut world, all) = stopped();
+    world.nodes[0].gm.nic_mut().mutation = mutation;
     world.nodes[1].reopen(2);
     for one in &all {
         world.nodes[1].provide(2, one.size, 0, 1);
@@ -237,7 +244,15 @@ fn records_run_out_and_come_back() {
 
 #[test]
 fn a_forgotten_page_is_not_used() {
+    forgotten_page(None);
+}
+
+/// A page leaves the page table: no DMA uses it any more.
+pub fn forgotten_page(mutation: Option<Mutation>) {
     let mut world = pair();
+    for node in &mut world.nodes {
+        node.gm.nic_mut().mutation = mutation;
+    }
     // A send from it.
     let one = message(2, 3000);
     let page = 0x40_0000;
@@ -285,5 +300,29 @@ fn a_lost_answer_to_an_unknown_session_is_repeated() {
     world.lose = vec![world.packets + 1];
     exchange(&mut world, &[message(2, 10)]);
     assert_eq!(world.nodes[1].received, [message(2, 10)]);
+    assert_eq!(statuses(&mut world), [OK; 2]);
+}
+
+/// A receiver restarts; a copy of an acknowledged packet reaches it, for which it has no token. The packets that follow tell
+/// the sender of the restart.
+#[test]
+fn an_old_first_packet_does_not_begin_a_session_without_a_token() {
+    let mut world = pair();
+    let one = message(2, 200);
+    world.nodes[1].provide(2, one.size, 0, 1);
+    world.send(&one);
+    let mut copy = None;
+    for action in [4, 4, 0, 4, 2] {
+        world.act(0, action);
+        copy = copy.or_else(|| world.links[1].front().cloned());
+    }
+    world.settle();
+    world.nodes[1] = crate::node::Node::new(1, 2, 9);
+    world.nodes[1].open(2);
+    world.links[1].push_back(copy.expect("a packet"));
+    world.settle();
+    world.receive();
+    exchange(&mut world, &[message(2, 300)]);
+    assert_eq!(world.nodes[1].received, [message(2, 300)]);
     assert_eq!(statuses(&mut world), [OK; 2]);
 }

@@ -36,6 +36,8 @@ pub struct World {
     /// Packets with these numbers are lost; all packets are counted.
     pub lose: Vec<usize>,
     pub packets: usize,
+    /// Packets that were lost, damaged or doubled.
+    pub faulty: usize,
 }
 
 impl World {
@@ -56,6 +58,7 @@ impl World {
             random: Random(seed),
             lose: Vec::new(),
             packets: 0,
+            faulty: 0,
         }
     }
 
@@ -71,6 +74,9 @@ impl World {
             damaged,
             doubled,
         } = self.faults;
+        if chance < lost + damaged || chance >= 256 - doubled {
+            self.faulty += 1;
+        }
         if chance < lost || self.lose.contains(&(self.packets - 1)) {
             return;
         }
