@@ -431,9 +431,20 @@ impl Run {
                 }
             }
             self.pass(200);
+            self.expire_gets();
         }
         self.check_remote();
         self.ledger.check();
+    }
+
+    /// Gets whose target has restarted after their requests were acknowledged get no answer: they fail at their time.
+    fn expire_gets(&mut self) {
+        let lost =
+            |post: &Post| matches!(&post.what, What::Remote { get: true, at, .. } if at.1 == 0);
+        if self.ledger.open().next().is_some() && self.ledger.open().all(lost) {
+            self.ledger.fatal_at = Some(self.time + 1);
+            self.pass(FATAL + 10);
+        }
     }
 
     fn provide_all(&mut self) {
@@ -464,7 +475,7 @@ impl Run {
                 continue;
             };
             let ok = Status::Success as u32;
-            if !post.ended.is_some_and(|(status, _)| status == ok) || at.1 == 0 {
+            if post.ended.is_none_or(|(status, _)| status != ok) || at.1 == 0 {
                 continue;
             }
             let length = u32::try_from(data.len()).expect("in range");
