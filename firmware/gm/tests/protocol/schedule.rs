@@ -525,3 +525,29 @@ proptest! {
         check(&ops.0, seed, true);
     }
 }
+
+/// An answer of an unknown session leaves after a packet of the session was accepted: it acknowledges that packet, and the
+/// message is not sent anew.
+#[test]
+fn a_late_answer_of_an_unknown_session() {
+    let ops = [
+        Op::Stir(44),
+        Op::Send([1, 0, 1, 0], 0, 0, 0, 0),
+        Op::Faults(37, 9, 0),
+        Op::Close(2, 1),
+        Op::Stir(208),
+        Op::Send([0, 0, 2, 1], 0, 4097, 0, 0),
+        Op::Send([2, 0, 1, 0], 0, 1, 0, 0),
+        Op::Stir(48),
+        Op::Send([2, 0, 1, 0], 0, 0, 0, 3),
+        Op::Stir(216),
+        Op::Send([0, 0, 1, 0], 1, 8193, 0, 0),
+        Op::Faults(28, 21, 8),
+        Op::Stir(106),
+        Op::Stir(192),
+        Op::Send([0, 0, 1, 0], 0, 0, 0, 0),
+        Op::Send([1, 0, 1, 0], 0, 0, 0, 0),
+        Op::Send([0, 0, 1, 0], 0, 0, 0, 0),
+    ];
+    check(&ops, 15_593_785_359_573_025_956, false);
+}
