@@ -158,8 +158,6 @@ impl<N: Nic> Gm<N> {
             return;
         }
         match subtype {
-            // Numbers have begun again in the middle of a message.
-            NACK_OPEN if self.nic.load(first + R_ACKED) != 0 => self.new_session(connection),
             NACK | NACK_OPEN => self.go_back(connection),
             NACK_REJECT => {
                 self.fail(connection, first, answer::status(reason), false);

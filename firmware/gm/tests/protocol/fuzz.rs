@@ -444,7 +444,7 @@ proptest! {
         for (subtype, session, sequence, subport, changes, bytes) in packets {
             let number = 2 | subport & 1;
             let lengths = bytes << 16 | subport << 8 | 4;
-            let mut words = [first_word(subtype), 0, session << 16 | sequence % 9, lengths, 1, number << 16];
+            let mut words = [first_word(subtype), 0, (session << 16) | (sequence % 9), lengths, 1, number << 16];
             for (word, value) in changes {
                 words[word] = value;
             }

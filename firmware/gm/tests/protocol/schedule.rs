@@ -431,9 +431,20 @@ impl Run {
                 }
             }
             self.pass(200);
+            self.expire_gets();
         }
         self.check_remote();
         self.ledger.check();
+    }
+
+    /// Gets whose target has restarted after their requests were acknowledged get no answer: they fail at their time.
+    fn expire_gets(&mut self) {
+        let lost =
+            |post: &Post| matches!(&post.what, What::Remote { get: true, at, .. } if at.1 == 0);
+        if self.ledger.open().next().is_some() && self.ledger.open().all(lost) {
+            self.ledger.fatal_at = Some(self.time + 1);
+            self.pass(FATAL + 10);
+        }
     }
 
     fn provide_all(&mut self) {
@@ -464,7 +475,7 @@ impl Run {
                 continue;
             };
             let ok = Status::Success as u32;
-            if !post.ended.is_some_and(|(status, _)| status == ok) || at.1 == 0 {
+            if post.ended.is_none_or(|(status, _)| status != ok) || at.1 == 0 {
                 continue;
             }
             let length = u32::try_from(data.len()).expect("in range");
@@ -513,4 +524,30 @@ proptest! {
     fn sends_without_tokens_time_out(ops in ops(), seed in any::<u64>()) {
         check(&ops.0, seed, true);
     }
+}
+
+/// An answer of an unknown session leaves after a packet of the session was accepted: it acknowledges that packet, and the
+/// message is not sent anew.
+#[test]
+fn a_late_answer_of_an_unknown_session() {
+    let ops = [
+        Op::Stir(44),
+        Op::Send([1, 0, 1, 0], 0, 0, 0, 0),
+        Op::Faults(37, 9, 0),
+        Op::Close(2, 1),
+        Op::Stir(208),
+        Op::Send([0, 0, 2, 1], 0, 4097, 0, 0),
+        Op::Send([2, 0, 1, 0], 0, 1, 0, 0),
+        Op::Stir(48),
+        Op::Send([2, 0, 1, 0], 0, 0, 0, 3),
+        Op::Stir(216),
+        Op::Send([0, 0, 1, 0], 1, 8193, 0, 0),
+        Op::Faults(28, 21, 8),
+        Op::Stir(106),
+        Op::Stir(192),
+        Op::Send([0, 0, 1, 0], 0, 0, 0, 0),
+        Op::Send([1, 0, 1, 0], 0, 0, 0, 0),
+        Op::Send([0, 0, 1, 0], 0, 0, 0, 0),
+    ];
+    check(&ops, 15_593_785_359_573_025_956, false);
 }

@@ -257,13 +257,13 @@ pub fn forgotten_page(mutation: Option<Mutation>) {
     let one = message(2, 3000);
     let page = 0x40_0000;
     exchange(&mut world, std::slice::from_ref(&one));
-    let number = world.nodes[0].post(2, 1 << 16 | 4 << 8 | 70 + 12, page, 100, 0);
+    let number = world.nodes[0].post(2, 1 << 16 | 4 << 8 | (70 + 12), page, 100, 0);
     world.nodes[1].provide(2, 12, 0, 1);
     world.run(30);
     world.receive();
     assert_eq!(world.nodes[0].sent.pop(), Some((2, number, OK)));
     world.nodes[0].deregister(page, PROCESS);
-    let number = world.nodes[0].post(2, 1 << 16 | 4 << 8 | 70 + 12, page, 100, 0);
+    let number = world.nodes[0].post(2, 1 << 16 | 4 << 8 | (70 + 12), page, 100, 0);
     world.run(30);
     world.receive();
     let denied = Status::PermissionDenied as u32;
