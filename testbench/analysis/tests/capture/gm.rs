@@ -166,7 +166,8 @@ fn tshark_shows_packets_with_their_routes_and_checks() {
         assert_eq!(tshark(&capture, data, &fields), expected, "{board}");
         let count = |filter: &str| tshark(&capture, filter, &["frame.number"]).len();
         let all = count("myrinet");
-        assert!(all >= 24, "{board}: each packet on two wires");
+        // Six messages and at least one ack, on two wires each.
+        assert!(all >= 14, "{board}: {all} packets");
         assert_eq!(count("gm && !gm.bad"), all, "{board}");
         assert_eq!(count("myrinet.crc8.good == 1"), all, "{board}");
         assert_eq!(
