@@ -192,7 +192,7 @@ impl Run {
         }
         self.lives[at] += 1;
         self.used[at] = 0;
-        self.place[at] = REMOTE;
+        // Puts from before the restart may come still: their places are not used again.
         self.world.nodes[at] = Node::new(node, NODES, self.lives[at] * 500 + 1);
         self.begin(node);
     }
