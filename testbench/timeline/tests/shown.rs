@@ -87,7 +87,7 @@ fn a_message_of_gm_can_be_followed() {
         let _ = writeln!(io::stderr(), "SKIPPED for lack of GM's images");
         return;
     }
-    let scenario = format!("board = \"lanai9\"\n{}", pair(&stream(2, 3000)));
+    let scenario = format!("board = \"lanai9\"\n{}", pair(&stream(1, 3000)));
     let (bytes, hash) = run_on(board, &scenario, 1, Some(Options::default()));
     assert_eq!(run_on(board, &scenario, 1, None).1, hash);
     let timeline = decoded::read(&bytes);

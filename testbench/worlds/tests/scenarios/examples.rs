@@ -41,10 +41,12 @@ fn every_example_is_right_and_says_what_it_shows() {
         "all-to-all-256",
         "exact-fault",
         "flow-control",
+        "gm-clos-256",
         "gm-eight",
         "gm-ethernet",
         "gm-mapper",
         "gm-pair",
+        "gm-soak",
         "lanai-hello",
         "pair",
         "race",
@@ -117,6 +119,26 @@ fn a_short_gm_eight() {
     assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
     let gm = outcome.gm.unwrap();
     assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+}
+
+#[test]
+fn a_small_gm_clos() {
+    if !super::gm::built() {
+        return;
+    }
+    let changes = [("nodes = 256", "nodes = 36"), ("ports = 16", "ports = 8")];
+    let outcome = run("gm-clos-256", &changes);
+    assert_eq!(outcome.verdict.messages.delivered, 36 * 35 * 2);
+}
+
+#[test]
+fn a_short_gm_soak() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("gm-soak", &[("= 62500 ", "= 100 ")]);
+    assert_eq!(outcome.verdict.messages.delivered, 16 * 100);
+    assert!(outcome.faults["duplicated"] > 0);
 }
 
 /// GM on one CPU of each board, on two, and both in one network.
