@@ -198,7 +198,12 @@ fn wrong_requests_are_refused() {
         &["--sram", "300"],
         "it is a power of two from 256 to 8192",
     );
-    check(&image, "lanai5", &[], "there are: lanai4.3-33, gm-paper-lanai4.3-33, lanai7.2-66");
+    check(
+        &image,
+        "lanai5",
+        &[],
+        "there are: lanai4.3-33, gm-paper-lanai4.3-33, lanai7.2-66",
+    );
     check(&image, board, &["--time", "0"], "it must lie between");
     let (code, _, errors) = myrinet(Path::new("/nowhere/mcp"), board, &[]);
     assert_eq!(code, Some(2));
