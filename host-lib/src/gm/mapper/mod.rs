@@ -12,7 +12,7 @@
 //! | `packets` | packets of a mapper |
 //! | `explore` | exploration |
 //! | `verify` | check of a map |
-//! | `routes` | [`routes`]: routes without deadlocks |
+//! | `routes` | [`routes()`]: routes without deadlocks |
 //! | `board` | packets through the board's outbox and inbox |
 //! | `distribute` | routes to all nodes |
 //!
