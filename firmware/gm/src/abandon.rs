@@ -13,7 +13,7 @@ use defs::gm::packet::MTU;
 use defs::gm::port::STOPPED_STREAMS;
 
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_NULL,
+    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_GET, K_NULL,
     K_REPLY, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED,
     R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection,
     connection_number,
@@ -186,6 +186,10 @@ impl<N: Nic> Gm<N> {
         self.nic.store(copy + R_SENT, 0);
         self.nic.store(copy + R_ACKED, 0);
         self.nic.store(copy + R_CONNECTION, connection);
+        if self.nic.load(copy + R_KIND) == K_GET {
+            // Answers to the first request are not for this one.
+            self.number_get(copy);
+        }
         self.cancel(connection, record);
         self.append(port + P_WAITING, copy, R_NEXT);
     }

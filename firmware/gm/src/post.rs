@@ -18,10 +18,10 @@ use defs::gm::port::{
 use crate::nic::Event;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST,
-    C_READY_NEXT, C_SEND, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NEXT_GET, NOW,
-    OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED,
-    R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH,
-    R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
+    C_READY_NEXT, C_SEND, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NOW, OPEN_PORT,
+    P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED, R_CONNECTION,
+    R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT,
+    R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -212,14 +212,12 @@ impl<N: Nic> Gm<N> {
     fn remote_record(&mut self, record: u32, post: &Post) {
         let high = self.nic.load(post.slot + SEND_REMOTE_HIGH);
         let low = self.nic.load(post.slot + SEND_REMOTE_LOW);
-        let number = self.nic.load(NEXT_GET).wrapping_add(1);
         let from = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
-        self.nic.store(NEXT_GET, number);
         self.nic.store(record + R_REMOTE_HIGH, high);
         self.nic.store(record + R_REMOTE_LOW, low);
-        self.nic.store(record + R_NUMBER, number);
         self.nic.store(record + R_CONNECTION, from);
         if post.kind == K_GET {
+            self.number_get(record);
             // The request is one packet.
             self.nic.store(record + R_ASKED, post.length);
             self.nic.store(record + R_LENGTH, 0);

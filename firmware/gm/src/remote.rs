@@ -17,9 +17,10 @@ use defs::gm::packet::{
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
-    FREE_REPLY, GETS, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NOW, P_ALLOW, P_RECEIVE_KEY,
-    R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT,
-    R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, connection_number, port_block,
+    FREE_REPLY, GETS, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET, NOW, P_ALLOW,
+    P_RECEIVE_KEY, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW,
+    R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, connection_number,
+    port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -45,6 +46,11 @@ impl Plan {
         }
     }
 }
+
+/// Bits of a get's number that hold its record's; a count lies above, so that no number comes again soon.
+const GET_SHIFT: u32 = 10;
+
+const _: () = assert!(RECORD_COUNT <= 1 << GET_SHIFT && RECORD_BYTES == 1 << 6);
 
 /// Address of the first record of an answer to a get.
 pub const REPLIES: u32 = RECORDS + RECORD_COUNT * RECORD_BYTES;
@@ -112,6 +118,16 @@ impl<N: Nic> Gm<N> {
             }
             _ => Plan::message(first_word(NULL), 0),
         }
+    }
+
+    /// SEND: gives a get its number.
+    pub(crate) fn number_get(&mut self, record: u32) {
+        let count = self.nic.load(NEXT_GET).wrapping_add(1);
+        self.nic.store(NEXT_GET, count);
+        self.nic.store(
+            record + R_NUMBER,
+            count << GET_SHIFT | (record - RECORDS) >> 6,
+        );
     }
 
     /// The process of an answer to a get has not registered its bytes any more: the next packets say so, up to `end`.
@@ -241,7 +257,7 @@ impl<N: Nic> Gm<N> {
         let last = place.wrapping_add(bytes) == asked;
         let inside = place <= asked && bytes <= asked - place;
         let pieces = match inside && bytes != 0 {
-            true => self.get_pieces(record, place, bytes),
+            true => self.record_pieces(record, place, bytes),
             false => None,
         };
         self.accept(packet.connection, packet.sequence, last);
@@ -259,38 +275,20 @@ impl<N: Nic> Gm<N> {
         pieces.is_some()
     }
 
-    fn get_pieces(
-        &mut self,
-        record: u32,
-        place: u32,
-        bytes: u32,
-    ) -> Option<crate::transmit::Pieces> {
-        let base = self.nic.load(record + R_LOW);
-        let low = base.wrapping_add(place);
-        let high = self
-            .nic
-            .load(record + R_HIGH)
-            .wrapping_add(u32::from(low < base));
-        let key = self.nic.load(record + R_KEY);
-        self.pieces(high, low, key, bytes)
-    }
-
     /// The get with a number that waits for bytes of the node at the other end of a connection.
     fn find_get(&mut self, connection: u32, number: u32) -> Option<u32> {
-        let node = connection_number(connection) >> 1;
-        let mut record = RECORDS;
-        while record < REPLIES {
-            let kind = self.nic.load(record + R_KIND);
-            if (kind == K_GET || kind == K_WAITING)
-                && self.nic.load(record + R_NUMBER) == number
-                && connection_number(self.nic.load(record + R_CONNECTION)) >> 1 == node
-            {
-                // A closed port's get has no token.
-                return (self.nic.load(record + R_TOKEN) != 0).then_some(record);
-            }
-            record += RECORD_BYTES;
+        let index = number & ((1 << GET_SHIFT) - 1);
+        if index >= RECORD_COUNT {
+            return None;
         }
-        None
+        let record = RECORDS + (index << 6);
+        let kind = self.nic.load(record + R_KIND);
+        let from = self.nic.load(record + R_CONNECTION);
+        let fits = (kind == K_GET || kind == K_WAITING)
+            && self.nic.load(record + R_NUMBER) == number
+            && connection_number(from) >> 1 == connection_number(connection) >> 1;
+        // A closed port's get has no token.
+        (fits && self.nic.load(record + R_TOKEN) != 0).then_some(record)
     }
 
     /// SEND: a get has ended; `number` is its number.

@@ -93,7 +93,7 @@ pub const TIMER: u32 = STATE + 56;
 pub const ALARMS: u32 = STATE + 60;
 /// Gets whose bytes have not come, by `R_NEXT`.
 pub const GETS: u32 = STATE + 64;
-/// Number of the next get.
+/// Gets so far.
 pub const NEXT_GET: u32 = STATE + 68;
 /// The own node, shifted into the last word of a header.
 pub const OWN: u32 = STATE + 72;

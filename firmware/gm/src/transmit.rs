@@ -143,7 +143,7 @@ impl<N: Nic> Gm<N> {
 
     /// Where bytes of a record are; `None` if the process has not registered them.
     #[inline(always)]
-    fn record_pieces(&mut self, record: u32, from: u32, bytes: u32) -> Option<Pieces> {
+    pub(crate) fn record_pieces(&mut self, record: u32, from: u32, bytes: u32) -> Option<Pieces> {
         let base = self.nic.load(record + R_LOW);
         let low = base.wrapping_add(from);
         let high = self
