@@ -7,7 +7,7 @@ use defs::lanai::l4::{
 use defs::lanai::{BUFF, HOST_SIG, RECV, SEND};
 use lanai_rt::Register;
 
-use crate::receive::Receiver;
+use crate::receive::{self, Receiver};
 use crate::sram::{load, store};
 
 /// Event: a packet is in the armed buffer.
@@ -43,6 +43,7 @@ impl Receiver for Port {
     const POINTER: Register = register(RMP);
     const LIMIT: Register = register(RML);
     const UNIT: u32 = UNIT;
+    const EVENTS: u32 = ALL;
 
     #[inline(always)]
     fn length(buffer: u32, end: u32, status: u32) -> u32 {
@@ -56,55 +57,18 @@ impl Receiver for Port {
     }
 }
 
-/// Takes the events that have come up, for [`Buffers`](crate::receive::Buffers); `swallow` is called with the status if a packet is too long for its buffer.
-/// [`RECEIVED`] stays until the packet is taken.
-#[inline(always)]
-#[must_use]
-pub fn take_events(swallow: fn(u32)) -> u32 {
-    let status = register(ISR).read() & ALL;
-    if status == 0 {
-        return 0;
-    }
-    register(ISR).write(status & !RECV);
-    if status & BUFF != 0 {
-        swallow(status);
-    }
-    status
-}
-
 /// Takes the events that have come up. A packet that is too long for its buffer is read to its end; the
 /// word at `long` is then 1.
 #[inline(always)]
 #[must_use]
 pub fn take_status(long: u32) -> u32 {
-    let status = register(ISR).read() & ALL;
-    if status == 0 {
-        return 0;
-    }
-    register(ISR).write(status);
-    if status & BUFF != 0 {
-        swallow(long, status);
-    }
-    status & !BUFF
-}
-
-#[cold]
-#[inline(never)]
-fn swallow(long: u32, status: u32) {
-    store(long, 1);
-    if status & RECV == 0 {
-        let limit = register(RML).read();
-        // The place of the last two units again, as often as needed.
-        register(RMP).write(limit - UNIT);
-        register(RML).write(limit);
-    }
+    receive::take_status::<Port>(long)
 }
 
 /// Lets the next packet come into `bytes` from `buffer`; both are multiples of 4.
 #[inline(always)]
 pub fn arm(buffer: u32, bytes: u32) {
-    register(RMP).write(buffer);
-    register(RML).write(buffer + bytes - UNIT);
+    receive::arm::<Port>(buffer, bytes);
 }
 
 /// Length of the packet that is in `buffer`, without its CRC; 0 if it is damaged.

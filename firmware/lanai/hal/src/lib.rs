@@ -6,7 +6,7 @@
 //! | see events | [`l9::take_status`] | [`l4::take_status`] |
 //! | move bytes from and to the host | [`l9::Dma`] | [`l4::Dma`] |
 //! | send and receive packets | [`l9::send`], [`l9::arm`], [`l9::received`] | [`l4::send`], [`l4::arm`], [`l4::received`] |
-//! | receive into several buffers | [`receive`], [`l9::take_events`] | [`receive`], [`l4::take_events`] |
+//! | receive into several buffers | [`receive`] | [`receive`] |
 //! | report events, lines, failures | [`probe!`], [`log!`], [`fail!`] | [`probe!`], [`log!`], [`fail!`] |
 //! | keep time | [`l9::set_timer`] | [`l4::set_timer`] |
 //!

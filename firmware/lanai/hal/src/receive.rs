@@ -5,7 +5,7 @@
 
 use lanai_rt::Register;
 
-use defs::lanai::RECV;
+use defs::lanai::{BUFF, RECV};
 
 use crate::sram::{load, store};
 
@@ -19,9 +19,45 @@ pub trait Receiver {
     const LIMIT: Register;
     /// Bytes of a unit.
     const UNIT: u32;
+    /// Events that firmware takes, with that of a packet that is too long for its buffer.
+    const EVENTS: u32;
     /// Length of the packet in `buffer` without its check sequence, when the receive pointer is `end` and the status
     /// `status`; 0 if it is damaged.
     fn length(buffer: u32, end: u32, status: u32) -> u32;
+}
+
+/// A packet is too long for its buffer: it is read to its end. The word at `long` is then 1.
+#[cold]
+#[inline(never)]
+fn swallow<R: Receiver>(long: u32, status: u32) {
+    store(long, 1);
+    if status & RECV == 0 {
+        let limit = R::LIMIT.read();
+        // The place of the last two units again, as often as needed.
+        R::POINTER.write(limit - R::UNIT);
+        R::LIMIT.write(limit);
+    }
+}
+
+/// [`take_status`](crate::l9::take_status) of a chip.
+#[inline(always)]
+pub(crate) fn take_status<R: Receiver>(long: u32) -> u32 {
+    let status = R::STATUS.read() & R::EVENTS;
+    if status == 0 {
+        return 0;
+    }
+    R::STATUS.write(status);
+    if status & BUFF != 0 {
+        swallow::<R>(long, status);
+    }
+    status & !BUFF
+}
+
+/// Lets the next packet come into `bytes` from `buffer`.
+#[inline(always)]
+pub(crate) fn arm<R: Receiver>(buffer: u32, bytes: u32) {
+    R::POINTER.write(buffer);
+    R::LIMIT.write(buffer + bytes - R::UNIT);
 }
 
 /// `COUNT` buffers, at least two, of `BYTES` each, a multiple of 64. Three words from `WORDS` on are theirs, and the last word
@@ -59,22 +95,22 @@ impl<R: Receiver, const WORDS: u32, const BYTES: u32, const COUNT: u32>
 
     #[inline(always)]
     fn arm(buffer: u32) {
-        R::POINTER.write(buffer);
-        R::LIMIT.write(buffer + Self::ROOM - R::UNIT);
+        arm::<R>(buffer, Self::ROOM);
         store(Self::ARMED, buffer);
     }
 
-    /// A packet is too long for its buffer: it is read to its end.
-    #[cold]
-    #[inline(never)]
-    pub fn swallow(status: u32) {
-        store(Self::LONG, 1);
-        if status & RECV == 0 {
-            let limit = R::LIMIT.read();
-            // The place of the last two units again, as often as needed.
-            R::POINTER.write(limit - R::UNIT);
-            R::LIMIT.write(limit);
+    /// Takes the events that have come up. [`RECV`] stays until the packet is taken.
+    #[inline(always)]
+    #[must_use]
+    pub fn take_events() -> u32 {
+        let status = R::STATUS.read() & R::EVENTS;
+        if status != 0 {
+            R::STATUS.write(status & !RECV);
+            if status & BUFF != 0 {
+                swallow::<R>(Self::LONG, status);
+            }
         }
+        status
     }
 
     /// Takes the packet that was received: its buffer, and its length without check sequence, 0 if it is damaged or too long.

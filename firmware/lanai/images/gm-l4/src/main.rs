@@ -40,7 +40,7 @@ impl Nic for Chip {
 
     #[inline(always)]
     fn events(&mut self) -> u32 {
-        let status = l4::take_events(Receive::swallow);
+        let status = Receive::take_events();
         if status & l4::DMA != 0 {
             Dma::completed();
         }

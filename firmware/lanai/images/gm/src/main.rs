@@ -45,7 +45,7 @@ impl Nic for Chip {
 
     #[inline(always)]
     fn events(&mut self) -> u32 {
-        l9::take_events(Receive::swallow)
+        Receive::take_events()
     }
 
     #[inline(always)]
