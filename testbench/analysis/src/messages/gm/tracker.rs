@@ -42,6 +42,14 @@ struct Arrival {
     end: u32,
 }
 
+impl Arrival {
+    /// Whether an address of SRAM lies in the packet, or in what the receiver or the firmware writes behind it.
+    fn covers(&self, local: u32) -> bool {
+        let begin = self.end.saturating_sub(self.length + BEHIND);
+        (begin..=self.end + BEHIND).contains(&local)
+    }
+}
+
 /// State of a node.
 #[derive(Debug, Default)]
 struct Node {
@@ -78,6 +86,22 @@ fn packets(length: u32) -> u32 {
 /// The sequence word `count` packets behind another one.
 const fn behind(sequence: u32, count: u32) -> u32 {
     sequence & 0xFFFF_0000 | sequence.wrapping_add(count) & 0xFFFF
+}
+
+/// The delivery of a message by one copy of its packet.
+fn delivery(message: &GmMessage, copy: &Arrival, accepted: SimTime) -> Option<Delivery> {
+    let before = |sent: &&Transmission| sent.sent < copy.received;
+    let transmission = *message.transmissions.iter().rfind(before)?;
+    Some(Delivery {
+        transmission,
+        received: copy.received,
+        length: copy.length,
+        end: copy.end,
+        accepted,
+        writes: Vec::new(),
+        seen: None,
+        returned: None,
+    })
 }
 
 fn remember<T>(queue: &mut VecDeque<T>, item: T) {
@@ -415,27 +439,17 @@ impl Tracker {
 
     /// The firmware accepts a packet.
     fn accepted(&mut self, node: u16, message: usize, now: SimTime) {
-        let arrivals = self.node(node).arrivals.iter();
+        let host = self.nodes.entry(node).or_default();
+        let arrivals = host.arrivals.iter();
         let arrival = arrivals.rev().find(|arrival| arrival.message == message);
-        let Some(&arrival) = arrival else {
+        let Some(arrival) = arrival else {
             return;
         };
-        let sent = |transmission: &&Transmission| transmission.sent < arrival.received;
         let found = &mut self.found.messages[message];
-        let Some(&transmission) = found.transmissions.iter().rfind(sent) else {
-            return;
-        };
-        found.delivery = Some(Delivery {
-            transmission,
-            received: arrival.received,
-            length: arrival.length,
-            end: arrival.end,
-            accepted: now,
-            writes: Vec::new(),
-            seen: None,
-            returned: None,
-        });
-        remember(&mut self.node(node).deliveries, message);
+        if let Some(delivery) = delivery(found, arrival, now) {
+            found.delivery = Some(delivery);
+            remember(&mut host.deliveries, message);
+        }
     }
 
     /// Number of writes that bring a message and its event to the host.
@@ -449,12 +463,22 @@ impl Tracker {
         for &index in &host.deliveries {
             let message = &mut self.found.messages[index];
             let all = Self::writes(message.length);
-            let Some(delivery) = &mut message.delivery else {
+            let Some(known) = &message.delivery else {
                 continue;
             };
-            let begin = delivery.end.saturating_sub(delivery.length + BEHIND);
-            let is_here = (begin..=delivery.end + BEHIND).contains(&local);
-            if delivery.writes.len() < all && is_here {
+            // Where a packet has come more than once, its first write tells which copy was accepted.
+            let here = |arrival: &&Arrival| arrival.message == index && arrival.covers(local);
+            let copy = host.arrivals.iter().rfind(here);
+            let Some(copy) = copy.filter(|copy| known.writes.is_empty() || copy.end == known.end)
+            else {
+                continue;
+            };
+            if known.end != copy.end {
+                message.delivery = delivery(message, copy, known.accepted);
+            }
+            if let Some(delivery) = &mut message.delivery
+                && delivery.writes.len() < all
+            {
                 let to = None;
                 delivery.writes.push(Transfer { local, from, to });
                 host.writing = Some(index);
