@@ -11,12 +11,13 @@ FIRMWARE = $(MAKE) --no-print-directory -C firmware
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware run test test-independent bench soak check clean
+.PHONY: help setup firmware install run test test-independent bench soak check clean
 
 help:
 	@echo 'make run       build everything and reproduce results of EMP and GM (ARGS=--quick: a shorter run)'
 	@echo 'make test      build everything and run all tests'
 	@echo 'make test-independent  compare the cores with Unicorn and llvm-mc, timelines with Perfetto (optional; needs Python packages)'
+	@echo 'make install   build everything and install `lanigon` (cargo install), with all images and scenarios in it'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
 	@echo 'make bench     measure how fast the emulator is'
 	@echo 'make soak      send a million messages over bad links; fails if EMP breaks a promise (minutes)'
@@ -34,6 +35,9 @@ firmware: setup
 run: firmware
 	@$(LANIGON) reproduce emp $(ARGS)
 	@if test -f firmware/target/lanai/release/gm; then $(LANIGON) reproduce gm --quick; fi
+
+install: firmware
+	cargo install --locked --path testbench/command $(ARGS)
 
 bench: firmware
 	@$(LANIGON) bench $(ARGS)

@@ -184,13 +184,14 @@ impl Catalog {
         Self(boards.into_iter().collect())
     }
 
-    fn all(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    /// Names and texts of the built-in profiles.
+    pub fn texts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.0.iter().flat_map(|kind| kind.built_in.iter().copied())
     }
 
     /// The names of the built-in profiles.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.all().map(|(name, _)| name)
+        self.texts().map(|(name, _)| name)
     }
 
     /// A built-in profile.
@@ -210,7 +211,7 @@ impl Catalog {
     }
 
     fn text(&self, name: &str) -> Result<&'static str, ProfileError> {
-        let found = self.all().find(|(known, _)| *known == name);
+        let found = self.texts().find(|(known, _)| *known == name);
         let unknown = || ProfileError::Unknown {
             name: name.into(),
             known: self.names().collect::<Vec<_>>().join(", "),
@@ -222,7 +223,7 @@ impl Catalog {
         let file: File = toml::from_str(text)?;
         let (kind, mut entries, mut stages) = match &file.base {
             None => (self.board(&file)?, BTreeMap::new(), BTreeMap::new()),
-            Some(_) if depth > self.all().count() => return Err(ProfileError::Cycle(file.name)),
+            Some(_) if depth > self.texts().count() => return Err(ProfileError::Cycle(file.name)),
             Some(base) => {
                 let base = self.load(self.text(base)?, depth + 1)?;
                 if let Some(board) = &file.board {

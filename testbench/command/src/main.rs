@@ -1,23 +1,22 @@
 //! The `lanigon` command.
 
+mod embedded;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use lanigon_command::cli::Cli;
-use lanigon_command::{commands, interrupt, logging};
+use lanigon_command::{commands, interrupt, logging, output};
+use lanigon_worlds::files::own;
 use lanigon_worlds::interrupt::Interrupt;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    logging::init(cli.verbose);
-    let interrupt = Interrupt::default();
-    // Commands without anything to finish end at once.
-    let handled = match commands::ends_at_once(&cli.command) {
-        true => Ok(()),
-        false => interrupt::on_ctrl_c(&interrupt),
+    own::provide(embedded::EMBEDDED);
+    let status = match Cli::try_parse() {
+        Ok(cli) => run(&cli),
+        Err(message) => explain(&message),
     };
-    let status = handled.and_then(|()| commands::run(&cli.command, &interrupt));
     match status {
         Ok(status) => status.into(),
         Err(error) => {
@@ -29,4 +28,29 @@ fn main() -> ExitCode {
             commands::Status::of_error(&error).into()
         }
     }
+}
+
+fn run(cli: &Cli) -> anyhow::Result<commands::Status> {
+    logging::init(cli.verbose);
+    commands::use_data_folder(cli.data.as_deref())?;
+    let interrupt = Interrupt::default();
+    // Commands without anything to finish end at once.
+    if !commands::ends_at_once(&cli.command) {
+        interrupt::on_ctrl_c(&interrupt)?;
+    }
+    commands::run(&cli.command, &interrupt)
+}
+
+/// Shows a message of the parser: a wrong request, or a help text, which may go to a full disk.
+fn explain(message: &clap::Error) -> anyhow::Result<commands::Status> {
+    if message.use_stderr() {
+        message.exit();
+    }
+    let text = message.render();
+    let text = match console::colors_enabled() {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    output::print(&text)?;
+    Ok(commands::Status::Done)
 }

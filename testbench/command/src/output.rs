@@ -1,10 +1,14 @@
 //! Output of results: standard output, as text or one JSON document, and files.
 
+use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 pub use lanigon_analysis::output::{WriteError, grouped, print, print_aside};
+use lanigon_worlds::files::output::Destination;
+use lanigon_worlds::scenario::Scenario;
 use serde::Serialize;
 
 /// Checks that every output has its own file, different from all inputs, whatever the names. Each path has
@@ -16,21 +20,97 @@ pub fn one_file_each(
     read: &[(&str, &Path)],
     written: &[(&str, Option<&Path>)],
 ) -> anyhow::Result<()> {
-    let mut known: Vec<(&str, PathBuf)> = Vec::new();
-    known.extend(read.iter().map(|&(option, path)| (option, real(path))));
+    let mut known: Vec<(&str, Identity)> = Vec::new();
+    known.extend(
+        read.iter()
+            .map(|&(option, path)| (option, Identity::of(path))),
+    );
     for &(option, path) in written {
         let Some(path) = path else { continue };
         ensure!(
             path.as_os_str() != "-",
             "{option} names a file: it does not go to standard output"
         );
-        let path = real(path);
+        let path = Identity::of(path);
         if let Some((other, _)) = known.iter().find(|(_, known)| *known == path) {
             bail!("{other} and {option} name the same file");
         }
         known.push((option, path));
     }
     Ok(())
+}
+
+/// Checks that nothing is written onto a file that the scenario names.
+///
+/// # Errors
+/// As [`one_file_each`].
+pub fn apart_from_scenario(
+    scenario: &Scenario,
+    written: &[(&str, Option<&Path>)],
+) -> anyhow::Result<()> {
+    let files: Vec<_> = scenario.files().collect();
+    let names: Vec<_> = files
+        .iter()
+        .map(|path| format!("the scenario's {}", path.display()))
+        .collect();
+    let read = names.iter().zip(&files);
+    let read: Vec<_> = read.map(|(name, path)| (&**name, &**path)).collect();
+    one_file_each(&read, written)
+}
+
+/// A result that is computed before it is written, in a file that was found to be writable before.
+#[derive(Debug)]
+pub struct NewFile<'a> {
+    path: &'a Path,
+    file: File,
+    destination: Destination,
+}
+
+impl<'a> NewFile<'a> {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin(path: &'a Path) -> anyhow::Result<Self> {
+        let shown = || path.display().to_string();
+        let (file, destination) =
+            lanigon_worlds::files::output::create(path).with_context(shown)?;
+        Ok(Self {
+            path,
+            file,
+            destination,
+        })
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// [`WriteError`], for example when the disk is full.
+    pub fn write(mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        let written = self.file.write_all(bytes);
+        written
+            .and_then(|()| self.destination.finish())
+            .map_err(|error| WriteError::new(self.path.display(), error))
+    }
+}
+
+/// Identity of a file: that of its content, however it is named, or its future path.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    Content { device: u64, number: u64 },
+    Path(PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Self {
+        match path.metadata() {
+            Ok(known) if known.is_file() => Self::Content {
+                device: known.dev(),
+                number: known.ino(),
+            },
+            _ => Self::Path(real(path)),
+        }
+    }
 }
 
 /// Canonical path of an existing or future file.

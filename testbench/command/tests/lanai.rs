@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use lanigon_worlds::boards;
-use lanigon_worlds::scenario::examples;
+use lanigon_worlds::files::own::project_scenarios as examples;
 use serde_json::Value;
 
 /// The image, if it was built.

@@ -13,8 +13,10 @@ mod debug;
 )]
 #[path = "../../timeline/tests/decoded.rs"]
 mod decoded;
+mod files;
 mod gdb;
 mod gm;
+mod installed;
 mod lanai;
 mod myrinet;
 mod optional_tools;
@@ -36,4 +38,17 @@ fn stream(messages: u32, bytes: u32) -> String {
     format!(
         "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = {messages}\nbytes = {bytes}\n"
     )
+}
+
+/// What the program prints on standard output.
+#[track_caller]
+fn command_output(arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    let output = command
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
 }

@@ -127,7 +127,7 @@ fn a_trace_tells_of_the_fault_and_changes_nothing() {
 
 #[test]
 fn firmware_that_panics_is_told_with_its_place() {
-    let path = lanigon_worlds::scenario::examples().join("race.toml");
+    let path = lanigon_worlds::files::own::project_scenarios().join("race.toml");
     let output = lanigon(&[path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     let shown = String::from_utf8(output.stdout).unwrap();

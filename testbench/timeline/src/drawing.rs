@@ -1,6 +1,5 @@
 //! Timelines in files: of a world while it runs, or of a trace.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -12,6 +11,7 @@ use emulator::observe::stream::Observer;
 use emulator::sim::world::World;
 use lanigon_analysis::output::WriteError;
 use lanigon_analysis::trace::select::{Selection, Wanted};
+use lanigon_worlds::files::output::{self, Destination};
 
 use super::{Filter, Options, Timeline};
 
@@ -29,6 +29,7 @@ fn drawn(mut selection: Selection) -> Filter {
 pub struct Drawing {
     path: PathBuf,
     outcome: super::WriteResult,
+    destination: Option<Destination>,
 }
 
 /// Starts a timeline of the events that `wanted` selects, for a run with this header.
@@ -42,7 +43,8 @@ pub fn begin(
     header: Header,
 ) -> anyhow::Result<(Timeline, Drawing)> {
     let selection = Selection::new(wanted, &header)?;
-    let file = File::create(path).with_context(|| path.display().to_string())?;
+    let shown = || path.display().to_string();
+    let (file, destination) = output::create(path).with_context(shown)?;
     let options = Options {
         limit_bytes: limit_megabytes * 1_000_000,
         filter: drawn(selection),
@@ -52,6 +54,7 @@ pub fn begin(
     let drawing = Drawing {
         path: path.into(),
         outcome: timeline.outcome(),
+        destination: Some(destination),
     };
     Ok((timeline, drawing))
 }
@@ -73,7 +76,7 @@ pub fn observe(
 }
 
 /// A timeline that reports its own errors.
-struct Alone(Timeline);
+struct Alone(Timeline, Option<Destination>);
 
 impl Observer for Alone {
     fn details(&self) -> Details {
@@ -91,7 +94,10 @@ impl Observer for Alone {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        error.map_or(Ok(()), Err)
+        match (error, self.1.take()) {
+            (Some(error), _) => Err(error),
+            (None, destination) => destination.map_or(Ok(()), Destination::finish),
+        }
     }
 }
 
@@ -102,13 +108,14 @@ pub type Begin = Box<dyn FnOnce(&Header) -> io::Result<Box<dyn Observer>>>;
 #[must_use]
 pub fn to_file(path: impl Into<PathBuf>) -> Begin {
     let path = path.into();
-    Box::new(|header| {
+    Box::new(move |header| {
         let options = Options {
             header: header.clone(),
             ..Options::default()
         };
-        let timeline = Timeline::new(Box::new(File::create(path)?), options);
-        Ok(Box::new(Alone(timeline)))
+        let (file, destination) = output::create(&path)?;
+        let timeline = Timeline::new(Box::new(file), options);
+        Ok(Box::new(Alone(timeline, Some(destination))))
     })
 }
 
@@ -117,11 +124,12 @@ impl Drawing {
     ///
     /// # Errors
     /// If the file could not be written.
-    pub fn finish(&self) -> Result<(), WriteError> {
+    pub fn finish(self) -> Result<(), WriteError> {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        match outcome.take() {
-            Some(error) => Err(WriteError::new(self.path.display(), error)),
-            None => Ok(()),
-        }
+        let written = match (outcome.take(), self.destination) {
+            (Some(error), _) => Err(error),
+            (None, destination) => destination.map_or(Ok(()), Destination::finish),
+        };
+        written.map_err(|error| WriteError::new(self.path.display(), error))
     }
 }

@@ -1,11 +1,14 @@
 //! Firmware images: their folder, reading, and the form in which a host loads them.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use emulator::image::{Image, ImageError};
 use host_lib::firmware::Firmware;
 
 use crate::boards::{BoardType, DEFAULT};
+use crate::files::input::Input;
+use crate::files::own::{self, Found};
 
 /// A firmware image cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +34,10 @@ pub enum FirmwareError {
 }
 
 impl BoardType {
-    /// Folder of the built firmware images for boards of this type.
+    /// Folder of the firmware images for boards of this type that the project builds.
     #[must_use]
     pub fn image_folder(&self) -> PathBuf {
-        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        project.join(self.images)
+        own::project_images(self.images)
     }
 
     /// Reads an image file for a board of this type with this SRAM.
@@ -43,19 +45,26 @@ impl BoardType {
     /// # Errors
     /// If the file cannot be read or is not valid for the board.
     pub fn read_image(&self, path: &Path, sram_bytes: u32) -> Result<Image, FirmwareError> {
-        let bytes = std::fs::read(path).map_err(|error| FirmwareError::File {
-            path: path.into(),
-            hint: match error.kind() {
-                std::io::ErrorKind::NotFound if path.starts_with(self.image_folder()) => {
-                    " (build the firmware first: make firmware)"
-                }
-                _ => "",
-            },
-            error,
-        })?;
+        self.read(&Found::File(path.into()), sram_bytes)
+    }
+
+    fn read(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
+        let path = || PathBuf::from(found.to_string());
+        let bytes = found
+            .read(Input::Image)
+            .map_err(|error| FirmwareError::File {
+                path: path(),
+                hint: match error.kind() {
+                    ErrorKind::NotFound if path().starts_with(self.image_folder()) => {
+                        " (build the firmware first: make firmware)"
+                    }
+                    _ => "",
+                },
+                error,
+            })?;
         let limits = self.image_limits(sram_bytes);
         Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
-            path: path.into(),
+            path: path(),
             error,
         })
     }
@@ -65,7 +74,27 @@ impl BoardType {
     /// # Errors
     /// Errors of [`read_image`](Self::read_image).
     pub fn own_image(&self, name: &str, sram_bytes: u32) -> Result<Image, FirmwareError> {
-        self.read_image(&self.image_folder().join(name), sram_bytes)
+        self.read(&own::image(self.images, name), sram_bytes)
+    }
+
+    /// Reads an image file, or the built-in image that has the name if there is no such file.
+    ///
+    /// # Errors
+    /// Errors of [`read_image`](Self::read_image).
+    pub fn find_image(&self, path: &Path, sram_bytes: u32) -> Result<Image, FirmwareError> {
+        self.read(&self.find(path), sram_bytes)
+    }
+
+    /// Where an image is: the file, or else the built-in image of this name.
+    #[must_use]
+    pub fn find(&self, path: &Path) -> Found {
+        let name = path.to_str().filter(|name| !name.contains('/'));
+        match name.filter(|_| !path.exists()) {
+            Some(name) if own::images(self.images).contains_key(name) => {
+                own::image(self.images, name)
+            }
+            _ => Found::File(path.into()),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ pub mod boards;
 pub mod builder;
 pub mod calibrate;
 pub mod faults;
+pub mod files;
 pub mod gm;
 pub mod images;
 pub mod interrupt;

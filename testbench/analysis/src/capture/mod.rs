@@ -3,7 +3,6 @@
 pub mod dissector;
 pub mod head;
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
@@ -11,13 +10,16 @@ use anyhow::Context;
 use emulator::observe::pcapng::PcapNg;
 use emulator::sim::world::World;
 
+use lanigon_worlds::files::output::{self, Destination};
+
 use crate::output::WriteError;
 
 /// A capture in progress.
 #[derive(Debug)]
 pub struct Capture {
     place: String,
-    to_stdout: bool,
+    /// The file; absent for standard output.
+    destination: Option<Destination>,
 }
 
 /// Whether a path is standard output.
@@ -37,12 +39,14 @@ impl Capture {
             true => "standard output".to_owned(),
             false => path.display().to_string(),
         };
-        let out: Box<dyn Write + Send> = match to_stdout {
-            true => Box::new(io::stdout()),
-            false => Box::new(File::create(path).with_context(|| place.clone())?),
+        let (out, destination): (Box<dyn Write + Send>, _) = if to_stdout {
+            (Box::new(io::stdout()), None)
+        } else {
+            let (file, destination) = output::create(path).with_context(|| place.clone())?;
+            (Box::new(file), Some(destination))
         };
         world.capture(Box::new(PcapNg::new(out)));
-        Ok(Self { place, to_stdout })
+        Ok(Self { place, destination })
     }
 
     /// Writes remaining frames.
@@ -50,11 +54,12 @@ impl Capture {
     /// # Errors
     /// The first error. A reader that exits early (`| tshark -c 10 -r -`) is no error.
     pub fn finish(self, world: &mut World) -> Result<(), WriteError> {
-        match world.finish_capturing().into_iter().next() {
-            Some(error) if !(self.to_stdout && error.kind() == ErrorKind::BrokenPipe) => {
-                Err(WriteError::new(self.place, error))
-            }
-            _ => Ok(()),
-        }
+        let error = world.finish_capturing().into_iter().next();
+        let written = match (error, self.destination) {
+            (Some(error), None) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            (Some(error), _) => Err(error),
+            (None, destination) => destination.map_or(Ok(()), Destination::finish),
+        };
+        written.map_err(|error| WriteError::new(self.place, error))
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
@@ -19,6 +19,7 @@ use emulator::sim::world::World;
 use super::select::{Selected, Selection, Terms, Window};
 use crate::output::WriteError;
 use lanigon_worlds::boards::BoardType;
+use lanigon_worlds::files::output::{self, Destination};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::Images;
@@ -82,6 +83,7 @@ pub struct Recording {
     path: Option<PathBuf>,
     results: Option<Results>,
     failed: Failed,
+    destination: Option<Destination>,
 }
 
 impl RecordOptions {
@@ -109,8 +111,13 @@ impl RecordOptions {
             ..Window::default()
         };
         let selection = Selection::new(&window.into(), &header).context("--trace-trigger")?;
-        let (observer, results, instructions) = observer(path, &header, details, self.instructions)
-            .with_context(|| path.display().to_string())?;
+        let shown = || path.display().to_string();
+        let (file, destination) = output::create(path).with_context(shown)?;
+        let is_text = path.extension().is_some_and(|end| end == TEXT_SUFFIX);
+        let (observer, results, instructions) = match is_text {
+            true => (text(file, details), None, None),
+            false => binary(file, &header, details, self.instructions).with_context(shown)?,
+        };
         if self.instructions {
             let place = || format!("{}: --instructions", path.display());
             let chunks = instructions.context("they have no form as text (.txt)");
@@ -131,6 +138,7 @@ impl RecordOptions {
             path: Some(path.clone()),
             results,
             failed,
+            destination: Some(destination),
         })
     }
 
@@ -180,18 +188,17 @@ const TEXT_SUFFIX: &str = "txt";
 /// A trace writer, its results, and the shared file for instructions.
 type Opened = (Box<dyn Observer>, Option<Results>, Option<ChunkWriter>);
 
-fn observer(
-    path: &Path,
+fn text(file: File, details: Details) -> Box<dyn Observer> {
+    Box::new(TextTrace::new(Box::new(file)).with_details(details))
+}
+
+fn binary(
+    file: File,
     header: &Header,
     details: Details,
     with_instructions: bool,
 ) -> io::Result<Opened> {
-    let file = Box::new(File::create(path)?);
-    if path.extension().is_some_and(|end| end == TEXT_SUFFIX) {
-        let text = TextTrace::new(file).with_details(details);
-        return Ok((Box::new(text), None, None));
-    }
-    let chunks = ChunkWriter::new(file, header)?;
+    let chunks = ChunkWriter::new(Box::new(file), header)?;
     let instructions = with_instructions.then(|| chunks.share());
     let trace = BinaryTrace::into_chunks(chunks, details);
     let results = trace.results();
@@ -212,16 +219,20 @@ impl Recording {
     ///
     /// # Errors
     /// If the file could not be written.
-    pub fn finish(&self) -> Result<(), WriteError> {
+    pub fn finish(self) -> Result<(), WriteError> {
         let failed = self
             .failed
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        match (&self.path, failed) {
-            (Some(path), Some(error)) => Err(WriteError::new(path.display(), error)),
-            _ => Ok(()),
-        }
+        let written = match (failed, self.destination) {
+            (Some(error), _) => Err(error),
+            (None, destination) => destination.map_or(Ok(()), Destination::finish),
+        };
+        written.map_err(|error| {
+            let path = self.path.unwrap_or_default();
+            WriteError::new(path.display(), error)
+        })
     }
 }
 

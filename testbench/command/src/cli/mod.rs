@@ -1,5 +1,6 @@
 //! The options of the `lanigon` command.
 
+pub mod exec;
 pub mod ledger;
 pub mod myrinet;
 pub mod profile;
@@ -10,12 +11,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use emulator::sim::time::SimTime;
 
 use lanigon_papers::experiments::scheme::Scheme;
 use lanigon_worlds::boards::{DEFAULT, KB};
+use lanigon_worlds::files::own;
 
+use exec::ExecArgs;
 use ledger::LedgerArgs;
 use myrinet::MyrinetArgs;
 use profile::ProfileArgs;
@@ -29,6 +32,9 @@ pub struct Cli {
     /// Show the trace on standard error (-vv: more; RUST_LOG=warn,dma_read=info: one block)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
+    /// Take images, scenarios and profiles from this folder; what it lacks comes from the program (see `lanigon unpack`)
+    #[arg(long, global = true, value_name = "DIR", env = "LANIGON_DATA")]
+    pub data: Option<PathBuf>,
     /// Commands.
     #[command(subcommand)]
     pub command: Command,
@@ -71,12 +77,44 @@ Examples:
     Dissector,
     /// List experiments, images, profiles and scenarios
     List(ListArgs),
+    /// Write the built-in images, scenarios and profiles into a folder, to change them
+    #[command(after_help = "\
+Examples:
+  lanigon unpack my-data
+  lanigon --data my-data run pair
+  LANIGON_DATA=my-data lanigon list")]
+    Unpack(UnpackArgs),
     /// Create a project: your own firmware with tests
     New(NewArgs),
     /// Show where CPU time is spent: functions, waits, callers
     Profile(ProfileArgs),
     /// Measure the speed of the emulator on this machine
     Bench(BenchArgs),
+    /// Print completions for a shell
+    #[command(after_help = "\
+Examples:
+  lanigon completions bash > ~/.local/share/bash-completion/completions/lanigon
+  lanigon completions fish > ~/.config/fish/completions/lanigon.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages into a folder
+    #[command(after_help = "\
+Examples:
+  lanigon man ~/.local/share/man/man1
+  man lanigon-run")]
+    Man {
+        /// The folder
+        folder: PathBuf,
+    },
+}
+
+/// Options of `unpack`.
+#[derive(Debug, Args)]
+pub struct UnpackArgs {
+    /// The folder, new or empty
+    pub folder: PathBuf,
 }
 
 /// Published results.
@@ -276,53 +314,6 @@ pub struct BoardArgs {
     pub sram_kilobytes: Option<u32>,
 }
 
-/// Options of `exec`.
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("program").args(["image", "load"]).required(true).multiple(true))]
-#[command(after_help = with_images("\
-A run ends when each CPU that runs has stopped (`break`, a fault, halted) or has executed
---max-instructions. A CPU that was not started stays halted.
-
-Examples:
-  lanigon exec --load 0x4000=prog.bin --pc 0x4000 --dump 0x70000:16 --json
-  lanigon exec --cpu b --load 0xc00000=hot.bin --pc 0xc00000
-  lanigon exec -v IMAGES/hello
-  lanigon exec --board lanai9.2-200 --load 0=prog.bin --pc 0"))]
-pub struct ExecArgs {
-    /// ELF image to load and start
-    pub image: Option<PathBuf>,
-    /// Load a raw binary into SRAM or into the scratchpad of --cpu (repeatable)
-    #[arg(long, value_name = "ADDR=FILE", value_parser = load)]
-    pub load: Vec<Load>,
-    /// Start address
-    #[arg(long, value_name = "ADDR", value_parser = number, required_unless_present = "image")]
-    pub pc: Option<u32>,
-    /// The CPU to start, a or b
-    #[arg(long, value_enum, default_value_t = Cpu::A, hide_possible_values = true)]
-    pub cpu: Cpu,
-    /// Limit of instructions per CPU
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_INSTRUCTIONS))]
-    pub max_instructions: u64,
-    /// Limit of simulated microseconds
-    #[arg(long, value_name = "US", value_parser = microseconds)]
-    pub max_time: Option<SimTime>,
-    /// The board.
-    #[command(flatten)]
-    pub board: BoardArgs,
-    /// Timing profile (see `lanigon list`; default: that of the board)
-    #[arg(long, value_name = "NAME|FILE")]
-    pub profile: Option<String>,
-    /// Show memory at the end, as seen by --cpu (repeatable)
-    #[arg(long, value_name = "ADDR:LEN", value_parser = dump)]
-    pub dump: Vec<Dump>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Largest value of `--max-instructions`: hours of simulated time, without overflow of any clock.
-const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
 /// Largest value of `--max-time` in microseconds: eleven days.
 const MOST_MICROSECONDS: f64 = 1e12;
 /// Largest value of `--threads`.
@@ -419,6 +410,9 @@ pub struct NewArgs {
     /// Type of board that the firmware is for, or its profile (see `lanigon list`; default: tigon2)
     #[arg(long, value_name = "NAME")]
     pub board: Option<String>,
+    /// The clone of Lanigon whose libraries the project uses (default: the one in which this program was built)
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
 }
 
 /// Options of `list`.
@@ -440,26 +434,6 @@ pub struct BenchArgs {
     pub json: bool,
 }
 
-/// `--load ADDR=FILE`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Load {
-    /// Address.
-    pub address: u32,
-    /// File.
-    pub file: PathBuf,
-}
-
-/// `--dump ADDR:LEN`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dump {
-    /// The address as given, used as the name of the dump.
-    pub name: String,
-    /// Address.
-    pub address: u32,
-    /// Length.
-    pub length_bytes: u32,
-}
-
 /// Parses a number: hexadecimal with `0x`, else decimal.
 fn number(text: &str) -> Result<u32, String> {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
@@ -470,26 +444,6 @@ fn number(text: &str) -> Result<u32, String> {
         _ => None,
     }
     .ok_or_else(|| format!("\"{text}\" is not a 32-bit number (decimal, or hexadecimal with 0x)"))
-}
-
-fn load(text: &str) -> Result<Load, String> {
-    let (address, file) = text.split_once('=').ok_or("expected ADDR=FILE")?;
-    if file.is_empty() {
-        return Err("expected ADDR=FILE".into());
-    }
-    Ok(Load {
-        address: number(address)?,
-        file: file.into(),
-    })
-}
-
-fn dump(text: &str) -> Result<Dump, String> {
-    let (address, length) = text.split_once(':').ok_or("expected ADDR:LEN")?;
-    Ok(Dump {
-        name: address.into(),
-        address: number(address)?,
-        length_bytes: number(length)?,
-    })
 }
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
@@ -504,9 +458,11 @@ fn sram(text: &str) -> Result<u32, String> {
     checked.map_err(|error| error.to_string())
 }
 
-/// A help text with the folder of the built images in place of `IMAGES`.
+/// A help text with the folder of the images that the project builds in place of `IMAGES`.
 fn with_images(text: &str) -> String {
-    text.replace("IMAGES", DEFAULT.images)
+    let folder = own::project_images(DEFAULT.images);
+    let folder = folder.strip_prefix(own::project()).unwrap_or(&folder);
+    text.replace("IMAGES", &folder.display().to_string())
 }
 
 fn usual_sram() -> &'static str {

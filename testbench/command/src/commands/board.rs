@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use emulator::profile::Profile;
-use lanigon_worlds::boards::{self, BoardType, DEFAULT, KB};
+use lanigon_worlds::boards::{self, BOARDS, BoardType, DEFAULT, KB};
+use lanigon_worlds::files::own::Found;
 use lanigon_worlds::profile;
 
 use crate::cli::BoardArgs;
@@ -37,13 +38,14 @@ pub fn choose(
         (None, Some(profile), _) => boards::of(profile),
         (None, None, Some(image)) => machine(image)
             .and_then(boards::for_machine)
+            .or_else(|| built_in_for(image))
             .unwrap_or(DEFAULT),
         (None, None, None) => DEFAULT,
     };
     let profile = match (profile, named) {
         (Some(profile), _) => profile,
-        (None, Some((_, name))) => profile::built_in(name)?,
-        (None, None) => profile::built_in(board.profile)?,
+        (None, Some((_, name))) => profile::load(name)?,
+        (None, None) => profile::load(board.profile)?,
     };
     profile.for_board(board.name)?;
     let sram_bytes = match args.sram_kilobytes {
@@ -71,6 +73,15 @@ pub fn named(name: &str) -> anyhow::Result<(&'static BoardType, &'static str)> {
             known.join(", ")
         )
     })
+}
+
+/// The first type of board that a built-in image fits.
+fn built_in_for(image: &Path) -> Option<&'static BoardType> {
+    let fits = |board: &&BoardType| {
+        board.find(image) != Found::File(image.into())
+            && board.find_image(image, board.usual_sram_bytes).is_ok()
+    };
+    BOARDS.iter().find(fits)
 }
 
 /// The machine in the head of an ELF file; `None` if it is none or cannot be read.

@@ -9,8 +9,10 @@ use crate::cli::{DebugArgs, DebugWhat};
 use crate::logging;
 use lanigon_debugger::debug::Session;
 use lanigon_debugger::debug::console::{Console, End};
+use lanigon_worlds::files::input::Input;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::snapshot;
 
 /// Runs the command.
 ///
@@ -19,7 +21,9 @@ use lanigon_worlds::scenario::Scenario;
 pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let script = args.script.as_ref().map(|file| {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).with_context(|| name.clone())?;
+        let text = Input::Script
+            .read_text(file)
+            .with_context(|| name.clone())?;
         anyhow::Ok((name, text))
     });
     let script = script.transpose()?;
@@ -53,7 +57,7 @@ pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result
     logging::without_guests();
     if let Some(path) = &what.from {
         let name = path.display().to_string();
-        let file = std::fs::read(path).with_context(|| name.clone())?;
+        let file = snapshot::read(path).with_context(|| name.clone())?;
         let folder = path.parent().unwrap_or(Path::new(""));
         return Session::from_snapshot(file, folder, interrupt).context(name);
     }
@@ -61,8 +65,7 @@ pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result
         bail!("neither a scenario nor a snapshot is named");
     };
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
-    let mut scenario = Scenario::load(path)?;
+    let (mut scenario, text) = Scenario::load_with_text(path)?;
     if let Some(seed) = what.seed {
         scenario.seed = seed;
     }

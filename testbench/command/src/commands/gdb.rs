@@ -1,6 +1,8 @@
 //! `lanigon gdb`: a gdb server for a scenario.
 
-use anyhow::bail;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
 
 use super::{Status, debug};
 use crate::cli::GdbArgs;
@@ -8,6 +10,8 @@ use crate::output;
 use lanigon_debugger::debug::Session;
 use lanigon_debugger::gdb::server::{self, Listener};
 use lanigon_debugger::gdb::target::Cpus;
+use lanigon_worlds::files::output as output_file;
+use lanigon_worlds::files::own::Found;
 use lanigon_worlds::interrupt::Interrupt;
 
 /// Runs the command.
@@ -24,8 +28,7 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let node = node(&session, &args.node)?;
     check_processor(&session, node)?;
     let image = session.image_file(node);
-    // The file was read before.
-    let image = std::fs::canonicalize(&image).unwrap_or(image);
+    let image = file_of(image, &session, node)?;
     output::print(&format!(
         "{}; in another terminal type:\n  gdb-multiarch -ex 'target remote {}' {}\n",
         described(&session, node),
@@ -38,6 +41,23 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         true => Status::Interrupted,
         false => Status::Done,
     })
+}
+
+/// The file of an image for gdb. One that is in this program is written into a folder for temporary files, by its identity.
+fn file_of(image: Found, session: &Session, node: usize) -> anyhow::Result<PathBuf> {
+    let bytes = match image {
+        // The file was read before.
+        Found::File(path) => return Ok(path.canonicalize().unwrap_or(path)),
+        Found::Embedded(bytes) => bytes,
+    };
+    let image = session.image_name(node);
+    let identity = crc32fast::hash(bytes);
+    let folder = std::env::temp_dir().join(format!("lanigon-{identity:08x}"));
+    let path = folder.join(image);
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| output_file::write(&path, bytes))
+        .with_context(|| path.display().to_string())?;
+    Ok(path)
 }
 
 /// The number of MIPS in ELF files. gdb knows no LANai.

@@ -15,6 +15,7 @@ use super::{Status, board};
 use crate::cli::ImageArgs;
 use crate::output;
 use lanigon_worlds::boards::DEFAULT;
+use lanigon_worlds::files::{self, own::Found};
 use lanigon_worlds::images;
 
 /// Name of a CPU, by its index.
@@ -29,7 +30,10 @@ fn cpu_name(names: &BoardNames, index: usize) -> &'static str {
 pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
     let chosen = board::choose(&args.board, None, Some(&args.image))?;
     let (board, sram_bytes) = (chosen.board, chosen.sram_bytes);
-    let image = board.read_image(&args.image, sram_bytes)?;
+    let image = board.find_image(&args.image, sram_bytes)?;
+    if let (Found::File(path), Some(out)) = (board.find(&args.image), &args.linux_form) {
+        output::one_file_each(&[("the image", &path)], &[("--linux-form", Some(out))])?;
+    }
     if let Some(path) = &args.linux_form {
         ensure!(
             board.name == DEFAULT.name,
@@ -65,7 +69,7 @@ fn write_linux_form(image: &Image, path: &Path, sram_bytes: u32) -> anyhow::Resu
         firmware: images::firmware(image),
     };
     let bytes = file.to_file(sram_bytes)?;
-    std::fs::write(path, bytes).with_context(|| path.display().to_string())
+    files::output::write(path, &bytes).with_context(|| path.display().to_string())
 }
 
 /// JSON document of an image.

@@ -10,7 +10,7 @@ use emulator::sim::world::RunEnd;
 
 use super::Status;
 use crate::cli::ledger::LedgerArgs;
-use crate::output;
+use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use lanigon_analysis::ledger::follow::{Account, Follower};
 use lanigon_analysis::ledger::{average, select, svg, text};
@@ -42,9 +42,15 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !(is_scenario && args.profile.is_some()),
         "--profile is for traces: a scenario names the timing profile itself"
     );
-    let found = match is_scenario {
-        true => of_scenario(&args.source, interrupt)?,
-        false => of_trace(&args.source, args.profile.as_deref(), interrupt)?,
+    let scenario = is_scenario.then(|| Scenario::load(&args.source));
+    let scenario = scenario.transpose()?;
+    if let Some(scenario) = &scenario {
+        output::apart_from_scenario(scenario, &[("--svg", args.svg.as_deref())])?;
+    }
+    let svg_file = args.svg.as_deref().map(NewFile::begin).transpose()?;
+    let found = match scenario {
+        Some(scenario) => of_scenario(&scenario, interrupt)?,
+        None => of_trace(&args.source, args.profile.as_deref(), interrupt)?,
     };
     let shown = || args.source.display().to_string();
     let Account { messages, ledgers } = found.account;
@@ -72,9 +78,8 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         output::print(&table)?;
     }
     // An output error must not hide results.
-    if let Some(path) = &args.svg {
-        let written = std::fs::write(path, drawing);
-        written.map_err(|error| output::WriteError::new(path.display(), error))?;
+    if let Some(file) = svg_file {
+        file.write(drawing.as_bytes())?;
     }
     Ok(found.status)
 }
@@ -92,9 +97,8 @@ fn account(follower: &Follower, profile: &Profile, status: Status) -> anyhow::Re
     Ok(Found { account, status })
 }
 
-fn of_scenario(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Found> {
-    let scenario = Scenario::load(path)?;
-    let mut simulation = Simulation::new(&scenario)?;
+fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Found> {
+    let mut simulation = Simulation::new(scenario)?;
     let profile = Arc::clone(&simulation.profiles[0]);
     let found = scenario.nodes.first().and_then(|node| node.protocol);
     let Some(found) = found else {

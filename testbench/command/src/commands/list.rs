@@ -1,5 +1,6 @@
 //! `lanigon list`: experiments, images, profiles and scenarios.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use emulator::image::Image;
@@ -9,16 +10,27 @@ use super::Status;
 use crate::cli::ListArgs;
 use crate::output;
 use lanigon_worlds::boards::{self, BOARDS, BoardType};
-use lanigon_worlds::scenario::{self, Scenario};
+use lanigon_worlds::files::own::{self, Found};
+use lanigon_worlds::scenario::Scenario;
 
 /// Experiments with descriptions.
 fn experiments() -> Vec<Named> {
     let board = boards::DEFAULT.title;
-    let emp = format!("latency and bandwidth of EMP on the {board} (lanigon reproduce emp)");
-    vec![Named {
-        name: "emp".into(),
-        description: emp,
-    }]
+    let known = [
+        (
+            "emp",
+            format!("latency and bandwidth of EMP on the {board}"),
+        ),
+        (
+            "gm",
+            "latency and bandwidth of GM on boards of all types".into(),
+        ),
+    ];
+    let row = |(name, what): (&str, String)| Named {
+        description: format!("{what} (lanigon reproduce {name})"),
+        name: name.into(),
+    };
+    known.into_iter().map(row).collect()
 }
 
 /// Command that builds the images.
@@ -43,7 +55,8 @@ struct Named {
 #[derive(Serialize)]
 struct ScenarioRow {
     name: String,
-    file: String,
+    /// Absent if it is in the program.
+    file: Option<String>,
     description: String,
     /// Reason for which it cannot be run.
     error: Option<String>,
@@ -52,7 +65,12 @@ struct ScenarioRow {
 #[derive(Serialize)]
 struct ImageRow {
     name: String,
-    file: String,
+    /// Absent if it is in the program.
+    file: Option<String>,
+    /// Family of boards.
+    family: &'static str,
+    /// Types of boards that it fits.
+    boards: Vec<&'static str>,
     /// Loaded bytes; absent if the image is invalid.
     loaded_bytes: Option<usize>,
     /// Reason for which it is invalid.
@@ -82,7 +100,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         experiments: experiments(),
         images: images(),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
-        scenarios: scenarios(&scenario::examples()),
+        scenarios: scenarios(),
     };
     if args.json {
         output::print_json(&document)?;
@@ -92,65 +110,66 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
-/// Images of all types of boards, by folder and name. A folder that several types share is that of the first one.
+/// Images of all families of boards, by name.
 fn images() -> Vec<ImageRow> {
-    let mut known: Vec<&str> = Vec::new();
-    let mut rows = Vec::new();
-    for board in &BOARDS {
-        if known.contains(&board.images) {
-            continue;
-        }
-        known.push(board.images);
-        rows.extend(images_in(board));
-    }
-    rows
+    let families: BTreeSet<_> = BOARDS.iter().map(|board| board.images).collect();
+    let names = families.into_iter().flat_map(|family| {
+        let images = own::images(family).into_iter();
+        images.map(move |(name, found)| image(family, name, &found))
+    });
+    names.collect()
 }
 
-/// Images in the folder of a type of board, by name; empty if it does not exist.
-fn images_in(board: &'static BoardType) -> Vec<ImageRow> {
-    let entries = std::fs::read_dir(board.image_folder());
-    let entries = entries.into_iter().flatten().flatten();
-    let mut rows: Vec<_> = entries
-        .filter_map(|entry| image(board, &entry.path()))
-        .collect();
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
-    rows
-}
-
-/// Row of a file if it is an image: images have no extension.
-fn image(board: &'static BoardType, path: &Path) -> Option<ImageRow> {
-    let name = path.file_name()?.to_str()?;
-    if !path.is_file() || name.contains('.') {
-        return None;
-    }
-    let largest = board.sram_sizes.last().copied();
-    let read = board.read_image(path, largest.unwrap_or_default());
+fn image(family: &'static str, name: String, found: &Found) -> ImageRow {
+    let boards = BOARDS.iter().filter(|board| board.images == family);
+    let read = boards.map(|board: &BoardType| {
+        let most = board.sram_sizes.last().copied().unwrap_or_default();
+        (board, board.own_image(&name, most))
+    });
+    let (fit, unfit): (Vec<_>, Vec<_>) = read.partition(|(_, read)| read.is_ok());
+    let first = fit.first().and_then(|(_, read)| read.as_ref().ok());
     let loaded_bytes = |image: &Image| image.load_parts().map(|(_, bytes)| bytes.len()).sum();
-    Some(ImageRow {
-        name: name.into(),
-        file: path.canonicalize().ok()?.display().to_string(),
-        loaded_bytes: read.as_ref().ok().map(loaded_bytes),
-        error: read.err().map(|error| error.to_string()),
-    })
+    let error = unfit.iter().find_map(|(_, read)| read.as_ref().err());
+    ImageRow {
+        file: file(found),
+        family,
+        loaded_bytes: first.map(loaded_bytes),
+        error: error.filter(|_| fit.is_empty()).map(ToString::to_string),
+        boards: fit.iter().map(|(board, _)| board.name).collect(),
+        name,
+    }
 }
 
-/// Scenarios in the folder, by name; empty if it does not exist.
-fn scenarios(folder: &Path) -> Vec<ScenarioRow> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let row = |entry: std::fs::DirEntry| {
-        let path = entry.path().canonicalize().ok()?;
-        let name = path.file_name()?.to_str()?.strip_suffix(".toml")?;
+/// Path of a file; `None` for data in the program.
+fn file(found: &Found) -> Option<String> {
+    match found {
+        Found::File(path) => Some(path.display().to_string()),
+        Found::Embedded(_) => None,
+    }
+}
+
+/// Example scenarios, by name.
+fn scenarios() -> Vec<ScenarioRow> {
+    let row = |(name, found): (String, Found)| {
+        let path = match &found {
+            Found::File(path) => path.clone(),
+            Found::Embedded(_) => Path::new(&name).into(),
+        };
         let read = Scenario::load(&path);
-        Some(ScenarioRow {
-            name: name.into(),
-            file: path.display().to_string(),
+        ScenarioRow {
+            name,
+            file: file(&found),
             error: read.as_ref().err().map(ToString::to_string),
             description: read.map_or_else(|_| String::new(), |scenario| scenario.description),
-        })
+        }
     };
-    let mut rows: Vec<_> = entries.filter_map(row).collect();
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
-    rows
+    own::scenarios().into_iter().map(row).collect()
+}
+
+/// Where a group of files is: their folder, or the program.
+fn place(file: Option<&str>) -> String {
+    let folder = file.and_then(|file| Path::new(file).parent());
+    folder.map_or("this program".into(), |folder| folder.display().to_string())
 }
 
 impl Document {
@@ -160,14 +179,15 @@ impl Document {
                 .map(|row| format!("  {:<24}{}\n", row.name, row.description))
                 .collect()
         };
-        let folder = |row: &ImageRow| Path::new(&row.file).parent().map(Path::to_path_buf);
-        let images: String = self
-            .images
-            .chunk_by(|a, b| folder(a) == folder(b))
+        let group = |row: &ImageRow| (row.family, place(row.file.as_deref()));
+        let mut rows_of_images: Vec<_> = self.images.iter().collect();
+        rows_of_images.sort_by_key(|row| group(row));
+        let images: String = rows_of_images
+            .chunk_by(|a, b| group(a) == group(b))
             .map(|rows| {
-                let folder = rows.first().and_then(folder).unwrap_or_default();
-                let rows: String = rows.iter().map(ImageRow::text).collect();
-                format!("images in {}\n{rows}", folder.display())
+                let (family, place) = rows.first().map(|row| group(row)).unwrap_or_default();
+                let rows: String = rows.iter().map(|row| row.text()).collect();
+                format!("images for {family} in {place}\n{rows}")
             })
             .collect();
         let images = match images.is_empty() {
@@ -183,19 +203,22 @@ impl Document {
     }
 
     fn scenarios(&self) -> String {
-        let first = self.scenarios.first();
-        let Some(folder) = first.and_then(|row| Path::new(&row.file).parent()) else {
-            return "scenarios: none here\n".into();
-        };
+        let group = |row: &ScenarioRow| place(row.file.as_deref());
         let row = |row: &ScenarioRow| match &row.error {
             Some(error) => format!("  {:<24}not fit: {error}\n", row.name),
             None => format!("  {:<24}{}\n", row.name, row.description),
         };
-        let rows: String = self.scenarios.iter().map(row).collect();
-        format!(
-            "scenarios in {} (lanigon run FILE)\n{rows}",
-            folder.display()
-        )
+        let mut all: Vec<_> = self.scenarios.iter().collect();
+        all.sort_by_key(|row| group(row));
+        let groups = all.chunk_by(|a, b| group(a) == group(b)).map(|rows| {
+            let place = rows.first().map(|row| group(row)).unwrap_or_default();
+            let rows: String = rows.iter().map(|known| row(known)).collect();
+            format!("scenarios in {place} (lanigon run NAME)\n{rows}")
+        });
+        match all.is_empty() {
+            true => "scenarios: none here\n".into(),
+            false => groups.collect(),
+        }
     }
 }
 
@@ -204,9 +227,10 @@ impl ImageRow {
         match (&self.error, self.loaded_bytes) {
             (Some(error), _) => format!("  {:<24}not fit: {error}\n", self.name),
             (None, bytes) => format!(
-                "  {:<24}{} bytes to load\n",
+                "  {:<24}{:>6} bytes to load, for {}\n",
                 self.name,
-                bytes.unwrap_or_default()
+                bytes.unwrap_or_default(),
+                self.boards.join(", ")
             ),
         }
     }

@@ -5,6 +5,7 @@ pub mod bench;
 mod board;
 mod debug;
 mod dissector;
+mod documents;
 pub mod exec;
 mod gdb;
 pub mod image;
@@ -17,12 +18,17 @@ mod reproduce;
 pub mod run;
 pub mod timeline;
 pub mod trace;
+mod unpack;
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use anyhow::Context;
 
 use crate::cli::Command;
 use crate::interrupt::EXIT_CODE;
 use crate::output::WriteError;
+use lanigon_worlds::files::own;
 use lanigon_worlds::interrupt::Interrupt;
 
 /// Result of a command.
@@ -67,6 +73,19 @@ pub const fn ends_at_once(command: &Command) -> bool {
     matches!(command, Command::Trace(_))
 }
 
+/// Sets the folder from which images, scenarios and profiles are taken before those in the program.
+///
+/// # Errors
+/// If there is no such folder.
+pub fn use_data_folder(folder: Option<&Path>) -> anyhow::Result<()> {
+    match folder {
+        Some(folder) => {
+            own::set_folder(folder).with_context(|| format!("--data {}", folder.display()))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Executes a command.
 ///
 /// # Errors
@@ -89,5 +108,8 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Debug(args) => debug::run(args, interrupt),
         Command::Profile(args) => profile::run(args, interrupt),
         Command::Bench(args) => bench::run(args, interrupt),
+        Command::Unpack(args) => unpack::run(args),
+        Command::Completions { shell } => documents::completions(*shell),
+        Command::Man { folder } => documents::manual(folder),
     }
 }

@@ -1,15 +1,12 @@
 //! `lanigon profile`: where CPU time is spent.
 
-use std::fs;
-use std::path::Path;
-
 use anyhow::{bail, ensure};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
 use crate::cli::profile::ProfileArgs;
-use crate::output::{self, WriteError};
+use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use lanigon_analysis::profiler::{Profiler, flame, report};
 use lanigon_worlds::interrupt::Interrupt;
@@ -32,6 +29,9 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let until = args.until.map_or(SimTime::MAX, |time| time.at(START));
     ensure!(from < until, "--from {from} is not before --until {until}");
     let scenario = Scenario::load(&args.scenario)?;
+    output::apart_from_scenario(&scenario, &written)?;
+    let flame_file = args.flame.as_deref().map(NewFile::begin).transpose()?;
+    let folded_file = args.folded.as_deref().map(NewFile::begin).transpose()?;
     let node = args.node.as_deref().map(|name| find(&scenario, name));
     let node = node.transpose()?;
     let mut simulation = Simulation::new(&scenario)?;
@@ -59,12 +59,12 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         output::print(&report::text(&cores, args.all))?;
     }
     // An output error must not hide results.
-    if let Some(path) = &args.flame {
+    if let Some(file) = flame_file {
         let title = args.scenario.display().to_string();
-        write(path, &flame::svg(&cores, &title))?;
+        file.write(flame::svg(&cores, &title).as_bytes())?;
     }
-    if let Some(path) = &args.folded {
-        write(path, &flame::folded(&cores))?;
+    if let Some(file) = folded_file {
+        file.write(flame::folded(&cores).as_bytes())?;
     }
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
@@ -93,8 +93,4 @@ fn find(scenario: &Scenario, name: &str) -> anyhow::Result<u16> {
             )
         }
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), WriteError> {
-    fs::write(path, text).map_err(|error| WriteError::new(path.display(), error))
 }

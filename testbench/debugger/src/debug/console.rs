@@ -18,6 +18,7 @@ use super::complete::Words;
 use super::report;
 use super::session::Session;
 use lanigon_analysis::output;
+use lanigon_worlds::files::input::Input;
 
 /// Deepest nesting of scripts.
 const DEEPEST: usize = 8;
@@ -114,7 +115,7 @@ impl Console {
             let error = anyhow::anyhow!("{name}: scripts within scripts, {DEEPEST} deep");
             return Ok(LineResult::Refused(error));
         }
-        let text = match std::fs::read_to_string(file) {
+        let text = match Input::Script.read_text(file) {
             Ok(text) => text,
             Err(error) => return Ok(LineResult::Refused(anyhow::Error::new(error).context(name))),
         };

@@ -17,6 +17,7 @@ use super::show::address::own_line;
 use super::stop::{Scope, Stop, What};
 use lanigon_analysis::trace::filter::{Filter, Term};
 use lanigon_analysis::trace::record;
+use lanigon_worlds::files::own::{self, Found};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::Images;
@@ -287,12 +288,20 @@ impl Session {
             .map(CpuId::new)
     }
 
-    /// File of a node's image.
+    /// Name of a node's image.
     #[must_use]
-    pub fn image_file(&self, node: usize) -> PathBuf {
+    pub fn image_name(&self, node: usize) -> &str {
+        &self.scenario.nodes[node].image.name
+    }
+
+    /// Where a node's image is.
+    #[must_use]
+    pub fn image_file(&self, node: usize) -> Found {
         let node = &self.scenario.nodes[node];
-        let file = node.image.file(&self.scenario.folder);
-        file.unwrap_or_else(|| node.board.image_folder().join(&node.image.name))
+        match node.image.file(&self.scenario.folder) {
+            Some(file) => Found::File(file),
+            None => own::image(node.board.images, &node.image.name),
+        }
     }
 
     /// Name of a node.

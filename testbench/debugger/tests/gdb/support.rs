@@ -9,6 +9,7 @@ use lanigon_debugger::debug::Session;
 use lanigon_debugger::gdb::connection::Stream;
 use lanigon_debugger::gdb::server::{Parting, attend};
 use lanigon_debugger::gdb::target::Cpus;
+use lanigon_worlds::files::own::Found;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 
@@ -21,7 +22,9 @@ const LATE: SimTime = SimTime::from_us(20_600);
 pub fn cpus(text: &str) -> Cpus {
     let scenario = Scenario::parse("pair.toml", text).unwrap();
     let session = Session::new("pair.toml", text, &scenario, &Interrupt::default()).unwrap();
-    let image = session.image_file(0);
+    let Found::File(image) = session.image_file(0) else {
+        panic!("tests have the project's files");
+    };
     Cpus::new(session, 0, image)
 }
 

@@ -154,7 +154,7 @@ pub struct BoardType {
     pub usual_image: &'static str,
     /// The size in scenarios and tests, where all firmware must fit.
     pub scenario_sram_bytes: u32,
-    /// Folder of the built firmware images, from the folder of this project.
+    /// Family of boards that run the same firmware images: the name of their folder.
     pub images: &'static str,
     build: fn(&'static Self, u16, &Parts<'_>) -> Result<Node, BoardError>,
     /// Package with the interface for firmware.

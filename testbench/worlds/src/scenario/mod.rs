@@ -35,16 +35,13 @@ use nodes::Defaults;
 use programs::ProgramSpec;
 use table::{Source, Table};
 
+use crate::files::input::Input;
+use crate::files::own::{self, Found};
+
 /// Latest end of a run, in us: eleven days.
 const LATEST_US: f64 = 1e12;
 /// Largest number of messages of a run, whose records are kept in memory.
 const MOST_MESSAGES: u64 = 10_000_000;
-
-/// Folder of the project's example scenarios.
-#[must_use]
-pub fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
-}
 
 /// A checked scenario.
 #[derive(Debug, Clone)]
@@ -77,11 +74,40 @@ impl Scenario {
     /// # Errors
     /// If the file cannot be read or contains an error.
     pub fn load(path: &Path) -> anyhow::Result<Self> {
+        Ok(Self::load_with_text(path)?.0)
+    }
+
+    /// Reads and parses a scenario file, or the example that has the name if there is no such file; returns its text too.
+    ///
+    /// # Errors
+    /// If it cannot be read or contains an error.
+    pub fn load_with_text(path: &Path) -> anyhow::Result<(Self, String)> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+        let example = path.to_str().filter(|_| !path.exists());
+        let found = example.and_then(own::scenario);
+        let path = match &found {
+            Some(Found::File(path)) => path,
+            _ => path,
+        };
+        let text = match found {
+            Some(Found::Embedded(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            _ => Input::Scenario
+                .read_text(path)
+                .with_context(|| name.clone())?,
+        };
         let mut scenario = Self::parse(&name, &text)?;
         scenario.folder = path.parent().unwrap_or(Path::new("")).into();
-        Ok(scenario)
+        Ok((scenario, text))
+    }
+
+    /// All files that the scenario names: images and timing profiles.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.nodes.iter().flat_map(|node| {
+            let image = node.image.file(&self.folder);
+            let profile = node.profile.is_file();
+            let profile = profile.then(|| self.folder.join(&node.profile.name));
+            image.into_iter().chain(profile)
+        })
     }
 
     /// Parses the text of a scenario; `name` is its file name, for messages.

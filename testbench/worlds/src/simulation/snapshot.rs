@@ -20,6 +20,7 @@ use emulator::state::{Reader, State, StateError, Value, Writer};
 use serde::{Deserialize, Serialize};
 
 use super::{RunOptions, Simulation};
+use crate::files::input::Input;
 use crate::nodes::START;
 use crate::scenario::{Scenario, ScenarioError};
 
@@ -29,6 +30,14 @@ pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 pub const VERSION: u32 = 4;
 /// Largest size of a state.
 const MOST_BYTES: usize = 1 << 32;
+
+/// Reads the file of a snapshot; of another file only the beginning.
+///
+/// # Errors
+/// If it cannot be read, or is too large.
+pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    Input::Snapshot.read_with_magic(path, MAGIC)
+}
 
 /// Description of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use defs::emp::control::Counter;
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::{self, Scenario};
+use lanigon_worlds::files::own;
+use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::simulation::result::RunSummary;
 
@@ -18,7 +19,7 @@ fn run(name: &str, changes: &[(&str, &str)]) -> RunSummary {
 /// Result of an example with changed text.
 #[track_caller]
 fn outcome(name: &str, changes: &[(&str, &str)]) -> RunSummary {
-    let path = scenario::examples().join(name).with_extension("toml");
+    let path = own::project_scenarios().join(name).with_extension("toml");
     let mut text = std::fs::read_to_string(path).unwrap();
     for (from, to) in changes {
         assert!(text.contains(from), "{name}: {from}");
@@ -30,7 +31,7 @@ fn outcome(name: &str, changes: &[(&str, &str)]) -> RunSummary {
 #[test]
 fn every_example_is_right_and_says_what_it_shows() {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(scenario::examples()).unwrap() {
+    for entry in std::fs::read_dir(own::project_scenarios()).unwrap() {
         let path = entry.unwrap().path();
         let scenario = Scenario::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert!(scenario.description.len() > 20, "{}", path.display());

@@ -31,7 +31,10 @@ const JUMBO_BUFFERS: u32 = 64;
 /// If the request is invalid, or a result cannot be written.
 pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     output::one_file_each(
-        &[("--firmware", &args.firmware)],
+        &[
+            ("--firmware", &args.firmware),
+            ("--profile", args.profile.as_ref()),
+        ],
         &[("--trace", args.record.trace.as_deref())],
     )?;
     let firmware = acenic::read_firmware(&args.firmware, args.sram_bytes)?;

@@ -16,7 +16,7 @@ use emulator::sim::time::SimTime;
 
 use super::Status;
 use super::board::{self, Chosen};
-use crate::cli::ExecArgs;
+use crate::cli::exec::ExecArgs;
 use crate::{logging, output};
 use lanigon_worlds::boards::Parts;
 use lanigon_worlds::interrupt::Interrupt;
@@ -38,7 +38,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         profile,
         sram_bytes,
     } = board::choose(&args.board, args.profile.as_deref(), image)?;
-    let image = image.map(|path| board.read_image(path, sram_bytes));
+    let image = image.map(|path| board.find_image(path, sram_bytes));
     let image = image.transpose()?;
     let probes = image.as_ref().map(|image| nodes::probes(image, &[]));
     let parts = Parts {

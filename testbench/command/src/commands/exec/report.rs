@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::memory::{self, MemoryError};
 use super::stop::{self, Ending};
-use crate::cli::{Dump, ExecArgs};
+use crate::cli::exec::{Dump, ExecArgs};
 use crate::output::grouped;
 
 /// The state of a board after a run.

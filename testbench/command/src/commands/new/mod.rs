@@ -12,6 +12,7 @@ use crate::cli::NewArgs;
 use crate::output;
 use host_lib::lanai::Family;
 use lanigon_worlds::boards::{BOARDS, BoardType, DEFAULT};
+use lanigon_worlds::files::own;
 use skeleton::File;
 
 /// The profile in the templates for boards with a LANai.
@@ -48,10 +49,10 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     }
     let name = name(folder)?;
     check_empty(folder)?;
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let home = args.source.clone().unwrap_or_else(|| own::project().into());
     let home = home.canonicalize().with_context(|| {
         format!(
-            "this lanigon was built in {}, which is not there any more: build it again",
+            "{}: a new project takes its libraries from a clone of Lanigon; name one by --source DIR",
             home.display()
         )
     })?;
@@ -97,7 +98,7 @@ fn name(folder: &Path) -> anyhow::Result<&str> {
     Ok(name)
 }
 
-fn check_empty(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn check_empty(folder: &Path) -> anyhow::Result<()> {
     match fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
         Ok(false) => bail!("{} exists and is not empty", folder.display()),
@@ -156,7 +157,10 @@ impl Project<'_> {
         let rows = [
             ("firmware/src/main.rs".to_owned(), "what the NIC does"),
             (skeleton.script.to_owned(), "builds it"),
-            (format!("{}/{name}", self.board.images), "the image, then"),
+            (
+                format!("firmware/target/{}/release/{name}", self.board.images),
+                "the image, then",
+            ),
             ("src/lib.rs".to_owned(), "what the host does"),
         ];
         let rows = rows.map(|(path, what)| format!("  {path:<38}{what}\n"));

@@ -12,12 +12,13 @@ use emulator::sim::world::{RunEnd, World};
 use super::Status;
 use crate::cli::RunArgs;
 use crate::logging;
-use crate::output::{self, WriteError};
+use crate::output::{self, NewFile, WriteError};
 use crate::progress::Progress;
 use lanigon_analysis::capture::{self, Capture};
 use lanigon_analysis::trace::record::{self, Recording};
 use lanigon_timeline::drawing::Drawing;
 use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
 use report::Report;
 use start::{SaveAt, Start};
@@ -33,18 +34,21 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         "standard output cannot take both the capture (--pcap -) and the document (--json)"
     );
     let snapshot = args.snapshot_at.as_deref().map(SaveAt::parse).transpose()?;
-    one_file_each(args, snapshot.as_ref())?;
+    one_file_each(args, snapshot.as_ref(), None)?;
     let Start {
         name,
         text,
         scenario,
         mut simulation,
     } = start::begin(args)?;
+    one_file_each(args, snapshot.as_ref(), Some(&scenario))?;
     if let Some(at) = &snapshot {
         at.check(&simulation, [args.max_time, scenario.max_time])?;
         simulation.keep_logs();
     }
     let known = record::of_scenario(&name, &scenario, &simulation.images);
+    let snapshot_file = snapshot.as_ref().map(|at| NewFile::begin(&at.file));
+    let snapshot_file = snapshot_file.transpose()?;
     let observers = Observers::begin(args, &mut simulation.world, &known)?;
     let options = RunOptions {
         max_time: args.max_time,
@@ -52,8 +56,9 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         threads: args.threads,
     };
     let progress = Progress::steps("messages", scenario.messages());
-    let saved = snapshot.map(|at| {
+    let saved = snapshot.as_ref().zip(snapshot_file).map(|(at, file)| {
         at.carry_out(
+            file,
             &mut simulation,
             &options,
             |received| progress.set(received),
@@ -123,8 +128,12 @@ impl Observers {
     }
 }
 
-/// Checks that every output has its own file.
-fn one_file_each(args: &RunArgs, snapshot: Option<&SaveAt>) -> anyhow::Result<()> {
+/// Checks that every output has its own file, and none is one that the scenario names.
+fn one_file_each(
+    args: &RunArgs,
+    snapshot: Option<&SaveAt>,
+    scenario: Option<&Scenario>,
+) -> anyhow::Result<()> {
     let read = [("the scenario", &args.scenario), ("--from", &args.from)];
     let read = read.map(|(name, file)| file.as_deref().map(|file| (name, file)));
     let read: Vec<_> = read.into_iter().flatten().collect();
@@ -135,5 +144,8 @@ fn one_file_each(args: &RunArgs, snapshot: Option<&SaveAt>) -> anyhow::Result<()
         ("--timeline", args.timeline.timeline.as_deref()),
         ("--snapshot-at", snapshot.map(|snapshot| &*snapshot.file)),
     ];
-    output::one_file_each(&read, &written)
+    match scenario {
+        Some(scenario) => output::apart_from_scenario(scenario, &written),
+        None => output::one_file_each(&read, &written),
+    }
 }

@@ -6,10 +6,10 @@ use anyhow::{Context, bail, ensure};
 use emulator::sim::time::SimTime;
 
 use crate::cli::RunArgs;
-use crate::output::WriteError;
+use crate::output::NewFile;
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::snapshot::SnapshotError;
+use lanigon_worlds::simulation::snapshot::{self, SnapshotError};
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 /// A simulation ready to run.
@@ -26,7 +26,7 @@ pub(super) struct Start {
 pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
     let shown = |path: &Path| path.display().to_string();
     if let Some(path) = &args.from {
-        let file = std::fs::read(path).with_context(|| shown(path))?;
+        let file = snapshot::read(path).with_context(|| shown(path))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let (simulation, scenario, label) =
             Simulation::load(&file, folder).with_context(|| shown(path))?;
@@ -40,8 +40,7 @@ pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
     let Some(path) = &args.scenario else {
         bail!("neither a scenario nor a snapshot is named");
     };
-    let text = std::fs::read_to_string(path).with_context(|| shown(path))?;
-    let mut scenario = Scenario::load(path)?;
+    let (mut scenario, text) = Scenario::load_with_text(path)?;
     if let Some(seed) = args.seed {
         scenario.seed = seed;
     }
@@ -103,6 +102,7 @@ impl SaveAt {
     /// Runs the simulation to that time and saves it. The simulation can always continue.
     pub(super) fn carry_out(
         &self,
+        file: NewFile<'_>,
         simulation: &mut Simulation,
         options: &RunOptions,
         watch: impl FnMut(u64) + Send,
@@ -110,8 +110,6 @@ impl SaveAt {
     ) -> anyhow::Result<()> {
         simulation.run_to(self.time, options, watch)?;
         let bytes = save(simulation)?;
-        let written = std::fs::write(&self.file, bytes);
-        written.map_err(|error| WriteError::new(self.file.display(), error))?;
-        Ok(())
+        Ok(file.write(&bytes)?)
     }
 }

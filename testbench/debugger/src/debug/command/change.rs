@@ -11,6 +11,7 @@ use crate::debug::place::number;
 use crate::debug::report;
 use crate::debug::session::Session;
 use lanigon_analysis::trace::filter::node;
+use lanigon_worlds::files::output;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -104,7 +105,7 @@ fn save(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Re
     let file = words.text();
     ensure!(!file.is_empty(), "save: expected a file");
     let bytes = session.snapshot()?;
-    std::fs::write(Path::new(file), &bytes).with_context(|| file.to_owned())?;
+    output::write(Path::new(file), &bytes).with_context(|| file.to_owned())?;
     let time = report::time(session, session.now());
     writeln!(out, "{file}: {} bytes, {time}", bytes.len())?;
     Ok(Flow::Next)

@@ -40,7 +40,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     usual_sram_bytes: 2048 * KB,
     usual_image: "hello",
     scenario_sram_bytes: 2048 * KB,
-    images: "firmware/target/lanai/release",
+    images: "lanai",
     build,
     hal: "lanai-hal",
     limits: |bytes| Lanai::image_limits(Generation::L9, bytes),

@@ -37,7 +37,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     usual_sram_bytes: 1024 * KB,
     usual_image: "emp-base",
     scenario_sram_bytes: 512 * KB,
-    images: "firmware/target/tigon2/release",
+    images: "tigon2",
     hal: "tigon2-hal",
     build,
     limits: Tigon2::image_limits,

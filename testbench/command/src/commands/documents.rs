@@ -1,0 +1,34 @@
+//! `lanigon completions` and `lanigon man`: documents from the definition of the options.
+
+use std::path::Path;
+
+use anyhow::Context;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Status;
+use crate::cli::Cli;
+use crate::output;
+
+/// Prints completions for a shell.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn completions(shell: Shell) -> anyhow::Result<Status> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "lanigon", &mut text);
+    output::print(&String::from_utf8_lossy(&text))?;
+    Ok(Status::Done)
+}
+
+/// Writes a manual page of each command into a folder.
+///
+/// # Errors
+/// If a page cannot be written.
+pub fn manual(folder: &Path) -> anyhow::Result<Status> {
+    let shown = || folder.display().to_string();
+    std::fs::create_dir_all(folder).with_context(shown)?;
+    let command = Cli::command().disable_help_subcommand(true);
+    clap_mangen::generate_to(command, folder).with_context(shown)?;
+    Ok(Status::Done)
+}
