@@ -1,33 +1,61 @@
-//! Repeated measurements give identical results.
+//! Repeated measurements give identical results, which the wire can carry.
 
 use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lanigon_papers::experiments::rounds::Rounds;
-use lanigon_papers::experiments::{Setup, one_way};
+use lanigon_papers::experiments::scheme::Scheme;
+use lanigon_papers::experiments::{Setup, one_way, two_way};
+use lanigon_papers::reproduce::answers::limit_megabits_per_s;
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::own_image;
 use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 
+fn setup(scheme: Scheme, profile: &str) -> Setup {
+    let image = Arc::new(own_image(scheme.image(), EMP_SRAM_BYTES).unwrap());
+    let profile = built_in(profile).unwrap();
+    Setup {
+        factors: Arc::new(calibrate::factors(&image, &profile).unwrap()),
+        image,
+        profile: Arc::new(profile),
+        switch: None,
+        flow_control: false,
+        rounds: Rounds::QUICK,
+        max_time: None,
+        interrupt: Arc::new(AtomicBool::new(false)),
+    }
+}
+
 #[test]
 fn a_bandwidth_is_measured_twice_the_same() {
-    let image = Arc::new(own_image("emp-base", EMP_SRAM_BYTES).unwrap());
     for profile in ["tigon2-88mhz", "emp-thesis"] {
-        let profile = built_in(profile).unwrap();
-        let setup = Setup {
-            image: Arc::clone(&image),
-            factors: Arc::new(calibrate::factors(&image, &profile).unwrap()),
-            profile: Arc::new(profile.clone()),
-            switch: None,
-            flow_control: false,
-            rounds: Rounds::QUICK,
-            max_time: None,
-            interrupt: Arc::new(AtomicBool::new(false)),
-        };
+        let setup = setup(Scheme::Base, profile);
         let measure = || one_way::measure(&setup, 10_000).unwrap();
         let first = measure();
         assert!(first.megabits_per_s > 0.0);
-        assert_eq!(first, measure(), "{}", profile.name);
+        assert_eq!(first, measure(), "{profile}");
+    }
+}
+
+/// Every bandwidth is below the wire's, at most by the firmware's pauses.
+#[test]
+fn no_bandwidth_exceeds_the_wire() {
+    for scheme in Scheme::ALL {
+        let setup = setup(scheme, "tigon2-88mhz");
+        for size in [1488, 8192, 28_672, 65_536] {
+            let limit = limit_megabits_per_s(size) * (1.0 + 1e-9);
+            let one_way = one_way::measure(&setup, size).unwrap().megabits_per_s;
+            let two_way = two_way::measure(&setup, size).unwrap().megabits_per_s;
+            let name = scheme.name();
+            assert!(
+                one_way <= limit && one_way > 0.3 * limit,
+                "{name}, {size}: {one_way} of {limit}"
+            );
+            assert!(
+                two_way <= 2.0 * limit && two_way > 0.5 * limit,
+                "{name}, {size}: {two_way}"
+            );
+        }
     }
 }

@@ -32,6 +32,7 @@ pub use message::{
     Arrival, Completion, Cpu, Dma, End, Fate, FrameWay, Message, MessageId, Mishap, MishapKind,
     Post, Sending, Work,
 };
+pub use names::emp::header as emp_header;
 pub use names::{MessageName, Said, Seen, posts, said, seen};
 use tracker::Tracker;
 

@@ -10,6 +10,7 @@ pub mod scheme;
 pub mod testbed;
 pub mod two_way;
 pub mod usage;
+pub mod wire;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,6 +29,7 @@ use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::EmpPairs;
 use rounds::Rounds;
+use wire::Starts;
 
 /// Error of an experiment.
 #[derive(Debug, thiserror::Error)]
@@ -136,5 +138,29 @@ impl Run {
         let mean =
             |stamps: &mut Option<Vec<_>>| setup.rounds.mean(stamps.as_deref().unwrap_or_default());
         self.stamps.with(mean).ok_or(RunError::Interrupted.into())
+    }
+
+    /// Payload bandwidth of messages of `size` bytes from these nodes together, on the wire, once the timed program's rounds
+    /// suffice, and the number of its rounds.
+    fn bandwidth(
+        &self,
+        setup: &Setup,
+        pair: &mut EmpPairs,
+        size: u32,
+        nodes: &[u16],
+    ) -> Result<(f64, usize), ExperimentError> {
+        let starts = Starts::default();
+        pair.world.observe(starts.observer());
+        let (_, rounds) = self.mean(setup, pair)?;
+        pair.world.finish_observing();
+        let begin = self.stamps.with(|stamps| stamps.as_ref()?.first().copied());
+        let mut megabits_per_s = 0.0;
+        for &node in nodes {
+            let starts = starts.of(node, begin.unwrap_or(SimTime::ZERO));
+            let window = starts.get(setup.rounds.skipped..).unwrap_or_default();
+            let mean = rounds::mean_ps(window, rounds).ok_or(RunError::Interrupted)?;
+            megabits_per_s += f64::from(size) * 8.0 / (mean / 1e6);
+        }
+        Ok((megabits_per_s, rounds))
     }
 }

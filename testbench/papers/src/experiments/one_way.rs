@@ -21,6 +21,9 @@ const TRANSMITS: usize = 2;
 /// Number of buffers shared by the receives; contents are not checked.
 pub(super) const BUFFERS: usize = 8;
 
+/// Number of messages behind those that are measured: the window ends where one begins.
+pub(super) const MORE: usize = 2;
+
 /// A measured bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bandwidth {
@@ -125,10 +128,10 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 /// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
-    let run = spawn(&mut pair, size, setup.rounds.all());
-    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
+    let run = spawn(&mut pair, size, setup.rounds.all() + MORE);
+    let (megabits_per_s, rounds) = run.bandwidth(setup, &mut pair, size, &[0])?;
     Ok(Bandwidth {
-        megabits_per_s: f64::from(size) * 8.0 / (mean_ps / 1e6),
+        megabits_per_s,
         rounds,
     })
 }

@@ -59,7 +59,8 @@ impl Rounds {
     }
 }
 
-fn mean_ps(stamps: &[SimTime], count: usize) -> Option<f64> {
+/// Mean duration of the first `count` rounds.
+pub(super) fn mean_ps(stamps: &[SimTime], count: usize) -> Option<f64> {
     let span = stamps.get(count)?.saturating_sub(*stamps.first()?);
     Some(span.ps() as f64 / count as f64)
 }

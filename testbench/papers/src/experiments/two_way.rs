@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, ReceiveHandle, SendHandle, Source, Tag};
 
-use super::one_way::{BUFFERS, Bandwidth, receives};
+use super::one_way::{BUFFERS, Bandwidth, MORE, receives};
 use super::{ExperimentError, Run, Setup};
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
@@ -131,10 +131,10 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 /// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
-    let run = spawn(&mut pair, size, setup.rounds.all());
-    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
+    let run = spawn(&mut pair, size, setup.rounds.all() + MORE);
+    let (megabits_per_s, rounds) = run.bandwidth(setup, &mut pair, size, &[0, 1])?;
     Ok(Bandwidth {
-        megabits_per_s: 2.0 * f64::from(size) * 8.0 / (mean_ps / 1e6),
+        megabits_per_s,
         rounds,
     })
 }
