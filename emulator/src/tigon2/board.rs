@@ -125,11 +125,11 @@ impl Tigon2 {
         self.window_write(regs::CPU_STATE + as_b, 0, ctx);
     }
 
-    /// Total time in which a core was neither halted nor in whole rounds of its idle loop.
+    /// Total time in which a core was neither halted nor in rounds of its idle loop that were like the ones before.
     #[must_use]
     pub fn busy_time(&self, cpu: usize) -> SimTime {
         let CoreUnit { core, private } = &self.cores[cpu];
-        let rest = core.clock.halted + private.idle.skipped_ticks();
+        let rest = core.clock.halted + private.idle.idle_ticks();
         self.fabric
             .ticks
             .time_of(core.clock.now.saturating_sub(rest))

@@ -35,7 +35,12 @@ pub const fn joff(rs: u32, rt: u32) -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn highest(word: u32) -> u32 {
+    // `cargo check` for the machine of the author knows no `$2`.
+    #[cfg(not(target_arch = "mips"))]
+    let index = u32::BITS - word.leading_zeros();
+    #[cfg(target_arch = "mips")]
     let index;
+    #[cfg(target_arch = "mips")]
     // SAFETY: PRI only computes. The assembler does not know the instruction, hence the fixed registers.
     unsafe {
         asm!(

@@ -114,7 +114,7 @@ fn exit_codes_tell_what_came_of_it() {
 #[test]
 fn a_trace_tells_of_the_fault_and_changes_nothing() {
     let text =
-        pair(&stream(4, 3000)) + "[[fault]]\ndo = \"drop\"\nfragment = 2\nmessage = 3\nfrom = 0\n";
+        pair(&stream(4, 3000)) + "[[fault]]\ndo = \"drop\"\nfragment = 1\nmessage = 2\nfrom = 0\n";
     let trace = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run-traced.txt");
     let options = ["--trace", trace.to_str().unwrap()];
     let (status, traced) = json("run-traced.toml", &text, &options);

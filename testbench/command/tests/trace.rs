@@ -40,7 +40,7 @@ fn recorded() {
     ONCE.get_or_init(|| {
         let plain = pair(&stream(4, 3000));
         let lossy =
-            plain.clone() + "[[fault]]\ndo = \"drop\"\nfragment = 2\nmessage = 3\nfrom = 0\n";
+            plain.clone() + "[[fault]]\ndo = \"drop\"\nfragment = 1\nmessage = 2\nfrom = 0\n";
         std::fs::write(path("trace-plain.toml"), plain).unwrap();
         std::fs::write(path("trace-lossy.toml"), lossy).unwrap();
         for options in [

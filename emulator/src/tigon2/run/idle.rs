@@ -121,8 +121,6 @@ const PATIENCE: [u32; 2] = [16, 1 << 16];
 pub struct Rest {
     /// Ticks of a period.
     pub ticks: u64,
-    /// Those among them in idle rounds that are skipped.
-    pub skipped: u64,
     /// When the loop changes by itself, at the earliest.
     pub until: SimTime,
     /// The loop reads registers that others change, besides its event register.
@@ -131,7 +129,6 @@ pub struct Rest {
 
 value_struct!(Rest {
     ticks: ticks,
-    skipped: skipped,
     until: until,
     watches: watches
 });
@@ -176,8 +173,6 @@ pub struct IdleDetector {
     reads: Reads,
     /// The round that will repeat.
     idle: Option<Round>,
-    /// Ticks of all rounds that were skipped.
-    skipped_ticks: u64,
     /// Ticks of all rounds so far that repeated the one before them.
     idle_ticks: u64,
     /// Instructions of those among them that were executed.
@@ -190,7 +185,6 @@ state!(IdleDetector {
     disturbed,
     reads,
     idle,
-    skipped_ticks,
     idle_ticks,
     repeated,
     search
@@ -291,18 +285,16 @@ impl IdleDetector {
     }
 
     /// The state `times` periods after `second`, which is one period after `first`.
-    pub(super) fn repeat(&mut self, first: &Self, second: &Self, times: u64, other: Option<Rest>) {
-        let (search, skipped) = (self.search, self.skipped_ticks);
+    pub(super) fn repeat(&mut self, first: &Self, second: &Self, times: u64) {
+        let search = self.search;
         self.clone_from(second);
         self.search = search;
         for (count, before) in [
-            (&mut self.skipped_ticks, first.skipped_ticks),
             (&mut self.idle_ticks, first.idle_ticks),
             (&mut self.repeated, first.repeated),
         ] {
             *count += times * (*count - before);
         }
-        self.count_beside(self.skipped_ticks - skipped, other);
         self.reads.repeat(&first.reads, times);
         if let (Some(last), Some(before)) = (&mut self.last, &first.last) {
             last.repeat(before, times);
@@ -368,30 +360,9 @@ impl IdleDetector {
         }
     }
 
-    /// Ticks of all rounds that were skipped: how long the core has idled.
-    #[must_use]
-    pub const fn skipped_ticks(&self) -> u64 {
-        self.skipped_ticks
-    }
-
-    /// Counts `ticks` of the skipped ones as busy if the `other` core repeats a period: a core counts as idle only while the
-    /// other one is in idle rounds too.
-    fn count_beside(&mut self, ticks: u64, other: Option<Rest>) {
-        if let Some(other) = other {
-            let both = u128::from(ticks) * u128::from(other.skipped) / u128::from(other.ticks);
-            self.skipped_ticks -= ticks - both as u64;
-        }
-    }
-
-    /// Skips whole rounds up to the tick `target`, at most `room` instructions; `other`: what the other core repeats.
+    /// Skips whole rounds up to the tick `target`, at most `room` instructions.
     /// Returns the round and their number.
-    pub fn skip_rounds(
-        &mut self,
-        core: &mut Core,
-        target: u64,
-        room: u64,
-        other: Option<Rest>,
-    ) -> Option<(Round, u64)> {
+    pub fn skip_rounds(&mut self, core: &mut Core, target: u64, room: u64) -> Option<(Round, u64)> {
         let round = self.idle?;
         let rounds = target.saturating_sub(core.clock.now) / round.ticks.max(1);
         let rounds = rounds.min(room / round.instructions.max(1));
@@ -404,14 +375,12 @@ impl IdleDetector {
             rounds * round.ticks,
         );
         self.skipped(round, rounds);
-        self.count_beside(rounds * round.ticks, other);
         Some((round, rounds))
     }
 
     /// `rounds` whole rounds were skipped, wherever in its loop the core stands: the last read moves
     /// along, so that the next one is still one round away from it.
     fn skipped(&mut self, round: Round, rounds: u64) {
-        self.skipped_ticks += rounds * round.ticks;
         if let Some(last) = &mut self.last {
             self.idle_ticks += rounds * round.ticks;
             last.ticks += rounds * round.ticks;

@@ -60,14 +60,12 @@ struct End {
 }
 
 impl Period {
-    /// Executes `times` periods at once, two at least; `core` is the one for which the period was found, `other` what the
-    /// other core repeats.
+    /// Executes `times` periods at once, two at least; `core` is the one for which the period was found.
     pub fn repeat(
         &self,
         times: u64,
         core: &mut Core,
         private: &mut CorePrivate,
-        other: Option<Rest>,
         fabric: &mut Fabric,
     ) {
         let Round {
@@ -95,14 +93,13 @@ impl Period {
         }
         private
             .idle
-            .repeat(&self.first.idle, &self.second.idle, times - 2, other);
+            .repeat(&self.first.idle, &self.second.idle, times - 2);
     }
 
     /// What the idle detector keeps of it.
     pub fn rest(&self) -> Rest {
         Rest {
             ticks: self.round.ticks,
-            skipped: self.second.idle.skipped_ticks() - self.first.idle.skipped_ticks(),
             until: self.until,
             watches: self.watches,
         }
@@ -202,7 +199,7 @@ impl<'a> Trial<'a> {
         let now = self.time(core);
         let change = self.fabric.timer.next_change_for(self.reference.value, now);
         let change = self.fabric.ticks.first_at(change);
-        self.idle.skip_rounds(core, change, u64::MAX, None);
+        self.idle.skip_rounds(core, change, u64::MAX);
         let value = self.event(core);
         self.idle.poll(core, value);
         Some(value)

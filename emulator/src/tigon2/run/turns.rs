@@ -90,12 +90,6 @@ impl Tigon2 {
         idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
     }
 
-    /// The period that a running core repeats.
-    fn rest_of(&self, cpu: usize) -> Option<Rest> {
-        let private = &self.cores[cpu].private;
-        private.idle.rest().filter(|_| private.running())
-    }
-
     /// Whether the idle loop of the other core reads this core's alarm.
     fn alarm_is_read(&self, cpu: usize) -> bool {
         let other = &self.cores[1 - cpu].private;
@@ -143,9 +137,8 @@ impl Tigon2 {
         let change = self.fabric.timer.next_change(index, now);
         let target = end.min(self.fabric.ticks.first_at(change));
         let room = self.limit_of(index) - self.cores[index].core.instructions();
-        let other = self.rest_of(1 - index);
         let CoreUnit { core, private } = &mut self.cores[index];
-        let skipped = private.idle.skip_rounds(core, target, room, other);
+        let skipped = private.idle.skip_rounds(core, target, room);
         if let (Some((round, rounds)), Some(log)) = (skipped, ctx.trace.instructions_mut(index)) {
             log.rounds(round.instructions, rounds, round.ticks);
         }
@@ -155,7 +148,6 @@ impl Tigon2 {
     /// core stands.
     fn skip_periods(&mut self, index: usize, end: u64) {
         let limit = self.limit_of(index);
-        let other = self.rest_of(1 - index);
         let alarm_is_read = self.alarm_is_read(index);
         let CoreUnit { core, private } = &mut self.cores[index];
         let Some(rest) = private.idle.rest() else {
@@ -184,7 +176,7 @@ impl Tigon2 {
         if times < LEAST_PERIODS || period.moves_alarm && alarm_is_read {
             return;
         }
-        period.repeat(times, core, private, other, &mut self.fabric);
+        period.repeat(times, core, private, &mut self.fabric);
         private.idle.pause_until(end);
     }
 

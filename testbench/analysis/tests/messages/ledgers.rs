@@ -62,7 +62,7 @@ fn every_ledger_adds_up_in_every_scheme() {
 #[test]
 fn a_lost_frame_costs_a_timeout() {
     for image in IMAGES {
-        let more = "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 8\nbytes = 20000\n[[fault]]\ndo = \"drop\"\nfragment = 3\nmessage = 6\nfrom = 0\n";
+        let more = "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 8\nbytes = 20000\n[[fault]]\ndo = \"drop\"\nfragment = 2\nmessage = 5\nfrom = 0\n";
         let ledgers = check_all(&network(image, 2, more), 8);
         let hit: Vec<_> = ledgers.iter().filter(|ledger| ledger.resent > 0).collect();
         assert_eq!(hit.len(), 1, "{image}");

@@ -316,12 +316,19 @@ impl StackRow {
         if self.chain.is_empty() {
             return format!("  {}  not used\n", self.cpu);
         }
-        let available = self.available_bytes.map(|bytes| format!(" of {bytes}"));
+        let use_of = match self.available_bytes {
+            Some(bytes) if bytes < self.deepest_bytes => {
+                format!(
+                    "{} bytes, more than the {bytes} of the stack",
+                    self.deepest_bytes
+                )
+            }
+            Some(bytes) => format!("{} of {bytes} bytes", self.deepest_bytes),
+            None => format!("{} bytes", self.deepest_bytes),
+        };
         let mut text = format!(
-            "  {}  deepest known use {}{} bytes: {}\n",
+            "  {}  deepest known use {use_of}: {}\n",
             self.cpu,
-            self.deepest_bytes,
-            available.unwrap_or_default(),
             self.chain.join(" > ")
         );
         if !self.unknown.is_empty() {

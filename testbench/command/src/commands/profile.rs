@@ -48,6 +48,10 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     simulation.world.finish_observing();
     let mut cores = profiler.finish();
     cores.retain(|&(number, _), core| node.is_none_or(|node| number == node) && core.span() > 0);
+    if cores.is_empty() && outcome.end == RunEnd::Interrupted {
+        output::print_aside("interrupted: nothing was profiled yet\n");
+        return Ok(Status::Interrupted);
+    }
     ensure!(
         !cores.is_empty(),
         "nothing ran from {from} on: the run was over at {}",

@@ -182,6 +182,12 @@ impl Output {
         Ok(())
     }
 
+    /// Asks for the last packet again.
+    pub fn refuse(&mut self) -> io::Result<()> {
+        self.write_all(b"-")?;
+        self.flush()
+    }
+
     /// Sends a packet.
     pub fn send(&mut self, body: &str) -> io::Result<()> {
         let sum = body.bytes().fold(0u8, u8::wrapping_add);

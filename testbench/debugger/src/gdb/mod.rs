@@ -5,7 +5,7 @@
 //! gdb <-> connection -> server -> gdbstub -> target (registers, memory, points), resume, monitor -> debug::Session
 //! ```
 //!
-//! * [`server`]: accepts gdb and serves it; [`connection`]: reads ahead, for interrupts;
+//! * [`server`]: accepts gdb and serves it; [`connection`]: reads ahead, for interrupts; `framing`: checks packets;
 //! * [`target`]: registers, memory and threads; [`points`]: breakpoints and watchpoints;
 //! * [`resume`]: steps and runs, forwards and back; [`slots`]: delay slots and gdb's software stepping;
 //! * [`arch`]: registers and their order.
@@ -13,6 +13,7 @@
 pub mod arch;
 mod chosen;
 pub mod connection;
+mod framing;
 mod monitor;
 mod news;
 pub mod points;

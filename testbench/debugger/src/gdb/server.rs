@@ -19,12 +19,11 @@ use gdbstub::stub::state_machine::GdbStubStateMachine as Stub;
 use gdbstub::stub::{DisconnectReason, GdbStub, GdbStubError, MultiThreadStopReason};
 
 use super::connection::{self, Input, Inputs, Output, Stream};
+use super::framing::{Framed, Framing, PACKET_BYTES};
 use super::target::{Cpus, thread_of};
 use lanigon_analysis::output::print_aside;
 use lanigon_worlds::interrupt::Interrupt;
 
-/// Length of the longest accepted packet.
-const PACKET_BYTES: usize = 16 * 1024;
 /// Interval at which the server checks for its end.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time limit for a disconnecting gdb.
@@ -263,13 +262,23 @@ fn converse(
     inputs: &mut Inputs,
     cpus: &mut Cpus,
 ) -> Result<Parting, DebugError> {
+    let mut framing = Framing::default();
     loop {
         let next = match stub {
-            Stub::Idle(idle) => match inputs.next() {
-                Input::Byte(byte) => {
-                    cpus.chosen.byte(byte);
-                    idle.incoming_data(cpus, byte)
-                }
+            Stub::Idle(mut idle) => match inputs.next() {
+                Input::Byte(byte) => match framing.byte(byte) {
+                    Framed::Nothing => Ok(idle.into()),
+                    Framed::Whole(bytes) => take(idle.into(), &bytes, cpus),
+                    Framed::TooLong => {
+                        return Ok(Parting::Confused("an oversized packet".into()));
+                    }
+                    Framed::Damaged { tell } => {
+                        if tell && idle.borrow_conn().refuse().is_err() {
+                            return Ok(Parting::Gone);
+                        }
+                        Ok(idle.into())
+                    }
+                },
                 // Nothing is running.
                 Input::Interrupt => Ok(idle.into()),
                 Input::Gone => return Ok(Parting::Gone),
@@ -300,6 +309,24 @@ fn converse(
             Err(error) => return parted(error),
         };
     }
+}
+
+/// Gives the bytes of a whole packet to the protocol library, which ends idle states at the last one.
+fn take<'a>(
+    mut stub: Stub<'a, Cpus, Output>,
+    bytes: &[u8],
+    cpus: &mut Cpus,
+) -> Result<Stub<'a, Cpus, Output>, GdbStubError<DebugError, io::Error>> {
+    for &byte in bytes {
+        stub = match stub {
+            Stub::Idle(idle) => {
+                cpus.chosen.byte(byte);
+                idle.incoming_data(cpus, byte)?
+            }
+            other => other,
+        };
+    }
+    Ok(stub)
 }
 
 /// Executes gdb's resume request, unless an interrupt is pending.

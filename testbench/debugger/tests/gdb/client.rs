@@ -53,6 +53,12 @@ impl Client {
         }
     }
 
+    /// The next byte that is no acknowledgment; `None` after a disconnect.
+    pub fn next_byte(&mut self) -> Option<u8> {
+        let mut bytes = self.input.by_ref().bytes().map_while(Result::ok);
+        bytes.find(|byte| *byte != b'+')
+    }
+
     /// Sends a packet; returns the answer.
     #[track_caller]
     pub fn ask(&mut self, packet: &str) -> String {

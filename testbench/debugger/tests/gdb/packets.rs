@@ -58,6 +58,18 @@ fn the_cpus_are_threads() {
 }
 
 #[test]
+fn a_damaged_packet_is_asked_for_again() {
+    let parting = harmless(|client| {
+        assert!(client.ask("?").starts_with("T05"));
+        client.send(b"$m404c,10#00");
+        assert_eq!(client.next_byte(), Some(b'-'));
+        assert_eq!(client.ask("m404c,10").len(), 32);
+        client.check("D;1", "OK");
+    });
+    assert_eq!(parting, Parting::Detached);
+}
+
+#[test]
 fn memory_is_each_cpus_own_and_reads_change_nothing() {
     harmless(|client| {
         client.go_to("20030us");

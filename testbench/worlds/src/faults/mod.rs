@@ -6,8 +6,8 @@
 //! use lanigon_worlds::faults::Fault;
 //! use emulator::sim::time::SimTime;
 //!
-//! // The third fragment of message 17 from node 2 is lost, the first time that it is sent.
-//! let lost = Fault::drop().fragment(3).of_message(17).from(2);
+//! // Fragment 2, the third, of message 16 from node 2 is lost, the first time that it is sent.
+//! let lost = Fault::drop().fragment(2).of_message(16).from(2);
 //! // Byte 40 of the next ack to node 2 is damaged, from 5 ms on.
 //! let damaged = Fault::corrupt(40).ack().to(2).after(SimTime::from_us(5_000));
 //! // Node 0's header frames come 300 us late, all of them.
@@ -80,7 +80,7 @@ impl FrameKind {
 
 /// A fault of frames that match its pattern; by default of the first one only.
 ///
-/// Messages are counted from 1 per sender and receiver, fragments from 1 within their message. An ack
+/// Messages are counted from 0 per sender and receiver, fragments from 0 within their message, as everywhere. An ack
 /// belongs to the message that it acknowledges; its sender is that message's receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -168,7 +168,7 @@ impl Fault {
         self.kind(FrameKind::Ack)
     }
 
-    /// Matches this fragment of a message only: 1 is its header frame. Of acks: those for this fragment,
+    /// Matches this fragment of a message only: 0 is its header frame. Of acks: those for this fragment,
     /// the last one of its group.
     #[must_use]
     pub const fn fragment(mut self, fragment: u16) -> Self {
@@ -179,7 +179,7 @@ impl Fault {
         self
     }
 
-    /// Matches frames of this message only: 1 is the first one from its sender to its receiver.
+    /// Matches frames of this message only: 0 is the first one from its sender to its receiver.
     #[must_use]
     pub const fn of_message(mut self, message: u16) -> Self {
         self.message = Some(message);
@@ -231,15 +231,10 @@ impl Fault {
     /// Whether a frame that leaves at `time` matches the pattern.
     #[must_use]
     pub fn fits(&self, frame: &EmpFrame, time: SimTime) -> bool {
-        let number = |number: u16| number.wrapping_add(1);
         time >= self.after
             && self.kind.holds(frame.kind)
-            && self
-                .fragment
-                .is_none_or(|wanted| wanted == number(frame.frame))
-            && self
-                .message
-                .is_none_or(|wanted| wanted == number(frame.message))
+            && self.fragment.is_none_or(|wanted| wanted == frame.frame)
+            && self.message.is_none_or(|wanted| wanted == frame.message)
             && self.from.is_none_or(|wanted| wanted == frame.from)
             && self.to.is_none_or(|wanted| Some(wanted) == frame.to)
     }

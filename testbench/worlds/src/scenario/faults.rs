@@ -265,8 +265,8 @@ fn frames(table: &mut Table<'_>, action: Action) -> Result<Fault, ScenarioError>
     };
     fault = fault.kind(kind);
     if let Some(item) = table.get("fragment") {
-        let fragment = item.integer(1..=1536)?;
-        if (kind == FrameKind::Header && fragment > 1) || (kind == FrameKind::Data && fragment == 1)
+        let fragment = item.integer(0..=1535)?;
+        if (kind == FrameKind::Header && fragment > 0) || (kind == FrameKind::Data && fragment == 0)
         {
             let reason = "a message's first fragment is its header frame, and no other is";
             return Err(item.place.refuse(reason));
@@ -274,7 +274,7 @@ fn frames(table: &mut Table<'_>, action: Action) -> Result<Fault, ScenarioError>
         fault = fault.fragment(fragment);
     }
     if let Some(item) = table.get("message") {
-        fault = fault.of_message(item.integer(1..=65_535)?);
+        fault = fault.of_message(item.integer(0..=65_535)?);
     }
     Ok(fault)
 }

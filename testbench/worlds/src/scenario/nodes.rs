@@ -365,7 +365,13 @@ impl Nodes {
             true => group.to_owned(),
             false => format!("{group}{index}"),
         });
-        self.all.extend(names.map(|name| own.node(name)));
+        let names: Vec<_> = names.collect();
+        if let Some(known) = names.iter().find(|known| self.find(known).is_some()) {
+            let reason = format!("its node \"{known}\" has the name of another node or group");
+            return Err(name.place.refuse(reason));
+        }
+        self.all
+            .extend(names.into_iter().map(|name| own.node(name)));
         self.groups.push((group.into(), first..self.all.len()));
         Ok(())
     }

@@ -215,9 +215,9 @@ fn impossible_programs_and_networks_are_refused() {
     );
     check_changed(
         "fragment = 3",
-        "fragment = 0",
+        "fragment = 1536",
         "fault.fragment",
-        "between 1 and 1536",
+        "between 0 and 1535",
     );
     check_changed(
         "ports = 4",
@@ -382,14 +382,14 @@ fn faults_must_be_possible() {
         "nothing to itself",
     );
     refuse(
-        "do = \"drop\"\nframe = \"header\"\nfragment = 2",
-        "fragment = 2",
+        "do = \"drop\"\nframe = \"header\"\nfragment = 1",
+        "fragment = 1",
         "fault.fragment",
         "first fragment is its header",
     );
     refuse(
-        "do = \"drop\"\nframe = \"data\"\nfragment = 1",
-        "fragment = 1",
+        "do = \"drop\"\nframe = \"data\"\nfragment = 0",
+        "fragment = 0",
         "fault.fragment",
         "first fragment is its header",
     );

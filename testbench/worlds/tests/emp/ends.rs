@@ -56,7 +56,7 @@ fn a_sender_gives_up_in_the_stated_time() {
             let config = pair.config_mut(node);
             (config.timeout_us, config.retry_limit) = (TIMEOUT_US as u32, 3);
         }
-        let lost = Fault::drop().from(0).of_message(before as u16 + 1).always();
+        let lost = Fault::drop().from(0).of_message(before as u16).always();
         faults::install(&mut pair.world, &lost).unwrap();
         let sender = move |emp| send_into_the_void(emp, before);
         run_well(&mut pair, sender, move |emp| receive(emp, before)).0

@@ -182,7 +182,7 @@ fn a_header_frame_is_lost() {
 
 #[test]
 fn a_data_frame_is_lost() {
-    insta::assert_snapshot!(tell_with(&[Fault::drop().fragment(2)], TWO_GROUPS));
+    insta::assert_snapshot!(tell_with(&[Fault::drop().fragment(1)], TWO_GROUPS));
 }
 
 #[test]
@@ -192,12 +192,12 @@ fn an_ack_is_lost() {
 
 #[test]
 fn a_frame_comes_twice() {
-    insta::assert_snapshot!(tell_with(&[Fault::duplicate().fragment(3)], TWO_GROUPS));
+    insta::assert_snapshot!(tell_with(&[Fault::duplicate().fragment(2)], TWO_GROUPS));
 }
 
 #[test]
 fn a_frame_is_overtaken() {
-    let late = Fault::delay(SimTime::from_us(40)).fragment(2);
+    let late = Fault::delay(SimTime::from_us(40)).fragment(1);
     insta::assert_snapshot!(tell_with(&[late], TWO_GROUPS));
 }
 
@@ -222,14 +222,14 @@ fn a_message_is_longer_than_its_receive() {
 
 #[test]
 fn a_frame_is_lost_again_and_again() {
-    let lost = Fault::drop().fragment(2).times(3);
+    let lost = Fault::drop().fragment(1).times(3);
     insta::assert_snapshot!(tell_with(&[lost], TWO_GROUPS));
 }
 
 #[test]
 fn the_other_node_is_gone() {
     // After the first group and its ack all frames are lost.
-    let rest = Fault::drop().fragment(4).always();
+    let rest = Fault::drop().fragment(3).always();
     insta::assert_snapshot!(tell_with(&[rest], TWO_GROUPS));
 }
 

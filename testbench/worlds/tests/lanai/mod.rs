@@ -168,6 +168,6 @@ fn mistakes_in_scenarios_are_named() {
     let mixed = "[network]\ntopology = \"star\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\nboard = \"lanai\"\n\
                  [[program]]\nrun = \"start\"\nnodes = \"all\"\n";
     check(mixed, "a network has one medium");
-    let exact = text("lanai", "topology = \"pair\"") + "[[fault]]\ndo = \"drop\"\nfragment = 2\n";
+    let exact = text("lanai", "topology = \"pair\"") + "[[fault]]\ndo = \"drop\"\nfragment = 1\n";
     check(&exact, "no key \"fragment\"");
 }

@@ -11,7 +11,7 @@ const TEXT: &str =
     "seed = 3\n[emp]\ntimeout_us = 1000\nretry_limit = 4\n[network]\ntopology = \"star\"\nnodes = 3
     [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = 30\nbytes = [64, 9000]
     [[fault]]\ndo = \"reset\"\nnode = 2\nat_us = 1000\npause_us = 2000\n
-    [[fault]]\ndo = \"drop\"\nmessage = 2\ntimes = 3\n";
+    [[fault]]\ndo = \"drop\"\nmessage = 1\ntimes = 3\n";
 
 fn build(seed: u64) -> (Simulation, Scenario) {
     let mut scenario = Scenario::parse("test.toml", TEXT).unwrap();

@@ -97,7 +97,7 @@ fn a_network_with_faults_goes_on() {
     let text = "seed = 7\n[emp]\ntimeout_us = 700\n[network]\ntopology = \"star\"\nnodes = 5
         [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = 30\nmax_bytes = 9000\ntags = 2
         [faults]\nloss = 0.02\nduplication = 0.01\ncorruption = 0.01\ndelay = 0.02\nlongest_delay_us = 200
-        [[fault]]\ndo = \"drop\"\nfragment = 1\nmessage = 3\ntimes = 2\n";
+        [[fault]]\ndo = \"drop\"\nfragment = 0\nmessage = 2\ntimes = 2\n";
     check(text, &[20_000, 20_150, 21_111, 22_222, 25_000]);
 }
 

@@ -38,13 +38,13 @@ fn patterns_name_single_frames() {
         outcome
     };
     let lost = check(
-        Fault::drop().fragment(3).of_message(5).from(0),
+        Fault::drop().fragment(2).of_message(4).from(0),
         1,
         &[("fault_lost", 1)],
     );
     assert!(lost.counted(Counter::FramesResent) > 0);
     check(
-        Fault::drop().header().of_message(2),
+        Fault::drop().header().of_message(1),
         1,
         &[("fault_lost", 1)],
     );
@@ -58,9 +58,9 @@ fn patterns_name_single_frames() {
         0,
         &[("fault_lost", 0)],
     );
-    check(Fault::drop().fragment(4).always(), 0, &[("fault_lost", 0)]);
+    check(Fault::drop().fragment(3).always(), 0, &[("fault_lost", 0)]);
     check(
-        Fault::drop().of_message(7).always(),
+        Fault::drop().of_message(6).always(),
         0,
         &[("fault_lost", 0)],
     );
@@ -70,14 +70,14 @@ fn patterns_name_single_frames() {
         &[("nic_duplicate", 6)],
     );
     check(
-        Fault::corrupt(40).fragment(2).of_message(1),
+        Fault::corrupt(40).fragment(1).of_message(0),
         1,
         &[("nic_damaged", 1)],
     );
     check(Fault::corrupt(9999).ack(), 1, &[("nic_damaged", 1)]);
     let late = Fault::delay(SimTime::from_us(100))
-        .fragment(1)
-        .of_message(3);
+        .fragment(0)
+        .of_message(2);
     let late = check(late, 1, &[("fault_lost", 0)]);
     assert_eq!(late.faults["delayed"], 1);
     check(Fault::drop().after(SimTime::from_us(1_000_000)), 0, &[]);
@@ -86,7 +86,7 @@ fn patterns_name_single_frames() {
 /// Damage with a valid FCS is detected by the comparison of bytes only.
 #[test]
 fn forged_bytes_are_found() {
-    let (outcome, strikes) = with(&Fault::forge(100).fragment(2).of_message(4).from(0));
+    let (outcome, strikes) = with(&Fault::forge(100).fragment(1).of_message(3).from(0));
     assert_eq!(strikes, 1);
     assert_eq!(outcome.verdict.messages.corrupted, 1);
     assert_eq!(outcome.verdict.messages.delivered, 6);
@@ -147,8 +147,8 @@ fn a_ping_pong_whose_message_fails_is_over() {
     let text = pair(
         "[emp]\ntimeout_us = 500\nretry_limit = 2\n
 [[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 9\nbytes = [100]\n
-[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 3\nframe = \"header\"\nalways = true\n
-[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 300\n",
+[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 2\nframe = \"header\"\nalways = true\n
+[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 299\n",
     );
     let outcome = run(&text, &RunOptions::default());
     assert_eq!(outcome.end, RunEnd::Completed);
@@ -169,8 +169,8 @@ fn empty_messages_that_fail_are_not_taken_for_lost_ones() {
     let text = pair(
         "[emp]\ntimeout_us = 500\nretry_limit = 2\n
 [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 6\nbytes = [0]\n
-[[fault]]\ndo = \"drop\"\nfrom = 0\nmessage = 3\nalways = true\n
-[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 5\nframe = \"ack\"\nalways = true\n",
+[[fault]]\ndo = \"drop\"\nfrom = 0\nmessage = 2\nalways = true\n
+[[fault]]\ndo = \"drop\"\nfrom = 1\nmessage = 4\nframe = \"ack\"\nalways = true\n",
     );
     let outcome = run(&text, &RunOptions::default());
     assert!(outcome.is_good(), "{outcome:?}");

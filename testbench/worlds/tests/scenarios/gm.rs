@@ -265,7 +265,7 @@ fn faults_of_packets_name_what_they_cannot_select() {
         "packet = \"akc\"",
         "no kind of packet \"akc\"; did you mean \"ack\"?",
     );
-    check("fragment = 1", "fragment");
+    check("fragment = 0", "fragment");
     check("nth = 0", "0 is not between 1 and");
     check("sequence = 65536", "65536 is not between 0 and 65535");
     check("priority = \"middle\"", "no priority \"middle\"");
