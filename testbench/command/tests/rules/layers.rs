@@ -18,6 +18,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-lanai-link", &[]),
     ("lanigon-lanai-rt", &["defs"]),
     ("lanigon-window", &[]),
+    ("lanigon-figures", &[]),
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),
     ("lanigon-worlds", &["defs", "emulator", "host"]),

@@ -1,0 +1,36 @@
+//! Figures for papers: curves with error bars, and published points beside them, drawn as SVG and as PDF.
+//!
+//! A [`Figure`] is data. [`svg`] and [`pdf`] draw the same picture: text is drawn as outlines of an embedded font, so it looks the same
+//! everywhere and needs no font of the reader's. Output depends on the figure alone: equal figures give equal bytes.
+//!
+//! Lengths are in points (1/72 inch). A panel is as wide as a column of a two-column paper.
+
+mod drawing;
+mod font;
+mod marks;
+mod model;
+mod number;
+mod paint;
+mod path;
+mod pdf;
+mod style;
+mod svg;
+mod ticks;
+
+pub use model::{Axis, Curve, Figure, Mark, Panel, Point, Scale};
+pub use number::number;
+
+/// The figure as SVG. Points and marks are groups of class `point` with their values in a `title`, which viewers show on hover.
+#[must_use]
+pub fn svg(figure: &Figure) -> String {
+    svg::write(&paint::figure(figure))
+}
+
+/// The figure as a PDF file of one page, with no fonts and no dates in it.
+#[must_use]
+pub fn pdf(figure: &Figure) -> Vec<u8> {
+    pdf::write(&paint::figure(figure))
+}
+
+#[cfg(test)]
+mod tests;
