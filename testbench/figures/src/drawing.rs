@@ -1,5 +1,8 @@
 //! A picture as a list of things to draw, in order: what the painter makes, and each format writes.
 
+use std::collections::BTreeSet;
+
+use crate::font::{Glyph, Run};
 use crate::path::Path;
 
 /// Red, green, blue.
@@ -39,12 +42,8 @@ pub(crate) enum Item {
         fill: Option<Colour>,
         stroke: Option<Stroke>,
     },
-    /// Text as an outline; `halo` has a white border, so that it can be read over lines.
-    Text {
-        text: String,
-        path: Path,
-        halo: bool,
-    },
+    /// Text.
+    Text(Run),
     /// A point or mark begins, with the text that is shown on hover.
     Begin(String),
     /// It ends.
@@ -74,8 +73,19 @@ impl Drawing {
         self.items.push(Item::Path { path, fill, stroke });
     }
 
-    pub(crate) fn text(&mut self, text: &str, path: Path) {
-        let (text, halo) = (text.to_owned(), false);
-        self.items.push(Item::Text { text, path, halo });
+    pub(crate) fn text(&mut self, run: Run) {
+        if !run.text.is_empty() {
+            self.items.push(Item::Text(run));
+        }
+    }
+
+    /// The glyphs of all texts.
+    pub(crate) fn glyphs(&self) -> BTreeSet<Glyph> {
+        let runs = self.items.iter().filter_map(|item| match item {
+            Item::Text(run) => Some(run),
+            _ => None,
+        });
+        runs.flat_map(|run| run.glyphs.iter().map(|(glyph, _)| *glyph))
+            .collect()
     }
 }

@@ -7,7 +7,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 use crate::path::{Path, Place, Step};
 
 /// Weight of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
     Regular,
     Bold,
@@ -76,28 +76,30 @@ impl Setting {
         advances.sum::<f64>() * self.scale()
     }
 
-    /// Outline of a text at a place.
-    pub(crate) fn outline(self, text: &str, at: Place) -> Path {
+    /// The glyphs of a text at a place.
+    pub(crate) fn run(self, text: &str, at: Place) -> Run {
         let face = face(self.weight);
         let before = match self.anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => 0.5,
             Anchor::End => 1.0,
         };
-        let mut pen = Pen {
-            setting: self,
-            at,
-            along: -before * self.width(text),
-            last: (0.0, 0.0),
-            path: Path::default(),
-        };
+        let mut along = -before * self.width(text) / self.scale();
+        let mut glyphs = Vec::new();
         for letter in text.chars() {
-            let glyph = glyph(face, letter);
-            // Spaces have no outline.
-            let _ = face.outline_glyph(glyph, &mut pen);
-            pen.along += advance(face, glyph) * self.scale();
+            let id = glyph(face, letter);
+            let weight = self.weight;
+            glyphs.push((Glyph { weight, id: id.0 }, along));
+            along += advance(face, id);
         }
-        pen.path
+        Run {
+            text: text.to_owned(),
+            glyphs,
+            at,
+            scale: self.scale(),
+            upwards: self.upwards,
+            halo: false,
+        }
     }
 
     fn scale(self) -> f64 {
@@ -128,63 +130,79 @@ fn advance(face: &Face<'_>, glyph: GlyphId) -> f64 {
     face.glyph_hor_advance(glyph).map_or(0.0, f64::from)
 }
 
-/// Turns glyphs, in units of the font, into a path.
-struct Pen {
-    setting: Setting,
-    at: Place,
-    /// Distance of the next glyph from `at`.
-    along: f64,
-    /// The end of the last step, in units of the font.
-    last: Place,
-    path: Path,
+/// A letter's form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Glyph {
+    weight: Weight,
+    id: u16,
 }
 
-impl Pen {
-    fn place(&self, (x, y): Place) -> Place {
-        let scale = self.setting.scale();
-        let (along, up) = (self.along + x * scale, y * scale);
-        if self.setting.upwards {
-            (self.at.0 - up, self.at.1 - along)
-        } else {
-            (self.at.0 + along, self.at.1 - up)
-        }
+impl Glyph {
+    /// A name that no other glyph has.
+    pub(crate) fn name(self) -> String {
+        let weight = match self.weight {
+            Weight::Regular => 'r',
+            Weight::Bold => 'b',
+        };
+        format!("{weight}{}", self.id)
     }
 
-    fn add(&mut self, step: Step, end: Place) {
-        self.path.0.push(step);
-        self.last = end;
+    /// Its outline in units of the font, upwards; empty for a space.
+    pub(crate) fn outline(self) -> Path {
+        let mut pen = Pen(Path::default());
+        // A space has no outline.
+        let _ = face(self.weight).outline_glyph(GlyphId(self.id), &mut pen);
+        pen.0
+    }
+
+    /// A rectangle around its outline: left, bottom, right, top.
+    pub(crate) fn bounds(self) -> [f64; 4] {
+        let bounds = face(self.weight).glyph_bounding_box(GlyphId(self.id));
+        bounds.map_or([0.0; 4], |bounds| {
+            [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max].map(f64::from)
+        })
     }
 }
+
+/// A text in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) text: String,
+    /// Glyphs, with distances from the place in units of the font.
+    pub(crate) glyphs: Vec<(Glyph, f64)>,
+    pub(crate) at: Place,
+    /// Points per unit of the font.
+    pub(crate) scale: f64,
+    pub(crate) upwards: bool,
+    /// Whether it has a white border, so that it can be read over lines.
+    pub(crate) halo: bool,
+}
+
+/// Turns a glyph into a path.
+struct Pen(Path);
 
 impl OutlineBuilder for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
-        let end = (x.into(), y.into());
-        self.add(Step::Move(self.place(end)), end);
+        self.0.0.push(Step::Move((x.into(), y.into())));
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        let end = (x.into(), y.into());
-        self.add(Step::Line(self.place(end)), end);
+        self.0.0.push(Step::Line((x.into(), y.into())));
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        // PDF has cubic curves only.
-        let (control, end): (Place, Place) = ((x1.into(), y1.into()), (x.into(), y.into()));
-        let towards = |from: Place| {
-            let part = |from: f64, to: f64| from + (to - from) * 2.0 / 3.0;
-            self.place((part(from.0, control.0), part(from.1, control.1)))
-        };
-        let step = Step::Curve(towards(self.last), towards(end), self.place(end));
-        self.add(step, end);
+        let (control, end) = ((x1.into(), y1.into()), (x.into(), y.into()));
+        self.0.0.push(Step::Quadratic(control, end));
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let place = |x: f32, y: f32| self.place((x.into(), y.into()));
-        let step = Step::Curve(place(x1, y1), place(x2, y2), place(x, y));
-        self.add(step, (x.into(), y.into()));
+        let controls = ((x1.into(), y1.into()), (x2.into(), y2.into()));
+        self.0
+            .0
+            .push(Step::Curve(controls.0, controls.1, (x.into(), y.into())));
     }
 
     fn close(&mut self) {
-        self.path.0.push(Step::Close);
+        self.0.0.push(Step::Close);
     }
 }

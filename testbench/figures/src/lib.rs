@@ -23,7 +23,31 @@ pub use number::number;
 /// The figure as SVG. Points and marks are groups of class `point` with their values in a `title`, which viewers show on hover.
 #[must_use]
 pub fn svg(figure: &Figure) -> String {
-    svg::write(&paint::figure(figure))
+    svg::write(&paint::figure(figure), true)
+}
+
+/// Figures as parts of one HTML page, which has the outlines of their letters once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inline {
+    /// A hidden element `svg` with the letters, which must be in the page too.
+    pub letters: String,
+    /// An element `svg` for each figure.
+    pub figures: Vec<String>,
+}
+
+/// Figures as parts of one HTML page.
+#[must_use]
+pub fn inline<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Inline {
+    let drawings: Vec<_> = figures.into_iter().map(paint::figure).collect();
+    let glyphs = drawings.iter().flat_map(drawing::Drawing::glyphs).collect();
+    let letters = svg::definitions(&glyphs);
+    Inline {
+        letters: format!("<svg width=\"0\" height=\"0\" aria-hidden=\"true\">\n{letters}</svg>\n"),
+        figures: drawings
+            .iter()
+            .map(|drawing| svg::write(drawing, false))
+            .collect(),
+    }
 }
 
 /// The figure as a PDF file of one page, with no fonts and no dates in it.

@@ -1,7 +1,7 @@
 //! Places of marks' labels: near the symbol, away from other labels and, if possible, from curves.
 
-use crate::drawing::{BLACK, Drawing, Item, Stroke};
-use crate::font::{Anchor, Setting};
+use crate::drawing::{BLACK, Drawing, Stroke};
+use crate::font::{Anchor, Run, Setting};
 use crate::model::{Mark, Panel};
 use crate::paint::{Area, places};
 use crate::path::{Path, Place};
@@ -124,10 +124,7 @@ impl Labels {
             to.stroke(Path::lines([start, end]), Stroke::solid(BLACK, 0.3));
         }
         self.0.push((place, OF_LABEL));
-        to.items.push(Item::Text {
-            text: mark.id.clone(),
-            path: LABEL.outline(&mark.id, (place[0], place[3] - 0.8)),
-            halo: true,
-        });
+        let run = LABEL.run(&mark.id, (place[0], place[3] - 0.8));
+        to.text(Run { halo: true, ..run });
     }
 }

@@ -30,8 +30,8 @@ const TICK: f64 = 2.5;
 /// Half of the width of the ends of error bars.
 const CAP: f64 = 1.8;
 /// Intervals between ticks, at most.
-const X_INTERVALS: usize = 8;
-const Y_INTERVALS: usize = 6;
+const X_INTERVALS: u32 = 8;
+const Y_INTERVALS: u32 = 6;
 
 const TITLE: Setting = Setting::new(10.0, Anchor::Middle).bold();
 const PANEL_TITLE: Setting = Setting::new(8.0, Anchor::Middle).bold();
@@ -52,8 +52,7 @@ pub(crate) fn figure(figure: &Figure) -> Drawing {
     let mut top = 0.0;
     if !figure.title.is_empty() {
         let setting = TITLE.within(&figure.title, width - 2.0 * MARGIN);
-        let path = setting.outline(&figure.title, (width / 2.0, 13.0));
-        to.text(&figure.title, path);
+        to.text(setting.run(&figure.title, (width / 2.0, 13.0)));
         top = TITLE_HEIGHT;
     }
     for row in figure.panels.chunks(COLUMNS) {
@@ -143,7 +142,7 @@ fn draw_panel(to: &mut Drawing, panel: &Panel, (left, top): Place) -> f64 {
     };
     let middle = (area.left + area.right) / 2.0;
     let text = |to: &mut Drawing, setting: Setting, text: &str, most: f64, at: Place| {
-        to.text(text, setting.within(text, most).outline(text, at));
+        to.text(setting.within(text, most).run(text, at));
     };
     let (across, up) = (area.right - area.left, PLOT_HEIGHT);
     text(
@@ -206,10 +205,7 @@ fn draw_axes(to: &mut Drawing, area: &Area) {
             anchor: Anchor::End,
             ..SMALL
         };
-        to.text(
-            &tick.label,
-            setting.outline(&tick.label, (left - TICK - 2.0, y + 2.5)),
-        );
+        to.text(setting.run(&tick.label, (left - TICK - 2.0, y + 2.5)));
     }
     let spacing = (right - left) / across.len().max(2) as f64;
     for (x, tick) in &across {
@@ -219,10 +215,7 @@ fn draw_axes(to: &mut Drawing, area: &Area) {
             ..SMALL
         }
         .within(&tick.label, spacing);
-        to.text(
-            &tick.label,
-            setting.outline(&tick.label, (*x, bottom + TICK + 8.0)),
-        );
+        to.text(setting.run(&tick.label, (*x, bottom + TICK + 8.0)));
     }
 }
 
@@ -313,10 +306,7 @@ fn draw_legend(to: &mut Drawing, panel: &Panel, left: f64, top: f64) -> f64 {
             }
             None => open_symbol(to, centre),
         }
-        to.text(
-            name,
-            setting.outline(name, (left + x + SWATCH + 3.0, middle + 2.5)),
-        );
+        to.text(setting.run(name, (left + x + SWATCH + 3.0, middle + 2.5)));
         x += needed + 10.0;
     }
     match x > 0.0 {

@@ -8,6 +8,8 @@ pub(crate) type Place = (f64, f64);
 pub(crate) enum Step {
     Move(Place),
     Line(Place),
+    /// A quadratic curve: the control point, and the end.
+    Quadratic(Place, Place),
     /// A cubic curve: both control points, and the end.
     Curve(Place, Place, Place),
     Close,

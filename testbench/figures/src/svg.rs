@@ -1,56 +1,80 @@
 //! Drawings as SVG.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::drawing::{BLACK, Colour, Drawing, Item, Stroke, WHITE};
+use crate::font::{Glyph, Run};
 use crate::number::coordinate;
 use crate::path::{Path, Step};
 
 /// Width of the white border of a text with a halo.
 pub(crate) const HALO: f64 = 1.6;
 
-/// The drawing as an element `svg`, which is a document of its own, or part of a page.
-pub(crate) fn write(drawing: &Drawing) -> String {
+/// The drawing as a document, or as an element of a page that has its glyphs already.
+pub(crate) fn write(drawing: &Drawing, glyphs: bool) -> String {
     let (width, height) = (coordinate(drawing.width), coordinate(drawing.height));
     let title = escaped(&drawing.title);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" role=\"img\" aria-label=\"{title}\" \
-         width=\"{width}pt\" height=\"{height}pt\" viewBox=\"0 0 {width} {height}\">\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+         width=\"{width}pt\" height=\"{height}pt\" viewBox=\"0 0 {width} {height}\">\n"
     );
+    if glyphs {
+        text += &definitions(&drawing.glyphs());
+    }
+    text += &format!("<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n");
     for item in &drawing.items {
-        // Writing to a string cannot fail.
-        let _ = match item {
+        match item {
             Item::Path { path, fill, stroke } => {
-                writeln!(
-                    text,
-                    "<path d=\"{}\"{}/>",
-                    data(path),
-                    paint(*fill, *stroke)
-                )
+                let (data, paint) = (data(path), paint(*fill, *stroke));
+                text += &format!("<path d=\"{data}\"{paint}/>\n");
             }
-            Item::Text {
-                text: shown,
-                path,
-                halo,
-            } => {
-                let halo = halo.then_some(Stroke::solid(WHITE, HALO));
-                let order =
-                    halo.map_or("", |_| " paint-order=\"stroke\" stroke-linejoin=\"round\"");
-                let (shown, data) = (escaped(shown), data(path));
-                writeln!(
-                    text,
-                    "<g aria-label=\"{shown}\"><path d=\"{data}\"{}{order}/></g>",
-                    paint(Some(BLACK), halo)
-                )
-            }
+            Item::Text(run) => text += &words(run),
             Item::Begin(label) => {
-                writeln!(text, "<g class=\"point\"><title>{}</title>", escaped(label))
+                let label = escaped(label);
+                text += &format!("<g class=\"point\"><title>{label}</title>\n");
             }
-            Item::End => writeln!(text, "</g>"),
-        };
+            Item::End => text += "</g>\n",
+        }
     }
     text + "</svg>\n"
+}
+
+/// Outlines of glyphs, which texts refer to by name.
+pub(crate) fn definitions(glyphs: &BTreeSet<Glyph>) -> String {
+    let mut text = String::from("<defs>\n");
+    for glyph in glyphs {
+        let (name, data) = (glyph.name(), data(&glyph.outline()));
+        if !data.is_empty() {
+            text += &format!("<path id=\"{name}\" d=\"{data}\"/>\n");
+        }
+    }
+    text + "</defs>\n"
+}
+
+fn words(run: &Run) -> String {
+    let (x, y) = run.at;
+    let turn = if run.upwards { " rotate(-90)" } else { "" };
+    let scale = format!("{:.6}", run.scale);
+    let mut text = format!(
+        "<g aria-label=\"{}\" transform=\"translate({} {}){turn} scale({scale} -{scale})\"",
+        escaped(&run.text),
+        coordinate(x),
+        coordinate(y)
+    );
+    if run.halo {
+        // Strokes are scaled too.
+        text += &paint(Some(BLACK), Some(Stroke::solid(WHITE, HALO / run.scale)));
+        text += " paint-order=\"stroke\" stroke-linejoin=\"round\"";
+    }
+    text.push('>');
+    for (glyph, along) in &run.glyphs {
+        // A space has no outline.
+        if glyph.bounds() != [0.0; 4] {
+            text += &format!("<use href=\"#{}\" x=\"{}\"/>", glyph.name(), along.round());
+        }
+    }
+    text + "</g>\n"
 }
 
 fn paint(fill: Option<Colour>, stroke: Option<Stroke>) -> String {
@@ -91,6 +115,9 @@ fn data(path: &Path) -> String {
         match *step {
             Step::Move(to) => text.push_str(&format!("M{}", place(to))),
             Step::Line(to) => text.push_str(&format!("L{}", place(to))),
+            Step::Quadratic(control, to) => {
+                text.push_str(&format!("Q{} {}", place(control), place(to)));
+            }
             Step::Curve(first, second, to) => {
                 text.push_str(&format!(
                     "C{} {} {}",

@@ -30,14 +30,13 @@ pub(crate) fn drawable(scale: Scale, value: f64) -> bool {
 
 impl Range {
     /// The range of these values, with at most `most` intervals between ticks.
-    pub(crate) fn of(scale: Scale, values: impl Iterator<Item = f64>, most: usize) -> Self {
+    pub(crate) fn of(scale: Scale, values: impl Iterator<Item = f64>, most: u32) -> Self {
         let values = values.filter(|&value| drawable(scale, value));
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
             let (low, high) = ends.unwrap_or((value, value));
             Some((low.min(value), high.max(value)))
         });
-        // 2 to the 13th is near enough to a million for this.
-        let most = most.clamp(2, 1 << 13) as i64;
+        let most = i64::from(most.clamp(2, 1 << 13));
         match scale {
             Scale::Linear => linear(ends.unwrap_or((0.0, 1.0)), most),
             Scale::Log2 => logarithmic(scale, ends.unwrap_or((1.0, 16.0)), most),
