@@ -363,11 +363,11 @@ fn files_are_written() {
             } else {
                 "base"
             };
-            let legend = svg.lines().any(|line| line.trim() == curve);
-            assert!(
-                svg.starts_with("<svg") && svg.contains("<polyline") && legend,
-                "{name}: {svg}"
-            );
+            let legend = svg.contains(&format!("<g aria-label=\"{curve}\""));
+            let point = svg.contains(&format!("<title>{curve}: 10 bytes, "));
+            assert!(svg.starts_with("<svg") && legend && point, "{name}: {svg}");
+            let pdf = std::fs::read(folder.join(name.replace(".svg", ".pdf"))).unwrap();
+            assert!(pdf.starts_with(b"%PDF-"), "{name}");
         }
     }
     std::fs::remove_dir_all(folder).unwrap();

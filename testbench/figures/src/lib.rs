@@ -56,5 +56,11 @@ pub fn pdf(figure: &Figure) -> Vec<u8> {
     pdf::write(&paint::figure(figure))
 }
 
+/// Text as part of XML or HTML: nothing in it is markup. Control characters, which XML does not allow, become spaces.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    svg::escaped(text)
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! How curves differ: by colour, by dashes and by symbol, so that they can be told apart in black and white too.
 
-use crate::drawing::{BLACK, Colour, Drawing, Stroke, WHITE};
+use crate::drawing::{BLACK, Colour, Drawing, Stroke};
 use crate::path::{Path, Place};
 
 /// Colours that are distinguishable with colour vision deficiency (Okabe and Ito).
@@ -89,5 +89,5 @@ impl Style {
 pub(crate) fn open_symbol(to: &mut Drawing, (x, y): Place) {
     let r = 3.2;
     let path = Path::polygon([(x, y - r), (x + r, y), (x, y + r), (x - r, y)]);
-    to.shape(path, Some(WHITE), Some(Stroke::solid(BLACK, 0.8)));
+    to.shape(path, None, Some(Stroke::solid(BLACK, 0.8)));
 }

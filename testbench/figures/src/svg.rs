@@ -32,7 +32,7 @@ pub(crate) fn write(drawing: &Drawing, glyphs: bool) -> String {
             Item::Text(run) => text += &words(run),
             Item::Begin(label) => {
                 let label = escaped(label);
-                text += &format!("<g class=\"point\"><title>{label}</title>\n");
+                text += &format!("<g class=\"point\" pointer-events=\"all\"><title>{label}</title>\n");
             }
             Item::End => text += "</g>\n",
         }

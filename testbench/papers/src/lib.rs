@@ -2,5 +2,6 @@
 
 pub mod experiments;
 pub mod gm;
+mod interval;
 pub mod published;
 pub mod reproduce;

@@ -15,6 +15,7 @@ use super::Status;
 use crate::cli::{Explain, Paper, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
+use lanigon_figures::Figure;
 use lanigon_papers::experiments::rounds::Rounds;
 use lanigon_papers::experiments::scheme::Scheme;
 use lanigon_papers::published;
@@ -174,9 +175,28 @@ fn prepare(folder: &Path, first_file: &str) -> anyhow::Result<()> {
     std::fs::write(folder.join(first_file), "").with_context(refuse)
 }
 
-fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), output::WriteError> {
+fn write_file(
+    folder: &Path,
+    name: &str,
+    text: &(impl AsRef<[u8]> + ?Sized),
+) -> Result<(), output::WriteError> {
     let path = folder.join(name);
-    std::fs::write(&path, text).map_err(|error| output::WriteError::new(path.display(), error))
+    std::fs::write(&path, text.as_ref())
+        .map_err(|error| output::WriteError::new(path.display(), error))
+}
+
+/// Writes a figure as SVG and as PDF.
+fn write_figure(folder: &Path, name: &str, figure: &Figure) -> Result<(), output::WriteError> {
+    write_file(
+        folder,
+        &format!("{name}.svg"),
+        &lanigon_figures::svg(figure),
+    )?;
+    write_file(
+        folder,
+        &format!("{name}.pdf"),
+        &lanigon_figures::pdf(figure),
+    )
 }
 
 fn write_files(folder: &Path, results: &Results, selection: &Selection) -> anyhow::Result<()> {
@@ -184,9 +204,9 @@ fn write_files(folder: &Path, results: &Results, selection: &Selection) -> anyho
     let mut drawn = Vec::new();
     for figure in &selection.figures {
         for profile in &results.profiles {
-            if let Some(svg) = plot::svg(figure, profile)? {
+            if let Some(drawing) = plot::figure(figure, profile) {
                 let name = summary::figure_file(figure, profile);
-                write(&name, &svg)?;
+                write_figure(folder, &name, &drawing)?;
                 drawn.push(name);
             }
         }

@@ -37,12 +37,13 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ),
     (
         "lanigon-papers",
-        &["analysis", "defs", "emulator", "host", "worlds"],
+        &["analysis", "defs", "emulator", "figures", "host", "worlds"],
     ),
     (
         "lanigon-command",
         &[
-            "analysis", "debugger", "defs", "emulator", "host", "papers", "timeline", "worlds",
+            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "timeline",
+            "worlds",
         ],
     ),
 ];
@@ -54,7 +55,7 @@ const NOT_IN_THE_KIT: &[&str] = &[
     "env_logger",
     "gdbstub",
     "indicatif",
-    "plotters",
+    "pdf-writer",
     "prost",
     "regex",
     "rustyline",

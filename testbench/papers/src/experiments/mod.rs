@@ -27,7 +27,7 @@ use lanigon_worlds::calibrate::CalibrationError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::EmpPairs;
-use rounds::Rounds;
+use rounds::{Mean, Rounds};
 
 /// Error of an experiment.
 #[derive(Debug, thiserror::Error)]
@@ -130,8 +130,8 @@ impl Run {
         Ok(completed(end)?)
     }
 
-    /// Mean duration of a round in picoseconds, and number of rounds, once sufficient.
-    fn mean(&self, setup: &Setup, pair: &mut EmpPairs) -> Result<(f64, usize), ExperimentError> {
+    /// Mean duration of a round, once there are enough.
+    fn mean(&self, setup: &Setup, pair: &mut EmpPairs) -> Result<Mean, ExperimentError> {
         self.until(setup, pair, |stamps| setup.rounds.mean(stamps).is_some())?;
         let mean =
             |stamps: &mut Option<Vec<_>>| setup.rounds.mean(stamps.as_deref().unwrap_or_default());

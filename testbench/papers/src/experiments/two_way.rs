@@ -132,9 +132,6 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all());
-    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
-    Ok(Bandwidth {
-        megabits_per_s: 2.0 * f64::from(size) * 8.0 / (mean_ps / 1e6),
-        rounds,
-    })
+    let mean = run.mean(setup, &mut pair)?;
+    Ok(Bandwidth::new(2.0 * f64::from(size), &mean))
 }

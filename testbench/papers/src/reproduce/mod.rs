@@ -282,6 +282,7 @@ fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
     let bandwidth = |bandwidth: one_way::Bandwidth| Value {
         value: bandwidth.megabits_per_s,
         rounds: bandwidth.rounds,
+        interval: bandwidth.interval,
     };
     Ok(match key.experiment {
         Experiment::Latency => {
@@ -289,6 +290,7 @@ fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
             Value {
                 value: latency.us,
                 rounds: latency.rounds,
+                interval: latency.interval,
             }
         }
         Experiment::OneWay => bandwidth(one_way::measure(setup, key.size)?),

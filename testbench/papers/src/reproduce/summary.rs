@@ -12,10 +12,10 @@ use crate::experiments::scheme::Scheme;
 use crate::published;
 use lanigon_worlds::boards;
 
-/// File name of a figure under a profile.
+/// File name of a figure under a profile, without an extension.
 #[must_use]
 pub fn figure_file(figure: &Figure, profile: &ProfileResults) -> String {
-    format!("figure-{}-{}.svg", figure.id, profile.profile.name)
+    format!("figure-{}-{}", figure.id, profile.profile.name)
 }
 
 /// The page. `drawn` are the files of the figures.
@@ -55,7 +55,11 @@ fn write_page(
         for figure in &selection.figures {
             let file = figure_file(figure, profile);
             if drawn.contains(&file) {
-                writeln!(text, "![Figure {}: {}]({file})\n", figure.id, figure.title)?;
+                writeln!(
+                    text,
+                    "![Figure {}: {}]({file}.svg)\n",
+                    figure.id, figure.title
+                )?;
             }
         }
         write_explanations(text, profile)?;
@@ -153,7 +157,7 @@ fn write_row(text: &mut String, row: &Row) -> fmt::Result {
         "| {} | {section} | {} | {} {} | {} | {} | {} | {} {} | {error} | {role} | {} |",
         row.id.unwrap_or_default(),
         row.scheme,
-        if row.experiment == "-" {
+        if row.experiment == "-" || row.experiment == row.metric {
             ""
         } else {
             row.experiment

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::bail;
-use lanigon_papers::gm::explain;
 use lanigon_papers::gm::report::{self, Document};
 use lanigon_papers::gm::{LONG, Plan, QUICK_SIZES, SIZES, profiles};
+use lanigon_papers::gm::{explain, plot};
 use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
 
-use super::{Status, prepare, write_file};
+use super::{Status, prepare, write_figure, write_file};
 use crate::cli::{Explain, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
@@ -39,6 +39,9 @@ pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result
     if let Some(folder) = &args.out {
         write_file(folder, JSON_FILE, &document)?;
         write_file(folder, TEXT_FILE, &text)?;
+        for (name, figure) in plot::figures(&results.profiles) {
+            write_figure(folder, name, &figure)?;
+        }
     }
     output::print(match args.json {
         true => &document,
