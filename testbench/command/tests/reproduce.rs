@@ -350,7 +350,13 @@ fn files_are_written() {
     let document: Value = serde_json::from_str(&read("emp.json")).unwrap();
     assert!(!rows(&document).is_empty());
     assert!(!read("emp.txt").is_empty());
-    let page = read("index.md");
+    let page = read("report.md");
+    assert!(!page.contains("latency latency"), "{page}");
+    let html = read("report.html");
+    assert!(
+        html.contains("<td>emp-004</td>") && html.contains("image emp-base"),
+        "{html}"
+    );
     for figure in [
         "2.6", "2.7", "2.8", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7",
     ] {

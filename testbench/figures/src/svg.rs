@@ -32,7 +32,8 @@ pub(crate) fn write(drawing: &Drawing, glyphs: bool) -> String {
             Item::Text(run) => text += &words(run),
             Item::Begin(label) => {
                 let label = escaped(label);
-                text += &format!("<g class=\"point\" pointer-events=\"all\"><title>{label}</title>\n");
+                text +=
+                    &format!("<g class=\"point\" pointer-events=\"all\"><title>{label}</title>\n");
             }
             Item::End => text += "</g>\n",
         }
@@ -71,7 +72,11 @@ fn words(run: &Run) -> String {
     for (glyph, along) in &run.glyphs {
         // A space has no outline.
         if glyph.bounds() != [0.0; 4] {
-            text += &format!("<use href=\"#{}\" x=\"{}\"/>", glyph.name(), along.round());
+            text += &format!(
+                "<use href=\"#{}\" x=\"{}\"/>",
+                glyph.name(),
+                coordinate(along.round())
+            );
         }
     }
     text + "</g>\n"

@@ -148,8 +148,10 @@ proptest! {
         prop_assert_eq!(labels.len(), range.ticks.len(), "{:?}", range);
         // Every value that has a place is in the range.
         for value in values.into_iter().filter(|&value| crate::ticks::drawable(scale, value)) {
-            // What is nearer to zero than any size is zero.
-            let tolerance = 1e-9 * value.abs() + 1e-249;
+            // Beside a large value, a small one is zero.
+            let largest = range.low.abs().max(range.high.abs());
+            let size = if scale == Scale::Linear { largest } else { value };
+            let tolerance = 1e-9 * size;
             prop_assert!(value >= range.low - tolerance && value <= range.high + tolerance, "{value} {range:?}");
         }
     }
@@ -211,6 +213,43 @@ fn labels_are_text() {
     let svg = crate::svg(&figure);
     assert!(svg.contains("a &lt; b &amp; &quot;c&quot; "));
     assert!(svg.contains("&lt;/title&gt;&lt;script&gt;") && !svg.contains("<script"));
+}
+
+/// Two points, one with an interval, and a published one; letters are left out.
+#[test]
+fn a_small_figure() {
+    let point = |x, y, error| Point { x, y, error };
+    let figure = Figure {
+        title: String::new(),
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis {
+                label: "size, bytes".into(),
+                scale: Scale::Log2,
+            },
+            y: Axis {
+                label: "latency, us".into(),
+                scale: Scale::Linear,
+            },
+            curves: vec![Curve {
+                name: "base".into(),
+                points: vec![point(64.0, 20.0, Some(2.0)), point(4.0, 10.0, None)],
+            }],
+            marks: vec![Mark {
+                x: 4.0,
+                y: 12.0,
+                id: "p-1".into(),
+                what: "latency".into(),
+            }],
+        }],
+    };
+    let parts = crate::inline([&figure]);
+    insta::assert_snapshot!(parts.figures[0]);
+    // The letters of the page are those that the figure uses.
+    for used in parts.figures[0].split("href=\"#").skip(1) {
+        let name = used.split('"').next().unwrap();
+        assert!(parts.letters.contains(&format!("id=\"{name}\"")), "{name}");
+    }
 }
 
 #[test]

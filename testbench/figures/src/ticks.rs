@@ -46,8 +46,8 @@ impl Range {
 
     /// Position of a value: 0 at the low end, 1 at the high one; values outside are moved to the ends. `None` for a value without a place.
     pub(crate) fn part(&self, value: f64) -> Option<f64> {
-        // The ends were rounded outwards.
-        if !drawable(self.scale, value) && ![self.low, self.high].contains(&value) {
+        // Ends and ticks were rounded outwards.
+        if !drawable(self.scale, value) && !(self.low..=self.high).contains(&value) {
             return None;
         }
         let on_axis = |value: f64| match self.scale {

@@ -19,6 +19,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-lanai-rt", &["defs"]),
     ("lanigon-window", &[]),
     ("lanigon-figures", &[]),
+    ("lanigon-report", &["figures"]),
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),
     ("lanigon-worlds", &["defs", "emulator", "host"]),
@@ -37,13 +38,15 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ),
     (
         "lanigon-papers",
-        &["analysis", "defs", "emulator", "figures", "host", "worlds"],
+        &[
+            "analysis", "defs", "emulator", "figures", "host", "report", "worlds",
+        ],
     ),
     (
         "lanigon-command",
         &[
-            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "timeline",
-            "worlds",
+            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "report",
+            "timeline", "worlds",
         ],
     ),
 ];

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod explain;
+pub mod page;
 pub mod plot;
 pub mod published;
 pub mod report;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emulator::image::Image;
+use emulator::image::{Identity, Image};
 use emulator::profile::{Profile, ProfileError};
 use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
@@ -159,6 +160,20 @@ impl Plan {
             ]
         });
         curves.chain([Task::Host]).collect()
+    }
+
+    /// Names and identities of the images that are measured.
+    ///
+    /// # Errors
+    /// [`GmError`], if one of them is missing.
+    pub fn identities(&self) -> Result<Vec<(String, Identity)>, GmError> {
+        let mut found = BTreeMap::new();
+        for profile in &self.profiles {
+            for image in images(profile)? {
+                found.insert(image.to_owned(), load(profile, image)?.identity());
+            }
+        }
+        Ok(found.into_iter().collect())
     }
 
     /// Number of measurements.

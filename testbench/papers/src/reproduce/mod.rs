@@ -8,11 +8,11 @@ pub mod claims;
 pub mod explain;
 pub mod figures;
 pub mod key;
+pub mod page;
 pub mod plot;
 pub mod results;
 pub mod rows;
 mod selection;
-pub mod summary;
 pub mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
