@@ -1,5 +1,6 @@
 //! Pages in a browser without a window: reports, flame graphs.
 
+mod flame;
 mod report;
 
 use std::fs;
