@@ -1,6 +1,7 @@
 //! `lanigon reproduce gm` for its users. Needs the images `gm` and `gm-l4`, which are built where LLVM's tools are.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use lanigon_worlds::boards;
@@ -70,6 +71,43 @@ fn people_get_tables() {
     }
     let again = String::from_utf8(lanigon(&arguments).stdout).unwrap();
     assert_eq!(again, text);
+}
+
+#[test]
+fn files_are_written() {
+    if !images() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reproduce-gm");
+    let _ = std::fs::remove_dir_all(&folder);
+    let path = folder.to_str().unwrap();
+    let profile = ["--profile", "lanai9.1-133"];
+    let arguments = [&["reproduce", "gm", "--quick", "--out", path], &profile[..]].concat();
+    assert!(lanigon(&arguments).status.success());
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    for name in ["report.html", "gm-latency.svg"] {
+        let text = read(name);
+        let mark =
+            "<title>gm-001, published: GM 1.6.4 on PCI64B, short message: 8 bytes, 8.5 us</title>";
+        assert!(text.contains(mark), "{name}: {text}");
+    }
+    let page = read("report.md");
+    assert!(
+        page.contains(
+            "| gm-001 | GM 1.6.4 on PCI64B | lanai9.1-133 | gm | latency: short message |"
+        ),
+        "{page}"
+    );
+    assert!(
+        page.contains("](gm-bandwidth.svg)") && page.contains("\n* image gm: "),
+        "{page}"
+    );
+    assert!(!page.contains("gm-006"), "another product: {page}");
+    assert!(
+        std::fs::read(folder.join("gm-bandwidth.pdf"))
+            .unwrap()
+            .starts_with(b"%PDF-")
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 )]
 
 mod acenic;
+mod browser;
 mod cli;
 mod debug;
 #[allow(
@@ -13,6 +14,7 @@ mod debug;
 )]
 #[path = "../../timeline/tests/decoded.rs"]
 mod decoded;
+mod figures;
 mod files;
 mod gdb;
 mod gm;

@@ -44,20 +44,26 @@ fn without_a_terminal_nothing_is_installed() {
     assert_eq!(done, "");
     assert_eq!(
         said,
-        "Not installed: tshark gdb-multiarch. Tests that drive them will be skipped. Install with: apt-get install \
-         tshark gdb-multiarch\n"
+        "Not installed: tshark gdb-multiarch chromium poppler-utils. Tests that drive them will be skipped. Install with: apt-get \
+         install tshark gdb-multiarch chromium poppler-utils\n"
     );
 }
 
 #[test]
 fn ci_installs_what_is_missing() {
     let (said, done) = run(&machine("tools-ci"), "install", true);
-    assert_eq!(said, "Installing for tests: tshark gdb-multiarch\n");
+    assert_eq!(
+        said,
+        "Installing for tests: tshark gdb-multiarch chromium poppler-utils\n"
+    );
     let packages: Vec<_> = done
         .lines()
         .map(|line| line.rsplit(' ').next().unwrap())
         .collect();
-    assert_eq!(packages, ["tshark", "gdb-multiarch"]);
+    assert_eq!(
+        packages,
+        ["tshark", "gdb-multiarch", "chromium", "poppler-utils"]
+    );
 }
 
 #[test]
@@ -66,7 +72,7 @@ fn what_was_skipped_is_told_at_the_end() {
     assert_eq!(done, "");
     assert_eq!(
         said,
-        "Skipped for lack of a tool: tshark(captures,tutorial) gdb-multiarch(gdb,debugging). Install with: apt-get \
-         install tshark gdb-multiarch\n"
+        "Skipped for lack of a tool: tshark(captures,tutorial) gdb-multiarch(gdb,debugging) chromium(reports,flame-graphs) \
+         pdftoppm(figures). Install with: apt-get install tshark gdb-multiarch chromium poppler-utils\n"
     );
 }

@@ -350,7 +350,13 @@ fn files_are_written() {
     let document: Value = serde_json::from_str(&read("emp.json")).unwrap();
     assert!(!rows(&document).is_empty());
     assert!(!read("emp.txt").is_empty());
-    let page = read("index.md");
+    let page = read("report.md");
+    assert!(!page.contains("latency latency"), "{page}");
+    let html = read("report.html");
+    assert!(
+        html.contains("<td>emp-004</td>") && html.contains("image emp-base"),
+        "{html}"
+    );
     for figure in [
         "2.6", "2.7", "2.8", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7",
     ] {
@@ -363,11 +369,11 @@ fn files_are_written() {
             } else {
                 "base"
             };
-            let legend = svg.lines().any(|line| line.trim() == curve);
-            assert!(
-                svg.starts_with("<svg") && svg.contains("<polyline") && legend,
-                "{name}: {svg}"
-            );
+            let legend = svg.contains(&format!("<g aria-label=\"{curve}\""));
+            let point = svg.contains(&format!("<title>{curve}: 10 bytes, "));
+            assert!(svg.starts_with("<svg") && legend && point, "{name}: {svg}");
+            let pdf = std::fs::read(folder.join(name.replace(".svg", ".pdf"))).unwrap();
+            assert!(pdf.starts_with(b"%PDF-"), "{name}");
         }
     }
     std::fs::remove_dir_all(folder).unwrap();

@@ -1,6 +1,8 @@
 //! Reproduction of published results: experiments, published numbers, tables, plots and claims.
 
+pub mod conditions;
 pub mod experiments;
 pub mod gm;
+mod interval;
 pub mod published;
 pub mod reproduce;

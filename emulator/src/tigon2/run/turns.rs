@@ -16,7 +16,6 @@ use crate::tigon2::fabric::BoardContext;
 use crate::tigon2::inspect::handlers::Dispatch;
 use crate::tigon2::inspect::instruction_log;
 use crate::tigon2::run::bus::CpuBus;
-use crate::tigon2::run::idle::Rest;
 use crate::tigon2::run::period;
 
 /// Fewer periods than that are not worth a search.

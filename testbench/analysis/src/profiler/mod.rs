@@ -8,6 +8,7 @@ mod calls;
 mod collect;
 pub mod flame;
 mod functions;
+pub mod names;
 pub mod report;
 #[cfg(test)]
 mod tests;

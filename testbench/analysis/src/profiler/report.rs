@@ -7,6 +7,7 @@ use emulator::cpu::clock::TICKS_PER_CYCLE;
 use serde_json::{Value, json};
 
 use super::flame::core_name;
+use super::names;
 use super::{CoreProfile, Cores, Costs, Spending};
 
 /// Width of names in a table of 80 columns.
@@ -66,26 +67,6 @@ const fn cycles(ticks: u64) -> u64 {
     (ticks + TICKS_PER_CYCLE / 2) / TICKS_PER_CYCLE
 }
 
-/// Shortens a name: removes path prefixes as needed.
-fn short(name: &str) -> String {
-    let mut short = String::new();
-    for part in name.split_inclusive(['<', '>', ' ', ',', '(', '&']) {
-        let last = part.rfind("::").map_or(0, |at| at + 2);
-        // Methods keep their type.
-        let from = part[..last.saturating_sub(2)]
-            .rfind("::")
-            .map_or(0, |at| at + 2);
-        short.push_str(&part[from..]);
-    }
-    match short.char_indices().nth(NAME_WIDTH) {
-        None => short,
-        Some(_) => {
-            let kept: String = short.chars().take(NAME_WIDTH - 3).collect();
-            kept + "..."
-        }
-    }
-}
-
 /// Tables in 80 columns, of all or of the most expensive functions.
 #[must_use]
 pub fn text(cores: &Cores, all: bool) -> String {
@@ -122,32 +103,32 @@ fn one(text: &mut String, name: &str, core: &CoreProfile, all: bool) {
     } else {
         ROWS.min(rows.len())
     };
-    for row in &rows[..shown] {
-        line(text, row);
+    let full: Vec<_> = rows[..shown].iter().map(|row| row.name.as_str()).collect();
+    let names = names::distinct(&full, NAME_WIDTH);
+    for (row, name) in rows[..shown].iter().zip(names) {
+        line(text, row, &name);
     }
-    let mut rest = Row {
-        name: format!("({} more functions)", rows.len() - shown),
-        ..Row::default()
-    };
+    let mut rest = Row::default();
     for row in &rows[shown..] {
         rest.calls += row.calls;
         rest.own += &row.own;
         rest.total += row.own.total();
     }
     if shown < rows.len() {
-        line(text, &rest);
+        let name = format!("({} more functions)", rows.len() - shown);
+        line(text, &rest, &name);
     }
     let all = Row {
-        name: "all functions".into(),
         calls: rows.iter().map(|row| row.calls).sum(),
         own: busy,
         total: busy.total(),
+        ..Row::default()
     };
-    line(text, &all);
+    line(text, &all, "all functions");
     text.push('\n');
 }
 
-fn line(text: &mut String, row: &Row) {
+fn line(text: &mut String, row: &Row, name: &str) {
     let own = row.own.total();
     let _ = write!(
         text,
@@ -162,7 +143,7 @@ fn line(text: &mut String, row: &Row) {
             _ => write!(text, " {:>3.0}", share(ticks, own)),
         };
     }
-    let _ = writeln!(text, "  {}", short(&row.name));
+    let _ = writeln!(text, "  {name}");
 }
 
 fn costs(costs: &Costs) -> Value {

@@ -158,7 +158,7 @@ pub struct ReproduceArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write a summary page (index.md), tables, JSON, CSV and plots into this folder
+    /// Write a report (report.html, report.md), tables, JSON and figures (SVG, PDF) into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Timing profile (see `lanigon list`)

@@ -38,7 +38,7 @@ pub struct ProfileArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write a flame graph (SVG) into this file
+    /// Write a flame graph (SVG; interactive in a browser) into this file
     #[arg(long, value_name = "FILE")]
     pub flame: Option<PathBuf>,
     /// Write folded stacks into this file, one per line: names separated by ; and cycles

@@ -15,14 +15,15 @@ use super::Status;
 use crate::cli::{Explain, Paper, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
+use lanigon_figures::Figure;
+use lanigon_papers::conditions::Conditions;
 use lanigon_papers::experiments::rounds::Rounds;
 use lanigon_papers::experiments::scheme::Scheme;
 use lanigon_papers::published;
 use lanigon_papers::reproduce::results::Results;
 use lanigon_papers::reproduce::rows::{self, Document};
-use lanigon_papers::reproduce::{
-    Plan, QUICK_SIZES, SIZES, Selection, explain, plot, summary, table,
-};
+use lanigon_papers::reproduce::{Plan, QUICK_SIZES, SIZES, Selection, explain, page, plot, table};
+use lanigon_report::Report;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::{boards, images, nodes, profile};
@@ -61,7 +62,7 @@ fn emp(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let results = plan.run(|done| progress.set(done as u64))?;
     drop(progress);
     if let Some(folder) = &args.out {
-        write_files(folder, &results, &selection)?;
+        write_files(folder, &results, &selection, &conditions(args, &plan)?)?;
     }
     if args.json {
         output::print_json(&Document::new(&results, &selection))?;
@@ -174,20 +175,68 @@ fn prepare(folder: &Path, first_file: &str) -> anyhow::Result<()> {
     std::fs::write(folder.join(first_file), "").with_context(refuse)
 }
 
-fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), output::WriteError> {
+fn write_file(
+    folder: &Path,
+    name: &str,
+    text: &(impl AsRef<[u8]> + ?Sized),
+) -> Result<(), output::WriteError> {
     let path = folder.join(name);
-    std::fs::write(&path, text).map_err(|error| output::WriteError::new(path.display(), error))
+    std::fs::write(&path, text.as_ref())
+        .map_err(|error| output::WriteError::new(path.display(), error))
 }
 
-fn write_files(folder: &Path, results: &Results, selection: &Selection) -> anyhow::Result<()> {
+/// What the run's results depend on.
+fn conditions(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Conditions> {
+    let images = plan.images.iter();
+    let images = images.map(|(scheme, image)| (scheme.image().to_owned(), image.identity()));
+    let Rounds {
+        least,
+        most,
+        skipped,
+        ..
+    } = plan.rounds;
+    Ok(Conditions {
+        version: env!("CARGO_PKG_VERSION").into(),
+        images: images.collect(),
+        repeats: format!(
+            "{least} to {most} rounds of each benchmark, until its mean is stable, after {skipped} that are ignored"
+        ),
+        sizes: sizes(args)?,
+    })
+}
+
+/// Writes a report as a page and as Markdown.
+fn write_report(folder: &Path, report: &Report) -> Result<(), output::WriteError> {
+    write_file(folder, "report.html", &lanigon_report::html(report))?;
+    write_file(folder, "report.md", &lanigon_report::markdown(report))
+}
+
+/// Writes a figure as SVG and as PDF.
+fn write_figure(folder: &Path, name: &str, figure: &Figure) -> Result<(), output::WriteError> {
+    write_file(
+        folder,
+        &format!("{name}.svg"),
+        &lanigon_figures::svg(figure),
+    )?;
+    write_file(
+        folder,
+        &format!("{name}.pdf"),
+        &lanigon_figures::pdf(figure),
+    )
+}
+
+fn write_files(
+    folder: &Path,
+    results: &Results,
+    selection: &Selection,
+    conditions: &Conditions,
+) -> anyhow::Result<()> {
     let write = |name: &str, text: &str| write_file(folder, name, text);
-    let mut drawn = Vec::new();
     for figure in &selection.figures {
         for profile in &results.profiles {
-            if let Some(svg) = plot::svg(figure, profile)? {
-                let name = summary::figure_file(figure, profile);
-                write(&name, &svg)?;
-                drawn.push(name);
+            if let Some(drawing) = plot::figure(figure, profile) {
+                let name = page::figure_file(figure, profile);
+                write_figure(folder, &name, &drawing)?;
             }
         }
     }
@@ -198,6 +247,8 @@ fn write_files(folder: &Path, results: &Results, selection: &Selection) -> anyho
     )?;
     write("emp.csv", &rows::csv(results, selection))?;
     write(FIRST_FILE, &table::render(results, selection))?;
-    write("index.md", &summary::markdown(results, selection, &drawn))?;
-    Ok(())
+    Ok(write_report(
+        folder,
+        &page::report(results, selection, conditions),
+    )?)
 }

@@ -18,6 +18,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-lanai-link", &[]),
     ("lanigon-lanai-rt", &["defs"]),
     ("lanigon-window", &[]),
+    ("lanigon-figures", &[]),
+    ("lanigon-report", &["figures"]),
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),
     ("lanigon-worlds", &["defs", "emulator", "host"]),
@@ -36,12 +38,15 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ),
     (
         "lanigon-papers",
-        &["analysis", "defs", "emulator", "host", "worlds"],
+        &[
+            "analysis", "defs", "emulator", "figures", "host", "report", "worlds",
+        ],
     ),
     (
         "lanigon-command",
         &[
-            "analysis", "debugger", "defs", "emulator", "host", "papers", "timeline", "worlds",
+            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "report",
+            "timeline", "worlds",
         ],
     ),
 ];
@@ -53,7 +58,7 @@ const NOT_IN_THE_KIT: &[&str] = &[
     "env_logger",
     "gdbstub",
     "indicatif",
-    "plotters",
+    "pdf-writer",
     "prost",
     "regex",
     "rustyline",

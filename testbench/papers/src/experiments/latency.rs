@@ -19,6 +19,8 @@ pub struct Latency {
     pub us: f64,
     /// Number of rounds.
     pub rounds: usize,
+    /// Half of the width of its 95 % confidence interval; `None` with too few rounds.
+    pub interval: Option<f64>,
 }
 
 /// The ping side: stores its start time and the end of each round in `stamps`.
@@ -79,9 +81,11 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 pub fn measure(setup: &Setup, size: u32) -> Result<Latency, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all());
-    let (mean_ps, rounds) = run.mean(setup, &mut pair)?;
+    let mean = run.mean(setup, &mut pair)?;
+    let us = mean.ps / 2.0 / 1e6;
     Ok(Latency {
-        us: mean_ps / 2.0 / 1e6,
-        rounds,
+        us,
+        rounds: mean.rounds,
+        interval: mean.interval.map(|share| share * us),
     })
 }

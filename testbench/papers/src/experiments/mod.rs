@@ -28,7 +28,8 @@ use lanigon_worlds::calibrate::CalibrationError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::EmpPairs;
-use rounds::Rounds;
+use one_way::Bandwidth;
+use rounds::{Mean, Rounds};
 use wire::Starts;
 
 /// Error of an experiment.
@@ -132,8 +133,8 @@ impl Run {
         Ok(completed(end)?)
     }
 
-    /// Mean duration of a round in picoseconds, and number of rounds, once sufficient.
-    fn mean(&self, setup: &Setup, pair: &mut EmpPairs) -> Result<(f64, usize), ExperimentError> {
+    /// Mean duration of a round, once there are enough.
+    fn mean(&self, setup: &Setup, pair: &mut EmpPairs) -> Result<Mean, ExperimentError> {
         self.until(setup, pair, |stamps| setup.rounds.mean(stamps).is_some())?;
         let mean =
             |stamps: &mut Option<Vec<_>>| setup.rounds.mean(stamps.as_deref().unwrap_or_default());
@@ -141,26 +142,27 @@ impl Run {
     }
 
     /// Payload bandwidth of messages of `size` bytes from these nodes together, on the wire, once the timed program's rounds
-    /// suffice, and the number of its rounds.
+    /// suffice.
     fn bandwidth(
         &self,
         setup: &Setup,
         pair: &mut EmpPairs,
         size: u32,
         nodes: &[u16],
-    ) -> Result<(f64, usize), ExperimentError> {
+    ) -> Result<Bandwidth, ExperimentError> {
         let starts = Starts::default();
         pair.world.observe(starts.observer());
-        let (_, rounds) = self.mean(setup, pair)?;
+        let rounds = self.mean(setup, pair)?.rounds;
         pair.world.finish_observing();
         let begin = self.stamps.with(|stamps| stamps.as_ref()?.first().copied());
-        let mut megabits_per_s = 0.0;
-        for &node in nodes {
-            let starts = starts.of(node, begin.unwrap_or(SimTime::ZERO));
+        let begin = begin.unwrap_or(SimTime::ZERO);
+        let of_node = |&node| {
+            let starts = starts.of(node, begin);
             let window = starts.get(setup.rounds.skipped..).unwrap_or_default();
-            let mean = rounds::mean_ps(window, rounds).ok_or(RunError::Interrupted)?;
-            megabits_per_s += f64::from(size) * 8.0 / (mean / 1e6);
-        }
-        Ok((megabits_per_s, rounds))
+            let mean = Mean::of(window, rounds).ok_or(RunError::Interrupted)?;
+            Ok(Bandwidth::new(size.into(), &mean))
+        };
+        let all: Vec<_> = nodes.iter().map(of_node).collect::<Result<_, RunError>>()?;
+        Ok(Bandwidth::sum(&all))
     }
 }

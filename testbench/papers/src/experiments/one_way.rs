@@ -8,6 +8,7 @@ use defs::emp::descriptor::{CHAIN_PAGES, PAGE_BYTES};
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, Source, Tag};
 
+use super::rounds::Mean;
 use super::{ExperimentError, Run, Setup};
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer};
@@ -31,6 +32,30 @@ pub struct Bandwidth {
     pub megabits_per_s: f64,
     /// Number of messages.
     pub rounds: usize,
+    /// Half of the width of its 95 % confidence interval; `None` with too few rounds.
+    pub interval: Option<f64>,
+}
+
+impl Bandwidth {
+    /// The bandwidth of independent directions together.
+    pub(super) fn sum(all: &[Self]) -> Self {
+        let squares = all.iter().map(|one| one.interval.map(|half| half * half));
+        Self {
+            megabits_per_s: all.iter().map(|one| one.megabits_per_s).sum(),
+            rounds: all.iter().map(|one| one.rounds).min().unwrap_or_default(),
+            interval: squares.sum::<Option<f64>>().map(f64::sqrt),
+        }
+    }
+
+    /// The bandwidth with this many bytes in each round.
+    pub(super) fn new(bytes: f64, mean: &Mean) -> Self {
+        let megabits_per_s = bytes * 8.0 / (mean.ps / 1e6);
+        Self {
+            megabits_per_s,
+            rounds: mean.rounds,
+            interval: mean.interval.map(|share| share * megabits_per_s),
+        }
+    }
 }
 
 /// Number of receives of `size` bytes that the descriptor pool allows.
@@ -129,11 +154,7 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all() + MORE);
-    let (megabits_per_s, rounds) = run.bandwidth(setup, &mut pair, size, &[0])?;
-    Ok(Bandwidth {
-        megabits_per_s,
-        rounds,
-    })
+    run.bandwidth(setup, &mut pair, size, &[0])
 }
 
 #[cfg(test)]

@@ -2,6 +2,19 @@
 
 use emulator::sim::time::SimTime;
 
+use crate::interval;
+
+/// Mean duration of a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// The mean, in picoseconds.
+    pub ps: f64,
+    /// Number of rounds.
+    pub rounds: usize,
+    /// Half of the width of its 95 % confidence interval, as a share of the mean.
+    pub interval: Option<f64>,
+}
+
 /// Limits on the number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounds {
@@ -44,23 +57,41 @@ impl Rounds {
         self.skipped + self.most
     }
 
-    /// Mean duration of a round and number of rounds, once `stamps` (start, and end of each round) suffice;
+    /// Mean duration of a round, once `stamps` (start, and end of each round) suffice;
     /// depends on the stamps only.
     #[must_use]
-    pub fn mean(&self, stamps: &[SimTime]) -> Option<(f64, usize)> {
+    pub fn mean(&self, stamps: &[SimTime]) -> Option<Mean> {
         let stamps = stamps.get(self.skipped..)?;
         let rounds = stamps.len().checked_sub(1)?;
         (self.least..=rounds.min(self.most)).find_map(|count| {
             let mean = mean_ps(stamps, count)?;
             let before = mean_ps(stamps, (count / 2).max(1))?;
             let still = (mean - before).abs() <= self.tolerance * mean;
-            (still || count == self.most).then_some((mean, count))
+            if !still && count < self.most {
+                return None;
+            }
+            Mean::of(stamps, count)
         })
     }
 }
 
-/// Mean duration of the first `count` rounds.
-pub(super) fn mean_ps(stamps: &[SimTime], count: usize) -> Option<f64> {
+impl Mean {
+    /// Of the first `count` rounds between `stamps`; `None` if there are fewer.
+    pub(super) fn of(stamps: &[SimTime], count: usize) -> Option<Self> {
+        let counted: Vec<_> = stamps
+            .get(..=count)?
+            .iter()
+            .map(|stamp| stamp.ps())
+            .collect();
+        Some(Self {
+            ps: mean_ps(stamps, count)?,
+            rounds: count,
+            interval: interval::share(&counted),
+        })
+    }
+}
+
+fn mean_ps(stamps: &[SimTime], count: usize) -> Option<f64> {
     let span = stamps.get(count)?.saturating_sub(*stamps.first()?);
     Some(span.ps() as f64 / count as f64)
 }
@@ -68,6 +99,10 @@ pub(super) fn mean_ps(stamps: &[SimTime], count: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(rounds: Rounds, stamps: &[SimTime]) -> Option<(f64, usize)> {
+        rounds.mean(stamps).map(|mean| (mean.ps, mean.rounds))
+    }
 
     fn stamps(periods_ns: impl IntoIterator<Item = u64>) -> Vec<SimTime> {
         let mut now = SimTime::ZERO;
@@ -82,7 +117,7 @@ mod tests {
     #[test]
     fn a_steady_benchmark_ends_at_the_least() {
         assert_eq!(
-            Rounds::USUAL.mean(&stamps([50; 40])),
+            of(Rounds::USUAL, &stamps([50; 40])),
             Some((50_000.0, Rounds::USUAL.least))
         );
         let least = Rounds::USUAL.skipped + Rounds::USUAL.least;
@@ -96,7 +131,7 @@ mod tests {
     fn the_first_rounds_are_not_counted() {
         let mut periods = vec![50; 60];
         periods[..Rounds::USUAL.skipped].fill(5000);
-        let mean = Rounds::USUAL.mean(&stamps(periods));
+        let mean = of(Rounds::USUAL, &stamps(periods));
         assert_eq!(mean, Some((50_000.0, Rounds::USUAL.least)));
     }
 
@@ -104,14 +139,14 @@ mod tests {
     fn programs_that_run_all_rounds_give_a_mean() {
         for rounds in [Rounds::USUAL, Rounds::QUICK] {
             let drifting = stamps((0..rounds.all() as u64).map(|round| 100 + 10 * round));
-            assert_eq!(rounds.mean(&drifting).map(|mean| mean.1), Some(rounds.most));
+            assert_eq!(of(rounds, &drifting).map(|mean| mean.1), Some(rounds.most));
         }
     }
 
     #[test]
     fn a_drifting_one_goes_on_to_the_most() {
         let drifting = stamps((0..400).map(|round| 100 + 10 * round));
-        let (_, count) = Rounds::USUAL.mean(&drifting).unwrap();
+        let (_, count) = of(Rounds::USUAL, &drifting).unwrap();
         assert_eq!(count, Rounds::USUAL.most);
         assert_eq!(Rounds::USUAL.mean(&drifting[..200]), None);
     }

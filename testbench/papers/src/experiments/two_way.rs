@@ -132,9 +132,5 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all() + MORE);
-    let (megabits_per_s, rounds) = run.bandwidth(setup, &mut pair, size, &[0, 1])?;
-    Ok(Bandwidth {
-        megabits_per_s,
-        rounds,
-    })
+    run.bandwidth(setup, &mut pair, size, &[0, 1])
 }

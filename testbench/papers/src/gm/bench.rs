@@ -14,6 +14,7 @@ use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::text;
 
 use super::{GmError, SHORT};
+use crate::interval;
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -41,6 +42,15 @@ pub enum Flow {
     TwoWay,
 }
 
+/// A measured value, in its unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Value {
+    /// The value.
+    pub value: f64,
+    /// Half of the width of its 95 % confidence interval; `None` with too few repeats.
+    pub interval: Option<f64>,
+}
+
 /// What is measured on.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a> {
@@ -50,6 +60,12 @@ pub struct Setup<'a> {
     pub profile: &'a Profile,
     /// Set when the user interrupts.
     pub interrupt: &'a Arc<AtomicBool>,
+}
+
+/// Time from the first stamp to the last one.
+pub(super) fn span(stamps: &[u64]) -> u64 {
+    let ends = stamps.first().zip(stamps.last());
+    ends.map_or(0, |(first, last)| last.saturating_sub(*first))
 }
 
 type Outcome<T> = ResultSlot<Result<T, String>>;
@@ -84,12 +100,14 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn latency(&self, bytes: u32, rounds: u32) -> Result<f64, GmError> {
-        let span_ps = self.ping_pong(&mut self.world()?, bytes, rounds)?;
-        Ok(span_ps as f64 / f64::from(rounds) / 2e6)
+    pub fn latency(&self, bytes: u32, rounds: u32) -> Result<Value, GmError> {
+        let stamps = self.ping_pong(&mut self.world()?, bytes, rounds)?;
+        let value = span(&stamps) as f64 / f64::from(rounds) / 2e6;
+        let interval = interval::share(&stamps).map(|share| share * value);
+        Ok(Value { value, interval })
     }
 
-    /// Runs a ping-pong. Picoseconds of all rounds but the first.
+    /// Runs a ping-pong. The end of each round, in picoseconds: the first round is not measured.
     ///
     /// # Errors
     /// If a program fails.
@@ -98,18 +116,18 @@ impl Setup<'_> {
         gm: &mut GmWorld,
         bytes: u32,
         rounds: u32,
-    ) -> Result<u64, GmError> {
+    ) -> Result<Vec<u64>, GmError> {
         let ends =
             [0, 1].map(|node| gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, bytes, rounds)));
-        let [span_ps, _] = self.run(&mut gm.world, &ends)?;
-        Ok(span_ps)
+        let [stamps, _] = self.run(&mut gm.world, &ends)?;
+        Ok(stamps)
     }
 
     /// Bandwidth of a stream of messages, in 10^6 bytes a second; both directions are added.
     ///
     /// # Errors
     /// If a program fails.
-    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<f64, GmError> {
+    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<Value, GmError> {
         let mut gm = self.world()?;
         // A long stream is as long in bytes, not in messages.
         let messages = match bytes {
@@ -123,7 +141,16 @@ impl Setup<'_> {
             gm.spawn(node, "stream", move |gm| stream(gm, bytes, sends, receives))
         });
         let rates = self.run(&mut gm.world, &ends)?;
-        Ok(rates.iter().sum())
+        // Intervals of independent values add up by their squares.
+        let squares = rates
+            .iter()
+            .filter_map(|rate| rate.interval)
+            .map(|half| half * half);
+        let interval = rates.iter().any(|rate| rate.interval.is_some());
+        Ok(Value {
+            value: rates.iter().map(|rate| rate.value).sum(),
+            interval: interval.then(|| squares.sum::<f64>().sqrt()),
+        })
     }
 
     /// Processor time of a send, its event, a receive and the next buffer, in microseconds.
@@ -199,8 +226,8 @@ async fn message(gm: &mut GmNode) -> Result<Buffer, String> {
     }
 }
 
-/// A side of a ping-pong: picoseconds of all rounds but the first.
-async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<u64, String> {
+/// A side of a ping-pong: the end of each round, in picoseconds.
+async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<Vec<u64>, String> {
     let (out, rooms) = open(&mut gm, 2, bytes).await?;
     let first = gm.node() == 0;
     for room in rooms {
@@ -209,11 +236,8 @@ async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<u64, Strin
     if first {
         gm.system_mut().compute(LEAD_NS).await;
     }
-    let mut start = 0;
-    for round in 0..=rounds {
-        if round == 1 {
-            start = gm.system().now_ps();
-        }
+    let mut stamps = Vec::new();
+    for _ in 0..=rounds {
         if first {
             send(&mut gm, out, bytes).await?;
         }
@@ -222,12 +246,13 @@ async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<u64, Strin
             send(&mut gm, out, bytes).await?;
         }
         provide(&mut gm, room, bytes).await?;
+        stamps.push(gm.system().now_ps());
     }
-    Ok(gm.system().now_ps() - start)
+    Ok(stamps)
 }
 
 /// A side of a stream: the bandwidth of what it receives, in 10^6 bytes a second.
-async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<f64, String> {
+async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<Value, String> {
     let (window, buffers) = match bytes {
         MANY_BYTES.. => (WINDOW / 4, BUFFERS / 4),
         _ => (WINDOW, BUFFERS),
@@ -243,7 +268,7 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
     }
     let warm = receives / WARM_UP;
     let (mut posted, mut complete, mut received) = (0, 0, 0);
-    let (mut from, mut to) = (0, 0);
+    let mut stamps = Vec::new();
     while complete < sends || received < receives {
         while posted < sends && posted - complete < window {
             send(&mut gm, out, bytes).await?;
@@ -253,9 +278,8 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
             Came::Sends(count) => complete += count,
             Came::Message(room) => {
                 received += 1;
-                to = gm.system().now_ps();
-                if received == warm {
-                    from = to;
+                if received >= warm {
+                    stamps.push(gm.system().now_ps());
                 }
                 if provided < receives {
                     provided += 1;
@@ -265,10 +289,12 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
         }
     }
     let measured = f64::from(bytes) * f64::from(receives - warm);
-    Ok(match receives {
+    let value = match receives {
         0 => 0.0,
-        _ => measured / (to.saturating_sub(from)) as f64 * 1e6,
-    })
+        _ => measured / span(&stamps) as f64 * 1e6,
+    };
+    let interval = interval::share(&stamps).map(|share| share * value);
+    Ok(Value { value, interval })
 }
 
 /// Picoseconds of the library's calls: node 0 sends a message, node 1 receives it.

@@ -15,7 +15,7 @@ use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::nodes::START;
 use serde::Serialize;
 
-use super::bench::Setup;
+use super::bench::{Setup, span};
 use super::{GmError, SHORT};
 
 /// Rounds of the ping-pong before the measured ones.
@@ -129,7 +129,7 @@ impl Setup<'_> {
         let counter = Instructions::default();
         gm.world.observe(Box::new(follower.clone()));
         gm.world.observe(Box::new(counter.clone()));
-        let span_ps = self.ping_pong(&mut gm, SHORT, rounds)?;
+        let span_ps = span(&self.ping_pong(&mut gm, SHORT, rounds)?);
         gm.world.finish_observing();
         let account = follower.account(self.profile)?;
         let ledgers = account.ledgers.into_iter();

@@ -5,6 +5,8 @@
 
 pub mod bench;
 pub mod explain;
+pub mod page;
+pub mod plot;
 pub mod published;
 pub mod report;
 
@@ -12,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emulator::image::Image;
+use emulator::image::{Identity, Image};
 use emulator::profile::{Profile, ProfileError};
 use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
@@ -91,6 +93,8 @@ pub struct Point {
     pub one_way: f64,
     /// Sum of both directions, when both are used at once.
     pub two_way: f64,
+    /// Halves of the widths of the 95 % confidence intervals of the three, where there are enough repeats.
+    pub intervals: [Option<f64>; 3],
 }
 
 /// The results of a profile.
@@ -158,6 +162,20 @@ impl Plan {
         curves.chain([Task::Host]).collect()
     }
 
+    /// Names and identities of the images that are measured.
+    ///
+    /// # Errors
+    /// [`GmError`], if one of them is missing.
+    pub fn identities(&self) -> Result<Vec<(String, Identity)>, GmError> {
+        let mut found = BTreeMap::new();
+        for profile in &self.profiles {
+            for image in images(profile)? {
+                found.insert(image.to_owned(), load(profile, image)?.identity());
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
     /// Number of measurements.
     #[must_use]
     pub fn steps(&self) -> usize {
@@ -222,26 +240,37 @@ impl Plan {
                 Task::Latency(bytes) => setup.latency(bytes, self.rounds)?,
                 Task::OneWay(bytes) => setup.stream(bytes, self.messages, Flow::OneWay)?,
                 Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Flow::TwoWay)?,
-                Task::Host => setup.host()?,
+                Task::Host => bench::Value {
+                    value: setup.host()?,
+                    interval: None,
+                },
             };
             done();
             Ok((task, value))
         };
         let found = self.tasks().into_par_iter().map(carry_out);
         let found: BTreeMap<_, _> = found.collect::<Result<_, GmError>>()?;
-        let value = |task| found[&task];
-        let point = |&bytes: &u32| Point {
-            bytes,
-            latency_us: value(Task::Latency(bytes)),
-            one_way: value(Task::OneWay(bytes)),
-            two_way: value(Task::TwoWay(bytes)),
+        let point = |&bytes: &u32| {
+            let tasks = [
+                Task::Latency(bytes),
+                Task::OneWay(bytes),
+                Task::TwoWay(bytes),
+            ];
+            let [latency, one_way, two_way] = tasks.map(|task| found[&task]);
+            Point {
+                bytes,
+                latency_us: latency.value,
+                one_way: one_way.value,
+                two_way: two_way.value,
+                intervals: [latency, one_way, two_way].map(|value| value.interval),
+            }
         };
         Ok(Measured {
             profile: profile.name.clone(),
             description: profile.description.clone(),
             image,
             points: self.sizes.iter().map(point).collect(),
-            host_us: value(Task::Host),
+            host_us: found[&Task::Host].value,
         })
     }
 }

@@ -63,6 +63,11 @@ fn role(of: &Measured, figure: &Published) -> &'static str {
     }
 }
 
+/// The profile of the hardware that a profile is about.
+pub(super) fn hardware(of: &Measured) -> &str {
+    of.profile.strip_prefix(CALIBRATED).unwrap_or(&of.profile)
+}
+
 fn value(of: &Measured, figure: &Published) -> Option<f64> {
     match figure.experiment {
         "latency" => Some(of.at(SHORT)?.latency_us),
@@ -78,8 +83,7 @@ fn value(of: &Measured, figure: &Published) -> Option<f64> {
 #[must_use]
 pub fn rows(of: &Measured) -> Vec<Row> {
     let figures = published::all().iter();
-    let profile = of.profile.strip_prefix(CALIBRATED).unwrap_or(&of.profile);
-    let figures = figures.filter(|figure| figure.profile == profile);
+    let figures = figures.filter(|figure| figure.profile == hardware(of));
     figures
         .map(|figure| {
             let measured = value(of, figure);

@@ -8,11 +8,11 @@ pub mod claims;
 pub mod explain;
 pub mod figures;
 pub mod key;
+pub mod page;
 pub mod plot;
 pub mod results;
 pub mod rows;
 mod selection;
-pub mod summary;
 pub mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -282,6 +282,7 @@ fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
     let bandwidth = |bandwidth: one_way::Bandwidth| Value {
         value: bandwidth.megabits_per_s,
         rounds: bandwidth.rounds,
+        interval: bandwidth.interval,
     };
     Ok(match key.experiment {
         Experiment::Latency => {
@@ -289,6 +290,7 @@ fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
             Value {
                 value: latency.us,
                 rounds: latency.rounds,
+                interval: latency.interval,
             }
         }
         Experiment::OneWay => bandwidth(one_way::measure(setup, key.size)?),

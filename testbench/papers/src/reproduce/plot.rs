@@ -1,137 +1,134 @@
-//! Figures as SVG.
+//! The thesis's figures as drawn ones: measured curves, and the published numbers that are points of them.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
+use lanigon_figures::{self as drawn, Axis, Curve, Mark, Scale};
 
-use super::figures::{Figure, Panel};
-use super::key::Key;
+use super::answers::{Comparison, Quantity, answer};
+use super::figures::{Figure, Panel, Series};
+use super::key::{Experiment, Key};
 use super::results::ProfileResults;
+use crate::published::{self, Published};
 
-/// Size of a panel in pixels.
-const PANEL: (u32, u32) = (560, 420);
-/// Height of the figure's title in pixels.
-const TITLE_HEIGHT: u32 = 40;
-/// Generic font family.
-const FONT: &str = "sans-serif";
-/// Colours of curves, distinguishable with colour vision deficiency.
-const COLOURS: [RGBColor; 5] = [
-    RGBColor(0, 0, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-];
+/// Sizes over this factor are drawn on a logarithmic axis.
+const WIDE: f64 = 64.0;
+/// Label of the horizontal axis.
+pub(crate) const SIZE: &str = "message size, bytes";
 
-/// A figure cannot be drawn.
-#[derive(Debug, thiserror::Error)]
-#[error("figure {id}: {reason}")]
-pub struct PlotError {
-    id: &'static str,
-    reason: String,
+/// A figure under a profile; `None` without any measured point.
+#[must_use]
+pub fn figure(figure: &Figure, results: &ProfileResults) -> Option<drawn::Figure> {
+    let panels: Vec<_> = figure.panels.iter().map(|of| panel(of, results)).collect();
+    let mut curves = panels.iter().flat_map(|panel| &panel.curves);
+    curves
+        .any(|curve| !curve.points.is_empty())
+        .then(|| drawn::Figure {
+            title: format!(
+                "Figure {}: {} ({})",
+                figure.id, figure.title, results.profile.name
+            ),
+            panels,
+        })
 }
 
-/// A curve: kilobytes and value of each point.
-type Curve = Vec<(f64, f64)>;
-
-/// Measured points of each curve of a panel.
-fn curves(panel: &Panel, results: &ProfileResults) -> Vec<Curve> {
-    let points = |template: Key| -> Curve {
-        let on_curve = |key: &Key| key.sized(0) == template && panel.sizes.contains(&key.size);
-        let points = results.points.iter().filter(|(key, _)| on_curve(key));
-        points
-            .map(|(key, point)| (f64::from(key.size) / 1024.0, point.value))
-            .collect()
-    };
-    let series = panel.series.iter();
-    series.map(|series| points(series.point.sized(0))).collect()
-}
-
-/// Draws a figure; `None` without any measured point.
-///
-/// # Errors
-/// [`PlotError`], if the plotting library cannot draw it.
-pub fn svg(figure: &Figure, results: &ProfileResults) -> Result<Option<String>, PlotError> {
-    let curves: Vec<_> = figure
-        .panels
+fn panel(panel: &Panel, results: &ProfileResults) -> drawn::Panel {
+    let curves: Vec<_> = panel
+        .series
         .iter()
-        .map(|panel| curves(panel, results))
+        .map(|series| curve(panel, series, results))
+        .filter(|curve| !curve.points.is_empty())
         .collect();
-    if curves.iter().flatten().all(Vec::is_empty) {
-        return Ok(None);
+    let marks = published::emp().iter();
+    let marks = marks.filter_map(|number| mark(panel, number, results));
+    let first = panel.series.first().map(|series| series.point);
+    let metric = first.map_or("", |point| point.experiment.metric());
+    drawn::Panel {
+        title: panel.title.clone(),
+        x: Axis {
+            label: SIZE.into(),
+            scale: scale(panel, first, &curves),
+        },
+        y: Axis {
+            label: format!("{metric}, {}", panel.unit()),
+            scale: Scale::Linear,
+        },
+        marks: match curves.is_empty() {
+            true => Vec::new(),
+            false => marks.collect(),
+        },
+        curves,
     }
-    let size = (PANEL.0 * figure.panels.len() as u32, PANEL.1 + TITLE_HEIGHT);
-    let mut text = String::new();
-    let drawn = {
-        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        draw(&root, figure, results, &curves)
-            .and_then(|()| root.present().map_err(|error| error.to_string()))
+}
+
+/// A latency grows with the size by equal amounts: large sizes are shown on an axis of equal amounts, where that is a line.
+fn scale(panel: &Panel, first: Option<Key>, curves: &[Curve]) -> Scale {
+    let sizes = || {
+        curves
+            .iter()
+            .flat_map(|curve| &curve.points)
+            .map(|point| point.x)
     };
-    match drawn {
-        Ok(()) => Ok(Some(text)),
-        Err(reason) => Err(PlotError {
-            id: figure.id,
-            reason,
-        }),
-    }
-}
-
-fn draw(
-    root: &DrawingArea<SVGBackend<'_>, Shift>,
-    figure: &Figure,
-    results: &ProfileResults,
-    curves: &[Vec<Curve>],
-) -> Result<(), String> {
-    let text = |error: DrawingAreaErrorKind<_>| error.to_string();
-    root.fill(&WHITE).map_err(text)?;
-    let title = format!(
-        "Figure {}: {} ({})",
-        figure.id, figure.title, results.profile.name
+    let (least, most) = (
+        sizes().fold(f64::MAX, f64::min),
+        sizes().fold(0.0, f64::max),
     );
-    let rest = root.titled(&title, (FONT, 20)).map_err(text)?;
-    let areas = rest.split_evenly((1, figure.panels.len()));
-    for ((area, panel), curves) in areas.iter().zip(&figure.panels).zip(curves) {
-        draw_panel(area, panel, curves).map_err(text)?;
+    let latency = first.is_some_and(|key| key.experiment == Experiment::Latency);
+    let large = *panel.sizes.end() > super::FRAME;
+    if most < WIDE * least || (latency && large) {
+        Scale::Linear
+    } else {
+        Scale::Log2
     }
-    Ok(())
 }
 
-fn draw_panel(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
-    panel: &Panel,
-    curves: &[Curve],
-) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
-    let all = || curves.iter().flatten();
-    let most = |value: fn(&(f64, f64)) -> f64| all().map(value).fold(f64::MIN_POSITIVE, f64::max);
-    let (right, top) = (most(|point| point.0), 1.05 * most(|point| point.1));
-    let mut chart = ChartBuilder::on(area)
-        .caption(&panel.title, (FONT, 15))
-        .margin(10)
-        .x_label_area_size(40)
-        .y_label_area_size(60)
-        .build_cartesian_2d(0.0..right, 0.0..top)?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .x_desc("message size, KB")
-        .y_desc(panel.unit())
-        .label_style((FONT, 12))
-        .draw()?;
-    for ((series, curve), colour) in panel.series.iter().zip(curves).zip(COLOURS.iter().cycle()) {
-        if curve.is_empty() {
-            continue;
-        }
-        let line = LineSeries::new(curve.iter().copied(), colour.stroke_width(2)).point_size(2);
-        let style = colour.stroke_width(2);
-        chart
-            .draw_series(line)?
-            .label(series.name.as_str())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], style));
+fn curve(panel: &Panel, series: &Series, results: &ProfileResults) -> Curve {
+    let on_curve = |key: &Key| on(panel, series, *key);
+    let points = results.points.iter().filter(|(key, _)| on_curve(key));
+    Curve {
+        name: series.name.clone(),
+        points: points
+            .map(|(key, value)| drawn::Point {
+                x: key.size.into(),
+                y: value.value,
+                error: value.interval,
+            })
+            .collect(),
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK)
-        .label_font((FONT, 12))
-        .draw()
+}
+
+fn on(panel: &Panel, series: &Series, key: Key) -> bool {
+    key.sized(0) == series.point.sized(0) && panel.sizes.contains(&key.size)
+}
+
+/// The mark of a published number, if it is a point of a measured curve of the panel. A highest value has no published size: it is at the
+/// size of the highest measured value.
+fn mark(panel: &Panel, number: &Published, results: &ProfileResults) -> Option<Mark> {
+    let answer = answer(number)?;
+    let (key, highest) = match answer.quantity {
+        Quantity::Point(key) => (key, false),
+        Quantity::Peak(key) => (peak(key, results)?, true),
+        _ => return None,
+    };
+    let shown = panel.series.iter().any(|series| on(panel, series, key));
+    let comparable = answer.comparison == Comparison::Error;
+    if !shown
+        || !comparable
+        || number.unit != key.experiment.unit()
+        || !results.points.contains_key(&key)
+    {
+        return None;
+    }
+    let highest = if highest { ", highest value" } else { "" };
+    Some(Mark {
+        x: key.size.into(),
+        y: number.value,
+        id: number.id.to_owned(),
+        what: format!("{} {}{highest}", key.scheme.title(), key.experiment.name()),
+    })
+}
+
+/// The point of a curve with the highest value.
+fn peak(of: Key, results: &ProfileResults) -> Option<Key> {
+    let points = results.points.iter();
+    let points = points.filter(|(key, _)| key.sized(0) == of.sized(0));
+    let highest = points.max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    highest.map(|(key, _)| *key)
 }

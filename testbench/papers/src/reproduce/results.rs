@@ -18,6 +18,8 @@ pub struct Value {
     pub value: f64,
     /// Number of rounds of the mean.
     pub rounds: usize,
+    /// Half of the width of its 95 % confidence interval; `None` with too few rounds.
+    pub interval: Option<f64>,
 }
 
 /// Results of one scheme's firmware on the first testbed.

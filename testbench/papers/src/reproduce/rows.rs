@@ -36,6 +36,8 @@ pub struct Row {
     pub value: Option<f64>,
     /// Number of rounds, for a mean.
     pub rounds: Option<usize>,
+    /// Half of the width of its 95 % confidence interval, for a mean.
+    pub interval: Option<f64>,
     /// Its unit.
     pub unit: &'static str,
     /// The published value.
@@ -58,6 +60,11 @@ pub const NOT_MEASURED: &str = "not measured";
 /// Rounds to three decimals, more than the precision of any value.
 pub(super) fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
+}
+
+/// Half of the width of a point's interval.
+fn interval(profile: &ProfileResults, key: Key) -> Option<f64> {
+    profile.points.get(&key)?.interval.map(round)
 }
 
 /// Reason for a missing value.
@@ -112,6 +119,10 @@ fn published_row(
             Quantity::Point(key) => profile.points.get(&key).map(|point| point.rounds),
             _ => None,
         },
+        interval: match answer.quantity {
+            Quantity::Point(key) => interval(profile, key),
+            _ => None,
+        },
         unit: number.unit,
         published: Some(number.value),
         error_percent: error(
@@ -144,6 +155,7 @@ fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
         metric: key.experiment.metric(),
         value,
         rounds: profile.points.get(&key).map(|point| point.rounds),
+        interval: interval(profile, key),
         unit: key.experiment.unit(),
         published: None,
         error_percent: None,
@@ -429,7 +441,7 @@ fn resource_row(node: &'static str, resource: &Resource) -> ResourceRow {
 pub fn csv(results: &Results, selection: &Selection) -> String {
     let mut text = String::from(
         "id,experiment,profile,scheme,message_bytes,metric,value,unit,published,error_percent,role,\
-         testbed,flow_control,error_points,holds,note\n",
+         testbed,flow_control,error_points,holds,note,interval\n",
     );
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let profiles = results.profiles.iter();
@@ -452,6 +464,7 @@ pub fn csv(results: &Results, selection: &Selection) -> String {
             number(row.error_points),
             row.holds.map_or(String::new(), |holds| holds.to_string()),
             row.note.replace(',', ";"),
+            number(row.interval),
         ];
         text.push_str(&fields.join(","));
         text.push('\n');

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::bail;
-use lanigon_papers::gm::explain;
+use lanigon_papers::conditions::Conditions;
 use lanigon_papers::gm::report::{self, Document};
-use lanigon_papers::gm::{LONG, Plan, QUICK_SIZES, SIZES, profiles};
+use lanigon_papers::gm::{LONG, Plan, QUICK_SIZES, SIZES, explain, page, plot, profiles};
 use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
 
-use super::{Status, prepare, write_file};
+use super::{Status, prepare, write_figure, write_file, write_report};
 use crate::cli::{Explain, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
@@ -39,6 +39,10 @@ pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result
     if let Some(folder) = &args.out {
         write_file(folder, JSON_FILE, &document)?;
         write_file(folder, TEXT_FILE, &text)?;
+        for (name, figure) in plot::figures(&results.profiles) {
+            write_figure(folder, name, &figure)?;
+        }
+        write_report(folder, &page::report(&results, &conditions(&plan)?))?;
     }
     output::print(match args.json {
         true => &document,
@@ -47,6 +51,17 @@ pub(super) fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result
     Ok(match results.partial {
         true => Status::Interrupted,
         false => Status::Done,
+    })
+}
+
+/// What the run's results depend on.
+fn conditions(plan: &Plan) -> anyhow::Result<Conditions> {
+    let (rounds, messages) = (plan.rounds, plan.messages);
+    Ok(Conditions {
+        version: env!("CARGO_PKG_VERSION").into(),
+        images: plan.identities()?,
+        repeats: format!("ping-pongs of {rounds} rounds, streams of up to {messages} messages"),
+        sizes: plan.sizes.clone(),
     })
 }
 

@@ -1,0 +1,58 @@
+//! Figures as PDF, drawn by Poppler: not empty, and of the size of a column.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::tools::is_installed;
+
+/// Numbers at the beginning of a grey picture (PGM, binary), and its pixels.
+fn picture(bytes: &[u8]) -> (usize, usize, &[u8]) {
+    let mut words = bytes.splitn(4, |byte| byte.is_ascii_whitespace());
+    assert_eq!(words.next(), Some(&b"P5"[..]));
+    let mut number = || -> usize {
+        let word = words.next().unwrap();
+        std::str::from_utf8(word).unwrap().parse().unwrap()
+    };
+    let (width, height) = (number(), number());
+    (width, height, &bytes[bytes.len() - width * height..])
+}
+
+#[test]
+fn pdf_files_show_the_figure() {
+    if !is_installed("pdftoppm", "figures as PDF") {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("figures-pdf");
+    let _ = std::fs::remove_dir_all(&folder);
+    let output = Command::new(env!("CARGO_BIN_EXE_lanigon"))
+        .args([
+            "reproduce",
+            "emp",
+            "--quick",
+            "--profile",
+            "emp-thesis",
+            "--figure",
+            "3.3",
+        ])
+        .args(["--size", "10", "--size", "1024", "--out"])
+        .arg(&folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let drawn = Command::new("pdftoppm")
+        .args(["-r", "72", "-gray", "-singlefile"])
+        .arg(folder.join("figure-3.3-emp-thesis.pdf"))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&drawn.stderr), "");
+    let (width, height, pixels) = picture(&drawn.stdout);
+    // Two panels of 252 points.
+    assert_eq!((width, height > 150), (504, true));
+    let dark = |from: usize, to: usize| {
+        let rows = pixels.chunks(width).flat_map(|row| &row[from..to]);
+        rows.filter(|pixel| **pixel < 128).count() as f64 / ((to - from) * height) as f64
+    };
+    for share in [dark(0, 252), dark(252, 504)] {
+        assert!((0.01..0.3).contains(&share), "{share}");
+    }
+}

@@ -1,0 +1,52 @@
+//! How certain a mean over repeats is.
+
+/// Number of batches.
+const BATCHES: usize = 4;
+/// Student's t for 95 % and one degree of freedom less than there are batches.
+const STUDENT: f64 = 3.182;
+
+/// Half of the width of the 95 % confidence interval of the mean duration of a round, as a share of that mean, by the method of batch means:
+/// the rounds are divided into four batches in sequence, since consecutive rounds depend on each other. `stamps` are the start, and the end
+/// of each round. `None` with fewer rounds than batches; 0 for rounds that do not vary.
+pub(crate) fn share(stamps: &[u64]) -> Option<f64> {
+    let each = stamps.len().checked_sub(1)? / BATCHES;
+    if each == 0 {
+        return None;
+    }
+    let ends: Vec<u64> = stamps
+        .iter()
+        .copied()
+        .step_by(each)
+        .take(BATCHES + 1)
+        .collect();
+    let spans: Vec<f64> = ends
+        .windows(2)
+        .map(|ends| ends[1].saturating_sub(ends[0]) as f64)
+        .collect();
+    let count = spans.len() as f64;
+    let mean = spans.iter().sum::<f64>() / count;
+    if mean <= 0.0 {
+        return None;
+    }
+    let squares: f64 = spans.iter().map(|span| (span - mean).powi(2)).sum();
+    let deviation = (squares / (count - 1.0)).sqrt();
+    Some(STUDENT * deviation / count.sqrt() / mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_batch_means() {
+        assert_eq!(share(&[]), None);
+        assert_eq!(share(&[0, 1, 2, 3]), None);
+        assert_eq!(share(&[5, 15, 25, 35, 45]), Some(0.0));
+        // Batches of 9, 11, 9 and 11: mean 10, standard deviation 2/sqrt(3), divided by 2 for four batches.
+        let expected = STUDENT * (4.0_f64 / 3.0).sqrt() / 2.0 / 10.0;
+        let found = share(&[0, 9, 20, 29, 40]).unwrap();
+        assert!((found - expected).abs() < 1e-12, "{found}");
+        // Variation inside of batches does not count.
+        assert_eq!(share(&[0, 1, 10, 11, 20, 21, 30, 31, 40]), Some(0.0));
+    }
+}
