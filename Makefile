@@ -4,7 +4,8 @@
 # where rustup puts cargo, for shells that have not read its environment file.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
-LANIGON = cargo run --release --quiet -p lanigon-command --bin lanigon --
+# cargo shows what it builds: the first time that takes minutes.
+LANIGON = cargo run --release -p lanigon-command --bin lanigon --
 FIRMWARE = $(MAKE) --no-print-directory -C firmware
 
 # More options for the command behind `run` and `bench`, e.g. make run ARGS=--quick

@@ -25,7 +25,7 @@ impl Progress {
         if log::max_level() >= log::LevelFilter::Info {
             return Self(ProgressBar::hidden());
         }
-        let template = "{bar:40} {human_pos} of {human_len} {msg}  {elapsed}";
+        let template = "{bar:40} {human_pos} of {human_len} {msg}  {elapsed}, {eta} left";
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         Self(
