@@ -11,13 +11,21 @@ use crate::path::{Path, Step};
 /// Width of the white border of a text with a halo.
 pub(crate) const HALO: f64 = 1.6;
 
+/// Points of a figure for each unit of a page's letters.
+const PER_REM: f64 = 8.5;
+
 /// The drawing as a document, or as an element of a page that has its glyphs already.
 pub(crate) fn write(drawing: &Drawing, glyphs: bool) -> String {
     let (width, height) = (coordinate(drawing.width), coordinate(drawing.height));
     let title = escaped(&drawing.title);
+    // On a page, the letters of a figure are about as large as those around it.
+    let size = match glyphs {
+        true => format!("width=\"{width}pt\" height=\"{height}pt\""),
+        false => format!("width=\"{}rem\"", coordinate(drawing.width / PER_REM)),
+    };
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" role=\"img\" aria-label=\"{title}\" \
-         width=\"{width}pt\" height=\"{height}pt\" viewBox=\"0 0 {width} {height}\">\n"
+         {size} viewBox=\"0 0 {width} {height}\">\n"
     );
     if glyphs {
         text += &definitions(&drawing.glyphs());

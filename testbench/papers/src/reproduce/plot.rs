@@ -36,15 +36,25 @@ fn panel(panel: &Panel, results: &ProfileResults) -> drawn::Panel {
         .map(|series| curve(panel, series, results))
         .filter(|curve| !curve.points.is_empty())
         .collect();
-    let marks = published::emp().iter();
-    let marks = marks.filter_map(|number| mark(panel, number, results));
     let first = panel.series.first().map(|series| series.point);
     let metric = first.map_or("", |point| point.experiment.metric());
+    let scale = scale(panel, first, &curves);
+    let sizes = curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .map(|point| point.x);
+    let largest = sizes.fold(0.0, f64::max);
+    // On a linear axis, marks of the smallest sizes would cover each other: the panel of small messages shows them.
+    let apart = |mark: &Mark| scale != Scale::Linear || mark.x * WIDE >= largest;
+    let marks = published::emp().iter();
+    let marks = marks
+        .filter_map(|number| mark(panel, number, results))
+        .filter(apart);
     drawn::Panel {
         title: panel.title.clone(),
         x: Axis {
             label: SIZE.into(),
-            scale: scale(panel, first, &curves),
+            scale,
         },
         y: Axis {
             label: format!("{metric}, {}", panel.unit()),
