@@ -145,6 +145,36 @@ impl Profile {
         Self::build(self.kind, name, description, entries, self.stages.clone())
     }
 
+    /// This profile with other values of entries, by `group.name`, or of durations of stages, by `stages.name`.
+    ///
+    /// # Errors
+    /// [`ProfileError::Superfluous`] if it has no such entry; a value that is out of range.
+    pub fn with_values<'v>(
+        &self,
+        values: impl IntoIterator<Item = (&'v str, f64)>,
+    ) -> Result<Self, ProfileError> {
+        let (mut entries, mut stages) = (self.entries.clone(), self.stages.clone());
+        for (name, value) in values {
+            let entry = match name.strip_prefix("stages.") {
+                Some(stage) => stages.get_mut(stage),
+                None => entries.get_mut(name),
+            };
+            let entry = entry.ok_or_else(|| ProfileError::Superfluous {
+                profile: self.name.clone(),
+                entry: name.into(),
+            })?;
+            entry.value = value;
+        }
+        let (name, description) = (self.name.clone(), self.description.clone());
+        Self::build(self.kind, name, description, entries, stages)
+    }
+
+    /// The names of all entries, and of stages as `stages.name`.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        let stages = self.stages.keys().map(|name| format!("stages.{name}"));
+        self.entries.keys().cloned().chain(stages)
+    }
+
     fn build(
         kind: &'static BoardProfiles,
         name: String,

@@ -77,7 +77,17 @@ impl<'a> Reader<'a> {
         unit: &str,
         least: u32,
     ) -> Result<u32, ProfileError> {
-        Ok(self.number(name, unit, f64::from(least), 1e6)? as u32)
+        let value = self.number(name, unit, f64::from(least), 1e6)?;
+        if value.fract() != 0.0 {
+            return Err(ProfileError::Value {
+                profile: self.profile.into(),
+                entry: name.into(),
+                value,
+                unit: unit.into(),
+                reason: "it must be a whole number".into(),
+            });
+        }
+        Ok(value as u32)
     }
 
     /// A frequency or a rate.

@@ -4,6 +4,7 @@
 //! a reason. [`crate::simulation`] builds the world from the scenario.
 
 mod cables;
+mod costs;
 mod error;
 pub mod faults;
 mod gm;
@@ -23,7 +24,8 @@ use anyhow::Context;
 use emulator::sim::time::SimTime;
 use toml::de::DeTable;
 
-pub use error::{Position, ScenarioError};
+pub use costs::Cost;
+pub use error::{Position, ScenarioError, is_near, unknown};
 pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{EmpSettings, ImageName, MOST_NODES, Node, ProfileName};

@@ -10,6 +10,7 @@ use host_lib::emp::{
     MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
 };
 
+use super::costs::{self, Cost};
 use super::error::{Position, ScenarioError, unknown};
 use super::gm::GmSettings;
 use super::programs::ProgramSpec;
@@ -191,6 +192,8 @@ pub struct Node {
     pub gm: GmSettings,
     /// Timing profile of board and host.
     pub profile: ProfileName,
+    /// Values that replace entries of the profile.
+    pub costs: Vec<Cost>,
     /// Host memory in MB.
     pub memory_mb: u32,
 }
@@ -212,6 +215,7 @@ pub(super) struct Defaults {
     pub(super) emp: EmpSettings,
     pub(super) gm: GmSettings,
     pub(super) profile: ProfileName,
+    pub(super) costs: Vec<Cost>,
     pub(super) memory_mb: u32,
 }
 
@@ -235,6 +239,7 @@ impl Defaults {
                 Some(item) => ProfileName::read(item)?,
                 None => ProfileName::of(named, &root.place),
             },
+            costs: costs::read(&[], root.table("costs")?)?,
             memory_mb: memory(root, DEFAULT_MEMORY_MB)?,
         })
     }
@@ -357,6 +362,7 @@ impl Nodes {
                 (None, Some(board)) => ProfileName::of(board, &table.place),
                 (None, None) => defaults.profile.clone(),
             },
+            costs: costs::read(&defaults.costs, table.table("costs")?)?,
             memory_mb: memory(&mut table, defaults.memory_mb)?,
         };
         table.finish()?;
@@ -473,6 +479,7 @@ impl Defaults {
             emp: self.emp,
             gm: self.gm,
             profile: self.profile.clone(),
+            costs: self.costs.clone(),
             memory_mb: self.memory_mb,
         }
     }

@@ -488,3 +488,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn costs_are_those_of_a_node_over_those_of_all() {
+    let text = format!(
+        "{PAIR}[costs]\ncore.clock = 1e6\n\"pci.width\" = 4\n[costs.stages]\n\"send frame\" = 2.5\n{STREAM}"
+    );
+    let scenario = Scenario::parse("s", &text).expect("a scenario");
+    let found: Vec<_> = scenario.nodes[1]
+        .costs
+        .iter()
+        .map(|cost| (cost.entry.as_str(), cost.value, cost.place.line))
+        .collect();
+    let mut expected = vec![
+        ("core.clock", 1e6, 4),
+        ("pci.width", 4.0, 5),
+        ("stages.send frame", 2.5, 7),
+    ];
+    expected.sort_by_key(|(name, ..)| *name);
+    let mut sorted = found;
+    sorted.sort_by_key(|(name, ..)| *name);
+    assert_eq!(sorted, expected);
+    let own = GOOD.replace(
+        "name = \"right\"",
+        "name = \"right\"\ncosts = { core.clock = 7 }",
+    );
+    let text = format!("costs = {{ core.clock = 5, pci.width = 8 }}\n{own}");
+    let scenario = Scenario::parse("s", &text).expect("a scenario");
+    let value = |node: usize, entry: &str| {
+        let mut costs = scenario.nodes[node].costs.iter();
+        costs
+            .find(|cost| cost.entry == entry)
+            .map(|cost| cost.value)
+    };
+    assert_eq!(
+        [value(0, "core.clock"), value(2, "core.clock")],
+        [Some(5.0), Some(7.0)]
+    );
+    assert_eq!(value(2, "pci.width"), Some(8.0));
+    let wrong = format!("{PAIR}[costs]\ncore.clock = \"fast\"\n{STREAM}");
+    let error = Scenario::parse("s", &wrong).expect_err("no number");
+    assert_eq!(
+        error.to_string().split(": expected").next(),
+        Some("s:4: costs.core.clock")
+    );
+}

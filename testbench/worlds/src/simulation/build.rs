@@ -1,6 +1,5 @@
 //! Builds the world of a scenario.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use emulator::board::{BoardFault, ProbeTable, StallFrom};
@@ -12,6 +11,7 @@ use emulator::wire::fault::RandomFaults;
 
 use super::counters::Counters;
 use super::images::Images;
+use super::inputs;
 use super::mapping;
 use super::media;
 use super::started::Started;
@@ -21,9 +21,8 @@ use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
-use crate::scenario::ProfileName;
 use crate::scenario::faults::{ExactFault, FaultSpec};
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{Node, Scenario, ScenarioError};
 
 /// A timing profile, and the image's probes with the stretch factors of their stages.
 #[derive(Debug)]
@@ -120,15 +119,16 @@ impl Simulation {
 
 /// The speed of each node: one for all nodes with the same profile and image.
 fn speeds(scenario: &Scenario, images: &Images) -> Result<Vec<Arc<Speed>>, ScenarioError> {
-    let mut known = BTreeMap::new();
+    let mut known: Vec<((_, _, _), Arc<Speed>)> = Vec::new();
     let mut speeds = Vec::with_capacity(scenario.nodes.len());
     for (index, node) in scenario.nodes.iter().enumerate() {
-        let key = (&node.profile.name, images.index_of(index));
-        let speed = match known.get(&key) {
-            Some(speed) => Arc::clone(speed),
+        let key = (&node.profile.name, &node.costs, images.index_of(index));
+        let found = known.iter().find(|(other, _)| *other == key);
+        let speed = match found {
+            Some((_, speed)) => Arc::clone(speed),
             None => {
-                let speed = Arc::new(speed(scenario, &node.profile, images.of(index))?);
-                known.insert(key, Arc::clone(&speed));
+                let speed = Arc::new(speed(scenario, node, images.of(index))?);
+                known.push((key, Arc::clone(&speed)));
                 speed
             }
         };
@@ -139,11 +139,9 @@ fn speeds(scenario: &Scenario, images: &Images) -> Result<Vec<Arc<Speed>>, Scena
     Ok(speeds)
 }
 
-fn speed(scenario: &Scenario, name: &ProfileName, image: &Image) -> Result<Speed, ScenarioError> {
-    let file = scenario.folder.join(&name.name).display().to_string();
-    let path = if name.is_file() { &file } else { &name.name };
-    let profile =
-        crate::profile::load(path).map_err(|error| name.place.refuse(format!("{error:#}")))?;
+fn speed(scenario: &Scenario, node: &Node, image: &Image) -> Result<Speed, ScenarioError> {
+    let name = &node.profile;
+    let profile = inputs::profile(scenario, node)?;
     let factors = calibrate::factors(image, &profile);
     let factors = factors.map_err(|error| name.place.refuse(error.to_string()))?;
     Ok(Speed {

@@ -2,7 +2,9 @@
 
 mod build;
 mod counters;
+pub mod document;
 mod images;
+pub mod inputs;
 pub mod mapping;
 mod media;
 pub mod result;

@@ -6,14 +6,13 @@ use std::path::Path;
 
 use defs::emp::control::Counter;
 use emulator::sim::world::RunEnd;
-use serde::Serialize;
 
 use crate::output::grouped;
 use lanigon_worlds::boards::Protocol;
-use lanigon_worlds::programs::verdict::Messages;
 use lanigon_worlds::scenario::{Node, Scenario};
+use lanigon_worlds::simulation::document::{self, Document, Latency};
 use lanigon_worlds::simulation::mapping::Mapping;
-use lanigon_worlds::simulation::result::{BoardUse, ProgramUse, RunSummary};
+use lanigon_worlds::simulation::result::{BoardUse, RunSummary};
 
 /// Largest number of boards shown individually; otherwise mean and maximum.
 const MOST_BOARDS: usize = 16;
@@ -27,113 +26,16 @@ pub struct Report<'a> {
     pub outcome: &'a RunSummary,
 }
 
-/// JSON document of the report.
-#[derive(Serialize)]
-pub struct Document<'a> {
-    scenario: String,
-    description: &'a str,
-    seed: u64,
-    nodes: usize,
-    /// `completed`, `deadlock`, `time limit` or `interrupted`.
-    end: &'static str,
-    /// Whether every check succeeded.
-    good: bool,
-    messages: Messages,
-    bytes: u64,
-    retransmissions: u64,
-    frames_sent: u64,
-    acks_sent: u64,
-    /// Counters of GM's firmware, if a board runs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gm: Option<&'a BTreeMap<&'static str, u64>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    maps: &'a [Mapping],
-    drops: &'a BTreeMap<String, u64>,
-    faults: &'a BTreeMap<String, u64>,
-    /// Positions of exact faults without a hit.
-    idle_faults: &'a [String],
-    latency_us: Latency,
-    bandwidth_mbit: Option<f64>,
-    simulated_us: f64,
-    boards: &'a [BoardUse],
-    programs: &'a [ProgramUse],
-    problems: &'a [String],
-    failures: &'a [String],
-    waiting: &'a [String],
-    /// 16 hexadecimal digits: JSON's numbers do not hold 64 bits.
-    trace_hash: String,
-}
-
-#[derive(Serialize)]
-struct Latency {
-    p50: Option<f64>,
-    p99: Option<f64>,
-    max: Option<f64>,
-}
-
 impl Report<'_> {
-    fn latency(&self) -> Latency {
-        let verdict = &self.outcome.verdict;
-        Latency {
-            p50: verdict.latency_us(50),
-            p99: verdict.latency_us(99),
-            max: verdict.latency_us(100),
-        }
-    }
-
     /// Counters of GM's firmware, if the scenario uses it.
     fn gm(&self) -> Option<&BTreeMap<&'static str, u64>> {
-        let counts = self.outcome.gm.as_ref();
-        counts.filter(|_| self.scenario.uses_protocol())
-    }
-
-    const fn end(&self) -> &'static str {
-        match self.outcome.end {
-            RunEnd::Completed => "completed",
-            RunEnd::Deadlock(_) => "deadlock",
-            RunEnd::TimeLimit(_) => "time limit",
-            RunEnd::Interrupted => "interrupted",
-        }
-    }
-
-    /// Waiting programs of an unfinished run.
-    fn waiting(&self) -> &[String] {
-        match &self.outcome.end {
-            RunEnd::Deadlock(lines) => lines,
-            _ => &[],
-        }
+        document::gm(self.scenario, self.outcome)
     }
 
     /// Report as JSON.
     pub fn json(&self) -> Document<'_> {
-        let outcome = self.outcome;
-        Document {
-            scenario: self.file.display().to_string(),
-            description: &self.scenario.description,
-            seed: self.scenario.seed,
-            nodes: self.scenario.nodes.len(),
-            end: self.end(),
-            good: outcome.is_good(),
-            messages: outcome.verdict.messages,
-            bytes: outcome.verdict.bytes,
-            retransmissions: outcome.counted(Counter::FramesResent),
-            frames_sent: outcome.counted(Counter::FramesSent),
-            acks_sent: outcome.counted(Counter::AcksSent),
-            gm: self.gm(),
-            maps: &outcome.maps,
-            drops: &outcome.drops,
-            faults: &outcome.faults,
-            idle_faults: &outcome.idle_faults,
-            latency_us: self.latency(),
-            bandwidth_mbit: outcome.verdict.megabits_per_s(),
-            simulated_us: outcome.simulated.us(),
-            boards: &outcome.boards,
-            programs: &outcome.programs,
-            problems: &outcome.problems,
-            failures: &outcome.failures,
-            waiting: self.waiting(),
-            trace_hash: format!("{:016x}", outcome.trace_hash),
-        }
+        let file = self.file.display().to_string();
+        Document::new(file, self.scenario, self.outcome)
     }
 
     /// Report as text.
@@ -151,7 +53,7 @@ impl Report<'_> {
         for (what, lines) in [
             ("PROBLEM", &self.outcome.problems[..]),
             ("failed", &self.outcome.failures[..]),
-            ("waiting", self.waiting()),
+            ("waiting", document::waiting(self.outcome)),
         ] {
             for line in lines.iter().take(MOST_LINES) {
                 let _ = writeln!(text, "{what:<10}{line}");
@@ -254,7 +156,7 @@ impl Report<'_> {
     }
 
     fn latencies(&self) -> String {
-        let latency = self.latency();
+        let latency = Latency::of(self.outcome);
         match (latency.p50, latency.p99, latency.max) {
             (Some(p50), Some(p99), Some(max)) => {
                 format!("p50 {p50:.2} us, p99 {p99:.2} us, max {max:.2} us")

@@ -1,0 +1,135 @@
+//! The result of a run as a JSON document, which commands print and sweeps store.
+
+use std::collections::BTreeMap;
+
+use defs::emp::control::Counter;
+use emulator::sim::world::RunEnd;
+use serde::Serialize;
+
+use super::mapping::Mapping;
+use super::result::{BoardUse, ProgramUse, RunSummary};
+use crate::programs::verdict::Messages;
+use crate::scenario::Scenario;
+
+/// JSON document of a run.
+#[derive(Debug, Serialize)]
+pub struct Document<'a> {
+    scenario: String,
+    description: &'a str,
+    seed: u64,
+    nodes: usize,
+    /// `completed`, `deadlock`, `time limit` or `interrupted`.
+    end: &'static str,
+    /// Whether every check succeeded.
+    good: bool,
+    messages: Messages,
+    bytes: u64,
+    retransmissions: u64,
+    frames_sent: u64,
+    acks_sent: u64,
+    /// Counters of GM's firmware, if a board runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gm: Option<&'a BTreeMap<&'static str, u64>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    maps: &'a [Mapping],
+    drops: &'a BTreeMap<String, u64>,
+    faults: &'a BTreeMap<String, u64>,
+    /// Positions of exact faults without a hit.
+    idle_faults: &'a [String],
+    latency_us: Latency,
+    bandwidth_mbit: Option<f64>,
+    simulated_us: f64,
+    boards: &'a [BoardUse],
+    programs: &'a [ProgramUse],
+    problems: &'a [String],
+    failures: &'a [String],
+    waiting: &'a [String],
+    /// 16 hexadecimal digits: JSON's numbers do not hold 64 bits.
+    trace_hash: String,
+}
+
+/// Latencies of delivered messages, in us; `None` if no message was delivered.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Latency {
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+}
+
+impl Latency {
+    /// The latencies of a run.
+    #[must_use]
+    pub fn of(outcome: &RunSummary) -> Self {
+        let verdict = &outcome.verdict;
+        Self {
+            p50: verdict.latency_us(50),
+            p99: verdict.latency_us(99),
+            max: verdict.latency_us(100),
+        }
+    }
+}
+
+/// Counters of GM's firmware, if the scenario uses it.
+#[must_use]
+pub fn gm<'a>(
+    scenario: &Scenario,
+    outcome: &'a RunSummary,
+) -> Option<&'a BTreeMap<&'static str, u64>> {
+    let counts = outcome.gm.as_ref();
+    counts.filter(|_| scenario.uses_protocol())
+}
+
+/// Waiting programs of an unfinished run.
+#[must_use]
+pub fn waiting(outcome: &RunSummary) -> &[String] {
+    match &outcome.end {
+        RunEnd::Deadlock(lines) => lines,
+        _ => &[],
+    }
+}
+
+const fn end(outcome: &RunSummary) -> &'static str {
+    match outcome.end {
+        RunEnd::Completed => "completed",
+        RunEnd::Deadlock(_) => "deadlock",
+        RunEnd::TimeLimit(_) => "time limit",
+        RunEnd::Interrupted => "interrupted",
+    }
+}
+
+impl<'a> Document<'a> {
+    /// The document of a run; `file` is the scenario's file name.
+    #[must_use]
+    pub fn new(file: String, scenario: &'a Scenario, outcome: &'a RunSummary) -> Self {
+        Self {
+            scenario: file,
+            description: &scenario.description,
+            seed: scenario.seed,
+            nodes: scenario.nodes.len(),
+            end: end(outcome),
+            good: outcome.is_good(),
+            messages: outcome.verdict.messages,
+            bytes: outcome.verdict.bytes,
+            retransmissions: outcome.counted(Counter::FramesResent),
+            frames_sent: outcome.counted(Counter::FramesSent),
+            acks_sent: outcome.counted(Counter::AcksSent),
+            gm: gm(scenario, outcome),
+            maps: &outcome.maps,
+            drops: &outcome.drops,
+            faults: &outcome.faults,
+            idle_faults: &outcome.idle_faults,
+            latency_us: Latency::of(outcome),
+            bandwidth_mbit: outcome.verdict.megabits_per_s(),
+            simulated_us: outcome.simulated.us(),
+            boards: &outcome.boards,
+            programs: &outcome.programs,
+            problems: &outcome.problems,
+            failures: &outcome.failures,
+            waiting: waiting(outcome),
+            trace_hash: format!("{:016x}", outcome.trace_hash),
+        }
+    }
+}
