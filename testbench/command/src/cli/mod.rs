@@ -4,6 +4,7 @@ pub mod exec;
 pub mod ledger;
 pub mod myrinet;
 pub mod profile;
+pub mod sweep;
 pub mod timeline;
 pub mod trace;
 
@@ -22,6 +23,7 @@ use exec::ExecArgs;
 use ledger::LedgerArgs;
 use myrinet::MyrinetArgs;
 use profile::ProfileArgs;
+use sweep::SweepArgs;
 use timeline::{ConvertArgs, TimelineArgs};
 use trace::{RecordArgs, TraceArgs};
 
@@ -51,6 +53,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a scenario: nodes, a network, host programs, faults
     Run(RunArgs),
+    /// Run a scenario with many values: on all cores, resumable, with tables and plots
+    Sweep(SweepArgs),
     /// Debug a scenario: stop at any time, look, step, and go back
     Debug(DebugArgs),
     /// Debug a node of a scenario with gdb

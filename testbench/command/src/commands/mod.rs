@@ -16,6 +16,7 @@ mod new;
 pub mod profile;
 mod reproduce;
 pub mod run;
+mod sweep;
 pub mod timeline;
 pub mod trace;
 mod unpack;
@@ -29,6 +30,7 @@ use crate::cli::Command;
 use crate::interrupt::EXIT_CODE;
 use crate::output::WriteError;
 use lanigon_worlds::files::own;
+use lanigon_sweep::error::SweepError;
 use lanigon_worlds::interrupt::Interrupt;
 
 /// Result of a command.
@@ -48,7 +50,9 @@ impl Status {
     /// Status of an error: an invalid request, unless the output failed.
     #[must_use]
     pub fn of_error(error: &anyhow::Error) -> Self {
-        if error.is::<WriteError>() {
+        let store = error.downcast_ref::<SweepError>();
+        let written = store.is_some_and(|error| matches!(error, SweepError::Io { .. }));
+        if error.is::<WriteError>() || written {
             Self::Failed
         } else {
             Self::Refused
@@ -94,6 +98,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Run(args) => run::run(args, interrupt),
+        Command::Sweep(args) => sweep::run(args, interrupt),
         Command::Gdb(args) => gdb::run(args, interrupt),
         Command::Trace(args) => trace::run(args),
         Command::Ledger(args) => ledger::run(args, interrupt),

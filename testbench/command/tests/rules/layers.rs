@@ -42,11 +42,11 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "analysis", "defs", "emulator", "figures", "host", "report", "worlds",
         ],
     ),
+    ("lanigon-sweep", &["emulator", "worlds"]),
     (
         "lanigon-command",
         &[
-            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "report",
-            "timeline", "worlds",
+            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "report", "sweep", "timeline", "worlds",
         ],
     ),
 ];

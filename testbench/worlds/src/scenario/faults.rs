@@ -335,8 +335,13 @@ impl ExactFault {
 }
 
 fn random(mut table: Table<'_>, links: Vec<usize>) -> Result<FaultSpec, ScenarioError> {
+    // A rate of 0 is a rate: sweeps begin with it.
+    let mut has_rate = false;
     let mut rate = |key| match table.get(key) {
-        Some(item) => item.number(0.0..=1.0),
+        Some(item) => {
+            has_rate = true;
+            item.number(0.0..=1.0)
+        }
         None => Ok(0.0),
     };
     let rates = FaultRates {
@@ -351,7 +356,7 @@ fn random(mut table: Table<'_>, links: Vec<usize>) -> Result<FaultSpec, Scenario
     };
     let place = table.place.clone();
     table.finish()?;
-    if rates.loss + rates.duplication + rates.delay + rates.corruption == 0.0 {
+    if !has_rate {
         let reason = "no rate: give loss, duplication, delay or corruption, between 0 and 1";
         return Err(place.refuse(reason));
     }

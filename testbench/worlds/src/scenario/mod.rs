@@ -12,7 +12,7 @@ mod network;
 mod nodes;
 pub mod programs;
 mod routes;
-mod table;
+pub mod table;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use emulator::sim::time::SimTime;
-use toml::de::DeTable;
 
 pub use costs::Cost;
 pub use error::{Position, ScenarioError, is_near, unknown};
@@ -118,10 +117,7 @@ impl Scenario {
     /// The first error.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let source = Source::new(name, text);
-        let document = DeTable::parse(text).map_err(|error| {
-            let place = source.place(error.span().unwrap_or(0..0), String::new());
-            place.refuse(error.message())
-        })?;
+        let document = source.parse(text)?;
         Self::read(Table::root(&source, document.get_ref()))
     }
 

@@ -1,24 +1,26 @@
-//! Reader of a scenario's tables: values are requested by name and type; keys that were not requested are
-//! refused.
+//! Reader of TOML tables: values are requested by name and type; keys that were not requested are
+//! refused. Each error has its position in the file.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
 
 use super::error::{Position, ScenarioError, is_near, unknown};
 
-/// Name and line positions of a scenario's file.
+/// Name and line positions of a file.
 #[derive(Debug)]
-pub(super) struct Source {
+pub struct Source {
     file: Arc<str>,
     /// Positions of line ends.
     breaks: Vec<usize>,
 }
 
 impl Source {
-    pub(super) fn new(file: &str, text: &str) -> Self {
+    /// The file with this name and text.
+    #[must_use]
+    pub fn new(file: &str, text: &str) -> Self {
         let bytes = text.bytes().enumerate();
         Self {
             file: file.into(),
@@ -29,7 +31,20 @@ impl Source {
         }
     }
 
-    pub(super) fn place(&self, span: Range<usize>, key: String) -> Position {
+    /// Parses the file's text.
+    ///
+    /// # Errors
+    /// If it is no TOML.
+    pub fn parse<'t>(&self, text: &'t str) -> Result<Spanned<DeTable<'t>>, ScenarioError> {
+        DeTable::parse(text).map_err(|error| {
+            let place = self.place(error.span().unwrap_or(0..0), String::new());
+            place.refuse(error.message())
+        })
+    }
+
+    /// A position in the file.
+    #[must_use]
+    pub fn place(&self, span: Range<usize>, key: String) -> Position {
         Position {
             file: Arc::clone(&self.file),
             line: self.breaks.partition_point(|&at| at < span.start) + 1,
@@ -40,26 +55,28 @@ impl Source {
 
 /// A table being read.
 #[derive(Debug)]
-pub(super) struct Table<'t> {
+pub struct Table<'t> {
     source: &'t Source,
     entries: &'t DeTable<'t>,
     /// Its position; the key is its name with the enclosing tables.
-    pub(super) place: Position,
+    pub place: Position,
     /// Requested keys.
     known: Vec<&'static str>,
 }
 
 /// A requested value.
 #[derive(Debug, Clone)]
-pub(super) struct Item<'t> {
+pub struct Item<'t> {
     source: &'t Source,
     value: &'t DeValue<'t>,
-    pub(super) place: Position,
+    /// Its position.
+    pub place: Position,
 }
 
 impl<'t> Table<'t> {
     /// The root table.
-    pub(super) fn root(source: &'t Source, entries: &'t DeTable<'t>) -> Self {
+    #[must_use]
+    pub fn root(source: &'t Source, entries: &'t DeTable<'t>) -> Self {
         Self {
             source,
             entries,
@@ -84,7 +101,7 @@ impl<'t> Table<'t> {
     }
 
     /// The value of `key`, if present.
-    pub(super) fn get(&mut self, key: &'static str) -> Option<Item<'t>> {
+    pub fn get(&mut self, key: &'static str) -> Option<Item<'t>> {
         self.known.push(key);
         let entries = self.entries;
         let mut found = entries.iter().filter(|(name, _)| name.get_ref() == key);
@@ -92,7 +109,7 @@ impl<'t> Table<'t> {
     }
 
     /// The value of `key`. If it is missing, the error suggests a similar key.
-    pub(super) fn need(&mut self, key: &'static str) -> Result<Item<'t>, ScenarioError> {
+    pub fn need(&mut self, key: &'static str) -> Result<Item<'t>, ScenarioError> {
         if let Some(item) = self.get(key) {
             return Ok(item);
         }
@@ -108,12 +125,12 @@ impl<'t> Table<'t> {
     }
 
     /// The table `key`, if present.
-    pub(super) fn table(&mut self, key: &'static str) -> Result<Option<Self>, ScenarioError> {
+    pub fn table(&mut self, key: &'static str) -> Result<Option<Self>, ScenarioError> {
         self.get(key).map(|item| item.table()).transpose()
     }
 
     /// The tables of `[[key]]`.
-    pub(super) fn tables(&mut self, key: &'static str) -> Result<Vec<Self>, ScenarioError> {
+    pub fn tables(&mut self, key: &'static str) -> Result<Vec<Self>, ScenarioError> {
         match self.get(key) {
             Some(item) => item.list().into_iter().map(|item| item.table()).collect(),
             None => Ok(Vec::new()),
@@ -121,7 +138,8 @@ impl<'t> Table<'t> {
     }
 
     /// All entries of a table with user-defined keys.
-    pub(super) fn entries(&self) -> Vec<(String, Item<'t>)> {
+    #[must_use]
+    pub fn entries(&self) -> Vec<(String, Item<'t>)> {
         let entries = self.entries.iter();
         entries
             .map(|(key, value)| (key.get_ref().to_string(), self.item(key.get_ref(), value)))
@@ -129,7 +147,7 @@ impl<'t> Table<'t> {
     }
 
     /// An integer, or `default`.
-    pub(super) fn integer<T: TryFrom<u64>>(
+    pub fn integer<T: TryFrom<u64>>(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
@@ -140,12 +158,12 @@ impl<'t> Table<'t> {
     }
 
     /// A boolean, or `default`.
-    pub(super) fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, ScenarioError> {
+    pub fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, ScenarioError> {
         self.get(key).map_or(Ok(default), |item| item.flag())
     }
 
     /// Ends the reading of a table: refuses keys that were not requested.
-    pub(super) fn finish(self) -> Result<(), ScenarioError> {
+    pub fn finish(self) -> Result<(), ScenarioError> {
         for (key, _) in self.entries.iter() {
             let name: &str = key.get_ref();
             if !self.known.contains(&name) {
@@ -165,10 +183,7 @@ impl<'t> Item<'t> {
     }
 
     /// An integer in a range.
-    pub(super) fn integer<T: TryFrom<u64>>(
-        &self,
-        range: RangeInclusive<u64>,
-    ) -> Result<T, ScenarioError> {
+    pub fn integer<T: TryFrom<u64>>(&self, range: RangeInclusive<u64>) -> Result<T, ScenarioError> {
         let DeValue::Integer(digits) = self.value else {
             return Err(self.wrong_kind("a whole number"));
         };
@@ -184,7 +199,7 @@ impl<'t> Item<'t> {
     }
 
     /// A number in a range, integer or not.
-    pub(super) fn number(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
+    pub fn number(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let value = match self.value {
             DeValue::Float(digits) => digits.as_str().parse().ok(),
             DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
@@ -200,7 +215,7 @@ impl<'t> Item<'t> {
     }
 
     /// A boolean.
-    pub(super) fn flag(&self) -> Result<bool, ScenarioError> {
+    pub fn flag(&self) -> Result<bool, ScenarioError> {
         match self.value {
             DeValue::Boolean(value) => Ok(*value),
             _ => Err(self.wrong_kind("true or false")),
@@ -208,7 +223,7 @@ impl<'t> Item<'t> {
     }
 
     /// A string.
-    pub(super) fn text(&self) -> Result<&'t str, ScenarioError> {
+    pub fn text(&self) -> Result<&'t str, ScenarioError> {
         match self.value {
             DeValue::String(text) => Ok(text),
             _ => Err(self.wrong_kind("a text in quotes")),
@@ -216,11 +231,7 @@ impl<'t> Item<'t> {
     }
 
     /// One of the names in `choices`.
-    pub(super) fn choice<T: Copy>(
-        &self,
-        what: &str,
-        choices: &[(&str, T)],
-    ) -> Result<T, ScenarioError> {
+    pub fn choice<T: Copy>(&self, what: &str, choices: &[(&str, T)]) -> Result<T, ScenarioError> {
         let text = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
@@ -230,7 +241,7 @@ impl<'t> Item<'t> {
     }
 
     /// The value as a table.
-    pub(super) fn table(&self) -> Result<Table<'t>, ScenarioError> {
+    pub fn table(&self) -> Result<Table<'t>, ScenarioError> {
         match self.value {
             DeValue::Table(entries) => Ok(Table {
                 source: self.source,
@@ -243,12 +254,14 @@ impl<'t> Item<'t> {
     }
 
     /// Whether the value is a string.
-    pub(super) const fn is_text(&self) -> bool {
+    #[must_use]
+    pub const fn is_text(&self) -> bool {
         matches!(self.value, DeValue::String(_))
     }
 
     /// The items of a list; any other value is a list of one.
-    pub(super) fn list(&self) -> Vec<Self> {
+    #[must_use]
+    pub fn list(&self) -> Vec<Self> {
         let DeValue::Array(array) = self.value else {
             return vec![self.clone()];
         };
@@ -258,5 +271,41 @@ impl<'t> Item<'t> {
             value: value.get_ref(),
         });
         items.collect()
+    }
+
+    /// The value as it is, of any kind.
+    ///
+    /// # Errors
+    /// If a number does not fit TOML's types.
+    pub fn value(&self) -> Result<Value, ScenarioError> {
+        let out_of_range = |digits: &dyn std::fmt::Display| {
+            let reason = format!("{digits} is out of range");
+            self.place.refuse(reason)
+        };
+        Ok(match self.value {
+            DeValue::String(text) => Value::String(text.to_string()),
+            DeValue::Boolean(value) => Value::Boolean(*value),
+            DeValue::Datetime(time) => Value::Datetime(*time),
+            DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
+                .map(Value::Integer)
+                .map_err(|_| out_of_range(digits))?,
+            DeValue::Float(digits) => digits
+                .as_str()
+                .parse()
+                .map(Value::Float)
+                .map_err(|_| out_of_range(digits))?,
+            DeValue::Array(_) => {
+                let items = self.list();
+                let items = items.iter().map(Self::value);
+                Value::Array(items.collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(_) => {
+                let entries = self.table()?.entries();
+                let entries = entries
+                    .into_iter()
+                    .map(|(key, item)| Ok((key, item.value()?)));
+                Value::Table(entries.collect::<Result<_, ScenarioError>>()?)
+            }
+        })
     }
 }

@@ -1,0 +1,54 @@
+//! Hashes the sources that determine a run, so that results of another emulator are never taken for those of this one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a run depends on, from the folder of the project. Images and profiles are compared by their contents.
+const SOURCES: [&str; 6] = [
+    "emulator/src",
+    "firmware/defs/src",
+    "host-lib/src",
+    "host-lib/window/src",
+    "testbench/worlds/src",
+    "Cargo.lock",
+];
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for source in SOURCES {
+        let path = root.join(source);
+        println!("cargo:rerun-if-changed={}", path.display());
+        // A published package has no sources of other packages; its version identifies it.
+        let files = files(&path).unwrap_or_default();
+        for file in files {
+            let name = file.strip_prefix(&root).unwrap_or(&file);
+            add(&mut hash, name.to_string_lossy().as_bytes());
+            add(&mut hash, &fs::read(&file).unwrap_or_default());
+        }
+    }
+    println!("cargo:rustc-env=LANIGON_SOURCE={hash:016x}");
+}
+
+/// A file, or all files of a folder, sorted.
+fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.into()]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path)? {
+        found.extend(files(&entry?.path())?);
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// FNV-1a over the length and the bytes.
+fn add(hash: &mut u64, bytes: &[u8]) {
+    let length = (bytes.len() as u64).to_le_bytes();
+    for &byte in length.iter().chain(bytes) {
+        *hash = (*hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+}
