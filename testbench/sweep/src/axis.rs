@@ -97,7 +97,7 @@ fn number(value: f64) -> Value {
 }
 
 /// The name of a value: a text without quotes, anything else as in TOML.
-fn label(value: &Value) -> String {
+pub(crate) fn label(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

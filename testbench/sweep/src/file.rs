@@ -9,6 +9,7 @@ use crate::axis::{Axis, check_name};
 use crate::error::SweepError;
 use crate::measure::{self, Measure};
 use crate::path::Path;
+use crate::plot::Plot;
 
 /// Largest number of seeds of a point.
 const MOST_SEEDS: u64 = 100_000;
@@ -47,6 +48,8 @@ pub struct Sweep {
     pub seed_key: Path,
     /// The measures.
     pub measures: Vec<Measure>,
+    /// The plots.
+    pub plots: Vec<Plot>,
     /// Position of `scenario`, for errors of runs.
     pub place: Position,
 }
@@ -86,8 +89,10 @@ impl Sweep {
             Some(table) => read_measures(&table)?,
             None => measure::usual(name),
         };
+        let plots = root.tables("plot")?;
         root.finish()?;
         let groups = check_axes(&axes, &measures, seeds[0].map(|_| &seed_key))?;
+        let plots = read_plots(plots, &axes, &groups, &measures)?;
         Ok(Self {
             name: name.into(),
             description,
@@ -96,6 +101,7 @@ impl Sweep {
             axes,
             seeds,
             seed_key,
+            plots,
             measures,
             place: scenario.place,
         })
@@ -189,6 +195,25 @@ fn read_measures(table: &Table<'_>) -> Result<Vec<Measure>, ScenarioError> {
         true => Err(table.place.refuse("names no measure")),
         false => Ok(measures),
     }
+}
+
+fn read_plots(
+    tables: Vec<Table<'_>>,
+    axes: &[Axis],
+    groups: &[Vec<usize>],
+    measures: &[Measure],
+) -> Result<Vec<Plot>, ScenarioError> {
+    let mut plots: Vec<Plot> = Vec::new();
+    for table in tables {
+        let place = table.place.clone();
+        let plot = Plot::read(table, axes, groups, measures)?;
+        if plots.iter().any(|other| other.name == plot.name) {
+            let reason = format!("there is a plot \"{}\" already", plot.name);
+            return Err(place.refuse(reason));
+        }
+        plots.push(plot);
+    }
+    Ok(plots)
 }
 
 /// Checks that names and keys are different; returns the groups of axes that move together.

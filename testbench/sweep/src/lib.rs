@@ -10,7 +10,7 @@
 //! | each run is a text of its own, that of an ordinary scenario, and has a *key*: the hash of that text, of images, profiles and emulator | `plan` |
 //! | runs whose key is in a results file are skipped; the others are distributed to threads, one world on one thread | `execute` |
 //! | each result is appended to the results file as one line, the document of `lanigon run --json` | `store` |
-//! | results are read back, and become `results.csv`, `summary.csv` and plots | `table`, `statistics` |
+//! | results are read back, and become `results.csv`, `summary.csv` and plots | `table`, `statistics`, `plot` |
 //! | folders of several machines are joined | `merge` |
 //!
 //! Tables are always made from the lines of results files, never from results in memory. So they do not depend on the number of
@@ -24,6 +24,7 @@ pub mod measure;
 pub mod merge;
 pub mod path;
 pub mod plan;
+pub mod plot;
 pub mod statistics;
 pub mod store;
 pub mod table;

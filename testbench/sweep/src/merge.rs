@@ -115,5 +115,8 @@ fn difference(plan: &Plan, other: &Plan) -> Option<String> {
         });
         measures.collect::<Vec<_>>()
     };
-    (measures(plan) != measures(other)).then(|| "other measures".into())
+    if measures(plan) != measures(other) {
+        return Some("other measures".into());
+    }
+    (plan.plots != other.plots).then(|| "other plots".into())
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::VERSION;
 use crate::file::Sweep;
 use crate::measure::{self, Measure};
+use crate::plot::Plot;
 
 /// Largest number of runs.
 const MOST_RUNS: u64 = 1_000_000;
@@ -57,6 +58,8 @@ pub struct Plan {
     pub axes: Vec<PlannedAxis>,
     /// The measures.
     pub measures: Vec<Measure>,
+    /// The plots.
+    pub plots: Vec<Plot>,
     /// The runs, in order.
     pub runs: Vec<PlannedRun>,
 }
@@ -110,6 +113,7 @@ impl Plan {
             version: VERSION.into(),
             axes: axes.collect(),
             measures: sweep.measures.clone(),
+            plots: sweep.plots.clone(),
             runs,
         };
         Ok((plan, jobs))

@@ -321,11 +321,12 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
                 at < axis.labels.len() && axis.labels.len() == axis.numbers.len()
             })
     };
-    match plan.runs.iter().all(fits) {
+    let plots = plan.plots.iter().all(|plot| plot.fits(&plan));
+    match plots && plan.runs.iter().all(fits) {
         true => Ok(plan),
         false => Err(SweepError::Plan {
             path,
-            reason: "its runs do not fit its axes".into(),
+            reason: "its runs or plots do not fit its axes".into(),
         }),
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::error::SweepError;
 use crate::plan::Plan;
+use crate::plot;
 use crate::statistics::Sample;
 use crate::store::{Rows, replace};
 
@@ -168,7 +169,7 @@ fn line(fields: &[String]) -> String {
     text
 }
 
-/// Writes the tables into a folder; returns their names.
+/// Writes the tables and plots into a folder; returns their names.
 ///
 /// # Errors
 /// If one cannot be written.
@@ -183,6 +184,7 @@ pub fn write(folder: &Path, plan: &Plan, rows: &Rows) -> Result<Vec<PathBuf>, Sw
         replace(&path, text.as_bytes())?;
         written.push(path);
     }
+    written.extend(plot::write(folder, plan, rows)?);
     Ok(written)
 }
 

@@ -59,6 +59,10 @@ fn axes() {
         "[[axis]]\nname = \"a\"\nkey = \"boards[*]\"",
         "s.toml:3: axis.key: [*] is for measures; list the keys in \"keys\"",
     );
+}
+
+#[test]
+fn values_of_axes() {
     check(
         &axis("valus = [1]"),
         "s.toml:1: axis: \"values\" is missing, or \"from\" and \"to\" with \"step\" or \"factor\"",
@@ -108,6 +112,10 @@ fn axes() {
         &axis("values = [1]\nzap = 2"),
         "s.toml:5: axis.zap: no key \"zap\"; did you mean \"zip\"?",
     );
+}
+
+#[test]
+fn axes_together() {
     let again = "[[axis]]\nname = \"a\"\nkey = \"seed\"\nvalues = [1]\n";
     check(
         &(axis("values = [0]") + again),

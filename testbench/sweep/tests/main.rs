@@ -6,6 +6,7 @@
 
 mod errors;
 mod merge;
+mod plots;
 mod points;
 mod runs;
 

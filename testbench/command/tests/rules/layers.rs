@@ -42,7 +42,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "analysis", "defs", "emulator", "figures", "host", "report", "worlds",
         ],
     ),
-    ("lanigon-sweep", &["emulator", "worlds"]),
+    ("lanigon-sweep", &["emulator", "figures", "worlds"]),
     (
         "lanigon-command",
         &[

@@ -1,4 +1,4 @@
-//! Follows README.md, docs/tutorial.md, docs/lanai-tutorial.md and docs/debugging.md literally, each in its own folder, and compares the
+//! Follows README.md, docs/tutorial.md, docs/lanai-tutorial.md, docs/debugging.md and docs/sweep.md literally, each in its own folder, and compares the
 //! output with the document.
 //!
 //! Differences between machines and runs are removed on both sides ([`reader`]): cargo's progress,
@@ -25,6 +25,7 @@ const TUTORIAL: &str = "docs/tutorial.md";
 const LANAI_TUTORIAL: &str = "docs/lanai-tutorial.md";
 const README: &str = "README.md";
 const DEBUGGING: &str = "docs/debugging.md";
+const SWEEPS: &str = "docs/sweep.md";
 const EXAMPLE: &str = "examples/echo";
 /// Folder of the project in the tutorial.
 const PROJECT: &str = "echo";
@@ -119,6 +120,11 @@ fn the_readme_works_word_by_word() {
 #[test]
 fn debugging_works_word_by_word() {
     clone_reader("debugging").follow(DEBUGGING);
+}
+
+#[test]
+fn sweeps_work_word_by_word() {
+    clone_reader("sweeps").follow(SWEEPS);
 }
 
 /// A reader in a clone: a folder with links to all of the clone's files.
