@@ -29,8 +29,8 @@ use anyhow::Context;
 use crate::cli::Command;
 use crate::interrupt::EXIT_CODE;
 use crate::output::WriteError;
-use lanigon_worlds::files::own;
 use lanigon_sweep::error::SweepError;
+use lanigon_worlds::files::own;
 use lanigon_worlds::interrupt::Interrupt;
 
 /// Result of a command.

@@ -46,7 +46,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
     (
         "lanigon-command",
         &[
-            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "report", "sweep", "timeline", "worlds",
+            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "report",
+            "sweep", "timeline", "worlds",
         ],
     ),
 ];
