@@ -24,6 +24,7 @@ use lanigon_papers::reproduce::results::Results;
 use lanigon_papers::reproduce::rows::{self, Document};
 use lanigon_papers::reproduce::{Plan, QUICK_SIZES, SIZES, Selection, explain, page, plot, table};
 use lanigon_report::Report;
+use lanigon_worlds::files::output as files;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::{boards, images, nodes, profile};
@@ -172,7 +173,9 @@ const FIRST_FILE: &str = "emp.txt";
 fn prepare(folder: &Path, first_file: &str) -> anyhow::Result<()> {
     let refuse = || format!("--out {}: cannot be written", folder.display());
     std::fs::create_dir_all(folder).with_context(refuse)?;
-    std::fs::write(folder.join(first_file), "").with_context(refuse)
+    // Dropped at once: what an earlier run left stays until there are results.
+    files::create(&folder.join(first_file)).with_context(refuse)?;
+    Ok(())
 }
 
 fn write_file(
@@ -181,7 +184,7 @@ fn write_file(
     text: &(impl AsRef<[u8]> + ?Sized),
 ) -> Result<(), output::WriteError> {
     let path = folder.join(name);
-    std::fs::write(&path, text.as_ref())
+    files::write(&path, text.as_ref())
         .map_err(|error| output::WriteError::new(path.display(), error))
 }
 
