@@ -1,6 +1,6 @@
 //! Figures for papers: curves with error bars, and published points beside them, drawn as SVG and as PDF.
 //!
-//! A [`Figure`] is data. [`svg`] and [`pdf`] draw the same picture: text is drawn as outlines of an embedded font, so it looks the same
+//! A [`Figure`] is data. [`svg()`] and [`pdf()`] draw the same picture: text is drawn as outlines of an embedded font, so it looks the same
 //! everywhere and needs no font of the reader's. Output depends on the figure alone: equal figures give equal bytes.
 //!
 //! Lengths are in points (1/72 inch). A panel is as wide as a column of a two-column paper.

@@ -1,7 +1,7 @@
 //! Reports of measurements: text, tables, figures, claims with their evidence.
 //!
-//! A [`Report`] is data. [`html`] writes one page that needs nothing else, neither files nor a network: tables sort and filter, figures show
-//! values on hover. [`markdown`] writes the same as text, with links to the figures' files. All text is escaped: nothing in a report is
+//! A [`Report`] is data. [`html()`] writes one page that needs nothing else, neither files nor a network: tables sort and filter, figures show
+//! values on hover. [`markdown()`] writes the same as text, with links to the figures' files. All text is escaped: nothing in a report is
 //! taken as markup. Output depends on the report alone.
 
 mod html;

@@ -22,7 +22,8 @@ fn plain(name: &str) -> String {
     if let Some(inside) = rest.strip_prefix('<') {
         let (owner, after) = inside.split_at(closing(inside));
         let owner = outside(owner, " as ").map_or(owner, |at| &owner[..at]);
-        out.push_str(&plain(owner.trim_start_matches(['&', '*'])));
+        let owner = owner.trim_start_matches(['&', '*']);
+        out.push_str(&plain(owner.strip_prefix("mut ").unwrap_or(owner)));
         rest = after.get(1..).unwrap_or_default();
     }
     while let Some(at) = rest.find('<') {
@@ -134,10 +135,7 @@ mod tests {
                 "Chip::fetch",
             ),
             ("<lanai_hal::l9::Dma<448512>>::fetch", "Dma::fetch"),
-            (
-                "<&mut a::B<fn(u32) -> u8> as c::D<E>>::f::<G>",
-                "mut a::B::f",
-            ),
+            ("<&mut a::B<fn(u32) -> u8> as c::D<E>>::f::<G>", "B::f"),
             ("core::ptr::drop_in_place::<a::B<C>>", "ptr::drop_in_place"),
             ("a::run::{closure#0}", "run::{closure#0}"),
             ("<broken::Name<A", "broken::Name"),
