@@ -101,7 +101,7 @@ fn mistakes_are_named() {
     );
     check(
         &format!("{head}where = {{ loss = 0.3 }}"),
-        "s.toml:19: plot.where.loss: no value of axis loss \"0.3\"; did you mean \"0\"?",
+        "s.toml:19: plot.where.loss: no value of axis loss \"0.3\"; did you mean \"0.2\"?",
     );
     check(
         &format!("{head}curves = \"loss\"\ny_scale = \"log\""),
