@@ -103,6 +103,16 @@ Examples:
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Print the JSON schema of scenarios, for editors
+    #[command(after_help = "\
+Examples:
+  lanigon schema > scenario.schema.json
+  lanigon schema --reference | less")]
+    Schema {
+        /// Print the reference of all keys as Markdown instead
+        #[arg(long)]
+        reference: bool,
+    },
     /// Write manual pages into a folder
     #[command(after_help = "\
 Examples:

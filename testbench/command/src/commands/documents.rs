@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::Shell;
+use lanigon_worlds::scenario::reference;
 
 use super::Status;
 use crate::cli::Cli;
@@ -18,6 +19,18 @@ pub fn completions(shell: Shell) -> anyhow::Result<Status> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "lanigon", &mut text);
     output::print(&String::from_utf8_lossy(&text))?;
+    Ok(Status::Done)
+}
+
+/// Prints the JSON schema of scenarios, or the reference of their keys.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn schema(as_reference: bool) -> anyhow::Result<Status> {
+    match as_reference {
+        true => output::print(&reference::markdown())?,
+        false => output::print_json(&reference::schema())?,
+    }
     Ok(Status::Done)
 }
 

@@ -115,6 +115,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Bench(args) => bench::run(args, interrupt),
         Command::Unpack(args) => unpack::run(args),
         Command::Completions { shell } => documents::completions(*shell),
+        Command::Schema { reference } => documents::schema(*reference),
         Command::Man { folder } => documents::manual(folder),
     }
 }

@@ -11,6 +11,7 @@ mod gm;
 mod network;
 mod nodes;
 pub mod programs;
+pub mod reference;
 mod routes;
 pub mod table;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reader of TOML tables: values are requested by name and type; keys that were not requested are
 //! refused. Each error has its position in the file.
 
+use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
@@ -8,6 +9,27 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
 use super::error::{Position, ScenarioError, is_near, unknown};
+
+/// What the parser asked for, for the test of the reference.
+#[cfg(test)]
+pub(super) mod asked {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    thread_local! {
+        static ASKED: RefCell<BTreeSet<(String, String)>> = RefCell::default();
+    }
+
+    /// Notes what a key may be.
+    pub(in crate::scenario) fn note(key: &str, what: String) {
+        ASKED.with_borrow_mut(|asked| asked.insert((key.into(), what)));
+    }
+
+    /// All notes so far: keys and what they may be.
+    pub(in crate::scenario) fn take() -> BTreeSet<(String, String)> {
+        ASKED.take()
+    }
+}
 
 /// Name and line positions of a file.
 #[derive(Debug)]
@@ -102,6 +124,8 @@ impl<'t> Table<'t> {
 
     /// The value of `key`, if present.
     pub fn get(&mut self, key: &'static str) -> Option<Item<'t>> {
+        #[cfg(test)]
+        asked::note(&self.name_of(key), String::new());
         self.known.push(key);
         let entries = self.entries;
         let mut found = entries.iter().filter(|(name, _)| name.get_ref() == key);
@@ -147,18 +171,25 @@ impl<'t> Table<'t> {
     }
 
     /// An integer, or `default`.
-    pub fn integer<T: TryFrom<u64>>(
+    pub fn integer<T: TryFrom<u64> + Debug>(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
         default: T,
     ) -> Result<T, ScenarioError> {
+        #[cfg(test)]
+        asked::note(
+            &self.name_of(key),
+            format!("integer {range:?} default {default:?}"),
+        );
         self.get(key)
             .map_or(Ok(default), |item| item.integer(range))
     }
 
     /// A boolean, or `default`.
     pub fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, ScenarioError> {
+        #[cfg(test)]
+        asked::note(&self.name_of(key), format!("flag default {default:?}"));
         self.get(key).map_or(Ok(default), |item| item.flag())
     }
 
@@ -184,6 +215,8 @@ impl<'t> Item<'t> {
 
     /// An integer in a range.
     pub fn integer<T: TryFrom<u64>>(&self, range: RangeInclusive<u64>) -> Result<T, ScenarioError> {
+        #[cfg(test)]
+        asked::note(&self.place.key, format!("integer {range:?}"));
         let DeValue::Integer(digits) = self.value else {
             return Err(self.wrong_kind("a whole number"));
         };
@@ -200,6 +233,8 @@ impl<'t> Item<'t> {
 
     /// A number in a range, integer or not.
     pub fn number(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
+        #[cfg(test)]
+        asked::note(&self.place.key, format!("number {range:?}"));
         let value = match self.value {
             DeValue::Float(digits) => digits.as_str().parse().ok(),
             DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
@@ -232,6 +267,11 @@ impl<'t> Item<'t> {
 
     /// One of the names in `choices`.
     pub fn choice<T: Copy>(&self, what: &str, choices: &[(&str, T)]) -> Result<T, ScenarioError> {
+        #[cfg(test)]
+        {
+            let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+            asked::note(&self.place.key, format!("choice {}", names.join(" ")));
+        }
         let text = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
