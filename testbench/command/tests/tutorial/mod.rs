@@ -25,6 +25,7 @@ const TUTORIAL: &str = "docs/tutorial.md";
 const LANAI_TUTORIAL: &str = "docs/lanai-tutorial.md";
 const README: &str = "README.md";
 const DEBUGGING: &str = "docs/debugging.md";
+const GM: &str = "docs/gm.md";
 const SWEEPS: &str = "docs/sweep.md";
 const EXAMPLE: &str = "examples/echo";
 /// Folder of the project in the tutorial.
@@ -108,6 +109,14 @@ fn lanai_firmware() -> PathBuf {
     let folder = root().join("target/tutorial/lanai-firmware");
     fs::create_dir_all(&folder).expect("a folder");
     folder
+}
+
+/// docs/gm.md shows what its commands print.
+#[test]
+fn gm_works_word_by_word() {
+    if has_lanai_tools(GM) {
+        clone_reader("gm").follow(GM);
+    }
 }
 
 /// README.md shows what its commands print.

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use emulator::image::Image;
+use lanigon_worlds::boards::DEFAULT;
+
 use super::reader::{link, root};
 use super::{has_lanai_tools, lanai_firmware};
 
@@ -152,4 +155,58 @@ fn a_missing_code_generator_is_named() {
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().next().unwrap_or_default();
     assert!(line.starts_with("LLVM 22's llc is missing"), "{text}");
+}
+
+/// What is loaded of an image.
+fn loaded(image: &Path) -> Vec<(u32, Vec<u8>)> {
+    let bytes = fs::read(image).expect("an image");
+    let limits = DEFAULT.image_limits(DEFAULT.usual_sram_bytes);
+    let image = Image::parse(&bytes, &limits).expect("a valid image");
+    let parts = image.load_parts();
+    parts
+        .map(|(address, bytes)| (address, bytes.to_vec()))
+        .collect()
+}
+
+/// Editors run `cargo check`. What gdb needs for locals changes nothing that is loaded.
+#[test]
+fn firmware_is_checked_without_flags_and_debug_information_changes_no_instruction() {
+    let at = new("new-checked", "checked-nic", |_| ())
+        .2
+        .join("checked-nic/firmware");
+    let cargo = |arguments: &[&str]| {
+        let mut command = Command::new("cargo");
+        command
+            .args(arguments)
+            .current_dir(&at)
+            .env_remove("RUSTC_BOOTSTRAP");
+        let output = command
+            .env("CARGO_TARGET_DIR", root().join("target/tutorial/check"))
+            .output();
+        let output = output.expect("cargo");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.success() && !text.contains("warning"),
+            "{arguments:?}: {text}"
+        );
+    };
+    cargo(&["check"]);
+    cargo(&["doc", "--no-deps"]);
+    let firmware = root().join("target/tutorial/firmware");
+    fs::create_dir_all(&firmware).expect("a folder");
+    link(&firmware, &at.join("target"));
+    let build = |debug: Option<&str>| {
+        let mut command = Command::new(at.join("build.sh"));
+        if let Some(debug) = debug {
+            command.env("CARGO_PROFILE_RELEASE_DEBUG", debug);
+        }
+        let output = command.output().expect("build.sh");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        let image = firmware.join("tigon2/release/checked-nic");
+        (loaded(&image), fs::read(image).expect("an image").len())
+    };
+    let (usual, short) = build(None);
+    let (full, long) = build(Some("full"));
+    assert!(usual == full && long > short);
 }

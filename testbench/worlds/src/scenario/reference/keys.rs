@@ -1,11 +1,11 @@
 //! The keys.
 
-use super::Values::{
-    Choice, Ends, Entries, Flag, Integer, Lengths, Node, Nodes, Number, Table, Tables, Text,
-};
+use super::Values::{Choice, Flag, Integer, Lengths, Node, Nodes, Number, Table, Tables, Text};
+use super::fault_keys::{FAULT, FAULTS};
+use super::network_keys::{CABLE, LINK, NETWORK, SWITCH, SWITCH_KEYS};
 use super::{Key, TableDoc, Values};
 
-const fn need(name: &'static str, values: Values, what: &'static str) -> Key {
+pub(super) const fn need(name: &'static str, values: Values, what: &'static str) -> Key {
     Key {
         name,
         values,
@@ -14,7 +14,12 @@ const fn need(name: &'static str, values: Values, what: &'static str) -> Key {
     }
 }
 
-const fn key(name: &'static str, values: Values, default: &'static str, what: &'static str) -> Key {
+pub(super) const fn key(
+    name: &'static str,
+    values: Values,
+    default: &'static str,
+    what: &'static str,
+) -> Key {
     Key {
         name,
         values,
@@ -24,12 +29,7 @@ const fn key(name: &'static str, values: Values, default: &'static str, what: &'
 }
 
 /// Latest time of a scenario in us.
-const LATEST: f64 = 1e12;
-/// Longest delay of a frame in us.
-const DELAY: f64 = 6e7;
-/// Largest number of hits of a fault.
-const HITS: u64 = 1 << 30;
-const RATE: Values = Number(0.0, 1.0);
+pub(super) const LATEST: f64 = 1e12;
 
 /// All tables, in the order of the reference.
 pub const TABLES: &[TableDoc] = &[
@@ -79,7 +79,7 @@ const ROOT: TableDoc = TableDoc {
         key(
             "board",
             Text,
-            "tigon2",
+            "the first of `lanigon list`",
             "type of board, or one of its profiles (`lanigon list`)",
         ),
         key(
@@ -150,117 +150,6 @@ const ROOT: TableDoc = TableDoc {
     includes: &[],
 };
 
-const NETWORK: TableDoc = TableDoc {
-    name: "network",
-    written: "[network]",
-    what: "Nodes and what joins them.",
-    keys: &[
-        need(
-            "topology",
-            Choice(&["pair", "loop", "star", "tree", "clos", "custom", "none"]),
-            "pair: each two nodes by a cable; loop: each node's cable leads back (Myrinet); star: one switch; tree: switches with `ports`; clos: three stages of crossbars (Myrinet); custom: `[[switch]]` and `[[link]]`",
-        ),
-        key(
-            "nodes",
-            Integer(1, 256),
-            "2 for pair; else needed without [[node]]",
-            "number of nodes, named by their numbers from 0",
-        ),
-        key("link", Table("link"), "none", "properties of cables"),
-        key(
-            "uplink",
-            Table("link"),
-            "as `link`",
-            "properties of cables between switches (tree, clos)",
-        ),
-        key(
-            "switch",
-            Table("network.switch"),
-            "none",
-            "properties of switches",
-        ),
-        key(
-            "ports",
-            Integer(1, 256),
-            "needed for tree and clos",
-            "ports of each switch, at least 3; of crossbars 8, 16 or 32",
-        ),
-    ],
-    includes: &[],
-};
-
-const LINK: TableDoc = TableDoc {
-    name: "link-keys",
-    written: "link = { ... }, uplink = { ... }",
-    what: "Properties of cables, in `[network]` and in each `[[link]]`.",
-    keys: &[
-        key(
-            "speed_mbit",
-            Number(1.0, 100_000.0),
-            "that of the boards",
-            "speed; of Myrinet at least 8",
-        ),
-        key(
-            "length_m",
-            Number(0.0, 1e6),
-            "10",
-            "length of the cable, for its propagation time",
-        ),
-        key(
-            "propagation_ns",
-            Number(0.0, 1e9),
-            "that of the length",
-            "propagation time, instead of the length; not 0; of Myrinet at most 1 ms",
-        ),
-    ],
-    includes: &[],
-};
-
-const SWITCH_KEYS: TableDoc = TableDoc {
-    name: "network.switch",
-    written: "switch = { ... }",
-    what: "Properties of switches, in `[network]` and in each `[[switch]]`.",
-    keys: &[
-        key(
-            "forwarding",
-            Choice(&["store-and-forward", "cut-through"]),
-            "store-and-forward",
-            "Ethernet: when a frame goes on",
-        ),
-        key(
-            "latency_ns",
-            Number(0.0, 1e9),
-            "1000; crossbars: that of the profile",
-            "from the decision to the first bit; of crossbars at most 1 ms",
-        ),
-        key(
-            "buffer_bytes",
-            Integer(2048, 1 << 30),
-            "131072",
-            "Ethernet: output buffer of each port",
-        ),
-        key(
-            "stop_bytes",
-            Integer(1, 1 << 20),
-            "that of the profile",
-            "Myrinet: fill of a port's slack buffer that says STOP",
-        ),
-        key(
-            "go_bytes",
-            Integer(0, (1 << 20) - 1),
-            "that of the profile",
-            "Myrinet: fill that says GO; below `stop_bytes`",
-        ),
-        key(
-            "watchdog_us",
-            Number(1e-3, 1e9),
-            "that of the profile",
-            "Myrinet: a packet whose head waits for so long is taken out",
-        ),
-    ],
-    includes: &[],
-};
-
 const NODE: TableDoc = TableDoc {
     name: "node",
     written: "[[node]]",
@@ -317,40 +206,6 @@ const NODE: TableDoc = TableDoc {
         ),
     ],
     includes: &[],
-};
-
-const SWITCH: TableDoc = TableDoc {
-    name: "switch",
-    written: "[[switch]]",
-    what: "A switch, or crossbar, of a network with `topology = \"custom\"`.",
-    keys: &[
-        need("name", Text, "its name"),
-        key(
-            "ports",
-            Integer(1, 256),
-            "8",
-            "number of ports; of crossbars 8, 16 or 32",
-        ),
-        key(
-            "routes",
-            Entries,
-            "shortest ways",
-            "`{ NODE = PORT }`: where frames for a node leave",
-        ),
-    ],
-    includes: &["network.switch"],
-};
-
-const CABLE: TableDoc = TableDoc {
-    name: "link",
-    written: "[[link]]",
-    what: "A cable of a network with `topology = \"custom\"`.",
-    keys: &[need(
-        "between",
-        Ends,
-        "its two ends; a switch without a port: the next free one",
-    )],
-    includes: &["link-keys"],
 };
 
 const PROGRAM: TableDoc = TableDoc {
@@ -432,210 +287,6 @@ const PROGRAM: TableDoc = TableDoc {
             Integer(1, 440),
             "as many as messages need",
             "receives that are posted at once; the most depends on protocol and length",
-        ),
-    ],
-    includes: &[],
-};
-
-const RATES: &[Key] = &[
-    key("loss", RATE, "0", "share of frames that are lost"),
-    key("duplication", RATE, "0", "share of frames that come twice"),
-    key("delay", RATE, "0", "share of frames that are held back"),
-    key(
-        "corruption",
-        RATE,
-        "0",
-        "share of frames with a damaged byte",
-    ),
-    key(
-        "longest_delay_us",
-        Number(1e-6, DELAY),
-        "100",
-        "longest time for which a frame is held back",
-    ),
-];
-
-const FAULTS: TableDoc = TableDoc {
-    name: "faults",
-    written: "[faults]",
-    what: "Random faults on all links, from the scenario's seed.",
-    keys: RATES,
-    includes: &[],
-};
-
-const FAULT: TableDoc = TableDoc {
-    name: "fault",
-    written: "[[fault]]",
-    what: "A fault. drop, duplicate, delay and corrupt select frames of EMP or packets of GM; the first one, unless `times` or `always` says otherwise.",
-    keys: &[
-        need(
-            "do",
-            Choice(&[
-                "drop",
-                "duplicate",
-                "delay",
-                "corrupt",
-                "random",
-                "cut",
-                "replug",
-                "stall-dma",
-                "reset",
-            ]),
-            "what happens",
-        ),
-        key(
-            "by_us",
-            Number(1e-6, DELAY),
-            "needed",
-            "delay: how long the frame is held back",
-        ),
-        key(
-            "byte",
-            Integer(0, 9017),
-            "needed",
-            "corrupt: index of the damaged byte",
-        ),
-        key(
-            "valid_fcs",
-            Flag,
-            "false",
-            "corrupt: the check sequence is made right again, so that no NIC detects it",
-        ),
-        key(
-            "frame",
-            Choice(&["any", "header", "data", "fragment", "ack"]),
-            "any",
-            "kind of EMP's frames",
-        ),
-        key(
-            "fragment",
-            Integer(0, 1535),
-            "any",
-            "number of an EMP frame within its message, from 0",
-        ),
-        key(
-            "message",
-            Integer(0, 65_535),
-            "any",
-            "number of an EMP message, from 0, of its sender to its receiver",
-        ),
-        key(
-            "packet",
-            Choice(&["any", "data", "ack", "nack", "null"]),
-            "any",
-            "kind of GM's packets",
-        ),
-        key(
-            "sequence",
-            Integer(0, 65_535),
-            "any",
-            "sequence number of a GM packet",
-        ),
-        key(
-            "priority",
-            Choice(&["low", "high"]),
-            "any",
-            "priority of a GM packet",
-        ),
-        key(
-            "nth",
-            Integer(1, HITS),
-            "1",
-            "GM: the nth packet that matches, of each sender",
-        ),
-        key(
-            "from",
-            Node,
-            "any",
-            "sender of the frames; needed if the network has several parts",
-        ),
-        key("to", Node, "any", "receiver of the frames"),
-        key(
-            "after_us",
-            Number(0.0, LATEST),
-            "0",
-            "frames that leave from then on, counted from the start of the programs",
-        ),
-        key(
-            "times",
-            Integer(1, HITS),
-            "1",
-            "number of frames that are hit",
-        ),
-        key("always", Flag, "false", "every frame that matches is hit"),
-        key(
-            "nodes",
-            Nodes,
-            "all links",
-            "random, cut, replug: the links of these nodes",
-        ),
-        key(
-            "link",
-            Ends,
-            "none",
-            "random, cut, replug: the link between two nodes or switches, instead of `nodes`",
-        ),
-        key(
-            "at_us",
-            Number(0.0, LATEST),
-            "needed",
-            "cut, replug, reset, stall-dma: when",
-        ),
-        key(
-            "for_us",
-            Number(1e-6, LATEST),
-            "for good; stall-dma: needed",
-            "cut: how long; replug: how long the cable is in nobody's port; stall-dma: how long",
-        ),
-        key(
-            "ends",
-            Ends,
-            "needed",
-            "replug: the cable's ends afterwards, of switches as `\"name:3\"`",
-        ),
-        key("node", Node, "needed", "stall-dma, reset: the node"),
-        key(
-            "channel",
-            Choice(&["read", "write"]),
-            "needed",
-            "stall-dma: the channel that rests",
-        ),
-        key(
-            "transfer",
-            Integer(1, 1 << 40),
-            "none",
-            "stall-dma: it rests before its nth transfer, instead of `at_us`",
-        ),
-        key(
-            "pause_us",
-            Number(0.0, LATEST),
-            "it stays off",
-            "reset: the node starts again after so long",
-        ),
-        key("loss", RATE, "0", "random: share of frames that are lost"),
-        key(
-            "duplication",
-            RATE,
-            "0",
-            "random: share of frames that come twice",
-        ),
-        key(
-            "delay",
-            RATE,
-            "0",
-            "random: share of frames that are held back",
-        ),
-        key(
-            "corruption",
-            RATE,
-            "0",
-            "random: share of frames with a damaged byte",
-        ),
-        key(
-            "longest_delay_us",
-            Number(1e-6, DELAY),
-            "100",
-            "random: longest time for which a frame is held back",
         ),
     ],
     includes: &[],

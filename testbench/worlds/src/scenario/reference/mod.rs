@@ -3,8 +3,10 @@
 //! [`keys`] is data. A test holds it against the parser: keys, ranges, choices and defaults that the parser asks for, over scenarios of every
 //! kind, are those of the reference.
 
+mod fault_keys;
 mod keys;
 mod markdown;
+mod network_keys;
 mod schema;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,72 @@
+//! Every command line of `lanigon` in the documents is one that the program understands.
+
+use std::path::Path;
+
+use clap::Parser;
+use lanigon_command::cli::Cli;
+
+/// The words of a line of a shell: quotes hold words together, and what other programs get is left out.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    let mut spaces = 0;
+    for letter in line.chars() {
+        spaces = if letter == ' ' && quote.is_none() {
+            spaces + 1
+        } else {
+            0
+        };
+        match (letter, quote) {
+            // An explanation follows two spaces.
+            (' ', None) if spaces > 1 => break,
+            (' ', None) => words.push(String::new()),
+            ('\'' | '"', None) => quote = Some(letter),
+            (letter, Some(open)) if letter == open => quote = None,
+            ('|' | '>' | '<' | '&' | ';' | '#', None) => break,
+            (letter, _) => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The command lines of a document, with their line numbers.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter_map(|(index, line)| {
+        let shown = line
+            .strip_prefix("    ")
+            .or_else(|| line.strip_prefix("$ "))?;
+        shown.starts_with("lanigon ").then_some((index + 1, shown))
+    })
+}
+
+#[test]
+fn every_shown_command_is_understood() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).unwrap();
+    let mut paths: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    paths.push(root.join("README.md"));
+    let (mut count, mut wrong) = (0, Vec::new());
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (number, line) in lines(&text) {
+            count += 1;
+            let Err(error) = Cli::try_parse_from(words(line)) else {
+                continue;
+            };
+            // Documents show help texts and requests that are refused on purpose.
+            let shows_error = text
+                .lines()
+                .nth(number)
+                .is_some_and(|next| next.starts_with("error:"));
+            if error.use_stderr() && !shows_error {
+                let reason = error.to_string();
+                let reason = reason.lines().next().unwrap_or_default();
+                wrong.push(format!("{}:{number}: {line}\n  {reason}", path.display()));
+            }
+        }
+    }
+    assert!(count > 60, "{count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
