@@ -111,6 +111,16 @@ fn a_folder_replaces_what_is_in_the_program() {
     let slow = slow.replacen("value = 88_000_000", "value = 44_000_000", 1);
     std::fs::write(&profile, slow).unwrap();
     assert!(latency(&["--data", "data"]) > 1.2 * usual);
+    let table = folder.join("data/published/published-gm.csv");
+    let text = std::fs::read_to_string(&table).unwrap();
+    std::fs::write(&table, text + "gm-999,no line\n").unwrap();
+    let refused = lanigon(&folder, &["--data", "data", "reproduce", "gm", "--quick"]);
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        error.contains("published-gm.csv:") && error.contains("gm-999"),
+        "{error}"
+    );
+    assert_eq!(refused.status.code(), Some(2));
     let refused = lanigon(&folder, &["--data", "nowhere", "list"]);
     assert_eq!(refused.status.code(), Some(2));
     std::fs::remove_dir_all(folder).unwrap();

@@ -6,3 +6,4 @@ pub mod gm;
 mod interval;
 pub mod published;
 pub mod reproduce;
+pub mod table_file;

@@ -3,6 +3,8 @@
 
 use std::sync::LazyLock;
 
+use crate::table_file::{TableError, load};
+
 /// A published number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
@@ -39,13 +41,25 @@ pub enum Origin {
     Parameter,
 }
 
-static EMP: LazyLock<Vec<Published>> = LazyLock::new(|| {
-    include_str!("../data/published-emp.csv")
-        .lines()
-        .skip(1)
-        .filter_map(parse)
-        .collect()
+/// Names and texts of all tables in the program.
+pub const TABLES: [(&str, &str); 2] = [
+    ("published-emp", include_str!("../data/published-emp.csv")),
+    ("published-gm", include_str!("../data/published-gm.csv")),
+];
+
+static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
+    let [(name, text), _] = TABLES;
+    load(name, text, parse)
 });
+
+/// Checks the tables, which the user may have replaced.
+///
+/// # Errors
+/// [`TableError`].
+pub fn check() -> Result<(), TableError> {
+    EMP.as_ref().map_err(Clone::clone)?;
+    crate::gm::published::check()
+}
 
 /// Columns: id, section, kind, scheme, experiment, quantity, value, unit, message_bytes, testbed.
 fn parse(line: &'static str) -> Option<Published> {
@@ -90,13 +104,13 @@ fn parse(line: &'static str) -> Option<Published> {
 /// All published numbers about EMP.
 #[must_use]
 pub fn emp() -> &'static [Published] {
-    &EMP
+    EMP.as_deref().unwrap_or_default()
 }
 
 /// Finds a published number by id.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static Published> {
-    EMP.iter().find(|number| number.id == id)
+    emp().iter().find(|number| number.id == id)
 }
 
 /// Published claims about EMP: id and text, sorted by id.

@@ -34,6 +34,7 @@ use lanigon_worlds::{boards, images, nodes, profile};
 /// # Errors
 /// If the request is invalid, or an experiment fails.
 pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    published::check()?;
     match args.paper {
         Paper::Emp => emp(args, interrupt),
         Paper::Gm => gm::run(args, interrupt),

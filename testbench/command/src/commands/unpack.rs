@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use lanigon_papers::published::TABLES;
 use lanigon_worlds::boards::{self, BOARDS};
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::files::{output as files, own};
@@ -20,7 +21,7 @@ use crate::output;
 pub fn run(args: &UnpackArgs) -> anyhow::Result<Status> {
     let folder = &args.folder;
     super::new::check_empty(folder)?;
-    let mut counts = [0; 3];
+    let mut counts = [0; 4];
     let families: BTreeSet<_> = BOARDS.iter().map(|board| board.images).collect();
     for family in families {
         for (name, found) in own::images(family) {
@@ -43,9 +44,14 @@ pub fn run(args: &UnpackArgs) -> anyhow::Result<Status> {
         write(&path, text.as_bytes())?;
         counts[2] += 1;
     }
-    let [images, scenarios, profiles] = counts;
+    for (name, text) in TABLES {
+        let path = folder.join("published").join(format!("{name}.csv"));
+        write(&path, text.as_bytes())?;
+        counts[3] += 1;
+    }
+    let [images, scenarios, profiles, tables] = counts;
     output::print(&format!(
-        "{}: {images} images, {scenarios} scenarios, {profiles} profiles; use them with --data {0}\n",
+        "{}: {images} images, {scenarios} scenarios, {profiles} profiles, {tables} tables of published numbers; use them with --data {0}\n",
         folder.display()
     ))?;
     Ok(Status::Done)

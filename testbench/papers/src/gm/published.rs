@@ -2,6 +2,9 @@
 
 use std::sync::LazyLock;
 
+use crate::published::TABLES;
+use crate::table_file::{TableError, load};
+
 /// A published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
@@ -33,13 +36,14 @@ impl Published {
     }
 }
 
-static ALL: LazyLock<Vec<Published>> = LazyLock::new(|| {
-    include_str!("../../data/published-gm.csv")
-        .lines()
-        .skip(1)
-        .filter_map(parse)
-        .collect()
+static ALL: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
+    let [_, (name, text)] = TABLES;
+    load(name, text, parse)
 });
+
+pub(crate) fn check() -> Result<(), TableError> {
+    ALL.as_ref().map(drop).map_err(Clone::clone)
+}
 
 fn parse(line: &'static str) -> Option<Published> {
     let columns: Vec<_> = line.split(',').collect();
@@ -72,7 +76,7 @@ fn parse(line: &'static str) -> Option<Published> {
 /// All of them.
 #[must_use]
 pub fn all() -> &'static [Published] {
-    &ALL
+    ALL.as_deref().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! They come from, in this order:
 //!
-//! 1. the data folder that the user names: `images/FAMILY/NAME`, `scenarios/NAME.toml`, `profiles/NAME.toml`;
+//! 1. the data folder that the user names: `images/FAMILY/NAME`, `scenarios/NAME.toml`, `profiles/NAME.toml`, `published/NAME.csv`;
 //! 2. the project's folder, for a program that was built in it and lies there;
 //! 3. the program itself, which [embeds](provide) them;
 //! 4. the project's folder, for libraries that other projects use from it.
@@ -203,6 +203,13 @@ pub fn scenarios() -> BTreeMap<String, Found> {
 #[must_use]
 pub fn profile(name: &str) -> Option<PathBuf> {
     let path = user_folder("profiles")?.join(format!("{name}.toml"));
+    path.is_file().then_some(path)
+}
+
+/// A table of published numbers in the data folder.
+#[must_use]
+pub fn published(name: &str) -> Option<PathBuf> {
+    let path = user_folder("published")?.join(format!("{name}.csv"));
     path.is_file().then_some(path)
 }
 
