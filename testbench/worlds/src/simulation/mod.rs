@@ -28,6 +28,7 @@ use crate::faults::Strikes;
 use crate::nodes::START;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
+use crate::replay::Replays;
 use crate::scenario::Position;
 use counters::Counters;
 use mapping::Mappings;
@@ -88,6 +89,8 @@ pub struct Simulation {
     mappings: Mappings,
     /// Nodes on which only firmware runs.
     started: Started,
+    /// Recordings that nodes repeat.
+    replays: Replays,
     /// Resets of nodes, sorted by time.
     resets: Vec<(SimTime, usize)>,
     /// Counters that must be sampled during the run, and the number of samples so far.
@@ -130,7 +133,8 @@ impl Simulation {
             && last.is_none_or(|last| time < last)
         {
             let reached = self.go_on(options, Some(time), false, &mut watch);
-            if !matches!(reached, RunEnd::TimeLimit(_)) {
+            let stays = self.replays.any() && !matches!(reached, RunEnd::Interrupted);
+            if !stays && !matches!(reached, RunEnd::TimeLimit(_)) {
                 return reached;
             }
             self.counters.look(&self.world, node);
@@ -154,6 +158,9 @@ impl Simulation {
             interrupt: options.interrupt.clone(),
             threads: options.threads,
         };
+        if self.replays.any() && until.is_some() {
+            return self.pass_time(&limits);
+        }
         let (lives, resets) = (&self.lives, &self.resets);
         let settled = || verdict::is_settled(&lives_at(lives, resets, SimTime::MAX));
         // Bare firmware may always have more to do.
@@ -176,6 +183,14 @@ impl Simulation {
                 }
                 end => return end,
             }
+        }
+    }
+
+    /// Lets time pass as a recorded run did, whether programs have ended or not; returns how that ended.
+    fn pass_time(&mut self, limits: &RunLimits) -> RunEnd {
+        match self.world.pass_time(limits) {
+            true => self.world.run(limits),
+            false => RunEnd::Interrupted,
         }
     }
 
