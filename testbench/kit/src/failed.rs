@@ -359,9 +359,14 @@ fn target_folder() -> PathBuf {
     found.unwrap_or(Path::new("target")).to_owned()
 }
 
-/// A path relative to the present folder if it is in it.
+/// A path relative to the present folder if it is in it. Its folder `target` may be a link.
 fn shown(path: &Path) -> PathBuf {
-    let here = env::current_dir().ok();
-    let inner = here.and_then(|here| Some(path.strip_prefix(here).ok()?.to_owned()));
-    inner.unwrap_or_else(|| path.to_owned())
+    let Ok(here) = env::current_dir() else {
+        return path.to_owned();
+    };
+    let target = Path::new("target");
+    let linked = target.canonicalize().ok();
+    let linked = linked.and_then(|linked| Some(target.join(path.strip_prefix(linked).ok()?)));
+    let inner = || Some(path.strip_prefix(here).ok()?.to_owned());
+    linked.or_else(inner).unwrap_or_else(|| path.to_owned())
 }

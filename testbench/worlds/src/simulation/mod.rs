@@ -117,7 +117,14 @@ impl Simulation {
             .flatten()
             .min();
         let last = last.map(|time| START.saturating_add(time));
-        let end = self.advance(options, last, watch);
+        let mut end = self.advance(options, last, watch);
+        if self.replays.any() && matches!(end, RunEnd::TimeLimit(_)) {
+            // Nothing runs any more: this tells who waits for what.
+            end = self.world.run(&RunLimits {
+                max_time: Some(self.world.now()),
+                ..RunLimits::default()
+            });
+        }
         self.outcome(end)
     }
 
@@ -133,8 +140,7 @@ impl Simulation {
             && last.is_none_or(|last| time < last)
         {
             let reached = self.go_on(options, Some(time), false, &mut watch);
-            let stays = self.replays.any() && !matches!(reached, RunEnd::Interrupted);
-            if !stays && !matches!(reached, RunEnd::TimeLimit(_)) {
+            if !matches!(reached, RunEnd::TimeLimit(_)) {
                 return reached;
             }
             self.counters.look(&self.world, node);
@@ -159,7 +165,11 @@ impl Simulation {
             threads: options.threads,
         };
         if self.replays.any() && until.is_some() {
-            return self.pass_time(&limits);
+            // As the recorded run: whether programs have ended or not.
+            return match self.world.pass_time(&limits) {
+                true => RunEnd::TimeLimit(Vec::new()),
+                false => RunEnd::Interrupted,
+            };
         }
         let (lives, resets) = (&self.lives, &self.resets);
         let settled = || verdict::is_settled(&lives_at(lives, resets, SimTime::MAX));
@@ -183,14 +193,6 @@ impl Simulation {
                 }
                 end => return end,
             }
-        }
-    }
-
-    /// Lets time pass as a recorded run did, whether programs have ended or not; returns how that ended.
-    fn pass_time(&mut self, limits: &RunLimits) -> RunEnd {
-        match self.world.pass_time(limits) {
-            true => self.world.run(limits),
-            false => RunEnd::Interrupted,
         }
     }
 

@@ -202,7 +202,7 @@ impl Simulation {
             return Err(SnapshotError::Other { what, hint });
         }
         if simulation.timing() != label.timing {
-            let hint = "a profile that the scenario names was changed".into();
+            let hint = "a profile or a recording that the scenario names was changed".into();
             let what = "timing";
             return Err(SnapshotError::Other { what, hint });
         }
