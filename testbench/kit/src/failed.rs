@@ -139,24 +139,28 @@ impl Records {
             return;
         }
         let folder = folder();
-        match self.write(world, &folder) {
-            Ok(()) => {
-                let path = folder.join("world.toml");
-                let path = shown(&path).display().to_string();
-                let doubts: Vec<_> = self.doubts.into_iter().collect();
-                let doubts = match doubts.as_slice() {
-                    [] => String::new(),
-                    doubts => format!("; may differ: {}", doubts.join(", ")),
-                };
-                // The test program captures standard error through this macro only.
-                #[expect(clippy::print_stderr, reason = "output of a failed test")]
-                {
-                    eprintln!(
-                        "lanigon debug {path}   (or gdb, profile, run --timeline FILE){doubts}"
-                    );
-                }
-            }
-            Err(error) => ::log::error!("{}: {error}", folder.display()),
+        let line = match self.write(world, &folder) {
+            Ok(()) => self.command(&folder),
+            Err(error) => format!(
+                "the world of this test cannot be written to {}: {error}",
+                folder.display()
+            ),
+        };
+        // Test programs capture what this macro prints, and show it for failed tests.
+        #[expect(clippy::print_stderr, reason = "output of a failed test")]
+        {
+            eprintln!("{line}");
+        }
+    }
+
+    /// The line with the command that opens the world in a folder.
+    fn command(&self, folder: &Path) -> String {
+        let path = for_shell(&shown(&folder.join("world.toml")));
+        let line = format!("lanigon debug {path}   (or gdb, profile, run --timeline FILE)");
+        let doubts: Vec<_> = self.doubts.iter().copied().collect();
+        match doubts.as_slice() {
+            [] => line,
+            doubts => format!("{line}; may differ: {}", doubts.join(", ")),
         }
     }
 
@@ -357,6 +361,16 @@ fn target_folder() -> PathBuf {
     let tagged = |folder: &&Path| folder.join(TARGET_TAG).is_file();
     let found = program.ancestors().skip(1).find(tagged);
     found.unwrap_or(Path::new("target")).to_owned()
+}
+
+/// A path as a word of a shell's command.
+fn for_shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "-_./+,:@%".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 /// A path relative to the present folder if it is in it. Its folder `target` may be a link.

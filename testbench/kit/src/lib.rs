@@ -33,6 +33,7 @@
 //! | inject one exact fault | [`FrameFault`]; [`Fault`](lanigon_worlds::faults::Fault) for EMP, [`PacketFault`](lanigon_worlds::faults::PacketFault) for GM |
 //! | search for failures of a protocol | [`Search`], [`Schedules`], [`Schedule`] |
 //! | send and receive single frames | [`Kit::inject`], [`Kit::frames_from`] |
+//! | debug a failed test | the line that it prints: `lanigon debug target/lanigon/TEST/world.toml` |
 //! | inspect details | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::observe`] |
 //!
 //! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty
