@@ -78,10 +78,20 @@ impl Program {
             port.response.clone_from(&response);
             if keeps {
                 port.answers = Answers::Kept(Vec::new(), Vec::new());
+            } else if self.tape.is_some() {
+                port.answers = Answers::Noted(Vec::new());
             }
         }
         self.take_signal(response.as_ref());
+        let in_handler = self.handler.is_some();
         let ended = self.go_on();
+        if let Some(tape) = &self.tape {
+            let port = lock(&self.port);
+            let (Answers::Noted(acts) | Answers::Kept(_, acts)) = &port.answers else {
+                return ended;
+            };
+            tape.turn(now, in_handler, acts, port.request.as_ref(), ended);
+        }
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.last_mut()) {
             let mut port = lock(&self.port);
             if let Answers::Kept(memory, acts) = std::mem::take(&mut port.answers) {

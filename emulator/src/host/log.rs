@@ -237,6 +237,8 @@ pub(super) enum Answers {
     /// Memory answers.
     #[default]
     Given,
+    /// Memory answers, and a tape keeps its changes.
+    Noted(Vec<MemoryAct>),
     /// Memory answers, and the log keeps answers and changes.
     Kept(Vec<MemoryAnswer>, Vec<MemoryAct>),
     /// The log answers, and memory does not change.
@@ -246,14 +248,14 @@ pub(super) enum Answers {
 impl Answers {
     /// Whether the log keeps or gives them.
     pub(super) const fn matter(&self) -> bool {
-        !matches!(self, Self::Given)
+        !matches!(self, Self::Given | Self::Noted(_))
     }
 
     /// Notes a change of memory.
     pub(super) fn note(&mut self, act: impl FnOnce() -> MemoryAct) {
         match self {
             Self::Given => {}
-            Self::Kept(_, acts) | Self::Repeated(_, acts) => acts.push(act()),
+            Self::Noted(acts) | Self::Kept(_, acts) | Self::Repeated(_, acts) => acts.push(act()),
         }
     }
 

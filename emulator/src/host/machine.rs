@@ -69,6 +69,11 @@ impl Machine {
         }
     }
 
+    /// Issues a request and waits for its answer, whatever that is.
+    pub(super) async fn perform(&self, request: Request) {
+        self.ask(request, |_| Some(())).await;
+    }
+
     /// From now on each interrupt of the board is a signal to this program: `handler` begins, and the program stands still until it has
     /// ended. The handler must not replace itself.
     pub async fn handle_interrupts<F>(

@@ -14,6 +14,7 @@
 //! * `interrupt`: interrupts of the board, sleeps and their timeouts; `signals`: handlers of interrupts in programs;
 //! * [`machine`]: the programs' interface; it implements the host library's `Window` and `System`;
 //! * [`log`], `restore`: replay logs of programs, and their restoration from a snapshot;
+//! * [`tape`]: the actions of programs as bytes, and a program that repeats them;
 //! * [`memory`], [`pci`], [`costs`]: host memory, the PCI bus, and costs.
 
 pub mod accounts;
@@ -34,4 +35,5 @@ pub mod restore;
 mod rotation;
 mod scheduler;
 mod signals;
+pub mod tape;
 mod work;

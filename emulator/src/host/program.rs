@@ -13,6 +13,7 @@ use super::memory_poll::MemoryPoll;
 use super::request::SharedPort;
 use super::scheduler::{Cpus, Scheduling};
 use super::signals::Signals;
+use super::tape::Tape;
 use super::work::{Sleep, Work};
 use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
@@ -29,6 +30,8 @@ pub(super) struct Program {
     pub(super) lives: Option<Vec<Life>>,
     /// Replay logs of its next incarnations, if it replays.
     pub(super) next_lives: VecDeque<Life>,
+    /// Its actions, if they are recorded.
+    pub(super) tape: Option<Tape>,
     /// The machine was reset and will be on again.
     pub(super) awaits_power: bool,
     pub(super) port: SharedPort,
@@ -61,6 +64,7 @@ impl Program {
             life: 1,
             lives: None,
             next_lives: VecDeque::new(),
+            tape: None,
             awaits_power: false,
             port,
             work: Work::default(),
@@ -129,6 +133,8 @@ pub struct Programs {
     pub(super) cpus: Cpus,
     /// Whether logs are kept.
     keeps_log: bool,
+    /// Whether actions are recorded.
+    keeps_tapes: bool,
     /// Whether programs replay their logs.
     pub(super) repeats: bool,
 }
@@ -151,6 +157,7 @@ impl Programs {
             programs: Vec::new(),
             cpus: Cpus::new(costs.cpus),
             keeps_log: false,
+            keeps_tapes: false,
             repeats: false,
         }
     }
@@ -165,7 +172,23 @@ impl Programs {
 
     fn add(&mut self, program: Program) {
         let lives = self.keeps_log.then(|| vec![Life::default()]);
-        self.programs.push(Program { lives, ..program });
+        let tape = self.keeps_tapes.then(Tape::default);
+        self.programs.push(Program {
+            lives,
+            tape,
+            ..program
+        });
+    }
+
+    /// From now on records the actions of programs that are added.
+    pub fn keep_tapes(&mut self) {
+        self.keeps_tapes = true;
+    }
+
+    /// The programs whose actions are recorded, with their names.
+    pub fn tapes(&self) -> impl Iterator<Item = (&str, &Tape)> {
+        let programs = self.programs.iter();
+        programs.filter_map(|program| Some((program.name.as_str(), program.tape.as_ref()?)))
     }
 
     /// Adds a program; it begins when the node next runs. `start` is given the machine it runs on.

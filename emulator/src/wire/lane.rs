@@ -3,6 +3,7 @@
 use super::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
 use super::loss::{LossCounts, LossReason};
 use super::port::Port;
+use super::strikes::{Recorded, StrikeLog};
 use super::unit::{Departure, Unit};
 use crate::observe::capture::{Interface, LinkType, Note, Tap};
 use crate::observe::event::{Place, TraceKind};
@@ -145,6 +146,18 @@ impl<U: Unit> Lane<U> {
             layer,
             counts: FaultCounts::default(),
         });
+    }
+
+    /// From now on records what the fault layers do; returns the record of each.
+    pub fn record_layers(&mut self) -> Vec<StrikeLog> {
+        let mut logs = Vec::new();
+        for Layer { layer, counts } in std::mem::take(&mut self.layers) {
+            let log = StrikeLog::default();
+            let layer = Box::new(Recorded::new(layer, log.clone()));
+            self.layers.push(Layer { layer, counts });
+            logs.push(log);
+        }
+        logs
     }
 
     /// Number of fault layers.

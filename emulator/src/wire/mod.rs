@@ -10,4 +10,5 @@ pub mod medium;
 pub mod myrinet;
 pub mod network;
 pub mod port;
+pub mod strikes;
 pub mod unit;

@@ -21,6 +21,10 @@ pub trait Unit: Value + Clone + PartialEq + Debug + Send + 'static {
     #[must_use]
     fn with_bytes(&self, bytes: Vec<u8>) -> Self;
 
+    /// A unit with these bytes and this check sequence, right or wrong.
+    #[must_use]
+    fn with_check(bytes: Vec<u8>, check: u32) -> Self;
+
     /// The defects that a receiver can see.
     fn defects(&self) -> Defects;
 

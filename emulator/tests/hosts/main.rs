@@ -11,4 +11,5 @@ mod scheduling;
 mod script;
 mod signals;
 mod stepped;
+mod tapes;
 mod waits;

@@ -10,22 +10,34 @@ use crate::script::Act;
 
 /// What a program does while the signal comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Busy {
+pub enum Busy {
     Computes,
     PollsMemory,
     PollsWindow,
     Sleeps,
 }
 
-/// A program with a handler that computes for 2 us; the interrupt comes at `interrupt`, and the board writes at 30 us.
-fn bench(busy: Busy, interrupts: &[u64]) -> Bench {
+/// A bench with interrupts at these times, whose board writes at 30 us.
+pub fn acts(interrupts: &[u64]) -> Bench {
     let mut bench = Bench::new(&costs());
-    let page = bench.page.0;
     for time in interrupts {
         bench.at(us(*time), Act::Pulse);
     }
     bench.write_at(us(30), 0, 1);
     bench.at(us(30), Act::Window(0, 1));
+    bench
+}
+
+/// [`acts`] with [`program`].
+fn bench(busy: Busy, interrupts: &[u64]) -> Bench {
+    let mut bench = acts(interrupts);
+    program(&mut bench, busy);
+    bench
+}
+
+/// A program with a handler that computes for 2 us.
+pub fn program(bench: &mut Bench, busy: Busy) {
+    let page = bench.page.0;
     bench.spawn("program", move |mut machine, notes| async move {
         let count = Arc::new(AtomicU32::new(0));
         let (counted, handled) = (Arc::clone(&count), notes.clone());
@@ -56,7 +68,6 @@ fn bench(busy: Busy, interrupts: &[u64]) -> Bench {
         machine.compute(20_000).await;
         notes.add(&machine, "end");
     });
-    bench
 }
 
 trait PollMemoryWord {

@@ -17,6 +17,7 @@ use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
 use emulator::wire::myrinet::CrossbarConfig;
 
 use super::error::KitError;
+use super::failed::{Origin, Records};
 use super::fault::KitFault;
 use super::log::{Log, Tap};
 use super::schedule::Schedule;
@@ -24,7 +25,7 @@ use super::{Kit, NodeState, START};
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::{self, RecordOptions};
 use lanigon_worlds::boards::{self, BoardType, Medium};
-use lanigon_worlds::builder::{WorldBuilder, WorldError, add_layer, crossbar_ports};
+use lanigon_worlds::builder::{WorldBuilder, WorldError, add_layer, crossbar_ports, record_layers};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::faults::Strikes;
 use lanigon_worlds::images::{self, FirmwareError};
@@ -33,8 +34,8 @@ use lanigon_worlds::nodes;
 /// Default time limit after the start of the programs.
 const DEFAULT_MAX_TIME: SimTime = SimTime::from_us(1_000_000);
 /// Latency of a switch, and size of its output buffers.
-const SWITCH_LATENCY: SimTime = SimTime::from_ns(500);
-const SWITCH_BUFFER_BYTES: u64 = 128 << 10;
+pub(super) const SWITCH_LATENCY: SimTime = SimTime::from_ns(500);
+pub(super) const SWITCH_BUFFER_BYTES: u64 = 128 << 10;
 
 /// An observer, or the reason why it could not be started.
 type Started = io::Result<Box<dyn Observer>>;
@@ -49,8 +50,8 @@ impl fmt::Debug for Begin {
 }
 
 /// An image given by the test.
-#[derive(Debug, Clone)]
-enum Source {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
     File(PathBuf),
     Bytes(Vec<u8>),
 }
@@ -245,6 +246,7 @@ impl KitBuilder {
             Medium::Myrinet => on_myrinet(world, ports, board, &profile)?,
         };
         let strikes = self.install_faults(&mut world, board)?;
+        let records = self.records(&mut world, board, &profile, sram_bytes)?;
         let taps = Tap::install(&mut world, board.medium)?;
         let log = Log::observe(&mut world, self.details);
         let refuse = |error: anyhow::Error| KitError::Trace(format!("{error:#}"));
@@ -265,6 +267,7 @@ impl KitBuilder {
         Ok(Kit {
             world,
             board,
+            records,
             nodes: states,
             log,
             taps,
@@ -272,6 +275,62 @@ impl KitBuilder {
             end: START.saturating_add(self.max_time),
             recording,
             capture: capture.transpose().map_err(refuse)?,
+        })
+    }
+
+    /// Begins to record what a failed test writes.
+    fn records(
+        &self,
+        world: &mut World,
+        board: &'static BoardType,
+        profile: &Profile,
+        sram_bytes: u32,
+    ) -> Result<Option<Records>, KitError> {
+        if !Records::wanted() {
+            return Ok(None);
+        }
+        let mut records = Records::new(self.origin(board, profile, sram_bytes)?);
+        for node in 0..world.nodes.len() {
+            world.nodes[node].programs.keep_tapes();
+            let layers = record_layers(world, board.medium, node)?;
+            records.add_node(layers);
+        }
+        Ok(Some(records))
+    }
+
+    /// The description of the world for a scenario.
+    fn origin(
+        &self,
+        board: &'static BoardType,
+        profile: &Profile,
+        sram_bytes: u32,
+    ) -> Result<Origin, KitError> {
+        let cable = match board.medium {
+            Medium::Ethernet => {
+                let link = nodes::cable(profile).map_err(WorldError::from)?;
+                (link.byte_time, link.propagation)
+            }
+            Medium::Myrinet => {
+                let link = nodes::myrinet_cable(board);
+                (link.byte_time, link.propagation)
+            }
+        };
+        let named = self.board.as_deref().and_then(boards::named);
+        let usual = named.map_or(boards::DEFAULT.profile, |(_, profile)| profile);
+        let of_node = |node: usize| {
+            let own = self.images.iter().rfind(|(of, _)| *of == Some(node));
+            let all = || self.images.iter().rfind(|(of, _)| of.is_none());
+            own.or_else(all).map(|(_, source)| source.clone())
+        };
+        let started = |node: &usize| *node < self.silent_from;
+        let images = (0..self.nodes).map(|node| Some(node).filter(started).and_then(of_node));
+        Ok(Origin {
+            board,
+            profile: self.profile.clone().unwrap_or_else(|| usual.into()),
+            cable,
+            sram_bytes,
+            switch: self.switch,
+            images: images.collect(),
         })
     }
 
@@ -409,6 +468,26 @@ impl Source {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Bytes(_) => "bytes".into(),
+        }
+    }
+
+    /// A file name for a copy.
+    pub(super) fn file_name(&self) -> String {
+        let name = match self {
+            Self::File(path) => path.file_name(),
+            Self::Bytes(_) => None,
+        };
+        name.map_or_else(
+            || "bytes".into(),
+            |name| name.to_string_lossy().into_owned(),
+        )
+    }
+
+    /// Copies the image into a file.
+    pub(super) fn copy_to(&self, path: &Path) -> io::Result<()> {
+        match self {
+            Self::File(file) => std::fs::copy(file, path).map(drop),
+            Self::Bytes(bytes) => std::fs::write(path, bytes),
         }
     }
 

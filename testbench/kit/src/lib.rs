@@ -33,6 +33,7 @@
 //! | inject one exact fault | [`FrameFault`]; [`Fault`](lanigon_worlds::faults::Fault) for EMP, [`PacketFault`](lanigon_worlds::faults::PacketFault) for GM |
 //! | search for failures of a protocol | [`Search`], [`Schedules`], [`Schedule`] |
 //! | send and receive single frames | [`Kit::inject`], [`Kit::frames_from`] |
+//! | debug a failed test | the line that it prints: `lanigon debug target/lanigon/TEST/world.toml` |
 //! | inspect details | [`KitBuilder::trace_to`] and `lanigon trace`, [`KitBuilder::pcap_to`], [`KitBuilder::observe`] |
 //!
 //! Host programs begin at [`START`], when every board has booted. `docs/tutorial.md` leads from an empty
@@ -41,6 +42,7 @@
 mod builder;
 mod error;
 mod events;
+mod failed;
 mod fault;
 mod host;
 mod log;
@@ -54,11 +56,8 @@ use emulator::board::CpuId;
 use emulator::host::machine::Machine;
 use emulator::observe::event::{Place, TraceKind};
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use emulator::wire::ethernet::frame::Frame;
-use emulator::wire::myrinet::Packet;
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
-use lanigon_worlds::builder::WorldError;
 
 pub use builder::KitBuilder;
 pub use error::{HostError, KitError};
@@ -78,9 +77,11 @@ pub use lanigon_worlds::nodes::START;
 /// The result of a host program.
 pub use lanigon_worlds::outcome::ResultSlot;
 
+use failed::Records;
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::Recording;
-use lanigon_worlds::boards::{BoardType, Medium};
+use lanigon_worlds::boards::BoardType;
+use lanigon_worlds::builder::inject;
 use lanigon_worlds::faults::Strikes;
 use log::{Log, Tap};
 
@@ -104,6 +105,8 @@ pub struct Kit {
     log: Log,
     taps: Vec<Tap>,
     strikes: Vec<Strikes>,
+    /// What a failed test writes; `None` if it writes nothing.
+    records: Option<Records>,
     end: SimTime,
     recording: Recording,
     capture: Option<Capture>,
@@ -169,6 +172,9 @@ impl Kit {
         P: FnOnce(HostNode) -> F + Send + 'static,
         F: Future<Output = Result<T, HostError>> + Send + 'static,
     {
+        if self.now() > SimTime::ZERO {
+            self.doubt("a host program began while the world ran");
+        }
         let last = self.nodes.len() - 1;
         let state = self.nodes.get_mut(node);
         let state = state.ok_or(KitError::NoSuchNode { node, last })?;
@@ -218,6 +224,11 @@ impl Kit {
     /// # Errors
     /// If a program failed, a CPU stopped, nothing can happen any more, or the time limit is reached.
     pub fn run(&mut self) -> Result<(), KitError> {
+        let done = self.run_to_the_end();
+        self.noted(done)
+    }
+
+    fn run_to_the_end(&mut self) -> Result<(), KitError> {
         self.boot_the_others()?;
         let end = self.world.run(&RunLimits {
             max_time: Some(self.end),
@@ -246,6 +257,11 @@ impl Kit {
     /// # Errors
     /// If a program failed or a CPU stopped.
     pub fn run_until(&mut self, time: SimTime) -> Result<(), KitError> {
+        let done = self.pass_time(time);
+        self.noted(done)
+    }
+
+    fn pass_time(&mut self, time: SimTime) -> Result<(), KitError> {
         self.boot_the_others()?;
         self.world.pass_time(&RunLimits {
             max_time: Some(time),
@@ -281,16 +297,12 @@ impl Kit {
     /// If the node does not exist, or has no cable.
     pub fn inject(&mut self, node: usize, time: SimTime, bytes: &[u8]) -> Result<(), KitError> {
         let last = self.nodes.len() - 1;
-        let target = self.world.nodes.get_mut(node);
+        let target = self.world.nodes.get(node);
         let target = target.ok_or(KitError::NoSuchNode { node, last })?;
         let time = time.max(target.now());
-        match self.board.medium {
-            Medium::Ethernet => target.frame_arrives(Frame::new(bytes.to_vec()), time),
-            Medium::Myrinet => {
-                let packet = Packet::new(bytes.to_vec());
-                let injected = self.world.inject_myrinet(node, packet, time);
-                injected.map_err(WorldError::from)?;
-            }
+        inject(&mut self.world, self.board.medium, node, time, bytes)?;
+        if let Some(records) = &mut self.records {
+            records.arrives(node, time, bytes);
         }
         Ok(())
     }
@@ -307,9 +319,25 @@ impl Kit {
         self.world.trace_hash()
     }
 
-    /// The world, for operations without a method here.
-    pub const fn world(&mut self) -> &mut World {
+    /// The world, for operations without a method here. What a test changes there is not recorded for `lanigon debug`.
+    pub fn world(&mut self) -> &mut World {
+        self.doubt("the test used Kit::world()");
         &mut self.world
+    }
+
+    /// Notes why the recorded world may differ from this one.
+    fn doubt(&mut self, why: &'static str) {
+        if let Some(records) = &mut self.records {
+            records.doubt(why);
+        }
+    }
+
+    /// Notes how a run ended.
+    fn noted(&mut self, done: Result<(), KitError>) -> Result<(), KitError> {
+        if let Some(records) = &mut self.records {
+            records.failed = done.is_err();
+        }
+        done
     }
 
     /// Ends trace, capture and other observers.
@@ -388,8 +416,11 @@ impl Kit {
 }
 
 impl Drop for Kit {
-    /// Completes the files, also after a panic of the test.
+    /// Completes the files, also after a panic of the test, and writes the recording of a failed test.
     fn drop(&mut self) {
+        if let Some(records) = self.records.take() {
+            records.leave(&self.world);
+        }
         if let Err(error) = self.finish_observing() {
             ::log::error!("{error}");
         }

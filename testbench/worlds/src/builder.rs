@@ -3,6 +3,7 @@
 use emulator::board::NoSuchFault;
 use emulator::profile::ProfileError;
 use emulator::sim::node::Node;
+use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::frame::Frame;
@@ -11,6 +12,7 @@ use emulator::wire::ethernet::switch::SwitchConfig;
 use emulator::wire::fault::FaultLayer;
 use emulator::wire::myrinet::{self, CrossbarConfig, MyrinetError, Packet};
 use emulator::wire::port::Port;
+use emulator::wire::strikes::StrikeLog;
 
 use crate::boards::{BoardError, BoardType, Medium, Parts};
 use crate::nodes::mac_address;
@@ -60,6 +62,43 @@ where
     match medium {
         Medium::Ethernet => world.add_fault(port, Box::new(layer))?,
         Medium::Myrinet => world.add_myrinet_fault(port, Box::new(layer))?,
+    }
+    Ok(())
+}
+
+/// From now on records what the fault layers of a port do, on any medium; returns the record of each.
+///
+/// # Errors
+/// If the port does not exist or has no cable of that medium.
+pub fn record_layers(
+    world: &mut World,
+    medium: Medium,
+    port: impl Into<Port>,
+) -> Result<Vec<StrikeLog>, WorldError> {
+    Ok(match medium {
+        Medium::Ethernet => world.record_faults(port)?,
+        Medium::Myrinet => world.record_myrinet_faults(port)?,
+    })
+}
+
+/// Delivers a frame or a packet to a node at `time`, as from the other end of its cable.
+///
+/// # Errors
+/// If the node does not exist or, on Myrinet, has no cable.
+pub fn inject(
+    world: &mut World,
+    medium: Medium,
+    node: usize,
+    time: SimTime,
+    bytes: &[u8],
+) -> Result<(), WorldError> {
+    match medium {
+        Medium::Ethernet => {
+            if let Some(node) = world.nodes.get_mut(node) {
+                node.frame_arrives(Frame::new(bytes.to_vec()), time);
+            }
+        }
+        Medium::Myrinet => world.inject_myrinet(node, Packet::new(bytes.to_vec()), time)?,
     }
     Ok(())
 }

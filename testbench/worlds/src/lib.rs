@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod pairs;
 pub mod profile;
 pub mod programs;
+pub mod replay;
 pub mod scenario;
 pub mod simulation;
 pub mod wire;

@@ -10,5 +10,6 @@ mod emp;
 mod images;
 mod lanai;
 mod myrinet;
+mod replays;
 mod saved;
 mod scenarios;

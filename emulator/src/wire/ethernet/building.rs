@@ -15,6 +15,7 @@ use crate::wire::lane::LaneCounts;
 use crate::wire::medium::Delivery;
 use crate::wire::network::outbox_of;
 use crate::wire::port::Port;
+use crate::wire::strikes::StrikeLog;
 use crate::wire::unit::Arrival;
 
 impl World {
@@ -108,6 +109,19 @@ impl World {
         let line = ethernet.connected(port.into())?;
         ethernet.lines[line].lane.add_layer(layer);
         Ok(())
+    }
+
+    /// From now on records what the fault layers of a port do; returns the record of each. Call it before the run.
+    ///
+    /// # Errors
+    /// If the port does not exist or has no cable.
+    pub fn record_faults(
+        &mut self,
+        port: impl Into<Port>,
+    ) -> Result<Vec<StrikeLog>, EthernetError> {
+        let ethernet = self.ethernet_mut();
+        let line = ethernet.connected(port.into())?;
+        Ok(ethernet.lines[line].lane.record_layers())
     }
 
     /// Pulls the cable of a port out at `from` and plugs it in again at `until`, if ever. Nodes at its

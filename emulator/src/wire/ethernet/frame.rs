@@ -112,6 +112,10 @@ impl Unit for Frame {
         Self::with_fcs(bytes, self.fcs)
     }
 
+    fn with_check(bytes: Vec<u8>, check: u32) -> Self {
+        Self::with_fcs(bytes, check)
+    }
+
     fn defects(&self) -> Defects {
         let length = self.bytes.len();
         Defects {

@@ -14,6 +14,7 @@ use crate::sim::world::World;
 use crate::wire::fault::{FaultCounts, FaultLayer};
 use crate::wire::lane::LaneCounts;
 use crate::wire::port::Port;
+use crate::wire::strikes::StrikeLog;
 
 impl World {
     /// The Myrinet, to be changed.
@@ -101,6 +102,19 @@ impl World {
         let channel = myrinet.connected(port.into())?;
         myrinet.channels[channel].lane.add_layer(layer);
         Ok(())
+    }
+
+    /// From now on records what the fault layers of a port do; returns the record of each. Call it before the run.
+    ///
+    /// # Errors
+    /// If the port does not exist or has no cable.
+    pub fn record_myrinet_faults(
+        &mut self,
+        port: impl Into<Port>,
+    ) -> Result<Vec<StrikeLog>, MyrinetError> {
+        let myrinet = self.myrinet_mut();
+        let channel = myrinet.connected(port.into())?;
+        Ok(myrinet.channels[channel].lane.record_layers())
     }
 
     /// A packet that no board has sent comes out of the far end of a node's cable at `time`, or now if that is past. It waits for

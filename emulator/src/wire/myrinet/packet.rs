@@ -151,6 +151,10 @@ impl Unit for Packet {
         Self::with_crc(bytes, self.crc)
     }
 
+    fn with_check(bytes: Vec<u8>, check: u32) -> Self {
+        Self::with_crc(bytes, check as u8)
+    }
+
     fn defects(&self) -> Defects {
         Defects {
             check: !self.is_intact(),

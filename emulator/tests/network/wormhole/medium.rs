@@ -102,6 +102,11 @@ impl Unit for Packet {
         Self { bytes, check }
     }
 
+    fn with_check(bytes: Vec<u8>, check: u32) -> Self {
+        let bytes = bytes.into();
+        Self { bytes, check }
+    }
+
     fn defects(&self) -> Defects {
         Defects::default()
     }

@@ -17,6 +17,8 @@ pub enum Input {
     Script,
     /// A snapshot of a run.
     Snapshot,
+    /// The recorded actions of a node's host program.
+    Replay,
     /// A description of a parameter sweep.
     Sweep,
     /// Published numbers.
@@ -32,6 +34,7 @@ impl Input {
                 1 << 20
             }
             Self::Image => 64 << 20,
+            Self::Replay => 128 << 20,
             Self::Snapshot => 256 << 20,
         }
     }
@@ -43,6 +46,7 @@ impl Input {
             Self::Image => "a firmware image",
             Self::Script => "a script",
             Self::Snapshot => "a snapshot",
+            Self::Replay => "a recording of a node",
             Self::Sweep => "a sweep",
             Self::Published => "a table of published numbers",
         }

@@ -103,6 +103,7 @@ pub(super) fn mappers(
     for (index, (node, island)) in nodes.iter().zip(islands).enumerate() {
         let starts = |spec: &ProgramSpec| match &spec.program {
             Program::Start { nodes } => nodes.contains(&index),
+            Program::Replay { node, .. } => *node == index,
             _ => false,
         };
         let runs_gm = node.board.protocol() == Some(Protocol::Gm) && !programs.iter().any(starts);

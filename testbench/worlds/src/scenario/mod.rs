@@ -34,7 +34,7 @@ use crate::programs::content::LABEL_BYTES;
 use crate::programs::plan::memory_bytes;
 use faults::FaultSpec;
 use nodes::Defaults;
-use programs::ProgramSpec;
+use programs::{Program, ProgramSpec};
 use table::{Source, Table};
 
 use crate::files::input::Input;
@@ -102,13 +102,23 @@ impl Scenario {
         Ok((scenario, text))
     }
 
-    /// All files that the scenario names: images and timing profiles.
+    /// All files that the scenario names: images, timing profiles, and recordings.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
-        self.nodes.iter().flat_map(|node| {
+        let replays = self.replays().map(|(_, file, _)| self.folder.join(file));
+        let of_nodes = self.nodes.iter().flat_map(|node| {
             let image = node.image.file(&self.folder);
             let profile = node.profile.is_file();
             let profile = profile.then(|| self.folder.join(&node.profile.name));
             image.into_iter().chain(profile)
+        });
+        of_nodes.chain(replays)
+    }
+
+    /// Nodes that repeat a recording, its file, and its position.
+    pub(crate) fn replays(&self) -> impl Iterator<Item = (usize, &Path, &Position)> {
+        self.programs.iter().filter_map(|spec| match &spec.program {
+            Program::Replay { node, file } => Some((*node, file.as_path(), &spec.place)),
+            _ => None,
         })
     }
 
@@ -296,7 +306,6 @@ fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), Scenar
 
 /// Total number of a program's messages.
 fn total(spec: &ProgramSpec) -> u64 {
-    use programs::Program;
     let nodes = spec.nodes().len() as u64;
     let times = match &spec.program {
         Program::PingPong { .. } => 2,
@@ -304,7 +313,7 @@ fn total(spec: &ProgramSpec) -> u64 {
         Program::AllToAll { .. } => nodes * (nodes - 1),
         Program::Random { .. } => nodes,
         Program::Incast { bursts, .. } => (nodes - 1) * bursts,
-        Program::Idle { .. } | Program::Start { .. } => 0,
+        Program::Idle { .. } | Program::Start { .. } | Program::Replay { .. } => 0,
     };
     spec.messages.saturating_mul(times)
 }

@@ -15,7 +15,7 @@ use super::error::{Position, ScenarioError, unknown};
 use super::gm::GmSettings;
 use super::programs::ProgramSpec;
 use super::table::{Item, Table};
-use crate::boards::{self, BoardType, Protocol};
+use crate::boards::{self, BoardType, KB, Protocol};
 
 /// A type of board, and the timing profile that its name in the scenario means.
 type NamedBoard = (&'static BoardType, &'static str);
@@ -196,13 +196,18 @@ pub struct Node {
     pub costs: Vec<Cost>,
     /// Host memory in MB.
     pub memory_mb: u32,
+    /// Local memory of the board, if the scenario names a size.
+    pub board_memory_bytes: Option<u32>,
 }
 
 impl Node {
     /// Local memory of its board.
     #[must_use]
     pub const fn sram_bytes(&self) -> u32 {
-        self.board.sram_bytes_for(self.protocol)
+        match self.board_memory_bytes {
+            Some(bytes) => bytes,
+            None => self.board.sram_bytes_for(self.protocol),
+        }
     }
 }
 
@@ -217,6 +222,7 @@ pub(super) struct Defaults {
     pub(super) profile: ProfileName,
     pub(super) costs: Vec<Cost>,
     pub(super) memory_mb: u32,
+    pub(super) board_memory_bytes: Option<u32>,
 }
 
 impl Defaults {
@@ -241,6 +247,7 @@ impl Defaults {
             },
             costs: costs::read(&[], root.table("costs")?)?,
             memory_mb: memory(root, DEFAULT_MEMORY_MB)?,
+            board_memory_bytes: board_memory(root, board)?,
         })
     }
 }
@@ -295,6 +302,22 @@ fn protocol(
 
 fn memory(table: &mut Table<'_>, default: u32) -> Result<u32, ScenarioError> {
     table.integer("host_memory_mb", 8..=4096, default)
+}
+
+/// The size of a board's local memory in bytes, if a table names it: one with which the board is made.
+fn board_memory(table: &mut Table<'_>, board: &BoardType) -> Result<Option<u32>, ScenarioError> {
+    let Some(item) = table.get("board_memory_kb") else {
+        return Ok(None);
+    };
+    let kilobytes: u32 = item.integer(1..=1 << 20)?;
+    let bytes = kilobytes * KB;
+    match board.sram_sizes.contains(&bytes) {
+        true => Ok(Some(bytes)),
+        false => {
+            let sizes = board.sram_kilobytes();
+            Err(item.place.refuse(format!("the board has {sizes} KB")))
+        }
+    }
 }
 
 /// The nodes and their groups.
@@ -364,6 +387,11 @@ impl Nodes {
             },
             costs: costs::read(&defaults.costs, table.table("costs")?)?,
             memory_mb: memory(&mut table, defaults.memory_mb)?,
+            board_memory_bytes: board_memory(&mut table, board)?.or_else(|| {
+                defaults
+                    .board_memory_bytes
+                    .filter(|_| other_board.is_none())
+            }),
         };
         table.finish()?;
         let single = count.is_none();
@@ -481,6 +509,7 @@ impl Defaults {
             profile: self.profile.clone(),
             costs: self.costs.clone(),
             memory_mb: self.memory_mb,
+            board_memory_bytes: self.board_memory_bytes,
         }
     }
 }

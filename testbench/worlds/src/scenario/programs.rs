@@ -1,5 +1,7 @@
 //! The host programs of a scenario, and their parameters.
 
+use std::path::PathBuf;
+
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
 use defs::gm::packet::capacity;
 use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
@@ -80,6 +82,13 @@ pub enum Program {
         /// The nodes.
         nodes: Vec<usize>,
     },
+    /// Repeats the recorded actions of a host program, recorded faults, and recorded arrivals.
+    Replay {
+        /// The node.
+        node: usize,
+        /// The file of the recording, relative to the scenario's folder.
+        file: PathBuf,
+    },
     /// Loads and starts any firmware, without further accesses to the board.
     Start {
         /// The nodes.
@@ -115,6 +124,7 @@ impl ProgramSpec {
         match &self.program {
             Program::PingPong { nodes } => nodes.to_vec(),
             Program::Stream { from, to } => vec![*from, *to],
+            Program::Replay { node, .. } => vec![*node],
             Program::AllToAll { nodes }
             | Program::Random { nodes, .. }
             | Program::Idle { nodes }
@@ -128,13 +138,13 @@ impl ProgramSpec {
     /// Whether its nodes exchange messages.
     #[must_use]
     pub const fn talks(&self) -> bool {
-        !matches!(self.program, Program::Idle { .. } | Program::Start { .. })
+        self.uses_protocol() && !matches!(self.program, Program::Idle { .. })
     }
 
     /// Whether it uses a message protocol, EMP or GM, whose firmware reports to the host when it is ready.
     #[must_use]
     pub const fn uses_protocol(&self) -> bool {
-        !matches!(self.program, Program::Start { .. })
+        !matches!(self.program, Program::Start { .. } | Program::Replay { .. })
     }
 
     /// Length of the longest message.
@@ -166,9 +176,10 @@ enum Name {
     Incast,
     Idle,
     Start,
+    Replay,
 }
 
-const NAMES: [(&str, Name); 7] = [
+const NAMES: [(&str, Name); 8] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -176,6 +187,7 @@ const NAMES: [(&str, Name); 7] = [
     ("incast", Name::Incast),
     ("idle", Name::Idle),
     ("start", Name::Start),
+    ("replay", Name::Replay),
 ];
 
 /// Reads a `[[program]]`.
@@ -191,9 +203,13 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         sizes: Sizes::List(vec![0]),
         window: DEFAULT_WINDOW,
         receives: None,
-        start_ns: match table.get("start_us") {
-            Some(item) => nanoseconds(&item)?,
-            None => 0,
+        start_ns: match name {
+            // A recording has its own times.
+            Name::Replay => 0,
+            _ => match table.get("start_us") {
+                Some(item) => nanoseconds(&item)?,
+                None => 0,
+            },
         },
         place: run.place,
     };
@@ -264,6 +280,10 @@ fn read_program(
         },
         Name::Start => Program::Start {
             nodes: nodes.resolve(&table.need("nodes")?)?,
+        },
+        Name::Replay => Program::Replay {
+            node: nodes.resolve_one(&table.need("node")?)?,
+            file: table.need("file")?.text()?.into(),
         },
     })
 }

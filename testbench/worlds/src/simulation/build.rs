@@ -21,6 +21,7 @@ use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
+use crate::replay::Replays;
 use crate::scenario::faults::{ExactFault, FaultSpec};
 use crate::scenario::{Node, Scenario, ScenarioError};
 
@@ -39,6 +40,7 @@ pub struct Blueprint {
     pub images: Images,
     /// Speed of each node.
     speeds: Vec<Arc<Speed>>,
+    replays: Replays,
 }
 
 impl Blueprint {
@@ -51,6 +53,7 @@ impl Blueprint {
         Ok(Self {
             speeds: speeds(scenario, &images)?,
             images,
+            replays: Replays::read(scenario)?,
             scenario: scenario.clone(),
         })
     }
@@ -64,6 +67,7 @@ impl Blueprint {
             scenario,
             images,
             speeds,
+            replays,
         } = self;
         let refuse = |error: WorldError| scenario.place.refuse(error.to_string());
         let mut world = world(scenario, speeds).map_err(refuse)?;
@@ -87,6 +91,8 @@ impl Blueprint {
             .collect();
         let lives = tasks::spawn(&mut world, scenario, images, &profiles);
         let lives = lives.map_err(|error| scenario.place.refuse(error.to_string()))?;
+        let installed = replays.install(&mut world, scenario);
+        installed.map_err(refuse)?;
         let mappings = mapping::spawn(&mut world, scenario);
         let started = Started::new(&mut world, scenario);
         let names = scenario.nodes.iter().map(|node| node.name.clone());
@@ -97,6 +103,7 @@ impl Blueprint {
             lives,
             mappings,
             started,
+            replays: replays.clone(),
             resets,
             counters,
             looks: 0,

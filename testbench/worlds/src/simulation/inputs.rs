@@ -5,6 +5,7 @@ use std::fmt::Write;
 use emulator::profile::{Entry, Profile};
 
 use super::images::Images;
+use crate::replay::Replays;
 use crate::scenario::{Node, Scenario, ScenarioError, unknown};
 
 /// The profile of a node, with the scenario's own costs.
@@ -58,6 +59,9 @@ pub fn describe(scenario: &Scenario) -> Result<String, ScenarioError> {
             known.push((node, index));
         }
         let _ = write!(text, " image {}", images.index_of(index));
+    }
+    for checksum in Replays::read(scenario)?.checksums() {
+        let _ = write!(text, "\nreplay {checksum:08x}");
     }
     Ok(text)
 }

@@ -28,6 +28,7 @@ use crate::faults::Strikes;
 use crate::nodes::START;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
+use crate::replay::Replays;
 use crate::scenario::Position;
 use counters::Counters;
 use mapping::Mappings;
@@ -88,6 +89,8 @@ pub struct Simulation {
     mappings: Mappings,
     /// Nodes on which only firmware runs.
     started: Started,
+    /// Recordings that nodes repeat.
+    replays: Replays,
     /// Resets of nodes, sorted by time.
     resets: Vec<(SimTime, usize)>,
     /// Counters that must be sampled during the run, and the number of samples so far.
@@ -114,7 +117,14 @@ impl Simulation {
             .flatten()
             .min();
         let last = last.map(|time| START.saturating_add(time));
-        let end = self.advance(options, last, watch);
+        let mut end = self.advance(options, last, watch);
+        if self.replays.any() && matches!(end, RunEnd::TimeLimit(_)) {
+            // Nothing runs any more: this tells who waits for what.
+            end = self.world.run(&RunLimits {
+                max_time: Some(self.world.now()),
+                ..RunLimits::default()
+            });
+        }
         self.outcome(end)
     }
 
@@ -154,6 +164,13 @@ impl Simulation {
             interrupt: options.interrupt.clone(),
             threads: options.threads,
         };
+        if self.replays.any() && until.is_some() {
+            // As the recorded run: whether programs have ended or not.
+            return match self.world.pass_time(&limits) {
+                true => RunEnd::TimeLimit(Vec::new()),
+                false => RunEnd::Interrupted,
+            };
+        }
         let (lives, resets) = (&self.lives, &self.resets);
         let settled = || verdict::is_settled(&lives_at(lives, resets, SimTime::MAX));
         // Bare firmware may always have more to do.

@@ -54,7 +54,7 @@ pub struct Label {
     pub image: String,
     /// Identities of the images: hashes of their loaded bytes.
     pub identity: String,
-    /// Hash of the nodes' timing.
+    /// Hash of the nodes' timing, and of the recordings that they repeat.
     pub timing: u32,
     /// Time relative to the start of the host programs, in ps; negative before it.
     pub time_ps: i128,
@@ -123,7 +123,10 @@ impl Simulation {
         let entries = self.profiles.iter().flat_map(|profile| &profile.entries);
         let line =
             |(name, entry): (&String, &Entry)| format!("{name}={} {}\n", entry.value, entry.unit);
-        crc32fast::hash(entries.map(line).collect::<String>().as_bytes())
+        let replays = self.replays.checksums();
+        let replays = replays.map(|checksum| format!("replay {checksum:08x}\n"));
+        let text: String = entries.map(line).chain(replays).collect();
+        crc32fast::hash(text.as_bytes())
     }
 
     fn label(&self, now: SimTime, name: &str, text: &str, scenario: &Scenario) -> Label {
@@ -199,7 +202,7 @@ impl Simulation {
             return Err(SnapshotError::Other { what, hint });
         }
         if simulation.timing() != label.timing {
-            let hint = "a profile that the scenario names was changed".into();
+            let hint = "a profile or a recording that the scenario names was changed".into();
             let what = "timing";
             return Err(SnapshotError::Other { what, hint });
         }

@@ -1,4 +1,4 @@
-//! Nodes whose hosts only start a firmware of any kind.
+//! Nodes with a firmware of any kind: their hosts only start it, or repeat a recording.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +40,9 @@ impl Started {
             if let Program::Start { nodes: these } = &spec.program {
                 these.iter().for_each(|&node| nodes[node] = true);
             }
+        }
+        for (node, ..) in scenario.replays() {
+            nodes[node] = true;
         }
         let started = Self {
             nodes,
