@@ -243,7 +243,7 @@ fn no_input_does_harm() {
         );
     }
     if long.is_some() {
-        let _ = write!(std::io::stderr(), "{report}peak memory {} MB\n", peak_mb());
+        let _ = writeln!(std::io::stderr(), "{report}peak memory {} MB", peak_mb());
         assert!(peak_mb() <= 512, "{} MB", peak_mb());
     }
 }
