@@ -106,6 +106,18 @@ impl HostView {
     }
 }
 
+/// An image file of another form than ELF.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherForm {
+    /// Name of the form, and the firmware's version.
+    pub description: String,
+    /// What is loaded.
+    pub firmware: Firmware,
+}
+
+/// Reads a file of another form than ELF for a board with this much local memory; `None` if the file is not of this form.
+type ReadForm = fn(&[u8], u32) -> Option<Result<OtherForm, String>>;
+
 /// GM's firmware for a type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct GmFirmware {
@@ -160,6 +172,7 @@ pub struct BoardType {
     /// Package with the interface for firmware.
     pub hal: &'static str,
     limits: fn(u32) -> MemoryLimits,
+    other_form: Option<ReadForm>,
     start: fn(Machine, Arc<Firmware>, SimTime) -> Program,
     make_busy: fn(&mut Node, Code) -> Result<(), BoardError>,
     /// Measurements of its speed with busy CPUs.
@@ -325,6 +338,15 @@ impl BoardType {
     /// [`BoardError::Kernel`].
     pub fn make_busy(&self, node: &mut Node, code: Code) -> Result<(), BoardError> {
         (self.make_busy)(node, code)
+    }
+
+    /// Reads a file of the form that firmware for the board has besides ELF; `None` if the file is not of this form.
+    ///
+    /// # Errors
+    /// If the file is damaged or does not fit the board.
+    #[must_use]
+    pub fn other_form(&self, file: &[u8], sram_bytes: u32) -> Option<Result<OtherForm, String>> {
+        self.other_form.and_then(|read| read(file, sram_bytes))
     }
 
     /// What an image must fit on a board with this much memory.

@@ -101,13 +101,15 @@ impl Scenario {
         Ok((scenario, text))
     }
 
-    /// All files that the scenario names: images and timing profiles.
+    /// All files that the scenario names: images, their symbols, and timing profiles.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         self.nodes.iter().flat_map(|node| {
             let image = node.image.file(&self.folder);
+            let symbols = node.symbols.as_ref();
+            let symbols = symbols.and_then(|symbols| symbols.file(&self.folder));
             let profile = node.profile.is_file();
             let profile = profile.then(|| self.folder.join(&node.profile.name));
-            image.into_iter().chain(profile)
+            image.into_iter().chain(symbols).chain(profile)
         })
     }
 

@@ -16,6 +16,7 @@ use super::gm::GmSettings;
 use super::programs::ProgramSpec;
 use super::table::{Item, Table};
 use crate::boards::{self, BoardType, Protocol};
+use crate::files::own::{self, Found};
 
 /// A type of board, and the timing profile that its name in the scenario means.
 type NamedBoard = (&'static BoardType, &'static str);
@@ -124,11 +125,20 @@ impl ImageName {
         })
     }
 
-    /// The file, relative to the scenario's folder; `None` for a built-in image.
+    /// The file, relative to the scenario's folder; `None` for a built-in image, whose name has neither a folder nor an extension.
     #[must_use]
     pub fn file(&self, folder: &Path) -> Option<PathBuf> {
-        let file = self.name.contains('/');
+        let file = self.name.contains(['/', '.']);
         file.then(|| folder.join(&self.name))
+    }
+
+    /// The file, or the built-in image for boards of this type.
+    #[must_use]
+    pub fn find(&self, board: &BoardType, folder: &Path) -> Found {
+        match self.file(folder) {
+            Some(path) => Found::File(path),
+            None => own::image(board.images, &self.name),
+        }
     }
 }
 
@@ -186,6 +196,8 @@ pub struct Node {
     pub protocol: Option<Protocol>,
     /// Its firmware.
     pub image: ImageName,
+    /// The ELF file with the symbols of its firmware, if that has none of its own.
+    pub symbols: Option<ImageName>,
     /// EMP settings.
     pub emp: EmpSettings,
     /// GM settings.
@@ -212,6 +224,7 @@ pub(super) struct Defaults {
     board: &'static BoardType,
     protocol: Option<Protocol>,
     pub(super) image: ImageName,
+    symbols: Option<ImageName>,
     pub(super) emp: EmpSettings,
     pub(super) gm: GmSettings,
     pub(super) profile: ProfileName,
@@ -233,6 +246,7 @@ impl Defaults {
                 Some(item) => ImageName::read(item)?,
                 None => ImageName::of(board, &root.place),
             },
+            symbols: root.get("symbols").map(ImageName::read).transpose()?,
             emp: EmpSettings::default().read(emp)?,
             gm: GmSettings::default().read(gm)?,
             profile: match root.get("profile") {
@@ -347,10 +361,18 @@ impl Nodes {
         let own_board = board(&mut table)?;
         let other_board = own_board.filter(|board| board.0.name != defaults.board.name);
         let board = own_board.map_or(defaults.board, |board| board.0);
+        let own_image = table.get("image");
+        let own_symbols = table.get("symbols");
         let own = Defaults {
             board,
             protocol: protocol(board, asked, defaults.protocol)?,
-            image: match (table.get("image"), other_board) {
+            symbols: match (own_symbols, &own_image, other_board) {
+                (Some(item), ..) => Some(ImageName::read(item)?),
+                (None, None, None) => defaults.symbols.clone(),
+                // The symbols of the other nodes are for another image.
+                (None, ..) => None,
+            },
+            image: match (own_image, other_board) {
                 (Some(item), _) => ImageName::read(item)?,
                 (None, Some((board, _))) => ImageName::of(board, &table.place),
                 (None, None) => defaults.image.clone(),
@@ -476,6 +498,7 @@ impl Defaults {
             board: self.board,
             protocol: self.protocol,
             image: self.image.clone(),
+            symbols: self.symbols.clone(),
             emp: self.emp,
             gm: self.gm,
             profile: self.profile.clone(),

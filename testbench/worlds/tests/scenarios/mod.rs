@@ -7,6 +7,7 @@
 mod costs;
 mod examples;
 mod faults;
+mod forms;
 mod gm;
 mod gm_mapper;
 mod race;

@@ -1,5 +1,6 @@
 //! The Alteon Tigon2.
 
+mod form;
 mod kernel;
 mod start;
 
@@ -41,6 +42,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     hal: "tigon2-hal",
     build,
     limits: Tigon2::image_limits,
+    other_form: Some(form::read),
     start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
     make_busy: kernel::load,
     busy: &[
