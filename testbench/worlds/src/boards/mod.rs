@@ -84,6 +84,20 @@ pub enum Protocol {
     Emp,
     /// GM, on Myrinet or Ethernet.
     Gm,
+    /// Frames of Ethernet, by the host protocol of AceNIC firmware.
+    Acenic,
+}
+
+impl Protocol {
+    /// Its name in texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Emp => "EMP",
+            Self::Gm => "GM",
+            Self::Acenic => "AceNIC firmware",
+        }
+    }
 }
 
 /// How a host sees a board through its PCI window: the driver in the host library that brings it up.
@@ -104,6 +118,17 @@ impl HostView {
             Self::Lanai(family) => Some(family),
         }
     }
+}
+
+/// AceNIC firmware for a type of board.
+#[derive(Debug, Clone, Copy)]
+pub struct AcenicFirmware {
+    /// Name of the image.
+    pub image: &'static str,
+    /// Local memory of boards in scenarios.
+    pub sram_bytes: u32,
+    /// Word in local memory in which the board counts frames that it dropped for want of space.
+    pub dropped: u32,
 }
 
 /// An image file of another form than ELF.
@@ -148,6 +173,8 @@ pub struct BoardType {
     pub host_view: HostView,
     /// Its firmware for GM, if there is one.
     pub gm: Option<GmFirmware>,
+    /// Its firmware for Ethernet, if there is one.
+    pub acenic: Option<AcenicFirmware>,
     /// Name in texts: `Alteon Tigon2`.
     pub title: &'static str,
     /// One line about it.
@@ -305,6 +332,7 @@ impl BoardType {
         match protocol {
             Protocol::Emp => self.runs_emp,
             Protocol::Gm => self.gm.is_some(),
+            Protocol::Acenic => self.acenic.is_some(),
         }
     }
 
@@ -319,8 +347,9 @@ impl BoardType {
     /// The size of local memory in scenarios and tests of nodes with this protocol.
     #[must_use]
     pub const fn sram_bytes_for(&self, protocol: Option<Protocol>) -> u32 {
-        match (protocol, self.gm) {
-            (Some(Protocol::Gm), Some(gm)) => gm.sram_bytes,
+        match (protocol, self.gm, self.acenic) {
+            (Some(Protocol::Gm), Some(gm), _) => gm.sram_bytes,
+            (Some(Protocol::Acenic), _, Some(acenic)) => acenic.sram_bytes,
             _ => self.scenario_sram_bytes,
         }
     }

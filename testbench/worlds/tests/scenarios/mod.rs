@@ -4,6 +4,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod acenic;
 mod costs;
 mod examples;
 mod faults;

@@ -45,6 +45,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     hal: "lanai-hal",
     limits: |bytes| Lanai::image_limits(Generation::L9, bytes),
     other_form: None,
+    acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
     make_busy: kernel::load,
     busy: &[Busy {
@@ -66,6 +67,7 @@ pub(super) const LANAI_7: BoardType = BoardType {
     busy: &[],
     limits: |bytes| Lanai::image_limits(Generation::L7, bytes),
     other_form: None,
+    acenic: None,
     ..LANAI_9
 };
 
@@ -87,6 +89,7 @@ pub(super) const LANAI_4: BoardType = BoardType {
     scenario_sram_bytes: 1024 * KB,
     limits: |bytes| Lanai::image_limits(Generation::L4, bytes),
     other_form: None,
+    acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Four, firmware, time)),
     ..LANAI_7
 };

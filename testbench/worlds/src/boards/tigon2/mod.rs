@@ -4,6 +4,7 @@ mod form;
 mod kernel;
 mod start;
 
+use defs::tigon2::counters;
 use emulator::cpu::mips::architecture::Mips;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
@@ -13,7 +14,7 @@ use emulator::tigon2::timing::{PROFILES, Timing};
 
 use host_lib::gm;
 
-use super::{BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
+use super::{AcenicFirmware, BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
 use crate::kernel::Code;
 
 pub(super) const TIGON2: BoardType = BoardType {
@@ -28,6 +29,11 @@ pub(super) const TIGON2: BoardType = BoardType {
         variants: &["gm-tigon2-two"],
         family: gm::Family::Tigon2,
         sram_bytes: 1024 * KB,
+    }),
+    acenic: Some(AcenicFirmware {
+        image: "acenic",
+        sram_bytes: 1024 * KB,
+        dropped: counters::DROPPED_SPACE,
     }),
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",
