@@ -3,7 +3,8 @@
 //! [`Image::parse`] reads a file and refuses what the board cannot run: a file for another machine, parts
 //! that do not fit, instructions that the chip does not have. An image contains everything that the
 //! emulator and its tools need: data to load, [symbols], [probes], the [dispatch tables](handlers), the
-//! [placement](Section) of each part, the [stack] size, and the source [lines] of its code.
+//! [placement](Section) of each part, the [stack] size, and the source [lines] of its code. Files of other forms have only
+//! bytes to load; an ELF file can [name](loaded) their code.
 
 pub mod check;
 pub mod coff;
@@ -11,6 +12,7 @@ pub mod error;
 pub mod handlers;
 pub mod identity;
 pub mod lines;
+pub mod loaded;
 pub mod probes;
 pub mod raw;
 pub mod stack;
@@ -25,6 +27,7 @@ pub use error::ImageError;
 pub use handlers::Handler;
 pub use identity::{Identity, SymbolTable};
 pub use lines::{DebugInfo, Lines, LinesError, SourceFrame};
+pub use loaded::SymbolsError;
 pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
 pub use unwind::{Frame, UnwindError};
@@ -120,9 +123,16 @@ pub struct Section {
     pub bytes: Vec<u8>,
 }
 
-/// A firmware image that fits the board and contains only instructions of the chip.
+/// The form of ELF files.
+pub const ELF_FORM: &str = "ELF";
+
+/// A firmware image that fits the board and, as far as it is checked, contains only instructions of the chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
+    /// Form of the file, for display: [`ELF_FORM`] or another one, with its version.
+    pub form: String,
+    /// Whether all code was checked against the instruction set. Without symbols, data and code look alike.
+    pub code_is_checked: bool,
     /// Start address of CPU A.
     pub entry: u32,
     /// Segments to load, by load address.
@@ -142,11 +152,24 @@ pub struct Image {
 }
 
 impl Image {
-    /// Parses an image.
+    /// Parses an ELF image.
     ///
     /// # Errors
     /// [`ImageError`]: the file cannot run on a board with these memories.
     pub fn parse(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
+        let mut image = Self::read(file, memory)?;
+        if image.instruction(image.entry).is_none() {
+            return Err(ImageError::NoEntry {
+                address: image.entry,
+            });
+        }
+        check::check(&image)?;
+        image.handlers = handlers::read(&image, memory.dispatch_tables);
+        Ok(image)
+    }
+
+    /// Reads all that an ELF file contains, without its handlers. The code is not checked, and need not be there.
+    fn read(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
         let elf = open(file, memory)?;
         let sections = sections(&elf, file, memory)?;
         let segments = segments(&elf, file, &sections, memory)?;
@@ -159,7 +182,9 @@ impl Image {
                 board: memory.board,
             });
         }
-        let mut image = Self {
+        Ok(Self {
+            form: ELF_FORM.into(),
+            code_is_checked: true,
             entry: elf.entry as u32,
             segments,
             sections,
@@ -168,15 +193,7 @@ impl Image {
             handlers: Vec::new(),
             debug: DebugInfo::read(&elf, file)?,
             architecture: memory.architecture,
-        };
-        if image.instruction(image.entry).is_none() {
-            return Err(ImageError::NoEntry {
-                address: image.entry,
-            });
-        }
-        check::check(&image)?;
-        image.handlers = handlers::read(&image, memory.dispatch_tables);
-        Ok(image)
+        })
     }
 
     /// Address and bytes of each part to write into SRAM.

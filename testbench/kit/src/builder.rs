@@ -494,8 +494,11 @@ impl Source {
     fn read(&self, board: &BoardType, sram_bytes: u32) -> Result<Image, KitError> {
         let path = match self {
             Self::Bytes(bytes) => {
-                let limits = board.image_limits(sram_bytes);
-                return Ok(Image::parse(bytes, &limits)?);
+                let image = board.parse_image("the image given as bytes", bytes, sram_bytes);
+                return image.map_err(|error| match error {
+                    FirmwareError::Image { error, .. } => error.into(),
+                    other => other.into(),
+                });
             }
             Self::File(path) => path,
         };

@@ -253,7 +253,13 @@ impl Inputs {
     fn of(&mut self, scenario: &Scenario) -> Result<&str, ScenarioError> {
         let mut names = String::new();
         for node in &scenario.nodes {
-            let image = (&node.image.name, &node.profile.name, node.sram_bytes());
+            let symbols = node.symbols.as_ref().map(|symbols| &symbols.name);
+            let image = (
+                &node.image.name,
+                symbols,
+                &node.profile.name,
+                node.sram_bytes(),
+            );
             let costs = node.costs.iter().map(|cost| (&cost.entry, cost.value));
             // Writing to a string cannot fail.
             let _ = write!(names, "{} {image:?}", node.board.name);

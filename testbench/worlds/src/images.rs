@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use emulator::image::{Image, ImageError};
+use emulator::image::{Image, ImageError, SymbolsError};
 use host_lib::firmware::Firmware;
 
-use crate::boards::{BoardType, DEFAULT};
+use crate::boards::{BoardType, DEFAULT, OtherForm};
 use crate::files::input::Input;
 use crate::files::own::{self, Found};
 
@@ -31,7 +31,26 @@ pub enum FirmwareError {
         /// Reason.
         error: ImageError,
     },
+    /// The file is of another form than ELF and not valid for the board.
+    #[error("{path}: {reason}")]
+    OtherForm {
+        /// The file.
+        path: PathBuf,
+        /// Reason.
+        reason: String,
+    },
+    /// The file does not name the image's code.
+    #[error("{path}: {error}")]
+    Symbols {
+        /// The file with the symbols.
+        path: PathBuf,
+        /// Reason.
+        error: SymbolsError,
+    },
 }
+
+/// Begin of an ELF file.
+const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 impl BoardType {
     /// Folder of the firmware images for boards of this type that the project builds.
@@ -49,22 +68,68 @@ impl BoardType {
     }
 
     fn read(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
-        let path = || PathBuf::from(found.to_string());
-        let bytes = found
-            .read(Input::Image)
-            .map_err(|error| FirmwareError::File {
-                path: path(),
+        let bytes = self.read_bytes(found)?;
+        self.parse_image(&found.to_string(), &bytes, sram_bytes)
+    }
+
+    fn read_bytes(&self, found: &Found) -> Result<Vec<u8>, FirmwareError> {
+        found.read(Input::Image).map_err(|error| {
+            let path = PathBuf::from(found.to_string());
+            let own = path.starts_with(self.image_folder());
+            FirmwareError::File {
+                path,
                 hint: match error.kind() {
-                    ErrorKind::NotFound if path().starts_with(self.image_folder()) => {
-                        " (build the firmware first: make firmware)"
-                    }
+                    ErrorKind::NotFound if own => " (build the firmware first: make firmware)",
                     _ => "",
                 },
                 error,
-            })?;
+            }
+        })
+    }
+
+    /// Takes the content of a file as an image for a board of this type with this SRAM: ELF, or the other form of the board's
+    /// firmware. `name` is that of the file, for messages.
+    ///
+    /// # Errors
+    /// If it is not valid for the board.
+    pub fn parse_image(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        sram_bytes: u32,
+    ) -> Result<Image, FirmwareError> {
         let limits = self.image_limits(sram_bytes);
-        Image::parse(&bytes, &limits).map_err(|error| FirmwareError::Image {
-            path: path(),
+        let is_elf = bytes.starts_with(ELF_MAGIC);
+        match self.other_form(bytes, sram_bytes).filter(|_| !is_elf) {
+            Some(Ok(OtherForm {
+                description,
+                firmware: Firmware { segments, entry },
+            })) => Ok(Image::loaded(description, entry, segments, &limits)),
+            Some(Err(reason)) => Err(FirmwareError::OtherForm {
+                path: name.into(),
+                reason,
+            }),
+            None => Image::parse(bytes, &limits).map_err(|error| FirmwareError::Image {
+                path: name.into(),
+                error,
+            }),
+        }
+    }
+
+    /// The image with the symbols, lines and probes of an ELF file, which must be for the same code.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not valid for the board, or is for other code.
+    pub fn with_symbols(
+        &self,
+        image: Image,
+        symbols: &Found,
+        sram_bytes: u32,
+    ) -> Result<Image, FirmwareError> {
+        let bytes = self.read_bytes(symbols)?;
+        let named = image.with_symbols(&bytes, &self.image_limits(sram_bytes));
+        named.map_err(|error| FirmwareError::Symbols {
+            path: symbols.to_string().into(),
             error,
         })
     }

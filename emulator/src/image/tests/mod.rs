@@ -1,6 +1,7 @@
 //! Images built byte by byte: accepted files, refused files, and no panic for any file.
 
 mod builder;
+mod loaded;
 mod symbols;
 mod unwind;
 

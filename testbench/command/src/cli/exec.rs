@@ -22,8 +22,11 @@ Examples:
   lanigon exec -v hello
   lanigon exec --board lanai9.2-200 --load 0=prog.bin --pc 0")]
 pub struct ExecArgs {
-    /// ELF image to load and start
+    /// Image to load and start: ELF, or the Linux format of AceNIC firmware
     pub image: Option<PathBuf>,
+    /// ELF file with symbols, lines and probes of the image's code
+    #[arg(long, value_name = "FILE", requires = "image")]
+    pub symbols: Option<PathBuf>,
     /// Load a raw binary into SRAM or into the scratchpad of --cpu (repeatable)
     #[arg(long, value_name = "ADDR=FILE", value_parser = load)]
     pub load: Vec<Load>,

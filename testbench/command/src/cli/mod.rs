@@ -394,9 +394,12 @@ pub struct AcenicArgs {
 Example:
   lanigon image IMAGES/hello"))]
 pub struct ImageArgs {
-    /// ELF image
+    /// Image: ELF, or the Linux format of AceNIC firmware
     #[arg(value_name = "FILE")]
     pub image: PathBuf,
+    /// ELF file with symbols, lines and probes of the image's code
+    #[arg(long, value_name = "FILE")]
+    pub symbols: Option<PathBuf>,
     /// The board that the image must fit.
     #[command(flatten)]
     pub board: BoardArgs,

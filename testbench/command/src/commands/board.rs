@@ -5,9 +5,11 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use emulator::image::Image;
 use emulator::profile::Profile;
 use lanigon_worlds::boards::{self, BOARDS, BoardType, DEFAULT, KB};
 use lanigon_worlds::files::own::Found;
+use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::profile;
 
 use crate::cli::BoardArgs;
@@ -59,6 +61,23 @@ pub fn choose(
         profile,
         sram_bytes,
     })
+}
+
+/// An image for a board, with the symbols of another file if one is given.
+///
+/// # Errors
+/// If a file is invalid, or the symbols are for other code.
+pub fn read_image(
+    board: &BoardType,
+    image: &Path,
+    symbols: Option<&Path>,
+    sram_bytes: u32,
+) -> Result<Image, FirmwareError> {
+    let image = board.find_image(image, sram_bytes)?;
+    match symbols {
+        Some(symbols) => board.with_symbols(image, &board.find(symbols), sram_bytes),
+        None => Ok(image),
+    }
 }
 
 /// The type of board with this name or profile, and the profile.

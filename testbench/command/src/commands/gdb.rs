@@ -27,13 +27,15 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let session = debug::session(&args.what, &Interrupt::default())?;
     let node = node(&session, &args.node)?;
     check_processor(&session, node)?;
-    let image = session.image_file(node);
-    let image = file_of(image, &session, node)?;
+    let image = session.symbols_file(node);
+    let image = image.map(|image| file_of(image, &session, node));
+    let image = image.transpose()?;
+    let file = image.as_ref().map(|image| format!(" {}", image.display()));
     output::print(&format!(
-        "{}; in another terminal type:\n  gdb-multiarch -ex 'target remote {}' {}\n",
+        "{}; in another terminal type:\n  gdb-multiarch -ex 'target remote {}'{}\n",
         described(&session, node),
         listener.name(),
-        image.display(),
+        file.unwrap_or_default(),
     ))?;
     let mut cpus = Cpus::new(session, node, image);
     server::serve(&listener, &mut cpus, interrupt)?;
@@ -50,7 +52,7 @@ fn file_of(image: Found, session: &Session, node: usize) -> anyhow::Result<PathB
         Found::File(path) => return Ok(path.canonicalize().unwrap_or(path)),
         Found::Embedded(bytes) => bytes,
     };
-    let image = session.image_name(node);
+    let image = session.symbols_name(node);
     let identity = crc32fast::hash(bytes);
     let folder = std::env::temp_dir().join(format!("lanigon-{identity:08x}"));
     let path = folder.join(image);

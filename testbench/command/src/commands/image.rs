@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use defs::probe::Kind;
 use emulator::boards::names_of;
-use emulator::image::{Image, Memory, MemoryLimits, Probe, stack};
+use emulator::image::{ELF_FORM, Image, Memory, MemoryLimits, Probe, stack};
 use emulator::observe::names::{BoardNames, NO_BOARD};
 use emulator::sim::initiator::Initiator;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
@@ -30,10 +30,21 @@ fn cpu_name(names: &BoardNames, index: usize) -> &'static str {
 pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
     let chosen = board::choose(&args.board, None, Some(&args.image))?;
     let (board, sram_bytes) = (chosen.board, chosen.sram_bytes);
-    let image = board.find_image(&args.image, sram_bytes)?;
-    if let (Found::File(path), Some(out)) = (board.find(&args.image), &args.linux_form) {
-        output::one_file_each(&[("the image", &path)], &[("--linux-form", Some(out))])?;
-    }
+    let symbols = args.symbols.as_deref();
+    let image = board::read_image(board, &args.image, symbols, sram_bytes)?;
+    let file = |path| match board.find(path) {
+        Found::File(path) => Some(path),
+        Found::Embedded(_) => None,
+    };
+    let read = [
+        ("the image", file(&args.image)),
+        ("--symbols", symbols.and_then(file)),
+    ];
+    let read = read.iter();
+    let read: Vec<_> = read
+        .filter_map(|(name, path)| Some((*name, path.as_deref()?)))
+        .collect();
+    output::one_file_each(&read, &[("--linux-form", args.linux_form.as_deref())])?;
     if let Some(path) = &args.linux_form {
         ensure!(
             board.name == DEFAULT.name,
@@ -76,8 +87,10 @@ fn write_linux_form(image: &Image, path: &Path, sram_bytes: u32) -> anyhow::Resu
 #[derive(Serialize)]
 struct Document {
     file: String,
+    /// ELF, or another form with its version.
+    form: String,
     entry: String,
-    /// An image with forbidden instructions is refused with an error.
+    /// An image with forbidden instructions is refused with an error. `unchecked`: code without symbols looks like data.
     instruction_set: &'static str,
     memories: Vec<MemoryUse>,
     sections: Vec<SectionRow>,
@@ -183,8 +196,12 @@ impl Document {
         });
         Self {
             file,
+            form: image.form.clone(),
             entry: hexadecimal(image.entry),
-            instruction_set: "ok",
+            instruction_set: match image.code_is_checked {
+                true => "ok",
+                false => "unchecked",
+            },
             memories: memories(image, limits),
             sections: sections(image),
             stacks: (0..names.cpus.len())
@@ -198,7 +215,15 @@ impl Document {
 
     fn text(&self) -> String {
         let Self { file, entry, .. } = self;
-        let mut text = format!("{file}\n  entry {entry}\n  instruction set: ok\n");
+        let mut text = format!("{file}\n");
+        if self.form != ELF_FORM {
+            text += &format!("  {}\n", self.form);
+        }
+        let instruction_set = match self.instruction_set {
+            "unchecked" => "not checked, since code and data look alike without symbols",
+            checked => checked,
+        };
+        text += &format!("  entry {entry}\n  instruction set: {instruction_set}\n");
         text += "\nmemories\n";
         for memory in &self.memories {
             let MemoryUse {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use emulator::debug::{DebugError, Direction, History};
-use emulator::image::{Image, Lines, LinesError, SourceFrame};
+use emulator::image::{ELF_FORM, Image, Lines, LinesError, SourceFrame};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
@@ -17,9 +17,9 @@ use super::show::address::own_line;
 use super::stop::{Scope, Stop, What};
 use lanigon_analysis::trace::filter::{Filter, Term};
 use lanigon_analysis::trace::record;
-use lanigon_worlds::files::own::{self, Found};
+use lanigon_worlds::files::own::Found;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::scenario::{self, ImageName, Scenario};
 use lanigon_worlds::simulation::Images;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
 
@@ -288,20 +288,24 @@ impl Session {
             .map(CpuId::new)
     }
 
-    /// Name of a node's image.
-    #[must_use]
-    pub fn image_name(&self, node: usize) -> &str {
-        &self.scenario.nodes[node].image.name
+    /// The file that names a node's code: that of the symbols, else the image.
+    fn named(&self, node: usize) -> &ImageName {
+        let node = &self.scenario.nodes[node];
+        node.symbols.as_ref().unwrap_or(&node.image)
     }
 
-    /// Where a node's image is.
+    /// Name of the file that names a node's code.
     #[must_use]
-    pub fn image_file(&self, node: usize) -> Found {
-        let node = &self.scenario.nodes[node];
-        match node.image.file(&self.scenario.folder) {
-            Some(file) => Found::File(file),
-            None => own::image(node.board.images, &node.image.name),
-        }
+    pub fn symbols_name(&self, node: usize) -> &str {
+        &self.named(node).name
+    }
+
+    /// The ELF file that names a node's code; `None` if its image is of a form without names.
+    #[must_use]
+    pub fn symbols_file(&self, node: usize) -> Option<Found> {
+        let scenario::Node { board, symbols, .. } = &self.scenario.nodes[node];
+        let is_elf = symbols.is_some() || self.images.of(node).form == ELF_FORM;
+        is_elf.then(|| self.named(node).find(board, &self.scenario.folder))
     }
 
     /// Name of a node.

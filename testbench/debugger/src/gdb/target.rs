@@ -2,7 +2,7 @@
 
 use emulator::board::{CpuId, Inspect, NothingThere};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use emulator::debug::DebugError;
 use emulator::image::Memory;
@@ -42,8 +42,8 @@ pub struct Cpus {
     pub session: Session,
     /// The node.
     pub node: usize,
-    /// File of the node's image.
-    pub image: PathBuf,
+    /// ELF file that names the code of the node's image, if there is one.
+    pub image: Option<PathBuf>,
     /// Breakpoints and watchpoints of gdb.
     pub(super) points: Vec<Point>,
     /// The pending resume request.
@@ -78,7 +78,7 @@ pub(super) fn thread_of(cpu: CpuId) -> Tid {
 impl Cpus {
     /// Creates the target of a node.
     #[must_use]
-    pub fn new(mut session: Session, node: usize, image: PathBuf) -> Self {
+    pub fn new(mut session: Session, node: usize, image: Option<PathBuf>) -> Self {
         session.focus = Focus {
             node,
             ..Focus::default()
@@ -251,7 +251,7 @@ impl Target for Cpus {
     }
 
     fn support_exec_file(&mut self) -> Option<ExecFileOps<'_, Self>> {
-        Some(self)
+        self.image.is_some().then_some(self)
     }
 
     fn support_monitor_cmd(&mut self) -> Option<MonitorCmdOps<'_, Self>> {
@@ -448,7 +448,8 @@ impl ExecFile for Cpus {
         length: usize,
         out: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let name = self.image.as_os_str().as_encoded_bytes();
+        let image = self.image.as_deref().map(Path::as_os_str);
+        let name = image.unwrap_or_default().as_encoded_bytes();
         let start = usize::try_from(offset).map_or(name.len(), |start| start.min(name.len()));
         let part = &name[start..];
         let length = part.len().min(length).min(out.len());

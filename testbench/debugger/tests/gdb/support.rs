@@ -22,10 +22,10 @@ const LATE: SimTime = SimTime::from_us(20_600);
 pub fn cpus(text: &str) -> Cpus {
     let scenario = Scenario::parse("pair.toml", text).unwrap();
     let session = Session::new("pair.toml", text, &scenario, &Interrupt::default()).unwrap();
-    let Found::File(image) = session.image_file(0) else {
+    let Some(Found::File(image)) = session.symbols_file(0) else {
         panic!("tests have the project's files");
     };
-    Cpus::new(session, 0, image)
+    Cpus::new(session, 0, Some(image))
 }
 
 /// Trace hash of the run at a late time.

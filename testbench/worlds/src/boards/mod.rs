@@ -84,6 +84,20 @@ pub enum Protocol {
     Emp,
     /// GM, on Myrinet or Ethernet.
     Gm,
+    /// Frames of Ethernet, by the host protocol of AceNIC firmware.
+    Acenic,
+}
+
+impl Protocol {
+    /// Its name in texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Emp => "EMP",
+            Self::Gm => "GM",
+            Self::Acenic => "AceNIC firmware",
+        }
+    }
 }
 
 /// How a host sees a board through its PCI window: the driver in the host library that brings it up.
@@ -105,6 +119,29 @@ impl HostView {
         }
     }
 }
+
+/// AceNIC firmware for a type of board.
+#[derive(Debug, Clone, Copy)]
+pub struct AcenicFirmware {
+    /// Name of the image.
+    pub image: &'static str,
+    /// Local memory of boards in scenarios.
+    pub sram_bytes: u32,
+    /// Word in local memory in which the board counts frames that it dropped for want of space.
+    pub dropped: u32,
+}
+
+/// An image file of another form than ELF.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherForm {
+    /// Name of the form, and the firmware's version.
+    pub description: String,
+    /// What is loaded.
+    pub firmware: Firmware,
+}
+
+/// Reads a file of another form than ELF for a board with this much local memory; `None` if the file is not of this form.
+type ReadForm = fn(&[u8], u32) -> Option<Result<OtherForm, String>>;
 
 /// GM's firmware for a type of board.
 #[derive(Debug, Clone, Copy)]
@@ -136,6 +173,8 @@ pub struct BoardType {
     pub host_view: HostView,
     /// Its firmware for GM, if there is one.
     pub gm: Option<GmFirmware>,
+    /// Its firmware for Ethernet, if there is one.
+    pub acenic: Option<AcenicFirmware>,
     /// Name in texts: `Alteon Tigon2`.
     pub title: &'static str,
     /// One line about it.
@@ -160,6 +199,7 @@ pub struct BoardType {
     /// Package with the interface for firmware.
     pub hal: &'static str,
     limits: fn(u32) -> MemoryLimits,
+    other_form: Option<ReadForm>,
     start: fn(Machine, Arc<Firmware>, SimTime) -> Program,
     make_busy: fn(&mut Node, Code) -> Result<(), BoardError>,
     /// Measurements of its speed with busy CPUs.
@@ -292,6 +332,7 @@ impl BoardType {
         match protocol {
             Protocol::Emp => self.runs_emp,
             Protocol::Gm => self.gm.is_some(),
+            Protocol::Acenic => self.acenic.is_some(),
         }
     }
 
@@ -306,8 +347,9 @@ impl BoardType {
     /// The size of local memory in scenarios and tests of nodes with this protocol.
     #[must_use]
     pub const fn sram_bytes_for(&self, protocol: Option<Protocol>) -> u32 {
-        match (protocol, self.gm) {
-            (Some(Protocol::Gm), Some(gm)) => gm.sram_bytes,
+        match (protocol, self.gm, self.acenic) {
+            (Some(Protocol::Gm), Some(gm), _) => gm.sram_bytes,
+            (Some(Protocol::Acenic), _, Some(acenic)) => acenic.sram_bytes,
             _ => self.scenario_sram_bytes,
         }
     }
@@ -325,6 +367,15 @@ impl BoardType {
     /// [`BoardError::Kernel`].
     pub fn make_busy(&self, node: &mut Node, code: Code) -> Result<(), BoardError> {
         (self.make_busy)(node, code)
+    }
+
+    /// Reads a file of the form that firmware for the board has besides ELF; `None` if the file is not of this form.
+    ///
+    /// # Errors
+    /// If the file is damaged or does not fit the board.
+    #[must_use]
+    pub fn other_form(&self, file: &[u8], sram_bytes: u32) -> Option<Result<OtherForm, String>> {
+        self.other_form.and_then(|read| read(file, sram_bytes))
     }
 
     /// What an image must fit on a board with this much memory.

@@ -53,6 +53,15 @@ pub fn life(bytes: &[u8]) -> u16 {
     }
 }
 
+/// The tag in a message's label; 0 if the message is too short.
+#[must_use]
+pub fn tag(bytes: &[u8]) -> u16 {
+    match bytes.get(8..10) {
+        Some(&[low, high]) => u16::from_le_bytes([low, high]),
+        _ => 0,
+    }
+}
+
 /// The message number, as far as the message contains it.
 #[must_use]
 pub fn number(bytes: &[u8]) -> u32 {

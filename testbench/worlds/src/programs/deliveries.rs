@@ -57,6 +57,8 @@ pub struct Records {
     pub failures: Vec<String>,
     /// All posts have ended, and only answers to messages that have not arrived may be left to send.
     pub sending_over: bool,
+    /// Nothing is received any more: messages that are not here are lost.
+    pub receiving_over: bool,
     /// Error of the program.
     pub problem: Option<String>,
 }

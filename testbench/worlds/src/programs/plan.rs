@@ -225,7 +225,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
             pause_ns,
         } => incast(spec, from, *to, *bursts, *pause_ns),
         Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
-        Program::Start { .. } | Program::Replay { .. } => Vec::new(),
+        Program::Frames { .. } | Program::Start { .. } | Program::Replay { .. } => Vec::new(),
     };
     for (_, plan) in &mut plans {
         for class in &mut plan.classes {

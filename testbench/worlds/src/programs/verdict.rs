@@ -1,6 +1,6 @@
 //! Result of every message: comparison of sent and received messages.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::content::{Flow, NUMBER_BYTES, number_in};
 use super::deliveries::{Deliveries, Got, Records, Sending, Sent};
@@ -39,6 +39,8 @@ pub struct Messages {
     pub cut_off: u64,
     /// In progress at the end of the run.
     pub unfinished: u64,
+    /// Lost frames of programs without a reliable protocol, as far as faults, switches and full boards account for them.
+    pub dropped: u64,
 }
 
 impl Messages {
@@ -90,7 +92,10 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
             verdict.count_received(sent, got, arrivals.entry(*flow).or_default());
         }
     }
+    let closed = |life: &&Life| life.deliveries.records().receiving_over;
+    let closed: BTreeSet<usize> = lives.iter().filter(closed).map(|life| life.node).collect();
     for (flow, sent) in &sent {
+        let over = over || closed.contains(&usize::from(flow.to));
         let arrivals = arrivals.get(flow).map_or(&[][..], Vec::as_slice);
         for (sequence, sent) in sent.iter().enumerate() {
             let arrival = arrivals.get(sequence).copied().flatten();
@@ -171,6 +176,38 @@ impl Verdict {
             Sending::Done if over => messages.lost += 1,
             Sending::Done | Sending::Pending => messages.unfinished += 1,
         }
+    }
+
+    /// Excuses what an unreliable network did: these numbers of losses and duplicates, and any order if frames were delayed.
+    pub fn excuse(&mut self, lost: u64, duplicated: u64, delayed: bool) {
+        let messages = &mut self.messages;
+        messages.dropped = messages.lost.min(lost);
+        messages.lost -= messages.dropped;
+        messages.duplicated = messages.duplicated.saturating_sub(duplicated);
+        if delayed {
+            messages.reordered = 0;
+        }
+    }
+
+    /// Adds the results of other messages.
+    pub fn add(&mut self, other: Self) {
+        let (mine, more) = (&mut self.messages, other.messages);
+        mine.posted += more.posted;
+        mine.delivered += more.delivered;
+        mine.lost += more.lost;
+        mine.duplicated += more.duplicated;
+        mine.reordered += more.reordered;
+        mine.corrupted += more.corrupted;
+        mine.failed_with_status += more.failed_with_status;
+        mine.failed_yet_delivered += more.failed_yet_delivered;
+        mine.cut_off += more.cut_off;
+        mine.unfinished += more.unfinished;
+        mine.dropped += more.dropped;
+        self.bytes += other.bytes;
+        self.latencies_ps.extend(other.latencies_ps);
+        self.latencies_ps.sort_unstable();
+        self.first_ps = earliest(self.first_ps, other.first_ps);
+        self.last_ps = self.last_ps.max(other.last_ps);
     }
 
     /// The latency in us that `percent` of the messages do not exceed.
@@ -281,6 +318,7 @@ mod tests {
         failed_yet_delivered: 0,
         cut_off: 0,
         unfinished: 0,
+        dropped: 0,
     };
 
     #[test]
@@ -356,6 +394,35 @@ mod tests {
         let corrupted = 1;
         let invented = [(0, true), (2, true), (9, true)];
         check_length(1, ends, &invented, None, Messages { corrupted, ..two });
+    }
+
+    #[test]
+    fn a_network_is_excused_for_what_it_did() {
+        let messages = Messages {
+            posted: 9,
+            lost: 3,
+            duplicated: 2,
+            reordered: 4,
+            ..Messages::default()
+        };
+        let excused = |lost, duplicated, delayed| {
+            let mut verdict = Verdict {
+                messages,
+                ..Verdict::default()
+            };
+            verdict.excuse(lost, duplicated, delayed);
+            let Messages {
+                lost,
+                dropped,
+                duplicated,
+                reordered,
+                ..
+            } = verdict.messages;
+            [lost, dropped, duplicated, reordered]
+        };
+        assert_eq!(excused(0, 0, false), [3, 0, 2, 4]);
+        assert_eq!(excused(2, 1, false), [1, 2, 1, 4]);
+        assert_eq!(excused(7, 7, true), [0, 3, 0, 0]);
     }
 
     #[test]

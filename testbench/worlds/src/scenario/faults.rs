@@ -196,6 +196,10 @@ fn exact(
     let fault = match protocol {
         Protocol::Emp => ExactFault::Emp(frames(table, action)?),
         Protocol::Gm => ExactFault::Gm(packets(table, action)?),
+        Protocol::Acenic => {
+            let reason = "single frames are told by the headers of EMP or GM; for frames of Ethernet there are random faults and cuts";
+            return Err(table.place.refuse(reason));
+        }
     };
     let from = match table.get("from") {
         Some(item) => Some(nodes.resolve_one(&item)?),

@@ -3,6 +3,7 @@
 //! A file is parsed into a checked [`Scenario`] without reading other files. An error has a line, a key and
 //! a reason. [`crate::simulation`] builds the world from the scenario.
 
+mod acenic;
 mod cables;
 mod costs;
 mod error;
@@ -24,14 +25,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use emulator::sim::time::SimTime;
 
+pub use acenic::AcenicSettings;
 pub use costs::Cost;
 pub use error::{Position, ScenarioError, is_near, unknown};
 pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{EmpSettings, ImageName, MOST_NODES, Node, ProfileName};
 
+use crate::boards::Protocol;
 use crate::programs::content::LABEL_BYTES;
 use crate::programs::plan::memory_bytes;
+use acenic::TAG_BYTES;
 use faults::FaultSpec;
 use nodes::Defaults;
 use programs::{Program, ProgramSpec};
@@ -102,14 +106,16 @@ impl Scenario {
         Ok((scenario, text))
     }
 
-    /// All files that the scenario names: images, timing profiles, and recordings.
+    /// All files that the scenario names: images, their symbols, timing profiles, and recordings.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         let replays = self.replays().map(|(_, file, _)| self.folder.join(file));
         let of_nodes = self.nodes.iter().flat_map(|node| {
             let image = node.image.file(&self.folder);
+            let symbols = node.symbols.as_ref();
+            let symbols = symbols.and_then(|symbols| symbols.file(&self.folder));
             let profile = node.profile.is_file();
             let profile = profile.then(|| self.folder.join(&node.profile.name));
-            image.into_iter().chain(profile)
+            image.into_iter().chain(symbols).chain(profile)
         });
         of_nodes.chain(replays)
     }
@@ -152,6 +158,7 @@ impl Scenario {
         if programs.is_empty() {
             return Err(root.place.refuse("no [[program]]: nothing would happen"));
         }
+        nodes.choose_protocols(&programs);
         nodes.choose_images(&programs);
         let place = root.place.clone();
         let rates = root.table("faults")?;
@@ -165,8 +172,14 @@ impl Scenario {
         let count = islands.iter().flatten().collect::<BTreeSet<_>>().len();
         for table in tables {
             let (fault, place) = faults::read(table, &nodes, &network, count)?;
-            if let FaultSpec::Reset { .. } = fault {
+            if let FaultSpec::Reset { node, .. } = fault {
                 check_labels(&programs, &place)?;
+                let framed =
+                    |spec: &ProgramSpec| spec.sends_frames() && spec.nodes().contains(&node);
+                if programs.iter().any(framed) {
+                    let reason = "a node that exchanges frames cannot be reset: nobody would know which frames are lost";
+                    return Err(place.refuse(reason));
+                }
             }
             faults.push(fault);
         }
@@ -208,7 +221,7 @@ impl Scenario {
 
     /// Checks that every program can run.
     fn check_programs(&self, islands: &[Option<usize>]) -> Result<(), ScenarioError> {
-        let mut used = vec![None; self.nodes.len()];
+        let mut used: Vec<Option<&ProgramSpec>> = vec![None; self.nodes.len()];
         let mut messages: u64 = 0;
         for spec in &self.programs {
             let place = &spec.place;
@@ -216,12 +229,10 @@ impl Scenario {
             for &node in &nodes {
                 let name = &self.nodes[node].name;
                 self.check_protocol(spec, node)?;
-                if let Some(other) = used[node].replace(spec.name) {
-                    let reason = format!(
-                        "node {name} runs {other} already: a board serves one process of its host"
-                    );
-                    return Err(place.refuse(reason));
+                if let Some(reason) = used[node].and_then(|other| refused_beside(spec, other)) {
+                    return Err(place.refuse(format!("node {name} runs {reason}")));
                 }
+                used[node] = Some(spec);
                 let first = islands[nodes[0]];
                 match islands[node] {
                     None if spec.talks() => {
@@ -256,7 +267,20 @@ impl Scenario {
         };
         let (name, board, protocol) = of(node);
         let (first_name, first, first_protocol) = of(spec.nodes()[0]);
-        let reason = if protocol.is_none() {
+        let frames = spec.sends_frames();
+        let reason = if frames && protocol != Some(Protocol::Acenic) {
+            format!(
+                "{} needs protocol = \"acenic\", and node {name} runs {}",
+                spec.name,
+                protocol.map_or("none", Protocol::name)
+            )
+        } else if !frames && spec.talks() && protocol == Some(Protocol::Acenic) {
+            format!(
+                "{} needs EMP or GM, and node {name} runs {}: use run = \"frames\"",
+                spec.name,
+                Protocol::Acenic.name()
+            )
+        } else if protocol.is_none() {
             format!(
                 "{} needs EMP or GM, and the board of node {name} ({}) runs neither; run = \"start\" starts any firmware",
                 spec.name, board.name
@@ -276,6 +300,9 @@ impl Scenario {
 
     /// Checks that the buffers fit the hosts' memory.
     fn check_memory(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
+        if spec.sends_frames() {
+            return self.check_frames(spec);
+        }
         let needed_mb = memory_bytes(spec).div_ceil(1 << 20);
         for node in spec.nodes().into_iter().filter(|_| spec.talks()) {
             let node = &self.nodes[node];
@@ -283,6 +310,40 @@ impl Scenario {
                 let reason = format!(
                     "its buffers take {needed_mb} MB of node {}, whose host_memory_mb is {}",
                     node.name, node.memory_mb
+                );
+                return Err(spec.place.refuse(reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a program cannot run on a node beside another one. Programs that send frames share a driver; a library of messages has one
+/// process.
+fn refused_beside(spec: &ProgramSpec, other: &ProgramSpec) -> Option<String> {
+    if !(spec.sends_frames() && other.sends_frames()) {
+        let name = other.name;
+        return Some(format!(
+            "{name} already: a board serves one process of its host"
+        ));
+    }
+    let of_board = |spec: &ProgramSpec| (spec.frames.checksum, spec.frames.vlan);
+    (of_board(spec) != of_board(other)).then(|| {
+        "frames with another checksum or vlan already: these are settings of its board".into()
+    })
+}
+
+impl Scenario {
+    /// Checks that frames fit the MTU of their nodes.
+    fn check_frames(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
+        let needed = spec.longest() + TAG_BYTES;
+        for node in spec.nodes().into_iter().map(|node| &self.nodes[node]) {
+            if needed > node.acenic.mtu {
+                let reason = format!(
+                    "frames of {} bytes need [acenic] mtu = {needed} (with room for a tag); that of node {} is {}",
+                    spec.longest(),
+                    node.name,
+                    node.acenic.mtu
                 );
                 return Err(spec.place.refuse(reason));
             }
@@ -313,6 +374,10 @@ fn total(spec: &ProgramSpec) -> u64 {
         Program::AllToAll { .. } => nodes * (nodes - 1),
         Program::Random { .. } => nodes,
         Program::Incast { bursts, .. } => (nodes - 1) * bursts,
+        Program::Frames { from, to } => {
+            let both = from.iter().filter(|node| to.contains(node)).count();
+            (from.len() * to.len() - both) as u64
+        }
         Program::Idle { .. } | Program::Start { .. } | Program::Replay { .. } => 0,
     };
     spec.messages.saturating_mul(times)

@@ -10,12 +10,14 @@ use host_lib::emp::{
     MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
 };
 
+use super::acenic::AcenicSettings;
 use super::costs::{self, Cost};
 use super::error::{Position, ScenarioError, unknown};
 use super::gm::GmSettings;
 use super::programs::ProgramSpec;
 use super::table::{Item, Table};
 use crate::boards::{self, BoardType, KB, Protocol};
+use crate::files::own::{self, Found};
 
 /// A type of board, and the timing profile that its name in the scenario means.
 type NamedBoard = (&'static BoardType, &'static str);
@@ -23,7 +25,11 @@ type NamedBoard = (&'static BoardType, &'static str);
 /// Largest number of nodes: size of EMP's route table.
 pub const MOST_NODES: usize = ROUTE_TABLE_ENTRIES as usize;
 /// Names of protocols.
-const PROTOCOLS: [(&str, Protocol); 2] = [("emp", Protocol::Emp), ("gm", Protocol::Gm)];
+const PROTOCOLS: [(&str, Protocol); 3] = [
+    ("emp", Protocol::Emp),
+    ("gm", Protocol::Gm),
+    ("acenic", Protocol::Acenic),
+];
 /// Host memory of a node, in megabytes. Only pages in use need memory of the real machine.
 const DEFAULT_MEMORY_MB: u32 = 128;
 /// EMP settings of a node.
@@ -124,11 +130,20 @@ impl ImageName {
         })
     }
 
-    /// The file, relative to the scenario's folder; `None` for a built-in image.
+    /// The file, relative to the scenario's folder; `None` for a built-in image, whose name has neither a folder nor an extension.
     #[must_use]
     pub fn file(&self, folder: &Path) -> Option<PathBuf> {
-        let file = self.name.contains('/');
+        let file = self.name.contains(['/', '.']);
         file.then(|| folder.join(&self.name))
+    }
+
+    /// The file, or the built-in image for boards of this type.
+    #[must_use]
+    pub fn find(&self, board: &BoardType, folder: &Path) -> Found {
+        match self.file(folder) {
+            Some(path) => Found::File(path),
+            None => own::image(board.images, &self.name),
+        }
     }
 }
 
@@ -184,12 +199,18 @@ pub struct Node {
     pub board: &'static BoardType,
     /// The message protocol of its firmware, unless its program starts any firmware.
     pub protocol: Option<Protocol>,
+    /// Whether the scenario says the protocol.
+    pub protocol_given: bool,
     /// Its firmware.
     pub image: ImageName,
+    /// The ELF file with the symbols of its firmware, if that has none of its own.
+    pub symbols: Option<ImageName>,
     /// EMP settings.
     pub emp: EmpSettings,
     /// GM settings.
     pub gm: GmSettings,
+    /// Settings of the driver for AceNIC firmware.
+    pub acenic: AcenicSettings,
     /// Timing profile of board and host.
     pub profile: ProfileName,
     /// Values that replace entries of the profile.
@@ -216,9 +237,12 @@ impl Node {
 pub(super) struct Defaults {
     board: &'static BoardType,
     protocol: Option<Protocol>,
+    protocol_given: bool,
     pub(super) image: ImageName,
+    symbols: Option<ImageName>,
     pub(super) emp: EmpSettings,
     pub(super) gm: GmSettings,
+    acenic: AcenicSettings,
     pub(super) profile: ProfileName,
     pub(super) costs: Vec<Cost>,
     pub(super) memory_mb: u32,
@@ -229,18 +253,23 @@ impl Defaults {
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = root.table("emp")?;
         let gm = root.table("gm")?;
-        let asked = asked(root, emp.is_some(), gm.is_some())?;
+        let acenic = root.table("acenic")?;
+        let settings = [emp.is_some(), gm.is_some(), acenic.is_some()];
+        let asked = asked(root, settings)?;
         let named = board(root)?.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
         let board = named.0;
         Ok(Self {
             board,
+            protocol_given: asked.is_some(),
             protocol: protocol(board, asked, None)?,
             image: match root.get("image") {
                 Some(item) => ImageName::read(item)?,
                 None => ImageName::of(board, &root.place),
             },
+            symbols: root.get("symbols").map(ImageName::read).transpose()?,
             emp: EmpSettings::default().read(emp)?,
             gm: GmSettings::default().read(gm)?,
+            acenic: AcenicSettings::default().read(acenic)?,
             profile: match root.get("profile") {
                 Some(item) => ProfileName::read(item)?,
                 None => ProfileName::of(named, &root.place),
@@ -265,16 +294,16 @@ fn board(table: &mut Table<'_>) -> Result<Option<NamedBoard>, ScenarioError> {
 /// The protocol that a table asks for, by its name or by its settings alone; the place of the name.
 fn asked(
     table: &mut Table<'_>,
-    emp: bool,
-    gm: bool,
+    [emp, gm, acenic]: [bool; 3],
 ) -> Result<Option<(Protocol, Option<Position>)>, ScenarioError> {
     if let Some(item) = table.get("protocol") {
         let protocol = item.choice("protocol", &PROTOCOLS)?;
         return Ok(Some((protocol, Some(item.place))));
     }
-    Ok(match (emp, gm) {
-        (true, false) => Some((Protocol::Emp, None)),
-        (false, true) => Some((Protocol::Gm, None)),
+    Ok(match (emp, gm, acenic) {
+        (true, false, false) => Some((Protocol::Emp, None)),
+        (false, true, false) => Some((Protocol::Gm, None)),
+        (false, false, true) => Some((Protocol::Acenic, None)),
         _ => None,
     })
 }
@@ -289,9 +318,11 @@ fn protocol(
     if let Some((protocol, Some(place))) = &asked
         && !board.runs(*protocol)
     {
-        let name = PROTOCOLS.iter().find(|(_, known)| known == protocol);
-        let name = name.map_or("", |(name, _)| name).to_uppercase();
-        let reason = format!("boards of type {} do not run {name}", board.name);
+        let reason = format!(
+            "boards of type {} do not run {}",
+            board.name,
+            protocol.name()
+        );
         return Err(place.refuse(reason));
     }
     let asked = asked.map(|(protocol, _)| protocol);
@@ -366,20 +397,32 @@ impl Nodes {
         }
         let emp = table.table("emp")?;
         let gm = table.table("gm")?;
-        let asked = asked(&mut table, emp.is_some(), gm.is_some())?;
+        let acenic = table.table("acenic")?;
+        let settings = [emp.is_some(), gm.is_some(), acenic.is_some()];
+        let asked = asked(&mut table, settings)?;
         let own_board = board(&mut table)?;
         let other_board = own_board.filter(|board| board.0.name != defaults.board.name);
         let board = own_board.map_or(defaults.board, |board| board.0);
+        let own_image = table.get("image");
+        let own_symbols = table.get("symbols");
         let own = Defaults {
             board,
+            protocol_given: asked.is_some() || defaults.protocol_given,
             protocol: protocol(board, asked, defaults.protocol)?,
-            image: match (table.get("image"), other_board) {
+            symbols: match (own_symbols, &own_image, other_board) {
+                (Some(item), ..) => Some(ImageName::read(item)?),
+                (None, None, None) => defaults.symbols.clone(),
+                // The symbols of the other nodes are for another image.
+                (None, ..) => None,
+            },
+            image: match (own_image, other_board) {
                 (Some(item), _) => ImageName::read(item)?,
                 (None, Some((board, _))) => ImageName::of(board, &table.place),
                 (None, None) => defaults.image.clone(),
             },
             emp: defaults.emp.read(emp)?,
             gm: defaults.gm.read(gm)?,
+            acenic: defaults.acenic.read(acenic)?,
             profile: match (table.get("profile"), own_board) {
                 (Some(item), _) => ProfileName::read(item)?,
                 (None, Some(board)) => ProfileName::of(board, &table.place),
@@ -410,7 +453,19 @@ impl Nodes {
         Ok(())
     }
 
-    /// Chooses the images of nodes for which the scenario names none: boards that run GM run its firmware when a program
+    /// Chooses the protocol of nodes for which the scenario says none: nodes of a program that sends frames use that of frames.
+    pub(super) fn choose_protocols(&mut self, programs: &[ProgramSpec]) {
+        for node in programs.iter().filter(|spec| spec.sends_frames()) {
+            for node in node.nodes() {
+                let node = &mut self.all[node];
+                if !node.protocol_given && node.board.runs(Protocol::Acenic) {
+                    node.protocol = Some(Protocol::Acenic);
+                }
+            }
+        }
+    }
+
+    /// Chooses the images of nodes for which the scenario names none: boards that run GM or frames run its firmware when a program
     /// exchanges messages, unless their own program starts firmware of any kind.
     pub(super) fn choose_images(&mut self, programs: &[ProgramSpec]) {
         if !programs.iter().any(ProgramSpec::uses_protocol) {
@@ -419,12 +474,16 @@ impl Nodes {
         let other = programs.iter().filter(|spec| !spec.uses_protocol());
         let started: Vec<usize> = other.flat_map(ProgramSpec::nodes).collect();
         for (index, node) in self.all.iter_mut().enumerate() {
-            if node.protocol == Some(Protocol::Gm)
-                && let Some(gm) = node.board.gm
+            let image = match node.protocol {
+                Some(Protocol::Gm) => node.board.gm.map(|gm| gm.image),
+                Some(Protocol::Acenic) => node.board.acenic.map(|acenic| acenic.image),
+                Some(Protocol::Emp) | None => None,
+            };
+            if let Some(image) = image
                 && !node.image.given
                 && !started.contains(&index)
             {
-                node.image.name = gm.image.into();
+                node.image.name = image.into();
             }
         }
     }
@@ -503,9 +562,12 @@ impl Defaults {
             name,
             board: self.board,
             protocol: self.protocol,
+            protocol_given: self.protocol_given,
             image: self.image.clone(),
+            symbols: self.symbols.clone(),
             emp: self.emp,
             gm: self.gm,
+            acenic: self.acenic,
             profile: self.profile.clone(),
             costs: self.costs.clone(),
             memory_mb: self.memory_mb,

@@ -2,14 +2,18 @@
 
 use std::path::PathBuf;
 
+use defs::acenic::SEND_ENTRIES;
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
 use defs::gm::packet::capacity;
 use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
+use host_lib::acenic::JUMBO_MTU;
 
+use super::acenic::TAG_BYTES;
 use super::error::{Position, ScenarioError};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::boards::Protocol;
+use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::plan::{most_receives, most_transmits};
 
 /// Largest number of messages of a program's node.
@@ -77,6 +81,13 @@ pub enum Program {
         /// Pause between two bursts of a sender, in ns.
         pause_ns: u64,
     },
+    /// Frames of Ethernet: each sender sends to each receiver.
+    Frames {
+        /// The senders.
+        from: Vec<usize>,
+        /// The receivers.
+        to: Vec<usize>,
+    },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
@@ -96,6 +107,33 @@ pub enum Program {
     },
 }
 
+/// How a program sends frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameSettings {
+    /// Descriptors of a frame.
+    pub fragments: u32,
+    /// VLAN tag that boards insert and take out.
+    pub vlan: Option<u16>,
+    /// Whether frames are UDP packets whose checksums boards compute.
+    pub checksum: bool,
+    /// Shortest time between two frames of a sender, in ns.
+    pub gap_ns: u64,
+    /// Silence after which a receiver takes missing frames for lost, in ns.
+    pub patience_ns: u64,
+}
+
+impl Default for FrameSettings {
+    fn default() -> Self {
+        Self {
+            fragments: 1,
+            vlan: None,
+            checksum: false,
+            gap_ns: 0,
+            patience_ns: 20_000_000,
+        }
+    }
+}
+
 /// A program and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramSpec {
@@ -111,6 +149,8 @@ pub struct ProgramSpec {
     pub window: usize,
     /// Number of posted receives per node.
     pub receives: Option<usize>,
+    /// How frames are sent.
+    pub frames: FrameSettings,
     /// Start delay, in ns.
     pub start_ns: u64,
     /// Position in the scenario.
@@ -129,6 +169,10 @@ impl ProgramSpec {
             | Program::Random { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
+            Program::Frames { from, to } => {
+                let others = to.iter().filter(|node| !from.contains(node));
+                from.iter().chain(others).copied().collect()
+            }
             Program::Incast { from, to, .. } => {
                 from.iter().copied().chain(std::iter::once(*to)).collect()
             }
@@ -139,6 +183,12 @@ impl ProgramSpec {
     #[must_use]
     pub const fn talks(&self) -> bool {
         self.uses_protocol() && !matches!(self.program, Program::Idle { .. })
+    }
+
+    /// Whether its nodes exchange frames of Ethernet.
+    #[must_use]
+    pub const fn sends_frames(&self) -> bool {
+        matches!(self.program, Program::Frames { .. })
     }
 
     /// Whether it uses a message protocol, EMP or GM, whose firmware reports to the host when it is ready.
@@ -174,17 +224,19 @@ enum Name {
     AllToAll,
     Random,
     Incast,
+    Frames,
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 8] = [
+const NAMES: [(&str, Name); 9] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
     ("random", Name::Random),
     ("incast", Name::Incast),
+    ("frames", Name::Frames),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -203,6 +255,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         sizes: Sizes::List(vec![0]),
         window: DEFAULT_WINDOW,
         receives: None,
+        frames: FrameSettings::default(),
         start_ns: match name {
             // A recording has its own times.
             Name::Replay => 0,
@@ -213,7 +266,9 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         },
         place: run.place,
     };
-    if spec.talks() {
+    if spec.sends_frames() {
+        read_frames(&mut spec, &mut table)?;
+    } else if spec.talks() {
         let limits = Limits::of(&spec, nodes);
         read_traffic(&mut spec, &mut table, name == Name::Random, limits)?;
     }
@@ -275,6 +330,7 @@ fn read_program(
                 },
             }
         }
+        Name::Frames => frames(table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },
@@ -286,6 +342,23 @@ fn read_program(
             file: table.need("file")?.text()?.into(),
         },
     })
+}
+
+/// Reads the nodes of a program that sends frames: senders and receivers, or nodes of which each sends to each other one.
+fn frames(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, ScenarioError> {
+    let from = table.get("from");
+    if from.is_none() {
+        let all = several(table, nodes)?;
+        let to = all.clone();
+        return Ok(Program::Frames { from: all, to });
+    }
+    let from = nodes.resolve(&table.need("from")?)?;
+    let item = table.need("to")?;
+    let to = nodes.resolve(&item)?;
+    if from == to && from.len() == 1 {
+        return Err(item.place.refuse("a node sends no frames to itself"));
+    }
+    Ok(Program::Frames { from, to })
 }
 
 /// Reads a list of two or more nodes.
@@ -317,7 +390,7 @@ impl Limits {
     /// The length of a message.
     fn length(self, item: &Item<'_>) -> Result<u32, ScenarioError> {
         let most = match self.0 {
-            Protocol::Emp => MESSAGE_LIMIT_BYTES,
+            Protocol::Emp | Protocol::Acenic => MESSAGE_LIMIT_BYTES,
             Protocol::Gm => GM_LIMIT_BYTES,
         };
         item.integer(0..=u64::from(most))
@@ -326,7 +399,7 @@ impl Limits {
     /// Largest number of posted transmits of this length.
     const fn transmits(self, length: u32) -> usize {
         match self.0 {
-            Protocol::Emp => most_transmits(length),
+            Protocol::Emp | Protocol::Acenic => most_transmits(length),
             Protocol::Gm => SEND_TOKENS as usize,
         }
     }
@@ -334,13 +407,70 @@ impl Limits {
     /// Largest number of posted receives of this length.
     const fn receives(self, length: u32) -> usize {
         match self.0 {
-            Protocol::Emp => most_receives(length),
+            Protocol::Emp | Protocol::Acenic => most_receives(length),
             Protocol::Gm => RECEIVE_TOKENS as usize,
         }
     }
 }
 
-/// Reads the parameters common to all programs that send.
+/// Largest number of frames of a sender in the send ring, whose last entry stays free.
+const MOST_FRAMES: u64 = SEND_ENTRIES as u64 - 1;
+/// Default number of these.
+const DEFAULT_FRAMES: usize = 128;
+/// Most descriptors of a frame.
+const MOST_FRAGMENTS: u64 = 16;
+/// Largest VLAN tag: priority, drop eligibility and identifier.
+const LARGEST_TAG: u64 = 0xFFFF;
+/// Longest silence, in us.
+const LONGEST_SILENCE_US: f64 = 1e6;
+
+/// Reads the parameters of a program that sends frames.
+fn read_frames(spec: &mut ProgramSpec, table: &mut Table<'_>) -> Result<(), ScenarioError> {
+    spec.messages = table.integer("frames", 1..=MOST_MESSAGES, 1)?;
+    let lengths = u64::from(SHORTEST_BYTES)..=u64::from(JUMBO_MTU - TAG_BYTES);
+    let item = table.need("bytes")?;
+    let sizes = item.list();
+    if sizes.is_empty() {
+        return Err(item.place.refuse("no length"));
+    }
+    let sizes = sizes.iter().map(|item| item.integer(lengths.clone()));
+    spec.sizes = Sizes::List(sizes.collect::<Result<_, _>>()?);
+    let usual = FrameSettings::default();
+    let fragments = table.integer("fragments", 1..=MOST_FRAGMENTS, usual.fragments)?;
+    let window = table.get("window");
+    spec.window = match &window {
+        Some(item) => item.integer(1..=MOST_FRAMES)?,
+        None => DEFAULT_FRAMES.min((MOST_FRAMES / u64::from(fragments)) as usize),
+    };
+    if let Some(item) = window
+        && spec.window as u64 * u64::from(fragments) > MOST_FRAMES
+    {
+        let reason = format!(
+            "{} frames of {fragments} fragments are more than the {MOST_FRAMES} descriptors of a send ring",
+            spec.window
+        );
+        return Err(item.place.refuse(reason));
+    }
+    spec.frames = FrameSettings {
+        fragments,
+        vlan: match table.get("vlan") {
+            Some(item) => Some(item.integer(0..=LARGEST_TAG)?),
+            None => None,
+        },
+        checksum: table.flag("checksum", usual.checksum)?,
+        gap_ns: match table.get("gap_us") {
+            Some(item) => nanoseconds(&item)?,
+            None => usual.gap_ns,
+        },
+        patience_ns: match table.get("patience_us") {
+            Some(item) => (item.number(1.0..=LONGEST_SILENCE_US)? * 1000.0).round() as u64,
+            None => usual.patience_ns,
+        },
+    };
+    Ok(())
+}
+
+/// Reads the parameters common to all programs that send messages.
 fn read_traffic(
     spec: &mut ProgramSpec,
     table: &mut Table<'_>,

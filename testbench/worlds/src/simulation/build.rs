@@ -83,8 +83,7 @@ impl Blueprint {
             }
         }
         resets.sort_unstable();
-        let protocols = scenario.nodes.iter().map(|node| node.protocol);
-        let counters = Counters::new(protocols.collect());
+        let counters = Counters::new(&scenario.nodes);
         let profiles: Vec<_> = speeds
             .iter()
             .map(|speed| Arc::clone(&speed.profile))

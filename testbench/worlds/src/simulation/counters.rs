@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use defs::emp::control::{COUNTER_COUNT, COUNTERS};
 use defs::gm::map as gm;
-use emulator::sim::node::Node;
+use emulator::sim::node::Node as BoardNode;
 use emulator::sim::world::World;
 use emulator::state;
 
 use super::started::Started;
 use crate::boards::Protocol;
 use crate::nodes;
+use crate::scenario::Node;
 
 /// Counters of a NIC's firmware.
 pub type NicCounters = [u64; COUNTER_COUNT as usize];
@@ -46,23 +47,28 @@ pub(super) struct Counters {
     busy: Vec<Busy>,
     /// Protocol of each node's firmware.
     protocols: Vec<Option<Protocol>>,
+    /// The word of each board that counts frames dropped for want of space.
+    dropped: Vec<Option<u32>>,
 }
 
-state!(Counters { ended, busy } fixed { protocols });
+state!(Counters { ended, busy } fixed { protocols, dropped });
 
 /// Busy times of the units of a board, in ps.
 pub(super) type Busy = Vec<u64>;
 
-fn busy(node: &Node) -> Busy {
+fn busy(node: &BoardNode) -> Busy {
     let units = node.inspect().busy_units();
     units.iter().map(|unit| unit.time.ps()).collect()
 }
 
 impl Counters {
-    pub(super) fn new(protocols: Vec<Option<Protocol>>) -> Self {
-        let nodes = protocols.len();
+    pub(super) fn new(nodes: &[Node]) -> Self {
+        let protocols = nodes.iter().map(|node| node.protocol);
+        let words = nodes.iter().map(|node| node.board.acenic);
+        let (protocols, nodes): (Vec<_>, _) = (protocols.collect(), nodes.len());
         Self {
             protocols,
+            dropped: words.map(|acenic| Some(acenic?.dropped)).collect(),
             ended: vec![[0; COUNTER_COUNT as usize]; nodes],
             busy: vec![Busy::new(); nodes],
         }
@@ -78,6 +84,22 @@ impl Counters {
         for (all, life) in self.ended[node].iter_mut().zip(life) {
             *all += life;
         }
+    }
+
+    /// Protocol of a node's firmware.
+    pub(super) fn protocol(&self, node: usize) -> Option<Protocol> {
+        self.protocols.get(node).copied().flatten()
+    }
+
+    /// Frames that boards with AceNIC firmware dropped for want of space, if there are such boards.
+    pub(super) fn dropped(&self, world: &World) -> Option<u64> {
+        let boards = world.nodes.iter().zip(&self.protocols).zip(&self.dropped);
+        let boards = boards.filter(|((_, protocol), _)| **protocol == Some(Protocol::Acenic));
+        let counts = boards.filter_map(|((node, _), word)| {
+            let count = nodes::firmware_word(node, (*word)?);
+            Some(u64::from(count))
+        });
+        counts.reduce(|sum, count| sum + count)
     }
 
     /// Busy times of each board at the start of the programs.
@@ -109,7 +131,7 @@ impl Counters {
                         *sums.entry(name).or_default() += all[counter as usize];
                     }
                 }
-                None => {}
+                Some(Protocol::Acenic) | None => {}
             }
         }
         (emp, gm)
@@ -117,11 +139,11 @@ impl Counters {
 }
 
 /// Reads the counters from the firmware's memory, without side effects.
-fn nic_counters(node: &Node, protocol: Option<Protocol>) -> NicCounters {
+fn nic_counters(node: &BoardNode, protocol: Option<Protocol>) -> NicCounters {
     let (first, count) = match protocol {
         Some(Protocol::Emp) => (COUNTERS, COUNTER_COUNT),
         Some(Protocol::Gm) => (gm::COUNTERS, gm::COUNTER_COUNT),
-        None => (0, 0),
+        Some(Protocol::Acenic) | None => (0, 0),
     };
     let word = |index: usize| nodes::firmware_word(node, first + 4 * index as u32);
     std::array::from_fn(|index| match index < count as usize {

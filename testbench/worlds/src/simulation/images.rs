@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use emulator::image::Image;
 
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{Node, Scenario, ScenarioError};
 
 /// An image for a type of board.
 #[derive(Debug, Clone)]
 struct Known {
     name: String,
+    symbols: Option<String>,
     board: &'static str,
     image: Arc<Image>,
 }
@@ -23,6 +24,23 @@ pub struct Images {
     nodes: Vec<usize>,
 }
 
+/// Reads the image of a node, and its symbols.
+fn read(scenario: &Scenario, node: &Node) -> Result<Image, ScenarioError> {
+    let sram_bytes = node.sram_bytes();
+    let image = match node.image.file(&scenario.folder) {
+        Some(path) => node.board.read_image(&path, sram_bytes),
+        None => node.board.own_image(&node.image.name, sram_bytes),
+    };
+    let place = &node.image.place;
+    let image = image.map_err(|error| place.refuse(error.to_string()))?;
+    let Some(symbols) = &node.symbols else {
+        return Ok(image);
+    };
+    let found = symbols.find(node.board, &scenario.folder);
+    let named = node.board.with_symbols(image, &found, sram_bytes);
+    named.map_err(|error| symbols.place.refuse(error.to_string()))
+}
+
 impl Images {
     /// Reads the images.
     ///
@@ -33,21 +51,17 @@ impl Images {
         let mut nodes = Vec::new();
         for node in &scenario.nodes {
             let name = &node.image.name;
-            let same = |known: &Known| known.name == *name && known.board == node.board.name;
+            let symbols = node.symbols.as_ref().map(|symbols| &symbols.name);
+            let key = (name, symbols, node.board.name);
+            let same = |known: &Known| (&known.name, known.symbols.as_ref(), known.board) == key;
             let index = match all.iter().position(same) {
                 Some(index) => index,
                 None => {
-                    let sram_bytes = node.sram_bytes();
-                    let image = match node.image.file(&scenario.folder) {
-                        Some(path) => node.board.read_image(&path, sram_bytes),
-                        None => node.board.own_image(name, sram_bytes),
-                    };
-                    let place = &node.image.place;
-                    let image = image.map_err(|error| place.refuse(error.to_string()))?;
                     all.push(Known {
                         name: name.clone(),
+                        symbols: symbols.cloned(),
                         board: node.board.name,
-                        image: Arc::new(image),
+                        image: Arc::new(read(scenario, node)?),
                     });
                     all.len() - 1
                 }
@@ -74,11 +88,19 @@ impl Images {
         self.all.iter().map(|known| (&*known.name, &known.image))
     }
 
-    /// Identities of the images, in the order of the first nodes that run them.
+    /// Identities of the images, in the order of the first nodes that run them. Symbols of their own add the identity of the
+    /// marks of probes, which cost no time.
     #[must_use]
     pub fn identity(&self) -> String {
-        let all = self.all.iter();
-        let identities = all.map(|known| known.image.identity().to_string());
+        let identity = |known: &Known| match known.symbols {
+            None => known.image.identity().to_string(),
+            Some(_) => format!(
+                "{}+{}",
+                known.image.identity(),
+                known.image.marks_identity()
+            ),
+        };
+        let identities = self.all.iter().map(identity);
         identities.collect::<Vec<_>>().join(" ")
     }
 

@@ -14,6 +14,7 @@ use serde::Serializer;
 use super::counters::{Busy, NicCounters};
 use super::mapping::Mapping;
 use super::{Simulation, media};
+use crate::boards::Protocol;
 use crate::nodes::START;
 use crate::programs::verdict::{Life, Verdict, judge};
 
@@ -146,8 +147,8 @@ impl RunSummary {
         problems.extend(simulation.mappings.problem());
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
-            verdict: judge(lives, over),
-            drops: drops(world, &nics),
+            verdict: verdict(simulation, lives, over),
+            drops: drops(simulation, &nics),
             faults: faults(world),
             idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
             boards: boards
@@ -185,8 +186,34 @@ impl RunSummary {
     }
 }
 
-fn drops(world: &World, nics: &[NicCounters]) -> BTreeMap<String, u64> {
+/// The results of all messages. Those of frames are compared with what the network is known to have done.
+fn verdict(simulation: &Simulation, lives: &[Life], over: bool) -> Verdict {
+    let framed = |node: usize| simulation.counters.protocol(node) == Some(Protocol::Acenic);
+    let (frames, others): (Vec<_>, Vec<_>) =
+        lives.iter().cloned().partition(|life| framed(life.node));
+    let mut all = judge(&others, over);
+    if !frames.is_empty() {
+        let world = &simulation.world;
+        let dropped: u64 = drops(simulation, &[]).values().sum();
+        let lost = dropped + injected(world, FaultKind::Corrupted);
+        let duplicated = injected(world, FaultKind::Duplicated);
+        let delayed = injected(world, FaultKind::Delayed) + duplicated > 0;
+        let mut frames = judge(&frames, over);
+        frames.excuse(lost, duplicated, delayed);
+        all.add(frames);
+    }
+    all
+}
+
+/// Name of the frames that boards dropped for want of space.
+const NO_SPACE: &str = "nic_no_space";
+
+fn drops(simulation: &Simulation, nics: &[NicCounters]) -> BTreeMap<String, u64> {
+    let world = &simulation.world;
     let mut drops = BTreeMap::new();
+    if let Some(sum) = simulation.counters.dropped(world) {
+        drops.insert(NO_SPACE.to_owned(), sum);
+    }
     for (name, counter) in NIC_DROPS {
         let sum = nics.iter().map(|nic| nic[counter as usize]).sum();
         drops.insert(name.to_owned(), sum);

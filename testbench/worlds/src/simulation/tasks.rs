@@ -8,7 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;
 use host_lib::firmware::Firmware;
-use host_lib::{emp, gm};
+use host_lib::{acenic, emp, gm};
 
 use super::Lives;
 use super::build::absolute;
@@ -21,6 +21,7 @@ use crate::nodes::{ethernet_route, mac_address};
 use crate::pairs;
 use crate::programs::check::Identity;
 use crate::programs::deliveries::Deliveries;
+use crate::programs::frames::{self, FramePlan};
 use crate::programs::plan::{Plan, plans};
 use crate::programs::{gm_traffic, traffic};
 use crate::scenario::Scenario;
@@ -34,6 +35,8 @@ const SESSIONS_OF_A_LIFE: u16 = 0x100;
 enum Job {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
     Messages(Plan),
+    /// Boots the firmware of the board, and runs plans of frames: one for each program.
+    Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
     Start(SimTime),
 }
@@ -47,11 +50,17 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
     let nodes = scenario.nodes.iter();
     let idle = nodes.map(|node| other.clone().filter(|_| node.protocol.is_some()));
     let mut jobs: Vec<_> = idle.collect();
-    for spec in &scenario.programs {
+    for (spec, tag) in scenario.programs.iter().zip(0..) {
         if let Program::Start { nodes } = &spec.program {
             for &node in nodes {
                 let after = SimTime::from_ns(spec.start_ns);
                 jobs[node] = Some((spec.name, Job::Start(after)));
+            }
+        }
+        for (node, plan) in frames::plans(spec, tag) {
+            match &mut jobs[node] {
+                Some((_, Job::Frames(plans))) => plans.push(plan),
+                job => *job = Some((spec.name, Job::Frames(vec![plan]))),
             }
         }
         for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
@@ -65,6 +74,7 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
 enum Settings {
     Emp(emp::Config),
     Gm(gm::Config),
+    Acenic(acenic::Config),
 }
 
 /// The settings of each node.
@@ -75,6 +85,9 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
     let nodes = scenario.nodes.iter().zip(profiles).enumerate();
     let settings = nodes.map(|(index, (node, profile))| {
         let overhead_ns = profile.host.post.ps() / 1000;
+        if node.protocol == Some(Protocol::Acenic) {
+            return Settings::Acenic(acenic_config(scenario, index));
+        }
         if let (Some(Protocol::Gm), Some(firmware)) = (node.protocol, node.board.gm) {
             let routes = (0..count).map(|to| match node.board.medium {
                 Medium::Myrinet => ways.get(&(index, to)).cloned(),
@@ -95,6 +108,19 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
         Settings::Emp(config)
     });
     Ok(settings.collect())
+}
+
+/// The configuration of a node's driver, for what its program sends.
+fn acenic_config(scenario: &Scenario, index: usize) -> acenic::Config {
+    let mut programs = scenario.programs.iter();
+    let own = programs.find(|spec| spec.nodes().contains(&index));
+    let frames = own.map(|spec| spec.frames).unwrap_or_default();
+    let mut config = acenic::Config {
+        address: Some(mac_address(index as u16)),
+        ..acenic::Config::default()
+    };
+    scenario.nodes[index].acenic.apply(&mut config, frames);
+    config
 }
 
 /// Starts the programs.
@@ -152,6 +178,7 @@ impl Task {
         let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
+            Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
                 deliveries.records().sending_over = true;
@@ -192,6 +219,33 @@ impl Task {
                 let gm = gm_nodes::boot(machine, &self.firmware, config).await?;
                 gm_traffic::run(gm, who, plan, deliveries).await
             }
+            Settings::Acenic(config) => {
+                // Programs with messages use other protocols: this one is idle.
+                deliveries.records().receiving_over = true;
+                let nic = frames::boot(machine, &self.firmware, config.clone()).await;
+                nic.map(drop)
+            }
         }
+    }
+
+    async fn frames(
+        &self,
+        machine: Machine,
+        life: u32,
+        plans: &[FramePlan],
+        deliveries: &Deliveries,
+    ) -> Result<(), String> {
+        let Settings::Acenic(config) = &self.settings else {
+            return Err("the board does not exchange frames".into());
+        };
+        let who = Identity {
+            node: self.node,
+            life: (life - 1) as u16,
+            seed: self.seed,
+        };
+        let nic = frames::boot(machine, &self.firmware, config.clone()).await;
+        // Nothing arrives at a node that does not start.
+        deliveries.records().receiving_over = nic.is_err();
+        frames::run(nic?, who, plans.to_vec(), deliveries.clone()).await
     }
 }

@@ -39,6 +39,7 @@ fn every_example_is_right_and_says_what_it_shows() {
     }
     names.sort();
     let known = [
+        "acenic-star",
         "all-to-all-256",
         "exact-fault",
         "flow-control",
@@ -56,6 +57,15 @@ fn every_example_is_right_and_says_what_it_shows() {
         "star-with-loss",
     ];
     assert_eq!(names, known, "each has a test here");
+}
+
+#[test]
+fn acenic_star() {
+    let outcome = run("acenic-star", &[("frames = 100 ", "frames = 20 ")]);
+    let messages = outcome.verdict.messages;
+    assert_eq!(messages.posted, 240);
+    assert_eq!(messages.delivered + messages.dropped, 240);
+    assert!(messages.dropped > 0 && outcome.drops["fault_lost"] >= messages.dropped);
 }
 
 #[test]

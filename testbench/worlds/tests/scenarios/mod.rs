@@ -4,9 +4,11 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod acenic;
 mod costs;
 mod examples;
 mod faults;
+mod forms;
 mod gm;
 mod gm_mapper;
 mod race;

@@ -38,7 +38,8 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         profile,
         sram_bytes,
     } = board::choose(&args.board, args.profile.as_deref(), image)?;
-    let image = image.map(|path| board.find_image(path, sram_bytes));
+    let symbols = args.symbols.as_deref();
+    let image = image.map(|path| board::read_image(board, path, symbols, sram_bytes));
     let image = image.transpose()?;
     let probes = image.as_ref().map(|image| nodes::probes(image, &[]));
     let parts = Parts {

@@ -123,6 +123,11 @@ impl Report<'_> {
         for (count, what, always) in [
             (messages.posted, "posted", true),
             (messages.delivered, "delivered", true),
+            (
+                messages.dropped,
+                "dropped by faults or for want of space",
+                false,
+            ),
             (messages.lost, "LOST", false),
             (messages.duplicated, "DUPLICATED", false),
             (messages.reordered, "REORDERED", false),
@@ -141,7 +146,12 @@ impl Report<'_> {
             }
         }
         if messages.is_good() {
-            parts.push("none lost, duplicated, reordered or corrupted".into());
+            let others = if messages.dropped > 0 {
+                "no others"
+            } else {
+                "none"
+            };
+            parts.push(format!("{others} lost, duplicated, reordered or corrupted"));
         }
         parts.join(", ")
     }

@@ -44,6 +44,8 @@ pub(super) const LANAI_9: BoardType = BoardType {
     build,
     hal: "lanai-hal",
     limits: |bytes| Lanai::image_limits(Generation::L9, bytes),
+    other_form: None,
+    acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
     make_busy: kernel::load,
     busy: &[Busy {
@@ -64,6 +66,8 @@ pub(super) const LANAI_7: BoardType = BoardType {
     profiles: &PROFILES_7,
     busy: &[],
     limits: |bytes| Lanai::image_limits(Generation::L7, bytes),
+    other_form: None,
+    acenic: None,
     ..LANAI_9
 };
 
@@ -84,6 +88,8 @@ pub(super) const LANAI_4: BoardType = BoardType {
     usual_sram_bytes: 1024 * KB,
     scenario_sram_bytes: 1024 * KB,
     limits: |bytes| Lanai::image_limits(Generation::L4, bytes),
+    other_form: None,
+    acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Four, firmware, time)),
     ..LANAI_7
 };

@@ -1,8 +1,10 @@
 //! The Alteon Tigon2.
 
+mod form;
 mod kernel;
 mod start;
 
+use defs::tigon2::counters;
 use emulator::cpu::mips::architecture::Mips;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
@@ -12,7 +14,7 @@ use emulator::tigon2::timing::{PROFILES, Timing};
 
 use host_lib::gm;
 
-use super::{BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
+use super::{AcenicFirmware, BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
 use crate::kernel::Code;
 
 pub(super) const TIGON2: BoardType = BoardType {
@@ -28,6 +30,11 @@ pub(super) const TIGON2: BoardType = BoardType {
         family: gm::Family::Tigon2,
         sram_bytes: 1024 * KB,
     }),
+    acenic: Some(AcenicFirmware {
+        image: "acenic",
+        sram_bytes: 1024 * KB,
+        dropped: counters::DROPPED_SPACE,
+    }),
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",
     architecture: &Mips,
@@ -41,6 +48,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     hal: "tigon2-hal",
     build,
     limits: Tigon2::image_limits,
+    other_form: Some(form::read),
     start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
     make_busy: kernel::load,
     busy: &[

@@ -1,0 +1,430 @@
+//! The engine of host programs over the AceNIC driver: sends frames as planned, and checks each received frame.
+//!
+//! Ethernet promises nothing. A frame that was handed to the board and did not arrive is lost; the result of the run compares
+//! losses with what faults, switches and full boards dropped. A receiver ends when all frames are here, or
+//! after a silence.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use emulator::host::machine::Machine;
+use emulator::sim::time::SimTime;
+use host_lib::acenic::{AceNic, Command, Config, Event, Fragment, LinkChange, Received};
+use host_lib::acenic::{SendOptions, Work};
+use host_lib::firmware::Firmware;
+use host_lib::window::System;
+
+use super::check::Identity;
+use super::content::Flow;
+use super::deliveries::{Deliveries, Got};
+use super::frame::{self, Kind, Parsed, SHORTEST_BYTES};
+use super::plan::{PlannedMessage, Sends};
+use crate::nodes::START;
+use crate::pairs::text;
+use crate::scenario::programs::{FrameSettings, Program, ProgramSpec};
+
+/// A driver on an emulated machine.
+pub type Nic = AceNic<Machine, Machine>;
+
+/// Longest wait for the link.
+const LINK_NS: u64 = 5_000_000_000;
+/// Pause between two greetings of a node.
+const GREETING_NS: u64 = 1_000_000;
+/// Longest wait for a node that was never heard.
+const STRANGER_NS: u64 = 1_000_000_000;
+/// Longest wait between two looks at the CPU.
+const LOOK_NS: u64 = 1_000_000;
+
+/// Plan of one node.
+#[derive(Debug, Clone)]
+pub struct FramePlan {
+    /// Tag of its flows: different for each program.
+    pub tag: u16,
+    /// Start delay, in ns.
+    pub start_ns: u64,
+    /// Frames to send.
+    pub sends: Sends,
+    /// Largest number of frames in the send ring.
+    pub window: usize,
+    /// How frames are sent.
+    pub settings: FrameSettings,
+    /// Number of frames from each node.
+    pub expected: BTreeMap<u16, u64>,
+}
+
+/// Plans of the nodes of a program that sends frames, with this tag; none for other programs.
+#[must_use]
+pub fn plans(spec: &ProgramSpec, tag: u16) -> Vec<(usize, FramePlan)> {
+    let Program::Frames { from, to } = &spec.program else {
+        return Vec::new();
+    };
+    let peers = |me: usize| {
+        // Each node begins with its neighbour, so that not all send to one node at once.
+        let place = to.iter().position(|&node| node > me).unwrap_or(0);
+        let others = to.iter().cycle().skip(place).take(to.len());
+        let others = others.filter(move |&&node| node != me && from.contains(&me));
+        others.map(|&node| node as u16)
+    };
+    let plan = |me: usize| FramePlan {
+        tag,
+        start_ns: spec.start_ns,
+        sends: match peers(me).next() {
+            Some(_) => Sends::Rounds {
+                peers: peers(me).collect(),
+                rounds: spec.messages,
+                sizes: spec.sizes.clone(),
+                gate: None,
+                pause: None,
+            },
+            None => Sends::default(),
+        },
+        window: spec.window,
+        settings: spec.frames,
+        expected: match to.contains(&me) {
+            true => {
+                let senders = from.iter().filter(|&&node| node != me);
+                senders.map(|&node| (node as u16, spec.messages)).collect()
+            }
+            false => BTreeMap::new(),
+        },
+    };
+    spec.nodes().into_iter().map(|me| (me, plan(me))).collect()
+}
+
+/// Starts the board's firmware, waits until the interface is open, and then for [`START`].
+///
+/// # Errors
+/// If the firmware does not start, or the link does not come up.
+pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<Nic, String> {
+    let nic = AceNic::start(machine.clone(), machine, firmware, config).await;
+    let mut nic = nic.map_err(text)?;
+    nic.wait_running().await.map_err(text)?;
+    nic.fill_rings().await.map_err(text)?;
+    nic.command_taken(Command::StackUp).await.map_err(text)?;
+    let up = Event::Link(LinkChange::Up);
+    if !nic.history().iter().any(|reported| reported.event == up) {
+        let link = nic.wait_for(up, "the link to come up", LINK_NS).await;
+        link.map_err(text)?;
+    }
+    let now = SimTime::from_ps(nic.system().now_ps());
+    let rest = START.saturating_sub(now);
+    nic.system_mut().compute(rest.ps() / 1000).await;
+    Ok(nic)
+}
+
+/// Executes the plans of a node's programs and records all frames in `deliveries`. The programs have the same checksums and VLAN tag.
+///
+/// # Errors
+/// An error of the board or the program itself; lost frames are none.
+pub async fn run(
+    nic: Nic,
+    who: Identity,
+    plans: Vec<FramePlan>,
+    deliveries: Deliveries,
+) -> Result<(), String> {
+    let now_ps = nic.system().now_ps();
+    let streams = plans.into_iter().map(|plan| Stream {
+        next: 0,
+        ready_ps: now_ps + plan.start_ns * 1000,
+        in_ring: 0,
+        plan,
+    });
+    let streams: Vec<_> = streams.collect();
+    let starts = streams.iter().map(|stream| stream.ready_ps);
+    let mut traffic = Traffic {
+        nic,
+        who,
+        deliveries: deliveries.clone(),
+        heard_ps: starts.max().unwrap_or(now_ps),
+        streams,
+        greeting_ps: 0,
+        answered: BTreeSet::new(),
+        known: BTreeSet::new(),
+        under_way: VecDeque::new(),
+        arrived: BTreeSet::new(),
+    };
+    let end = traffic.run().await;
+    deliveries.records().receiving_over = true;
+    end
+}
+
+/// A program of the node, and what it has sent.
+struct Stream {
+    plan: FramePlan,
+    /// Number of the next frame to send.
+    next: u64,
+    /// Earliest time of the next frame.
+    ready_ps: u64,
+    /// Its frames in the send ring.
+    in_ring: usize,
+}
+
+impl Stream {
+    fn step(&self) -> Option<PlannedMessage> {
+        self.plan.sends.step(self.next)
+    }
+
+    const fn flow(&self, from: Identity, to: u16) -> Flow {
+        Flow {
+            from: from.node,
+            to,
+            tag: self.plan.tag,
+            life: from.life,
+        }
+    }
+}
+
+struct Traffic {
+    nic: Nic,
+    who: Identity,
+    deliveries: Deliveries,
+    streams: Vec<Stream>,
+    /// Time of the next greeting.
+    greeting_ps: u64,
+    /// Receivers that have answered a greeting.
+    answered: BTreeSet<u16>,
+    /// Nodes of which anything arrived.
+    known: BTreeSet<u16>,
+    /// What each posted descriptor ends, oldest first: number of the stream, flow, number of the frame.
+    under_way: VecDeque<Option<(usize, Flow, u32)>>,
+    /// Tags, senders and numbers of the data frames that arrived.
+    arrived: BTreeSet<(u16, u16, u32)>,
+    /// Time at which the last frame arrived, or the last program began.
+    heard_ps: u64,
+}
+
+impl Traffic {
+    async fn run(&mut self) -> Result<(), String> {
+        loop {
+            // Programs take turns.
+            while self.send_one_each().await? {}
+            let planned = self.streams.iter().any(|stream| stream.step().is_some());
+            let sent = !planned && self.under_way.is_empty();
+            self.deliveries.records().sending_over = sent;
+            if sent && self.is_over()? {
+                break;
+            }
+            let wait_ns = self.longest_wait_ns();
+            let work = self.nic.wait(wait_ns).await.map_err(text)?;
+            if !work.interrupted
+                && let Some(pc) = self.nic.board_mut().halted_at().await
+            {
+                return Err(format!("CPU A has halted at pc {pc:#x}"));
+            }
+            self.take(work).await?;
+        }
+        match self.nic.mistakes() {
+            (0, _) => Ok(()),
+            (count, first) => Err(format!(
+                "{count} invalid reports of the firmware, the first one: {}",
+                first.first().map(ToString::to_string).unwrap_or_default()
+            )),
+        }
+    }
+
+    fn now_ps(&self) -> u64 {
+        self.nic.system().now_ps()
+    }
+
+    /// What all programs of the node have in common.
+    fn settings(&self) -> FrameSettings {
+        let first = self.streams.first();
+        first.map_or_else(FrameSettings::default, |stream| stream.plan.settings)
+    }
+
+    /// Whether no frame is expected any more: all are here, or nothing came for a long time.
+    fn is_over(&self) -> Result<bool, String> {
+        let plans = self.streams.iter().map(|stream| &stream.plan);
+        let expected: u64 = plans.clone().flat_map(|plan| plan.expected.values()).sum();
+        if self.arrived.len() as u64 >= expected {
+            return Ok(true);
+        }
+        let silence_ns = self.now_ps().saturating_sub(self.heard_ps) / 1000;
+        let patience = plans
+            .clone()
+            .map(|plan| plan.settings.patience_ns + plan.settings.gap_ns);
+        let mut senders = plans.flat_map(|plan| plan.expected.keys());
+        match senders.find(|node| !self.known.contains(node)) {
+            None => Ok(silence_ns >= patience.max().unwrap_or_default()),
+            Some(node) if silence_ns >= STRANGER_NS => {
+                Err(format!("nothing came from node {node}"))
+            }
+            Some(_) => Ok(false),
+        }
+    }
+
+    fn longest_wait_ns(&self) -> u64 {
+        let now_ps = self.now_ps();
+        let next = self
+            .streams
+            .iter()
+            .filter_map(|stream| match stream.step()? {
+                _ if now_ps < stream.ready_ps => Some(stream.ready_ps),
+                step if !self.answered.contains(&step.to) => Some(self.greeting_ps),
+                _ => None,
+            });
+        let next_ns = next.map(|ps| ps.saturating_sub(now_ps).div_ceil(1000));
+        next_ns.min().unwrap_or(LOOK_NS).clamp(1, LOOK_NS)
+    }
+
+    /// Sends the next frame of each program, if it may be sent now, or greets its receiver; returns whether a frame was sent.
+    async fn send_one_each(&mut self) -> Result<bool, String> {
+        let mut any = false;
+        for index in 0..self.streams.len() {
+            any |= self.send_one(index).await?;
+        }
+        Ok(any)
+    }
+
+    async fn send_one(&mut self, index: usize) -> Result<bool, String> {
+        let now_ps = self.now_ps();
+        let stream = &mut self.streams[index];
+        let Some(step) = stream.step().filter(|_| now_ps >= stream.ready_ps) else {
+            return Ok(false);
+        };
+        let flow = stream.flow(self.who, step.to);
+        if !self.answered.contains(&step.to) {
+            self.greet(flow).await?;
+            return Ok(false);
+        }
+        let settings = stream.plan.settings;
+        if self.nic.send_free() < settings.fragments || stream.in_ring >= stream.plan.window {
+            return Ok(false);
+        }
+        stream.next += 1;
+        stream.in_ring += 1;
+        stream.ready_ps = now_ps + settings.gap_ns * 1000;
+        let sequence = self.deliveries.records().post(flow, now_ps, step.length);
+        let bytes = self.bytes(flow, Kind::Data, sequence, step.length);
+        self.post(&bytes, settings.fragments).await?;
+        if let Some(last) = self.under_way.back_mut() {
+            *last = Some((index, flow, sequence));
+        }
+        Ok(true)
+    }
+
+    async fn greet(&mut self, flow: Flow) -> Result<(), String> {
+        let now_ps = self.now_ps();
+        if now_ps.saturating_sub(self.heard_ps) / 1000 >= STRANGER_NS {
+            return Err(format!("node {} does not answer", flow.to));
+        }
+        if now_ps < self.greeting_ps || self.nic.send_free() == 0 {
+            return Ok(());
+        }
+        self.greeting_ps = now_ps + GREETING_NS * 1000;
+        let bytes = self.bytes(flow, Kind::Greeting, 0, SHORTEST_BYTES);
+        self.post(&bytes, 1).await
+    }
+
+    /// A frame as the board is to get it.
+    fn bytes(&self, flow: Flow, kind: Kind, sequence: u32, length: u32) -> Vec<u8> {
+        let udp = self.settings().checksum;
+        let mut bytes = frame::build(self.who.seed, flow, kind, sequence, length, udp);
+        if udp {
+            frame::without_sum(&mut bytes);
+        }
+        bytes
+    }
+
+    /// Hands a frame to the board, in this many parts.
+    async fn post(&mut self, bytes: &[u8], parts: u32) -> Result<(), String> {
+        let settings = self.settings();
+        let options = SendOptions {
+            checksum: settings.checksum,
+            vlan: settings.vlan,
+            coalesce_now: false,
+        };
+        let each = bytes.len().div_ceil(parts as usize).max(1);
+        let fragments = bytes
+            .chunks(each)
+            .map(|bytes| Fragment { bytes, offset: 0 });
+        let fragments: Vec<_> = fragments.collect();
+        let sent = self.nic.send_fragments(&fragments, options).await;
+        sent.map_err(text)?;
+        let nothing = std::iter::repeat_n(None, fragments.len());
+        self.under_way.extend(nothing);
+        Ok(())
+    }
+
+    /// Handles what the firmware has reported.
+    async fn take(&mut self, work: Work) -> Result<(), String> {
+        for _ in 0..work.sent {
+            if let Some(Some((index, flow, sequence))) = self.under_way.pop_front() {
+                self.streams[index].in_ring -= 1;
+                self.deliveries.records().sent(flow, sequence, Ok(()));
+            }
+        }
+        if let Some(error) = work.events.iter().find(|event| event.event.is_error()) {
+            return Err(format!("the firmware reports {:?}", error.event));
+        }
+        for received in &work.received {
+            self.receive(received).await?;
+        }
+        Ok(())
+    }
+
+    async fn receive(&mut self, received: &Received) -> Result<(), String> {
+        self.heard_ps = self.heard_ps.max(self.now_ps());
+        if !received.errors.is_empty() {
+            // The board has found the damage: the frame is lost.
+            let text = format!("a frame with errors {:?}", received.errors);
+            self.deliveries.records().failed_receives.push(text);
+            return Ok(());
+        }
+        let parsed = frame::check(&received.bytes, self.who, self.settings().checksum);
+        let Some(parsed) = parsed else {
+            let bytes = received.bytes.len();
+            return Err(format!("a frame of {bytes} bytes that no program has sent"));
+        };
+        self.known.insert(parsed.from);
+        let right = parsed.intact && self.is_offloaded(received);
+        match parsed.kind {
+            Kind::Data => self.record(parsed, right, received.bytes.len() as u32),
+            Kind::Answer if right => {
+                self.answered.insert(parsed.from);
+            }
+            Kind::Greeting if right && self.nic.send_free() > 0 => {
+                let flow = Flow {
+                    from: self.who.node,
+                    to: parsed.from,
+                    tag: parsed.tag,
+                    life: self.who.life,
+                };
+                let bytes = self.bytes(flow, Kind::Answer, 0, SHORTEST_BYTES);
+                self.post(&bytes, 1).await?;
+            }
+            Kind::Answer | Kind::Greeting => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the board has taken out the tag, and summed the packet.
+    fn is_offloaded(&self, received: &Received) -> bool {
+        let settings = self.settings();
+        let sum = received.bytes.get(34..).map(frame::ones_sum);
+        received.vlan == settings.vlan && (!settings.checksum || received.tcp_udp_sum == sum)
+    }
+
+    fn record(&mut self, parsed: Parsed, intact: bool, length: u32) {
+        let flow = Flow {
+            from: parsed.from,
+            to: self.who.node,
+            tag: parsed.tag,
+            life: 0,
+        };
+        let time_ps = self.now_ps();
+        let mut records = self.deliveries.records();
+        let expected = records.expected(flow);
+        let sequence = if intact { parsed.sequence } else { expected };
+        self.arrived.insert((parsed.tag, parsed.from, sequence));
+        records.receive(
+            flow,
+            Got {
+                sequence,
+                number: sequence,
+                time_ps,
+                length,
+                intact,
+            },
+        );
+    }
+}
