@@ -45,6 +45,7 @@ pub const TABLES: &[TableDoc] = &[
     FAULT,
     EMP,
     GM,
+    ACENIC,
     COSTS,
 ];
 
@@ -84,7 +85,7 @@ const ROOT: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm"]),
+            Choice(&["emp", "gm", "acenic"]),
             "that of the board",
             "whose firmware and library the programs use; `[emp]` or `[gm]` alone say it too",
         ),
@@ -93,6 +94,12 @@ const ROOT: TableDoc = TableDoc {
             Text,
             "that of the protocol",
             "firmware of all nodes: the name of a built-in image, or a file (with a `/`), relative to the scenario",
+        ),
+        key(
+            "symbols",
+            Text,
+            "none",
+            "names for an image without them: a built-in image or an ELF file (with a `/`)",
         ),
         key(
             "profile",
@@ -106,8 +113,20 @@ const ROOT: TableDoc = TableDoc {
             "128",
             "memory of each host",
         ),
+        key(
+            "board_memory_kb",
+            Integer(1, 1 << 20),
+            "512 for a Tigon2; else the usual size",
+            "local memory of the boards: one of the sizes with which they are made",
+        ),
         key("emp", Table("emp"), "none", "settings of EMP"),
         key("gm", Table("gm"), "none", "settings of GM"),
+        key(
+            "acenic",
+            Table("acenic"),
+            "none",
+            "settings of the AceNIC driver",
+        ),
         key(
             "costs",
             Table("costs"),
@@ -174,7 +193,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm"]),
+            Choice(&["emp", "gm", "acenic"]),
             "that of the file",
             "whose firmware and library the programs use",
         ),
@@ -183,6 +202,12 @@ const NODE: TableDoc = TableDoc {
             Text,
             "that of the file",
             "firmware: a built-in image, or a file (with a `/`)",
+        ),
+        key(
+            "symbols",
+            Text,
+            "that of the file",
+            "names for an image without them: a built-in image or an ELF file (with a `/`)",
         ),
         key(
             "profile",
@@ -196,8 +221,20 @@ const NODE: TableDoc = TableDoc {
             "that of the file",
             "memory of the host",
         ),
+        key(
+            "board_memory_kb",
+            Integer(1, 1 << 20),
+            "that of the file",
+            "local memory of the boards: one of the sizes with which they are made",
+        ),
         key("emp", Table("emp"), "that of the file", "settings of EMP"),
         key("gm", Table("gm"), "that of the file", "settings of GM"),
+        key(
+            "acenic",
+            Table("acenic"),
+            "that of the file",
+            "settings of the AceNIC driver",
+        ),
         key(
             "costs",
             Table("costs"),
@@ -221,10 +258,12 @@ const PROGRAM: TableDoc = TableDoc {
                 "all-to-all",
                 "random",
                 "incast",
+                "frames",
                 "idle",
                 "start",
+                "replay",
             ]),
-            "the program; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
+            "the program; frames: frames of Ethernet by the AceNIC driver; replay: what a failed test recorded; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
         ),
         key(
             "start_us",
@@ -278,8 +317,8 @@ const PROGRAM: TableDoc = TableDoc {
         ),
         key(
             "window",
-            Integer(1, 200),
-            "2",
+            Integer(1, 255),
+            "2; of frames up to 128",
             "transmits that are posted at once; the most depends on protocol and length",
         ),
         key(
@@ -288,6 +327,44 @@ const PROGRAM: TableDoc = TableDoc {
             "as many as messages need",
             "receives that are posted at once; the most depends on protocol and length",
         ),
+        key(
+            "frames",
+            Integer(1, 10_000_000),
+            "1",
+            "frames: of each sender to each receiver",
+        ),
+        key(
+            "fragments",
+            Integer(1, 16),
+            "1",
+            "frames: descriptors of a frame",
+        ),
+        key(
+            "vlan",
+            Integer(0, 0xFFFF),
+            "none",
+            "frames: VLAN tag that the boards insert and take out",
+        ),
+        key(
+            "checksum",
+            Flag,
+            "false",
+            "frames: UDP checksums that the boards compute and check",
+        ),
+        key(
+            "gap_us",
+            Number(0.0, 1e9),
+            "0",
+            "frames: pause of a sender after each frame",
+        ),
+        key(
+            "patience_us",
+            Number(1.0, 1e6),
+            "20000",
+            "frames: a receiver ends after so long without a frame",
+        ),
+        key("file", Text, "needed", "replay: the recording"),
+        key("node", Node, "needed", "replay: the node"),
     ],
     includes: &[],
 };
@@ -366,6 +443,51 @@ const GM: TableDoc = TableDoc {
             Integer(100, 600_000_000),
             "60000000",
             "a send fails after so long without progress",
+        ),
+    ],
+    includes: &[],
+};
+
+const ACENIC: TableDoc = TableDoc {
+    name: "acenic",
+    written: "[acenic], acenic = { ... }",
+    what: "Settings of the AceNIC driver (docs/acenic.md), of all nodes or of a `[[node]]`.",
+    keys: &[
+        key(
+            "mtu",
+            Integer(1518, 9018),
+            "1518",
+            "longest frame without FCS, with a tag, in bytes",
+        ),
+        key(
+            "rx_ticks_us",
+            Integer(0, 1_000_000),
+            "120",
+            "a received frame is reported after it, at the latest",
+        ),
+        key(
+            "tx_ticks_us",
+            Integer(0, 1_000_000),
+            "400",
+            "a sent frame is reported after it, at the latest",
+        ),
+        key(
+            "rx_frames",
+            Integer(1, 511),
+            "25",
+            "so many received frames are reported at once",
+        ),
+        key(
+            "tx_descriptors",
+            Integer(1, 511),
+            "60",
+            "so many sent descriptors are reported at once",
+        ),
+        key(
+            "assist",
+            Choice(&["software", "hardware"]),
+            "software",
+            "who runs the DMA rings: the second CPU, or the chip",
         ),
     ],
     includes: &[],
