@@ -14,6 +14,7 @@ mod debug;
 )]
 #[path = "../../timeline/tests/decoded.rs"]
 mod decoded;
+mod failed;
 mod figures;
 mod files;
 mod gdb;
