@@ -25,6 +25,7 @@ mod optional_tools;
 mod reproduce;
 mod rules;
 mod run;
+mod stripped;
 mod sweep;
 mod timeline;
 mod tools;
