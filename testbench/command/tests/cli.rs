@@ -19,7 +19,7 @@ fn command(arguments: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn lanigon(arguments: &[&str]) -> Output {
+pub fn lanigon(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary runs")
 }
 
@@ -31,12 +31,12 @@ fn split(line: &str) -> Vec<String> {
         .collect()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
 /// A file of the tests. Names are unique per test, because tests run in parallel.
-fn file(name: &str, bytes: &[u8]) -> PathBuf {
+pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, bytes).expect("a writable folder");
     path
@@ -49,7 +49,7 @@ fn assemble(name: &str, source: &str) -> PathBuf {
 
 /// Checks a refused request: nothing on standard output, exit code 2, and the reason in the first line.
 #[track_caller]
-fn check_refused(line: &str, reason: &str) {
+pub fn check_refused(line: &str, reason: &str) {
     let words = split(line);
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     let output = lanigon(&words);
@@ -433,7 +433,7 @@ fn a_look_into_a_trace_ends_at_once() {
     }
 }
 
-fn hello() -> PathBuf {
+pub fn hello() -> PathBuf {
     image_folder().join("hello")
 }
 
@@ -479,34 +479,6 @@ fn images_are_described() {
     ] {
         assert!(shown.contains(part), "{part} not in\n{shown}");
     }
-}
-
-#[test]
-fn images_without_symbols_are_described_and_run() {
-    let stripped = file("stripped.bin", &[]).display().to_string();
-    let image = hello().display().to_string();
-    let written = lanigon(&["image", &image, "--linux-form", &stripped]);
-    assert_eq!(written.status.code(), Some(0));
-    let bare = text(&lanigon(&["image", &stripped]).stdout);
-    let named = text(&lanigon(&["image", &stripped, "--symbols", &image]).stdout);
-    for shown in [&bare, &named] {
-        assert!(shown.contains("  Linux form, version "), "{shown}");
-    }
-    assert!(bare.contains("instruction set: not checked"), "{bare}");
-    assert!(named.contains("instruction set: ok"), "{named}");
-    assert!(named.contains("\"hello at {} us\""), "{named}");
-    let run = lanigon(&["exec", "-v", &stripped, "--symbols", "hello"]);
-    let trace = text(&run.stderr);
-    assert!(trace.contains("cpu_a     log: hello at "), "{trace}");
-    let other = "--symbols timer-tick";
-    check_refused(
-        &format!("image {stripped} {other}"),
-        "it is for other code: at 0x",
-    );
-    check_refused(
-        &format!("exec --load 0={stripped} --pc 0 {other}"),
-        "--symbols",
-    );
 }
 
 #[test]

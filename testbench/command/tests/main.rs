@@ -29,6 +29,7 @@ mod rules;
 mod run;
 mod schema;
 mod shown;
+mod stripped;
 mod sweep;
 mod timeline;
 mod tools;

@@ -207,7 +207,7 @@ mod tests {
             }
             let cut = check(&frame[..76], WHO, udp);
             assert!(!cut.expect("a frame").intact);
-            assert_eq!(check(&frame[..20], WHO, udp), None);
+            assert_eq!(check(&frame[..17], WHO, udp), None);
         }
     }
 

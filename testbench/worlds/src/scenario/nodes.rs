@@ -405,15 +405,15 @@ impl Nodes {
         let board = own_board.map_or(defaults.board, |board| board.0);
         let own_image = table.get("image");
         let own_symbols = table.get("symbols");
+        let same_image = own_image.is_none() && other_board.is_none();
         let own = Defaults {
             board,
             protocol_given: asked.is_some() || defaults.protocol_given,
             protocol: protocol(board, asked, defaults.protocol)?,
-            symbols: match (own_symbols, &own_image, other_board) {
-                (Some(item), ..) => Some(ImageName::read(item)?),
-                (None, None, None) => defaults.symbols.clone(),
-                // The symbols of the other nodes are for another image.
-                (None, ..) => None,
+            symbols: match own_symbols {
+                Some(item) => Some(ImageName::read(item)?),
+                // The symbols of the other nodes are for their image.
+                None => defaults.symbols.clone().filter(|_| same_image),
             },
             image: match (own_image, other_board) {
                 (Some(item), _) => ImageName::read(item)?,
@@ -442,11 +442,18 @@ impl Nodes {
             true => group.to_owned(),
             false => format!("{group}{index}"),
         });
-        let names: Vec<_> = names.collect();
+        let taken = self.push(group, names.collect(), &own);
+        taken.map_err(|reason| name.place.refuse(reason))
+    }
+
+    /// Adds the nodes of a group, unless one has the name of another node or group.
+    fn push(&mut self, group: &str, names: Vec<String>, own: &Defaults) -> Result<(), String> {
         if let Some(known) = names.iter().find(|known| self.find(known).is_some()) {
-            let reason = format!("its node \"{known}\" has the name of another node or group");
-            return Err(name.place.refuse(reason));
+            return Err(format!(
+                "its node \"{known}\" has the name of another node or group"
+            ));
         }
+        let first = self.all.len();
         self.all
             .extend(names.into_iter().map(|name| own.node(name)));
         self.groups.push((group.into(), first..self.all.len()));
