@@ -107,6 +107,7 @@ impl Blueprint {
             counters,
             looks: 0,
             exact_faults,
+            cuts: cuts(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
         })
@@ -154,6 +155,13 @@ fn speed(scenario: &Scenario, node: &Node, image: &Image) -> Result<Speed, Scena
         profile: Arc::new(profile),
         probes: nodes::probes(image, &factors),
     })
+}
+
+/// Number of faults that cut a link.
+fn cuts(scenario: &Scenario) -> u64 {
+    let cut =
+        |fault: &&FaultSpec| matches!(fault, FaultSpec::Cut { .. } | FaultSpec::Replug { .. });
+    scenario.faults.iter().filter(cut).count() as u64
 }
 
 fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError> {

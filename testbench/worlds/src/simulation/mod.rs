@@ -98,6 +98,8 @@ pub struct Simulation {
     looks: usize,
     /// Exact faults: positions in the scenario, and hit counters.
     exact_faults: Vec<(Position, Strikes)>,
+    /// Number of faults that cut a link.
+    cuts: u64,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }

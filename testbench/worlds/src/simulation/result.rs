@@ -195,7 +195,9 @@ fn verdict(simulation: &Simulation, lives: &[Life], over: bool) -> Verdict {
     if !frames.is_empty() {
         let world = &simulation.world;
         let dropped: u64 = drops(simulation, &[]).values().sum();
-        let lost = dropped + injected(world, FaultKind::Corrupted);
+        // A cut interrupts the frame under way in each direction, which its receiver drops.
+        let interrupted = 2 * simulation.cuts;
+        let lost = dropped + interrupted + injected(world, FaultKind::Corrupted);
         let duplicated = injected(world, FaultKind::Duplicated);
         let delayed = injected(world, FaultKind::Delayed) + duplicated > 0;
         let mut frames = judge(&frames, over);
