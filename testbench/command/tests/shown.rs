@@ -22,12 +22,17 @@ fn words(line: &str) -> Vec<String> {
             (' ', None) => words.push(String::new()),
             ('\'' | '"', None) => quote = Some(letter),
             (letter, Some(open)) if letter == open => quote = None,
-            ('|' | '>' | '<' | '&' | ';' | '#', None) => break,
+            ('|' | '>' | '<' | '&' | ';' | '#' | '\\', None) => break,
             (letter, _) => words.last_mut().unwrap().push(letter),
         }
     }
     words.retain(|word| !word.is_empty());
-    words
+    // A variable of the shell is a number here.
+    let value = |word: String| match word.starts_with('$') {
+        true => "1".into(),
+        false => word,
+    };
+    words.into_iter().map(value).collect()
 }
 
 /// The command lines of a document, with their line numbers.

@@ -28,7 +28,7 @@ use lanigon_worlds::calibrate::CalibrationError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::EmpPairs;
-use one_way::Bandwidth;
+use one_way::{Bandwidth, MORE};
 use rounds::{Mean, Rounds};
 use wire::Starts;
 
@@ -152,13 +152,20 @@ impl Run {
     ) -> Result<Bandwidth, ExperimentError> {
         let starts = Starts::default();
         pair.world.observe(starts.observer());
+        // The first message after the ignored rounds begins when those that were posted with them have gone.
+        let first = setup.rounds.skipped + MORE;
+        let enough = |stamps: &[SimTime]| {
+            let mean = setup.rounds.mean(stamps);
+            mean.is_some_and(|mean| stamps.len() > first + mean.rounds + MORE)
+        };
+        self.until(setup, pair, enough)?;
         let rounds = self.mean(setup, pair)?.rounds;
         pair.world.finish_observing();
         let begin = self.stamps.with(|stamps| stamps.as_ref()?.first().copied());
         let begin = begin.unwrap_or(SimTime::ZERO);
         let of_node = |&node| {
             let starts = starts.of(node, begin);
-            let window = starts.get(setup.rounds.skipped..).unwrap_or_default();
+            let window = starts.get(first..).unwrap_or_default();
             let mean = Mean::of(window, rounds).ok_or(RunError::Interrupted)?;
             Ok(Bandwidth::new(size.into(), &mean))
         };

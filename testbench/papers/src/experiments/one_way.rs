@@ -22,7 +22,7 @@ const TRANSMITS: usize = 2;
 /// Number of buffers shared by the receives; contents are not checked.
 pub(super) const BUFFERS: usize = 8;
 
-/// Number of messages behind those that are measured: the window ends where one begins.
+/// Number of messages that are posted at once, so that wire and host differ by as many.
 pub(super) const MORE: usize = 2;
 
 /// A measured bandwidth.
@@ -153,7 +153,7 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 /// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
-    let run = spawn(&mut pair, size, setup.rounds.all() + MORE);
+    let run = spawn(&mut pair, size, setup.rounds.all() + 3 * MORE);
     run.bandwidth(setup, &mut pair, size, &[0])
 }
 

@@ -131,6 +131,6 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 /// If a program cannot finish its rounds.
 pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, ExperimentError> {
     let mut pair = setup.pair()?;
-    let run = spawn(&mut pair, size, setup.rounds.all() + MORE);
+    let run = spawn(&mut pair, size, setup.rounds.all() + 3 * MORE);
     run.bandwidth(setup, &mut pair, size, &[0, 1])
 }

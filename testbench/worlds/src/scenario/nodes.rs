@@ -250,6 +250,48 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
+    /// These settings with those of a `[[node]]`.
+    fn changed_by(&self, table: &mut Table<'_>) -> Result<Self, ScenarioError> {
+        let emp = table.table("emp")?;
+        let gm = table.table("gm")?;
+        let acenic = table.table("acenic")?;
+        let settings = [emp.is_some(), gm.is_some(), acenic.is_some()];
+        let asked = asked(table, settings)?;
+        let own_board = board(table)?;
+        let other_board = own_board.filter(|board| board.0.name != self.board.name);
+        let board = own_board.map_or(self.board, |board| board.0);
+        let own_image = table.get("image");
+        let own_symbols = table.get("symbols");
+        let same_image = own_image.is_none() && other_board.is_none();
+        Ok(Self {
+            board,
+            protocol_given: asked.is_some() || self.protocol_given,
+            protocol: protocol(board, asked, self.protocol)?,
+            symbols: match own_symbols {
+                Some(item) => Some(ImageName::read(item)?),
+                // The symbols of the other nodes are for their image.
+                None => self.symbols.clone().filter(|_| same_image),
+            },
+            image: match (own_image, other_board) {
+                (Some(item), _) => ImageName::read(item)?,
+                (None, Some((board, _))) => ImageName::of(board, &table.place),
+                (None, None) => self.image.clone(),
+            },
+            emp: self.emp.read(emp)?,
+            gm: self.gm.read(gm)?,
+            acenic: self.acenic.read(acenic)?,
+            profile: match (table.get("profile"), own_board) {
+                (Some(item), _) => ProfileName::read(item)?,
+                (None, Some(board)) => ProfileName::of(board, &table.place),
+                (None, None) => self.profile.clone(),
+            },
+            costs: costs::read(&self.costs, table.table("costs")?)?,
+            memory_mb: memory(table, self.memory_mb)?,
+            board_memory_bytes: board_memory(table, board)?
+                .or_else(|| self.board_memory_bytes.filter(|_| other_board.is_none())),
+        })
+    }
+
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = root.table("emp")?;
         let gm = root.table("gm")?;
@@ -395,47 +437,7 @@ impl Nodes {
             );
             return Err(count.map_or(name.place, |item| item.place).refuse(reason));
         }
-        let emp = table.table("emp")?;
-        let gm = table.table("gm")?;
-        let acenic = table.table("acenic")?;
-        let settings = [emp.is_some(), gm.is_some(), acenic.is_some()];
-        let asked = asked(&mut table, settings)?;
-        let own_board = board(&mut table)?;
-        let other_board = own_board.filter(|board| board.0.name != defaults.board.name);
-        let board = own_board.map_or(defaults.board, |board| board.0);
-        let own_image = table.get("image");
-        let own_symbols = table.get("symbols");
-        let same_image = own_image.is_none() && other_board.is_none();
-        let own = Defaults {
-            board,
-            protocol_given: asked.is_some() || defaults.protocol_given,
-            protocol: protocol(board, asked, defaults.protocol)?,
-            symbols: match own_symbols {
-                Some(item) => Some(ImageName::read(item)?),
-                // The symbols of the other nodes are for their image.
-                None => defaults.symbols.clone().filter(|_| same_image),
-            },
-            image: match (own_image, other_board) {
-                (Some(item), _) => ImageName::read(item)?,
-                (None, Some((board, _))) => ImageName::of(board, &table.place),
-                (None, None) => defaults.image.clone(),
-            },
-            emp: defaults.emp.read(emp)?,
-            gm: defaults.gm.read(gm)?,
-            acenic: defaults.acenic.read(acenic)?,
-            profile: match (table.get("profile"), own_board) {
-                (Some(item), _) => ProfileName::read(item)?,
-                (None, Some(board)) => ProfileName::of(board, &table.place),
-                (None, None) => defaults.profile.clone(),
-            },
-            costs: costs::read(&defaults.costs, table.table("costs")?)?,
-            memory_mb: memory(&mut table, defaults.memory_mb)?,
-            board_memory_bytes: board_memory(&mut table, board)?.or_else(|| {
-                defaults
-                    .board_memory_bytes
-                    .filter(|_| other_board.is_none())
-            }),
-        };
+        let own = defaults.changed_by(&mut table)?;
         table.finish()?;
         let single = count.is_none();
         let names = (0..number).map(|index| match single {

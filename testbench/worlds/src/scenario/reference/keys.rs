@@ -116,7 +116,7 @@ const ROOT: TableDoc = TableDoc {
         key(
             "board_memory_kb",
             Integer(1, 1 << 20),
-            "512 for a Tigon2; else the usual size",
+            "the usual size of the board",
             "local memory of the boards: one of the sizes with which they are made",
         ),
         key("emp", Table("emp"), "none", "settings of EMP"),
