@@ -136,6 +136,11 @@ impl Run {
     /// Mean duration of a round, once there are enough.
     fn mean(&self, setup: &Setup, pair: &mut EmpPairs) -> Result<Mean, ExperimentError> {
         self.until(setup, pair, |stamps| setup.rounds.mean(stamps).is_some())?;
+        self.mean_so_far(setup)
+    }
+
+    /// Mean duration of the rounds so far.
+    fn mean_so_far(&self, setup: &Setup) -> Result<Mean, ExperimentError> {
         let mean =
             |stamps: &mut Option<Vec<_>>| setup.rounds.mean(stamps.as_deref().unwrap_or_default());
         self.stamps.with(mean).ok_or(RunError::Interrupted.into())
@@ -159,7 +164,7 @@ impl Run {
             mean.is_some_and(|mean| stamps.len() > first + mean.rounds + MORE)
         };
         self.until(setup, pair, enough)?;
-        let rounds = self.mean(setup, pair)?.rounds;
+        let rounds = self.mean_so_far(setup)?.rounds;
         pair.world.finish_observing();
         let begin = self.stamps.with(|stamps| stamps.as_ref()?.first().copied());
         let begin = begin.unwrap_or(SimTime::ZERO);

@@ -4,9 +4,7 @@ pub mod exchange;
 pub mod frames;
 pub mod node;
 
-use std::fs::File;
 use std::future::Future;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,6 +22,7 @@ use host_lib::firmware::linux::{FormError, LinuxFirmware, Version};
 
 use crate::boards::{self, Parts};
 use crate::builder::{WorldBuilder, WorldError};
+use crate::files::input::read_at_most;
 use crate::images;
 use crate::nodes;
 use crate::outcome;
@@ -111,13 +110,6 @@ pub fn read_firmware(path: &Path, sram_bytes: u32) -> Result<AceFirmware, Firmwa
             path: path.into(),
             error,
         })
-}
-
-/// Reads at most `most` + 1 bytes of a file.
-fn read_at_most(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 impl From<Image> for AceFirmware {

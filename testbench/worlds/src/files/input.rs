@@ -4,6 +4,16 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
+/// Reads a file, but of one with more than `most` bytes only one byte more.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A type of input file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
@@ -57,9 +67,7 @@ impl Input {
     /// # Errors
     /// If it cannot be read, or is larger than [`most_bytes`](Self::most_bytes) ([`ErrorKind::FileTooLarge`]).
     pub fn read(self, path: &Path) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.open(path)?.read_to_end(&mut bytes)?;
-        self.check(bytes)
+        self.check(read_at_most(path, self.most_bytes())?)
     }
 
     /// Reads a file of text.

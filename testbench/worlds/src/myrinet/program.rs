@@ -1,12 +1,12 @@
 //! Files with control programs: raw images and COFF.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use emulator::image::coff::{Coff, CoffError, is_coff};
 use emulator::image::raw::{Raw, RawError, identification};
 use host_lib::firmware::Firmware;
+
+use crate::files::input::read_at_most;
 
 /// Limit of a file's size.
 const MOST_FILE_BYTES: u64 = 16 << 20;
@@ -123,10 +123,7 @@ impl ControlProgram {
 /// [`ProgramError`].
 pub fn read_file(path: &Path) -> Result<Vec<u8>, ProgramError> {
     let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)?
-            .take(MOST_FILE_BYTES + 1)
-            .read_to_end(&mut bytes)?;
+        let bytes = read_at_most(path, MOST_FILE_BYTES)?;
         match bytes.len() as u64 > MOST_FILE_BYTES {
             true => Err(ProgramProblem::TooLong),
             false => Ok(bytes),

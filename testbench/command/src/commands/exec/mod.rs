@@ -4,8 +4,6 @@ mod memory;
 pub(super) mod report;
 mod stop;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
@@ -19,6 +17,7 @@ use super::board::{self, Chosen};
 use crate::cli::exec::ExecArgs;
 use crate::{logging, output};
 use lanigon_worlds::boards::Parts;
+use lanigon_worlds::files::input;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes;
 use report::Report;
@@ -99,12 +98,7 @@ fn load_files(node: &mut Node, args: &ExecArgs, sram_bytes: u32) -> anyhow::Resu
 
 /// Reads at most `most` + 1 bytes of a file.
 fn read_at_most(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
-    let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-        Ok::<_, std::io::Error>(bytes)
-    };
-    let bytes = read().with_context(|| path.display().to_string())?;
+    let bytes = input::read_at_most(path, most).with_context(|| path.display().to_string())?;
     ensure!(!bytes.is_empty(), "{}: the file is empty", path.display());
     Ok(bytes)
 }
