@@ -16,7 +16,7 @@ fn main() {
     let project =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    let mut text = String::from("EmbeddedData { images: &[\n");
+    let mut text = String::from("own::Embedded { images: &[\n");
     if let Ok(project) = project.canonicalize()
         && project.join("firmware/Makefile").is_file()
     {
@@ -33,7 +33,7 @@ fn main() {
                 watch(&path);
                 let _ = writeln!(
                     text,
-                    "EmbeddedImage {{ family: {family:?}, name: {name:?}, bytes: include_bytes!({path:?}) }},"
+                    "own::EmbeddedImage {{ family: {family:?}, name: {name:?}, bytes: include_bytes!({path:?}) }},"
                 );
             }
         }
