@@ -29,7 +29,12 @@ fn main() {
         watch(&project.join("firmware/images"));
         watch(&project.join("firmware/lanai/images"));
         for family in FAMILIES {
-            for (name, path) in images(&folder(family)) {
+            let built = images(&folder(family));
+            if built.is_empty() {
+                // A path that does not exist is looked at in each build.
+                watch(&folder(family));
+            }
+            for (name, path) in built {
                 watch(&path);
                 let _ = writeln!(
                     text,
