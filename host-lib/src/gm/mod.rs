@@ -83,6 +83,7 @@
 mod alarm;
 mod board;
 mod call;
+pub mod collective;
 mod config;
 mod driver;
 mod error;
