@@ -16,7 +16,9 @@ async fn message(gm: &mut Host) -> Received {
     loop {
         match gm.receive(PORT).await.expect("an event") {
             Event::Received(received) => return received,
-            Event::Alarm(_) | Event::Violation(_) => panic!("an unexpected event"),
+            Event::Alarm(_) | Event::Completed(_) | Event::Violation(_) => {
+                panic!("an unexpected event")
+            }
             Event::Sent(sent) => assert!(sent.iter().all(|(_, status)| *status == Status::Success)),
         }
     }

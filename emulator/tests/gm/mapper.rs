@@ -69,7 +69,9 @@ async fn exchange(
             sent += 1;
         }
         match gm.receive(PORT).await.expect("an event") {
-            Event::Alarm(_) | Event::Violation(_) => panic!("an unexpected event"),
+            Event::Alarm(_) | Event::Completed(_) | Event::Violation(_) => {
+                panic!("an unexpected event")
+            }
             Event::Sent(results) => {
                 let good = |(_, status): &(_, Status)| *status == Status::Success;
                 assert!(results.iter().all(good), "{results:?}");

@@ -70,7 +70,9 @@ async fn stream(mut gm: Host, stream: Stream, times: Shared<Vec<u64>>) {
             sent += 1;
         }
         match gm.receive(PORT).await.expect("an event") {
-            Event::Alarm(_) | Event::Violation(_) => panic!("an unexpected event"),
+            Event::Alarm(_) | Event::Completed(_) | Event::Violation(_) => {
+                panic!("an unexpected event")
+            }
             Event::Sent(results) => {
                 assert!(results.iter().all(|(_, status)| *status == Status::Success));
                 completed += results.len() as u32;

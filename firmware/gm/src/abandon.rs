@@ -12,6 +12,7 @@ use defs::gm::map::{Counter, PEER_ROUTE, ROUTE_VALID};
 use defs::gm::packet::MTU;
 use defs::gm::port::STOPPED_STREAMS;
 
+use crate::collective::K_COLLECTIVE;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_GET, K_NULL,
     K_REPLY, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED,
@@ -31,6 +32,9 @@ impl<N: Nic> Gm<N> {
             return self.fail_answer(connection, record);
         }
         let stream = self.stream_of(connection, record);
+        if self.nic.load(record + R_KIND) == K_COLLECTIVE {
+            self.packet_lost(record, status as u32);
+        }
         self.cancel(connection, record);
         if token != 0 {
             self.count(Counter::FailedSends);
@@ -242,6 +246,9 @@ impl<N: Nic> Gm<N> {
             let next = self.nic.load(record + R_NEXT);
             let token = self.nic.load(record + R_TOKEN);
             let stream = self.stream_of(connection, record);
+            if self.nic.load(record + R_KIND) == K_COLLECTIVE {
+                self.packet_lost(record, status as u32);
+            }
             self.free_record(record);
             if token != 0 {
                 self.count(Counter::FailedSends);

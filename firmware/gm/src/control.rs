@@ -32,7 +32,7 @@ use crate::state::{
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
-    fn clear(&mut self, from: u32, to: u32) {
+    pub(crate) fn clear(&mut self, from: u32, to: u32) {
         let mut at = from;
         while at < to {
             self.nic.store(at, 0);
@@ -41,7 +41,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Makes a list of free items.
-    fn free_list(&mut self, from: u32, count: u32, bytes: u32, next: u32) {
+    pub(crate) fn free_list(&mut self, from: u32, count: u32, bytes: u32, next: u32) {
         let mut at = from;
         for _ in 1..count {
             self.nic.store(at + next, at + bytes);
@@ -184,6 +184,7 @@ impl<N: Nic> Gm<N> {
         }
         let node = self.nic.load(NODE);
         self.prepare_peers(0, self.nic.load(NODES));
+        self.prepare_collectives();
         self.nic.store(OWN, node << 17);
         self.nic.store(STARTED, 1);
         self.nic.store(PROBES_TAKEN, PROBES_TAKEN_MAGIC);
@@ -221,6 +222,7 @@ impl<N: Nic> Gm<N> {
             self.nic.store(port + word, value);
         }
         self.link(OPEN_PORT, P_NEXT, port);
+        self.open_collectives(port);
         true
     }
 
@@ -299,6 +301,7 @@ impl<N: Nic> Gm<N> {
         let alarms = self.nic.load(ALARMS) & !(1 << number);
         self.nic.store(ALARMS, alarms);
         self.give_up_port(port);
+        self.close_collectives(port);
         true
     }
 

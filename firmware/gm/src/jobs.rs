@@ -3,8 +3,10 @@
 //! On one CPU these are calls. On two CPUs each half writes entries of four words into a ring that the other one reads:
 //! the first word is the job and is written last; the reader clears it. A ring has more entries than jobs can be under way.
 
+use defs::gm::collective::COLLECTIVE_RECORDS;
 use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
 
+use crate::collective::Value;
 use crate::nic::Role;
 use crate::state::{
     FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB, SENDER_JOB_IN,
@@ -39,6 +41,10 @@ enum Job {
     Sleep = 10,
     /// RECV: its half of a command. Command; arguments.
     Command = 11,
+    /// SEND: a packet of a collective operation has come. Where it comes from; value.
+    Arrival = 12,
+    /// RECV: a collective operation has ended. Operation and status; port; value.
+    Result = 13,
 }
 
 /// Bits of the first word that hold the job.
@@ -117,6 +123,9 @@ impl<N: Nic> Gm<N> {
             self.end_get(one, two, three);
         } else if job == Job::CommandDone as u32 {
             self.sender_command_done();
+        } else if job == Job::Arrival as u32 {
+            let (tag, high, low) = (one, two, three);
+            self.take_arrival(first, Value { tag, high, low });
         }
     }
 
@@ -133,6 +142,28 @@ impl<N: Nic> Gm<N> {
             self.sleep();
         } else if job == Job::Command as u32 {
             self.receiver_command(one, two, three);
+        } else if job == Job::Result as u32 {
+            self.add_result(one, first, two, three);
+        }
+    }
+
+    /// RECV: a packet of a collective operation has come.
+    #[inline(always)]
+    pub(crate) fn hand_arrival(&mut self, from: u32, value: Value) {
+        if N::ROLE.sends() {
+            self.take_arrival(from, value);
+        } else {
+            self.put_job(Job::Arrival, from, [value.tag, value.high, value.low]);
+        }
+    }
+
+    /// SEND: a collective operation has ended.
+    #[inline(always)]
+    pub(crate) fn hand_result(&mut self, port: u32, what: u32, value: Value) {
+        if N::ROLE.receives() {
+            self.add_result(port, what, value.high, value.low);
+        } else {
+            self.put_job(Job::Result, what, [port, value.high, value.low]);
         }
     }
 
@@ -214,7 +245,9 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn free_reply(&mut self, record: u32) {
-        if N::ROLE.receives() {
+        if record >= COLLECTIVE_RECORDS {
+            self.free_packet(record);
+        } else if N::ROLE.receives() {
             self.add_free_reply(record);
         } else {
             self.put_job(Job::FreeReply, 0, [record, 0, 0]);

@@ -20,6 +20,7 @@
 //! | `jobs` | what the halves of SEND and RECV ask of each other, on one CPU or two |
 //! | `control` | start, ports, the driver's commands |
 //! | `probe` | packets that map the network |
+//! | [`collective`] | barriers and reductions |
 //!
 //! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
 //! division, no multiplication and no copies of payload.
@@ -31,6 +32,7 @@ extern crate std;
 mod abandon;
 mod ack;
 mod answer;
+pub mod collective;
 mod control;
 mod deliver;
 mod jobs;

@@ -3,6 +3,7 @@
 //! A process can write anything into its slots. So nothing of a slot is used before it is checked, a port has
 //! [`SEND_TOKENS`] sends under way at most, and all addresses go through the process's part of the page table.
 
+use defs::gm::collective::{BARRIER, REDUCE};
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::map::{
     ACK_PACKETS, COMMAND, Counter, NODES, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer,
@@ -118,6 +119,8 @@ impl<N: Nic> Gm<N> {
             WAKE => return self.sleep_until_event(),
             RESUME => return self.resume(port, stream(word), false),
             DROP => return self.resume(port, stream(word), true),
+            BARRIER => return self.post_barrier(port, word),
+            REDUCE => return self.post_reduction(port, word >> 8 & 0xFF),
             PUT => K_PUT,
             GET => K_GET,
             _ => first_word(DATA).wrapping_add(size),

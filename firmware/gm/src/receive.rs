@@ -1,5 +1,6 @@
 //! RECV: packets from the wire.
 
+use defs::gm::collective::{STEP, SUBTYPES};
 use defs::gm::map::{ACK_PACKETS, Counter, NODE, NODES};
 use defs::gm::mapping;
 use defs::gm::packet::{
@@ -141,6 +142,10 @@ impl<N: Nic> Gm<N> {
             GOT => self.got(packet),
             NULL => {
                 self.null(packet);
+                false
+            }
+            subtype if subtype.wrapping_sub(STEP) < SUBTYPES => {
+                self.collective_packet(packet);
                 false
             }
             _ => {

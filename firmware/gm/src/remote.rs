@@ -14,6 +14,7 @@ use defs::gm::packet::{
     first_word,
 };
 
+use crate::collective::{K_COLLECTIVE, value_packet};
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
@@ -116,6 +117,7 @@ impl<N: Nic> Gm<N> {
                     bytes: if failed == 0 { bytes } else { 0 },
                 }
             }
+            K_COLLECTIVE => value_packet(&mut self.nic, extra, record),
             _ => Plan::message(first_word(NULL), 0),
         }
     }

@@ -1,9 +1,10 @@
 //! Events besides messages: completed sends, and notices.
 
-use defs::gm::event::{EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS};
+use defs::gm::event::{COMPLETED, EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS};
 use defs::gm::map::Counter;
 use defs::gm::port::PORT_COUNT;
 
+use crate::collective::{RESULT_NOTICES, result_words};
 use crate::nic::HostAddress;
 use crate::state::{
     FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
@@ -45,7 +46,7 @@ impl<N: Nic> Gm<N> {
     }
 
     #[inline(always)]
-    fn mark_reports(&mut self, port: u32) {
+    pub(crate) fn mark_reports(&mut self, port: u32) {
         let reports = self.nic.load(REPORTS) | 1 << port_number(port);
         self.nic.store(REPORTS, reports);
     }
@@ -197,6 +198,9 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn fill_notice(&mut self, port: u32, last: u32, notices: u32) -> u32 {
+        if notices >> RESULT_NOTICES != 0 {
+            return self.fill_result(port, last, notices);
+        }
         let index = lowest(notices);
         self.nic.store(port + P_NOTICES, notices & !(1 << index));
         let mut kind = 0;
@@ -209,6 +213,30 @@ impl<N: Nic> Gm<N> {
         let low = self.nic.load(port + P_NOTICE + (index << 3) + 4);
         let begin = last + 4 - EVENT_BYTES;
         for (at, word) in [(0, 0), (4, 0), (8, high), (12, low), (16, kind | NEW)] {
+            self.nic.store(begin + at, word);
+        }
+        begin
+    }
+
+    /// Writes the result of a collective operation before `last`; returns where it begins.
+    #[inline(never)]
+    fn fill_result(&mut self, port: u32, last: u32, notices: u32) -> u32 {
+        let results = notices >> RESULT_NOTICES;
+        let operation = match results & 0xFF {
+            0 => 8,
+            first => lowest(first),
+        };
+        self.nic.store(
+            port + P_NOTICES,
+            notices & !(1 << (RESULT_NOTICES + operation)),
+        );
+        let at = result_words(port, operation);
+        let status = self.nic.load(at);
+        let high = self.nic.load(at + 4);
+        let low = self.nic.load(at + 8);
+        let begin = last + 4 - EVENT_BYTES;
+        let kind = operation << 8 | COMPLETED | NEW;
+        for (at, word) in [(0, high), (4, low), (8, 0), (12, status), (16, kind)] {
             self.nic.store(begin + at, word);
         }
         begin

@@ -5,6 +5,7 @@ use defs::gm::map::{BACK_OFF_LIMIT, FATAL_TICKS};
 use defs::gm::mapping::OUT;
 use defs::gm::port::PORT_COUNT;
 
+use crate::collective::ACTIVE_PORTS;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL, C_FIRST,
     C_FLAGS, F_ACTIVE, F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
@@ -30,7 +31,13 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(GETS) != 0 {
             self.expire_gets(now);
         }
-        let waits = self.nic.load(ACTIVE) | self.nic.load(ALARMS) | self.nic.load(GETS);
+        if self.nic.load(ACTIVE_PORTS) != 0 {
+            self.look_at_collectives(now);
+        }
+        let waits = self.nic.load(ACTIVE)
+            | self.nic.load(ALARMS)
+            | self.nic.load(GETS)
+            | self.nic.load(ACTIVE_PORTS);
         if waits == 0 {
             self.nic.store(TIMER, 0);
         } else {

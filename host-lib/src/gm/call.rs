@@ -24,6 +24,10 @@ pub enum Call {
     Provide(u8),
     /// The next event of a port is waited for, or taken.
     Receive(u8),
+    /// A barrier of a port is posted.
+    Barrier(u8),
+    /// A reduction of a port is posted.
+    Reduction(u8),
 }
 
 impl fmt::Display for Call {
@@ -47,6 +51,8 @@ impl fmt::Display for Call {
             }
             Self::Provide(port) => write!(f, "provide a buffer to port {port}"),
             Self::Receive(port) => write!(f, "receive on port {port}"),
+            Self::Barrier(port) => write!(f, "post a barrier of port {port}"),
+            Self::Reduction(port) => write!(f, "post a reduction of port {port}"),
         }
     }
 }
@@ -58,6 +64,12 @@ impl Call {
         let number = |words: &str| words.split([' ', ',']).next()?.parse().ok();
         if let Some((_, rest)) = text.rsplit_once("receive on port ") {
             return Some(Self::Receive(number(rest)?));
+        }
+        if let Some((_, rest)) = text.rsplit_once("post a barrier of port ") {
+            return Some(Self::Barrier(number(rest)?));
+        }
+        if let Some((_, rest)) = text.rsplit_once("post a reduction of port ") {
+            return Some(Self::Reduction(number(rest)?));
         }
         if let Some((_, rest)) = text.rsplit_once("provide a buffer to port ") {
             return Some(Self::Provide(number(rest)?));
@@ -97,7 +109,13 @@ mod tests {
             priority: Priority::High,
             length_bytes: 4096,
         };
-        for call in [send, Call::Provide(7), Call::Receive(2)] {
+        for call in [
+            send,
+            Call::Provide(7),
+            Call::Receive(2),
+            Call::Barrier(1),
+            Call::Reduction(6),
+        ] {
             assert_eq!(Call::read(&call.to_string()), Some(call));
             assert_eq!(Call::read(&format!("stream: {call}")), Some(call));
         }

@@ -23,6 +23,8 @@ pub struct Config {
     pub resend_ticks: u32,
     /// Ticks of 0.1 ms without progress after which a send fails.
     pub fatal_ticks: u32,
+    /// Ticks of 0.1 ms after which a collective operation on the board fails that is not complete.
+    pub collective_ticks: u32,
     /// Buckets of the page table, a power of two: each has room for four pages.
     pub page_buckets: u32,
     /// Processor time of the library's own instructions in each send, provided buffer and event, in nanoseconds.
@@ -40,6 +42,7 @@ impl Config {
             session: 1,
             resend_ticks: DEFAULT_RESEND_TICKS,
             fatal_ticks: DEFAULT_FATAL_TICKS,
+            collective_ticks: DEFAULT_FATAL_TICKS,
             page_buckets: 4096,
             overhead_ns: 0,
         }

@@ -146,6 +146,8 @@ pub struct Gm<W, S> {
     ports: [Option<Port>; defs::gm::port::PORT_COUNT as usize],
     next_send: u64,
     next_alarm: u64,
+    /// Whether the board has memory for collective operations.
+    has_collectives: bool,
 }
 
 impl<W: Window, S: System> Gm<W, S> {

@@ -9,6 +9,7 @@ use defs::gm::map::{
 use defs::gm::port::{PORT_COUNT, PORT_PROCESS, PORT_QUEUE_HIGH, SEND_TOKENS, control_block};
 
 use super::alarm::Alarms;
+use super::collective::Operations;
 use super::receive::Provided;
 use super::send::{Pending, Priority};
 use super::{Gm, PortError, Status};
@@ -39,6 +40,8 @@ pub(super) struct Port {
     /// Sizes that are accepted, of low and high priority.
     accepted: [u32; 2],
     pub(super) alarms: Alarms,
+    /// Collective operations on the board.
+    pub(super) operations: Operations,
 }
 
 impl<W: Window, S: System> Gm<W, S> {
@@ -105,6 +108,7 @@ impl<W: Window, S: System> Gm<W, S> {
             buffers: BTreeMap::new(),
             accepted: [u32::MAX; 2],
             alarms: Alarms::default(),
+            operations: Operations::default(),
         });
         Ok(())
     }

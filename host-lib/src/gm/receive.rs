@@ -1,15 +1,16 @@
 //! Receive buffers and events.
 
 use defs::gm::event::{
-    ALARM, BAD_RECEIVE_MEMORY, BAD_SEND_MEMORY, EVENT, EVENT_BYTES, FAST, HIGH, LAST_WORD, NEW,
-    PEER, RECEIVE, RECEIVE_TOKEN_VIOLATION, SEND_TOKEN_VIOLATION, SENT_TOKENS, SLOT_BYTES, SLOTS,
-    Status, WORD_BUFFER, WORD_LENGTH, WORD_NODE,
+    ALARM, BAD_RECEIVE_MEMORY, BAD_SEND_MEMORY, COMPLETED, EVENT, EVENT_BYTES, FAST, HIGH,
+    LAST_WORD, NEW, PEER, RECEIVE, RECEIVE_TOKEN_VIOLATION, SEND_TOKEN_VIOLATION, SENT_TOKENS,
+    SLOT_BYTES, SLOTS, Status, WORD_BUFFER, WORD_LENGTH, WORD_NODE,
 };
 use defs::gm::packet::{SIZES, capacity};
 use defs::gm::port::{RECEIVE_READY, RECEIVE_SLOTS, RECEIVE_TOKENS, WAKE, receive_slot};
 
 use super::alarm::AlarmId;
 use super::call::Call;
+use super::collective::Completed;
 use super::error::ReceiveError;
 use super::memory::Buffer;
 use super::port::Port;
@@ -85,6 +86,9 @@ pub enum Event {
     /// The times of alarms have come; none if they were cancelled meanwhile.
     #[doc(alias = "GM_ALARM_EVENT")]
     Alarm(Vec<AlarmId>),
+    /// A collective operation on the board has ended.
+    #[doc(alias = "GM_BARRIER_COMPLETED_EVENT")]
+    Completed(Completed),
     /// The board has refused to use what the process does not have. A correct program that uses this library alone does not
     /// get it.
     Violation(Violation),
@@ -356,6 +360,13 @@ impl<W: Window, S: System> Gm<W, S> {
                 Ok(Event::Received(received))
             }
             ALARM => Ok(Event::Alarm(self.alarms_due(number).await?)),
+            COMPLETED => {
+                let field = |offset| word(&bytes, EVENT + offset);
+                let completed = port.operations.completed(event, field);
+                let (completed, token) = completed.ok_or(ReceiveError::UnknownEvent { event })?;
+                port.free_sends.push(token);
+                Ok(Event::Completed(completed))
+            }
             _ => {
                 let violation = port.violation(&bytes, event & 0x7F);
                 let violation = violation.ok_or(ReceiveError::UnknownEvent { event })?;

@@ -1,9 +1,9 @@
 //! Start-up: reset, firmware, routes, host words (`defs::gm::map`).
 
 use defs::gm::map::{
-    COMMAND, COMMAND_START, FATAL_TICKS, NODE, NODE_LIMIT, NODES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
-    PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_LIMIT, ROUTE_VALID,
-    ROUTE_WORDS, SESSION, peer,
+    COLLECTIVE_TICKS, COMMAND, COMMAND_START, FATAL_TICKS, NODE, NODE_LIMIT, NODES,
+    PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS,
+    ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, SESSION, peer,
 };
 use defs::gm::mapping::{NO_NODE, OWN_HIGH, PEER_LIMIT};
 use defs::gm::port::PORT_COUNT;
@@ -45,6 +45,7 @@ impl<W: Window, S: System> Gm<W, S> {
         let table = PageTable::new(&mut system, config.page_buckets);
         let table = table.ok_or(StartError::NoMemory)?;
         prepare_mapping(&mut board, id, limit, &config).await;
+        let has_collectives = board.has_collectives();
         configure(&mut board, &config, &table).await;
         await_word(&mut board, &mut system, COMMAND, 0, "the settings").await?;
         board.enable_interrupts().await;
@@ -61,6 +62,7 @@ impl<W: Window, S: System> Gm<W, S> {
             ports: Default::default(),
             next_send: 0,
             next_alarm: 0,
+            has_collectives,
         })
     }
 
@@ -94,6 +96,7 @@ impl<W: Window, S: System> Gm<W, S> {
             ports: Default::default(),
             next_send: 0,
             next_alarm: 0,
+            has_collectives: self.has_collectives,
         })
     }
 
@@ -177,6 +180,10 @@ async fn prepare_mapping<W: Window>(
 /// Writes everything that the firmware needs.
 async fn configure<W: Window>(board: &mut Board<W>, config: &Config, table: &PageTable) {
     board.configure(&config.routes).await;
+    let collective_ticks = match board.has_collectives() {
+        true => config.collective_ticks.max(1),
+        false => 0,
+    };
     for (node, route) in (0..).zip(&config.routes) {
         write_route(board, node, route.as_deref()).await;
     }
@@ -186,6 +193,7 @@ async fn configure<W: Window>(board: &mut Board<W>, config: &Config, table: &Pag
         (SESSION, config.session.into()),
         (RESEND_TICKS, config.resend_ticks),
         (FATAL_TICKS, config.fatal_ticks),
+        (COLLECTIVE_TICKS, collective_ticks),
         (PAGE_TABLE_HIGH, (table.physical.0 >> 32) as u32),
         (PAGE_TABLE_LOW, table.physical.0 as u32),
         (PAGE_TABLE_MASK, table.mask),

@@ -17,8 +17,8 @@
 
 /// Bytes of a slot.
 pub const SLOT_BYTES: u32 = 256;
-/// Number of slots of a port's queue.
-pub const SLOTS: u32 = 319;
+/// Number of slots of a port's queue: more than sends, receive tokens, notices and collective operations.
+pub const SLOTS: u32 = 336;
 /// Bytes of a port's queue.
 pub const QUEUE_BYTES: u32 = SLOT_BYTES * SLOTS;
 /// Bytes of the event of a received message, at the end of a slot.
@@ -71,6 +71,10 @@ pub const BAD_SEND_MEMORY: u32 = 26;
 /// Type: a receive token for memory that the process has not registered; with the address.
 #[doc(alias = "GM_BAD_RECV_VMA_EVENT")]
 pub const BAD_RECEIVE_MEMORY: u32 = 27;
+/// Type: a collective operation is complete. Words 59 and 60 are its result, word 62 its status, bits 15 to 8 of word 63 its number:
+/// 0 for the port's barrier, else that of its descriptor and 1.
+#[doc(alias = "GM_BARRIER_COMPLETED_EVENT")]
+pub const COMPLETED: u32 = 31;
 /// The types of notices. A port has one of each type waiting at most.
 pub const NOTICES: [u32; 5] = [
     ALARM,

@@ -136,6 +136,8 @@ pub const PAGE_TABLE_MASK: u32 = GLOBALS + 36;
 pub const ARGUMENT_HIGH: u32 = GLOBALS + 40;
 /// Second argument of a command.
 pub const ARGUMENT_LOW: u32 = GLOBALS + 44;
+/// Ticks after which a collective operation fails that is not complete; 0 if the board has no memory for such operations.
+pub const COLLECTIVE_TICKS: u32 = GLOBALS + 48;
 /// Counters: a word for each [`Counter`].
 pub const COUNTERS: u32 = GLOBALS + 0x40;
 /// The firmware's own words.
@@ -232,7 +234,11 @@ pub enum Counter {
     BadType = 14,
     /// Packets for another node, from an unknown one, or with a wrong connection or port.
     BadAddress = 15,
+    /// Collective operations that are complete.
+    Collectives = 16,
+    /// Packets of collective operations that came before the process asked for the operation.
+    Unexpected = 17,
 }
 
 /// Number of counters.
-pub const COUNTER_COUNT: u32 = 16;
+pub const COUNTER_COUNT: u32 = 18;

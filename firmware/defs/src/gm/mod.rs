@@ -1,9 +1,11 @@
 //! GM's layouts: SRAM shared by host library and firmware ([`map`], [`port`]), events in host memory ([`event`]),
 //! packets between firmware ([`packet`]), their fields as a table for tools ([`fields`]), what is different
-//! over Ethernet ([`mac`]), and packets that map the network ([`mapping`]).
+//! over Ethernet ([`mac`]), packets that map the network ([`mapping`]), and collective operations ([`collective`], [`combine`]).
 //!
 //! All words are big-endian, in SRAM, in host memory and on the wire. `docs/gm.md` describes their use.
 
+pub mod collective;
+pub mod combine;
 pub mod event;
 pub mod fields;
 pub mod mac;

@@ -2,6 +2,7 @@
 
 mod board;
 mod cases;
+mod collective;
 mod fuzz;
 mod long;
 mod model;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use defs::gm::collective::{COLLECTIVES, COLLECTIVES_END};
 use defs::gm::event::{EVENT_BYTES, FAST_BYTES, NEW, SENT_TOKENS};
 use defs::gm::map::{
     BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_PAGES, RECEIVE_QUEUES, SEND_PAGES,
@@ -69,6 +70,8 @@ pub struct Fake {
     releases: u32,
 }
 
+const _: () = assert!(MORE_BUFFERS + MORE_BUFFER_COUNT * BUFFER_BYTES <= COLLECTIVES);
+
 impl Fake {
     pub const RECEIVED: u32 = 1;
     pub const SENT: u32 = 2;
@@ -87,7 +90,7 @@ impl Fake {
             Cpus::Two => (MORE_BUFFERS, MORE_BUFFER_COUNT),
         };
         Self {
-            sram: vec![0xA5; (MORE_BUFFERS + MORE_BUFFER_COUNT * BUFFER_BYTES) as usize],
+            sram: vec![0xA5; COLLECTIVES_END as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use crate::board::{Board, Cpus};
 use crate::nic::HIGH;
 use defs::gm::event::{
-    FAST, HIGH as HIGH_EVENT, LAST_WORD, NEW, NOTICES, PEER, QUEUE_BYTES, RECEIVE, SENT_TOKENS,
-    SLOT_BYTES, SLOTS,
+    COMPLETED, FAST, HIGH as HIGH_EVENT, LAST_WORD, NEW, NOTICES, PEER, QUEUE_BYTES, RECEIVE,
+    SENT_TOKENS, SLOT_BYTES, SLOTS,
 };
 use defs::gm::map::{
-    ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW,
-    COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter, FATAL_TICKS,
-    NODE, NODES, PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK,
-    PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS, SESSION, page_hash,
-    page_key, page_tag, peer,
+    ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COLLECTIVE_TICKS, COMMAND, COMMAND_ACCEPT,
+    COMMAND_ALLOW, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter,
+    FATAL_TICKS, NODE, NODES, PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
+    PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS,
+    SESSION, page_hash, page_key, page_tag, peer,
 };
 use defs::gm::mapping::PEER_LIMIT;
 use defs::gm::port::{
@@ -26,6 +26,8 @@ use defs::gm::port::{
 /// Ticks before packets are sent again, and before a send fails, in tests.
 pub const RESEND: u32 = 5;
 pub const FATAL: u32 = 2000;
+/// Ticks before a collective operation fails.
+pub const COLLECTIVE: u32 = 1500;
 
 /// The page table, behind the scratch words.
 pub const TABLE: u32 = 0xC_1000;
@@ -87,6 +89,8 @@ pub struct Node {
     tags: BTreeMap<u32, Vec<u32>>,
     /// Notices: port, type, address.
     pub notices: Vec<(u32, u32, u32)>,
+    /// Ends of collective operations: port, number, status, value.
+    pub ended: Vec<(u32, u32, u32, u64)>,
 }
 
 pub const fn queue(port: u32) -> u32 {
@@ -110,6 +114,7 @@ impl Node {
             next_buffer: BUFFERS,
             tags: BTreeMap::new(),
             notices: Vec::new(),
+            ended: Vec::new(),
         };
         assert_eq!(node.gm.word(READY), READY_MAGIC);
         for (word, value) in [
@@ -118,6 +123,7 @@ impl Node {
             (SESSION, session),
             (RESEND_TICKS, RESEND),
             (FATAL_TICKS, FATAL),
+            (COLLECTIVE_TICKS, COLLECTIVE),
             (PAGE_TABLE_HIGH, HIGH),
             (PAGE_TABLE_LOW, TABLE),
             (PAGE_TABLE_MASK, BUCKETS - 1),
@@ -421,6 +427,12 @@ impl Node {
             kind if NOTICES.contains(&kind) => {
                 let address = self.host_word(slot + SLOT_BYTES - 8);
                 self.notices.push((port, kind, address));
+            }
+            COMPLETED => {
+                let field = |offset| self.host_word(slot + SLOT_BYTES - 20 + offset);
+                let value = u64::from(field(0)) << 32 | u64::from(field(4));
+                let status = field(12);
+                self.ended.push((port, word >> 8 & 0xFF, status, value));
             }
             kind => self.take_message(port, slot, word, kind),
         }

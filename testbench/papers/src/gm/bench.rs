@@ -206,7 +206,9 @@ async fn next(gm: &mut GmNode) -> Result<Came, String> {
             address: message.buffer,
             length: message.room,
         })),
-        Event::Alarm(_) | Event::Violation(_) => Err("an unexpected event".into()),
+        Event::Alarm(_) | Event::Completed(_) | Event::Violation(_) => {
+            Err("an unexpected event".into())
+        }
         Event::Sent(sent) => {
             let failed = sent.iter().find(|(_, status)| *status != Status::Success);
             match failed {

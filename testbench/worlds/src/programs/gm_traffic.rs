@@ -130,7 +130,7 @@ impl Traffic {
             }
             match self.gm.receive(PORT).await.map_err(text)? {
                 Event::Sent(results) => self.sent(results).await?,
-                Event::Alarm(_) => {}
+                Event::Alarm(_) | Event::Completed(_) => {}
                 Event::Violation(violation) => return Err(format!("{violation:?}")),
                 Event::Received(message) => {
                     self.check(&message)?;

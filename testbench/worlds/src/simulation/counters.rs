@@ -36,6 +36,8 @@ const GM_COUNTERS: [(&str, gm::Counter); gm::COUNTER_COUNT as usize] = [
     ("bad_length", gm::Counter::BadLength),
     ("bad_type", gm::Counter::BadType),
     ("bad_address", gm::Counter::BadAddress),
+    ("collectives", gm::Counter::Collectives),
+    ("unexpected", gm::Counter::Unexpected),
 ];
 
 /// Counters that must be sampled during a run.

@@ -1,0 +1,167 @@
+//! Packets of other members: those that operations wait for, and those that come early.
+
+use defs::gm::collective::{
+    AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP, STEP_SEND, SUBTYPES, UNEXPECTED,
+    UNEXPECTED_VALUES, VALUE_BYTES,
+};
+use defs::gm::map::{COLLECTIVE_TICKS, Counter};
+use defs::gm::packet::HEADER_BYTES;
+use defs::gm::port::PORT_COUNT;
+
+use super::depart::{NO_VALUE, Value};
+use super::origin;
+use super::state::{
+    AWAITED, AWAITING, B_INDEX, B_SENT, B_STATE, EARLIER, EXCHANGING, TAKEN, USED, X_OPENING,
+    block, list, note,
+};
+use crate::nic::Event;
+use crate::receive::Packet;
+use crate::state::{P_OPEN, port_block};
+use crate::{Gm, Nic, answer};
+
+impl<N: Nic> Gm<N> {
+    /// RECV: a packet of an operation. SEND's half uses it.
+    #[inline(never)]
+    pub(crate) fn collective_packet(&mut self, packet: &Packet) {
+        let has_value = packet.subtype >= PARTIAL;
+        let (bytes, limit) = match has_value {
+            true => (HEADER_BYTES + VALUE_BYTES, UNEXPECTED_VALUES),
+            false => (HEADER_BYTES, UNEXPECTED),
+        };
+        if packet.length != bytes {
+            return self.count(Counter::BadLength);
+        }
+        if !self.is_expected(packet.connection, packet.sequence) {
+            return;
+        }
+        let (remote, local) = (packet.lengths >> 1 & 0x7F, packet.lengths >> 9 & 0x7F);
+        let known = remote < PORT_COUNT && local < PORT_COUNT && packet.number & 1 == 0;
+        if !known || self.nic.load(COLLECTIVE_TICKS) == 0 {
+            self.count(Counter::BadAddress);
+            return self.accept(packet.connection, packet.sequence, true);
+        }
+        let taken = self.nic.load(TAKEN);
+        if taken.wrapping_sub(self.nic.load(USED)) >= limit {
+            self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
+            return;
+        }
+        self.nic.store(TAKEN, taken.wrapping_add(1));
+        self.nic
+            .mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.accept(packet.connection, packet.sequence, true);
+        let opening = packet.lengths >> 16 & 0x1F;
+        let from = origin::pack(packet.subtype, packet.number >> 1, remote, local, opening);
+        let mut value = NO_VALUE;
+        if has_value {
+            let at = packet.at + HEADER_BYTES;
+            value = Value {
+                tag: self.nic.load(at),
+                high: self.nic.load(at + 4),
+                low: self.nic.load(at + 8),
+            };
+        }
+        self.hand_arrival(from, value);
+    }
+
+    /// SEND: a packet of another node.
+    #[inline(always)]
+    pub(crate) fn take_arrival(&mut self, from: u32, value: Value) {
+        self.arrive(from, value);
+        self.settle();
+    }
+
+    /// SEND: uses a packet, or keeps it.
+    #[inline(never)]
+    pub(super) fn arrive(&mut self, from: u32, value: Value) {
+        let subtype = origin::subtype(from);
+        let port = port_block(origin::local(from));
+        if subtype <= RELEASE {
+            self.barrier_packet(port, from, subtype);
+            self.used(from);
+            self.begin_next(port);
+        } else if subtype == PARTIAL {
+            self.partial_came(port, from, value);
+        } else {
+            if subtype == RESULT {
+                self.result_came(port, from, value);
+            } else if self.is_own_opening(port, from) {
+                if subtype == AGAIN {
+                    self.barrier_again(port, from);
+                } else {
+                    self.depart(port, origin::endpoint(from), PARTIAL, value);
+                }
+            }
+            self.used(from);
+        }
+    }
+
+    /// A packet that RECV has taken is used.
+    #[inline(always)]
+    pub(super) fn used(&mut self, from: u32) {
+        if from & origin::OWN_BOARD == 0 {
+            let used = self.nic.load(USED);
+            self.nic.store(USED, used.wrapping_add(1));
+        }
+    }
+
+    /// Whether what comes back was sent since the port was opened.
+    fn is_own_opening(&mut self, port: u32, from: u32) -> bool {
+        let open = self.nic.load(port + P_OPEN) != 0;
+        open && self.nic.load(block(port) + X_OPENING) == origin::opening(from)
+    }
+
+    /// A packet of a barrier: the barrier goes on, or the packet is noted.
+    fn barrier_packet(&mut self, port: u32, from: u32, subtype: u32) {
+        let (at, shift) = note(
+            origin::node(from),
+            origin::local(from),
+            origin::remote(from),
+        );
+        let word = self.nic.load(at);
+        let others = word & !(0xFF << shift);
+        let opening = origin::opening(from);
+        if self.nic.load(port + P_OPEN) == 0 {
+            self.nic.store(at, others | (opening | EARLIER) << shift);
+            return self.count(Counter::Unexpected);
+        }
+        if word >> shift & AWAITED != 0 {
+            self.nic.store(at, others);
+            return self.barrier_came(port, subtype);
+        }
+        self.nic.store(at, others | opening << shift);
+        if self.nic.load(block(port) + B_STATE) == EXCHANGING {
+            self.exchange(port);
+        } else {
+            self.count(Counter::Unexpected);
+        }
+    }
+
+    /// A packet of the barrier under way came to a port that was closed: it is sent again, if it has been sent to this endpoint.
+    #[cold]
+    #[inline(never)]
+    fn barrier_again(&mut self, port: u32, from: u32) {
+        let block = block(port);
+        let to = origin::endpoint(from);
+        let state = self.nic.load(block + B_STATE);
+        let (mut subtype, mut sent) = (GATHER, 0);
+        if state == EXCHANGING {
+            subtype = STEP;
+            sent = self.nic.load(block + B_INDEX) + self.nic.load(block + B_SENT);
+        } else if state == AWAITING {
+            sent = 1;
+        }
+        let mut at = list(port);
+        while sent != 0 {
+            let entry = self.nic.load(at);
+            let is_sent = subtype == GATHER || entry & STEP_SEND != 0;
+            if entry & !0xFF == to && is_sent {
+                self.depart(port, to, subtype, NO_VALUE);
+                return;
+            }
+            at += 4;
+            sent -= 1;
+        }
+    }
+}
+
+const _: () = assert!(PARTIAL_AGAIN == STEP + SUBTYPES - 1 && AGAIN == RELEASE + 1);

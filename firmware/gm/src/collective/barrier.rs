@@ -1,0 +1,231 @@
+//! Barriers: pairwise exchange and gather-broadcast.
+//!
+//! | state | what happens | next |
+//! |-------|--------------|------|
+//! | `EXCHANGING` | the packet of a step is sent, that of its endpoint awaited | the next step; after the last one the host is told |
+//! | `GATHERING` | packets of children are awaited | all have come: the root tells its host, others send a packet to the parent |
+//! | `GATHERED` | the packet to the parent waits for a record | `AWAITING` |
+//! | `AWAITING` | the packet of the parent is awaited | the host is told |
+//! | `RELEASING` | packets to the children are sent, one after the other | no barrier |
+//!
+//! The host is told before the last packets leave, so the next barrier may be posted before this one is over: it waits in `B_POSTED`.
+
+use defs::gm::collective::{
+    EXCHANGE, GATHER, RELEASE, STEP, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
+};
+use defs::gm::event::Status;
+use defs::gm::map::{COLLECTIVE_TICKS, NODE_LIMIT, NODES};
+use defs::gm::port::PORT_COUNT;
+
+use super::depart::NO_VALUE;
+use super::state::{
+    AWAITED, AWAITING, B_COUNT, B_DEADLINE, B_INDEX, B_LEFT, B_PARENT, B_POSTED, B_SENT, B_STATE,
+    B_TOLD, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, RELEASING, X_BROKEN, block, list, note,
+};
+use crate::state::{NOW, port_number};
+use crate::{Gm, Nic};
+
+impl<N: Nic> Gm<N> {
+    /// A process has posted a barrier: the slot's last word.
+    #[inline(never)]
+    pub(crate) fn post_barrier(&mut self, port: u32, word: u32) {
+        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+            return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
+        }
+        let block = block(port);
+        if self.nic.load(block + B_STATE) != NONE {
+            if self.nic.load(block + B_TOLD) != 0 {
+                self.nic.store(block + B_POSTED, word);
+            }
+            // A second barrier of a port is a mistake of its process, which gets one event.
+            return;
+        }
+        self.begin_barrier(port, word);
+        self.settle();
+    }
+
+    /// Begins the barrier that was posted before the last one was over.
+    pub(super) fn begin_next(&mut self, port: u32) {
+        let block = block(port);
+        let posted = self.nic.load(block + B_POSTED);
+        if posted != 0 && self.nic.load(block + B_STATE) == NONE {
+            self.nic.store(block + B_POSTED, 0);
+            self.begin_barrier(port, posted);
+        }
+    }
+
+    fn begin_barrier(&mut self, port: u32, word: u32) {
+        let block = block(port);
+        let broken = self.nic.load(block + X_BROKEN);
+        let count = word >> 16;
+        let algorithm = word >> 8 & 0xFF;
+        let parent = u32::from(algorithm == TREE_PARENT);
+        if broken != 0 {
+            return self.finish(port, 0, broken - 1, NO_VALUE);
+        }
+        if count > NODE_LIMIT || algorithm > TREE_PARENT || count < parent {
+            return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
+        }
+        let deadline = self.deadline();
+        self.nic.store(block + B_DEADLINE, deadline);
+        self.nic.store(block + B_TOLD, 0);
+        self.nic.store(block + B_COUNT, count);
+        self.watch(port);
+        if algorithm == EXCHANGE {
+            self.nic.store(block + B_INDEX, 0);
+            self.nic.store(block + B_SENT, 0);
+            self.nic.store(block + B_STATE, EXCHANGING);
+            return self.exchange(port);
+        }
+        const { assert!(TREE_ROOT == 1 && TREE_PARENT == 2) }
+        self.nic.store(block + B_PARENT, parent);
+        self.nic.store(block + B_INDEX, parent);
+        self.nic.store(block + B_STATE, GATHERING);
+        self.gather(port, parent, count);
+    }
+
+    /// Steps of an exchange, as far as they can be made.
+    #[inline(never)]
+    pub(super) fn exchange(&mut self, port: u32) {
+        let block = block(port);
+        let count = self.nic.load(block + B_COUNT);
+        let mut index = self.nic.load(block + B_INDEX);
+        let mut sent = self.nic.load(block + B_SENT);
+        while index < count {
+            let entry = self.nic.load(list(port) + (index << 2));
+            if entry & STEP_WAIT == 0 && index + 1 == count {
+                self.tell_barrier(port);
+            }
+            if entry & STEP_SEND != 0 && sent == 0 {
+                if !self.depart(port, entry, STEP, NO_VALUE) {
+                    return;
+                }
+                self.nic.store(block + B_SENT, 1);
+            }
+            if entry & STEP_WAIT != 0 && !self.take_note(port, entry) {
+                return;
+            }
+            index += 1;
+            sent = 0;
+            self.nic.store(block + B_INDEX, index);
+            self.nic.store(block + B_SENT, 0);
+        }
+        self.tell_barrier(port);
+        self.nic.store(block + B_STATE, NONE);
+    }
+
+    /// Takes the note of a packet that has come from an endpoint. Returns whether there was one.
+    #[inline(always)]
+    fn take_note(&mut self, port: u32, entry: u32) -> bool {
+        let (node, remote) = (entry >> 16, entry >> 8 & (PORT_COUNT - 1));
+        if node >= self.nic.load(NODES) {
+            return false;
+        }
+        let (at, shift) = note(node, port_number(port), remote);
+        let word = self.nic.load(at);
+        let byte = word >> shift & 0xFF;
+        if byte == 0 || byte & (AWAITED | EARLIER) != 0 {
+            return false;
+        }
+        self.nic.store(at, word & !(0xFF << shift));
+        true
+    }
+
+    /// Waits for the packet of an endpoint, unless it has come. Returns whether it has.
+    fn take_or_await(&mut self, port: u32, entry: u32) -> bool {
+        if self.take_note(port, entry) {
+            return true;
+        }
+        let (node, remote) = (entry >> 16, entry >> 8 & (PORT_COUNT - 1));
+        if node < self.nic.load(NODES) {
+            let (at, shift) = note(node, port_number(port), remote);
+            let word = self.nic.load(at) | AWAITED << shift;
+            self.nic.store(at, word);
+        }
+        false
+    }
+
+    /// Waits for the children that have not come.
+    fn gather(&mut self, port: u32, parent: u32, count: u32) {
+        let mut left = 0;
+        let mut at = list(port) + (parent << 2);
+        let end = list(port) + (count << 2);
+        while at < end {
+            let entry = self.nic.load(at);
+            if !self.take_or_await(port, entry) {
+                left += 1;
+            }
+            at += 4;
+        }
+        self.nic.store(block(port) + B_LEFT, left);
+        if left == 0 {
+            self.gathered(port);
+        }
+    }
+
+    /// All children have come.
+    pub(super) fn gathered(&mut self, port: u32) {
+        let block = block(port);
+        if self.nic.load(block + B_PARENT) == 0 {
+            self.tell_barrier(port);
+            self.nic.store(block + B_STATE, RELEASING);
+            return self.release_children(port);
+        }
+        self.nic.store(block + B_STATE, GATHERED);
+        let parent = self.nic.load(list(port));
+        if self.depart(port, parent, GATHER, NO_VALUE) {
+            self.nic.store(block + B_STATE, AWAITING);
+            self.take_or_await(port, parent);
+        }
+    }
+
+    /// A packet of an endpoint that a barrier awaits has come.
+    #[inline(always)]
+    pub(super) fn barrier_came(&mut self, port: u32, subtype: u32) {
+        let block = block(port);
+        let state = self.nic.load(block + B_STATE);
+        if state == GATHERING {
+            let left = self.nic.load(block + B_LEFT) - 1;
+            self.nic.store(block + B_LEFT, left);
+            if left == 0 {
+                self.gathered(port);
+            }
+        } else if state == AWAITING && subtype == RELEASE {
+            self.tell_barrier(port);
+            self.nic.store(block + B_STATE, RELEASING);
+            self.release_children(port);
+        }
+    }
+
+    /// Sends the packets to the children that are left.
+    pub(super) fn release_children(&mut self, port: u32) {
+        let block = block(port);
+        let count = self.nic.load(block + B_COUNT);
+        let mut index = self.nic.load(block + B_INDEX);
+        while index < count {
+            let entry = self.nic.load(list(port) + (index << 2));
+            if !self.depart(port, entry, RELEASE, NO_VALUE) {
+                return;
+            }
+            self.pump();
+            index += 1;
+            self.nic.store(block + B_INDEX, index);
+        }
+        self.nic.store(block + B_STATE, NONE);
+    }
+
+    /// Tells the host that the barrier is complete, once.
+    fn tell_barrier(&mut self, port: u32) {
+        let block = block(port);
+        if self.nic.load(block + B_TOLD) == 0 {
+            self.nic.store(block + B_TOLD, 1);
+            self.finish(port, 0, Status::Success as u32, NO_VALUE);
+        }
+    }
+
+    /// The tick at which an operation fails that begins now.
+    pub(super) fn deadline(&mut self) -> u32 {
+        let now = self.nic.load(NOW);
+        now.wrapping_add(self.nic.load(COLLECTIVE_TICKS))
+    }
+}

@@ -1,0 +1,220 @@
+//! Packets to other members of an operation.
+
+use defs::gm::collective::{
+    AGAIN, LOCAL, LOCAL_BYTES, LOCAL_COUNT, LOCAL_VALUES, PARTIAL, PARTIAL_AGAIN, VALUE_BYTES,
+};
+use defs::gm::event::Status;
+use defs::gm::map::{NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::packet::{HEADER_BYTES, first_word};
+use defs::gm::port::PORT_COUNT;
+
+use super::origin;
+use super::state::{FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, WAITING_PORTS, X_OPENING, block};
+use crate::remote::Plan;
+use crate::state::{
+    R_ACKED, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH,
+    R_SENT, R_TOKEN, connection, port_number,
+};
+use crate::{Gm, Nic};
+
+/// Kind of a record: a packet of an operation.
+pub const K_COLLECTIVE: u32 = 6;
+
+/// A value and the tag of its operation.
+#[derive(Clone, Copy)]
+pub struct Value {
+    /// The tag.
+    pub tag: u32,
+    /// Upper half.
+    pub high: u32,
+    /// Lower half.
+    pub low: u32,
+}
+
+/// What packets of barriers carry.
+pub const NO_VALUE: Value = Value {
+    tag: 0,
+    high: 0,
+    low: 0,
+};
+
+/// The packet of a record; what lies behind the header is written.
+#[inline(always)]
+pub fn value_packet<N: Nic>(nic: &mut N, extra: u32, record: u32) -> Plan {
+    let subtype = nic.load(record + R_NUMBER);
+    let mut plan = Plan::message(first_word(subtype), 0);
+    if subtype >= PARTIAL {
+        for (at, word) in [(0, R_REMOTE_HIGH), (4, R_HIGH), (8, R_LOW)] {
+            let value = nic.load(record + word);
+            nic.store(extra + at, value);
+        }
+        plan.extra = VALUE_BYTES;
+    }
+    plan
+}
+
+const _: () = assert!(HEADER_BYTES.is_multiple_of(4) && LOCAL_COUNT.is_power_of_two());
+
+impl<N: Nic> Gm<N> {
+    /// Sends a packet of an operation from a port to an endpoint. Returns false if it cannot leave now: then the port goes on when
+    /// it can, or its operations have failed.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, port: u32, to: u32, subtype: u32, value: Value) -> bool {
+        let opening = self.nic.load(block(port) + X_OPENING);
+        self.depart_of(port, to, opening << 16 | subtype, value)
+    }
+
+    /// Sends a packet back to its sender, with the sender's opening. Returns false if it cannot leave now.
+    #[inline(always)]
+    pub(super) fn send_back(&mut self, port: u32, to: u32, what: u32, value: Value) -> bool {
+        self.depart_of(port, to, what, value)
+    }
+
+    /// `what`: subtype, and an opening in the upper half.
+    #[inline(never)]
+    fn depart_of(&mut self, port: u32, to: u32, what: u32, value: Value) -> bool {
+        let node = to >> 16;
+        let remote = to >> 8 & 0xFF;
+        if remote >= PORT_COUNT || node >= self.nic.load(NODES) {
+            return self.cannot_depart(port, what, Status::InvalidParameter);
+        }
+        if node == self.nic.load(NODE) {
+            return self.depart_here(port, remote, what, value);
+        }
+        if self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
+            return self.cannot_depart(port, what, Status::NodeUnreachable);
+        }
+        let record = self.nic.load(FREE_PACKET);
+        if record == 0 {
+            return self.wait_for_record(port);
+        }
+        let free = self.nic.load(record + R_NEXT);
+        self.nic.store(FREE_PACKET, free);
+        let own = port_number(port) << 1;
+        self.nic.store(record + R_KIND, K_COLLECTIVE);
+        self.nic.store(record + R_LENGTH, 0);
+        self.nic.store(record + R_SENT, 0);
+        self.nic.store(record + R_ACKED, 0);
+        self.nic
+            .store(record + R_PORTS, what & 0xFFFF_0000 | remote << 9 | own);
+        self.nic.store(record + R_TOKEN, 0);
+        self.nic.store(record + R_KEY, port);
+        self.nic.store(record + R_NUMBER, what & 0xFFFF);
+        self.nic.store(record + R_REMOTE_HIGH, value.tag);
+        self.nic.store(record + R_HIGH, value.high);
+        self.nic.store(record + R_LOW, value.low);
+        self.add_record(connection(node << 1), record);
+        true
+    }
+
+    /// There is no way to the endpoint: the operations fail; what only goes back is dropped.
+    #[cold]
+    #[inline(never)]
+    fn cannot_depart(&mut self, port: u32, what: u32, status: Status) -> bool {
+        let subtype = what & 0xFFFF;
+        if subtype == AGAIN || subtype == PARTIAL_AGAIN {
+            return true;
+        }
+        self.break_port(port, status as u32);
+        false
+    }
+
+    /// The packet is for a port of this board: it is looked at later in the same step.
+    #[cold]
+    #[inline(never)]
+    fn depart_here(&mut self, port: u32, remote: u32, what: u32, value: Value) -> bool {
+        let subtype = what & 0xFFFF;
+        let at = self.nic.load(LOCAL_IN);
+        let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
+        let full = next == self.nic.load(LOCAL_OUT);
+        let used = self.nic.load(LOCAL_USED);
+        if full || subtype == PARTIAL && used == LOCAL_VALUES {
+            return self.wait_for_record(port);
+        }
+        if subtype == PARTIAL {
+            self.nic.store(LOCAL_USED, used + 1);
+        }
+        let node = self.nic.load(NODE);
+        let from = origin::pack(subtype, node, port_number(port), remote, what >> 16);
+        self.nic.store(at, from | origin::OWN_BOARD);
+        self.nic.store(at + 4, value.tag);
+        self.nic.store(at + 8, value.high);
+        self.nic.store(at + 12, value.low);
+        self.nic.store(LOCAL_IN, next);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_record(&mut self, port: u32) -> bool {
+        let waiting = self.nic.load(WAITING_PORTS) | 1 << port_number(port);
+        self.nic.store(WAITING_PORTS, waiting);
+        false
+    }
+
+    /// The record of a packet is free again: ports that wait for one go on.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn free_packet(&mut self, record: u32) {
+        let free = self.nic.load(FREE_PACKET);
+        self.nic.store(record + R_KIND, 0);
+        self.nic.store(record + R_NEXT, free);
+        self.nic.store(FREE_PACKET, record);
+        self.settle();
+    }
+
+    /// Takes the packets between ports of this board, and lets ports go on whose packets wait.
+    #[inline(always)]
+    pub(super) fn settle(&mut self) {
+        if self.nic.load(LOCAL_OUT) != self.nic.load(LOCAL_IN) {
+            self.take_local();
+        }
+        let waiting = self.nic.load(WAITING_PORTS);
+        if waiting != 0 {
+            self.wake_waiting(waiting);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_waiting(&mut self, ports: u32) {
+        let mut waiting = ports;
+        self.nic.store(WAITING_PORTS, 0);
+        let mut number = 0;
+        while waiting != 0 {
+            if waiting & 1 != 0 {
+                self.go_on(crate::state::port_block(number));
+            }
+            waiting >>= 1;
+            number += 1;
+        }
+        self.take_local();
+    }
+
+    /// Lets packets leave while more are made.
+    #[inline(never)]
+    pub(super) fn pump(&mut self) {
+        self.read_machine();
+        self.send_machine();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_local(&mut self) {
+        loop {
+            let at = self.nic.load(LOCAL_OUT);
+            if at == self.nic.load(LOCAL_IN) {
+                return;
+            }
+            let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
+            self.nic.store(LOCAL_OUT, next);
+            let from = self.nic.load(at);
+            let value = Value {
+                tag: self.nic.load(at + 4),
+                high: self.nic.load(at + 8),
+                low: self.nic.load(at + 12),
+            };
+            self.arrive(from, value);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Ports that are opened and closed, operations that fail, and the results that go to the host.
+
+use defs::gm::collective::{
+    AGAIN, COLLECTIVE_RECORD_COUNT, COLLECTIVE_RECORDS, DESCRIPTOR_COUNT, LOCAL, LOCAL_VALUES,
+    NOTES, OPENINGS, PARTIAL_AGAIN, UNEXPECTED_VALUES, VALUE_BUFFER_BYTES, VALUES, endpoint,
+};
+use defs::gm::event::Status;
+use defs::gm::map::{COLLECTIVE_TICKS, Counter, NODES, RECORD_BYTES, SESSION};
+use defs::gm::port::PORT_COUNT;
+
+use super::depart::{NO_VALUE, Value};
+use super::origin;
+use super::state::{
+    ACTIVE_PORTS, AWAITED, B_DEADLINE, B_POSTED, B_STATE, B_TOLD, COLLECTIVE_STATE_END, EARLIER,
+    EXCHANGING, FREE_PACKET, FREE_VALUE, GATHERED, INSTANCES, LOCAL_IN, LOCAL_OUT, NONE, RELEASING,
+    TAKEN, V_CLOSED, V_HIGH, V_LOW, V_NEXT, V_ORIGIN, V_TAG, WAITING_PORTS, X_BROKEN, X_INSTANCES,
+    X_OPENING, X_SCAN, X_VALUES, block, result_words,
+};
+use crate::state::{P_NOTICES, P_OPEN, P_RECEIVES, R_KEY, R_NEXT, port_block, port_number};
+use crate::{Gm, Nic};
+
+/// Bit of a port's notices: the first result of its operations.
+pub const RESULT_NOTICES: u32 = 8;
+
+impl<N: Nic> Gm<N> {
+    /// Prepares the memory of operations, if the board has it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn prepare_collectives(&mut self) {
+        self.clear(TAKEN, COLLECTIVE_STATE_END);
+        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+            return;
+        }
+        self.nic.store(LOCAL_IN, LOCAL);
+        self.nic.store(LOCAL_OUT, LOCAL);
+        let nodes = self.nic.load(NODES);
+        self.clear(NOTES, NOTES + (nodes << 6));
+        for number in 0..PORT_COUNT {
+            let block = block(port_block(number));
+            self.clear(block + B_STATE, block + INSTANCES);
+            // Another opening than before a restart, as the session is another one.
+            let session = self.nic.load(SESSION) & 15;
+            self.nic.store(block + X_OPENING, session << 1);
+        }
+        let count = COLLECTIVE_RECORD_COUNT;
+        self.free_list(COLLECTIVE_RECORDS, count, RECORD_BYTES, R_NEXT);
+        self.nic.store(FREE_PACKET, COLLECTIVE_RECORDS);
+        let count = UNEXPECTED_VALUES + LOCAL_VALUES;
+        self.free_list(VALUES, count, VALUE_BUFFER_BYTES, V_NEXT);
+        self.nic.store(FREE_VALUE, VALUES);
+    }
+
+    /// A port was opened: what came before is sent back.
+    pub(crate) fn open_collectives(&mut self, port: u32) {
+        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+            return;
+        }
+        let block = block(port);
+        let opening = self.nic.load(block + X_OPENING);
+        let next = if opening == OPENINGS { 1 } else { opening + 1 };
+        for (word, value) in [
+            (B_STATE, NONE),
+            (B_POSTED, 0),
+            (X_OPENING, next),
+            (X_BROKEN, 0),
+            (X_SCAN, 0),
+            (X_INSTANCES, 0),
+        ] {
+            self.nic.store(block + word, value);
+        }
+        let mut at = NOTES + (port_number(port) << 3);
+        for _ in 0..self.nic.load(NODES) {
+            self.note_earlier(at);
+            self.note_earlier(at + 4);
+            at += 64;
+        }
+        let mut value = self.nic.load(block + X_VALUES);
+        while value != 0 {
+            self.nic.store(value + V_CLOSED, 1);
+            value = self.nic.load(value + V_NEXT);
+        }
+        self.send_earlier(port);
+        self.settle();
+    }
+
+    /// Marks the four notes of a word as earlier than the port's opening.
+    fn note_earlier(&mut self, at: u32) {
+        let word = self.nic.load(at);
+        if word == 0 {
+            return;
+        }
+        let mut marked = 0;
+        let mut shift = 0;
+        while shift < 32 {
+            let byte = word >> shift & 0xFF;
+            if byte != 0 && byte & AWAITED == 0 {
+                marked |= (byte | EARLIER) << shift;
+            }
+            shift += 8;
+        }
+        self.nic.store(at, marked);
+    }
+
+    /// Sends what came before the port's opening back, as far as it can leave.
+    fn send_earlier(&mut self, port: u32) {
+        let block = block(port);
+        let nodes = self.nic.load(NODES);
+        let mut node = self.nic.load(block + X_SCAN);
+        while node < nodes {
+            for remote in 0..PORT_COUNT {
+                let (at, shift) = super::state::note(node, port_number(port), remote);
+                let word = self.nic.load(at);
+                let byte = word >> shift & 0xFF;
+                if byte & EARLIER != 0 {
+                    let what = (byte & 0x1F) << 16 | AGAIN;
+                    if !self.send_back(port, endpoint(node, remote), what, NO_VALUE) {
+                        return;
+                    }
+                    self.nic.store(at, word & !(0xFF << shift));
+                }
+            }
+            node += 1;
+            self.nic.store(block + X_SCAN, node);
+        }
+        self.send_values_back(port);
+    }
+
+    fn send_values_back(&mut self, port: u32) {
+        let block = block(port);
+        let mut value = self.nic.load(block + X_VALUES);
+        self.nic.store(block + X_VALUES, 0);
+        let mut can_leave = true;
+        while value != 0 {
+            let next = self.nic.load(value + V_NEXT);
+            let from = self.nic.load(value + V_ORIGIN);
+            if can_leave && self.nic.load(value + V_CLOSED) != 0 {
+                let back = Value {
+                    tag: self.nic.load(value + V_TAG),
+                    high: self.nic.load(value + V_HIGH),
+                    low: self.nic.load(value + V_LOW),
+                };
+                let to = endpoint(origin::node(from), origin::remote(from));
+                let what = origin::opening(from) << 16 | PARTIAL_AGAIN;
+                can_leave = self.send_back(port, to, what, back);
+            }
+            if can_leave && self.nic.load(value + V_CLOSED) != 0 {
+                self.free_value(value);
+            } else {
+                self.append(block + X_VALUES, value, V_NEXT);
+            }
+            value = next;
+        }
+    }
+
+    /// A port is closed: its operations end without events. Values that it has not used are dropped.
+    pub(crate) fn close_collectives(&mut self, port: u32) {
+        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+            return;
+        }
+        let block = block(port);
+        let mut value = self.nic.load(block + X_VALUES);
+        self.nic.store(block + X_VALUES, 0);
+        while value != 0 {
+            let next = self.nic.load(value + V_NEXT);
+            self.free_value(value);
+            value = next;
+        }
+        for (word, value) in [
+            (B_STATE, NONE),
+            (B_POSTED, 0),
+            (X_INSTANCES, 0),
+            (X_SCAN, u32::MAX),
+        ] {
+            self.nic.store(block + word, value);
+        }
+        let mask = !(1 << port_number(port));
+        for word in [ACTIVE_PORTS, WAITING_PORTS] {
+            let ports = self.nic.load(word) & mask;
+            self.nic.store(word, ports);
+        }
+    }
+
+    /// A port has an operation under way: its time is watched.
+    #[inline(always)]
+    pub(super) fn watch(&mut self, port: u32) {
+        let active = self.nic.load(ACTIVE_PORTS) | 1 << port_number(port);
+        self.nic.store(ACTIVE_PORTS, active);
+        self.start_timer();
+    }
+
+    /// Packets of a port can leave again.
+    #[inline(never)]
+    pub(super) fn go_on(&mut self, port: u32) {
+        if self.nic.load(port + P_OPEN) == 0 {
+            return;
+        }
+        let state = self.nic.load(block(port) + B_STATE);
+        if state == EXCHANGING {
+            self.exchange(port);
+        } else if state == GATHERED {
+            self.gathered(port);
+        } else if state == RELEASING {
+            self.release_children(port);
+        }
+        self.begin_next(port);
+        self.reductions_go_on(port);
+        self.send_earlier(port);
+    }
+
+    /// A tick: operations that take too long fail. Returns whether any is under way.
+    #[inline(never)]
+    pub(crate) fn look_at_collectives(&mut self, now: u32) {
+        let mut left = self.nic.load(ACTIVE_PORTS);
+        let mut number = 0;
+        while left != 0 {
+            if left & 1 != 0 {
+                self.look_at_operations(port_block(number), now);
+            }
+            left >>= 1;
+            number += 1;
+        }
+    }
+
+    fn look_at_operations(&mut self, port: u32, now: u32) {
+        let block = block(port);
+        let barrier = self.nic.load(block + B_STATE);
+        if barrier == NONE && self.nic.load(block + X_INSTANCES) == 0 {
+            let active = self.nic.load(ACTIVE_PORTS) & !(1 << port_number(port));
+            return self.nic.store(ACTIVE_PORTS, active);
+        }
+        let deadline = self.nic.load(block + B_DEADLINE);
+        let late = barrier != NONE && now.wrapping_sub(deadline) < 1 << 31;
+        if late || self.is_reduction_late(port, now) {
+            self.break_port(port, Status::TimedOut as u32);
+        }
+    }
+
+    /// A packet of an operation could not be delivered.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn packet_lost(&mut self, record: u32, status: u32) {
+        let port = self.nic.load(record + R_KEY);
+        if self.nic.load(port + P_OPEN) != 0 {
+            self.break_port(port, status);
+        }
+    }
+
+    /// All operations of a port fail, and further ones until it is opened again: its groups are not in step any more.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn break_port(&mut self, port: u32, status: u32) {
+        let block = block(port);
+        let barrier = self.nic.load(block + B_STATE);
+        let told = self.nic.load(block + B_TOLD);
+        let posted = self.nic.load(block + B_POSTED);
+        let instances = self.nic.load(block + X_INSTANCES);
+        for (word, value) in [
+            (B_STATE, NONE),
+            (B_POSTED, 0),
+            (X_BROKEN, status + 1),
+            (X_INSTANCES, 0),
+        ] {
+            self.nic.store(block + word, value);
+        }
+        if barrier != NONE && told == 0 || posted != 0 {
+            self.finish(port, 0, status, NO_VALUE);
+        }
+        for number in 0..DESCRIPTOR_COUNT {
+            if instances >> number & 1 != 0 && !self.is_reduction_told(port, number) {
+                self.finish(port, number + 1, status, NO_VALUE);
+            }
+        }
+    }
+
+    /// SEND: the host is told of the end of an operation.
+    #[inline(never)]
+    pub(super) fn finish(&mut self, port: u32, operation: u32, status: u32, value: Value) {
+        self.count(Counter::Collectives);
+        self.hand_result(port, operation << 8 | status, value);
+        if N::ROLE.receives() {
+            self.report_machine();
+        }
+    }
+
+    /// RECV: notes the result of an operation for its event.
+    pub(crate) fn add_result(&mut self, port: u32, what: u32, high: u32, low: u32) {
+        if self.nic.load(port + P_RECEIVES) == 0 {
+            return;
+        }
+        let operation = what >> 8;
+        let at = result_words(port, operation);
+        self.nic.store(at, what & 0xFF);
+        self.nic.store(at + 4, high);
+        self.nic.store(at + 8, low);
+        let notices = self.nic.load(port + P_NOTICES) | 1 << (RESULT_NOTICES + operation);
+        self.nic.store(port + P_NOTICES, notices);
+        self.mark_reports(port);
+    }
+}
+
+const _: () = assert!(PORT_COUNT <= 8);
