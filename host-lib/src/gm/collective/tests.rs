@@ -366,18 +366,18 @@ type Rule = fn(&Group, usize, Option<u32>) -> Result<Vec<Hop>, ScheduleError>;
 fn missing_and_double(size: usize, rule: Rule) -> (usize, usize) {
     let groups = groups(size);
     let mut count = vec![vec![0; size]; size];
-    for origin in 0..size {
+    for (origin, count) in count.iter_mut().enumerate() {
         let mut open = vec![(origin, None)];
         while let Some((rank, arrived)) = open.pop() {
             for hop in rule(&groups[rank], origin, arrived).expect("a rank") {
-                count[origin][hop.to] += 1;
+                count[hop.to] += 1;
                 // A packet that came before is not passed on again.
-                if count[origin][hop.to] == 1 && hop.to != origin {
+                if count[hop.to] == 1 && hop.to != origin {
                     open.push((hop.to, Some(hop.exponent)));
                 }
             }
         }
-        count[origin][origin] += 1;
+        count[origin] += 1;
     }
     let counts = || count.iter().flatten();
     (

@@ -44,7 +44,7 @@ impl Rounds {
     }
 
     /// Mean time from the call of the last member to the return at the first one, in us.
-    fn from_last_to_first_us(&self) -> Result<f64, CollectiveError> {
+    fn leaf_to_root_us(&self) -> Result<f64, CollectiveError> {
         let ends = self.0.first().zip(self.0.last());
         let (root, leaf) = ends.ok_or(CollectiveError::NoRound)?;
         let times = root.iter().zip(leaf);
@@ -214,7 +214,7 @@ impl Setup<'_> {
         rounds: u64,
     ) -> Result<f64, CollectiveError> {
         let settings = reductions(shape, of, 0, rounds);
-        self.run(nodes, settings)?.from_last_to_first_us()
+        self.run(nodes, settings)?.leaf_to_root_us()
     }
 
     /// Mean time of a node inside a reduction, in us: each begins after a barrier and a random delay up to `skew_ns`
