@@ -1,5 +1,6 @@
 //! Reproduction of published results: experiments, published numbers, tables, plots and claims.
 
+pub mod collectives;
 pub mod conditions;
 pub mod experiments;
 pub mod gm;

@@ -42,13 +42,32 @@ pub enum Origin {
 }
 
 /// Names and texts of all tables in the program.
-pub const TABLES: [(&str, &str); 2] = [
+pub const TABLES: [(&str, &str); 5] = [
     ("published-emp", include_str!("../data/published-emp.csv")),
     ("published-gm", include_str!("../data/published-gm.csv")),
+    COLLECTIVES[0],
+    COLLECTIVES[1],
+    COLLECTIVES[2],
+];
+
+/// Those of collective operations.
+pub(crate) const COLLECTIVES: [(&str, &str); 3] = [
+    (
+        "published-barrier",
+        include_str!("../data/published-barrier.csv"),
+    ),
+    (
+        "published-reduction",
+        include_str!("../data/published-reduction.csv"),
+    ),
+    (
+        "published-gossip",
+        include_str!("../data/published-gossip.csv"),
+    ),
 ];
 
 static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
-    let [(name, text), _] = TABLES;
+    let (name, text) = TABLES[0];
     load(name, text, parse)
 });
 
@@ -58,6 +77,7 @@ static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
 /// [`TableError`].
 pub fn check() -> Result<(), TableError> {
     EMP.as_ref().map_err(Clone::clone)?;
+    crate::collectives::published::check()?;
     crate::gm::published::check()
 }
 

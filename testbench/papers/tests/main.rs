@@ -4,5 +4,6 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod collectives;
 mod determinism;
 mod goodput;

@@ -6,6 +6,7 @@
 
 mod acenic;
 mod acenic_firmware;
+mod collective;
 mod emp;
 mod images;
 mod lanai;

@@ -1,16 +1,27 @@
-//! Collective operations of programs over GM: groups, the schedules of messages, and operations that hosts execute
-//! (docs/collectives.md).
+//! Collective operations of programs over GM: groups, the schedules of messages, operations that hosts execute and operations
+//! that boards execute (docs/collectives.md).
 //!
 //! * [`Group`] is an ordered list of endpoints. The place of an endpoint is its *rank*;
-//! * [`schedule`] gives the messages of one rank for each algorithm. It does no communication.
+//! * [`schedule`] gives the messages of one rank for each algorithm. It does no communication;
+//! * [`Host`] executes barriers, reductions and all-to-all broadcasts on the host, with plain sends and receives;
+//! * [`Gm::post_exchange`](super::Gm::post_exchange), [`post_gather_broadcast`](super::Gm::post_gather_broadcast) and
+//!   [`post_reduction`](super::Gm::post_reduction) let the board execute an operation, which ends with one event.
 
 mod board;
+mod error;
 mod group;
+mod host;
+mod messages;
 pub mod schedule;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub(in crate::gm) use board::Operations;
 pub use board::{BoardOperation, Completed, PostError, Reduction};
+pub use error::CollectiveError;
 pub use group::{Endpoint, Group, GroupError, MOST_MEMBERS};
+pub use host::{AllToAll, Barrier, Host, Settings, Shape};
+pub use messages::buffer_bytes;
 pub use schedule::ScheduleError;
+pub use value::{Operation, Value, ValueError};

@@ -28,7 +28,7 @@ pub enum ScheduleError {
 /// Messages of one rank in a pairwise exchange, in this order: it receives from the guest; it sends to each peer and
 /// receives from it before it goes on to the next one; it sends to the guest.
 ///
-/// With a power of two of members nobody has a guest. Otherwise the first `S` ranks, the largest power of two, exchange
+/// With a power of two of members no rank has a guest. Otherwise the first `S` ranks, the largest power of two, exchange
 /// among themselves; rank `S + i` is the guest of rank `i`, which is its only peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {

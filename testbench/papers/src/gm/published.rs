@@ -37,7 +37,7 @@ impl Published {
 }
 
 static ALL: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
-    let [_, (name, text)] = TABLES;
+    let (name, text) = TABLES[1];
     load(name, text, parse)
 });
 

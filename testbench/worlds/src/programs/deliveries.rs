@@ -42,6 +42,15 @@ pub struct Got {
     pub intact: bool,
 }
 
+/// A round of a collective operation at a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    /// The call.
+    pub began_ps: u64,
+    /// Its return.
+    pub ended_ps: u64,
+}
+
 /// Records of one incarnation of a program.
 #[derive(Debug, Default)]
 pub struct Records {
@@ -49,6 +58,8 @@ pub struct Records {
     pub sent: BTreeMap<Flow, Vec<Sent>>,
     /// Received messages, by flow, in the order of the receives.
     pub got: BTreeMap<Flow, Vec<Got>>,
+    /// Rounds of a collective operation.
+    pub rounds: Vec<Round>,
     /// Number of received messages.
     pub received: u64,
     /// Error statuses of failed receives.

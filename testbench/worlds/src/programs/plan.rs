@@ -199,6 +199,9 @@ fn receives(spec: &ProgramSpec) -> usize {
 /// Largest memory of a node's buffers, in bytes.
 #[must_use]
 pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
+    if let Program::Collective { nodes, settings } = &spec.program {
+        return settings.memory_bytes(nodes.len());
+    }
     // Each class has at least one receive.
     let classes = match spec.program {
         Program::Random { .. } => MOST_CLASSES,
@@ -225,7 +228,10 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
             pause_ns,
         } => incast(spec, from, *to, *bursts, *pause_ns),
         Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
-        Program::Frames { .. } | Program::Start { .. } | Program::Replay { .. } => Vec::new(),
+        Program::Frames { .. }
+        | Program::Collective { .. }
+        | Program::Start { .. }
+        | Program::Replay { .. } => Vec::new(),
     };
     for (_, plan) in &mut plans {
         for class in &mut plan.classes {

@@ -5,6 +5,7 @@
 
 mod acenic;
 mod cables;
+mod collectives;
 mod costs;
 mod error;
 pub mod faults;
@@ -274,6 +275,12 @@ impl Scenario {
                 spec.name,
                 protocol.map_or("none", Protocol::name)
             )
+        } else if spec.is_collective() && protocol != Some(Protocol::Gm) {
+            format!(
+                "{} needs GM, and node {name} runs {}",
+                spec.name,
+                protocol.map_or("none", Protocol::name)
+            )
         } else if !frames && spec.talks() && protocol == Some(Protocol::Acenic) {
             format!(
                 "{} needs EMP or GM, and node {name} runs {}: use run = \"frames\"",
@@ -355,6 +362,11 @@ impl Scenario {
 /// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
 /// sender.
 fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), ScenarioError> {
+    let collective = |spec: &&ProgramSpec| spec.is_collective();
+    if let Some(spec) = programs.iter().find(collective) {
+        let reason = format!("{} does not go on without one of its nodes", spec.name);
+        return Err(reset.refuse(reason));
+    }
     let short = |spec: &&ProgramSpec| spec.talks() && spec.shortest() < LABEL_BYTES;
     match programs.iter().find(short) {
         None => Ok(()),
@@ -378,7 +390,10 @@ fn total(spec: &ProgramSpec) -> u64 {
             let both = from.iter().filter(|node| to.contains(node)).count();
             (from.len() * to.len() - both) as u64
         }
-        Program::Idle { .. } | Program::Start { .. } | Program::Replay { .. } => 0,
+        Program::Collective { .. }
+        | Program::Idle { .. }
+        | Program::Start { .. }
+        | Program::Replay { .. } => 0,
     };
     spec.messages.saturating_mul(times)
 }

@@ -9,10 +9,12 @@ use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::acenic::JUMBO_MTU;
 
 use super::acenic::TAG_BYTES;
+use super::collectives;
 use super::error::{Position, ScenarioError};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::boards::Protocol;
+use crate::programs::collective;
 use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::plan::{most_receives, most_transmits};
 
@@ -87,6 +89,13 @@ pub enum Program {
         from: Vec<usize>,
         /// The receivers.
         to: Vec<usize>,
+    },
+    /// A collective operation over GM.
+    Collective {
+        /// The nodes, by rank.
+        nodes: Vec<usize>,
+        /// The operation and its repeats.
+        settings: collective::Settings,
     },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
@@ -167,6 +176,7 @@ impl ProgramSpec {
             Program::Replay { node, .. } => vec![*node],
             Program::AllToAll { nodes }
             | Program::Random { nodes, .. }
+            | Program::Collective { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
             Program::Frames { from, to } => {
@@ -183,6 +193,12 @@ impl ProgramSpec {
     #[must_use]
     pub const fn talks(&self) -> bool {
         self.uses_protocol() && !matches!(self.program, Program::Idle { .. })
+    }
+
+    /// Whether its nodes execute a collective operation.
+    #[must_use]
+    pub const fn is_collective(&self) -> bool {
+        matches!(self.program, Program::Collective { .. })
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -225,18 +241,25 @@ enum Name {
     Random,
     Incast,
     Frames,
+    Collective(collectives::Name),
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 9] = [
+const NAMES: [(&str, Name); 12] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
     ("random", Name::Random),
     ("incast", Name::Incast),
     ("frames", Name::Frames),
+    ("barrier", Name::Collective(collectives::Name::Barrier)),
+    ("reduction", Name::Collective(collectives::Name::Reduction)),
+    (
+        "all-to-all-broadcast",
+        Name::Collective(collectives::Name::AllToAllBroadcast),
+    ),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -268,7 +291,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
     };
     if spec.sends_frames() {
         read_frames(&mut spec, &mut table)?;
-    } else if spec.talks() {
+    } else if spec.talks() && !spec.is_collective() {
         let limits = Limits::of(&spec, nodes);
         read_traffic(&mut spec, &mut table, name == Name::Random, limits)?;
     }
@@ -276,7 +299,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
     Ok(spec)
 }
 
-fn nanoseconds(item: &Item<'_>) -> Result<u64, ScenarioError> {
+pub(super) fn nanoseconds(item: &Item<'_>) -> Result<u64, ScenarioError> {
     Ok((item.number(0.0..=LONGEST_PAUSE_US)? * 1000.0).round() as u64)
 }
 
@@ -331,6 +354,10 @@ fn read_program(
             }
         }
         Name::Frames => frames(table, nodes)?,
+        Name::Collective(name) => {
+            let (nodes, settings) = collectives::read(name, table, nodes)?;
+            Program::Collective { nodes, settings }
+        }
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },

@@ -15,7 +15,7 @@ use super::inputs;
 use super::mapping;
 use super::media;
 use super::started::Started;
-use super::{Simulation, tasks};
+use super::{Collective, Simulation, tasks};
 use crate::boards::Parts;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
@@ -23,6 +23,7 @@ use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
 use crate::replay::Replays;
 use crate::scenario::faults::{ExactFault, FaultSpec};
+use crate::scenario::programs::Program;
 use crate::scenario::{Node, Scenario, ScenarioError};
 
 /// A timing profile, and the image's probes with the stretch factors of their stages.
@@ -108,6 +109,7 @@ impl Blueprint {
             looks: 0,
             exact_faults,
             cuts: cuts(scenario),
+            collectives: collectives(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
         })
@@ -155,6 +157,20 @@ fn speed(scenario: &Scenario, node: &Node, image: &Image) -> Result<Speed, Scena
         profile: Arc::new(profile),
         probes: nodes::probes(image, &factors),
     })
+}
+
+/// The programs that execute collective operations.
+fn collectives(scenario: &Scenario) -> Vec<Collective> {
+    let programs = scenario.programs.iter();
+    let found = programs.filter_map(|spec| match &spec.program {
+        Program::Collective { nodes, settings } => Some(Collective {
+            name: spec.name,
+            nodes: nodes.clone(),
+            work: settings.work,
+        }),
+        _ => None,
+    });
+    found.collect()
 }
 
 /// Number of faults that cut a link.

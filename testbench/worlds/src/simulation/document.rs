@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
+use crate::programs::collective::CollectiveUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
 
@@ -32,6 +33,8 @@ pub struct Document<'a> {
     gm: Option<&'a BTreeMap<&'static str, u64>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     maps: &'a [Mapping],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    collectives: &'a [CollectiveUse],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -118,6 +121,7 @@ impl<'a> Document<'a> {
             acks_sent: outcome.counted(Counter::AcksSent),
             gm: gm(scenario, outcome),
             maps: &outcome.maps,
+            collectives: &outcome.collectives,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,

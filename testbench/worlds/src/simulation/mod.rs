@@ -26,6 +26,7 @@ pub use images::Images;
 
 use crate::faults::Strikes;
 use crate::nodes::START;
+use crate::programs::collective::Work;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
 use crate::replay::Replays;
@@ -74,6 +75,14 @@ impl Lives {
     }
 }
 
+/// A program that executes a collective operation.
+#[derive(Debug)]
+struct Collective {
+    name: &'static str,
+    nodes: Vec<usize>,
+    work: Work,
+}
+
 /// A running scenario.
 #[derive(Debug)]
 pub struct Simulation {
@@ -100,6 +109,7 @@ pub struct Simulation {
     exact_faults: Vec<(Position, Strikes)>,
     /// Number of faults that cut a link.
     cuts: u64,
+    collectives: Vec<Collective>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }

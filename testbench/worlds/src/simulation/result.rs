@@ -13,9 +13,10 @@ use serde::Serializer;
 
 use super::counters::{Busy, NicCounters};
 use super::mapping::Mapping;
-use super::{Simulation, media};
+use super::{Collective, Simulation, media};
 use crate::boards::Protocol;
 use crate::nodes::START;
+use crate::programs::collective::CollectiveUse;
 use crate::programs::verdict::{Life, Verdict, judge};
 
 /// Drop counters of a NIC, with their names in reports.
@@ -108,6 +109,8 @@ pub struct RunSummary {
     pub gm: Option<BTreeMap<&'static str, u64>>,
     /// Times at which a mapper gave routes.
     pub maps: Vec<Mapping>,
+    /// Results of collective operations, by program.
+    pub collectives: Vec<CollectiveUse>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -145,6 +148,7 @@ impl RunSummary {
         let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
         let mut problems = host_problems(lives, names);
         problems.extend(simulation.mappings.problem());
+        let collectives = collectives(simulation, lives, &mut problems);
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
             verdict: verdict(simulation, lives, over),
@@ -165,6 +169,7 @@ impl RunSummary {
             nics,
             gm,
             maps: simulation.mappings.done(),
+            collectives,
             simulated,
             trace_hash: world.trace_hash(),
             end,
@@ -273,6 +278,33 @@ fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
         problems.extend(text.map(|problem| format!("node {name}: {problem}")));
     }
     problems
+}
+
+/// The results of collective operations; problems if a round was over before all members took part.
+fn collectives(
+    simulation: &Simulation,
+    lives: &[Life],
+    problems: &mut Vec<String>,
+) -> Vec<CollectiveUse> {
+    let mut results = Vec::new();
+    for Collective { name, nodes, work } in &simulation.collectives {
+        let rounds = |node: &usize| {
+            let life = lives.iter().find(|life| life.node == *node);
+            life.map_or_else(Vec::new, |life| life.deliveries.records().rounds.clone())
+        };
+        let members: Vec<_> = nodes.iter().map(rounds).collect();
+        let Some((result, early)) = CollectiveUse::of(name, *work, &members) else {
+            continue;
+        };
+        if let Some(round) = early.first() {
+            let count = early.len();
+            problems.push(format!(
+                "{name}: {count} rounds were over at a node before all nodes had begun, first round {round}"
+            ));
+        }
+        results.push(result);
+    }
+    results
 }
 
 fn failures(lives: &[Life], names: &[String]) -> Vec<String> {

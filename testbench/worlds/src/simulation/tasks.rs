@@ -15,11 +15,12 @@ use super::build::absolute;
 use super::images::Images;
 use super::ways;
 use crate::boards::{BoardType, Medium, Protocol};
-use crate::gm as gm_nodes;
+use crate::gm::{self as gm_nodes, GmNode};
 use crate::images::firmware;
 use crate::nodes::{ethernet_route, mac_address};
 use crate::pairs;
 use crate::programs::check::Identity;
+use crate::programs::collective::{self, CollectivePlan};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::frames::{self, FramePlan};
 use crate::programs::plan::{Plan, plans};
@@ -35,6 +36,8 @@ const SESSIONS_OF_A_LIFE: u16 = 0x100;
 enum Job {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
     Messages(Plan),
+    /// Boots GM's firmware, and takes part in a collective operation.
+    Collective(CollectivePlan),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
@@ -55,6 +58,12 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
             for &node in nodes {
                 let after = SimTime::from_ns(spec.start_ns);
                 jobs[node] = Some((spec.name, Job::Start(after)));
+            }
+        }
+        if let Program::Collective { nodes, settings } = &spec.program {
+            let plans = CollectivePlan::all(settings, nodes, spec.start_ns, scenario.seed);
+            for (node, plan) in plans {
+                jobs[node] = Some((spec.name, Job::Collective(plan)));
             }
         }
         for (node, plan) in frames::plans(spec, tag) {
@@ -178,6 +187,7 @@ impl Task {
         let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
+            Job::Collective(plan) => self.collective(machine, life, plan, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
@@ -213,10 +223,7 @@ impl Task {
                 traffic::run(emp, who, plan, deliveries).await
             }
             Settings::Gm(config) => {
-                let mut config = config.clone();
-                // A connection begins sessions of its own after the first one.
-                config.session = (life as u16).wrapping_mul(SESSIONS_OF_A_LIFE);
-                let gm = gm_nodes::boot(machine, &self.firmware, config).await?;
+                let gm = self.boot_gm(machine, life, config).await?;
                 gm_traffic::run(gm, who, plan, deliveries).await
             }
             Settings::Acenic(config) => {
@@ -226,6 +233,32 @@ impl Task {
                 nic.map(drop)
             }
         }
+    }
+
+    async fn boot_gm(
+        &self,
+        machine: Machine,
+        life: u32,
+        config: &gm::Config,
+    ) -> Result<GmNode, String> {
+        let mut config = config.clone();
+        // A connection begins sessions of its own after the first one.
+        config.session = (life as u16).wrapping_mul(SESSIONS_OF_A_LIFE);
+        gm_nodes::boot(machine, &self.firmware, config).await
+    }
+
+    async fn collective(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &CollectivePlan,
+        deliveries: &Deliveries,
+    ) -> Result<(), String> {
+        let Settings::Gm(config) = &self.settings else {
+            return Err("the board does not run GM".into());
+        };
+        let gm = self.boot_gm(machine, life, config).await?;
+        collective::run(gm, plan.clone(), deliveries.clone()).await
     }
 
     async fn frames(

@@ -44,6 +44,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "exact-fault",
         "flow-control",
         "gm-clos-256",
+        "gm-collectives",
         "gm-eight",
         "gm-ethernet",
         "gm-mapper",
@@ -130,6 +131,24 @@ fn a_short_gm_eight() {
     assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
     let gm = outcome.gm.unwrap();
     assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+}
+
+#[test]
+fn gm_collectives() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("gm-collectives", &[]);
+    let results = outcome.collectives.iter();
+    let found: Vec<_> = results
+        .map(|one| (&*one.program, one.members, one.rounds))
+        .collect();
+    let expected = [
+        ("barrier", 6, 50),
+        ("reduction", 5, 50),
+        ("all-to-all-broadcast", 5, 50),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use lanigon_worlds::simulation::result::RunSummary;
 use super::run;
 
 /// Whether GM's images exist: they are built where LLVM's tools are.
-pub(super) fn built() -> bool {
+pub fn built() -> bool {
     let built = ["lanai4", "lanai9"].iter().all(|name| {
         let board = boards::board_type(name).unwrap();
         let image = board.gm.unwrap().image;

@@ -5,11 +5,12 @@
 )]
 
 mod acenic;
+mod collectives;
 mod costs;
 mod examples;
 mod faults;
 mod forms;
-mod gm;
+pub(super) mod gm;
 mod gm_mapper;
 mod race;
 mod runs;

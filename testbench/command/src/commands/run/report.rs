@@ -9,6 +9,7 @@ use emulator::sim::world::RunEnd;
 
 use crate::output::grouped;
 use lanigon_worlds::boards::Protocol;
+use lanigon_worlds::programs::collective::CollectiveUse;
 use lanigon_worlds::scenario::{Node, Scenario};
 use lanigon_worlds::simulation::document::{self, Document, Latency};
 use lanigon_worlds::simulation::mapping::Mapping;
@@ -79,11 +80,17 @@ impl Report<'_> {
     fn traffic(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         if self.scenario.uses_protocol() {
-            lines.extend([
-                ("messages", self.messages()),
-                ("payload", self.payload()),
-                ("latency", self.latencies()),
-            ]);
+            let mut programs = self.scenario.programs.iter();
+            // Messages of collective operations are not checked one by one.
+            if programs.any(|spec| spec.uses_protocol() && !spec.is_collective()) {
+                lines.extend([
+                    ("messages", self.messages()),
+                    ("payload", self.payload()),
+                    ("latency", self.latencies()),
+                ]);
+            }
+            let results = self.outcome.collectives.iter();
+            lines.extend(results.map(|result| ("operation", collective(result))));
             let emp = |node: &Node| node.protocol == Some(Protocol::Emp);
             let all_gm = !self.scenario.nodes.iter().any(emp);
             if !all_gm {
@@ -267,6 +274,21 @@ fn table(titles: &[&str], boards: &[&BoardUse]) -> String {
     line("", "mean", mean.into_iter().map(percent).collect());
     line("", "highest", most.into_iter().map(percent).collect());
     text
+}
+
+/// The results of a collective operation, in one line.
+fn collective(result: &CollectiveUse) -> String {
+    format!(
+        "{} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call",
+        result.program,
+        result.members,
+        grouped(result.rounds as u64),
+        result.mean_us,
+        result.p50_us,
+        result.p99_us,
+        result.period_us,
+        result.cpu_us,
+    )
 }
 
 /// What a mapper did, in one line.

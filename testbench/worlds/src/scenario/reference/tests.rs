@@ -48,6 +48,12 @@ const FAULTS: &[&str] = &[
     "do = \"reset\"\nnode = 0\nat_us = 1\npause_us = 1\n",
 ];
 
+const COLLECTIVES: &[&str] = &[
+    "run = \"barrier\"\nnodes = \"all\"\nalgorithm = \"gather-broadcast\"\nroot = 1\non = \"host\"\n",
+    "run = \"reduction\"\nnodes = \"all\"\noperation = \"max\"\ntype = \"float\"\ncompute_us = 1\n",
+    "run = \"all-to-all-broadcast\"\nnodes = \"all\"\nbytes = 8\nskew_us = 1\n",
+];
+
 /// Scenarios in which every key can occur.
 fn texts() -> Vec<String> {
     let entries = std::fs::read_dir(own::project_scenarios()).unwrap();
@@ -61,6 +67,8 @@ fn texts() -> Vec<String> {
             .iter()
             .map(|text| format!("{PAIR}[[program]]\n{text}")),
     );
+    let collectives = COLLECTIVES.iter();
+    texts.extend(collectives.map(|text| format!("{MYRINET}{PAIR}[[program]]\n{text}")));
     let faults = FAULTS.iter();
     texts.extend(faults.map(|text| format!("{PAIR}{STREAM}[[fault]]\n{text}")));
     let packets = "do = \"drop\"\npacket = \"data\"\nsequence = 1\npriority = \"low\"\nnth = 1\n";

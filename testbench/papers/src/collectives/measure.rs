@@ -1,0 +1,264 @@
+//! The measurements, each a world of its own: nodes around one crossbar.
+
+use std::sync::Arc;
+
+use emulator::sim::time::SimTime;
+use emulator::sim::world::RunLimits;
+use host_lib::gm::collective::{AllToAll, Barrier, Operation, Shape};
+use lanigon_worlds::gm::GmWorld;
+use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_worlds::programs::collective::{self, CollectivePlan, Settings, Type, Work};
+use lanigon_worlds::programs::deliveries::{Deliveries, Round};
+
+use super::{CollectiveError, On, Setup};
+
+/// Limit of simulated time.
+const LIMIT: SimTime = SimTime::from_us(600_000_000);
+/// Rounds before the measured ones (gossip-010).
+const WARM_UP: usize = 20;
+/// Variation of the synthetic applications each way (dissertation-121).
+const SYNTHETIC_PERCENT: u32 = 10;
+/// Seed of the programs' random numbers.
+const SEED: u64 = 1;
+
+/// The rounds of all members, without those of the warm-up.
+struct Rounds(Vec<Vec<Round>>);
+
+impl Rounds {
+    /// Mean time from the end of a round at the first member to that of the next one, in us.
+    fn period_us(&self) -> Result<f64, CollectiveError> {
+        let ends = self.0.first().and_then(|all| all.first().zip(all.last()));
+        let (first, last) = ends.ok_or(CollectiveError::NoRound)?;
+        let count = self.0[0].len() - 1;
+        Ok((last.ended_ps - first.ended_ps) as f64 / 1e6 / count.max(1) as f64)
+    }
+
+    /// Mean time inside the call, over all members and rounds, in us.
+    fn inside_us(&self) -> Result<f64, CollectiveError> {
+        let all = || self.0.iter().flatten();
+        let sum: u64 = all().map(|round| round.ended_ps - round.began_ps).sum();
+        match all().count() {
+            0 => Err(CollectiveError::NoRound),
+            count => Ok(sum as f64 / 1e6 / count as f64),
+        }
+    }
+
+    /// Mean time from the call of the last member to the return at the first one, in us.
+    fn leaf_to_root_us(&self) -> Result<f64, CollectiveError> {
+        let ends = self.0.first().zip(self.0.last());
+        let (root, leaf) = ends.ok_or(CollectiveError::NoRound)?;
+        let times = root.iter().zip(leaf);
+        let sum: u64 = times
+            .map(|(root, leaf)| root.ended_ps.saturating_sub(leaf.began_ps))
+            .sum();
+        match root.len() {
+            0 => Err(CollectiveError::NoRound),
+            count => Ok(sum as f64 / 1e6 / count as f64),
+        }
+    }
+}
+
+/// Rounds of an operation without computation.
+const fn rounds_of(work: Work, rounds: u64) -> Settings {
+    Settings {
+        work,
+        rounds,
+        compute_ns: Vec::new(),
+        variation_percent: 0,
+        skew_ns: None,
+    }
+}
+
+impl Setup<'_> {
+    /// Runs a program on all nodes; its rounds.
+    fn run(&self, nodes: u16, mut settings: Settings) -> Result<Rounds, CollectiveError> {
+        if self.on == On::Nic {
+            return Err(CollectiveError::NoNic);
+        }
+        settings.rounds += WARM_UP as u64;
+        let mut world = GmWorld::new(nodes, self.image, self.profile)?;
+        let members: Vec<_> = (0..usize::from(nodes)).collect();
+        let plans = CollectivePlan::all(&settings, &members, 0, SEED);
+        let spawn = |(node, plan): (usize, CollectivePlan)| {
+            let deliveries = Deliveries::default();
+            let records = deliveries.clone();
+            let end = world.spawn(node, "collective", move |gm| {
+                collective::run(gm, plan, deliveries)
+            });
+            (end, records)
+        };
+        let ends: Vec<_> = plans.into_iter().map(spawn).collect();
+        let limits = RunLimits {
+            max_time: Some(LIMIT),
+            interrupt: Some(Arc::clone(self.interrupt)),
+            ..RunLimits::default()
+        };
+        let run = world.world.run(&limits);
+        let mut rounds = Vec::with_capacity(ends.len());
+        for (end, records) in ends {
+            if let Some(Err(message)) = end.take() {
+                let program = "a member";
+                return Err(RunError::Program { program, message }.into());
+            }
+            let records = records.records();
+            rounds.push(records.rounds.iter().skip(WARM_UP).copied().collect());
+        }
+        completed(run)?;
+        Ok(Rounds(rounds))
+    }
+
+    /// Mean latency of consecutive barriers, in us (section 3.5.1).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn barrier(
+        &self,
+        nodes: u16,
+        algorithm: Barrier,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let settings = rounds_of(Work::Barrier(algorithm), rounds);
+        self.run(nodes, settings)?.period_us()
+    }
+
+    /// The gather-broadcast barrier with the best degree of 1 to `nodes - 1`: latency in us, and the degree (section 3.5.1).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn best_gather_broadcast(
+        &self,
+        nodes: u16,
+        rounds: u64,
+    ) -> Result<(f64, usize), CollectiveError> {
+        let mut best = (f64::INFINITY, 0);
+        for degree in 1..usize::from(nodes).max(2) {
+            let barrier = Barrier::GatherBroadcast { root: 0, degree };
+            let us = self.barrier(nodes, barrier, rounds)?;
+            if us < best.0 {
+                best = (us, degree);
+            }
+        }
+        Ok(best)
+    }
+
+    /// Mean time of a loop of a computation and a pairwise-exchange barrier, in us: every node computes for this time, plus
+    /// or minus `percent` at random (sections 3.5.4 and 3.5.5).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn computing_loop(
+        &self,
+        nodes: u16,
+        compute_ns: u64,
+        percent: u32,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let settings = Settings {
+            compute_ns: vec![compute_ns],
+            variation_percent: percent,
+            ..rounds_of(Work::Barrier(Barrier::PairwiseExchange), rounds)
+        };
+        self.run(nodes, settings)?.period_us()
+    }
+
+    /// The least computation between two pairwise-exchange barriers that takes this share of the time, in us, to 1 %
+    /// (section 3.5.4).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn least_computation(
+        &self,
+        nodes: u16,
+        efficiency: f64,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let barrier = self.barrier(nodes, Barrier::PairwiseExchange, rounds)?;
+        let (mut least, mut most) = (0.0, 2.0 * barrier * efficiency / (1.0 - efficiency));
+        while most - least > 0.01 * most {
+            let middle: f64 = (least + most) / 2.0;
+            let compute_ns = (middle * 1e3).round() as u64;
+            let whole = self.computing_loop(nodes, compute_ns, 0, rounds)?;
+            match middle / whole < efficiency {
+                true => least = middle,
+                false => most = middle,
+            }
+        }
+        Ok(most)
+    }
+
+    /// Mean time of a run of the synthetic application with `steps` steps of 10, 20, 30, ... us, each followed by a barrier,
+    /// in us (section 3.5.6).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn synthetic(&self, nodes: u16, steps: u64, runs: u64) -> Result<f64, CollectiveError> {
+        let settings = Settings {
+            compute_ns: (1..=steps).map(|step| step * 10_000).collect(),
+            variation_percent: SYNTHETIC_PERCENT,
+            ..rounds_of(Work::Barrier(Barrier::PairwiseExchange), steps * runs)
+        };
+        // The measured periods are whole runs but for one step of the first.
+        Ok(self.run(nodes, settings)?.period_us()? * steps as f64)
+    }
+
+    /// Mean latency of a reduction to the first rank, in us: from the call of the last rank, a leaf, to the result at the root
+    /// (sections 4.3.1 and 4.3.2). A barrier precedes each reduction.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn reduction(
+        &self,
+        nodes: u16,
+        shape: Shape,
+        of: Type,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let settings = reductions(shape, of, 0, rounds);
+        self.run(nodes, settings)?.leaf_to_root_us()
+    }
+
+    /// Mean time of a node inside a reduction, in us: each begins after a barrier and a random delay up to `skew_ns`
+    /// (sections 4.3.3 and 4.3.4).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn reduction_cpu(
+        &self,
+        nodes: u16,
+        of: Type,
+        skew_ns: u64,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let settings = reductions(Shape::Binomial, of, skew_ns, rounds);
+        self.run(nodes, settings)?.inside_us()
+    }
+
+    /// Mean time of an all-to-all broadcast at a node, in us, which is also the time that the host spends on it (gossip,
+    /// section 6).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn all_to_all(
+        &self,
+        nodes: u16,
+        algorithm: AllToAll,
+        bytes: usize,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
+        self.run(nodes, settings)?.inside_us()
+    }
+}
+
+fn reductions(shape: Shape, of: Type, skew_ns: u64, rounds: u64) -> Settings {
+    let work = Work::Reduction {
+        operation: Operation::Sum,
+        of,
+        shape,
+        root: 0,
+    };
+    Settings {
+        skew_ns: Some(skew_ns),
+        ..rounds_of(work, rounds)
+    }
+}

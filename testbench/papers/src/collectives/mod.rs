@@ -1,0 +1,57 @@
+//! Collective operations over GM, on hosts and on NICs: the measurements of Buntinas 2003 (sections 3.5.1, 3.5.4 to 3.5.6,
+//! and 4.3) and of the paper on NIC-based all-to-all broadcast (section 6), beside the published figures
+//! (docs/collectives.md).
+//!
+//! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed. So far that
+//! is the host.
+
+pub mod measure;
+pub mod published;
+pub mod rows;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::image::Image;
+use emulator::profile::Profile;
+use lanigon_worlds::gm::GmWorldError;
+use lanigon_worlds::outcome::RunError;
+
+/// Where a collective operation is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum On {
+    /// By the hosts, with plain sends and receives.
+    Host,
+    /// By the firmware.
+    Nic,
+}
+
+/// A measurement failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectiveError {
+    /// The world cannot be built.
+    #[error(transparent)]
+    World(#[from] GmWorldError),
+    /// The run did not complete.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Operations on the NIC do not exist yet.
+    #[error("collective operations on the NIC are not there yet")]
+    NoNic,
+    /// There is no result to compute with.
+    #[error("no round was complete")]
+    NoRound,
+}
+
+/// What is measured on.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// The firmware.
+    pub image: &'a Image,
+    /// The costs.
+    pub profile: &'a Profile,
+    /// Where the operation is executed.
+    pub on: On,
+    /// Set when the user interrupts.
+    pub interrupt: &'a Arc<AtomicBool>,
+}

@@ -1,0 +1,106 @@
+//! Scenarios with collective operations.
+
+use emulator::sim::world::RunEnd;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::RunOptions;
+
+use super::gm::built;
+
+/// Nodes with a LANai around a crossbar, and a program of theirs.
+fn text(nodes: u32, program: &str) -> String {
+    format!(
+        "board = \"lanai9.1-133\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\nnodes = \"all\"\n{program}"
+    )
+}
+
+#[test]
+fn every_algorithm_runs_and_is_checked() {
+    if !built() {
+        return;
+    }
+    let programs = [
+        "run = \"barrier\"",
+        "run = \"barrier\"\nalgorithm = \"gather-broadcast\"\ndegree = 3\nroot = 2",
+        "run = \"barrier\"\ncompute_us = 50\nvariation = 20",
+        "run = \"reduction\"",
+        "run = \"reduction\"\nalgorithm = \"tree\"\ndegree = 1\noperation = \"max\"\ntype = \"float\"\nroot = 4",
+        "run = \"reduction\"\noperation = \"and\"\nskew_us = 200",
+        "run = \"all-to-all-broadcast\"\nbytes = 4",
+        "run = \"all-to-all-broadcast\"\nbytes = 3000\nalgorithm = \"ring\"",
+    ];
+    for program in programs {
+        let text = text(5, &format!("{program}\nrounds = 20\n"));
+        let outcome = super::run(&text, &RunOptions::default());
+        assert_eq!(outcome.end, RunEnd::Completed, "{program}");
+        assert!(outcome.is_good(), "{program}: {:?}", outcome.problems);
+        let [result] = &outcome.collectives[..] else {
+            panic!("{program}: {:?}", outcome.collectives);
+        };
+        assert_eq!((result.members, result.rounds), (5, 20), "{program}");
+        assert!(
+            result.mean_us > 1.0 && result.p50_us <= result.p99_us,
+            "{result:?}"
+        );
+        assert!(result.cpu_us > 0.1, "{result:?}");
+    }
+}
+
+#[test]
+fn a_run_repeats_bit_by_bit() {
+    if !built() {
+        return;
+    }
+    let program = "run = \"barrier\"\ncompute_us = 20\nvariation = 50\nrounds = 10\n";
+    let run = |seed: u32| {
+        let text = format!("seed = {seed}\n{}", text(4, program));
+        let outcome = super::run(&text, &RunOptions::default());
+        (outcome.trace_hash, outcome.collectives)
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let check = |text: &str, expected: &str| {
+        let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let program = |more: &str| text(3, more);
+    check(
+        &program("run = \"barrier\"\non = \"nic\"\n"),
+        "collective operations on the NIC are not there yet",
+    );
+    check(
+        &program("run = \"barrier\"\nalgorithm = \"ring\"\n"),
+        "this program has the algorithms pairwise-exchange and gather-broadcast",
+    );
+    check(
+        &program("run = \"reduction\"\noperation = \"or\"\ntype = \"float\"\n"),
+        "and, or are operations on type = \"integer\"",
+    );
+    check(
+        &program("run = \"all-to-all-broadcast\"\n"),
+        "\"bytes\" is missing",
+    );
+    check(
+        &program("run = \"barrier\"\nbytes = 3\n"),
+        "no key \"bytes\"",
+    );
+    check(
+        &program("run = \"barrier\"\nalgorithm = \"gather-broadcast\"\nroot = 3\n"),
+        "3 is not between 0 and 2",
+    );
+    check(
+        &text(3, "run = \"reduction\"\nroot = 2\n").replace("\"all\"", "[0, 1]"),
+        "is none of the program's nodes",
+    );
+    let emp = "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"barrier\"\nnodes = \"all\"\n";
+    check(emp, "barrier needs GM, and node 0 runs EMP");
+    check(
+        &program(
+            "run = \"barrier\"\n[[fault]]\ndo = \"reset\"\nnode = 0\nat_us = 1\npause_us = 1\n",
+        ),
+        "barrier does not go on without one of its nodes",
+    );
+}
