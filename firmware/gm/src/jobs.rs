@@ -7,6 +7,7 @@ use defs::gm::collective::COLLECTIVE_RECORDS;
 use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
 
 use crate::collective::Value;
+use crate::gossip::News;
 use crate::nic::Role;
 use crate::state::{
     FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB, SENDER_JOB_IN,
@@ -45,6 +46,10 @@ enum Job {
     Arrival = 12,
     /// RECV: a collective operation has ended. Operation and status; port; value.
     Result = 13,
+    /// SEND: a packet of an all-to-all broadcast has come. What; its place; its operation and length.
+    News = 14,
+    /// RECV: staged bytes go to host memory. Group; operation; bytes.
+    Staged = 15,
 }
 
 /// Bits of the first word that hold the job.
@@ -126,6 +131,9 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::Arrival as u32 {
             let (tag, high, low) = (one, two, three);
             self.take_arrival(first, Value { tag, high, low });
+        } else if job == Job::News as u32 {
+            let (what, place, block) = (one, two, three);
+            self.take_news(News { what, place, block });
         }
     }
 
@@ -144,6 +152,8 @@ impl<N: Nic> Gm<N> {
             self.receiver_command(one, two, three);
         } else if job == Job::Result as u32 {
             self.add_result(one, first, two, three);
+        } else if job == Job::Staged as u32 {
+            self.write_staged(one, two, three);
         }
     }
 
@@ -154,6 +164,24 @@ impl<N: Nic> Gm<N> {
             self.take_arrival(from, value);
         } else {
             self.put_job(Job::Arrival, from, [value.tag, value.high, value.low]);
+        }
+    }
+
+    /// RECV: a packet of an all-to-all broadcast has come.
+    pub(crate) fn hand_news(&mut self, news: News) {
+        if N::ROLE.sends() {
+            self.take_news(news);
+        } else {
+            self.put_job(Job::News, 0, [news.what, news.place, news.block]);
+        }
+    }
+
+    /// SEND: staged bytes go to host memory.
+    pub(crate) fn hand_staged(&mut self, group: u32, operation: u32, bytes: u32) {
+        if N::ROLE.receives() {
+            self.write_staged(group, operation, bytes);
+        } else {
+            self.put_job(Job::Staged, 0, [group, operation, bytes]);
         }
     }
 

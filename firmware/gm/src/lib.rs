@@ -20,7 +20,8 @@
 //! | `jobs` | what the halves of SEND and RECV ask of each other, on one CPU or two |
 //! | `control` | start, ports, the driver's commands |
 //! | `probe` | packets that map the network |
-//! | [`collective`] | barriers and reductions |
+//! | `collective` | barriers and reductions |
+//! | `gossip` | all-to-all broadcasts |
 //!
 //! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
 //! division, no multiplication and no copies of payload.
@@ -32,9 +33,10 @@ extern crate std;
 mod abandon;
 mod ack;
 mod answer;
-pub mod collective;
+mod collective;
 mod control;
 mod deliver;
+mod gossip;
 mod jobs;
 pub mod nic;
 mod page;

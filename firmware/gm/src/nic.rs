@@ -53,7 +53,7 @@ pub trait Nic {
     /// Bit of an event: a tick after [`set_timer`](Self::set_timer).
     const TICK: u32;
     /// Bit of an event: a tick after [`set_ack_timer`](Self::set_ack_timer); 0 if the hardware has no second timer, then acks
-    /// are not delayed.
+    /// wait for the next tick.
     const ACK_TICK: u32 = 0;
     /// Bit of an event: the other CPU has called [`wake`](Self::wake). 0 on one CPU.
     const JOB: u32 = 0;
@@ -62,6 +62,9 @@ pub trait Nic {
     const SHORT_READ_POLLS: u32 = 0;
     /// Whether words can be stored behind a received packet, so that a short message and its event are one DMA.
     const EVENT_BEHIND_PAYLOAD: bool = true;
+
+    /// Whether packets can be sent from the memory into which they were received. Behind their route, 16 bytes before a packet are free then.
+    const PASSES_RECEIVED: bool = false;
 
     /// Reads the word of SRAM at `address`.
     fn load(&self, address: u32) -> u32;

@@ -5,6 +5,7 @@
 
 use defs::gm::collective::{BARRIER, REDUCE};
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
+use defs::gm::gossip::{GOSSIP, GROUP};
 use defs::gm::map::{
     ACK_PACKETS, COMMAND, Counter, NODES, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer,
 };
@@ -121,6 +122,8 @@ impl<N: Nic> Gm<N> {
             DROP => return self.resume(port, stream(word), true),
             BARRIER => return self.post_barrier(port, word),
             REDUCE => return self.post_reduction(port, word >> 8 & 0xFF),
+            GROUP => return self.post_group(port, word >> 8 & 0xFF),
+            GOSSIP => return self.post_gossip(port, word, length),
             PUT => K_PUT,
             GET => K_GET,
             _ => first_word(DATA).wrapping_add(size),

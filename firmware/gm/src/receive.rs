@@ -1,6 +1,7 @@
 //! RECV: packets from the wire.
 
 use defs::gm::collective::{STEP, SUBTYPES};
+use defs::gm::gossip::{EXCHANGED, MISSING, SPREAD};
 use defs::gm::map::{ACK_PACKETS, Counter, NODE, NODES};
 use defs::gm::mapping;
 use defs::gm::packet::{
@@ -8,6 +9,7 @@ use defs::gm::packet::{
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
 
+use crate::gossip::{HELD_COOKIES, HELD_COOKIES_END};
 use crate::nic::Event;
 use crate::state::{
     C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH,
@@ -52,10 +54,12 @@ impl<N: Nic> Gm<N> {
     /// A DMA to the host is complete: of a packet, or of an event's buffer.
     #[inline(always)]
     pub(crate) fn on_written(&mut self, cookie: u32) {
-        if cookie.wrapping_sub(REPORT_BUFFERS) > LAST_WRITE - REPORT_BUFFERS {
+        if cookie.wrapping_sub(REPORT_BUFFERS) > HELD_COOKIES_END - REPORT_BUFFERS {
             self.nic.release(cookie);
         } else if cookie == LAST_WRITE {
             self.command_done();
+        } else if cookie >= HELD_COOKIES {
+            self.held_written(cookie);
         } else {
             self.nic.store(cookie, FREE);
         }
@@ -144,6 +148,7 @@ impl<N: Nic> Gm<N> {
                 self.null(packet);
                 false
             }
+            SPREAD | EXCHANGED | MISSING => self.gossip_packet(packet),
             subtype if subtype.wrapping_sub(STEP) < SUBTYPES => {
                 self.collective_packet(packet);
                 false
@@ -191,7 +196,7 @@ impl<N: Nic> Gm<N> {
         let flags = (self.nic.load(connection + C_RECEIVE) & !(F_NACKED | F_NEW | F_FRESH)) + OWED;
         let next = next_sequence(sequence);
         self.nic.store(connection + C_EXPECTED, next);
-        if flags & OWED_MASK >= ACK_PACKETS * OWED || last && N::ACK_TICK == 0 {
+        if flags & OWED_MASK >= ACK_PACKETS * OWED {
             self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
             self.answer(connection, answer::ACK, next);
         } else {
@@ -202,7 +207,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// The ack of a connection waits for the timer.
+    /// The ack of a connection waits for the timer: its own, or the next tick.
     #[inline(always)]
     fn delay_ack(&mut self, connection: u32, flags: u32) {
         let count = self.nic.load(DELAYED_COUNT);
@@ -212,7 +217,13 @@ impl<N: Nic> Gm<N> {
         self.nic.store(DELAYED + (count << 2), connection);
         self.nic.store(DELAYED_COUNT, count + 1);
         self.nic.store(connection + C_RECEIVE, flags | F_DELAYED);
-        if count == 0 {
+        if count != 0 {
+            return;
+        }
+        if N::ACK_TICK == 0 {
+            const { assert!(N::ACK_TICK != 0 || N::ROLE.sends()) }
+            self.start_timer();
+        } else {
             self.nic.set_ack_timer();
         }
     }

@@ -223,7 +223,7 @@ impl<N: Nic> Gm<N> {
     fn fill_result(&mut self, port: u32, last: u32, notices: u32) -> u32 {
         let results = notices >> RESULT_NOTICES;
         let operation = match results & 0xFF {
-            0 => 8,
+            0 => 8 + lowest(results >> 8),
             first => lowest(first),
         };
         self.nic.store(

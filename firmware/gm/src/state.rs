@@ -64,6 +64,8 @@ pub const WRITING: u32 = 3;
 pub const SENDING_BUFFER: u32 = 1;
 /// State of SEND: an ack leaves.
 pub const SENDING_ACK: u32 = 2;
+/// State of SEND: a packet leaves that is passed on.
+pub const SENDING_PASS: u32 = 3;
 
 /// Whether the host has started the protocol.
 pub const STARTED: u32 = STATE;

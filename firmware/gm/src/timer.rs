@@ -24,6 +24,9 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(OUT) != 0 {
             self.take_out();
         }
+        if N::ACK_TICK == 0 && N::ROLE.receives() {
+            self.send_delayed_acks();
+        }
         self.look_at_connections(now);
         if self.nic.load(ALARMS) != 0 {
             self.look_at_alarms(now);

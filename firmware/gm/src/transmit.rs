@@ -1,7 +1,8 @@
 //! SDMA and SEND: packets from records to the wire.
 
 use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
-use defs::gm::map::{BUFFER_HEADER, NODE, PAGE_BYTES, PEER_ROUTE, ROUTE_WORDS, WINDOW};
+use defs::gm::gossip::GOSSIP_BUFFER;
+use defs::gm::map::{BUFFER_HEADER, NODE, PAGE_BYTES, PEER_ROUTE, PEERS, ROUTE_WORDS, WINDOW};
 use defs::gm::mapping::PROBE;
 use defs::gm::packet::{
     BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER,
@@ -15,7 +16,7 @@ use crate::state::{
     BUFFER_START, BUFFER_STATE, C_ACK_NEXT, C_CURSOR, C_EXPECTED, C_FLAGS, C_READY_NEXT, C_SEND,
     C_WINDOW, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, OWN, R_HIGH, R_KEY, R_KIND, R_LENGTH,
     R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY, READY_HIGH, READY_LOW, SEND_OTHER,
-    SENDING, SENDING_ACK, SENDING_BUFFER, connection_number, next_sequence,
+    SENDING, SENDING_ACK, SENDING_BUFFER, SENDING_PASS, connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
 
@@ -172,7 +173,7 @@ impl<N: Nic> Gm<N> {
     }
 
     #[inline(always)]
-    fn start_reads(&mut self, from: &Pieces, local: u32, bytes: u32, cookie: u32) {
+    pub(crate) fn start_reads(&mut self, from: &Pieces, local: u32, bytes: u32, cookie: u32) {
         if bytes <= from.first_bytes {
             self.nic.start_read(from.first, local, bytes, cookie);
         } else {
@@ -209,6 +210,15 @@ impl<N: Nic> Gm<N> {
         self.fail(connection, record, Status::PermissionDenied, true);
     }
 
+    /// The DMA of a buffer is complete.
+    #[inline(always)]
+    fn loaded(&mut self, buffer: u32) {
+        if buffer == GOSSIP_BUFFER {
+            return self.pass_loaded();
+        }
+        self.nic.store(buffer + BUFFER_STATE, READY);
+    }
+
     /// Waits for the only DMA from the host, which is short: it ends sooner than the loop of the firmware comes round. The
     /// wait is limited; a DMA that is slower becomes an event.
     #[inline(always)]
@@ -217,7 +227,7 @@ impl<N: Nic> Gm<N> {
         while polls != 0 {
             let buffer = self.nic.read_done();
             if buffer != 0 {
-                return self.nic.store(buffer + BUFFER_STATE, READY);
+                return self.loaded(buffer);
             }
             polls -= 1;
         }
@@ -225,7 +235,7 @@ impl<N: Nic> Gm<N> {
 
     /// Writes route and header; returns where the route begins.
     #[inline(always)]
-    fn packet_header(
+    pub(crate) fn packet_header(
         &mut self,
         header: u32,
         connection: u32,
@@ -273,8 +283,8 @@ impl<N: Nic> Gm<N> {
         }
         let connection = self.nic.load(ACKS);
         if connection != 0 {
-            if connection == PROBE {
-                return self.send_probe();
+            if connection < PEERS {
+                return self.send_other(connection);
             }
             return self.send_ack(connection);
         }
@@ -288,6 +298,17 @@ impl<N: Nic> Gm<N> {
             let numbers = self.nic.load(header + WORD_CONNECTIONS);
             let sequence = self.nic.load(header + WORD_SEQUENCE);
             self.nic.mark(Event::PacketSent, numbers & 0xFFFF, sequence);
+        }
+    }
+
+    /// Sends what waits in the list of acks besides them.
+    #[cold]
+    #[inline(never)]
+    fn send_other(&mut self, place: u32) {
+        if place == PROBE {
+            self.send_probe();
+        } else {
+            self.send_pass();
         }
     }
 
@@ -322,12 +343,15 @@ impl<N: Nic> Gm<N> {
     /// The packet has left.
     #[inline(always)]
     pub(crate) fn on_sent(&mut self) {
-        if self.nic.load(SENDING) == SENDING_BUFFER {
+        let sending = self.nic.load(SENDING);
+        self.nic.store(SENDING, 0);
+        if sending == SENDING_BUFFER {
             let buffer = self.nic.load(LEAVE);
             self.nic.store(buffer + BUFFER_STATE, FREE);
             self.nic.store(LEAVE, buffer ^ SEND_OTHER);
+        } else if sending == SENDING_PASS {
+            self.pass_left();
         }
-        self.nic.store(SENDING, 0);
     }
 
     /// DMAs are complete.
@@ -338,7 +362,7 @@ impl<N: Nic> Gm<N> {
             if buffer == 0 {
                 break;
             }
-            self.nic.store(buffer + BUFFER_STATE, READY);
+            self.loaded(buffer);
         }
         while N::ROLE.receives() {
             let cookie = self.nic.write_done();

@@ -2,7 +2,7 @@
 //!
 //! The route of a packet is the beginning of its frame: target, sender, Ethertype, two bytes of padding.
 
-use super::collective::COLLECTIVES_END;
+use super::gossip::GOSSIP_END;
 use super::map::{BUFFERS, GLOBALS};
 use crate::tigon2::map::RX_BUFFER_LIMIT;
 use crate::tigon2::rings::MAC_TX_BELOW;
@@ -26,10 +26,10 @@ pub const UPPER: u32 = 0x10_0000;
 /// Start of the MAC's transmit buffer: all of GM's map, so that packets are sent from where they are. The rings lie below.
 pub const TX_BUFFER: u32 = UPPER + GLOBALS;
 /// End of GM's map.
-const MAP_END: u32 = 0xC_0000;
+const MAP_END: u32 = 0xD_0000;
 /// End of the transmit buffer and start of the receive buffer.
 pub const RX_BUFFER: u32 = UPPER + MAP_END;
 
 const _: () = assert!(RX_BUFFER_LIMIT == UPPER + SRAM_BYTES && BUFFERS < MAP_END);
-const _: () = assert!(COLLECTIVES_END <= MAP_END);
+const _: () = assert!(GOSSIP_END <= MAP_END);
 const _: () = assert!(TX_BUFFER - MAC_TX_BELOW > UPPER);

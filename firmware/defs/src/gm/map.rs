@@ -42,6 +42,10 @@ pub const BUFFERS: u32 = RECEIVE_PAGES + PAGE_ENTRIES * PAGE_ENTRY_BYTES;
 pub const RECEIVE_BUFFERS: u32 = BUFFERS + 2 * BUFFER_BYTES;
 /// Number of these.
 pub const RECEIVE_BUFFER_COUNT: u32 = 2;
+/// More receive buffers, used instead of these by boards that have the memory: packets that are passed on stay in them.
+pub const MORE_RECEIVE_BUFFERS: u32 = 0xD_0000;
+/// Number of these: DMA of so many packets can be under way.
+pub const MORE_RECEIVE_BUFFER_COUNT: u32 = 6;
 /// Bytes of a packet's buffer.
 pub const BUFFER_BYTES: u32 = 0x1100;
 /// Offset of the header in a buffer; the route lies before it.
@@ -51,11 +55,11 @@ pub const HARDWARE: u32 = (BUFFERS + 6 * BUFFER_BYTES).next_multiple_of(0x400);
 /// First DMA block of LANai 7 and 9 to the host: channel 0.
 pub const WRITE_BLOCKS: u32 = HARDWARE;
 /// First DMA block of LANai 7 and 9 from the host: channel 2.
-pub const READ_BLOCKS: u32 = HARDWARE + 0x200;
+pub const READ_BLOCKS: u32 = HARDWARE + 0x400;
 /// Words of the receive buffers.
-pub const RECEIVE_WORDS: u32 = HARDWARE + 0x480;
+pub const RECEIVE_WORDS: u32 = HARDWARE + 0x880;
 /// Jobs from SEND's CPU to RECV's, where there are two: a ring of [`JOB_COUNT`] entries of four words.
-pub const RECEIVER_JOBS: u32 = HARDWARE + 0x500;
+pub const RECEIVER_JOBS: u32 = HARDWARE + 0x900;
 /// Jobs the other way.
 pub const SENDER_JOBS: u32 = RECEIVER_JOBS + JOB_COUNT * JOB_BYTES;
 /// Entries of a ring of jobs: more than tokens and requests can be under way.
@@ -89,7 +93,7 @@ pub const ROUTE_VALID: u32 = 1 << 31;
 /// Words of a peer with the route, the last four bytes first.
 pub const ROUTE_WORDS: [u32; 4] = [56, 60, 120, 124];
 
-/// End of the map on the smallest boards: 326 nodes.
+/// End of the map on the smallest boards: 318 nodes.
 pub const SRAM_BYTES: u32 = 0x8_0000;
 
 /// Bytes of SRAM that the firmware needs for `nodes` nodes.
@@ -104,7 +108,7 @@ pub const fn peer(node: u32) -> u32 {
     PEERS + node * PEER_BYTES
 }
 
-const _: () = assert!(sram_bytes(326) <= SRAM_BYTES && sram_bytes(327) > SRAM_BYTES);
+const _: () = assert!(sram_bytes(318) <= SRAM_BYTES && sram_bytes(319) > SRAM_BYTES);
 const _: () = assert!(sram_bytes(NODE_LIMIT) <= 0x20_0000);
 
 /// The firmware writes [`READY_MAGIC`] when it expects [`COMMAND_START`].

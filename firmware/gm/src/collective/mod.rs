@@ -30,6 +30,6 @@ mod port;
 mod reduce;
 mod state;
 
-pub use depart::{K_COLLECTIVE, Value, value_packet};
+pub use depart::{K_COLLECTIVE, NO_VALUE, Value, value_packet};
 pub use port::RESULT_NOTICES;
-pub use state::{ACTIVE_PORTS, result_words};
+pub use state::{ACTIVE_PORTS, COLLECTIVE_STATE_END, X_BROKEN, block, result_words};

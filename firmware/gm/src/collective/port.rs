@@ -48,6 +48,7 @@ impl<N: Nic> Gm<N> {
         let count = UNEXPECTED_VALUES + LOCAL_VALUES;
         self.free_list(VALUES, count, VALUE_BUFFER_BYTES, V_NEXT);
         self.nic.store(FREE_VALUE, VALUES);
+        self.prepare_gossip();
     }
 
     /// A port was opened: what came before is sent back.
@@ -173,6 +174,7 @@ impl<N: Nic> Gm<N> {
         ] {
             self.nic.store(block + word, value);
         }
+        self.close_groups(port);
         let mask = !(1 << port_number(port));
         for word in [ACTIVE_PORTS, WAITING_PORTS] {
             let ports = self.nic.load(word) & mask;
@@ -182,7 +184,7 @@ impl<N: Nic> Gm<N> {
 
     /// A port has an operation under way: its time is watched.
     #[inline(always)]
-    pub(super) fn watch(&mut self, port: u32) {
+    pub(crate) fn watch(&mut self, port: u32) {
         let active = self.nic.load(ACTIVE_PORTS) | 1 << port_number(port);
         self.nic.store(ACTIVE_PORTS, active);
         self.start_timer();
@@ -224,13 +226,15 @@ impl<N: Nic> Gm<N> {
     fn look_at_operations(&mut self, port: u32, now: u32) {
         let block = block(port);
         let barrier = self.nic.load(block + B_STATE);
-        if barrier == NONE && self.nic.load(block + X_INSTANCES) == 0 {
+        let gossip = self.has_gossip(port);
+        if barrier == NONE && self.nic.load(block + X_INSTANCES) == 0 && !gossip {
             let active = self.nic.load(ACTIVE_PORTS) & !(1 << port_number(port));
             return self.nic.store(ACTIVE_PORTS, active);
         }
         let deadline = self.nic.load(block + B_DEADLINE);
         let late = barrier != NONE && now.wrapping_sub(deadline) < 1 << 31;
-        if late || self.is_reduction_late(port, now) {
+        let late_group = gossip && self.look_at_groups(port, now);
+        if late || late_group || self.is_reduction_late(port, now) {
             self.break_port(port, Status::TimedOut as u32);
         }
     }
@@ -248,7 +252,7 @@ impl<N: Nic> Gm<N> {
     /// All operations of a port fail, and further ones until it is opened again: its groups are not in step any more.
     #[cold]
     #[inline(never)]
-    pub(super) fn break_port(&mut self, port: u32, status: u32) {
+    pub(crate) fn break_port(&mut self, port: u32, status: u32) {
         let block = block(port);
         let barrier = self.nic.load(block + B_STATE);
         let told = self.nic.load(block + B_TOLD);
@@ -265,6 +269,7 @@ impl<N: Nic> Gm<N> {
         if barrier != NONE && told == 0 || posted != 0 {
             self.finish(port, 0, status, NO_VALUE);
         }
+        self.break_groups(port, status);
         for number in 0..DESCRIPTOR_COUNT {
             if instances >> number & 1 != 0 && !self.is_reduction_told(port, number) {
                 self.finish(port, number + 1, status, NO_VALUE);
@@ -274,7 +279,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: the host is told of the end of an operation.
     #[inline(never)]
-    pub(super) fn finish(&mut self, port: u32, operation: u32, status: u32, value: Value) {
+    pub(crate) fn finish(&mut self, port: u32, operation: u32, status: u32, value: Value) {
         self.count(Counter::Collectives);
         self.hand_result(port, operation << 8 | status, value);
         if N::ROLE.receives() {

@@ -6,6 +6,8 @@ use defs::gm::collective::{
     BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, LIST_BYTES, LISTS, NOTE_BYTES, NOTES,
 };
 
+use defs::gm::gossip::GROUP_COUNT;
+
 use crate::state::{STATE_END, port_number};
 
 /// RECV: packets with operations that it has taken so far.
@@ -99,18 +101,18 @@ pub const AWAITING_RESULT: u32 = 3;
 /// State of a reduction: the result is being sent to the children.
 pub const SPREADING: u32 = 4;
 
-/// RECV: words of a block with results for events: status, value. The barrier's, then those of reductions.
+/// RECV: words of a block with results for events: status, value. The barrier's, those of reductions, those of groups.
 pub const RESULTS: u32 = INSTANCES + DESCRIPTOR_COUNT * INSTANCE_BYTES;
 /// Bytes of one.
 const RESULT_BYTES: u32 = 16;
 
-/// The words of a result of a port: 0 is the barrier's, then those of reductions.
+/// The words of a result of a port: 0 is the barrier's, then those of reductions, then those of groups.
 #[inline(always)]
 pub const fn result_words(port: u32, operation: u32) -> u32 {
     block(port) + RESULTS + (operation << 4)
 }
 
-const _: () = assert!(RESULTS + (DESCRIPTOR_COUNT + 1) * RESULT_BYTES <= BLOCK_BYTES);
+const _: () = assert!(RESULTS + (1 + DESCRIPTOR_COUNT + GROUP_COUNT) * RESULT_BYTES <= BLOCK_BYTES);
 const _: () = assert!(COLLECTIVE_STATE_END <= defs::gm::mapping::MAPPING);
 
 /// Word of a value's buffer: next one of its port, or next free one.

@@ -146,6 +146,7 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
         _ => Fake::RECEIVER_JOB,
     };
     const EVENT_BEHIND_PAYLOAD: bool = ROLE == ALL;
+    const PASSES_RECEIVED: bool = ROLE == ALL;
 
     fn load(&self, address: u32) -> u32 {
         let shared = self.shared();

@@ -4,6 +4,7 @@ mod board;
 mod cases;
 mod collective;
 mod fuzz;
+mod gossip;
 mod long;
 mod model;
 mod mutations;

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use defs::gm::collective::{COLLECTIVES, COLLECTIVES_END};
+use defs::gm::collective::COLLECTIVES;
 use defs::gm::event::{EVENT_BYTES, FAST_BYTES, NEW, SENT_TOKENS};
+use defs::gm::gossip::GOSSIP_END;
 use defs::gm::map::{
     BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_PAGES, RECEIVE_QUEUES, SEND_PAGES,
     SEND_QUEUES, sram_bytes,
@@ -90,7 +91,7 @@ impl Fake {
             Cpus::Two => (MORE_BUFFERS, MORE_BUFFER_COUNT),
         };
         Self {
-            sram: vec![0xA5; COLLECTIVES_END as usize],
+            sram: vec![0xA5; GOSSIP_END as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),

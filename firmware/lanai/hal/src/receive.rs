@@ -60,8 +60,8 @@ pub(crate) fn arm<R: Receiver>(buffer: u32, bytes: u32) {
     R::LIMIT.write(buffer + bytes - R::UNIT);
 }
 
-/// `COUNT` buffers, at least two, of `BYTES` each, a multiple of 64. Three words from `WORDS` on are theirs, and the last word
-/// of each buffer.
+/// At most `COUNT` buffers, at least two, of `BYTES` each, a multiple of 64. Three words from `WORDS` on are theirs, and words from
+/// the end of each buffer's room on; the last 16 bytes are free.
 #[derive(Debug, Clone, Copy)]
 pub struct Buffers<R, const WORDS: u32, const BYTES: u32, const COUNT: u32>(
     core::marker::PhantomData<R>,
@@ -77,17 +77,17 @@ impl<R: Receiver, const WORDS: u32, const BYTES: u32, const COUNT: u32>
     /// Whether the packet in the armed buffer is too long.
     const LONG: u32 = WORDS + 8;
     /// Word of a free buffer: the next one.
-    const NEXT: u32 = BYTES - 4;
+    const NEXT: u32 = BYTES - 0x24;
     /// Bytes of a buffer that a packet may fill.
     const ROOM: u32 = BYTES - 0x40;
 
-    /// Begins to receive into buffers from `first` on.
-    pub fn begin(first: u32) {
+    /// Begins to receive into `count` buffers from `first` on, `COUNT` at most.
+    pub fn begin(first: u32, count: u32) {
         store(Self::ARMED, 0);
         store(Self::FREE, 0);
         store(Self::LONG, 0);
         let mut buffer = first;
-        for _ in 0..COUNT {
+        for _ in 0..count {
             Self::release(buffer);
             buffer += BYTES;
         }

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use defs::gm::map::{
-    BUFFER_BYTES, HARDWARE, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_WORDS, TICK_HALF_US,
+    BUFFER_BYTES, COLLECTIVE_TICKS, HARDWARE, MORE_RECEIVE_BUFFER_COUNT, MORE_RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_WORDS, TICK_HALF_US,
 };
 use gm::Gm;
 use gm::nic::{Event, HostAddress, Nic};
@@ -18,7 +18,7 @@ entry!(main);
 type Dma = l4::Dma<HARDWARE>;
 
 /// The receive buffers.
-type Receive = Buffers<l4::Port, RECEIVE_WORDS, BUFFER_BYTES, RECEIVE_BUFFER_COUNT>;
+type Receive = Buffers<l4::Port, RECEIVE_WORDS, BUFFER_BYTES, MORE_RECEIVE_BUFFER_COUNT>;
 
 struct Chip;
 
@@ -26,6 +26,7 @@ impl Nic for Chip {
     const RECEIVED: u32 = l4::RECEIVED;
     const SENT: u32 = l4::SENT;
     const DMA: u32 = l4::DMA;
+    const PASSES_RECEIVED: bool = true;
     const TICK: u32 = l4::TICK;
 
     #[inline(always)]
@@ -119,7 +120,10 @@ fn start(gm: &mut Gm<Chip>) {
     while !gm.is_started() {
         gm.step();
     }
-    Receive::begin(RECEIVE_BUFFERS);
+    match sram::load(COLLECTIVE_TICKS) {
+        0 => Receive::begin(RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT),
+        _ => Receive::begin(MORE_RECEIVE_BUFFERS, MORE_RECEIVE_BUFFER_COUNT),
+    }
 }
 
 fn main() -> ! {

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use defs::gm::map::{
-    ACK_HALF_US, BUFFER_BYTES, HARDWARE, READ_BLOCKS, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS,
+    ACK_HALF_US, BUFFER_BYTES, COLLECTIVE_TICKS, HARDWARE, MORE_RECEIVE_BUFFER_COUNT, MORE_RECEIVE_BUFFERS, READ_BLOCKS, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS,
     RECEIVE_WORDS, TICK_HALF_US, WRITE_BLOCKS,
 };
 use gm::Gm;
@@ -21,7 +21,7 @@ type Dma = l9::Dma<HARDWARE>;
 const _: () = assert!(Dma::WRITES == WRITE_BLOCKS && Dma::READS == READ_BLOCKS);
 
 /// The receive buffers.
-type Receive = Buffers<l9::Port, RECEIVE_WORDS, BUFFER_BYTES, RECEIVE_BUFFER_COUNT>;
+type Receive = Buffers<l9::Port, RECEIVE_WORDS, BUFFER_BYTES, MORE_RECEIVE_BUFFER_COUNT>;
 
 struct Chip;
 
@@ -29,6 +29,7 @@ impl Nic for Chip {
     const RECEIVED: u32 = l9::RECEIVED;
     const SENT: u32 = l9::SENT;
     const DMA: u32 = l9::DMA;
+    const PASSES_RECEIVED: bool = true;
     const TICK: u32 = l9::TICK;
     const ACK_TICK: u32 = l9::ACK_TICK;
     const SHORT_READ_POLLS: u32 = 16;
@@ -125,7 +126,10 @@ fn start(gm: &mut Gm<Chip>) {
     while !gm.is_started() {
         gm.step();
     }
-    Receive::begin(RECEIVE_BUFFERS);
+    match sram::load(COLLECTIVE_TICKS) {
+        0 => Receive::begin(RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT),
+        _ => Receive::begin(MORE_RECEIVE_BUFFERS, MORE_RECEIVE_BUFFER_COUNT),
+    }
 }
 
 fn main() -> ! {

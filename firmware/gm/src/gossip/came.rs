@@ -1,0 +1,430 @@
+//! RECV: packets of all-to-all broadcasts go into the channels of their groups.
+
+use defs::gm::event::BAD_RECEIVE_MEMORY;
+use defs::gm::gossip::{
+    BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GROUP_COUNT, HELD, HELD_BYTES, HELD_COUNT,
+    LEVELS, MISSING, WORD_BLOCK, WORD_PLACE,
+};
+use defs::gm::map::{COLLECTIVE_TICKS, Counter};
+use defs::gm::packet::{HEADER_BYTES, MTU};
+use defs::gm::port::PORT_COUNT;
+
+use super::group::staging;
+use super::pass::STEP_BITS;
+use super::state::{
+    FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, KEPT, group, received,
+};
+use super::steps::{is_staged, step_bytes, steps};
+use crate::receive::Packet;
+use crate::state::{LAST_WRITE, P_RECEIVES, port_block};
+use crate::transmit::padded;
+use crate::{Gm, Nic};
+
+/// First cookie of DMA whose packet has an entry.
+pub const HELD_COOKIES: u32 = LAST_WRITE + 4;
+/// The last one.
+pub const HELD_COOKIES_END: u32 = LAST_WRITE + 4 * HELD_COUNT;
+
+/// Word of an entry: the packet; of a free one the next one.
+pub const HELD_PACKET: u32 = 0;
+/// Word of an entry: what is to be done.
+const HELD_STATE: u32 = 4;
+/// Word of an entry: the group.
+const HELD_GROUP: u32 = 8;
+/// Word of an entry: the packet's place.
+const HELD_PLACE: u32 = 12;
+/// Word of an entry: operation, length of a block.
+const HELD_BLOCK: u32 = 16;
+
+/// State of an entry: its DMA is under way.
+const WRITTEN: u32 = 1;
+/// State of an entry: it is being passed on.
+const PASSED: u32 = 2;
+/// State of an entry: it is passed on from host memory after its DMA.
+const PASS_LATER: u32 = 4;
+/// State of an entry: it completes a step.
+const ENDS_STEP: u32 = 8;
+
+const _: () = assert!(HELD_BYTES == 1 << 5);
+
+/// Received packets that are kept for being passed on at most: others need memory too.
+const KEEP_LIMIT: u32 = 3;
+
+/// What RECV tells SEND of a packet.
+#[derive(Clone, Copy)]
+pub struct News {
+    /// The group, and what has happened.
+    pub what: u32,
+    /// Word 6 of the packet.
+    pub place: u32,
+    /// Operation, length of a block.
+    pub block: u32,
+}
+
+/// News: a block has come.
+pub const BLOCK_CAME: u32 = 0;
+/// News: a step is complete.
+pub const STEP_CAME: u32 = 1;
+/// News: a packet is to be passed on from host memory.
+pub const PASS_ON: u32 = 2;
+/// News: a member asks for a packet.
+pub const ASKED: u32 = 3;
+/// News: a member asks for bytes of a step.
+pub const ASKED_STEP: u32 = 4;
+
+/// A packet of a group that is open.
+struct Piece {
+    group: u32,
+    operation: u32,
+    place: u32,
+    /// Length of a block.
+    block: u32,
+    /// Bytes of payload.
+    bytes: u32,
+}
+
+impl<N: Nic> Gm<N> {
+    /// A packet of an all-to-all broadcast. Returns whether its memory is used.
+    #[inline(never)]
+    pub(crate) fn gossip_packet(&mut self, packet: &Packet) -> bool {
+        let bytes = packet.lengths >> 16;
+        let asks = packet.subtype == MISSING;
+        let sound = packet.length == HEADER_BYTES + GOSSIP_BYTES + padded(bytes)
+            && (bytes == 0) == asks
+            && bytes <= MTU;
+        if !sound {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        let block = self.nic.load(packet.at + WORD_BLOCK);
+        let Some(group) = self.find_group(packet) else {
+            self.count(Counter::ClosedPort);
+            return false;
+        };
+        let piece = Piece {
+            group,
+            operation: packet.sequence & 0xFFFF,
+            place: self.nic.load(packet.at + WORD_PLACE),
+            block: block & 0xFFFF,
+            bytes,
+        };
+        let ahead = piece
+            .operation
+            .wrapping_sub(self.nic.load(group + G_POSTED))
+            & 0xFFFF;
+        if piece.block == 0 || piece.block > BLOCK_BYTES || piece.block & 3 != 0 {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        if asks {
+            let what = if block & DOUBLING == 0 {
+                ASKED
+            } else {
+                ASKED_STEP
+            };
+            if ahead == 0 || ahead == 0xFFFF {
+                self.hand_news(News {
+                    what: group | what,
+                    place: piece.place,
+                    block: piece.operation << 16 | piece.block,
+                });
+            }
+            return false;
+        }
+        if ahead > 1 {
+            // The operation is over.
+            self.count(Counter::Duplicates);
+            return false;
+        }
+        if packet.subtype == EXCHANGED {
+            self.step_came(packet, &piece)
+        } else {
+            self.block_came(packet, &piece)
+        }
+    }
+
+    fn find_group(&mut self, packet: &Packet) -> Option<u32> {
+        let local = packet.lengths >> 9 & 0x7F;
+        if local >= PORT_COUNT || self.nic.load(COLLECTIVE_TICKS) == 0 {
+            return None;
+        }
+        let port = port_block(local);
+        if self.nic.load(port + P_RECEIVES) == 0 {
+            return None;
+        }
+        let wanted = packet.sequence >> 16 | 1 << 16;
+        (0..GROUP_COUNT)
+            .map(|number| group(port, number))
+            .find(|&group| self.nic.load(group + G_NUMBER) == wanted)
+    }
+
+    /// The words of the channel of an operation; an earlier operation's are cleared.
+    fn channel(&mut self, piece: &Piece) -> u32 {
+        let at = received(piece.group, piece.operation);
+        if self.nic.load(at) != piece.operation {
+            self.nic.store(at, piece.operation);
+            self.clear(at + 4, at + 4 + 4 * LEVELS);
+        }
+        at + 4
+    }
+
+    /// A block of concurrent broadcasting.
+    fn block_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
+        let group = piece.group;
+        let size = self.nic.load(group + G_SIZE);
+        let rank = self.nic.load(group + G_RANK);
+        let (origin, exponent) = (piece.place >> 16, piece.place & 0xFFFF);
+        if origin >= size || origin == rank || piece.bytes != piece.block || exponent >= LEVELS {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        let bits = self.channel(piece) + ((origin >> 5) << 2);
+        let word = self.nic.load(bits);
+        if word >> (origin & 31) & 1 != 0 {
+            self.count(Counter::Duplicates);
+            return false;
+        }
+        let behind = if rank >= origin {
+            rank - origin
+        } else {
+            rank + size - origin
+        };
+        let goes_on = behind + (2 << exponent) < size;
+        let next = piece.place + 1;
+        let (state, held) = if goes_on {
+            self.hold(packet.at)
+        } else {
+            (0, 0)
+        };
+        let cookie = match held {
+            0 => packet.at,
+            held => HELD_COOKIES + ((held - HELD) >> 3),
+        };
+        if !self.write_piece(packet, piece, origin << 12, cookie) {
+            self.drop_held(held);
+            if state & PASSED != 0 {
+                self.one_kept_less();
+            }
+            return false;
+        }
+        self.nic.store(bits, word | 1 << (origin & 31));
+        let block = piece.operation << 16 | piece.block;
+        if held != 0 {
+            self.nic.store(held + HELD_STATE, state);
+            self.nic.store(held + HELD_GROUP, group);
+            self.nic.store(held + HELD_PLACE, next);
+            self.nic.store(held + HELD_BLOCK, block);
+            if state & PASSED != 0 {
+                self.add_pass(group, piece.operation, next, piece.block, held);
+            }
+        }
+        self.hand_news(News {
+            what: group | BLOCK_CAME,
+            place: piece.place,
+            block,
+        });
+        true
+    }
+
+    /// Bytes of recursive doubling.
+    fn step_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
+        let group = piece.group;
+        let size = self.nic.load(group + G_SIZE);
+        let (before, step) = (
+            piece.place >> STEP_BITS,
+            piece.place & ((1 << STEP_BITS) - 1),
+        );
+        if step >= steps(size) {
+            self.count(Counter::BadLength);
+            return false;
+        }
+        let got = self.channel(piece) + (step << 2);
+        let all = step_bytes(size, step, piece.block);
+        if before != self.nic.load(got) || piece.bytes > all - before {
+            self.count(Counter::Duplicates);
+            return false;
+        }
+        let port = self.nic.load(group + G_PORT);
+        let number = self.number_of(group);
+        let at = piece.block << step;
+        let after = before + piece.bytes;
+        let news = News {
+            what: group | STEP_CAME,
+            place: step,
+            block: piece.operation << 16 | piece.block,
+        };
+        let staged = staging(port, number, piece.operation);
+        if staged != 0 && is_staged(size, piece.block) {
+            self.copy(packet, staged + at + before, piece.bytes);
+            self.nic.store(got, after);
+            if after == all {
+                self.hand_news(news);
+            }
+            return false;
+        }
+        let held = if after == all {
+            self.hold_until_written(packet.at)
+        } else {
+            0
+        };
+        if after == all && held == 0 {
+            return false;
+        }
+        let cookie = match held {
+            0 => packet.at,
+            held => HELD_COOKIES + ((held - HELD) >> 3),
+        };
+        if !self.write_piece(packet, piece, at + before, cookie) {
+            self.drop_held(held);
+            return false;
+        }
+        self.nic.store(got, after);
+        if held != 0 {
+            self.nic.store(held + HELD_STATE, WRITTEN | ENDS_STEP);
+            self.nic.store(held + HELD_GROUP, group);
+            self.nic.store(held + HELD_PLACE, step);
+            self.nic.store(held + HELD_BLOCK, news.block);
+        }
+        true
+    }
+
+    /// Copies a payload to the staging memory.
+    fn copy(&mut self, packet: &Packet, to: u32, bytes: u32) {
+        let mut from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
+        let mut at = to;
+        while at < to + bytes {
+            let word = self.nic.load(from);
+            self.nic.store(at, word);
+            at += 4;
+            from += 4;
+        }
+    }
+
+    /// Starts the DMA of a payload to its channel. Returns whether its memory is the process's.
+    fn write_piece(&mut self, packet: &Packet, piece: &Piece, at: u32, cookie: u32) -> bool {
+        let local = packet.at + HEADER_BYTES + GOSSIP_BYTES;
+        self.write_channel(piece.group, piece.operation, at, local, piece.bytes, cookie)
+    }
+
+    fn write_channel(
+        &mut self,
+        group: u32,
+        operation: u32,
+        at: u32,
+        local: u32,
+        bytes: u32,
+        cookie: u32,
+    ) -> bool {
+        let channel = group + G_CHANNELS + ((operation & 1) << 3);
+        let base = self.nic.load(channel + 4);
+        let low = base.wrapping_add(at);
+        let carry = u32::from(low < base);
+        let high = self.nic.load(channel).wrapping_add(carry);
+        let key = self.nic.load(group + G_KEY);
+        let Some(pieces) = self.pieces(high, low, key, bytes) else {
+            let port = self.nic.load(group + G_PORT);
+            self.violation(port, BAD_RECEIVE_MEMORY, high, low);
+            return false;
+        };
+        self.start_writes(&pieces, local, bytes, cookie);
+        true
+    }
+
+    /// An entry for a packet that is passed on: from its memory if there is enough, else from host memory. (0, 0) without an entry.
+    fn hold(&mut self, packet: u32) -> (u32, u32) {
+        let held = self.hold_until_written(packet);
+        if held == 0 {
+            return (0, 0);
+        }
+        let kept = self.nic.load(KEPT);
+        if N::PASSES_RECEIVED && kept < KEEP_LIMIT {
+            self.nic.store(KEPT, kept + 1);
+            (WRITTEN | PASSED, held)
+        } else {
+            (WRITTEN | PASS_LATER, held)
+        }
+    }
+
+    fn hold_until_written(&mut self, packet: u32) -> u32 {
+        let held = self.nic.load(FREE_HELD);
+        if held != 0 {
+            let free = self.nic.load(held + HELD_PACKET);
+            self.nic.store(FREE_HELD, free);
+            self.nic.store(held + HELD_PACKET, packet);
+            self.nic.store(held + HELD_STATE, 0);
+        }
+        held
+    }
+
+    /// An entry is not needed; its packet is the caller's.
+    fn drop_held(&mut self, held: u32) {
+        if held != 0 {
+            let free = self.nic.load(FREE_HELD);
+            self.nic.store(held + HELD_PACKET, free);
+            self.nic.store(FREE_HELD, held);
+        }
+    }
+
+    /// The DMA of a packet with an entry is complete.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn held_written(&mut self, cookie: u32) {
+        let held = HELD + ((cookie - HELD_COOKIES) << 3);
+        let state = self.nic.load(held + HELD_STATE) & !WRITTEN;
+        self.nic.store(held + HELD_STATE, state);
+        if state & PASSED != 0 {
+            return;
+        }
+        let packet = self.nic.load(held + HELD_PACKET);
+        let group = self.nic.load(held + HELD_GROUP);
+        let place = self.nic.load(held + HELD_PLACE);
+        let block = self.nic.load(held + HELD_BLOCK);
+        self.drop_held(held);
+        self.nic.release(packet);
+        let news = match state {
+            PASS_LATER => PASS_ON,
+            ENDS_STEP => STEP_CAME,
+            _ => {
+                // It was kept, and has been passed on.
+                return self.one_kept_less();
+            }
+        };
+        self.hand_news(News {
+            what: group | news,
+            place,
+            block,
+        });
+    }
+
+    fn one_kept_less(&mut self) {
+        let kept = self.nic.load(KEPT);
+        self.nic.store(KEPT, kept - 1);
+    }
+
+    /// A kept packet has been passed on.
+    pub(super) fn release_held(&mut self, held: u32) {
+        let state = self.nic.load(held + HELD_STATE) & !PASSED;
+        self.nic.store(held + HELD_STATE, state);
+        if state & WRITTEN != 0 {
+            return;
+        }
+        let packet = self.nic.load(held + HELD_PACKET);
+        self.drop_held(held);
+        self.nic.release(packet);
+        self.one_kept_less();
+    }
+
+    /// Prepares the entries of packets.
+    pub(super) fn prepare_held(&mut self) {
+        self.free_list(HELD, HELD_COUNT, HELD_BYTES, HELD_PACKET);
+        self.nic.store(FREE_HELD, HELD);
+        self.nic.store(KEPT, 0);
+    }
+
+    /// RECV: all bytes of a staged operation go to host memory.
+    pub(crate) fn write_staged(&mut self, group: u32, operation: u32, bytes: u32) {
+        let port = self.nic.load(group + G_PORT);
+        let staged = staging(port, self.number_of(group), operation);
+        self.write_channel(group, operation, 0, staged, bytes, 0);
+    }
+}

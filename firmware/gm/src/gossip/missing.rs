@@ -1,0 +1,165 @@
+//! SEND: what RECV tells of packets, and what a member asks for that has not come.
+
+use defs::gm::gossip::{DOUBLING, GROUP_COUNT, GROUPS, PASSES};
+use defs::gm::map::RESEND_TICKS;
+
+use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, News, PASS_ON, STEP_CAME};
+use super::group::{OWN_STAGING, staging};
+use super::pass::{ASK, ONE_HOP, STAGE, STEP, STEP_BITS};
+use super::state::{
+    G_ACTIVE, G_BLOCK, G_DEADLINE, G_FATAL, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, G_STEP,
+    PASS_IN, PASS_OUT, PASS_STATE, counts, group, received,
+};
+use super::steps::{is_staged, steps};
+use crate::{Gm, Nic};
+
+/// Blocks that a member asks for at a time.
+const ASK_LIMIT: u32 = 4;
+
+const _: () = assert!(ASKED_STEP < 8);
+
+impl<N: Nic> Gm<N> {
+    /// Prepares the words of all-to-all broadcasts.
+    pub(crate) fn prepare_gossip(&mut self) {
+        self.nic.store(PASS_IN, PASSES);
+        self.nic.store(PASS_OUT, PASSES);
+        self.nic.store(PASS_STATE, 0);
+        let mut group = GROUPS;
+        while group < PASSES {
+            self.nic.store(group + G_NUMBER, 0);
+            self.nic.store(group + G_ACTIVE, 0);
+            group += defs::gm::gossip::GROUP_BYTES;
+        }
+        self.prepare_held();
+    }
+
+    /// RECV has taken a packet.
+    #[inline(never)]
+    pub(crate) fn take_news(&mut self, news: News) {
+        let group = news.what & !7;
+        let (operation, length) = (news.block >> 16, news.block & 0xFFFF);
+        match news.what & 7 {
+            BLOCK_CAME => self.take_block(group, operation, false, 0),
+            STEP_CAME => self.take_block(group, operation, true, news.place),
+            PASS_ON => self.add_pass(group, operation, news.place, length, 0),
+            ASKED => self.answer_block(group, operation, news.place, length),
+            ASKED_STEP => self.answer_step(group, operation, news.place, length),
+            _ => {}
+        }
+    }
+
+    /// Whether the block of a rank is here.
+    fn has_block(&self, group: u32, operation: u32, rank: u32) -> bool {
+        let at = received(group, operation);
+        let bits = self.nic.load(at + 4 + ((rank >> 5) << 2));
+        let came = self.nic.load(at) == operation && bits >> (rank & 31) & 1 != 0;
+        came || rank == self.nic.load(group + G_RANK)
+    }
+
+    /// Sends a block again to a member that asks for it.
+    fn answer_block(&mut self, group: u32, operation: u32, place: u32, length: u32) {
+        let origin = place >> 16;
+        if origin < self.nic.load(group + G_SIZE) && self.has_block(group, operation, origin) {
+            self.add_flagged(group | ONE_HOP, operation, place, length, 0);
+        }
+    }
+
+    /// Sends the bytes of a step again, if those of all steps before are here.
+    fn answer_step(&mut self, group: u32, operation: u32, place: u32, length: u32) {
+        let step = place & ((1 << STEP_BITS) - 1);
+        let at = counts(group, operation);
+        let known = self.nic.load(at) == operation && step < steps(self.nic.load(group + G_SIZE));
+        let before = (1 << step) - 1;
+        let own = self.nic.load(group + G_STEP) & OWN_STAGING;
+        if known && own == 0 && self.nic.load(at + 4) & before == before {
+            self.add_pass(group, operation | DOUBLING, place, length, 0);
+        }
+    }
+
+    /// The own block goes to the staging memory.
+    pub(super) fn stage_own(&mut self, group: u32, operation: u32, length: u32) {
+        self.nic.store(group + G_STEP, OWN_STAGING);
+        self.add_flagged(group | STAGE, operation, 0, length, 0);
+    }
+
+    /// A tick: the groups of a port ask for what is missing. Returns whether an operation has taken too long.
+    pub(crate) fn look_at_groups(&mut self, port: u32, now: u32) -> bool {
+        let mut late = false;
+        for number in 0..GROUP_COUNT {
+            let group = group(port, number);
+            if self.nic.load(group + G_ACTIVE) != 0 {
+                let fatal = self.nic.load(group + G_FATAL);
+                late |= now.wrapping_sub(fatal) < 1 << 31;
+                let deadline = self.nic.load(group + G_DEADLINE);
+                if now.wrapping_sub(deadline) < 1 << 31 {
+                    let next = now.wrapping_add(self.nic.load(RESEND_TICKS));
+                    self.nic.store(group + G_DEADLINE, next);
+                    self.ask(group);
+                }
+            }
+        }
+        late
+    }
+
+    /// Asks for packets that have not come.
+    fn ask(&mut self, group: u32) {
+        let operation = self.nic.load(group + G_POSTED);
+        let word = self.nic.load(group + G_BLOCK);
+        let length = word & !DOUBLING;
+        let step = self.nic.load(group + G_STEP);
+        if word & DOUBLING == 0 {
+            self.ask_for_blocks(group, operation, length);
+        } else if step & OWN_STAGING != 0 {
+            // The entry may have found no place in the ring.
+            self.add_flagged(group | STAGE, operation, 0, length, 0);
+        } else {
+            self.ask_for_step(group, operation, length);
+        }
+    }
+
+    fn ask_for_blocks(&mut self, group: u32, operation: u32, length: u32) {
+        let size = self.nic.load(group + G_SIZE);
+        let rank = self.nic.load(group + G_RANK);
+        let mut left = ASK_LIMIT;
+        let mut origin = 0;
+        while origin < size && left != 0 {
+            if !self.has_block(group, operation, origin) {
+                let behind = if rank >= origin {
+                    rank - origin
+                } else {
+                    rank + size - origin
+                };
+                let mut hop = 0;
+                while behind >> (hop + 1) != 0 {
+                    hop += 1;
+                }
+                let place = origin << 16 | hop;
+                self.add_flagged(group | ASK, operation, place, length, 0);
+                left -= 1;
+            }
+            origin += 1;
+        }
+    }
+
+    fn ask_for_step(&mut self, group: u32, operation: u32, length: u32) {
+        let done = self.nic.load(counts(group, operation) + 4);
+        let size = self.nic.load(group + G_SIZE);
+        let mut step = 0;
+        while done >> step & 1 != 0 {
+            step += 1;
+        }
+        if step >= steps(size) {
+            return;
+        }
+        let port = self.nic.load(group + G_PORT);
+        let at = received(group, operation);
+        let staged =
+            staging(port, self.number_of(group), operation) != 0 && is_staged(size, length);
+        let got = match self.nic.load(at) == operation && !staged {
+            true => self.nic.load(at + 4 + (step << 2)),
+            false => 0,
+        };
+        let place = got << STEP_BITS | step;
+        self.add_flagged(group | ASK | STEP, operation, place, length, 0);
+    }
+}

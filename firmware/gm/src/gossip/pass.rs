@@ -1,0 +1,293 @@
+//! SEND: packets that are passed on, one after the other.
+//!
+//! | state | what happens | next |
+//! |-------|--------------|------|
+//! | `IDLE` | the ring is empty | the next entry: `LOADING`, or `WAITING` if the packet is in SRAM |
+//! | `LOADING` | DMA from host memory | `WAITING` |
+//! | `WAITING` | the packet is in the list of acks | `LEAVING` |
+//! | `LEAVING` | SEND sends it | the next hop of the same packet, more bytes of the same step, or `IDLE` |
+
+use defs::gm::event::{BAD_SEND_MEMORY, Status};
+use defs::gm::gossip::{
+    DOUBLING, EXCHANGED, GOSSIP_BUFFER, GOSSIP_BYTES, LEVELS, MISSING, PASS_BYTES, PASS_COUNT,
+    PASSES, SPREAD, WORD_BLOCK, WORD_PLACE,
+};
+use defs::gm::map::{BUFFER_HEADER, NODES, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::mapping::PROBE;
+use defs::gm::packet::{HEADER_BYTES, MTU, first_word};
+use defs::gm::port::PORT_COUNT;
+
+use super::came::HELD_PACKET;
+use super::group::staging;
+use super::state::{
+    G_CHANNELS, G_KEY, G_MEMBERS, G_NUMBER, G_PORT, G_RANK, G_SIZE, IDLE, LEAVING, LOADING,
+    PASS_BLOCK, PASS_HEADER, PASS_HELD, PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE, PASS_STATE,
+    PASS_WHAT, WAITING,
+};
+use super::steps::is_staged;
+use crate::state::{ACKS, C_ACK_NEXT, SENDING, SENDING_PASS, connection, port_number};
+use crate::transmit::padded;
+use crate::{Gm, Nic};
+
+/// The place of the packet in SEND's list of acks.
+pub const PASSER: u32 = PROBE + 0x40;
+
+/// Flag of an entry: recursive doubling.
+pub const STEP: u32 = 1;
+/// Flag of an entry: one hop only.
+pub const ONE_HOP: u32 = 2;
+/// Flag of an entry: the own block goes to the staging memory.
+pub const STAGE: u32 = 4;
+/// Flag of an entry: asks for the packet.
+pub const ASK: u32 = 8;
+const FLAGS: u32 = 15;
+
+const _: () = assert!(PASSES.is_multiple_of(PASS_BYTES) && PASS_COUNT.is_power_of_two());
+
+/// The bits of a step in a place of recursive doubling; the bytes before lie above.
+pub const STEP_BITS: u32 = 4;
+
+impl<N: Nic> Gm<N> {
+    /// Adds a packet to pass on. `what`: number of the operation, and `DOUBLING`.
+    pub(super) fn add_pass(&mut self, group: u32, what: u32, place: u32, length: u32, held: u32) {
+        let flags = if what & DOUBLING == 0 { 0 } else { STEP };
+        self.add_flagged(group | flags, what, place, length, held);
+    }
+
+    /// Adds an entry to the ring: a group with flags.
+    pub(super) fn add_flagged(
+        &mut self,
+        group: u32,
+        operation: u32,
+        place: u32,
+        length: u32,
+        held: u32,
+    ) {
+        let at = self.nic.load(PASS_IN);
+        let next = next_entry(at);
+        if next == self.nic.load(PASS_OUT) {
+            // Its receiver asks for it.
+            if held != 0 {
+                self.release_held(held);
+            }
+            return;
+        }
+        self.nic.store(at, group);
+        self.nic.store(at + 4, place);
+        self.nic.store(at + 8, held);
+        self.nic.store(at + 12, operation << 16 | length);
+        self.nic.store(PASS_IN, next);
+        self.start_pass();
+    }
+
+    /// Takes the next packet to pass on.
+    fn start_pass(&mut self) {
+        while self.nic.load(PASS_STATE) == IDLE {
+            let at = self.nic.load(PASS_OUT);
+            if at == self.nic.load(PASS_IN) {
+                return;
+            }
+            self.nic.store(PASS_OUT, next_entry(at));
+            for (word, place) in [
+                (PASS_WHAT, 0),
+                (PASS_PLACE, 4),
+                (PASS_HELD, 8),
+                (PASS_BLOCK, 12),
+            ] {
+                let value = self.nic.load(at + place);
+                self.nic.store(word, value);
+            }
+            let group = self.nic.load(PASS_WHAT) & !FLAGS;
+            if self.nic.load(group + G_NUMBER) == 0 || !self.load_pass(group) {
+                self.end_pass();
+            }
+        }
+    }
+
+    /// Brings the packet into SRAM, if it is not there. Returns whether there is one.
+    fn load_pass(&mut self, group: u32) -> bool {
+        let what = self.nic.load(PASS_WHAT);
+        let place = self.nic.load(PASS_PLACE);
+        let word = self.nic.load(PASS_BLOCK);
+        let (operation, block) = (word >> 16, word & 0xFFFF);
+        if what & ASK != 0 {
+            return self.wait_for_send(GOSSIP_BUFFER + BUFFER_HEADER, 0);
+        }
+        if what & (STEP | STAGE) == 0 {
+            let held = self.nic.load(PASS_HELD);
+            if !self.has_hop(group, place) {
+                return false;
+            }
+            if held != 0 {
+                let packet = self.nic.load(held + HELD_PACKET);
+                return self.wait_for_send(packet, block);
+            }
+            let before = (place >> 16) << 12;
+            return self.read_pass(group, operation, before, block, PAYLOAD);
+        }
+        let port = self.nic.load(group + G_PORT);
+        let staged = staging(port, self.number_of(group), operation);
+        if what & STAGE != 0 {
+            return self.read_pass(group, operation, 0, block, staged);
+        }
+        let all = self.bytes_of_step(group, place & ((1 << STEP_BITS) - 1), block);
+        if staged != 0 && is_staged(self.nic.load(group + G_SIZE), block) {
+            return self.wait_for_send(staged - GOSSIP_BYTES - HEADER_BYTES, all);
+        }
+        let before = place >> STEP_BITS;
+        if before >= all {
+            return false;
+        }
+        let bytes = (all - before).min(MTU);
+        self.read_pass(group, operation, before, bytes, PAYLOAD)
+    }
+
+    /// Reads bytes of a channel from host memory.
+    fn read_pass(&mut self, group: u32, operation: u32, before: u32, bytes: u32, to: u32) -> bool {
+        let channel = group + G_CHANNELS + ((operation & 1) << 3);
+        let base = self.nic.load(channel + 4);
+        let low = base.wrapping_add(before);
+        let carry = u32::from(low < base);
+        let high = self.nic.load(channel).wrapping_add(carry);
+        let key = self.nic.load(group + G_KEY);
+        let Some(pieces) = self.pieces(high, low, key, bytes) else {
+            let port = self.nic.load(group + G_PORT);
+            self.violation(port, BAD_SEND_MEMORY, high, low);
+            self.break_port(port, Status::PermissionDenied as u32);
+            return false;
+        };
+        self.nic.store(PASS_STATE, LOADING);
+        self.nic.store(PASS_LENGTH, bytes);
+        self.start_reads(&pieces, to, bytes, GOSSIP_BUFFER);
+        true
+    }
+
+    fn wait_for_send(&mut self, header: u32, bytes: u32) -> bool {
+        self.nic.store(PASS_HEADER, header);
+        self.nic.store(PASS_LENGTH, bytes);
+        self.nic.store(PASS_STATE, WAITING);
+        self.append(ACKS, PASSER, C_ACK_NEXT);
+        true
+    }
+
+    /// The packet has come from host memory.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn pass_loaded(&mut self) {
+        let what = self.nic.load(PASS_WHAT);
+        if what & STAGE != 0 {
+            self.nic.store(PASS_STATE, IDLE);
+            self.own_staged(what & !FLAGS);
+            return self.start_pass();
+        }
+        let bytes = self.nic.load(PASS_LENGTH);
+        self.wait_for_send(GOSSIP_BUFFER + BUFFER_HEADER, bytes);
+    }
+
+    /// Whether a block goes to a member `2^exponent` ranks further.
+    fn has_hop(&self, group: u32, place: u32) -> bool {
+        let size = self.nic.load(group + G_SIZE);
+        let rank = self.nic.load(group + G_RANK);
+        let (origin, exponent) = (place >> 16, place & 0xFFFF);
+        let behind = if rank >= origin {
+            rank - origin
+        } else {
+            rank + size - origin
+        };
+        exponent < LEVELS && behind + (1 << exponent) < size
+    }
+
+    /// Sends the packet that waits, the first of the list of acks.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn send_pass(&mut self) {
+        let next = self.nic.load(PASSER + C_ACK_NEXT);
+        self.nic.store(ACKS, next);
+        let what = self.nic.load(PASS_WHAT);
+        let group = what & !FLAGS;
+        let place = self.nic.load(PASS_PLACE);
+        let word = self.nic.load(PASS_BLOCK);
+        // Asking goes the other way.
+        let back = u32::from(what & STEP != 0) ^ u32::from(what & ASK != 0);
+        let level = if what & STEP == 0 {
+            place & 0xFFFF
+        } else {
+            place & ((1 << STEP_BITS) - 1)
+        };
+        let members = group + G_MEMBERS + ((back * LEVELS) << 2);
+        let to = self.nic.load(members + ((level & (LEVELS - 1)) << 2));
+        let (node, port) = (to >> 16, to >> 8 & 0xFF);
+        let known = node < self.nic.load(NODES) && port < PORT_COUNT;
+        if !known || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
+            return self.pass_left();
+        }
+        let header = self.nic.load(PASS_HEADER);
+        let bytes = self.nic.load(PASS_LENGTH);
+        let own = port_number(self.nic.load(group + G_PORT)) << 1;
+        let number = self.nic.load(group + G_NUMBER) & 0xFFFF;
+        let subtype = if what & ASK != 0 {
+            MISSING
+        } else if what & STEP != 0 {
+            EXCHANGED
+        } else {
+            SPREAD
+        };
+        let start = self.packet_header(
+            header,
+            connection(node << 1),
+            first_word(subtype),
+            number << 16 | word >> 16,
+            bytes << 16 | port << 9 | own,
+        );
+        let block = word & 0xFFFF | if what & STEP == 0 { 0 } else { DOUBLING };
+        self.nic.store(header + WORD_PLACE, place);
+        self.nic.store(header + WORD_BLOCK, block);
+        self.nic.store(PASS_STATE, LEAVING);
+        let end = header + HEADER_BYTES + GOSSIP_BYTES + padded(bytes);
+        self.nic.send(start, header, end);
+        self.nic.store(SENDING, SENDING_PASS);
+    }
+
+    /// A hop is done: the next one, more bytes of the step, or the next packet.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn pass_left(&mut self) {
+        let what = self.nic.load(PASS_WHAT);
+        let group = what & !FLAGS;
+        let place = self.nic.load(PASS_PLACE);
+        let is_open = self.nic.load(group + G_NUMBER) != 0;
+        if is_open && what & (STEP | ONE_HOP | ASK) == 0 && self.has_hop(group, place + 1) {
+            self.nic.store(PASS_PLACE, place + 1);
+            self.nic.store(PASS_STATE, WAITING);
+            return self.append(ACKS, PASSER, C_ACK_NEXT);
+        }
+        if is_open && what & (STEP | ASK) == STEP && self.nic.load(PASS_HEADER) == PACKET {
+            let sent = self.nic.load(PASS_LENGTH);
+            self.nic.store(PASS_PLACE, place + (sent << STEP_BITS));
+            if self.load_pass(group) {
+                return;
+            }
+        }
+        self.end_pass();
+        self.start_pass();
+    }
+
+    /// Nothing is passed on.
+    fn end_pass(&mut self) {
+        self.nic.store(PASS_STATE, IDLE);
+        let held = self.nic.load(PASS_HELD);
+        if held != 0 {
+            self.release_held(held);
+        }
+    }
+}
+
+/// A packet that comes from host memory, and its payload.
+const PACKET: u32 = GOSSIP_BUFFER + BUFFER_HEADER;
+const PAYLOAD: u32 = PACKET + HEADER_BYTES + GOSSIP_BYTES;
+
+const fn next_entry(at: u32) -> u32 {
+    PASSES | (at + PASS_BYTES) & (PASS_COUNT * PASS_BYTES - 1)
+}
+
+const _: () = assert!(PASSES.is_multiple_of(PASS_COUNT * PASS_BYTES));

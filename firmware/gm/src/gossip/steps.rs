@@ -1,0 +1,43 @@
+//! Sizes of recursive doubling.
+
+use defs::gm::gossip::STAGING_BYTES;
+
+/// Bytes of a step: those of `2^step` blocks, of the last step those that are left.
+#[inline(always)]
+pub fn step_bytes(size: u32, step: u32, block: u32) -> u32 {
+    let all = size - (1 << step);
+    if all >= 1 << step {
+        block << step
+    } else {
+        product(all, block)
+    }
+}
+
+/// Number of steps.
+#[inline(always)]
+pub const fn steps(size: u32) -> u32 {
+    let mut steps = 0;
+    while 1 << steps < size {
+        steps += 1;
+    }
+    steps
+}
+
+/// Whether the blocks of all members fit into the staging memory.
+#[inline(always)]
+pub fn is_staged(size: u32, block: u32) -> bool {
+    product(size, block) <= STAGING_BYTES
+}
+
+/// Product of a number of members and a length: the LANai has no multiplication.
+pub fn product(members: u32, length: u32) -> u32 {
+    let (mut left, mut part, mut sum) = (members, length, 0_u32);
+    while left != 0 {
+        if left & 1 != 0 {
+            sum = sum.wrapping_add(part);
+        }
+        part <<= 1;
+        left >>= 1;
+    }
+    sum
+}
