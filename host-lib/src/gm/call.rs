@@ -28,6 +28,8 @@ pub enum Call {
     Barrier(u8),
     /// A reduction of a port is posted.
     Reduction(u8),
+    /// An all-to-all broadcast of a port is posted.
+    AllToAll(u8),
 }
 
 impl fmt::Display for Call {
@@ -53,6 +55,7 @@ impl fmt::Display for Call {
             Self::Receive(port) => write!(f, "receive on port {port}"),
             Self::Barrier(port) => write!(f, "post a barrier of port {port}"),
             Self::Reduction(port) => write!(f, "post a reduction of port {port}"),
+            Self::AllToAll(port) => write!(f, "post an all-to-all broadcast of port {port}"),
         }
     }
 }
@@ -70,6 +73,9 @@ impl Call {
         }
         if let Some((_, rest)) = text.rsplit_once("post a reduction of port ") {
             return Some(Self::Reduction(number(rest)?));
+        }
+        if let Some((_, rest)) = text.rsplit_once("post an all-to-all broadcast of port ") {
+            return Some(Self::AllToAll(number(rest)?));
         }
         if let Some((_, rest)) = text.rsplit_once("provide a buffer to port ") {
             return Some(Self::Provide(number(rest)?));
@@ -115,6 +121,7 @@ mod tests {
             Call::Receive(2),
             Call::Barrier(1),
             Call::Reduction(6),
+            Call::AllToAll(3),
         ] {
             assert_eq!(Call::read(&call.to_string()), Some(call));
             assert_eq!(Call::read(&format!("stream: {call}")), Some(call));

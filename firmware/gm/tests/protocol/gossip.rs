@@ -79,7 +79,7 @@ impl Group {
         let bytes = self.block(rank, length);
         let node = &mut world.nodes[rank as usize];
         node.set_memory(own, &bytes);
-        node.control(PORT, GOSSIP | u32::from(doubling) * DOUBLING, length);
+        node.control(PORT, GOSSIP | (u32::from(doubling) * DOUBLING), length);
     }
 
     fn check(&self, world: &World, rank: u32, length: u32, doubling: bool) {

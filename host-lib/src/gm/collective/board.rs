@@ -6,13 +6,15 @@ use defs::gm::collective::{
     peer_list,
 };
 use defs::gm::event::{Status, WORD_BUFFER};
-use defs::gm::port::{SEND_SLOTS, SEND_TYPE, send_slot};
+use defs::gm::gossip::GROUP_COUNT;
+use defs::gm::port::{SEND_LENGTH, SEND_SLOTS, SEND_TYPE, send_slot};
 use thiserror::Error;
 
+use super::gossip::{LONGEST_BLOCK_BYTES, MOST_GOSSIP_MEMBERS};
 use super::group::{Endpoint, Group};
 use super::schedule::{Exchange, Tree};
 use crate::gm::call::Call;
-use crate::gm::{Gm, PortError};
+use crate::gm::{Gm, MemoryError, PortError};
 use crate::window::{System, Window};
 
 /// An operation that a board executes.
@@ -22,6 +24,8 @@ pub enum BoardOperation {
     Barrier,
     /// The reduction with this descriptor of the port.
     Reduction(u8),
+    /// The all-to-all broadcast of this group of the port.
+    AllToAll(u8),
 }
 
 /// The end of an operation.
@@ -82,6 +86,21 @@ pub enum PostError {
         /// The port.
         port: u8,
     },
+    /// Memory for channels.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A group of all-to-all broadcasts is too large.
+    #[error("{members} members are more than {MOST_GOSSIP_MEMBERS}")]
+    Members {
+        /// Members of the group.
+        members: usize,
+    },
+    /// A block is empty or too long.
+    #[error("a block of {bytes} bytes: it has 1 to {LONGEST_BLOCK_BYTES}")]
+    Block {
+        /// Its length.
+        bytes: usize,
+    },
     /// A schedule names a rank that the group has not.
     #[error("rank {rank} is outside of the group")]
     Rank {
@@ -101,8 +120,10 @@ pub enum PostError {
 pub(in crate::gm) struct Operations {
     /// The list of endpoints that the board has.
     list: Vec<u32>,
-    /// The send tokens of the operations under way: the barrier's, then those of reductions.
-    tokens: [Option<u8>; 1 + DESCRIPTOR_COUNT as usize],
+    /// Groups of all-to-all broadcasts that were opened.
+    pub(super) groups: u8,
+    /// The send tokens of the operations under way: the barrier's, those of reductions, those of groups.
+    tokens: [Option<u8>; 1 + DESCRIPTOR_COUNT as usize + GROUP_COUNT as usize],
 }
 
 /// Words of a descriptor that are written.
@@ -172,12 +193,8 @@ impl<W: Window, S: System> Gm<W, S> {
         list: &[u32],
         algorithm: u32,
     ) -> Result<BoardOperation, PostError> {
+        self.take_token(own, BoardOperation::Barrier)?;
         let port = self.port(own)?;
-        if port.operations.tokens[0].is_some() {
-            return Err(PostError::Busy { port: own });
-        }
-        let token = port.free_sends.pop();
-        port.operations.tokens[0] = Some(token.ok_or(PostError::NoToken { port: own })?);
         let known = port.operations.list == list;
         if !known {
             port.operations.list = list.to_vec();
@@ -188,7 +205,7 @@ impl<W: Window, S: System> Gm<W, S> {
             self.board.write_sram_burst(at, list).await;
         }
         let word = (list.len() as u32) << 16 | algorithm << 8 | BARRIER;
-        self.write_post(own, word).await?;
+        self.write_post(own, 0, word).await?;
         Ok(BoardOperation::Barrier)
     }
 
@@ -215,33 +232,55 @@ impl<W: Window, S: System> Gm<W, S> {
         reduction: &Reduction<'_>,
     ) -> Result<BoardOperation, PostError> {
         let words = descriptor_words(reduction)?;
-        let port = self.port(own)?;
-        let free = port.operations.tokens[1..].iter().position(Option::is_none);
-        let number = free.ok_or(PostError::Busy { port: own })?;
-        let token = port.free_sends.pop();
-        port.operations.tokens[1 + number] = Some(token.ok_or(PostError::NoToken { port: own })?);
-        let number = number as u8;
+        let of_reductions = 1..=DESCRIPTOR_COUNT as usize;
+        let tokens = &self.port(own)?.operations.tokens[of_reductions];
+        let free = tokens.iter().position(Option::is_none);
+        let number = free.ok_or(PostError::Busy { port: own })? as u8;
+        self.take_token(own, BoardOperation::Reduction(number))?;
         self.system.compute(self.overhead_ns).await;
         let at = descriptor(own.into(), number.into());
         let used = 5 + reduction.tree.children.len();
         self.board.write_sram_burst(at, &words[..used]).await;
-        self.write_post(own, u32::from(number) << 8 | REDUCE)
+        self.write_post(own, 0, u32::from(number) << 8 | REDUCE)
             .await?;
         Ok(BoardOperation::Reduction(number))
     }
 
-    /// Writes the last word of the next send slot.
-    async fn write_post(&mut self, own: u8, word: u32) -> Result<(), PortError> {
+    /// Takes a send token for an operation.
+    pub(super) fn take_token(
+        &mut self,
+        own: u8,
+        operation: BoardOperation,
+    ) -> Result<(), PostError> {
+        let port = self.port(own)?;
+        let place = &mut port.operations.tokens[operation.number()];
+        if place.is_some() {
+            return Err(PostError::Busy { port: own });
+        }
+        let token = port.free_sends.pop();
+        *place = Some(token.ok_or(PostError::NoToken { port: own })?);
+        Ok(())
+    }
+
+    /// Writes length and last word of the next send slot.
+    pub(super) async fn write_post(
+        &mut self,
+        own: u8,
+        length: u32,
+        word: u32,
+    ) -> Result<(), PortError> {
         let port = self.port(own)?;
         let place = port.next_send_slot;
         port.next_send_slot = (place + 1) % SEND_SLOTS;
         let slot = send_slot(own.into(), place);
-        self.board.write_sram_burst(slot + SEND_TYPE, &[word]).await;
+        self.board
+            .write_sram_burst(slot + SEND_LENGTH, &[length, word])
+            .await;
         Ok(())
     }
 
     /// The own port of a group on this node.
-    fn check_own(&self, group: &Group) -> Result<u8, PostError> {
+    pub(super) fn check_own(&self, group: &Group) -> Result<u8, PostError> {
         let own = group.own();
         if own.node != self.node {
             let node = self.node;
@@ -255,7 +294,7 @@ impl<W: Window, S: System> Gm<W, S> {
 }
 
 /// The endpoint of a rank, as the board knows it.
-fn entry(group: &Group, rank: usize) -> Result<u32, PostError> {
+pub(super) fn entry(group: &Group, rank: usize) -> Result<u32, PostError> {
     let member = group.member(rank).ok_or(PostError::Rank { rank })?;
     Ok(endpoint(member.node.into(), member.port.into()))
 }
@@ -286,6 +325,27 @@ fn descriptor_words(reduction: &Reduction<'_>) -> Result<[u32; DESCRIPTOR_WORDS]
     Ok(words)
 }
 
+impl BoardOperation {
+    /// Its number among the operations of a port.
+    const fn number(self) -> usize {
+        match self {
+            Self::Barrier => 0,
+            Self::Reduction(number) => 1 + number as usize,
+            Self::AllToAll(number) => 1 + DESCRIPTOR_COUNT as usize + number as usize,
+        }
+    }
+
+    /// The operation with a number.
+    const fn of(number: u8) -> Self {
+        const GROUPS: u8 = 1 + DESCRIPTOR_COUNT as u8;
+        match number {
+            0 => Self::Barrier,
+            GROUPS.. => Self::AllToAll(number - GROUPS),
+            _ => Self::Reduction(number - 1),
+        }
+    }
+}
+
 impl Operations {
     /// The end of an operation, as an event tells it, and the send token that is free again; `None` if no such operation is under way.
     pub(in crate::gm) fn completed(
@@ -295,10 +355,7 @@ impl Operations {
     ) -> Option<(Completed, u8)> {
         let number = (event >> 8 & 0xFF) as u8;
         let token = self.tokens.get_mut(usize::from(number))?.take()?;
-        let operation = match number.checked_sub(1) {
-            None => BoardOperation::Barrier,
-            Some(number) => BoardOperation::Reduction(number),
-        };
+        let operation = BoardOperation::of(number);
         let high = u64::from(field(WORD_BUFFER));
         let status = Status::from_code(field(STATUS)).unwrap_or(Status::InvalidParameter);
         let completed = Completed {
@@ -312,3 +369,5 @@ impl Operations {
 
 /// Word of the event with the status.
 const STATUS: u32 = defs::gm::event::WORD_NODE;
+
+const _: () = assert!(SEND_TYPE == SEND_LENGTH + 4);

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::board::PostError;
 use super::group::Endpoint;
 use super::schedule::ScheduleError;
 use super::value::ValueError;
@@ -16,6 +17,21 @@ pub enum CollectiveError {
     /// The values of a reduction.
     #[error(transparent)]
     Value(#[from] ValueError),
+    /// An operation is not posted to the board.
+    #[error(transparent)]
+    Post(#[from] PostError),
+    /// The board has ended an operation.
+    #[error("the board has ended an operation: {}", status.name())]
+    Board {
+        /// How.
+        status: Status,
+    },
+    /// There was no event of the board in time.
+    #[error("no operation ended for {} us", waited_ns / 1000)]
+    Silent {
+        /// The limit, in ns.
+        waited_ns: u64,
+    },
     /// The own port.
     #[error(transparent)]
     Port(#[from] PortError),

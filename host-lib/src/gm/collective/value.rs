@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use defs::gm::combine::combine;
 use thiserror::Error;
 
 /// A value that takes part in a reduction: one element of 64 bits.
@@ -81,21 +82,13 @@ impl Operation {
     /// # Errors
     /// [`ValueError`].
     pub fn apply(self, a: Value, b: Value) -> Result<Value, ValueError> {
-        match (a, b) {
-            (Value::Integer(a), Value::Integer(b)) => Ok(Value::Integer(match self {
-                Self::And => a & b,
-                Self::Or => a | b,
-                Self::Sum => a.wrapping_add(b),
-                Self::Min => a.min(b),
-                Self::Max => a.max(b),
-            })),
-            (Value::Float(a), Value::Float(b)) => match self {
-                Self::And | Self::Or => Err(ValueError::Float(self)),
-                Self::Sum => Ok(Value::Float(a + b)),
-                Self::Min => Ok(Value::Float(a.min(b))),
-                Self::Max => Ok(Value::Float(a.max(b))),
-            },
-            _ => Err(ValueError::Types),
+        match (self, a, b) {
+            (_, Value::Integer(_), Value::Float(_)) | (_, Value::Float(_), Value::Integer(_)) => {
+                Err(ValueError::Types)
+            }
+            (Self::And | Self::Or, Value::Float(_), _) => Err(ValueError::Float(self)),
+            // The boards' own code: both places give the same bits.
+            _ => Ok(a.with_bits(combine(self.code(a) as u32, a.bits(), b.bits()))),
         }
     }
 }

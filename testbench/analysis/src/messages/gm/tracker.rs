@@ -237,7 +237,7 @@ impl Tracker {
                     delivery.returned = Some(now);
                 }
             }
-            Call::Provide(_) | Call::Barrier(_) | Call::Reduction(_) => {}
+            Call::Provide(_) | Call::Barrier(_) | Call::Reduction(_) | Call::AllToAll(_) => {}
         }
     }
 
