@@ -110,7 +110,7 @@ fn keep(folder: &Path, reasons: &Reasons) {
     }
 }
 
-/// Each input of the corpus is still refused for its reason, which `reasons.txt` beside it has.
+/// Each input of the corpus is still refused for its reason, which `reasons.txt` beside it has; `LANIGON_HOSTILE_UPDATE=1` writes that file.
 #[test]
 fn the_corpus_is_refused() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/corpus");
@@ -131,7 +131,9 @@ fn the_corpus_is_refused() {
             let last = reason.lines().last().unwrap_or_default();
             let _ = writeln!(reasons, "{name}  {last}");
         }
+        let root = parsers::root().display().to_string();
         let reasons = reasons.replace(env!("CARGO_TARGET_TMPDIR"), "FOLDER");
+        let reasons = reasons.replace(&root, "PROJECT");
         let file = folder.join("reasons.txt");
         if std::env::var_os("LANIGON_HOSTILE_UPDATE").is_some() {
             std::fs::write(&file, &reasons).unwrap();
