@@ -132,7 +132,6 @@ fn the_corpus_is_refused() {
             let _ = writeln!(reasons, "{name}  {last}");
         }
         let root = parsers::root().display().to_string();
-        let reasons = reasons.replace(env!("CARGO_TARGET_TMPDIR"), "FOLDER");
         let reasons = reasons.replace(&root, "PROJECT");
         let file = folder.join("reasons.txt");
         if std::env::var_os("LANIGON_HOSTILE_UPDATE").is_some() {

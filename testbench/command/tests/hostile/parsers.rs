@@ -74,9 +74,9 @@ pub const PARSERS: &[Parser] = &[
         shares: 2,
         seeds: || vec![SWEPT[0].clone()],
         parse: |bytes| {
-            let folder = scratch("hostile-plan");
-            std::fs::write(folder.join("plan.json"), bytes).unwrap();
-            refused(store::read_plan(&folder))
+            in_folder("plan.json", bytes, |folder| {
+                refused(store::read_plan(folder))
+            })
         },
     },
     Parser {
@@ -85,9 +85,9 @@ pub const PARSERS: &[Parser] = &[
         shares: 2,
         seeds: || vec![SWEPT[1].clone()],
         parse: |bytes| {
-            let folder = scratch("hostile-results");
-            std::fs::write(folder.join("results.jsonl"), bytes).unwrap();
-            refused(store::read(&folder, &[]))
+            in_folder("results.jsonl", bytes, |folder| {
+                refused(store::read(folder, &[]))
+            })
         },
     },
     Parser {
@@ -184,6 +184,21 @@ fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Parses a folder with one file. Each thread has its own: tests run at the same time.
+fn in_folder(
+    name: &str,
+    bytes: &[u8],
+    parse: impl FnOnce(&Path) -> Option<String>,
+) -> Option<String> {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default().replace("::", "-");
+    let folder = scratch(&format!("{test}-{}", std::process::id()));
+    std::fs::write(folder.join(name), bytes).unwrap();
+    let reason = parse(&folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+    reason.map(|reason| reason.replace(&folder.display().to_string(), "FOLDER"))
 }
 
 fn read_all(folder: &str, end: &str) -> Vec<Vec<u8>> {
