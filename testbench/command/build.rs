@@ -1,4 +1,4 @@
-//! Puts the firmware images and the example scenarios into the program, so that it works without the project's folder.
+//! Puts the firmware images, the example scenarios and the example sweeps into the program, so that it works without the project's folder.
 //!
 //! The images are those in `firmware/target`. A release build without any builds them first. Without the project around it
 //! (a package of this crate alone) nothing is embedded.
@@ -43,19 +43,26 @@ fn main() {
             }
         }
         text += "], scenarios: &[\n";
-        let scenarios = project.join("scenarios");
-        watch(&scenarios);
-        for (name, path) in files(&scenarios) {
-            if let Some(name) = name.strip_suffix(".toml") {
-                let _ = writeln!(text, "({name:?}, include_str!({path:?})),");
-            }
-        }
+        embed_texts(&project.join("scenarios"), &mut text);
+        text += "], sweeps: &[\n";
+        embed_texts(&project.join("examples/sweeps"), &mut text);
     } else {
-        text += "], scenarios: &[\n";
+        text += "], scenarios: &[], sweeps: &[\n";
     }
     text += "] }\n";
     if let Err(error) = fs::write(out.join("embedded.rs"), text) {
         println!("cargo::error={}: {error}", out.display());
+    }
+}
+
+/// The names and texts of a folder's TOML files.
+fn embed_texts(folder: &Path, text: &mut String) {
+    watch(folder);
+    for (name, path) in files(folder) {
+        if let Some(name) = name.strip_suffix(".toml") {
+            watch(&path);
+            let _ = writeln!(text, "({name:?}, include_str!({path:?})),");
+        }
     }
 }
 

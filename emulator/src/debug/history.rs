@@ -1,7 +1,7 @@
 //! The history of a world and the current position in it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::states::States;
 use super::step::Trail;
@@ -52,6 +52,22 @@ pub enum DebugError {
     },
 }
 
+/// The time that a history's operation has reached, for other threads.
+#[derive(Debug, Clone, Default)]
+pub struct Reached(Arc<AtomicU64>);
+
+impl Reached {
+    /// The time.
+    #[must_use]
+    pub fn time(&self) -> SimTime {
+        SimTime::from_ps(self.0.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, time: SimTime) {
+        self.0.store(time.ps(), Ordering::Relaxed);
+    }
+}
+
 /// A world at an earlier time than the front.
 struct Past {
     world: World,
@@ -72,6 +88,7 @@ pub struct History {
     /// Breakpoints and watchpoints of each node's board.
     stops: Vec<Stops>,
     interrupt: Option<Arc<AtomicBool>>,
+    reached: Reached,
 }
 
 impl std::fmt::Debug for History {
@@ -116,7 +133,9 @@ impl History {
             stops: vec![Stops::default(); front.nodes.len()],
             front,
             interrupt,
+            reached: Reached::default(),
         };
+        history.reached.set(history.now());
         history.keep_state()?;
         Ok(history)
     }
@@ -125,6 +144,12 @@ impl History {
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.world().now()
+    }
+
+    /// The time that a running operation has reached; between operations the current time.
+    #[must_use]
+    pub fn reached(&self) -> Reached {
+        self.reached.clone()
     }
 
     /// The world at the current time. Reading does not change it.
@@ -241,6 +266,7 @@ impl History {
             node.inspect_mut().set_stops(stops.clone());
         }
         self.past = Some(Past { world, repeats });
+        self.reached.set(self.now());
     }
 
     /// Loads the checkpoint of `time`.
@@ -250,6 +276,7 @@ impl History {
         };
         if time >= self.front.now() {
             self.past = None;
+            self.reached.set(self.now());
             return Ok(());
         }
         let mut world = self.another_world();
@@ -341,6 +368,7 @@ impl History {
         if self.end_of_past().is_some_and(|end| end <= self.now()) {
             self.past = None;
         }
+        self.reached.set(self.now());
         Ok(())
     }
 }

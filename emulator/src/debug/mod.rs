@@ -23,5 +23,5 @@ mod settle;
 mod states;
 mod step;
 
-pub use history::{DebugError, History};
+pub use history::{DebugError, History, Reached};
 pub use search::{Direction, Found, Search};

@@ -1,4 +1,4 @@
-//! The firmware images and example scenarios in this program (`build.rs` collects them).
+//! The firmware images, example scenarios and sweeps in this program (`build.rs` collects them).
 
 use lanigon_worlds::files::own;
 

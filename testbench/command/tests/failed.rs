@@ -1,10 +1,14 @@
 //! From the line that a failed test prints to its failing moment.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lanigon_kit::{Kit, us};
 use lanigon_worlds::images::image_folder;
+
+use super::tools::is_installed;
 
 /// Makes [`the_test_that_fails`] fail.
 const FAIL: &str = "LANIGON_TEST_THAT_FAILS";
@@ -94,6 +98,68 @@ fn the_line_of_a_failed_test_opens_its_world() {
     let (shown, code) = output(&["profile", world]);
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains("MAILBOX"), "{shown}");
+    // A trace of it becomes the same timeline.
+    let trace = folder().join("world.trace");
+    let again = folder().join("again.pftrace");
+    let [trace, again] = [&trace, &again].map(|path| path.to_str().unwrap());
+    let (shown, code) = output(&["run", world, "--trace", trace, "--details", "all"]);
+    assert_eq!(code, Some(0), "{shown}");
+    let (shown, code) = output(&["timeline", trace, "--out", again]);
+    assert_eq!(code, Some(0), "{shown}");
+    let [first, second] = [timeline, again].map(|path| std::fs::read(path).unwrap());
+    assert_eq!(first.len(), second.len());
+    // What it cannot be used for is said.
+    let (shown, code) = output(&["timeline", world, "--out", again]);
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("a scenario, and no trace"), "{shown}");
+    let (shown, code) = output(&["ledger", world]);
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("host programs are recordings"), "{shown}");
+}
+
+/// gdb connects to the world of a failed test, goes to the firmware's handler and back to the beginning.
+#[test]
+fn gdb_opens_the_world_of_a_failed_test() {
+    if !is_installed("gdb-multiarch", "gdb and the world of a failed test") {
+        return;
+    }
+    // Paths of sockets are short.
+    let folder = std::env::temp_dir().join(format!("lanigon-failed-{}", std::process::id()));
+    let printed = failed(&folder);
+    assert!(printed.contains("lanigon debug "), "{printed}");
+    let socket = folder.join("socket");
+    let mut server = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    server.arg("gdb").arg("--socket").arg(&socket);
+    server.arg(folder.join("failed-the_test_that_fails/world.toml"));
+    let mut server = server.stdout(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    while !socket.exists() && begin.elapsed() < Duration::from_secs(60) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let target = format!("target remote {}", socket.display());
+    let commands = [
+        target.as_str(),
+        "break on_mailbox",
+        "continue",
+        "continue",
+        "reverse-continue",
+        "reverse-continue",
+        "kill",
+    ];
+    let mut gdb = Command::new("gdb-multiarch");
+    gdb.args(["-nx", "-batch"]);
+    for command in commands {
+        gdb.args(["-ex", command]);
+    }
+    let shown = String::from_utf8(gdb.output().unwrap().stdout).unwrap();
+    let hits = shown.matches("hit Breakpoint 1").count();
+    assert_eq!(hits, 2, "{shown}");
+    assert!(
+        shown.contains("No more reverse-execution history"),
+        "{shown}"
+    );
+    assert!(server.wait().unwrap().success());
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -49,7 +49,12 @@ fn file_of<'a>(list: &'a Value, kind: &str, name: &str) -> Option<&'a str> {
 fn a_copied_program_needs_nothing_else() {
     let folder = folder("copied");
     let known = list(&folder, &[]);
-    for (kind, least) in [("images", 10), ("scenarios", 10), ("profiles", 8)] {
+    for (kind, least) in [
+        ("images", 10),
+        ("scenarios", 10),
+        ("sweeps", 3),
+        ("profiles", 8),
+    ] {
         assert!(known[kind].as_array().unwrap().len() >= least, "{kind}");
     }
     assert_eq!(file_of(&known, "images", "emp-base"), None);
@@ -71,8 +76,15 @@ fn a_copied_program_needs_nothing_else() {
             "{name}"
         );
     }
-    let refused = lanigon(&folder, &["run", "no-such-scenario"]);
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(file_of(&known, "sweeps", "loss"), None);
+    for name in ["loss", "examples/sweeps/loss.toml"] {
+        let runs = text(&folder, &["sweep", name, "--dry-run"]);
+        assert!(runs.ends_with("150 runs, 150 without a result\n"), "{runs}");
+    }
+    for command in ["run", "sweep"] {
+        let refused = lanigon(&folder, &[command, "no-such-name"]);
+        assert_eq!(refused.status.code(), Some(2), "{command}");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -88,6 +100,11 @@ fn a_folder_replaces_what_is_in_the_program() {
     assert_ne!(own, changed);
     std::fs::write(&pair, own).unwrap();
     std::fs::remove_file(folder.join("data/images/tigon2/emp-so")).unwrap();
+    let loss = folder.join("data/sweeps/loss.toml");
+    let shorter = std::fs::read_to_string(&loss).unwrap();
+    std::fs::write(&loss, shorter.replace("seeds = 10", "seeds = 2")).unwrap();
+    let runs = text(&folder, &["--data", "data", "sweep", "loss", "--dry-run"]);
+    assert!(runs.ends_with("30 runs, 30 without a result\n"), "{runs}");
     let known = list(&folder, &["--data", "data"]);
     assert_eq!(
         file_of(&known, "scenarios", "pair"),

@@ -294,3 +294,43 @@ fn examples_are_right() {
     let expected = expected.map(|(name, runs)| (name.to_owned(), runs.to_owned()));
     assert_eq!(names, expected);
 }
+
+/// The Slurm script of docs/sweep.md, with the variables that Slurm sets, all tasks at once.
+#[test]
+fn the_slurm_script_makes_what_one_run_makes() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sweep.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let lines = document.lines().skip_while(|line| *line != "    #!/bin/sh");
+    let script: String = lines
+        .map_while(|line| line.strip_prefix("    "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let place = Place::new("slurm", 3);
+    place.write("my-sweep.toml", SWEEP);
+    place.write("job.sh", &script);
+    let program = Path::new(env!("CARGO_BIN_EXE_lanigon")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let task = |task: u32| {
+        let mut shell = Command::new("sh");
+        shell.arg("job.sh").current_dir(&place.0).env("PATH", &path);
+        shell.env("SLURM_ARRAY_TASK_ID", task.to_string());
+        shell.env("SLURM_ARRAY_TASK_COUNT", "3");
+        shell.env("SLURM_CPUS_PER_TASK", "1");
+        shell.stdout(Stdio::null()).spawn().unwrap()
+    };
+    let tasks: Vec<_> = (1..=3).map(task).collect();
+    for mut task in tasks {
+        assert!(task.wait().unwrap().success());
+    }
+    let (status, text) = place.text(&["merge", "results", "--out", "results"]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(
+        text.starts_with("sweep     12 runs, 12 with results\n"),
+        "{text}"
+    );
+    place.text(&["s.toml", "--out", "one"]);
+    assert_eq!(
+        place.read("results/results.csv"),
+        place.read("one/results.csv")
+    );
+}

@@ -2,6 +2,8 @@
 
 use std::path::{Path as FilePath, PathBuf};
 
+use lanigon_worlds::files::input::Input;
+use lanigon_worlds::files::own::{self, Found};
 use lanigon_worlds::scenario::table::{Item, Source, Table};
 use lanigon_worlds::scenario::{Position, Scenario, ScenarioError};
 
@@ -55,17 +57,29 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Reads a sweep and its scenario.
+    /// Reads a sweep, or the example that has the name if there is no such file, and its scenario.
     ///
     /// # Errors
     /// If a file cannot be read or is invalid.
     pub fn load(path: &FilePath) -> Result<Self, SweepError> {
-        let text = std::fs::read_to_string(path).map_err(|error| SweepError::Read {
-            path: path.into(),
+        let name = path.display().to_string();
+        let example = path.to_str().filter(|_| !path.exists());
+        let (file, text) = match example.and_then(own::sweep) {
+            Some(Found::Embedded(bytes)) => {
+                (path.into(), Ok(String::from_utf8_lossy(bytes).into_owned()))
+            }
+            Some(Found::File(file)) => {
+                let text = Input::Sweep.read_text(&file);
+                (file, text)
+            }
+            None => (path.into(), Input::Sweep.read_text(path)),
+        };
+        let text = text.map_err(|error| SweepError::Read {
+            path: file.clone(),
             error,
         })?;
-        let folder = path.parent().unwrap_or(FilePath::new(""));
-        Self::parse(&path.display().to_string(), &text, folder)
+        let folder = file.parent().unwrap_or(FilePath::new(""));
+        Self::parse(&name, &text, folder)
     }
 
     /// Parses the text of a sweep; `folder` is that of its scenario.
@@ -127,7 +141,8 @@ fn read_base(sweep: &str, item: &Item<'_>, folder: &FilePath) -> Result<Base, Sw
         let reason = format!("{}: {error}", path.display());
         item.place.refuse(reason)
     };
-    let text = std::fs::read_to_string(&path).map_err(|error| refuse(&error))?;
+    let text = Input::Scenario.read_text(&path);
+    let text = text.map_err(|error| refuse(&error))?;
     let name = path.display().to_string();
     let table = match text.parse::<toml::Table>() {
         Ok(table) => table,

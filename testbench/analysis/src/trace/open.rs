@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use emulator::observe::file::{TraceFileError, TraceReader};
 
 /// Input of a trace.
@@ -24,7 +24,15 @@ pub fn open(path: &Path) -> anyhow::Result<TraceReader<Source>> {
         false => Box::new(File::open(path).with_context(shown)?),
     };
     let source = BufReader::with_capacity(BUFFER_BYTES, source);
-    TraceReader::new(source).with_context(shown)
+    let opened = TraceReader::new(source);
+    let is_scenario = path.extension().is_some_and(|end| end == "toml");
+    if is_scenario && matches!(opened, Err(TraceFileError::Foreign)) {
+        let name = shown();
+        bail!(
+            "{name}: a scenario, and no trace: `lanigon run {name} --trace FILE` records one, and `--timeline FILE` draws a timeline"
+        );
+    }
+    opened.with_context(shown)
 }
 
 /// How reading a file ended.

@@ -34,7 +34,7 @@ pub struct Cli {
     /// Show the trace on standard error (-vv: more; RUST_LOG=warn,dma_read=info: one block)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
-    /// Take images, scenarios and profiles from this folder; what it lacks comes from the program (see `lanigon unpack`)
+    /// Take images, scenarios, sweeps and profiles from this folder; what it lacks comes from the program (see `lanigon unpack`)
     #[arg(long, global = true, value_name = "DIR", env = "LANIGON_DATA")]
     pub data: Option<PathBuf>,
     /// Commands.
@@ -79,9 +79,9 @@ Examples:
   lanigon dissector > emp.lua
   tshark -X lua_script:emp.lua -r run.pcapng")]
     Dissector,
-    /// List experiments, images, profiles and scenarios
+    /// List experiments, images, profiles, scenarios and sweeps
     List(ListArgs),
-    /// Write the built-in images, scenarios and profiles into a folder, to change them
+    /// Write the built-in images, scenarios, sweeps and profiles into a folder, to change them
     #[command(after_help = "\
 Examples:
   lanigon unpack my-data

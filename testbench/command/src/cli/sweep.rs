@@ -19,8 +19,8 @@ A sweep names a scenario, axes with values for its keys, seeds, and measures. Ru
 already are skipped, so an interrupted sweep goes on when it is started again. docs/sweep.md tells more.
 
 Examples:
-  lanigon sweep examples/sweeps/one-fast-cpu.toml --dry-run
-  lanigon sweep examples/sweeps/one-fast-cpu.toml --out results
+  lanigon sweep loss --out results
+  lanigon sweep one-fast-cpu --dry-run
   lanigon sweep my-sweep.toml --out part-2 --shard 2/8
   lanigon sweep merge part-1 part-2 --out results
   lanigon sweep my-sweep.toml --print 17 > run-17.toml")]
@@ -28,7 +28,7 @@ pub struct SweepArgs {
     /// Other work on sweeps.
     #[command(subcommand)]
     pub command: Option<SweepCommand>,
-    /// The sweep's file (TOML)
+    /// The sweep's file (TOML), or the name of an example (lanigon list)
     #[arg(value_name = "SWEEP", required = true)]
     pub file: Option<PathBuf>,
     /// Folder of the results (default: the file's name without .toml, with -results)

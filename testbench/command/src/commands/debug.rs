@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use super::Status;
 use crate::cli::{DebugArgs, DebugWhat};
 use crate::logging;
+use lanigon_debugger::busy::Busy;
 use lanigon_debugger::debug::Session;
 use lanigon_debugger::debug::console::{Console, End};
 use lanigon_worlds::files::input::Input;
@@ -55,6 +56,7 @@ const fn status(end: End) -> Status {
 /// If the scenario or the snapshot is invalid.
 pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result<Session> {
     logging::without_guests();
+    let _busy = Busy::loading();
     if let Some(path) = &what.from {
         let name = path.display().to_string();
         let file = snapshot::read(path).with_context(|| name.clone())?;

@@ -19,6 +19,7 @@ use lanigon_worlds::boards::{self, BoardType, DEFAULT, Protocol};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
 use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::scenario::programs::{Program, ProgramSpec};
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 /// Messages and activities of a run.
@@ -118,7 +119,14 @@ fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Fou
         RunEnd::Interrupted => Status::Interrupted,
         _ => Status::Done,
     };
-    account(&follower, &profile, status)
+    let found = account(&follower, &profile, status)?;
+    let repeats = |spec: &ProgramSpec| matches!(spec.program, Program::Replay { .. });
+    ensure!(
+        !found.account.ledgers.is_empty() || !scenario.programs.iter().any(repeats),
+        "its host programs are recordings, which repeat accesses to the boards and make no calls of the host library: \
+         a ledger is of the time from a message's call to its return (let the test record them: `details(Details::HOST | Details::FRAMES)` and `trace_to`)"
+    );
+    Ok(found)
 }
 
 fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow::Result<Found> {

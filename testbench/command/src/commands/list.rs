@@ -1,6 +1,6 @@
-//! `lanigon list`: experiments, images, profiles and scenarios.
+//! `lanigon list`: experiments, images, profiles, scenarios and sweeps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use emulator::image::Image;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Status;
 use crate::cli::ListArgs;
 use crate::output;
+use lanigon_sweep::file::Sweep;
 use lanigon_worlds::boards::{self, BOARDS, BoardType};
 use lanigon_worlds::files::own::{self, Found};
 use lanigon_worlds::scenario::Scenario;
@@ -43,7 +44,8 @@ struct Document {
     experiments: Vec<Named>,
     images: Vec<ImageRow>,
     profiles: Vec<Named>,
-    scenarios: Vec<ScenarioRow>,
+    scenarios: Vec<TextRow>,
+    sweeps: Vec<TextRow>,
 }
 
 #[derive(Serialize)]
@@ -52,8 +54,9 @@ struct Named {
     description: String,
 }
 
+/// A scenario or a sweep.
 #[derive(Serialize)]
-struct ScenarioRow {
+struct TextRow {
     name: String,
     /// Absent if it is in the program.
     file: Option<String>,
@@ -100,7 +103,10 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         experiments: experiments(),
         images: images(),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
-        scenarios: scenarios(),
+        scenarios: texts(own::scenarios(), |path| {
+            Ok(Scenario::load(path)?.description)
+        }),
+        sweeps: texts(own::sweeps(), |path| Ok(Sweep::load(path)?.description)),
     };
     if args.json {
         output::print_json(&document)?;
@@ -148,22 +154,25 @@ fn file(found: &Found) -> Option<String> {
     }
 }
 
-/// Example scenarios, by name.
-fn scenarios() -> Vec<ScenarioRow> {
+/// Examples, by name; `load` returns an example's description.
+fn texts(
+    all: BTreeMap<String, Found>,
+    load: impl Fn(&Path) -> anyhow::Result<String>,
+) -> Vec<TextRow> {
     let row = |(name, found): (String, Found)| {
         let path = match &found {
             Found::File(path) => path.clone(),
             Found::Embedded(_) => Path::new(&name).into(),
         };
-        let read = Scenario::load(&path);
-        ScenarioRow {
+        let read = load(&path);
+        TextRow {
             name,
             file: file(&found),
             error: read.as_ref().err().map(ToString::to_string),
-            description: read.map_or_else(|_| String::new(), |scenario| scenario.description),
+            description: read.unwrap_or_default(),
         }
     };
-    own::scenarios().into_iter().map(row).collect()
+    all.into_iter().map(row).collect()
 }
 
 /// Where a group of files is: their folder, or the program.
@@ -196,29 +205,31 @@ impl Document {
         };
         let (experiments, profiles) = (rows(&self.experiments), rows(&self.profiles));
         let boards = rows(&self.boards);
-        let scenarios = self.scenarios();
+        let scenarios = grouped("scenarios", "lanigon run NAME", &self.scenarios);
+        let sweeps = grouped("sweeps", "lanigon sweep NAME", &self.sweeps);
         format!(
-            "boards\n{boards}\nexperiments\n{experiments}\n{images}\nprofiles\n{profiles}\n{scenarios}"
+            "boards\n{boards}\nexperiments\n{experiments}\n{images}\nprofiles\n{profiles}\n{scenarios}\n{sweeps}"
         )
     }
+}
 
-    fn scenarios(&self) -> String {
-        let group = |row: &ScenarioRow| place(row.file.as_deref());
-        let row = |row: &ScenarioRow| match &row.error {
-            Some(error) => format!("  {:<24}not fit: {error}\n", row.name),
-            None => format!("  {:<24}{}\n", row.name, row.description),
-        };
-        let mut all: Vec<_> = self.scenarios.iter().collect();
-        all.sort_by_key(|row| group(row));
-        let groups = all.chunk_by(|a, b| group(a) == group(b)).map(|rows| {
-            let place = rows.first().map(|row| group(row)).unwrap_or_default();
-            let rows: String = rows.iter().map(|known| row(known)).collect();
-            format!("scenarios in {place} (lanigon run NAME)\n{rows}")
-        });
-        match all.is_empty() {
-            true => "scenarios: none here\n".into(),
-            false => groups.collect(),
-        }
+/// Lines of examples, by the place where they are.
+fn grouped(kind: &str, command: &str, all: &[TextRow]) -> String {
+    let group = |row: &TextRow| place(row.file.as_deref());
+    let row = |row: &TextRow| match &row.error {
+        Some(error) => format!("  {:<24}not fit: {error}\n", row.name),
+        None => format!("  {:<24}{}\n", row.name, row.description),
+    };
+    let mut all: Vec<_> = all.iter().collect();
+    all.sort_by_key(|row| group(row));
+    let groups = all.chunk_by(|a, b| group(a) == group(b)).map(|rows| {
+        let place = rows.first().map(|row| group(row)).unwrap_or_default();
+        let rows: String = rows.iter().map(|known| row(known)).collect();
+        format!("{kind} in {place} ({command})\n{rows}")
+    });
+    match all.is_empty() {
+        true => format!("{kind}: none here\n"),
+        false => groups.collect(),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::output;
 pub fn run(args: &UnpackArgs) -> anyhow::Result<Status> {
     let folder = &args.folder;
     super::new::check_empty(folder)?;
-    let mut counts = [0; 4];
+    let mut counts = [0; 5];
     let families: BTreeSet<_> = BOARDS.iter().map(|board| board.images).collect();
     for family in families {
         for (name, found) in own::images(family) {
@@ -39,6 +39,13 @@ pub fn run(args: &UnpackArgs) -> anyhow::Result<Status> {
         write(&folder.join("scenarios").join(name + ".toml"), &bytes)?;
         counts[1] += 1;
     }
+    for (name, found) in own::sweeps() {
+        let bytes = found
+            .read(Input::Sweep)
+            .with_context(|| found.to_string())?;
+        write(&folder.join("sweeps").join(name + ".toml"), &bytes)?;
+        counts[4] += 1;
+    }
     for (name, text) in boards::profiles().texts() {
         let path = folder.join("profiles").join(format!("{name}.toml"));
         write(&path, text.as_bytes())?;
@@ -49,9 +56,9 @@ pub fn run(args: &UnpackArgs) -> anyhow::Result<Status> {
         write(&path, text.as_bytes())?;
         counts[3] += 1;
     }
-    let [images, scenarios, profiles, tables] = counts;
+    let [images, scenarios, profiles, tables, sweeps] = counts;
     output::print(&format!(
-        "{}: {images} images, {scenarios} scenarios, {profiles} profiles, {tables} tables of published numbers; use them with --data {0}\n",
+        "{}: {images} images, {scenarios} scenarios, {sweeps} sweeps, {profiles} profiles, {tables} tables of published numbers; use them with --data {0}\n",
         folder.display()
     ))?;
     Ok(Status::Done)

@@ -1,200 +1,21 @@
 //! Hostile inputs for every parser: none panics, hangs or takes much memory. Inputs are changed files of the project, found again by their number.
 //!
 //! `LANIGON_HOSTILE=1000000 cargo test -p lanigon-command --test main hostile -- --nocapture` tries so many, shared among the parsers, and prints the
-//! slowest one of each and the memory that all took (CONTRIBUTING.md).
+//! slowest one of each and the memory that all took (CONTRIBUTING.md). `corpus/` holds one small input for each reason for which a parser refuses
+//! inputs, and those that once did harm; `LANIGON_HOSTILE_FOUND=DIR` makes the long run write the smallest input of each reason there.
 
+mod files;
 mod mutate;
+mod parsers;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use emulator::image::{Image, stack};
-use emulator::observe::file::TraceReader;
-use host_lib::firmware::linux::LinuxFirmware;
-use lanigon_analysis::trace::filter;
-use lanigon_sweep::file::Sweep;
-use lanigon_worlds::boards::{self, BOARDS, KB};
-use lanigon_worlds::faults::{EmpFrame, GmPacket};
-use lanigon_worlds::myrinet::program::ControlProgram;
-use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::Simulation;
-
 use mutate::Mutator;
-
-/// A parser with valid inputs.
-struct Parser {
-    name: &'static str,
-    is_text: bool,
-    /// Of so many shares of all inputs: slow parsers get fewer.
-    shares: u64,
-    seeds: fn() -> Vec<Vec<u8>>,
-    parse: fn(&[u8]),
-}
-
-const PARSERS: &[Parser] = &[
-    Parser {
-        name: "scenario",
-        is_text: true,
-        shares: 30,
-        seeds: || files("scenarios", ".toml"),
-        parse: |bytes| drop(Scenario::parse("hostile.toml", &text(bytes))),
-    },
-    Parser {
-        name: "profile",
-        is_text: true,
-        shares: 15,
-        seeds: || {
-            let profiles = boards::profiles();
-            let texts = profiles.texts().map(|(_, text)| text.as_bytes().to_vec());
-            texts.collect()
-        },
-        parse: |bytes| drop(boards::profiles().parse(&text(bytes))),
-    },
-    Parser {
-        name: "sweep",
-        is_text: true,
-        shares: 15,
-        seeds: || files("examples/sweeps", ".toml"),
-        parse: |bytes| {
-            let folder = root().join("examples/sweeps");
-            drop(Sweep::parse("hostile.toml", &text(bytes), &folder));
-        },
-    },
-    Parser {
-        name: "filter",
-        is_text: true,
-        shares: 10,
-        seeds: || {
-            let examples = [
-                "kind=probe",
-                "node=0 cpu=a",
-                "probe=retransmit,frame dropped time=1..2",
-            ];
-            examples.map(|text| text.as_bytes().to_vec()).to_vec()
-        },
-        parse: |bytes| drop(filter::parse(&text(bytes))),
-    },
-    Parser {
-        name: "image",
-        is_text: false,
-        shares: 8,
-        seeds: images,
-        parse: image,
-    },
-    Parser {
-        name: "linux form",
-        is_text: false,
-        shares: 10,
-        seeds: linux_forms,
-        parse: |bytes| drop(LinuxFirmware::parse(bytes, 512 * KB)),
-    },
-    Parser {
-        name: "control program",
-        is_text: false,
-        shares: 5,
-        seeds: images,
-        parse: |bytes| drop(ControlProgram::parse(bytes, None, None, 512 * KB)),
-    },
-    Parser {
-        name: "frame",
-        is_text: false,
-        shares: 5,
-        seeds: || vec![vec![0; 64], (0..=255).collect()],
-        parse: |bytes| {
-            let _ = (EmpFrame::parse(bytes), GmPacket::parse(bytes));
-        },
-    },
-    Parser {
-        name: "trace",
-        is_text: false,
-        shares: 1,
-        seeds: || vec![MADE[0].clone()],
-        parse: |bytes| {
-            if let Ok(reader) = TraceReader::new(BufReader::new(bytes)) {
-                let _ = reader.into_events().take_while(Result::is_ok).count();
-            }
-        },
-    },
-    Parser {
-        name: "snapshot",
-        is_text: false,
-        shares: 1,
-        seeds: || vec![MADE[1].clone()],
-        parse: |bytes| drop(Simulation::load(bytes, Path::new(""))),
-    },
-];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn files(folder: &str, end: &str) -> Vec<Vec<u8>> {
-    let entries = std::fs::read_dir(root().join(folder)).unwrap();
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.to_string_lossy().ends_with(end));
-    paths.sort();
-    paths
-        .iter()
-        .map(|path| std::fs::read(path).unwrap())
-        .collect()
-}
-
-/// Small images of each family that is built.
-fn images() -> Vec<Vec<u8>> {
-    let paths = BOARDS.iter().flat_map(|board| {
-        let names = ["hello", "timer-tick", "race-two-cpus"];
-        names.map(|name| board.image_folder().join(name))
-    });
-    paths.filter_map(|path| std::fs::read(path).ok()).collect()
-}
-
-fn linux_forms() -> Vec<Vec<u8>> {
-    let path = boards::DEFAULT.image_folder().join("hello");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile.fw");
-    let out = out.to_str().unwrap();
-    super::command_output(&["image", path.to_str().unwrap(), "--linux-form", out]);
-    vec![std::fs::read(out).unwrap()]
-}
-
-/// A trace and a snapshot of a short run.
-static MADE: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
-    let [trace, snapshot] = ["hostile.trace", "hostile.snap"]
-        .map(|name| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
-    let [trace, snapshot] = [&trace, &snapshot].map(|path| path.to_str().unwrap());
-    let pair = root().join("scenarios/pair.toml");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lanigon"));
-    command
-        .arg("run")
-        .arg(pair)
-        .args(["--max-time", "200", "--trace", trace]);
-    // The run ends before its messages have: exit code 1.
-    command
-        .args(["--snapshot-at", "100", snapshot])
-        .output()
-        .unwrap();
-    [trace, snapshot].map(|path| std::fs::read(path).unwrap())
-});
-
-/// An image, and what tools read from it.
-fn image(bytes: &[u8]) {
-    for board in [boards::DEFAULT, boards::board_type("lanai9").unwrap()] {
-        if let Ok(image) = Image::parse(bytes, &board.image_limits(1024 * KB)) {
-            if let Ok(lines) = image.lines() {
-                let _ = lines.at(image.entry);
-            }
-            for cpu in 0..2 {
-                let _ = stack::worst_case(&image, cpu);
-            }
-        }
-    }
-}
+use parsers::{PARSERS, Parser};
 
 /// Largest memory of this process so far, in MB.
 fn peak_mb() -> u64 {
@@ -204,8 +25,24 @@ fn peak_mb() -> u64 {
     kilobytes.unwrap_or_default() / 1024
 }
 
+/// Inputs by the reason for which they are refused, the smallest of each.
+type Reasons = BTreeMap<String, Vec<u8>>;
+
+/// A reason without what differs from input to input: numbers, quoted names and texts after a colon's position.
+fn kind_of(reason: &str) -> String {
+    let reason = reason.lines().last().unwrap_or_default();
+    let mut kind = String::new();
+    for (index, part) in reason.split(['"', '`']).enumerate() {
+        match index % 2 {
+            0 => kind.extend(part.chars().filter(|letter| letter.is_ascii_lowercase())),
+            _ => kind.push('_'),
+        }
+    }
+    kind
+}
+
 /// Gives a parser `count` inputs; returns the slowest one's number and time.
-fn feed(parser: &Parser, count: u64) -> (u64, Duration) {
+fn feed(parser: &Parser, count: u64, reasons: &mut Reasons) -> (u64, Duration) {
     let seeds = (parser.seeds)();
     assert!(!seeds.is_empty(), "{}", parser.name);
     for seed in &seeds {
@@ -216,10 +53,19 @@ fn feed(parser: &Parser, count: u64) -> (u64, Duration) {
         let input = Mutator::new(&seeds, parser.is_text, number).input();
         let begin = Instant::now();
         let result = std::panic::catch_unwind(|| (parser.parse)(&input));
-        assert!(result.is_ok(), "{}: input {number} panics", parser.name);
+        let Ok(reason) = result else {
+            panic!("{}: input {number} panics", parser.name);
+        };
         let time = begin.elapsed();
         if time > slowest.1 {
             slowest = (number, time);
+        }
+        if let Some(reason) = reason {
+            let kept = reasons.entry(kind_of(&reason));
+            let kept = kept.or_insert_with(|| input.clone());
+            if input.len() < kept.len() {
+                *kept = input;
+            }
         }
     }
     slowest
@@ -230,20 +76,68 @@ fn no_input_does_harm() {
     let long = std::env::var("LANIGON_HOSTILE")
         .ok()
         .and_then(|text| text.parse().ok());
+    let found = std::env::var_os("LANIGON_HOSTILE_FOUND").map(PathBuf::from);
     let all: u64 = long.unwrap_or(4000);
     let shares: u64 = PARSERS.iter().map(|parser| parser.shares).sum();
     let mut report = String::new();
     for parser in PARSERS {
         let count = (all * parser.shares).div_ceil(shares);
-        let (number, time) = feed(parser, count);
+        let mut reasons = Reasons::new();
+        let begin = Instant::now();
+        let (number, time) = feed(parser, count, &mut reasons);
         let _ = writeln!(
             report,
-            "{:16} {count:8} inputs, slowest {time:?} ({number})",
-            parser.name
+            "{:16} {count:8} inputs in {:5.1} s, {:3} reasons, slowest {time:?} ({number})",
+            parser.name,
+            begin.elapsed().as_secs_f64(),
+            reasons.len(),
         );
+        if let Some(found) = &found {
+            keep(&found.join(parser.name), &reasons);
+        }
     }
     if long.is_some() {
         let _ = writeln!(std::io::stderr(), "{report}peak memory {} MB", peak_mb());
         assert!(peak_mb() <= 512, "{} MB", peak_mb());
+    }
+}
+
+/// Writes inputs as numbered files.
+fn keep(folder: &Path, reasons: &Reasons) {
+    std::fs::create_dir_all(folder).unwrap();
+    for (number, input) in reasons.values().enumerate() {
+        std::fs::write(folder.join(format!("{number:03}")), input).unwrap();
+    }
+}
+
+/// Each input of the corpus is still refused for its reason, which `reasons.txt` beside it has; `LANIGON_HOSTILE_UPDATE=1` writes that file.
+#[test]
+fn the_corpus_is_refused() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/corpus");
+    for parser in PARSERS {
+        let folder = corpus.join(parser.name);
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.retain(|name| name != "reasons.txt");
+        names.sort();
+        let mut reasons = String::new();
+        for name in names {
+            let bytes = std::fs::read(folder.join(&name)).unwrap();
+            let reason = (parser.parse)(&bytes);
+            let reason = reason.unwrap_or_else(|| "taken".into());
+            let name = name.to_string_lossy();
+            let last = reason.lines().last().unwrap_or_default();
+            let _ = writeln!(reasons, "{name}  {last}");
+        }
+        let root = parsers::root().display().to_string();
+        let reasons = reasons.replace(&root, "PROJECT");
+        let file = folder.join("reasons.txt");
+        if std::env::var_os("LANIGON_HOSTILE_UPDATE").is_some() {
+            std::fs::write(&file, &reasons).unwrap();
+        }
+        let expected = std::fs::read_to_string(&file).unwrap_or_default();
+        assert_eq!(reasons, expected, "{}", parser.name);
     }
 }

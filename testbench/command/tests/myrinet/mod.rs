@@ -7,7 +7,7 @@ mod assembly;
     reason = "shared with the tests of lanigon-worlds, which use more of it"
 )]
 #[path = "../../../worlds/tests/myrinet/mailbox.rs"]
-mod mailbox;
+pub mod mailbox;
 #[path = "../../../worlds/tests/myrinet/mcpshmem.rs"]
-mod mcpshmem;
+pub mod mcpshmem;
 mod runs;

@@ -17,6 +17,7 @@ use super::command::{Flow, execute};
 use super::complete::Words;
 use super::report;
 use super::session::Session;
+use crate::busy::Busy;
 use lanigon_analysis::output;
 use lanigon_worlds::files::input::Input;
 
@@ -85,6 +86,7 @@ impl Console {
             _ => {}
         }
         let mut shown = String::new();
+        let busy = Busy::moving(self.session.history.reached());
         let flow = execute(&mut self.session, line, &mut shown);
         let outcome = match flow {
             Ok(Flow::Next) => LineResult::Next,
@@ -97,6 +99,7 @@ impl Console {
             }
             Err(error) => LineResult::Refused(error),
         };
+        drop(busy);
         output::print(&shown)?;
         self.shown = shown;
         Ok(outcome)

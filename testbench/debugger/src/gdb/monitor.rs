@@ -8,6 +8,7 @@ use gdbstub::outputln;
 use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd};
 
 use super::target::Cpus;
+use crate::busy::Busy;
 use crate::debug::Focus;
 use crate::debug::command::{Flow, execute};
 
@@ -41,6 +42,7 @@ impl MonitorCmd for Cpus {
         // Clear an earlier interrupt.
         let interrupt = self.session.interrupt.flag();
         interrupt.store(false, Ordering::Relaxed);
+        let busy = Busy::moving(self.session.history.reached());
         match execute(&mut self.session, &line, &mut text) {
             Ok(Flow::Next) => {}
             Ok(Flow::Quit) => text.push_str("say `detach` to leave, or `kill` to end the run\n"),
@@ -49,6 +51,7 @@ impl MonitorCmd for Cpus {
         if interrupt.load(Ordering::Relaxed) {
             self.session.come_to_rest()?;
         }
+        drop(busy);
         outputln!(out, "{}", text.trim_end());
         if stands(self) != before {
             self.news.moved = true;

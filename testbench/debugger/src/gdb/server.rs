@@ -21,6 +21,7 @@ use gdbstub::stub::{DisconnectReason, GdbStub, GdbStubError, MultiThreadStopReas
 use super::connection::{self, Input, Inputs, Output, Stream};
 use super::framing::{Framed, Framing, PACKET_BYTES};
 use super::target::{Cpus, thread_of};
+use crate::busy::Busy;
 use lanigon_analysis::output::print_aside;
 use lanigon_worlds::interrupt::Interrupt;
 
@@ -337,7 +338,10 @@ fn run(inputs: &mut Inputs, cpus: &mut Cpus) -> Result<MultiThreadStopReason<u32
     };
     let reason = match inputs.begin_run() {
         true => interrupted,
-        false => cpus.go()?,
+        false => {
+            let _busy = Busy::moving(cpus.session.history.reached());
+            cpus.go()?
+        }
     };
     inputs.end_run();
     Ok(reason)

@@ -1,6 +1,7 @@
 //! Exact faults: actions on frames that match a pattern.
 //!
-//! The emulator's fault layers match frames and times; exact faults match EMP fields as well ([`Fault`]), or GM's ([`PacketFault`]).
+//! The emulator's fault layers match frames and times; exact faults match EMP fields as well ([`Fault`]), or GM's ([`PacketFault`]), or
+//! the numbers of programs' Ethernet frames ([`ProgramFault`]).
 //!
 //! ```
 //! use lanigon_worlds::faults::Fault;
@@ -18,6 +19,7 @@
 mod frame;
 mod layer;
 mod packet;
+mod program;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,6 +34,7 @@ pub use frame::EmpFrame;
 use layer::Exact;
 pub use layer::Forge;
 pub use packet::{GmPacket, PacketFault, PacketKind, install_packet};
+pub use program::{ProgramFault, install_program};
 
 /// Action on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
-//! The project's own data: firmware images and example scenarios.
+//! The project's own data: firmware images, example scenarios and sweeps.
 //!
 //! They come from, in this order:
 //!
-//! 1. the data folder that the user names: `images/FAMILY/NAME`, `scenarios/NAME.toml`, `profiles/NAME.toml`, `published/NAME.csv`;
+//! 1. the data folder that the user names: `images/FAMILY/NAME`, `scenarios/NAME.toml`, `sweeps/NAME.toml`, `profiles/NAME.toml`,
+//!    `published/NAME.csv`;
 //! 2. the project's folder, for a program that was built in it and lies there;
 //! 3. the program itself, which [embeds](provide) them;
 //! 4. the project's folder, for libraries that other projects use from it.
@@ -34,6 +35,8 @@ pub struct Embedded {
     pub images: &'static [EmbeddedImage],
     /// Names and texts of scenarios.
     pub scenarios: &'static [(&'static str, &'static str)],
+    /// Names and texts of sweeps.
+    pub sweeps: &'static [(&'static str, &'static str)],
 }
 
 static EMBEDDED: OnceLock<Embedded> = OnceLock::new();
@@ -122,6 +125,12 @@ pub fn project_scenarios() -> PathBuf {
     project().join("scenarios")
 }
 
+/// Folder of the example sweeps in the project.
+#[must_use]
+pub fn project_sweeps() -> PathBuf {
+    project().join("examples/sweeps")
+}
+
 fn file_in(folder: Option<PathBuf>, name: &str) -> Option<Found> {
     let path = folder?.join(name);
     path.is_file().then_some(Found::File(path))
@@ -174,26 +183,53 @@ pub fn images(family: &str) -> BTreeMap<String, Found> {
 /// An example scenario with this name, which may have the folder and the extension: `pair`, `scenarios/pair.toml`.
 #[must_use]
 pub fn scenario(name: &str) -> Option<Found> {
-    let name = name.strip_prefix("scenarios/").unwrap_or(name);
+    named(name, "scenarios/", scenarios())
+}
+
+/// An example sweep with this name, which may have the folder and the extension: `loss`, `examples/sweeps/loss.toml`.
+#[must_use]
+pub fn sweep(name: &str) -> Option<Found> {
+    named(name, "examples/sweeps/", sweeps())
+}
+
+fn named(name: &str, folder: &str, mut all: BTreeMap<String, Found>) -> Option<Found> {
+    let name = name.strip_prefix(folder).unwrap_or(name);
     let name = name.strip_suffix(".toml").unwrap_or(name);
-    scenarios().remove(name)
+    all.remove(name)
 }
 
 /// All example scenarios, by name.
 #[must_use]
 pub fn scenarios() -> BTreeMap<String, Found> {
+    texts("scenarios", &project_scenarios(), |embedded| {
+        embedded.scenarios
+    })
+}
+
+/// All example sweeps, by name.
+#[must_use]
+pub fn sweeps() -> BTreeMap<String, Found> {
+    texts("sweeps", &project_sweeps(), |embedded| embedded.sweeps)
+}
+
+/// All texts of one kind, by name: those of the program or of the project's folder, and those of the user's folder.
+fn texts(
+    part: &str,
+    in_project: &Path,
+    kind: fn(&Embedded) -> &'static [(&'static str, &'static str)],
+) -> BTreeMap<String, Found> {
     let mut all = BTreeMap::new();
     let embedded = EMBEDDED.get().filter(|_| !is_in_project());
     match embedded {
         Some(embedded) => {
-            let embedded = embedded.scenarios.iter();
+            let embedded = kind(embedded).iter();
             all.extend(
                 embedded.map(|&(name, text)| (name.into(), Found::Embedded(text.as_bytes()))),
             );
         }
-        None => all.extend(files(&project_scenarios(), toml_name)),
+        None => all.extend(files(in_project, toml_name)),
     }
-    if let Some(folder) = user_folder("scenarios") {
+    if let Some(folder) = user_folder(part) {
         all.extend(files(&folder, toml_name));
     }
     all

@@ -6,7 +6,7 @@
 
 use super::check::Identity;
 use super::content::{self, Flow};
-use crate::nodes::mac_address;
+use crate::nodes::{mac_address, node_of};
 
 /// Shortest frame, without FCS.
 pub const SHORTEST_BYTES: u32 = 60;
@@ -14,6 +14,12 @@ pub const SHORTEST_BYTES: u32 = 60;
 const EXPERIMENT: [u8; 2] = [0x88, 0xB5];
 /// EtherType of IPv4.
 const IPV4: [u8; 2] = [0x08, 0x00];
+/// Type of a VLAN tag, which stands between addresses and EtherType.
+const VLAN: [u8; 2] = [0x81, 0x00];
+/// Bytes of a VLAN tag.
+const VLAN_BYTES: usize = 4;
+/// Bytes of both addresses.
+const ADDRESSES_BYTES: usize = 12;
 /// Bytes of an Ethernet header.
 const HEADER_BYTES: usize = 14;
 /// Bytes of the headers of IPv4 and UDP.
@@ -87,6 +93,43 @@ pub fn build(seed: u64, flow: Flow, kind: Kind, sequence: u32, length: u32, udp:
         frame[UDP_SUM].copy_from_slice(&sum.to_be_bytes());
     }
     frame
+}
+
+/// What a frame on the wire says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnWire {
+    /// Its sender.
+    pub from: u16,
+    /// Its receiver.
+    pub to: u16,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its number in its flow, from 0.
+    pub number: u32,
+}
+
+/// Reads a frame on the wire, without its FCS. `None`: it is no frame of these programs.
+#[must_use]
+pub fn on_wire(frame: &[u8]) -> Option<OnWire> {
+    let node = |at: usize| node_of(*frame.get(at..)?.first_chunk()?);
+    let (to, from) = (node(0)?, node(6)?);
+    let rest = frame.get(ADDRESSES_BYTES..)?;
+    let rest = match rest.starts_with(&VLAN) {
+        true => rest.get(VLAN_BYTES..)?,
+        false => rest,
+    };
+    let (ethertype, rest) = rest.split_first_chunk()?;
+    let marked = match *ethertype {
+        EXPERIMENT => rest,
+        IPV4 => rest.get(UDP_HEADERS_BYTES..)?,
+        _ => return None,
+    };
+    Some(OnWire {
+        from,
+        to,
+        kind: Kind::of(*marked.first()?)?,
+        number: content::number(marked.get(MARK_BYTES..)?),
+    })
 }
 
 /// Removes the checksum of a frame with UDP, which the board is to compute.
@@ -209,6 +252,30 @@ mod tests {
             assert!(!cut.expect("a frame").intact);
             assert_eq!(check(&frame[..17], WHO, udp), None);
         }
+    }
+
+    #[test]
+    fn a_frame_on_the_wire_says_what_it_is() {
+        let expected = OnWire {
+            from: 1,
+            to: 2,
+            kind: Kind::Data,
+            number: 70_009,
+        };
+        for udp in [false, true] {
+            let frame = build(7, FLOW, Kind::Data, 70_009, 77, udp);
+            assert_eq!(on_wire(&frame), Some(expected));
+            let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
+            let tagged = [addresses, &VLAN, &[0, 3], rest].concat();
+            assert_eq!(on_wire(&tagged), Some(expected));
+            for length in 0..frame.len() {
+                let cut = on_wire(&frame[..length]);
+                assert!(cut.is_none_or(|cut| cut.from == 1), "{length} bytes");
+            }
+        }
+        let mut other = build(7, FLOW, Kind::Data, 9, 77, false);
+        other[12] = 0x86;
+        assert_eq!(on_wire(&other), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::network::{End, Network};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::boards::{Medium, Protocol};
-use crate::faults::{Action, Fault, FrameKind, PacketFault, PacketKind};
+use crate::faults::{Action, Fault, FrameKind, PacketFault, PacketKind, ProgramFault};
 
 /// Latest time and longest duration of a fault, in us: eleven days.
 const LATEST_US: f64 = 1e12;
@@ -75,6 +75,8 @@ pub enum ExactFault {
     Emp(Fault),
     /// Of packets of GM.
     Gm(PacketFault),
+    /// Of Ethernet frames of programs.
+    Program(ProgramFault),
 }
 
 /// Value of `do` in a `[[fault]]`.
@@ -196,10 +198,7 @@ fn exact(
     let fault = match protocol {
         Protocol::Emp => ExactFault::Emp(frames(table, action)?),
         Protocol::Gm => ExactFault::Gm(packets(table, action)?),
-        Protocol::Acenic => {
-            let reason = "single frames are told by the headers of EMP or GM; for frames of Ethernet there are random faults and cuts";
-            return Err(table.place.refuse(reason));
-        }
+        Protocol::Acenic => ExactFault::Program(program_frames(table, action)?),
     };
     let from = match table.get("from") {
         Some(item) => Some(nodes.resolve_one(&item)?),
@@ -213,7 +212,7 @@ fn exact(
     let to = match table.get("to") {
         Some(item) => {
             let node = nodes.resolve_one(&item)?;
-            if from == Some(node) && protocol == Protocol::Emp {
+            if from == Some(node) && protocol != Protocol::Gm {
                 return Err(item.place.refuse("a node sends nothing to itself"));
             }
             Some(node)
@@ -301,6 +300,18 @@ fn packets(table: &mut Table<'_>, action: Action) -> Result<PacketFault, Scenari
     Ok(fault)
 }
 
+/// Reads what selects Ethernet frames of programs.
+fn program_frames(table: &mut Table<'_>, action: Action) -> Result<ProgramFault, ScenarioError> {
+    let mut fault = ProgramFault::new(action);
+    if let Some(item) = table.get("message") {
+        fault = fault.number(item.integer(0..=65_535)?);
+    }
+    if let Some(item) = table.get("nth") {
+        fault = fault.nth(item.integer(1..=1 << 30)?);
+    }
+    Ok(fault)
+}
+
 impl ExactFault {
     /// Sender, receiver and time of the frames.
     fn limited(self, from: Option<usize>, to: Option<usize>, after: SimTime) -> Self {
@@ -324,6 +335,15 @@ impl ExactFault {
                 }
                 Self::Gm(fault.after(after))
             }
+            Self::Program(mut fault) => {
+                if let Some(node) = from {
+                    fault = fault.from(node);
+                }
+                if let Some(node) = to {
+                    fault = fault.to(node);
+                }
+                Self::Program(fault.after(after))
+            }
         }
     }
 
@@ -334,6 +354,8 @@ impl ExactFault {
             (Self::Emp(fault), None) => Self::Emp(fault.always()),
             (Self::Gm(fault), Some(times)) => Self::Gm(fault.times(times)),
             (Self::Gm(fault), None) => Self::Gm(fault.always()),
+            (Self::Program(fault), Some(times)) => Self::Program(fault.times(times)),
+            (Self::Program(fault), None) => Self::Program(fault.always()),
         }
     }
 }

@@ -218,6 +218,10 @@ fn install(
             let fault = fault.clone().later_by(START);
             return faults::install_packet(world, &fault);
         }
+        FaultSpec::Exact(ExactFault::Program(fault), _) => {
+            let fault = fault.clone().later_by(START);
+            return Ok(faults::install_program(world, &fault)?);
+        }
         FaultSpec::Random { links, rates } => {
             for &link in links {
                 let ends = scenario.network.links[link].ends;

@@ -226,6 +226,62 @@ fn a_snapshot_goes_on_with_equal_results() {
 }
 
 #[test]
+fn single_frames_are_lost_doubled_held_back_and_damaged() {
+    let all = "nodes = \"all\"\nframes = 40\nbytes = [60, 700]\ngap_us = 30";
+    let check = |more: &str, fault: &str, expected: [u64; 3]| {
+        let program = format!("[[program]]\nrun = \"frames\"\n{all}\n{more}\n");
+        let text = format!("{}[[fault]]\n{fault}\n", pair(&program));
+        let outcome = good(&text);
+        assert_eq!(counts(&outcome), expected, "{more} {fault}");
+        outcome.faults.values().sum::<u64>()
+    };
+    for more in [
+        "",
+        "vlan = 5",
+        "checksum = true",
+        "checksum = true\nvlan = 7",
+    ] {
+        let hits = check(more, "do = \"drop\"\nmessage = 17\nfrom = 0", [80, 79, 1]);
+        assert_eq!(hits, 1, "{more}");
+    }
+    // Without a sender both nodes have a frame 17.
+    let hits = check("", "do = \"drop\"\nmessage = 17\ntimes = 2", [80, 78, 2]);
+    assert_eq!(hits, 2);
+    let hits = check(
+        "",
+        "do = \"drop\"\nnth = 31\nto = 1\nalways = true",
+        [80, 70, 10],
+    );
+    assert_eq!(hits, 10);
+    let hits = check("", "do = \"duplicate\"\nnth = 3\nfrom = 1", [80, 80, 0]);
+    assert_eq!(hits, 1);
+    let hits = check(
+        "",
+        "do = \"delay\"\nby_us = 200\nnth = 3\nfrom = 1",
+        [80, 80, 0],
+    );
+    assert_eq!(hits, 1);
+    let hits = check(
+        "",
+        "do = \"corrupt\"\nbyte = 50\nnth = 3\nfrom = 1",
+        [80, 79, 1],
+    );
+    assert_eq!(hits, 1);
+    let hits = check("", "do = \"drop\"\nafter_us = 1e6\nfrom = 1", [80, 80, 0]);
+    assert_eq!(hits, 0);
+}
+
+/// Only a comparison of the bytes finds a damage under a check sequence that fits.
+#[test]
+fn a_forged_frame_fails_the_run() {
+    let fault = "[[fault]]\ndo = \"corrupt\"\nbyte = 50\nvalid_fcs = true\nmessage = 3\n";
+    let text = format!("{}{fault}", frames("frames = 10\nbytes = 700"));
+    let outcome = super::run(&text, &RunOptions::default());
+    assert!(!outcome.is_good());
+    assert_eq!(outcome.verdict.messages.corrupted, 1, "{outcome:?}");
+}
+
+#[test]
 fn mistakes_are_refused_where_they_are() {
     let refused = |text: &str, expected: &str| {
         let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
@@ -257,9 +313,10 @@ fn mistakes_are_refused_where_they_are() {
     );
     let fault = |fault: &str| format!("{}[[fault]]\n{fault}\n", frames("bytes = 60"));
     refused(
-        &fault("do = \"drop\"\nfrom = 0"),
-        "single frames are told by the headers",
+        &fault("do = \"drop\"\nfrom = 0\nto = 0"),
+        "a node sends nothing to itself",
     );
+    refused(&fault("do = \"drop\"\nfragment = 1"), "fault.fragment");
     refused(
         &fault("do = \"reset\"\nnode = 1\nat_us = 9"),
         "cannot be reset",

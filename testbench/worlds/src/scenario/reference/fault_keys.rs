@@ -39,7 +39,7 @@ pub(super) const FAULTS: TableDoc = TableDoc {
 pub(super) const FAULT: TableDoc = TableDoc {
     name: "fault",
     written: "[[fault]]",
-    what: "A fault. drop, duplicate, delay and corrupt select frames of EMP or packets of GM; the first one, unless `times` or `always` says otherwise.",
+    what: "A fault. drop, duplicate, delay and corrupt select frames of EMP, packets of GM, or Ethernet frames of programs (`run = \"frames\"`); the first one, unless `times` or `always` says otherwise.",
     keys: &[
         need(
             "do",
@@ -90,7 +90,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "message",
             Integer(0, 65_535),
             "any",
-            "number of an EMP message, from 0, of its sender to its receiver",
+            "number of an EMP message or of a program's Ethernet frame, from 0, of its sender to its receiver",
         ),
         key(
             "packet",
@@ -114,7 +114,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "nth",
             Integer(1, HITS),
             "1",
-            "GM: the nth packet that matches, of each sender",
+            "GM, Ethernet frames: the nth one that matches, of each sender",
         ),
         key(
             "from",

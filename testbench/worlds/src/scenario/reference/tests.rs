@@ -79,7 +79,7 @@ fn texts() -> Vec<String> {
     let clos = format!("{MYRINET}[network]\ntopology = \"clos\"\nports = 8\nnodes = 4\n");
     texts.extend([
         format!("{SETTINGS}{PAIR}{STREAM}"),
-        format!("{ACENIC}{PAIR}{FRAMES}"),
+        format!("{ACENIC}{PAIR}{FRAMES}[[fault]]\ndo = \"drop\"\nmessage = 1\nnth = 2\n"),
         format!("{MYRINET}{PAIR}[[program]]\nrun = \"start\"\nnodes = 0\n"),
         format!("{PAIR}{STREAM}[[fault]]\ndo = \"random\"\n{RATES}"),
         format!("{PAIR}{STREAM}[faults]\n{RATES}"),

@@ -1,0 +1,169 @@
+//! Faults of single Ethernet frames of host programs ([`frames`](crate::programs::frames)).
+
+use emulator::sim::time::SimTime;
+use emulator::sim::world::World;
+use emulator::state;
+use emulator::wire::ethernet::EthernetError;
+use emulator::wire::ethernet::frame::Frame;
+use emulator::wire::fault::{FaultLayer, Passage};
+use emulator::wire::unit::Departure;
+
+use super::{Action, Strikes};
+use crate::programs::frame::{Kind, OnWire, on_wire};
+
+/// A fault of data frames of programs that match its pattern, where they leave their sender; by default of the first one only. Greetings and their
+/// answers carry no data and match no pattern.
+///
+/// ```
+/// use lanigon_worlds::faults::{Action, ProgramFault};
+///
+/// // Frame 16 from node 2 to node 0 is lost, counted from 0.
+/// let lost = ProgramFault::new(Action::Drop).from(2).to(0).number(16);
+/// // The hundredth frame that leaves node 1 comes twice, whatever its receiver.
+/// let twice = ProgramFault::new(Action::Duplicate).from(1).nth(100);
+/// # let _ = (lost, twice);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramFault {
+    action: Action,
+    number: Option<u32>,
+    from: Option<u16>,
+    to: Option<u16>,
+    nth: u32,
+    after: SimTime,
+    times: Option<u32>,
+}
+
+impl ProgramFault {
+    /// A fault of the first data frame.
+    #[must_use]
+    pub const fn new(action: Action) -> Self {
+        Self {
+            action,
+            number: None,
+            from: None,
+            to: None,
+            nth: 1,
+            after: SimTime::ZERO,
+            times: Some(1),
+        }
+    }
+
+    /// Matches frames with this number only, counted from 0 for each program, sender and receiver.
+    #[must_use]
+    pub const fn number(mut self, number: u32) -> Self {
+        self.number = Some(number);
+        self
+    }
+
+    /// Matches frames from this node only.
+    #[must_use]
+    pub const fn from(mut self, node: u16) -> Self {
+        self.from = Some(node);
+        self
+    }
+
+    /// Matches frames to this node only.
+    #[must_use]
+    pub const fn to(mut self, node: u16) -> Self {
+        self.to = Some(node);
+        self
+    }
+
+    /// Skips matching frames before this one, counted from 1 for each sender.
+    #[must_use]
+    pub const fn nth(mut self, number: u32) -> Self {
+        self.nth = number;
+        self
+    }
+
+    /// Matches frames that leave at `time` or later only.
+    #[must_use]
+    pub const fn after(mut self, time: SimTime) -> Self {
+        self.after = time;
+        self
+    }
+
+    /// Sets the number of hits.
+    #[must_use]
+    pub const fn times(mut self, times: u32) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// Removes the limit of hits.
+    #[must_use]
+    pub const fn always(mut self) -> Self {
+        self.times = None;
+        self
+    }
+
+    /// The fault with times later by `span`.
+    #[must_use]
+    pub const fn later_by(mut self, span: SimTime) -> Self {
+        self.after = self.after.saturating_add(span);
+        self
+    }
+
+    fn fits(&self, frame: &OnWire, time: SimTime) -> bool {
+        time >= self.after
+            && frame.kind == Kind::Data
+            && self.number.is_none_or(|wanted| wanted == frame.number)
+            && self.from.is_none_or(|wanted| wanted == frame.from)
+            && self.to.is_none_or(|wanted| wanted == frame.to)
+    }
+}
+
+/// The fault at one sender.
+#[derive(Debug)]
+struct Layer {
+    fault: ProgramFault,
+    /// Number of matching frames so far.
+    seen: u32,
+    strikes: Strikes,
+}
+
+state!(Layer { seen, strikes } fixed { fault });
+
+impl Layer {
+    fn strikes(&mut self, departure: &Departure<Frame>) -> bool {
+        let frame = on_wire(departure.unit.bytes());
+        if !frame.is_some_and(|frame| self.fault.fits(&frame, departure.head)) {
+            return false;
+        }
+        self.seen = self.seen.saturating_add(1);
+        self.seen >= self.fault.nth && self.strikes.take(self.fault.times)
+    }
+}
+
+impl FaultLayer<Frame> for Layer {
+    fn pass(&mut self, departure: Departure<Frame>, passage: &mut Passage<Frame>) {
+        match self.strikes(&departure) {
+            true => self.fault.action.strike(departure, passage),
+            false => passage.forward(departure),
+        }
+    }
+}
+
+/// Installs a fault at the nodes' ports, as [`install`](super::install) does.
+///
+/// # Errors
+/// If the sender does not exist or has no cable.
+pub fn install_program(world: &mut World, fault: &ProgramFault) -> Result<Strikes, EthernetError> {
+    let strikes = Strikes::default();
+    let senders = match fault.from {
+        Some(node) => vec![usize::from(node)],
+        None => (0..world.nodes.len())
+            .filter(|&node| world.line_counts(node).is_ok())
+            .collect(),
+    };
+    for node in senders {
+        let layer = Layer {
+            fault: fault.clone(),
+            seen: 0,
+            strikes: strikes.clone(),
+        };
+        world.add_fault(node, Box::new(layer))?;
+    }
+    Ok(strikes)
+}
