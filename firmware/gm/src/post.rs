@@ -20,10 +20,10 @@ use defs::gm::port::{
 use crate::nic::Event;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST,
-    C_READY_NEXT, C_SEND, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NOW, OPEN_PORT,
-    P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED, R_CONNECTION,
-    R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT,
-    R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
+    C_READY_NEXT, C_SEND, C_WINDOW, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NOW,
+    OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED,
+    R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH,
+    R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -259,6 +259,29 @@ impl<N: Nic> Gm<N> {
             self.append(READY_LOW + (priority << 3), connection, C_READY_NEXT);
         }
         self.nic.store(connection + C_FLAGS, flags);
+    }
+
+    /// Appends a record whose packet is sent at once, if nothing of the connection waits. Returns whether it is so.
+    #[inline(always)]
+    pub(crate) fn add_sent(&mut self, connection: u32, record: u32) -> bool {
+        let mut flags = self.nic.load(connection + C_FLAGS);
+        let window = self.nic.load(connection + C_WINDOW);
+        let sent = self.nic.load(connection + C_SEND).wrapping_sub(window) & 0xFFFF;
+        let waits = self.nic.load(connection + C_CURSOR);
+        if waits != 0 || flags & F_HELD != 0 || sent >= WINDOW {
+            return false;
+        }
+        self.nic.store(record + R_NEXT, 0);
+        if self.nic.load(connection + C_FIRST) == 0 {
+            self.nic.store(connection + C_FIRST, record);
+            flags = self.begin_waiting(connection, flags);
+            self.nic.store(connection + C_FLAGS, flags);
+        } else {
+            let last = self.nic.load(connection + C_LAST);
+            self.nic.store(last + R_NEXT, record);
+        }
+        self.nic.store(connection + C_LAST, record);
+        true
     }
 
     /// A connection has its first unacknowledged record: it is watched. Returns its flags.

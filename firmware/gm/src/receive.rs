@@ -119,6 +119,9 @@ impl<N: Nic> Gm<N> {
                 self.count(Counter::BadLength);
             }
             false
+        } else if subtype.wrapping_sub(STEP) < SUBTYPES {
+            self.collective_packet(&packet);
+            false
         } else {
             self.other(&packet)
         }
@@ -149,10 +152,6 @@ impl<N: Nic> Gm<N> {
                 false
             }
             SPREAD | EXCHANGED | MISSING => self.gossip_packet(packet),
-            subtype if subtype.wrapping_sub(STEP) < SUBTYPES => {
-                self.collective_packet(packet);
-                false
-            }
             _ => {
                 self.count(Counter::BadType);
                 false

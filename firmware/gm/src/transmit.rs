@@ -130,7 +130,7 @@ impl<N: Nic> Gm<N> {
 
     /// The sequence number of the next packet of a connection.
     #[inline(always)]
-    fn take_sequence(&mut self, connection: u32) -> u32 {
+    pub(crate) fn take_sequence(&mut self, connection: u32) -> u32 {
         let sequence = self.nic.load(connection + C_SEND);
         let window = self.nic.load(connection + C_WINDOW);
         let after = next_sequence(sequence);

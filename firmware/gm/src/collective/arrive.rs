@@ -6,13 +6,12 @@ use defs::gm::collective::{
 };
 use defs::gm::map::{COLLECTIVE_TICKS, Counter};
 use defs::gm::packet::HEADER_BYTES;
-use defs::gm::port::PORT_COUNT;
 
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    AWAITED, AWAITING, B_INDEX, B_SENT, B_STATE, EARLIER, EXCHANGING, TAKEN, USED, X_OPENING,
-    block, list, note,
+    AWAITED, AWAITING, B_AWAITED, B_INDEX, B_SENT, B_STATE, EARLIER, EXCHANGING, TAKEN, USED,
+    X_OPENING, block, list, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
@@ -24,9 +23,10 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn collective_packet(&mut self, packet: &Packet) {
         let has_value = packet.subtype >= PARTIAL;
-        let (bytes, limit) = match has_value {
-            true => (HEADER_BYTES + VALUE_BYTES, UNEXPECTED_VALUES),
-            false => (HEADER_BYTES, UNEXPECTED),
+        let bytes = if has_value {
+            HEADER_BYTES + VALUE_BYTES
+        } else {
+            HEADER_BYTES
         };
         if packet.length != bytes {
             return self.count(Counter::BadLength);
@@ -34,23 +34,27 @@ impl<N: Nic> Gm<N> {
         if !self.is_expected(packet.connection, packet.sequence) {
             return;
         }
-        let (remote, local) = (packet.lengths >> 1 & 0x7F, packet.lengths >> 9 & 0x7F);
-        let known = remote < PORT_COUNT && local < PORT_COUNT && packet.number & 1 == 0;
+        // Subports below 16, of low priority.
+        let known = packet.lengths & 0xF1F1 == 0 && packet.number & 1 == 0;
         if !known || self.nic.load(COLLECTIVE_TICKS) == 0 {
             self.count(Counter::BadAddress);
             return self.accept(packet.connection, packet.sequence, true);
         }
-        let taken = self.nic.load(TAKEN);
-        if taken.wrapping_sub(self.nic.load(USED)) >= limit {
-            self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
+        // On one CPU the packets of barriers are used at once.
+        let at_once = N::ROLE.sends() && packet.subtype <= RELEASE;
+        if !at_once && !self.may_take(packet, has_value) {
             return;
         }
-        self.nic.store(TAKEN, taken.wrapping_add(1));
         self.nic
             .mark(Event::PacketReceived, packet.number, packet.sequence);
         self.accept(packet.connection, packet.sequence, true);
+        let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
         let opening = packet.lengths >> 16 & 0x1F;
-        let from = origin::pack(packet.subtype, packet.number >> 1, remote, local, opening);
+        let node = packet.number >> 1;
+        if at_once {
+            return self.barrier_packet(packet.subtype, node, remote, local, opening);
+        }
+        let from = origin::pack(packet.subtype, node, remote, local, opening);
         let mut value = NO_VALUE;
         if has_value {
             let at = packet.at + HEADER_BYTES;
@@ -61,6 +65,36 @@ impl<N: Nic> Gm<N> {
             };
         }
         self.hand_arrival(from, value);
+    }
+
+    /// Whether there is a place for what a packet brings until it is used. If not, its sender is told.
+    fn may_take(&mut self, packet: &Packet, has_value: bool) -> bool {
+        let taken = self.nic.load(TAKEN);
+        let limit = if has_value {
+            UNEXPECTED_VALUES
+        } else {
+            UNEXPECTED
+        };
+        if taken.wrapping_sub(self.nic.load(USED)) >= limit {
+            self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
+            return false;
+        }
+        self.nic.store(TAKEN, taken.wrapping_add(1));
+        true
+    }
+
+    /// SEND: a packet of a barrier of another node.
+    #[inline(always)]
+    fn barrier_packet(&mut self, subtype: u32, node: u32, remote: u32, local: u32, opening: u32) {
+        let port = port_block(local);
+        let awaited = self.nic.load(block(port) + B_AWAITED);
+        if awaited == (node << 16 | remote << 8 | 1) && subtype == STEP {
+            self.next_exchange(port);
+        } else {
+            self.note_packet(origin::pack(subtype, node, remote, local, opening));
+        }
+        self.begin_next(port);
+        self.settle();
     }
 
     /// SEND: a packet of another node.
@@ -76,7 +110,7 @@ impl<N: Nic> Gm<N> {
         let subtype = origin::subtype(from);
         let port = port_block(origin::local(from));
         if subtype <= RELEASE {
-            self.barrier_packet(port, from, subtype);
+            self.note_packet(from);
             self.used(from);
             self.begin_next(port);
         } else if subtype == PARTIAL {
@@ -111,7 +145,9 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A packet of a barrier: the barrier goes on, or the packet is noted.
-    fn barrier_packet(&mut self, port: u32, from: u32, subtype: u32) {
+    #[inline(never)]
+    fn note_packet(&mut self, from: u32) {
+        let port = port_block(origin::local(from));
         let (at, shift) = note(
             origin::node(from),
             origin::local(from),
@@ -126,14 +162,18 @@ impl<N: Nic> Gm<N> {
         }
         if word >> shift & AWAITED != 0 {
             self.nic.store(at, others);
-            return self.barrier_came(port, subtype);
+            return self.barrier_came(port, origin::subtype(from));
+        }
+        let awaited = self.nic.load(block(port) + B_AWAITED);
+        if awaited == origin::endpoint(from) | 1 {
+            return self.next_exchange(port);
         }
         self.nic.store(at, others | opening << shift);
         if self.nic.load(block(port) + B_STATE) == EXCHANGING {
-            self.exchange(port);
-        } else {
-            self.count(Counter::Unexpected);
+            // Its step may wait for a record.
+            return;
         }
+        self.count(Counter::Unexpected);
     }
 
     /// A packet of the barrier under way came to a port that was closed: it is sent again, if it has been sent to this endpoint.

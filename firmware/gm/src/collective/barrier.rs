@@ -19,8 +19,9 @@ use defs::gm::port::PORT_COUNT;
 
 use super::depart::NO_VALUE;
 use super::state::{
-    AWAITED, AWAITING, B_COUNT, B_DEADLINE, B_INDEX, B_LEFT, B_PARENT, B_POSTED, B_SENT, B_STATE,
-    B_TOLD, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, RELEASING, X_BROKEN, block, list, note,
+    AWAITED, AWAITING, B_AWAITED, B_COUNT, B_DEADLINE, B_INDEX, B_LEFT, B_PARENT, B_POSTED, B_SENT,
+    B_STATE, B_TOLD, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, RELEASING, WAITING_PORTS,
+    X_BROKEN, block, list, note,
 };
 use crate::state::{NOW, port_number};
 use crate::{Gm, Nic};
@@ -74,6 +75,7 @@ impl<N: Nic> Gm<N> {
         if algorithm == EXCHANGE {
             self.nic.store(block + B_INDEX, 0);
             self.nic.store(block + B_SENT, 0);
+            self.nic.store(block + B_AWAITED, 0);
             self.nic.store(block + B_STATE, EXCHANGING);
             return self.exchange(port);
         }
@@ -84,29 +86,65 @@ impl<N: Nic> Gm<N> {
         self.gather(port, parent, count);
     }
 
+    /// The packet has come that an exchange awaits.
+    #[inline(always)]
+    pub(super) fn next_exchange(&mut self, port: u32) {
+        let block = block(port);
+        let index = self.nic.load(block + B_INDEX) + 1;
+        let entry = self.nic.load(list(port) + (index << 2));
+        self.nic.store(block + B_INDEX, index);
+        let usual = entry & (STEP_SEND | STEP_WAIT) == STEP_SEND | STEP_WAIT;
+        if index < self.nic.load(block + B_COUNT) && usual {
+            // The next step is like this one: most are.
+            if self.depart(port, entry, STEP, NO_VALUE) && !self.take_note(port, entry) {
+                return self.nic.store(block + B_AWAITED, entry & !0xFF | 1);
+            }
+            return self.exchange_after(port);
+        }
+        self.nic.store(block + B_AWAITED, 0);
+        self.nic.store(block + B_SENT, 0);
+        self.exchange(port);
+    }
+
+    /// A usual step was not sent, or its packet has come early.
+    #[cold]
+    #[inline(never)]
+    fn exchange_after(&mut self, port: u32) {
+        let block = block(port);
+        let waits = self.nic.load(WAITING_PORTS) >> port_number(port) & 1 != 0;
+        self.nic.store(block + B_AWAITED, 0);
+        self.nic.store(block + B_SENT, 0);
+        if waits || self.nic.load(block + B_STATE) != EXCHANGING {
+            return;
+        }
+        let index = self.nic.load(block + B_INDEX) + 1;
+        self.nic.store(block + B_INDEX, index);
+        self.exchange(port);
+    }
+
     /// Steps of an exchange, as far as they can be made.
     #[inline(never)]
     pub(super) fn exchange(&mut self, port: u32) {
         let block = block(port);
         let count = self.nic.load(block + B_COUNT);
         let mut index = self.nic.load(block + B_INDEX);
-        let mut sent = self.nic.load(block + B_SENT);
+        let mut at = list(port) + (index << 2);
         while index < count {
-            let entry = self.nic.load(list(port) + (index << 2));
+            let entry = self.nic.load(at);
             if entry & STEP_WAIT == 0 && index + 1 == count {
                 self.tell_barrier(port);
             }
-            if entry & STEP_SEND != 0 && sent == 0 {
+            if entry & STEP_SEND != 0 && self.nic.load(block + B_SENT) == 0 {
                 if !self.depart(port, entry, STEP, NO_VALUE) {
                     return;
                 }
                 self.nic.store(block + B_SENT, 1);
             }
             if entry & STEP_WAIT != 0 && !self.take_note(port, entry) {
-                return;
+                return self.nic.store(block + B_AWAITED, entry & !0xFF | 1);
             }
             index += 1;
-            sent = 0;
+            at += 4;
             self.nic.store(block + B_INDEX, index);
             self.nic.store(block + B_SENT, 0);
         }

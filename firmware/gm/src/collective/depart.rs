@@ -4,7 +4,7 @@ use defs::gm::collective::{
     AGAIN, LOCAL, LOCAL_BYTES, LOCAL_COUNT, LOCAL_VALUES, PARTIAL, PARTIAL_AGAIN, VALUE_BYTES,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
 use defs::gm::packet::{HEADER_BYTES, first_word};
 use defs::gm::port::PORT_COUNT;
 
@@ -12,8 +12,9 @@ use super::origin;
 use super::state::{FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, WAITING_PORTS, X_OPENING, block};
 use crate::remote::Plan;
 use crate::state::{
-    R_ACKED, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH,
-    R_SENT, R_TOKEN, connection, port_number,
+    BUFFER_END, BUFFER_START, BUFFER_STATE, FILL, FREE, R_ACKED, R_HIGH, R_KEY, R_KIND, R_LENGTH,
+    R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_SENT, R_TOKEN, READY, SEND_OTHER,
+    connection, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -91,20 +92,52 @@ impl<N: Nic> Gm<N> {
         let free = self.nic.load(record + R_NEXT);
         self.nic.store(FREE_PACKET, free);
         let own = port_number(port) << 1;
-        self.nic.store(record + R_KIND, K_COLLECTIVE);
-        self.nic.store(record + R_LENGTH, 0);
-        self.nic.store(record + R_SENT, 0);
-        self.nic.store(record + R_ACKED, 0);
-        self.nic
-            .store(record + R_PORTS, what & 0xFFFF_0000 | remote << 9 | own);
-        self.nic.store(record + R_TOKEN, 0);
+        let ports = what & 0xFFFF_0000 | remote << 9 | own;
+        let subtype = what & 0xFFFF;
+        let connection = connection(node << 1);
+        // Its other words are those of a free record.
+        self.nic.store(record + R_PORTS, ports);
         self.nic.store(record + R_KEY, port);
-        self.nic.store(record + R_NUMBER, what & 0xFFFF);
-        self.nic.store(record + R_REMOTE_HIGH, value.tag);
-        self.nic.store(record + R_HIGH, value.high);
-        self.nic.store(record + R_LOW, value.low);
-        self.add_record(connection(node << 1), record);
+        self.nic.store(record + R_NUMBER, subtype);
+        if subtype >= PARTIAL {
+            self.nic.store(record + R_REMOTE_HIGH, value.tag);
+            self.nic.store(record + R_HIGH, value.high);
+            self.nic.store(record + R_LOW, value.low);
+        }
+        let buffer = self.nic.load(FILL);
+        if self.nic.load(buffer + BUFFER_STATE) != FREE || !self.add_sent(connection, record) {
+            self.add_record(connection, record);
+            return true;
+        }
+        let header = buffer + BUFFER_HEADER;
+        let sequence = self.take_sequence(connection);
+        let start = self.packet_header(header, connection, first_word(subtype), sequence, ports);
+        let mut end = header + HEADER_BYTES;
+        if subtype >= PARTIAL {
+            self.nic.store(end, value.tag);
+            self.nic.store(end + 4, value.high);
+            self.nic.store(end + 8, value.low);
+            end += VALUE_BYTES;
+        }
+        self.nic.store(buffer + BUFFER_START, start);
+        self.nic.store(buffer + BUFFER_END, end);
+        self.nic.store(buffer + BUFFER_STATE, READY);
+        self.nic.store(FILL, buffer ^ SEND_OTHER);
+        self.send_machine();
         true
+    }
+
+    /// Prepares a free record: only what differs between packets is written later.
+    pub(super) fn prepare_packet(&mut self, record: u32) {
+        for (word, value) in [
+            (R_KIND, K_COLLECTIVE),
+            (R_LENGTH, 0),
+            (R_SENT, 0),
+            (R_ACKED, 0),
+            (R_TOKEN, 0),
+        ] {
+            self.nic.store(record + word, value);
+        }
     }
 
     /// There is no way to the endpoint: the operations fail; what only goes back is dropped.
@@ -157,7 +190,10 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn free_packet(&mut self, record: u32) {
         let free = self.nic.load(FREE_PACKET);
-        self.nic.store(record + R_KIND, 0);
+        if self.nic.load(record + R_KIND) != K_COLLECTIVE {
+            // It was given up and has kept its number.
+            self.prepare_packet(record);
+        }
         self.nic.store(record + R_NEXT, free);
         self.nic.store(FREE_PACKET, record);
         self.settle();

@@ -11,10 +11,10 @@ use defs::gm::port::PORT_COUNT;
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACTIVE_PORTS, AWAITED, B_DEADLINE, B_POSTED, B_STATE, B_TOLD, COLLECTIVE_STATE_END, EARLIER,
-    EXCHANGING, FREE_PACKET, FREE_VALUE, GATHERED, INSTANCES, LOCAL_IN, LOCAL_OUT, NONE, RELEASING,
-    TAKEN, V_CLOSED, V_HIGH, V_LOW, V_NEXT, V_ORIGIN, V_TAG, WAITING_PORTS, X_BROKEN, X_INSTANCES,
-    X_OPENING, X_SCAN, X_VALUES, block, result_words,
+    ACTIVE_PORTS, AWAITED, B_AWAITED, B_DEADLINE, B_POSTED, B_STATE, B_TOLD, COLLECTIVE_STATE_END,
+    EARLIER, EXCHANGING, FREE_PACKET, FREE_VALUE, GATHERED, INSTANCES, LOCAL_IN, LOCAL_OUT, NONE,
+    RELEASING, TAKEN, V_CLOSED, V_HIGH, V_LOW, V_NEXT, V_ORIGIN, V_TAG, WAITING_PORTS, X_BROKEN,
+    X_INSTANCES, X_OPENING, X_SCAN, X_VALUES, block, result_words,
 };
 use crate::state::{P_NOTICES, P_OPEN, P_RECEIVES, R_KEY, R_NEXT, port_block, port_number};
 use crate::{Gm, Nic};
@@ -44,6 +44,9 @@ impl<N: Nic> Gm<N> {
         }
         let count = COLLECTIVE_RECORD_COUNT;
         self.free_list(COLLECTIVE_RECORDS, count, RECORD_BYTES, R_NEXT);
+        for number in 0..count {
+            self.prepare_packet(COLLECTIVE_RECORDS + number * RECORD_BYTES);
+        }
         self.nic.store(FREE_PACKET, COLLECTIVE_RECORDS);
         let count = UNEXPECTED_VALUES + LOCAL_VALUES;
         self.free_list(VALUES, count, VALUE_BUFFER_BYTES, V_NEXT);
@@ -61,6 +64,7 @@ impl<N: Nic> Gm<N> {
         let next = if opening == OPENINGS { 1 } else { opening + 1 };
         for (word, value) in [
             (B_STATE, NONE),
+            (B_AWAITED, 0),
             (B_POSTED, 0),
             (X_OPENING, next),
             (X_BROKEN, 0),
@@ -168,6 +172,7 @@ impl<N: Nic> Gm<N> {
         }
         for (word, value) in [
             (B_STATE, NONE),
+            (B_AWAITED, 0),
             (B_POSTED, 0),
             (X_INSTANCES, 0),
             (X_SCAN, u32::MAX),
@@ -260,6 +265,7 @@ impl<N: Nic> Gm<N> {
         let instances = self.nic.load(block + X_INSTANCES);
         for (word, value) in [
             (B_STATE, NONE),
+            (B_AWAITED, 0),
             (B_POSTED, 0),
             (X_BROKEN, status + 1),
             (X_INSTANCES, 0),

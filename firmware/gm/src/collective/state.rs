@@ -43,6 +43,8 @@ pub const B_LEFT: u32 = B_STATE + 12;
 pub const B_DEADLINE: u32 = B_STATE + 16;
 /// Word of a block: the packet of the step has been sent.
 pub const B_SENT: u32 = B_STATE + 20;
+/// Word of a block: the endpoint whose packet an exchange awaits, and 1; else 0.
+pub const B_AWAITED: u32 = B_STATE + 60;
 /// Word of a block: 1 if the first entry is the parent.
 pub const B_PARENT: u32 = B_STATE + 24;
 /// Word of a block: the host knows that the barrier is complete; packets are still to be sent.
@@ -75,6 +77,8 @@ pub const RELEASING: u32 = 5;
 
 /// Reductions of a block.
 pub const INSTANCES: u32 = B_STATE + 0x40;
+
+const _: () = assert!(B_AWAITED + 4 <= INSTANCES);
 /// Bytes of one.
 pub const INSTANCE_BYTES: u32 = 32;
 /// Word of a reduction: what it does.

@@ -44,6 +44,8 @@ const PASSED: u32 = 2;
 const PASS_LATER: u32 = 4;
 /// State of an entry: it completes a step.
 const ENDS_STEP: u32 = 8;
+/// Position of what a member asks for, in the state of an entry without a packet.
+const ASKED_SHIFT: u32 = 4;
 
 const _: () = assert!(HELD_BYTES == 1 << 5);
 
@@ -123,11 +125,7 @@ impl<N: Nic> Gm<N> {
                 ASKED_STEP
             };
             if ahead == 0 || ahead == 0xFFFF {
-                self.hand_news(News {
-                    what: group | what,
-                    place: piece.place,
-                    block: piece.operation << 16 | piece.block,
-                });
+                self.answer_later(&piece, what);
             }
             return false;
         }
@@ -141,6 +139,23 @@ impl<N: Nic> Gm<N> {
         } else {
             self.block_came(packet, &piece)
         }
+    }
+
+    /// A member asks for a packet, which may be on its way to host memory: it is read from there behind all that is written now.
+    #[cold]
+    #[inline(never)]
+    fn answer_later(&mut self, piece: &Piece, what: u32) {
+        let held = self.hold_until_written(0);
+        if held == 0 {
+            return;
+        }
+        self.nic
+            .store(held + HELD_STATE, WRITTEN | what << ASKED_SHIFT);
+        self.nic.store(held + HELD_GROUP, piece.group);
+        self.nic.store(held + HELD_PLACE, piece.place);
+        let block = piece.operation << 16 | piece.block;
+        self.nic.store(held + HELD_BLOCK, block);
+        self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
     }
 
     fn find_group(&mut self, packet: &Packet) -> Option<u32> {
@@ -380,8 +395,11 @@ impl<N: Nic> Gm<N> {
         let place = self.nic.load(held + HELD_PLACE);
         let block = self.nic.load(held + HELD_BLOCK);
         self.drop_held(held);
-        self.nic.release(packet);
+        if packet != 0 {
+            self.nic.release(packet);
+        }
         let news = match state {
+            _ if packet == 0 => state >> ASKED_SHIFT,
             PASS_LATER => PASS_ON,
             ENDS_STEP => STEP_CAME,
             _ => {
