@@ -121,7 +121,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(crate) fn free_record(&mut self, record: u32) {
         if record >= REPLIES {
-            return self.free_reply(record);
+            return self.free_other(record);
         }
         let free = self.nic.load(FREE_RECORD);
         self.nic.store(record + R_KIND, 0);

@@ -17,6 +17,7 @@ use defs::gm::port::{
     SEND_TYPE, control_block, receive_slot, send_slot,
 };
 
+use crate::collective::COLLECTIVE_STATE_END;
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
 use crate::state::connection;
@@ -26,8 +27,7 @@ use crate::state::{
     P_LISTS, P_NEXT, P_NOTICES, P_OPEN, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_RECEIVES, P_REPORT_IN,
     P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN, P_WAITING, R_KIND, R_NEXT, R_TOKEN,
     RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES,
-    REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, STATE_END,
-    T_NEXT,
+    REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, T_NEXT,
 };
 use crate::{Gm, Nic};
 
@@ -59,7 +59,7 @@ impl<N: Nic> Gm<N> {
         }
         self.forget_pages();
         self.clear(COUNTERS, COUNTERS + 4 * COUNTER_COUNT);
-        self.clear(STATE, STATE_END);
+        self.clear(STATE, COLLECTIVE_STATE_END);
         self.prepare_mapping();
         for port in 0..PORT_COUNT {
             self.nic.store(control_block(port) + P_OPEN, 0);

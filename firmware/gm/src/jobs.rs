@@ -269,13 +269,18 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// SEND: the record of an answer to a get is free.
-    #[cold]
+    /// SEND: a record is free that is not of a send.
     #[inline(never)]
-    pub(crate) fn free_reply(&mut self, record: u32) {
+    pub(crate) fn free_other(&mut self, record: u32) {
         if record >= COLLECTIVE_RECORDS {
-            self.free_packet(record);
-        } else if N::ROLE.receives() {
+            return self.free_packet(record);
+        }
+        self.free_reply(record);
+    }
+
+    /// SEND: the record of an answer to a get is free.
+    fn free_reply(&mut self, record: u32) {
+        if N::ROLE.receives() {
             self.add_free_reply(record);
         } else {
             self.put_job(Job::FreeReply, 0, [record, 0, 0]);

@@ -17,6 +17,7 @@ use defs::gm::port::{
     SEND_TYPE, WAKE,
 };
 
+use crate::collective::ACKED_COUNT;
 use crate::nic::Event;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST,
@@ -70,7 +71,8 @@ impl<N: Nic> Gm<N> {
                 }
             }
         }
-        (self.nic.load(COMMAND) | self.nic.load(OUT)) != 0 && self.take_words()
+        (self.nic.load(COMMAND) | self.nic.load(OUT) | self.nic.load(ACKED_COUNT)) != 0
+            && self.take_words()
     }
 
     /// Takes a send slot.

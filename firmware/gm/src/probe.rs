@@ -18,6 +18,7 @@ use defs::gm::mapping::{
     WORD_SIZES, WORD_TYPE, WORD_VERSION, first_word,
 };
 
+use crate::collective::ACKED_COUNT;
 use crate::state::{ACK_BUFFER, ACKS, C_ACK_NEXT, OWN, SENDING, SENDING_ACK, STARTED};
 use crate::{Gm, Nic};
 
@@ -69,7 +70,11 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn take_words(&mut self) -> bool {
-        let taken = self.take_out();
+        let acked = self.nic.load(ACKED_COUNT) != 0;
+        if acked {
+            self.take_acked();
+        }
+        let taken = self.take_out() || acked;
         let command = self.nic.load(COMMAND);
         command != 0 && self.command(command) || taken
     }

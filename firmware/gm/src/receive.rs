@@ -227,6 +227,15 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// A packet has acknowledged what a connection owes, where RECV runs on this CPU.
+    #[inline(always)]
+    pub(crate) fn owes_nothing(&mut self, connection: u32) {
+        if N::ROLE.receives() {
+            let flags = self.nic.load(connection + C_RECEIVE);
+            self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+        }
+    }
+
     /// Acknowledges what a connection owes.
     #[cold]
     #[inline(never)]

@@ -5,7 +5,7 @@ use defs::gm::map::{BACK_OFF_LIMIT, FATAL_TICKS};
 use defs::gm::mapping::OUT;
 use defs::gm::port::PORT_COUNT;
 
-use crate::collective::ACTIVE_PORTS;
+use crate::collective::{ACKED_COUNT, ACTIVE_PORTS};
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL, C_FIRST,
     C_FLAGS, F_ACTIVE, F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
@@ -26,6 +26,9 @@ impl<N: Nic> Gm<N> {
         }
         if N::ACK_TICK == 0 && N::ROLE.receives() {
             self.send_delayed_acks();
+        }
+        if self.nic.load(ACKED_COUNT) != 0 {
+            self.take_acked();
         }
         self.look_at_connections(now);
         if self.nic.load(ALARMS) != 0 {

@@ -123,7 +123,10 @@ pub const RESULT: u32 = SUBTYPE_BASE + 85;
 pub const PARTIAL_AGAIN: u32 = SUBTYPE_BASE + 86;
 /// Number of these subtypes.
 pub const SUBTYPES: u32 = 7;
-/// Bytes of payload of the last three: tag, value.
+/// Bytes behind the header of all of them: what an ack would have as its sequence number, so that operations that follow each other need
+/// no acks.
+pub const ACKED_BYTES: u32 = 4;
+/// Bytes of the last three behind these: tag, value.
 pub const VALUE_BYTES: u32 = 12;
 
 /// Opening of a port: counts from 1 to this, then from 1 again. Word 3 of these packets has the sender's opening instead of a length.

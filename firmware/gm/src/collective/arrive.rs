@@ -1,17 +1,17 @@
 //! Packets of other members: those that operations wait for, and those that come early.
 
 use defs::gm::collective::{
-    AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP, STEP_SEND, SUBTYPES, UNEXPECTED,
-    UNEXPECTED_VALUES, VALUE_BYTES,
+    ACKED_BYTES, AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP, STEP_SEND, SUBTYPES,
+    UNEXPECTED, UNEXPECTED_VALUES, VALUE_BYTES,
 };
 use defs::gm::map::{COLLECTIVE_TICKS, Counter};
-use defs::gm::packet::HEADER_BYTES;
+use defs::gm::packet::{ACK, HEADER_BYTES};
 
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    AWAITED, AWAITING, B_AWAITED, B_INDEX, B_SENT, B_STATE, EARLIER, EXCHANGING, TAKEN, USED,
-    X_OPENING, block, list, note,
+    ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, B_AWAITED, B_INDEX, B_SENT, B_STATE,
+    EARLIER, EXCHANGING, TAKEN, USED, X_OPENING, block, list, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
@@ -24,9 +24,9 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn collective_packet(&mut self, packet: &Packet) {
         let has_value = packet.subtype >= PARTIAL;
         let bytes = if has_value {
-            HEADER_BYTES + VALUE_BYTES
+            HEADER_BYTES + ACKED_BYTES + VALUE_BYTES
         } else {
-            HEADER_BYTES
+            HEADER_BYTES + ACKED_BYTES
         };
         if packet.length != bytes {
             return self.count(Counter::BadLength);
@@ -51,13 +51,16 @@ impl<N: Nic> Gm<N> {
         let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
         let opening = packet.lengths >> 16 & 0x1F;
         let node = packet.number >> 1;
+        let acked = self.nic.load(packet.at + HEADER_BYTES);
         if at_once {
-            return self.barrier_packet(packet.subtype, node, remote, local, opening);
+            self.barrier_packet(packet.subtype, node, remote, local, opening);
+            return self.note_acked(packet.connection, acked);
         }
+        self.ack_came(packet.connection, ACK, acked, 0);
         let from = origin::pack(packet.subtype, node, remote, local, opening);
         let mut value = NO_VALUE;
         if has_value {
-            let at = packet.at + HEADER_BYTES;
+            let at = packet.at + HEADER_BYTES + ACKED_BYTES;
             value = Value {
                 tag: self.nic.load(at),
                 high: self.nic.load(at + 4),
@@ -65,6 +68,32 @@ impl<N: Nic> Gm<N> {
             };
         }
         self.hand_arrival(from, value);
+    }
+
+    /// A packet of a barrier has acknowledged others: that is looked at when nothing else is to do.
+    #[inline(always)]
+    fn note_acked(&mut self, connection: u32, acked: u32) {
+        let count = self.nic.load(ACKED_COUNT);
+        if count == ACKED_LIMIT {
+            return self.ack_came(connection, ACK, acked, 0);
+        }
+        let at = ACKED + (count << 3);
+        self.nic.store(at, connection);
+        self.nic.store(at + 4, acked);
+        self.nic.store(ACKED_COUNT, count + 1);
+    }
+
+    /// Looks at what packets of barriers have acknowledged.
+    pub(crate) fn take_acked(&mut self) {
+        let count = self.nic.load(ACKED_COUNT);
+        self.nic.store(ACKED_COUNT, 0);
+        let mut at = ACKED;
+        while at < ACKED + (count << 3) {
+            let connection = self.nic.load(at);
+            let acked = self.nic.load(at + 4);
+            self.ack_came(connection, ACK, acked, 0);
+            at += 8;
+        }
     }
 
     /// Whether there is a place for what a packet brings until it is used. If not, its sender is told.

@@ -1,7 +1,8 @@
 //! Packets to other members of an operation.
 
 use defs::gm::collective::{
-    AGAIN, LOCAL, LOCAL_BYTES, LOCAL_COUNT, LOCAL_VALUES, PARTIAL, PARTIAL_AGAIN, VALUE_BYTES,
+    ACKED_BYTES, AGAIN, LOCAL, LOCAL_BYTES, LOCAL_COUNT, LOCAL_VALUES, PARTIAL, PARTIAL_AGAIN,
+    VALUE_BYTES,
 };
 use defs::gm::event::Status;
 use defs::gm::map::{BUFFER_HEADER, NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
@@ -12,9 +13,9 @@ use super::origin;
 use super::state::{FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, WAITING_PORTS, X_OPENING, block};
 use crate::remote::Plan;
 use crate::state::{
-    BUFFER_END, BUFFER_START, BUFFER_STATE, FILL, FREE, R_ACKED, R_HIGH, R_KEY, R_KIND, R_LENGTH,
-    R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_SENT, R_TOKEN, READY, SEND_OTHER,
-    connection, port_number,
+    BUFFER_END, BUFFER_START, BUFFER_STATE, C_EXPECTED, FILL, FREE, R_ACKED, R_CONNECTION, R_HIGH,
+    R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_SENT, R_TOKEN,
+    READY, SEND_OTHER, connection, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -43,13 +44,17 @@ pub const NO_VALUE: Value = Value {
 #[inline(always)]
 pub fn value_packet<N: Nic>(nic: &mut N, extra: u32, record: u32) -> Plan {
     let subtype = nic.load(record + R_NUMBER);
+    let connection = nic.load(record + R_CONNECTION);
+    let expected = nic.load(connection + C_EXPECTED);
+    nic.store(extra, expected);
     let mut plan = Plan::message(first_word(subtype), 0);
+    plan.extra = ACKED_BYTES;
     if subtype >= PARTIAL {
-        for (at, word) in [(0, R_REMOTE_HIGH), (4, R_HIGH), (8, R_LOW)] {
+        for (at, word) in [(4, R_REMOTE_HIGH), (8, R_HIGH), (12, R_LOW)] {
             let value = nic.load(record + word);
             nic.store(extra + at, value);
         }
-        plan.extra = VALUE_BYTES;
+        plan.extra = ACKED_BYTES + VALUE_BYTES;
     }
     plan
 }
@@ -98,6 +103,7 @@ impl<N: Nic> Gm<N> {
         // Its other words are those of a free record.
         self.nic.store(record + R_PORTS, ports);
         self.nic.store(record + R_KEY, port);
+        self.nic.store(record + R_CONNECTION, connection);
         self.nic.store(record + R_NUMBER, subtype);
         if subtype >= PARTIAL {
             self.nic.store(record + R_REMOTE_HIGH, value.tag);
@@ -112,13 +118,16 @@ impl<N: Nic> Gm<N> {
         let header = buffer + BUFFER_HEADER;
         let sequence = self.take_sequence(connection);
         let start = self.packet_header(header, connection, first_word(subtype), sequence, ports);
-        let mut end = header + HEADER_BYTES;
+        let expected = self.nic.load(connection + C_EXPECTED);
+        self.nic.store(header + HEADER_BYTES, expected);
+        let mut end = header + HEADER_BYTES + ACKED_BYTES;
         if subtype >= PARTIAL {
             self.nic.store(end, value.tag);
             self.nic.store(end + 4, value.high);
             self.nic.store(end + 8, value.low);
             end += VALUE_BYTES;
         }
+        self.owes_nothing(connection);
         self.nic.store(buffer + BUFFER_START, start);
         self.nic.store(buffer + BUFFER_END, end);
         self.nic.store(buffer + BUFFER_STATE, READY);
@@ -186,8 +195,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The record of a packet is free again: ports that wait for one go on.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn free_packet(&mut self, record: u32) {
         let free = self.nic.load(FREE_PACKET);
         if self.nic.load(record + R_KIND) != K_COLLECTIVE {

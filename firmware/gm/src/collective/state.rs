@@ -28,8 +28,14 @@ pub const WAITING_PORTS: u32 = STATE_END + 24;
 pub const LOCAL_OUT: u32 = STATE_END + 28;
 /// The same, the next one to write.
 pub const LOCAL_IN: u32 = STATE_END + 32;
+/// Number of acknowledgments that packets of barriers brought and that are looked at when nothing else is to do.
+pub const ACKED_COUNT: u32 = STATE_END + 36;
+/// These: connection, sequence number.
+pub const ACKED: u32 = STATE_END + 40;
+/// Most of these; a further one is looked at at once.
+pub const ACKED_LIMIT: u32 = 16;
 /// End of these words.
-pub const COLLECTIVE_STATE_END: u32 = STATE_END + 36;
+pub const COLLECTIVE_STATE_END: u32 = ACKED + 8 * ACKED_LIMIT;
 
 /// Word of a block: what its barrier does.
 pub const B_STATE: u32 = DESCRIPTOR_COUNT * DESCRIPTOR_BYTES;
