@@ -208,7 +208,7 @@ impl<N: Nic> Gm<N> {
 
     /// The ack of a connection waits for the timer: its own, or the next tick.
     #[inline(always)]
-    fn delay_ack(&mut self, connection: u32, flags: u32) {
+    pub(crate) fn delay_ack(&mut self, connection: u32, flags: u32) {
         let count = self.nic.load(DELAYED_COUNT);
         if count == DELAYED_LIMIT {
             return self.acknowledge(connection);
@@ -239,7 +239,7 @@ impl<N: Nic> Gm<N> {
     /// Acknowledges what a connection owes.
     #[cold]
     #[inline(never)]
-    fn acknowledge(&mut self, connection: u32) {
+    pub(crate) fn acknowledge(&mut self, connection: u32) {
         let flags = self.nic.load(connection + C_RECEIVE) & !F_DELAYED;
         let expected = self.nic.load(connection + C_EXPECTED);
         self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);

@@ -192,6 +192,8 @@ pub const F_REFUSED: u32 = 0x80;
 pub const F_NEW: u32 = 0x800;
 /// Flag of RECV, with [`F_OPEN`]: the packet that is looked at is the first one of its session.
 pub const F_FRESH: u32 = 0x1000;
+/// Flag of RECV: in the list of acks that wait for packets of collective operations.
+pub const F_SLOW: u32 = 0x2000;
 /// Flags of RECV: the answer that refuses it.
 pub const REFUSAL_SHIFT: u32 = 8;
 /// Its mask after the shift.

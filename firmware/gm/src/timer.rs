@@ -5,7 +5,7 @@ use defs::gm::map::{BACK_OFF_LIMIT, FATAL_TICKS};
 use defs::gm::mapping::OUT;
 use defs::gm::port::PORT_COUNT;
 
-use crate::collective::{ACKED_COUNT, ACTIVE_PORTS};
+use crate::collective::{ACKED_COUNT, ACTIVE_PORTS, SLOW_COUNT};
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL, C_FIRST,
     C_FLAGS, F_ACTIVE, F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
@@ -30,6 +30,9 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(ACKED_COUNT) != 0 {
             self.take_acked();
         }
+        if self.nic.load(SLOW_COUNT) != 0 {
+            self.send_slow_acks(now);
+        }
         self.look_at_connections(now);
         if self.nic.load(ALARMS) != 0 {
             self.look_at_alarms(now);
@@ -43,7 +46,8 @@ impl<N: Nic> Gm<N> {
         let waits = self.nic.load(ACTIVE)
             | self.nic.load(ALARMS)
             | self.nic.load(GETS)
-            | self.nic.load(ACTIVE_PORTS);
+            | self.nic.load(ACTIVE_PORTS)
+            | self.nic.load(SLOW_COUNT);
         if waits == 0 {
             self.nic.store(TIMER, 0);
         } else {

@@ -11,11 +11,12 @@ use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
     ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, B_AWAITED, B_INDEX, B_SENT, B_STATE,
-    EARLIER, EXCHANGING, TAKEN, USED, X_OPENING, block, list, note,
+    EARLIER, EXCHANGING, SLOW, SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN, USED, X_OPENING,
+    block, list, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
-use crate::state::{P_OPEN, port_block};
+use crate::state::{C_RECEIVE, F_DELAYED, F_SLOW, NOW, P_OPEN, port_block};
 use crate::{Gm, Nic, answer};
 
 impl<N: Nic> Gm<N> {
@@ -47,7 +48,8 @@ impl<N: Nic> Gm<N> {
         }
         self.nic
             .mark(Event::PacketReceived, packet.number, packet.sequence);
-        self.accept(packet.connection, packet.sequence, true);
+        self.accept(packet.connection, packet.sequence, false);
+        self.slow_ack(packet.connection);
         let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
         let opening = packet.lengths >> 16 & 0x1F;
         let node = packet.number >> 1;
@@ -81,6 +83,45 @@ impl<N: Nic> Gm<N> {
         self.nic.store(at, connection);
         self.nic.store(at + 4, acked);
         self.nic.store(ACKED_COUNT, count + 1);
+    }
+
+    /// The packet of an operation is acknowledged by the next one to its sender, or after a while.
+    #[inline(always)]
+    fn slow_ack(&mut self, connection: u32) {
+        let flags = self.nic.load(connection + C_RECEIVE);
+        if flags & (F_SLOW | F_DELAYED) != 0 {
+            return;
+        }
+        let count = self.nic.load(SLOW_COUNT);
+        if !N::ROLE.sends() || count == SLOW_LIMIT {
+            return self.delay_ack(connection, flags);
+        }
+        self.nic.store(connection + C_RECEIVE, flags | F_SLOW);
+        self.nic.store(SLOW + (count << 2), connection);
+        self.nic.store(SLOW_COUNT, count + 1);
+        if count == 0 {
+            let deadline = self.nic.load(NOW).wrapping_add(SLOW_TICKS);
+            self.nic.store(SLOW_DEADLINE, deadline);
+            self.start_timer();
+        }
+    }
+
+    /// A tick: sends the acks for which no packet has come in time.
+    pub(crate) fn send_slow_acks(&mut self, now: u32) {
+        let deadline = self.nic.load(SLOW_DEADLINE);
+        if now.wrapping_sub(deadline) >= 1 << 31 {
+            return;
+        }
+        let count = self.nic.load(SLOW_COUNT);
+        self.nic.store(SLOW_COUNT, 0);
+        let mut at = SLOW;
+        while at < SLOW + (count << 2) {
+            let connection = self.nic.load(at);
+            let flags = self.nic.load(connection + C_RECEIVE);
+            self.nic.store(connection + C_RECEIVE, flags & !F_SLOW);
+            self.acknowledge(connection);
+            at += 4;
+        }
     }
 
     /// Looks at what packets of barriers have acknowledged.
@@ -232,5 +273,8 @@ impl<N: Nic> Gm<N> {
         }
     }
 }
+
+/// Ticks after which the packet of an operation is acknowledged by itself: a share of those after which it is sent again.
+const SLOW_TICKS: u32 = 10;
 
 const _: () = assert!(PARTIAL_AGAIN == STEP + SUBTYPES - 1 && AGAIN == RELEASE + 1);

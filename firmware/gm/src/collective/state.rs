@@ -34,8 +34,16 @@ pub const ACKED_COUNT: u32 = STATE_END + 36;
 pub const ACKED: u32 = STATE_END + 40;
 /// Most of these; a further one is looked at at once.
 pub const ACKED_LIMIT: u32 = 16;
+/// Number of connections whose acks wait for packets of operations.
+pub const SLOW_COUNT: u32 = ACKED + 8 * ACKED_LIMIT;
+/// Tick at which they are sent by themselves.
+pub const SLOW_DEADLINE: u32 = SLOW_COUNT + 4;
+/// These connections.
+pub const SLOW: u32 = SLOW_COUNT + 8;
+/// Most of these; a further one is acknowledged like others.
+pub const SLOW_LIMIT: u32 = 32;
 /// End of these words.
-pub const COLLECTIVE_STATE_END: u32 = ACKED + 8 * ACKED_LIMIT;
+pub const COLLECTIVE_STATE_END: u32 = SLOW + 4 * SLOW_LIMIT;
 
 /// Word of a block: what its barrier does.
 pub const B_STATE: u32 = DESCRIPTOR_COUNT * DESCRIPTOR_BYTES;
